@@ -1,0 +1,37 @@
+# Heddle. `make demo` shows it working, `make test` proves it; both work on a fresh clone.
+
+GO            ?= go
+VERSION       := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILT         := $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+LDFLAGS       := -s -w -X heddle/conf.Version=$(VERSION) -X heddle/conf.Built=$(BUILT)
+GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+TOOLS         := $(CURDIR)/bin/tools
+
+.PHONY: build demo test bench lint generate clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
+
+test: build lint
+	$(GO) test -race -timeout 20m ./...
+
+lint:
+	@mkdir -p $(TOOLS)
+	@GOBIN=$(TOOLS) $(GO) install $(GOFUMPT)
+	@GOBIN=$(TOOLS) $(GO) install $(STATICCHECK)
+	@unformatted=$$($(TOOLS)/gofumpt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
+		if [ -n "$$unformatted" ]; then echo "not gofumpt formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(TOOLS)/staticcheck ./...
+
+# Needs protoc (Debian: protobuf-compiler). The generated code is committed.
+generate:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install $(PROTOC_GEN_GO)
+	PATH=$(TOOLS):$$PATH protoc --go_out=. --go_opt=module=heddle,default_api_level=API_OPAQUE \
+		$$(git ls-files '*.proto')
+
+clean:
+	rm -rf bin

@@ -1,0 +1,4 @@
+// Command heddle is every role of a Heddle cluster and its command line.
+package main
+
+func main() {}
