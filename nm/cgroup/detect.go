@@ -1,0 +1,63 @@
+package cgroup
+
+import (
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Options say where groups are to lie.
+type Options struct {
+	Kind Kind // Auto or "" for the best there is; another one must work or Detect fails
+
+	// Root is the folder, in every hierarchy, below which groups lie: from the top of the hierarchy if it starts with
+	// a slash, from this process's own group otherwise. With "" both are tried with the name heddle.
+	Root string
+
+	ID    string // of this NodeManager, on this machine
+	Total Limits // for all groups together
+
+	Log *logrus.Entry
+}
+
+// Detect finds out, by trying, what this process may do with cgroups, and returns the best driver. With Kind Auto it
+// never fails for want of cgroups: what is missing is in the driver's Capabilities.
+func Detect(o Options) (Driver, error) {
+	switch o.Kind {
+	case "":
+		o.Kind = Auto
+	case Auto, V2, Hybrid, V1:
+	case None:
+		return newSignals(o.Log, []string{"no cgroups are used, by configuration"}), nil
+	default:
+		return nil, fmt.Errorf("heddle.cgroup.kind %q is not one of auto, v2, hybrid, v1, none", o.Kind)
+	}
+	d, err := detect(o)
+	if err == nil {
+		return d, nil
+	}
+	if o.Kind != Auto {
+		return nil, fmt.Errorf("cgroups of kind %s (heddle.cgroup.kind): %w", o.Kind, err)
+	}
+	o.Log.WithError(err).Warn("No cgroups can be used; containers are held together by their process trees")
+	return newSignals(o.Log, []string{fmt.Sprintf("no cgroups can be used: %v", err)}), nil
+}
+
+func detect(o Options) (Driver, error) {
+	mounts, own, err := look()
+	if err != nil {
+		return nil, err
+	}
+	s := site{tree: kernelTree{}, mounts: mounts, own: own, root: o.Root, id: o.ID}
+	d, err := s.driver(o.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if o.Total != (Limits{}) {
+		if err := d.limiter.set("", o.Total); err != nil {
+			d.Close()
+			return nil, fmt.Errorf("limit all containers together: %w", err)
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package cgroup
+
+import "errors"
+
+func look() ([]mount, membership, error) {
+	return nil, nil, errors.New("this system has no cgroups")
+}
+
+func (*legacy) watch(string, func()) (func(), error)  { return nil, errors.ErrUnsupported }
+func (*unified) watch(string, func()) (func(), error) { return nil, errors.ErrUnsupported }

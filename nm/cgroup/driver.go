@@ -1,0 +1,355 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// holder is the hierarchy by which groups are listed, frozen and killed. Names are of groups below its top.
+type holder interface {
+	create(name string) error
+	add(name string, pid int) error
+	pids(name string) ([]int, error)
+	list() ([]string, error)
+	frozen(name string) (bool, error)
+	freeze(ctx context.Context, name string) error // undone if it fails
+	thaw(ctx context.Context, name string) error
+	kill(ctx context.Context, name string) error // returns when no process is left
+	folders(name string) []string                // what to remove at the end
+}
+
+// limiter bounds and measures groups. Name "" is the folder of all groups.
+type limiter interface {
+	prepare(name string) error // makes what the holder has not made
+	admit(name string, pid int) error
+	set(name string, l Limits) error
+	usage(name string) (Usage, error) // without Processes
+	capable(c *Capabilities)
+	limited(name string) []string // what to remove at the end besides the holder's folders
+	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
+	watch(name string, changed func()) (stop func(), err error)
+}
+
+// kernelDriver makes groups of a holder and a limiter.
+type kernelDriver struct {
+	kind    Kind
+	tree    tree
+	holder  holder
+	limiter limiter
+	missing []string
+	made    []string // folders above the groups, which Close removes when they are empty; deepest first
+
+	mu   sync.Mutex
+	open map[*kernelGroup]struct{}
+}
+
+func (d *kernelDriver) Kind() Kind { return d.kind }
+
+func (d *kernelDriver) Capabilities() Capabilities {
+	c := Capabilities{Suspend: true, KillTree: true}
+	d.limiter.capable(&c)
+	c.Missing = slices.Clone(d.missing)
+	return c
+}
+
+// checkName keeps a name from meaning another folder, or a file of the kernel's.
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || strings.Contains(name, "cgroup.") {
+		return fmt.Errorf("%q is not a name for a group", name)
+	}
+	return nil
+}
+
+func (d *kernelDriver) Create(name string, l Limits) (Group, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	err := d.holder.create(name)
+	if errors.Is(err, fs.ErrExist) {
+		var pids []int
+		if pids, err = d.holder.pids(name); err == nil && len(pids) > 0 {
+			return nil, fmt.Errorf("create group %s: it exists and has %d processes, the first is %d", name, len(pids), pids[0])
+		}
+	}
+	if err == nil {
+		err = d.limiter.prepare(name)
+	}
+	if err == nil {
+		err = d.limiter.set(name, l)
+	}
+	var g *kernelGroup
+	if err == nil {
+		g, err = d.group(name)
+	}
+	if err != nil {
+		d.remove(name)
+		return nil, fmt.Errorf("create group %s: %w", name, err)
+	}
+	return g, nil
+}
+
+func (d *kernelDriver) Open(name string) (Group, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	_, err := d.holder.pids(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("group %s: %w", name, ErrNotFound)
+	}
+	// After a crash in the middle of Create some folders may be missing.
+	if err == nil {
+		err = d.limiter.prepare(name)
+	}
+	var g *kernelGroup
+	if err == nil {
+		g, err = d.group(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open group %s: %w", name, err)
+	}
+	return g, nil
+}
+
+func (d *kernelDriver) group(name string) (*kernelGroup, error) {
+	g := &kernelGroup{d: d, name: name}
+	if d.Capabilities().OOMEvents {
+		use, err := d.limiter.usage(name)
+		if err != nil {
+			return nil, err
+		}
+		g.kills = use.OOMKills
+		g.oom = make(chan struct{}, 1)
+		if g.stop, err = d.limiter.watch(name, g.checkOOM); err != nil {
+			return nil, fmt.Errorf("watch for out-of-memory kills: %w", err)
+		}
+		// One may have happened before the watch was on.
+		g.checkOOM()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[g] = struct{}{}
+	return g, nil
+}
+
+func (d *kernelDriver) Groups() ([]string, error) {
+	names, err := d.holder.list()
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", err)
+	}
+	return names, nil
+}
+
+func (d *kernelDriver) Close() error {
+	d.mu.Lock()
+	groups := d.open
+	d.open = nil
+	d.mu.Unlock()
+	for g := range groups {
+		g.unwatch()
+	}
+	for _, folder := range d.made {
+		_ = d.tree.rmdir(folder) // it stays while it has groups, ours or another NodeManager's
+	}
+	return nil
+}
+
+// remove takes away a group's folders and those that its processes made below.
+func (d *kernelDriver) remove(name string) error {
+	var errs []error
+	for _, folder := range append(d.holder.folders(name), d.limiter.limited(name)...) {
+		err := walk(d.tree, folder, d.tree.rmdir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+type kernelGroup struct {
+	d    *kernelDriver
+	name string
+	oom  chan struct{}
+	stop func()
+
+	mu    sync.Mutex
+	kills int64
+}
+
+func (g *kernelGroup) Name() string         { return g.name }
+func (g *kernelGroup) OOM() <-chan struct{} { return g.oom }
+
+func (g *kernelGroup) wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s group %s: %w", doing, g.name, err)
+}
+
+func (g *kernelGroup) Add(pid int) error {
+	// Into the holder last: what is not limited yet must not be findable, or a kill in between would leave the rest
+	// of the hierarchies to a process that is no more.
+	if err := g.d.limiter.admit(g.name, pid); err != nil {
+		return err
+	}
+	return g.d.holder.add(g.name, pid)
+}
+
+func (g *kernelGroup) SetLimits(l Limits) error { return g.wrap("limit", g.d.limiter.set(g.name, l)) }
+
+func (g *kernelGroup) Usage() (Usage, error) {
+	use, err := g.d.limiter.usage(g.name)
+	if err == nil {
+		var pids []int
+		pids, err = g.d.holder.pids(g.name)
+		use.Processes = len(pids)
+	}
+	if err == nil && use.CPU < 0 {
+		if u, ok := g.d.holder.(*unified); ok { // its cpu.stat needs no controller
+			var core Usage
+			core, err = (&unified{tree: u.tree, top: u.top}).usage(g.name)
+			use.CPU = core.CPU
+		}
+	}
+	return use, g.wrap("measure", err)
+}
+
+func (g *kernelGroup) Processes() ([]int, error) {
+	pids, err := g.d.holder.pids(g.name)
+	return pids, g.wrap("list the processes of", err)
+}
+
+func (g *kernelGroup) Freeze(ctx context.Context) error {
+	return g.wrap("freeze", g.d.holder.freeze(ctx, g.name))
+}
+
+func (g *kernelGroup) Thaw(ctx context.Context) error {
+	return g.wrap("thaw", g.d.holder.thaw(ctx, g.name))
+}
+
+func (g *kernelGroup) Frozen() (bool, error) {
+	frozen, err := g.d.holder.frozen(g.name)
+	return frozen, g.wrap("look at", err)
+}
+
+func (g *kernelGroup) Signal(sig syscall.Signal, except ...int) error {
+	pids, err := g.d.holder.pids(g.name)
+	if err == nil {
+		err = signalAll(pids, sig, except)
+	}
+	return g.wrap("signal", err)
+}
+
+func (g *kernelGroup) Kill(ctx context.Context) error {
+	return g.wrap("kill", g.d.holder.kill(ctx, g.name))
+}
+
+func (g *kernelGroup) Destroy(ctx context.Context) error {
+	g.unwatch()
+	g.d.mu.Lock()
+	delete(g.d.open, g)
+	g.d.mu.Unlock()
+	// A process that has just died may keep its group busy for a moment.
+	var last error
+	err := poll(ctx, func() (bool, error) {
+		last = g.d.remove(g.name)
+		if errors.Is(last, syscall.EBUSY) {
+			return false, nil
+		}
+		return true, last
+	})
+	if err != nil && last != nil {
+		err = last
+	}
+	return g.wrap("remove", err)
+}
+
+func (g *kernelGroup) unwatch() {
+	g.mu.Lock()
+	stop := g.stop
+	g.stop = nil
+	g.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// checkOOM tells the reader of OOM when the kernel has killed since the last time.
+func (g *kernelGroup) checkOOM() {
+	use, err := g.d.limiter.usage(g.name)
+	if err != nil {
+		return // the group is just being removed
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if use.OOMKills <= g.kills {
+		return
+	}
+	g.kills = use.OOMKills
+	select {
+	case g.oom <- struct{}{}:
+	default:
+	}
+}
+
+func signalAll(pids []int, sig syscall.Signal, except []int) error {
+	var errs []error
+	for _, pid := range pids {
+		if slices.Contains(except, pid) {
+			continue
+		}
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, fmt.Errorf("process %d: %w", pid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// killFrozen kills where the kernel has no call for it: while a group is frozen its processes can't fork, so that a
+// pass over them reaches all. A process that resists freezing (it waits for a disk, or for a child of vfork) is
+// signalled nevertheless, and seen again in the next round.
+func killFrozen(ctx context.Context, h holder, name string) error {
+	for {
+		brief, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		frozen := h.freeze(brief, name)
+		cancel()
+		pids, err := h.pids(name)
+		if err == nil {
+			err = signalAll(pids, syscall.SIGKILL, nil)
+		}
+		if frozen == nil {
+			err = errors.Join(err, h.thaw(ctx, name))
+		}
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		brief, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
+		err = poll(brief, func() (bool, error) {
+			left, err := h.pids(name)
+			return len(left) == 0, err
+		})
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// folder names the place of a NodeManager's groups below a hierarchy's base.
+func folder(base, id string) string {
+	clean := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}
+	return filepath.Join(base, "nm-"+strings.Map(clean, id))
+}

@@ -1,0 +1,516 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"heddle/nm/proc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func quiet() *logrus.Entry {
+	l := logrus.New()
+	l.Out = io.Discard
+	return logrus.NewEntry(l)
+}
+
+// realKinds are the drivers that this machine can run; CI machines are hybrid or v2.
+func realKinds(t *testing.T) []Kind {
+	t.Helper()
+	kinds := []Kind{None}
+	for _, k := range []Kind{V1, Hybrid, V2} {
+		d, err := Detect(Options{Kind: k, ID: "find-out", Log: quiet()})
+		if err != nil {
+			continue
+		}
+		d.Close()
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// onEach runs a test with every driver of this machine, and checks that it left nothing behind.
+func onEach(t *testing.T, f func(t *testing.T, d Driver)) {
+	for _, k := range realKinds(t) {
+		t.Run(string(k), func(t *testing.T) {
+			id := fmt.Sprintf("test:%d", os.Getpid())
+			d, err := Detect(Options{Kind: k, ID: id, Log: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				left, err := d.Groups()
+				if err != nil || len(left) > 0 {
+					t.Errorf("groups left: %q, %v", left, err)
+				}
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+				found, err := filepath.Glob("/sys/fs/cgroup/*/heddle/" + filepath.Base(folder("", id)))
+				if err != nil || len(found) > 0 {
+					t.Errorf("folders left: %q, %v", found, err)
+				}
+			})
+			f(t, d)
+		})
+	}
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// run starts a script in a new group, as the NodeManager does: the shell waits until it has been put there.
+func run(t *testing.T, d Driver, name string, l Limits, script string) (Group, *exec.Cmd) {
+	t.Helper()
+	g, err := d.Create(name, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := g.Kill(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := g.Destroy(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := exec.Command("/bin/bash", "-c", "read -r; "+script)
+	cmd.Env = []string{Marker + "=" + name}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	gate, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.Kill(context.Background())
+		cmd.Wait()
+	})
+	if err := g.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gate.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	return g, cmd
+}
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func processes(t *testing.T, g Group) []int {
+	t.Helper()
+	pids, err := g.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
+// daemon leaves its session and its parent; its pid is written to file.
+const daemon = `setsid --fork bash -c 'echo $$ > %[1]s.new; mv %[1]s.new %[1]s; exec sleep 600' <&- >&- 2>&-; `
+
+func TestKillReachesDaemons(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		file := filepath.Join(t.TempDir(), "pid")
+		g, cmd := run(t, d, "container_1_1_1_1", Limits{}, fmt.Sprintf(daemon, file)+"sleep 600 & sleep 600")
+		eventually(t, "the daemon", func() bool { _, err := os.Stat(file); return err == nil })
+		eventually(t, "four processes", func() bool { return len(processes(t, g)) == 4 })
+		var pid int
+		text, _ := os.ReadFile(file)
+		fmt.Sscan(string(text), &pid)
+		p, err := proc.Read(pid)
+		if err != nil || p.Session == cmd.Process.Pid || p.Parent == cmd.Process.Pid {
+			t.Fatalf("the daemon is none: %+v, %v", p, err)
+		}
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if pids := processes(t, g); len(pids) != 0 {
+			t.Errorf("left: %v", pids)
+		}
+		if p, err := proc.Read(pid); err == nil && !p.Dead() {
+			t.Errorf("the daemon lives: %+v", p)
+		}
+		cmd.Wait()
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != syscall.SIGKILL {
+			t.Errorf("the shell ended with %v", cmd.ProcessState)
+		}
+	})
+}
+
+func TestKillEndsAForkingTree(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_2", Limits{Pids: 200}, "while :; do (sleep 0.01 & sleep 0.01 &) ; done 2>/dev/null")
+		eventually(t, "some processes", func() bool { return len(processes(t, g)) > 3 })
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if pids := processes(t, g); len(pids) != 0 {
+			t.Errorf("left: %v", pids)
+		}
+	})
+}
+
+func TestAFrozenGroupMakesNoProgress(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		file := filepath.Join(t.TempDir(), "count")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := run(t, d, "container_1_1_1_3", Limits{}, "while :; do echo; done > "+file)
+		size := func() int64 {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Size()
+		}
+		eventually(t, "progress", func() bool { return size() > 0 })
+		if frozen, err := g.Frozen(); err != nil || frozen {
+			t.Fatalf("before: frozen %v, %v", frozen, err)
+		}
+		for range 3 {
+			if err := g.Freeze(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			if frozen, err := g.Frozen(); err != nil || !frozen {
+				t.Fatalf("frozen %v, %v", frozen, err)
+			}
+			before := size()
+			busy(50 * time.Millisecond)
+			if after := size(); after != before {
+				t.Fatalf("wrote %d bytes while frozen", after-before)
+			}
+			if err := g.Thaw(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "progress after the thaw", func() bool { return size() > before })
+		}
+		if err := g.Freeze(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatalf("kill frozen: %v", err)
+		}
+	})
+}
+
+// busy keeps a core busy for a while: whatever could run, would.
+func busy(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+	}
+}
+
+func TestSignalReachesAllButTheExcepted(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		dir := t.TempDir()
+		script := "trap 'echo got > " + dir + "/shell; exit 3' TERM; (trap 'echo got > " + dir +
+			"/child; exit' TERM; touch " + dir + "/ready; while :; do sleep 0.01; done) & while :; do sleep 0.01; done"
+		g, cmd := run(t, d, "container_1_1_1_4", Limits{}, script)
+		eventually(t, "the child", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
+		if err := g.Signal(syscall.SIGTERM, cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the child's trap", func() bool { _, err := os.Stat(dir + "/child"); return err == nil })
+		if _, err := os.Stat(dir + "/shell"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the shell got the signal as well: %v", err)
+		}
+		if err := g.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 3 {
+			t.Errorf("the shell ended with %v", cmd.ProcessState)
+		}
+	})
+}
+
+func TestReopen(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		run(t, d, "container_1_1_1_5", Limits{}, "sleep 600; :")
+		if _, err := d.Create("container_1_1_1_5", Limits{}); err == nil {
+			t.Error("a group with processes was created again")
+		}
+		again, err := Detect(Options{Kind: d.Kind(), ID: fmt.Sprintf("test:%d", os.Getpid()), Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if d.Kind() != None {
+			if names, err := again.Groups(); err != nil || !slices.Equal(names, []string{"container_1_1_1_5"}) {
+				t.Errorf("groups %q, %v", names, err)
+			}
+			if _, err := again.Open("container_1_1_1_6"); !errors.Is(err, ErrNotFound) {
+				t.Errorf("opened what is not there: %v", err)
+			}
+		}
+		g, err := again.Open("container_1_1_1_5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// the shell has the marker in its environment, and its child too
+		eventually(t, "the processes", func() bool { return len(processes(t, g)) == 2 })
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestUsageGrows(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_7", Limits{}, "x=$(head -c 20000000 /dev/zero | tr '\\0' x); while :; do :; done")
+		eventually(t, "CPU time and memory", func() bool {
+			use, err := g.Usage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return use.CPU > 50*time.Millisecond && use.Processes == 1 &&
+				(use.Memory > 20_000_000 || use.Memory == -1 && !d.Capabilities().MemoryLimit)
+		})
+	})
+}
+
+func limitedKinds(t *testing.T, has func(Capabilities) bool, f func(t *testing.T, d Driver)) {
+	onEach(t, func(t *testing.T, d Driver) {
+		if !has(d.Capabilities()) {
+			if len(d.Capabilities().Missing) == 0 {
+				t.Error("a guarantee is missing and not reported")
+			}
+			return
+		}
+		f(t, d)
+	})
+}
+
+func TestOutOfMemory(t *testing.T) {
+	limitedKinds(t, func(c Capabilities) bool { return c.MemoryLimit && c.OOMEvents }, func(t *testing.T, d Driver) {
+		g, cmd := run(t, d, "container_1_1_1_8", Limits{Memory: 32 << 20}, "head -c 1000000000 /dev/zero | tail; sleep 600; :")
+		select {
+		case <-g.OOM():
+		case <-time.After(10 * time.Second):
+			t.Fatal("no event")
+		}
+		use, err := g.Usage()
+		if err != nil || use.OOMKills < 1 || use.Peak < 30<<20 || use.Peak > 32<<20 {
+			t.Errorf("usage %+v, %v", use, err)
+		}
+		if pids := processes(t, g); !slices.Contains(pids, cmd.Process.Pid) {
+			t.Errorf("the shell is not among %v", pids)
+		}
+	})
+}
+
+func TestCPULimit(t *testing.T) {
+	limitedKinds(t, func(c Capabilities) bool { return c.CPULimit }, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_9", Limits{CPU: 0.1, Shares: 1}, "while :; do :; done")
+		cpu := func() time.Duration {
+			use, err := g.Usage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return use.CPU
+		}
+		eventually(t, "the loop", func() bool { return cpu() > 10*time.Millisecond })
+		from, begin := cpu(), time.Now()
+		eventually(t, "a second", func() bool { return time.Since(begin) > time.Second })
+		used, passed := cpu()-from, time.Since(begin)
+		// a period's quota may fall in on either side
+		if limit := passed/10 + 20*time.Millisecond; used > limit {
+			t.Errorf("used %v in %v", used, passed)
+		}
+		if err := g.SetLimits(Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		from = cpu()
+		eventually(t, "200 ms without a limit", func() bool { return cpu()-from > 200*time.Millisecond })
+	})
+}
+
+func TestPidsLimit(t *testing.T) {
+	limitedKinds(t, func(c Capabilities) bool { return c.PidsLimit }, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_a", Limits{Pids: 5}, "for i in 1 2 3 4 5 6 7 8; do sleep 600 & done 2>/dev/null; sleep 600")
+		eventually(t, "five processes", func() bool { return len(processes(t, g)) == 5 })
+		busy(20 * time.Millisecond)
+		if n := len(processes(t, g)); n > 5 {
+			t.Errorf("%d processes", n)
+		}
+	})
+}
+
+func TestGroupsBelowAGroup(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		k, ok := d.(*kernelDriver)
+		if !ok {
+			return // none has no folders
+		}
+		g, cmd := run(t, d, "container_1_1_1_b", Limits{}, "sleep 600; :")
+		inner := filepath.Join(k.holder.folders(g.Name())[0], "inner")
+		if err := os.Mkdir(inner, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := addPid(kernelTree{}, inner, cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+		if pids := processes(t, g); !slices.Contains(pids, cmd.Process.Pid) {
+			t.Errorf("the moved process is not among %v", pids)
+		}
+		if err := g.Freeze(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := proc.Read(cmd.Process.Pid); err != nil || p.State == 'R' {
+			t.Errorf("%+v, %v", p, err)
+		}
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestFreezeOfWhatCannotBeFrozenIsUndone(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_c", Limits{}, "sleep 600; :")
+		eventually(t, "two processes", func() bool { return len(processes(t, g)) == 2 })
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := g.Freeze(ctx); err != nil {
+			eventually(t, "the thaw", func() bool { frozen, err := g.Frozen(); return err == nil && !frozen })
+		} else if err := g.Thaw(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestNamesThatAreNoFolders(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		for _, name := range []string{"", ".", "..", "a/b", "cgroup.procs", "a\nb", "a\x00"} {
+			if g, err := d.Create(name, Limits{}); err == nil {
+				t.Errorf("%q was created as %v", name, g)
+			}
+			if g, err := d.Open(name); err == nil {
+				t.Errorf("%q was opened as %v", name, g)
+			}
+		}
+	})
+}
+
+func TestTwoNodesOfAMachine(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		other, err := Detect(Options{Kind: d.Kind(), ID: fmt.Sprintf("other:%d", os.Getpid()), Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, d, "container_1_1_1_d", Limits{}, "sleep 600; :")
+		if names, err := other.Groups(); err != nil || len(names) > 0 {
+			t.Errorf("the other sees %q, %v", names, err)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind() != None {
+			if _, err := d.Open("container_1_1_1_d"); err != nil {
+				t.Errorf("after the other has closed: %v", err)
+			}
+		}
+	})
+}
+
+func TestRelativeRootLiesInTheOwnGroup(t *testing.T) {
+	mounts, own, err := look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Detect(Options{Root: "heddle-below", ID: fmt.Sprintf("test:%d", os.Getpid()), Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	k, ok := d.(*kernelDriver)
+	if !ok {
+		if len(d.Capabilities().Missing) == 0 {
+			t.Error("no cgroups, and nothing is reported missing")
+		}
+		return
+	}
+	for _, m := range mounts {
+		c := ""
+		if !m.v2 {
+			c = m.controllers[0]
+		}
+		base, ok := m.own(own[c])
+		for _, f := range k.made {
+			if ok && strings.HasPrefix(f, m.point+"/") && !strings.HasPrefix(f, strings.TrimSuffix(base, "/"+leaf)) {
+				t.Errorf("%s is not below %s", f, base)
+			}
+		}
+	}
+}
+
+func TestAKindThatMustBe(t *testing.T) {
+	if d, err := Detect(Options{Kind: "v9", ID: "x", Log: quiet()}); err == nil {
+		t.Errorf("got %s", d.Kind())
+		d.Close()
+	}
+}
+
+func BenchmarkFreezeThaw(b *testing.B) {
+	for _, k := range []Kind{V1, Hybrid, V2, None} {
+		d, err := Detect(Options{Kind: k, ID: "bench", Log: quiet()})
+		if err != nil {
+			continue
+		}
+		b.Run(string(k), func(b *testing.B) {
+			g, err := d.Create("container_1_1_1_1", Limits{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			cmd := exec.Command("sleep", "600")
+			if err := cmd.Start(); err != nil {
+				b.Fatal(err)
+			}
+			if err := g.Add(cmd.Process.Pid); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := g.Freeze(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				if err := g.Thaw(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			g.Kill(context.Background())
+			cmd.Wait()
+			g.Destroy(context.Background())
+		})
+		d.Close()
+	}
+}

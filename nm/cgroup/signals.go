@@ -1,0 +1,234 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/proc"
+)
+
+// Marker is the environment variable by which driver none recognizes the processes of a group: its value is the
+// group's name. Whoever starts the first process of a group sets it, whatever the driver.
+const Marker = "CONTAINER_ID"
+
+// signals is the driver none. A process is a member of a group when it was put there with Add, descends from a member,
+// shares a member's session, or has the group's name in its environment. All of this is looked up in the process table
+// anew each time, so that daemons which changed session and lost their parent are found by their environment. What
+// has also cleaned its environment escapes.
+type signals struct {
+	log     *logrus.Entry
+	missing []string
+}
+
+var _ Driver = (*signals)(nil)
+
+func newSignals(log *logrus.Entry, missing []string) *signals {
+	return &signals{log: log, missing: append(missing,
+		"a container's CPU, memory and number of processes have no limit that the kernel enforces",
+		"a process of a container that leaves its session, outlives its parent and cleans its environment can't be found",
+		"containers are suspended by SIGSTOP, which their processes can undo")}
+}
+
+func (*signals) Kind() Kind { return None }
+
+func (s *signals) Capabilities() Capabilities {
+	return Capabilities{Suspend: true, Missing: slices.Clone(s.missing)}
+}
+
+func (s *signals) Create(name string, _ Limits) (Group, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	g := &signalGroup{name: name}
+	members, err := g.members()
+	if err != nil {
+		return nil, err
+	}
+	if len(members) > 0 {
+		return nil, fmt.Errorf("create group %s: it exists and has %d processes, the first is %d", name, len(members), members[0].PID)
+	}
+	return g, nil
+}
+
+// Open never returns ErrNotFound: a group without processes and no group are the same.
+func (s *signals) Open(name string) (Group, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	return &signalGroup{name: name}, nil
+}
+
+func (*signals) Groups() ([]string, error) { return nil, nil }
+func (*signals) Close() error              { return nil }
+
+type signalGroup struct {
+	name string
+
+	mu    sync.Mutex
+	roots []proc.ID // put there with Add
+	cpu   time.Duration
+}
+
+func (g *signalGroup) Name() string           { return g.name }
+func (g *signalGroup) OOM() <-chan struct{}   { return nil }
+func (g *signalGroup) SetLimits(Limits) error { return nil }
+
+func (g *signalGroup) Add(pid int) error {
+	p, err := proc.Read(pid)
+	if err != nil {
+		return fmt.Errorf("put process %d into group %s: %w", pid, g.name, err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.roots = append(g.roots, p.ID)
+	return nil
+}
+
+// members returns the living processes of the group.
+func (g *signalGroup) members() ([]proc.Process, error) {
+	table, err := proc.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("look for the processes of group %s: %w", g.name, err)
+	}
+	g.mu.Lock()
+	roots := slices.Clone(g.roots)
+	g.mu.Unlock()
+	mark := Marker + "=" + g.name
+	sessions := make(map[int]bool)
+	found := func(p proc.Process) bool {
+		if slices.Contains(roots, p.ID) {
+			return true
+		}
+		env, err := proc.Environ(p.PID) // other users' can't be read, and are none of ours
+		return err == nil && slices.Contains(env, mark)
+	}
+	for _, p := range table.Select(found) {
+		// Only a session that was opened within the group belongs to it.
+		if p.Session == p.PID {
+			sessions[p.Session] = true
+		}
+	}
+	for _, r := range roots {
+		// The leader of a session may have ended before the rest of it. Its pid stays taken as long as the session
+		// has members, so it can't mean another one by now, unless all of it has ended.
+		if p, ok := table.Get(r.PID); !ok || p.ID == r {
+			sessions[r.PID] = true
+		}
+	}
+	all := table.Select(func(p proc.Process) bool { return sessions[p.Session] || found(p) })
+	return slices.DeleteFunc(all, proc.Process.Dead), nil
+}
+
+func (g *signalGroup) Processes() ([]int, error) {
+	members, err := g.members()
+	var pids []int
+	for _, p := range members {
+		pids = append(pids, p.PID)
+	}
+	return pids, err
+}
+
+func (g *signalGroup) Usage() (Usage, error) {
+	members, err := g.members()
+	use := Usage{Peak: -1, OOMKills: -1, Processes: len(members)}
+	for _, p := range members {
+		use.CPU += p.CPU
+		use.Memory += p.RSS
+	}
+	// Processes that ended take their time with them; at least the sum never falls.
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cpu = max(g.cpu, use.CPU)
+	use.CPU = g.cpu
+	return use, err
+}
+
+func (g *signalGroup) send(members []proc.Process, sig syscall.Signal, except ...int) error {
+	var errs []error
+	for _, p := range members {
+		if slices.Contains(except, p.PID) {
+			continue
+		}
+		if err := proc.Signal(p.ID, sig); err != nil && !errors.Is(err, proc.ErrGone) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (g *signalGroup) Signal(sig syscall.Signal, except ...int) error {
+	members, err := g.members()
+	if err != nil {
+		return err
+	}
+	return g.send(members, sig, except...)
+}
+
+func stopped(p proc.Process) bool { return p.State == 'T' || p.State == 't' }
+
+// Freeze stops what it finds until a look finds nothing that runs: a process can fork before its own turn comes, but
+// not after.
+func (g *signalGroup) Freeze(ctx context.Context) error {
+	err := poll(ctx, func() (bool, error) {
+		members, err := g.members()
+		if err != nil {
+			return false, err
+		}
+		running := slices.DeleteFunc(members, stopped)
+		return len(running) == 0, g.send(running, syscall.SIGSTOP)
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("freeze group %s: %w", g.name, err), g.Signal(syscall.SIGCONT))
+	}
+	return nil
+}
+
+func (g *signalGroup) Thaw(ctx context.Context) error {
+	err := poll(ctx, func() (bool, error) {
+		members, err := g.members()
+		if err != nil {
+			return false, err
+		}
+		still := slices.DeleteFunc(members, func(p proc.Process) bool { return !stopped(p) })
+		return len(still) == 0, g.send(still, syscall.SIGCONT)
+	})
+	if err != nil {
+		return fmt.Errorf("thaw group %s: %w", g.name, err)
+	}
+	return nil
+}
+
+func (g *signalGroup) Frozen() (bool, error) {
+	members, err := g.members()
+	if err != nil {
+		return false, err
+	}
+	return len(members) > 0 && !slices.ContainsFunc(members, func(p proc.Process) bool { return !stopped(p) }), nil
+}
+
+// Kill stops everything first, so that nothing forks away under its hands.
+func (g *signalGroup) Kill(ctx context.Context) error {
+	brief, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	_ = g.Freeze(brief)
+	cancel()
+	err := poll(ctx, func() (bool, error) {
+		members, err := g.members()
+		if err != nil || len(members) == 0 {
+			return true, err
+		}
+		return false, g.send(members, syscall.SIGKILL)
+	})
+	if err != nil {
+		return fmt.Errorf("kill group %s: %w", g.name, err)
+	}
+	return nil
+}
+
+func (g *signalGroup) Destroy(context.Context) error { return nil }

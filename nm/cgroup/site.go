@@ -1,0 +1,188 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// site is the machine as a driver finds it.
+type site struct {
+	tree   tree
+	mounts []mount
+	own    membership
+	root   string
+	id     string
+
+	missing []string
+	made    []string
+}
+
+func (s *site) lacks(format string, args ...any) {
+	s.missing = append(s.missing, fmt.Sprintf(format, args...))
+}
+
+// limited controllers, and what a machine without them can't do.
+var limited = []struct{ controller, loss string }{
+	{"cpu", "containers get no share of the CPU of their own, nor a limit"},
+	{"memory", "a container's memory is only looked at now and then"},
+	{"pids", "the number of a container's processes has no limit"},
+}
+
+func (s *site) driver(kind Kind) (*kernelDriver, error) {
+	legacyTops := make(map[string]string)
+	if kind != V2 {
+		for _, c := range append([]string{"cpuacct"}, "cpu", "memory", "pids") {
+			if m, ok := find(s.mounts, c); ok {
+				top, _, err := s.place(m, c)
+				if err != nil {
+					s.lacks("controller %s: %v", c, err)
+					continue
+				}
+				legacyTops[c] = top
+			}
+		}
+	}
+
+	d := &kernelDriver{tree: s.tree, open: make(map[*kernelGroup]struct{})}
+	v2 := &unified{tree: s.tree}
+	if m, ok := find(s.mounts, ""); ok && kind != V1 {
+		wanted := []string{"cpu", "memory", "pids"}
+		if len(legacyTops) > 0 {
+			wanted = nil
+		}
+		if err := s.placeV2(v2, m, wanted); err != nil {
+			if kind == V2 || kind == Hybrid {
+				return nil, err
+			}
+			s.lacks("unified hierarchy: %v", err)
+		} else {
+			d.holder = v2
+		}
+	}
+	if d.holder == nil && kind != V2 && kind != Hybrid {
+		m, ok := find(s.mounts, "freezer")
+		if !ok {
+			return nil, errors.New("neither a unified hierarchy nor a v1 freezer is mounted")
+		}
+		top, _, err := s.place(m, "freezer")
+		if err != nil {
+			return nil, err
+		}
+		d.holder = &freezer{tree: s.tree, top: top}
+	}
+	if d.holder == nil {
+		return nil, errors.New("no unified hierarchy is mounted")
+	}
+
+	onV2 := d.holder == holder(v2)
+	switch {
+	case len(legacyTops) > 0 && onV2:
+		d.kind, d.limiter = Hybrid, &legacy{tree: s.tree, tops: legacyTops}
+	case len(legacyTops) > 0 || !onV2:
+		d.kind, d.limiter = V1, &legacy{tree: s.tree, tops: legacyTops}
+	default:
+		d.kind, d.limiter = V2, v2
+	}
+	if kind == Hybrid && d.kind != Hybrid {
+		return nil, errors.New("no v1 controller can be used")
+	}
+	for _, l := range limited {
+		if _, ok := legacyTops[l.controller]; !ok && !v2.has(l.controller) {
+			s.lacks("no controller %s: %s", l.controller, l.loss)
+		}
+	}
+	d.missing, d.made = s.missing, s.made
+	return d, nil
+}
+
+// bases returns the folders of a hierarchy in which a NodeManager may have its own, the better first.
+func (s *site) bases(m mount, controller string) []string {
+	root := s.root
+	if root == "" {
+		root = "heddle"
+	}
+	var out []string
+	if strings.HasPrefix(root, "/") || s.root == "" {
+		out = append(out, filepath.Join(m.point, root))
+	}
+	if !strings.HasPrefix(root, "/") {
+		if own, ok := m.own(s.own[controller]); ok {
+			// After the NodeManager has moved down (see enable), its group is one below the one it was given.
+			own = strings.TrimSuffix(own, "/"+leaf)
+			out = append(out, filepath.Join(own, root))
+		}
+	}
+	return out
+}
+
+// place makes the folder for groups in a hierarchy and tries it out with a group. It returns the folder and the base
+// it lies in.
+func (s *site) place(m mount, controller string) (top, base string, err error) {
+	err = fmt.Errorf("%s shows no group of this process", m.point)
+	for _, base = range s.bases(m, controller) {
+		top = folder(base, s.id)
+		if err = s.try(m, top); err == nil {
+			s.remember(m, top)
+			return top, base, nil
+		}
+	}
+	return "", "", err
+}
+
+func (s *site) try(m mount, top string) error {
+	if err := mkdirAll(s.tree, m.point, top); err != nil {
+		return err
+	}
+	probe := filepath.Join(top, "probe")
+	if err := s.tree.mkdir(probe); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.tree.rmdir(probe)
+}
+
+// remember notes the folders between mount point and groups for removal, deepest first.
+func (s *site) remember(m mount, top string) {
+	for f := top; f != m.point && len(f) > len(m.point); f = filepath.Dir(f) {
+		if !slices.Contains(s.made, f) {
+			s.made = append(s.made, f)
+		}
+	}
+	slices.SortFunc(s.made, func(a, b string) int { return len(b) - len(a) })
+}
+
+func (s *site) placeV2(v2 *unified, m mount, wanted []string) error {
+	top, _, err := s.place(m, "")
+	if err != nil {
+		return err
+	}
+	v2.top = top
+	own, _ := m.own(s.own[""])
+	// Every group on the way down has to pass the controllers on.
+	var way []string
+	for f := top; len(f) >= len(m.point); f = filepath.Dir(f) {
+		way = append(way, f)
+		if f == own || f == m.point {
+			break
+		}
+	}
+	slices.Reverse(way)
+	for _, f := range way {
+		if wanted, err = enable(s.tree, f, own, wanted); err != nil {
+			s.lacks("unified hierarchy: %v", err)
+		}
+	}
+	v2.controllers = wanted
+	probe := filepath.Join(top, "probe")
+	if err := s.tree.mkdir(probe); err != nil {
+		return err
+	}
+	defer s.tree.rmdir(probe)
+	if _, err := s.tree.read(filepath.Join(probe, "cgroup.freeze")); err != nil {
+		return fmt.Errorf("the kernel can't freeze v2 groups (Linux 5.2 can): %w", err)
+	}
+	return nil
+}

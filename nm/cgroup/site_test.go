@@ -1,0 +1,238 @@
+package cgroup
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const sys = "/sys/fs/cgroup"
+
+func v2Site(f *fakeV2, own, root string) *site {
+	return &site{
+		tree: f, mounts: []mount{{root: "/", point: sys, v2: true}}, own: membership{"": own}, root: root, id: "h:1",
+	}
+}
+
+func TestV2LimitsAsWritten(t *testing.T) {
+	f := newFakeV2(sys, "cpuset", "cpu", "io", "memory", "pids")
+	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.kind != V2 || len(d.Capabilities().Missing) != 0 {
+		t.Errorf("kind %s, missing %q", d.kind, d.Capabilities().Missing)
+	}
+	if got := d.Capabilities().Features(); !slices.Contains(got, "memory-limit") || !slices.Contains(got, "cpu-limit") {
+		t.Errorf("features %q", got)
+	}
+	u := d.holder.(*unified)
+	if err := u.create("c"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limits Limits
+		want   []string
+	}{
+		{
+			Limits{Memory: 1 << 30, Shares: 2, CPU: 1.5, Pids: 100},
+			[]string{"cpu.weight=200", "cpu.max=150000 100000", "memory.max=1073741824", "pids.max=100", "memory.swap.max=0"},
+		},
+		{Limits{}, []string{"cpu.weight=100", "cpu.max=max 100000", "memory.max=max", "pids.max=max"}},
+		{Limits{Shares: 0.001, CPU: 0.01}, []string{"cpu.weight=1", "cpu.max=1000 100000", "memory.max=max", "pids.max=max"}},
+		// under 1 % of a core the period has to grow, and under 0.1 % the kernel can do no better
+		{Limits{Shares: 1000, CPU: 0.005}, []string{"cpu.weight=10000", "cpu.max=5000 1000000", "memory.max=max", "pids.max=max"}},
+		{Limits{CPU: 0.0001}, []string{"cpu.weight=100", "cpu.max=1000 1000000", "memory.max=max", "pids.max=max"}},
+	} {
+		f.writes = nil
+		if err := u.set("c", c.limits); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, w := range c.want {
+			want = append(want, sys+"/heddle/nm-h_1/c/"+w)
+		}
+		if diff := cmp.Diff(want, f.writes); diff != "" {
+			t.Errorf("%+v: %s", c.limits, diff)
+		}
+	}
+	use, err := u.usage("c")
+	want := Usage{CPU: 1500 * time.Millisecond, Memory: 4000, Peak: 7000, OOMKills: 1}
+	if err != nil || use != want {
+		t.Errorf("usage %+v, %v, want %+v", use, err, want)
+	}
+}
+
+func TestV2GroupLifecycle(t *testing.T) {
+	f := newFakeV2(sys, "cpu", "memory", "pids")
+	d, err := v2Site(f, "/", "/heddle").driver(V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := d.holder.(*unified)
+	for _, err := range []error{u.create("c"), u.add("c", 10), u.add("c", 11), f.mkdir(u.path("c", "inner")), u.add("c/inner", 12)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pids, err := u.pids("c")
+	slices.Sort(pids)
+	if err != nil || !slices.Equal(pids, []int{10, 11, 12}) {
+		t.Errorf("processes %v, %v", pids, err)
+	}
+	if err := u.freeze(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	if frozen, err := u.frozen("c"); err != nil || !frozen {
+		t.Errorf("frozen %v, %v", frozen, err)
+	}
+	if err := u.kill(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.remove("c"); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	if names := len(f.groups); names != 1 {
+		t.Errorf("%d groups are left", names)
+	}
+}
+
+// A NodeManager confined to a part of the tree has to leave its own group before that can have limited groups below.
+func TestV2BelowTheOwnGroup(t *testing.T) {
+	f := newFakeV2(sys, "cpu", "memory")
+	for _, err := range []error{
+		f.mkdir(sys + "/slice"), f.mkdir(sys + "/slice/unit"),
+		f.write(sys+"/cgroup.subtree_control", "+cpu"), f.write(sys+"/cgroup.subtree_control", "+memory"),
+		f.write(sys+"/slice/cgroup.subtree_control", "+cpu"), f.write(sys+"/slice/cgroup.subtree_control", "+memory"),
+		f.write(sys+"/slice/unit/cgroup.procs", "77"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.deny = func(path string) error {
+		if !strings.HasPrefix(path, sys+"/slice/unit/") {
+			return syscall.EACCES
+		}
+		return nil
+	}
+	d, err := v2Site(f, "/slice/unit", "").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Capabilities()
+	if !c.MemoryLimit || !c.CPULimit || c.PidsLimit {
+		t.Errorf("capabilities %+v", c)
+	}
+	if len(c.Missing) != 1 || !strings.Contains(c.Missing[0], "pids") {
+		t.Errorf("missing %q", c.Missing)
+	}
+	if got := d.holder.(*unified).top; got != sys+"/slice/unit/heddle/nm-h_1" {
+		t.Errorf("groups lie in %s", got)
+	}
+	if got := f.groups[sys+"/slice/unit/"+leaf].files["cgroup.procs"]; got != "77" {
+		t.Errorf("moved down: %q", got)
+	}
+	// after a restart within the moved group the same folder is found again
+	again, err := v2Site(f, "/slice/unit/"+leaf, "").driver(Auto)
+	if err != nil || again.holder.(*unified).top != d.holder.(*unified).top {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}
+
+func TestV2WithoutControllersStillFreezesAndKills(t *testing.T) {
+	d, err := v2Site(newFakeV2(sys), "/", "").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Capabilities()
+	if !c.Suspend || !c.KillTree || c.MemoryLimit || len(c.Missing) != 3 {
+		t.Errorf("capabilities %+v", c)
+	}
+}
+
+func TestAnUnwritableTreeIsNoDriver(t *testing.T) {
+	f := newFakeV2(sys, "cpu")
+	f.deny = func(string) error { return syscall.EROFS }
+	if d, err := v2Site(f, "/", "").driver(Auto); err == nil {
+		t.Errorf("got %+v", d)
+	}
+	if _, err := (&site{tree: f, id: "h:1"}).driver(Auto); err == nil {
+		t.Error("no hierarchy at all gave a driver")
+	}
+}
+
+func TestMountsAndMemberships(t *testing.T) {
+	mounts, err := parseMounts(strings.NewReader(`23 1 0:22 / /proc rw shared:5 - proc proc rw
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
+33 31 0:31 /docker/abc /sys/fs/cg\040roup/memory rw master:9 propagate_from:2 - cgroup cgroup rw,memory
+40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd
+41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw,nsdelegate
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(mounts) != 4 {
+		t.Fatalf("mounts %+v", mounts)
+	}
+	own, err := parseMembership(strings.NewReader("5:cpu,cpuacct:/a\n4:memory:/docker/abc/x:y\n3:name=systemd:/s\n0::/u\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for controller, want := range map[string]string{
+		"cpu": "/sys/fs/cgroup/cpu,cpuacct/a", "cpuacct": "/sys/fs/cgroup/cpu,cpuacct/a",
+		"memory": "/sys/fs/cg roup/memory/x:y", "name=systemd": "/sys/fs/cgroup/systemd/s", "": "/sys/fs/cgroup/unified/u",
+	} {
+		m, ok := find(mounts, controller)
+		got, shown := m.own(own[controller])
+		if !ok || !shown || got != want {
+			t.Errorf("%q: own group in %q, %v, %v; want %q", controller, got, ok, shown, want)
+		}
+	}
+	if _, ok := find(mounts, "freezer"); ok {
+		t.Error("found a hierarchy that is not mounted")
+	}
+	confined := mount{root: "/docker/abc", point: "/m"}
+	for group, want := range map[string]string{"/docker/abc": "/m", "/": "/m", "/docker/abcd": "", "/docker/abc/z": "/m/z"} {
+		if got, ok := confined.own(group); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v", group, got, ok)
+		}
+	}
+}
+
+func FuzzParseMounts(f *testing.F) {
+	own, err := os.ReadFile("testdata/mountinfo")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(own))
+	f.Add("1 2 0:3 / /x\\ rw - cgroup c rw,cpu")
+	f.Fuzz(func(t *testing.T, text string) {
+		mounts, err := parseMounts(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, m := range mounts {
+			m.own("/a/b")
+		}
+		find(mounts, "")
+	})
+}
+
+func FuzzParseMembership(f *testing.F) {
+	f.Add("5:cpu,cpuacct:/a\n0::/u\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		own, err := parseMembership(strings.NewReader(text))
+		for _, g := range own {
+			if err == nil && !strings.HasPrefix(g, "/") {
+				t.Errorf("%q gave group %q", text, g)
+			}
+		}
+	})
+}

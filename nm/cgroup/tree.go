@@ -1,0 +1,152 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// tree is what a driver uses of a cgroup file system. Tests put a fake kernel in its place.
+type tree interface {
+	read(path string) (string, error)
+	write(path, value string) error
+	mkdir(path string) error
+	rmdir(path string) error
+	subdirs(path string) ([]string, error)
+}
+
+// kernelTree is the real one.
+type kernelTree struct{}
+
+func (kernelTree) read(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	return string(b), err
+}
+
+// write writes in one piece and without creating the file: what is not there is a controller that the kernel lacks.
+func (kernelTree) write(path, value string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("write %q: %w", value, err)
+	}
+	return nil
+}
+
+func (kernelTree) mkdir(path string) error { return os.Mkdir(path, 0o755) }
+func (kernelTree) rmdir(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (kernelTree) subdirs(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// mkdirAll makes path and what is missing above it, but nothing above top.
+func mkdirAll(t tree, top, path string) error {
+	if path != top {
+		if err := mkdirAll(t, top, filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	if err := t.mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// walk calls f for path and all groups below it, those below first.
+func walk(t tree, path string, f func(path string) error) error {
+	subs, err := t.subdirs(path)
+	if err != nil {
+		return err
+	}
+	for _, s := range subs {
+		if err := walk(t, filepath.Join(path, s), f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return f(path)
+}
+
+// pidsBelow returns the processes of a group and of the groups that its processes made below it.
+func pidsBelow(t tree, path string) ([]int, error) {
+	var pids []int
+	err := walk(t, path, func(path string) error {
+		text, err := t.read(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return err
+		}
+		for _, f := range strings.Fields(text) {
+			pid, err := strconv.Atoi(f)
+			if err != nil {
+				return fmt.Errorf("%s/cgroup.procs: %w", path, err)
+			}
+			if pid > 0 { // 0 stands for a process outside of our pid namespace
+				pids = append(pids, pid)
+			}
+		}
+		return nil
+	})
+	return pids, err
+}
+
+// number reads a file that holds one number; "max" gives −1.
+func number(t tree, path string) (int64, error) {
+	text, err := t.read(path)
+	if err != nil {
+		return 0, err
+	}
+	text = strings.TrimSpace(text)
+	if text == "max" {
+		return -1, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
+}
+
+// keyed reads a file of lines "key number" and returns the number of one key.
+func keyed(t tree, path, key string) (int64, error) {
+	text, err := t.read(path)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		k, v, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if k != key {
+			continue
+		}
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %s: %w", path, key, err)
+		}
+		return n, nil
+	}
+	return 0, fmt.Errorf("%s: no line %q", path, key)
+}

@@ -1,0 +1,192 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// unified is the v2 hierarchy. It always holds groups (freeze and kill are not controllers); it also limits them where
+// controllers are enabled for it.
+type unified struct {
+	tree        tree
+	top         string   // folder that holds the groups
+	controllers []string // enabled for the groups: cpu, memory, pids
+}
+
+var (
+	_ holder  = (*unified)(nil)
+	_ limiter = (*unified)(nil)
+)
+
+func (u *unified) path(name, file string) string { return filepath.Join(u.top, name, file) }
+func (u *unified) has(controller string) bool    { return slices.Contains(u.controllers, controller) }
+
+func (u *unified) create(name string) error        { return u.tree.mkdir(u.path(name, "")) }
+func (u *unified) add(name string, pid int) error  { return addPid(u.tree, u.path(name, ""), pid) }
+func (u *unified) pids(name string) ([]int, error) { return pidsBelow(u.tree, u.path(name, "")) }
+func (u *unified) list() ([]string, error)         { return u.tree.subdirs(u.top) }
+func (u *unified) folders(name string) []string    { return []string{u.path(name, "")} }
+func (u *unified) event(name, key string) (bool, error) {
+	n, err := keyed(u.tree, u.path(name, "cgroup.events"), key)
+	return n == 1, err
+}
+
+func (u *unified) frozen(name string) (bool, error) { return u.event(name, "frozen") }
+
+// freeze waits for cgroup.events: cgroup.freeze only reads back what was asked for.
+func (u *unified) freeze(ctx context.Context, name string) error {
+	if err := u.tree.write(u.path(name, "cgroup.freeze"), "1"); err != nil {
+		return err
+	}
+	err := poll(ctx, func() (bool, error) { return u.frozen(name) })
+	if err != nil {
+		return errors.Join(err, u.tree.write(u.path(name, "cgroup.freeze"), "0"))
+	}
+	return nil
+}
+
+func (u *unified) thaw(ctx context.Context, name string) error {
+	if err := u.tree.write(u.path(name, "cgroup.freeze"), "0"); err != nil {
+		return err
+	}
+	return poll(ctx, func() (bool, error) {
+		frozen, err := u.frozen(name)
+		return !frozen, err
+	})
+}
+
+// kill needs no thawing before; it reaches groups below and processes that are just being forked.
+func (u *unified) kill(ctx context.Context, name string) error {
+	err := u.tree.write(u.path(name, "cgroup.kill"), "1")
+	if errors.Is(err, fs.ErrNotExist) { // before Linux 5.14
+		return killFrozen(ctx, u, name)
+	}
+	if err != nil {
+		return err
+	}
+	return poll(ctx, func() (bool, error) {
+		populated, err := u.event(name, "populated")
+		return !populated, err
+	})
+}
+
+// The holder's group is the limited one: there is nothing to make, fill or remove besides.
+func (u *unified) prepare(string) error         { return nil }
+func (u *unified) admit(string, int) error      { return nil }
+func (u *unified) limited(name string) []string { return nil }
+
+func (u *unified) set(name string, l Limits) error {
+	for _, s := range []struct{ controller, file, value string }{
+		{"cpu", "cpu.weight", strconv.FormatInt(weightV2(l.Shares), 10)},
+		{"cpu", "cpu.max", cpuMaxV2(l.CPU)},
+		{"memory", "memory.max", maxOr(l.Memory)},
+		{"pids", "pids.max", maxOr(l.Pids)},
+	} {
+		if !u.has(s.controller) {
+			continue
+		}
+		if err := u.tree.write(u.path(name, s.file), s.value); err != nil {
+			return err
+		}
+	}
+	if u.has("memory") && l.Memory > 0 {
+		// A container's memory is memory: without this one that outgrows its limit would swap instead of ending.
+		// The kernel may have no swap accounting; then there is nothing to turn off.
+		if err := u.tree.write(u.path(name, "memory.swap.max"), "0"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unified) usage(name string) (Usage, error) {
+	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1}
+	us, err := keyed(u.tree, u.path(name, "cpu.stat"), "usage_usec")
+	if err != nil {
+		return use, err
+	}
+	use.CPU = time.Duration(us) * time.Microsecond
+	if !u.has("memory") {
+		return use, nil
+	}
+	current, err := number(u.tree, u.path(name, "memory.current"))
+	if err != nil {
+		return use, err
+	}
+	idle, err := keyed(u.tree, u.path(name, "memory.stat"), "inactive_file")
+	if err != nil {
+		return use, err
+	}
+	use.Memory = max(0, current-idle)
+	if use.OOMKills, err = keyed(u.tree, u.path(name, "memory.events"), "oom_kill"); err != nil {
+		return use, err
+	}
+	// memory.peak came with Linux 5.19
+	if use.Peak, err = number(u.tree, u.path(name, "memory.peak")); errors.Is(err, fs.ErrNotExist) {
+		use.Peak, err = -1, nil
+	}
+	return use, err
+}
+
+func (u *unified) capable(c *Capabilities) {
+	c.Shares, c.CPULimit = u.has("cpu"), u.has("cpu")
+	c.MemoryLimit, c.OOMEvents = u.has("memory"), u.has("memory")
+	c.PidsLimit = u.has("pids")
+}
+
+// enable turns controllers on for the groups below folder and returns those that could be. own is the group of this
+// process: a group that has members can't have controllers for groups below it (the root excepted), so they have to
+// move one level down first.
+func enable(t tree, folder, own string, controllers []string) ([]string, error) {
+	text, err := t.read(filepath.Join(folder, "cgroup.controllers"))
+	if err != nil {
+		return nil, err
+	}
+	there := strings.Fields(text)
+	var enabled []string
+	for _, c := range controllers {
+		if !slices.Contains(there, c) {
+			continue
+		}
+		err := t.write(filepath.Join(folder, "cgroup.subtree_control"), "+"+c)
+		if errors.Is(err, syscall.EBUSY) && folder == own {
+			if err := moveDown(t, own); err != nil {
+				return nil, err
+			}
+			err = t.write(filepath.Join(folder, "cgroup.subtree_control"), "+"+c)
+		}
+		if err != nil {
+			return enabled, fmt.Errorf("%s: enable controller %s: %w", folder, c, err)
+		}
+		enabled = append(enabled, c)
+	}
+	return enabled, nil
+}
+
+// leaf is the group, below the one that a NodeManager was started in, to which it moves itself.
+const leaf = "heddle-nodemanager"
+
+func moveDown(t tree, own string) error {
+	if err := mkdirAll(t, own, filepath.Join(own, leaf)); err != nil {
+		return err
+	}
+	text, err := t.read(filepath.Join(own, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	for _, pid := range strings.Fields(text) {
+		err := t.write(filepath.Join(own, leaf, "cgroup.procs"), pid)
+		if err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("move process %s to %s: %w", pid, filepath.Join(own, leaf), err)
+		}
+	}
+	return nil
+}

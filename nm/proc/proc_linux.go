@@ -1,0 +1,214 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// userHZ is the unit of times in /proc/PID/stat; it is fixed in Linux's ABI, whatever the kernel's own tick.
+const userHZ = 100
+
+// Root is where the process table is mounted.
+const Root = "/proc"
+
+// Snapshot reads the table of all processes. Those that end meanwhile are left out.
+func Snapshot() (*Table, error) {
+	dir, err := os.Open(Root)
+	if err != nil {
+		return nil, fmt.Errorf("read the process table: %w", err)
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read the process table: %w", err)
+	}
+	var all []Process
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		p, err := Read(pid)
+		if err != nil {
+			if errors.Is(err, ErrGone) {
+				continue
+			}
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return newTable(all), nil
+}
+
+// Read returns one process, or ErrGone.
+func Read(pid int) (Process, error) {
+	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return Process{}, goneOr(pid, err)
+	}
+	p, err := parseStat(b)
+	if err != nil {
+		return Process{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+// Environ returns the environment that a process was started with. It fails with fs.ErrPermission for other users'
+// processes unless the caller is root, and is empty for kernel threads and zombies.
+func Environ(pid int) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return nil, goneOr(pid, err)
+	}
+	if len(b) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
+}
+
+// Signal sends sig to the very process that id names. It returns ErrGone when that process has ended.
+func Signal(id ID, sig syscall.Signal) error {
+	fd, err := open(id)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil {
+		return goneOr(id.PID, fmt.Errorf("signal %v to process %d: %w", sig, id.PID, err))
+	}
+	return nil
+}
+
+// WaitExit returns nil when the process that id names has ended (it may still be a zombie), or the error of ctx.
+// The caller need not be its parent.
+func WaitExit(ctx context.Context, id ID) error {
+	fd, err := open(id)
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), "pidfd of "+strconv.Itoa(id.PID))
+	defer f.Close()
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(0, 1)) })
+	defer stop()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	// A pidfd becomes readable at the end of its process; there is nothing to read from it.
+	var polled error
+	err = conn.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		if err != nil && err != unix.EINTR {
+			polled = err
+			return true
+		}
+		return n > 0
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err = errors.Join(err, polled); err != nil {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+// open returns a pidfd of the very process that id names.
+func open(id ID) (int, error) {
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return -1, goneOr(id.PID, fmt.Errorf("open process %d: %w", id.PID, err))
+	}
+	// Only now is the pid pinned, so only now can its start time be trusted to belong to the descriptor.
+	p, err := Read(id.PID)
+	if err == nil && id.Start != 0 && p.Start != id.Start {
+		err = fmt.Errorf("process %d: %w", id.PID, ErrGone)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// BootID names this run of the kernel: process ids from another one mean nothing.
+func BootID() (string, error) {
+	b, err := os.ReadFile(filepath.Join(Root, "sys/kernel/random/boot_id"))
+	if err != nil {
+		return "", fmt.Errorf("read the boot id: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+func goneOr(pid int, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return err
+}
+
+var pageSize = int64(os.Getpagesize())
+
+// parseStat reads /proc/PID/stat (proc_pid_stat(5)). The command name, which is in brackets, may itself hold brackets,
+// spaces and line ends.
+func parseStat(b []byte) (Process, error) {
+	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || shut < open {
+		return Process{}, fmt.Errorf("stat line %q has no command name", b)
+	}
+	var p Process
+	var err error
+	if p.PID, err = strconv.Atoi(strings.TrimSpace(string(b[:open]))); err != nil {
+		return Process{}, fmt.Errorf("stat line %q: %w", b, err)
+	}
+	f := strings.Fields(string(b[shut+1:])) // f[0] is field 3 of the manual page
+	const last = 24 - 3
+	if len(f) <= last || len(f[0]) != 1 {
+		return Process{}, fmt.Errorf("stat line %q has %d fields after the name", b, len(f))
+	}
+	p.State = f[0][0]
+	var user, system, pages int64
+	for _, field := range []struct {
+		number int
+		to     any
+	}{
+		{4, &p.Parent},
+		{5, &p.Group},
+		{6, &p.Session},
+		{14, &user},
+		{15, &system},
+		{22, &p.Start},
+		{23, &p.Virtual},
+		{24, &pages},
+	} {
+		text := f[field.number-3]
+		switch to := field.to.(type) {
+		case *int:
+			*to, err = strconv.Atoi(text)
+		case *int64:
+			*to, err = strconv.ParseInt(text, 10, 64)
+		case *uint64:
+			*to, err = strconv.ParseUint(text, 10, 64)
+		}
+		if err != nil {
+			return Process{}, fmt.Errorf("field %d of stat line %q: %w", field.number, b, err)
+		}
+	}
+	p.CPU = time.Duration(user+system) * (time.Second / userHZ)
+	p.RSS = pages * pageSize
+	return p, nil
+}

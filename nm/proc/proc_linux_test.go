@@ -1,0 +1,152 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func start(t *testing.T, script string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/bin/bash", "-c", script)
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+	return cmd
+}
+
+// eventually polls until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestTreeHoldsAllDescendants(t *testing.T) {
+	cmd := start(t, "(sleep 60 & sleep 60) & sleep 60; true", "MARK=here")
+	var tree []Process
+	eventually(t, "five processes", func() bool {
+		table, err := Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree = table.Tree(cmd.Process.Pid)
+		return len(tree) == 5
+	})
+	for _, p := range tree {
+		if p.Session != cmd.Process.Pid || p.RSS <= 0 || p.Virtual < p.RSS || p.Start == 0 {
+			t.Errorf("implausible row %+v", p)
+		}
+		env, err := Environ(p.PID)
+		if err != nil || !slices.Contains(env, "MARK=here") {
+			t.Errorf("environment of %d: %q, %v", p.PID, env, err)
+		}
+	}
+}
+
+func TestCPUTimeIsCounted(t *testing.T) {
+	cmd := start(t, "while :; do :; done")
+	eventually(t, "50 ms of CPU time", func() bool {
+		p, err := Read(cmd.Process.Pid)
+		return err == nil && p.CPU >= 50*time.Millisecond
+	})
+}
+
+func TestWaitExitOfAnothersChild(t *testing.T) {
+	cmd := start(t, "sleep 60 & echo; wait")
+	var child Process
+	eventually(t, "the child", func() bool {
+		table, err := Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range table.Tree(cmd.Process.Pid) {
+			if p.PID != cmd.Process.Pid {
+				child = p
+			}
+		}
+		return child.PID != 0
+	})
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := WaitExit(ctx, child.ID); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("waiting for a live process: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- WaitExit(t.Context(), child.ID) }()
+	if err := Signal(child.ID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := WaitExit(t.Context(), child.ID); err != nil {
+		t.Fatalf("waiting for a process that is gone: %v", err)
+	}
+}
+
+func TestAnotherProcessOfTheSamePIDIsNotTouched(t *testing.T) {
+	cmd := start(t, "sleep 60")
+	p, err := Read(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := ID{PID: p.PID, Start: p.Start - 1}
+	if err := Signal(earlier, syscall.SIGKILL); !errors.Is(err, ErrGone) {
+		t.Errorf("signalling an earlier owner of the pid: %v", err)
+	}
+	if err := WaitExit(t.Context(), earlier); err != nil {
+		t.Errorf("waiting for an earlier owner of the pid: %v", err)
+	}
+	if err := Signal(p.ID, 0); err != nil {
+		t.Errorf("the process itself: %v", err)
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	const rest = " S 11 12 13 0 -1 4194304 1 2 3 4 150 50 7 8 20 0 1 0 987654 4096000 25 18446744073709551615 1 1"
+	for _, name := range []string{"bash", "a b", "a) (b", ") R 1 2", "x\ny"} {
+		p, err := parseStat([]byte("10 (" + name + ")" + rest))
+		want := Process{
+			ID: ID{PID: 10, Start: 987654}, State: 'S', Parent: 11, Group: 12, Session: 13,
+			CPU: 2 * time.Second, Virtual: 4096000, RSS: 25 * int64(os.Getpagesize()),
+		}
+		if err != nil || p != want {
+			t.Errorf("%q: got %+v, %v", name, p, err)
+		}
+	}
+	for _, line := range []string{"", "10", "10 (x", "10 (x) S 1", "x (x)" + rest, "10 (x) SS" + rest[2:]} {
+		if p, err := parseStat([]byte(line)); err == nil {
+			t.Errorf("%q was read as %+v", line, p)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	own, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(own)
+	f.Add([]byte("1 ()) S 0 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 5 6 7"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p, err := parseStat(b); err != nil && p != (Process{}) {
+			t.Errorf("an error came with %+v", p)
+		}
+	})
+}
