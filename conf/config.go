@@ -1,0 +1,228 @@
+package conf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// siteFiles are the files of a configuration folder, in the order in which they are read.
+var siteFiles = []string{
+	"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml",
+	"resource-types.xml", "node-resources.xml", // where Hadoop's ResourceUtils looks as well
+}
+
+// Options say where a configuration comes from.
+type Options struct {
+	// Dir is the folder with the site files, each of which may be missing. "" leaves only the defaults.
+	Dir string
+	// Overrides are key=value, as the command line's -D has them. They win over all files, even over final properties.
+	Overrides []string
+	// Getenv looks an environment variable up; os.LookupEnv if nil.
+	Getenv func(name string) (string, bool)
+	// SystemProperties replaces what stands for Java's system properties in variables: user.name, user.home, user.dir
+	// and java.io.tmpdir have defaults.
+	SystemProperties map[string]string
+	// Hostname tells this host's name; os.Hostname if nil.
+	Hostname func() (string, error)
+	// LookupHost finds the IP addresses of a host; the system's resolver if nil.
+	LookupHost func(ctx context.Context, host string) ([]string, error)
+}
+
+// Config is a loaded configuration. It may be read by many goroutines, but not while another one calls Set.
+type Config struct {
+	dir      string
+	props    *Properties
+	getenv   func(string) (string, bool)
+	system   map[string]string // Java's system properties
+	hostname func() (string, error)
+	resolve  func(context.Context, string) ([]string, error)
+}
+
+// Locate returns the configuration folder: the one given by a flag, else $HADOOP_CONF_DIR, else "" for the defaults.
+// getenv is os.LookupEnv if nil.
+func Locate(flag string, getenv func(string) (string, bool)) string {
+	if flag != "" {
+		return flag
+	}
+	if getenv == nil {
+		getenv = os.LookupEnv
+	}
+	dir, _ := getenv("HADOOP_CONF_DIR")
+	return dir
+}
+
+// Load reads the site files of a folder over the defaults. It fails when a file can't be read or isn't a configuration
+// (a *SyntaxError), and when an override isn't key=value; what values mean is left to Validate.
+func Load(o Options) (*Config, error) {
+	c, errs := load(o)
+	return c, errors.Join(errs...)
+}
+
+// load goes on after an error, so that all of them are found at once.
+func load(o Options) (*Config, []error) {
+	c := &Config{dir: o.Dir, props: newProperties(), getenv: o.Getenv, hostname: o.Hostname, resolve: o.LookupHost}
+	if c.getenv == nil {
+		c.getenv = os.LookupEnv
+	}
+	if c.hostname == nil {
+		c.hostname = os.Hostname
+	}
+	if c.resolve == nil {
+		c.resolve = net.DefaultResolver.LookupHost
+	}
+	c.system = systemProperties(c.getenv)
+	maps.Copy(c.system, o.SystemProperties)
+	var errs []error
+	if o.Dir != "" {
+		if abs, err := filepath.Abs(o.Dir); err == nil {
+			c.dir = abs
+		}
+		if st, err := os.Stat(c.dir); err != nil {
+			return c, []error{fmt.Errorf("configuration folder: %w", err)}
+		} else if !st.IsDir() {
+			return c, []error{fmt.Errorf("configuration folder: %s is not a folder", c.dir)}
+		}
+		for _, name := range siteFiles {
+			err := c.props.addFile(filepath.Join(c.dir, name))
+			if err != nil && !isMissing(err) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	for _, kv := range o.Overrides {
+		key, value, ok := strings.Cut(kv, "=")
+		if key = trim(key); !ok || key == "" {
+			errs = append(errs, fmt.Errorf("override %q: must be key=value", kv))
+			continue
+		}
+		c.props.set(key, value, Source{File: "<command line>"})
+	}
+	return c, errs
+}
+
+// isMissing reports whether a file isn't there; a SyntaxError about an included one is something else.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// systemProperties gives those of Java's system properties that configurations refer to.
+func systemProperties(getenv func(string) (string, bool)) map[string]string {
+	p := map[string]string{"java.io.tmpdir": "/tmp"}
+	if u, err := user.Current(); err == nil {
+		p["user.name"], p["user.home"] = u.Username, u.HomeDir
+	} else if name, ok := getenv("USER"); ok {
+		p["user.name"] = name
+	}
+	if wd, err := os.Getwd(); err == nil {
+		p["user.dir"] = wd
+	}
+	return p
+}
+
+// Dir is the folder that the configuration was read from; "" if there was none.
+func (c *Config) Dir() string { return c.dir }
+
+// Set gives a key a value, whatever the files say, as Hadoop's Configuration.set does.
+func (c *Config) Set(key, value string) {
+	c.props.set(key, value, Source{File: "<program>"})
+}
+
+// With returns a copy with the properties of one more file, such as capacity-scheduler.xml, on top; a relative path
+// starts in the configuration folder. Final properties stay.
+func (c *Config) With(file string) (*Config, error) {
+	d := c.clone()
+	if err := d.props.addFile(c.inDir(file)); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (c *Config) inDir(file string) string {
+	if c.dir != "" && !filepath.IsAbs(file) {
+		return filepath.Join(c.dir, file)
+	}
+	return file
+}
+
+func (c *Config) clone() *Config {
+	d := *c
+	d.props = c.props.clone()
+	return &d
+}
+
+// raw is a key's value before variables are replaced: a file's, else the default.
+func (c *Config) raw(key string) (string, bool) {
+	if p, ok := c.props.Get(key); ok {
+		return p.Value, true
+	}
+	if v, ok := keys().defaults[canonical(key)]; ok {
+		return v, true
+	}
+	return c.daemonDir(key)
+}
+
+// daemonDir stands in for the system properties that Hadoop's start scripts pass to its daemons.
+func (c *Config) daemonDir(key string) (string, bool) {
+	first := func(names ...string) (string, bool) {
+		for _, name := range names {
+			if v, _ := c.getenv(name); v != "" {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	switch key {
+	case "yarn.log.dir", "hadoop.log.dir":
+		if v, ok := first("YARN_LOG_DIR"); ok && key == "yarn.log.dir" {
+			return v, true
+		}
+		if v, ok := first("HADOOP_LOG_DIR"); ok {
+			return v, true
+		}
+		if v, ok := first("HADOOP_HOME"); ok {
+			return v + "/logs", true
+		}
+		return "${hadoop.tmp.dir}/logs", true
+	case "hadoop.home.dir":
+		return first("HADOOP_HOME")
+	case "yarn.home.dir":
+		return first("HADOOP_YARN_HOME", "HADOOP_HOME")
+	}
+	return "", false
+}
+
+// Expand replaces the variables of a text. Unknown ones stay as they are; those that lead back to themselves are an
+// error.
+func (c *Config) Expand(text string) (string, error) { return c.expandFor(text, nil) }
+
+func (c *Config) expandFor(text string, chain []string) (string, error) {
+	if !strings.Contains(text, "${") {
+		return text, nil
+	}
+	x := expander{
+		system: func(name string) (string, bool) { v, ok := c.system[name]; return v, ok },
+		getenv: c.getenv,
+		raw:    c.raw,
+	}
+	return x.expand(text, chain)
+}
+
+// lookup is a key's value with variables replaced and white space at both ends removed; ok is false if nothing sets it.
+func (c *Config) lookup(key string) (value string, ok bool, err error) {
+	key = canonical(key)
+	value, ok = c.raw(key)
+	if !ok {
+		return "", false, nil
+	}
+	if value, err = c.expandFor(value, []string{key}); err != nil {
+		return "", false, err
+	}
+	value = trim(value)
+	return value, value != "", nil
+}

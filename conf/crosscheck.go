@@ -1,0 +1,169 @@
+package conf
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Checks of what keys say together.
+
+// resourceManagers checks the ids of the ResourceManagers and that each has its addresses.
+func (v *validation) resourceManagers() {
+	c := v.c
+	for _, prefix := range append(slices.Clone(rmAddressKeys), rmPrefix+"hostname", "heddle.raft.address") {
+		for id := range c.WithPrefix(prefix + ".") {
+			if c.HAEnabled() && !slices.Contains(c.RMIDs(), id) {
+				severity := Warning
+				if strings.HasPrefix(prefix, "heddle.") {
+					severity = Error
+				}
+				v.problem(severity, prefix+"."+id, fmt.Sprintf("%q is not an id in %sha.rm-ids (%s)", id, rmPrefix, strings.Join(c.RMIDs(), ", ")), "")
+			}
+		}
+	}
+	if !c.HAEnabled() {
+		return
+	}
+	idsKey := rmPrefix + "ha.rm-ids"
+	ids := c.RMIDs()
+	switch {
+	case len(ids) == 0:
+		v.problem(Error, idsKey, rmPrefix+"ha.enabled is true, but no ids are set", "ids of the ResourceManagers, such as rm1,rm2,rm3")
+	case len(ids) == 1:
+		v.problem(Warning, idsKey, "a single ResourceManager has none to fail over to, and Hadoop's clients want two ids", "")
+	case len(ids)%2 == 0:
+		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers survive the loss of no more than %d do; an odd number is better", len(ids), len(ids)-1), "")
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			v.problem(Error, idsKey, fmt.Sprintf("id %q is named twice", id), "")
+		}
+		if strings.ContainsAny(id, "./ ") {
+			v.problem(Error, idsKey, fmt.Sprintf("id %q has a character that ids can't have", id), "letters, digits, - and _")
+		}
+		for _, key := range rmAddressKeys {
+			if _, err := c.RMAddress(key, id); err != nil && !c.IsSet(key+"."+id) {
+				v.problem(Error, key+"."+id, err.Error(), "")
+			}
+		}
+	}
+	if own := c.Text(rmPrefix + "ha.id"); own != "" && !slices.Contains(ids, own) {
+		v.problem(Error, rmPrefix+"ha.id", "is not in "+idsKey, "one of "+strings.Join(ids, ", "))
+	}
+}
+
+// listener is a port that a role opens.
+type listener struct {
+	key  string
+	addr Address
+}
+
+// ports checks that no role opens a port twice.
+func (v *validation) ports() {
+	c := v.c
+	var cluster []listener // what all ResourceManagers advertise
+	for _, id := range c.RMIDs() {
+		var own []listener
+		for _, key := range rmAddressKeys {
+			if a, err := c.RMAddress(key, id); err == nil {
+				if byID := key + "." + id; c.IsSet(byID) {
+					key = byID
+				}
+				own = append(own, listener{key, c.bind(a, rmPrefix+"bind-host")})
+				cluster = append(cluster, listener{key, a})
+			}
+		}
+		if a, err := c.RaftAddress(id); err == nil {
+			l := listener{"heddle.raft.address." + id, a}
+			own, cluster = append(own, l), append(cluster, l)
+		}
+		v.clashes(own, "this ResourceManager")
+	}
+	slices.SortStableFunc(cluster, func(a, b listener) int { return strings.Compare(a.addr.String(), b.addr.String()) })
+	for i := 1; i < len(cluster); i++ {
+		if a, b := cluster[i-1], cluster[i]; a.addr == b.addr && a.addr.Port != 0 && !a.addr.IsAny() && a.key != b.key && !v.reported(b.key) {
+			v.problem(Error, b.key, fmt.Sprintf("%s is also the address of %s", b.addr, a.key), "")
+		}
+	}
+
+	nm := []listener{}
+	for _, key := range []string{"address", "localizer.address", "webapp.address"} {
+		key = "yarn.nodemanager." + key
+		nm = append(nm, listener{key, c.NMListen(key)})
+	}
+	if slices.Contains(c.Strings("yarn.nodemanager.aux-services"), "mapreduce_shuffle") {
+		nm = append(nm, listener{"mapreduce.shuffle.port", Address{anyHost, c.Int("mapreduce.shuffle.port")}})
+	}
+	v.clashes(nm, "the NodeManager")
+}
+
+// clashes reports pairs of listeners that can't both be opened on one host.
+func (v *validation) clashes(all []listener, role string) {
+	for i, b := range all {
+		for _, a := range all[:i] {
+			if a.addr.Port == b.addr.Port && a.addr.Port != 0 && (a.addr.Host == b.addr.Host || a.addr.IsAny() || b.addr.IsAny()) {
+				v.problem(Error, b.key, fmt.Sprintf("port %d is also that of %s, and %s needs both", b.addr.Port, a.key, role), "")
+			}
+		}
+	}
+}
+
+// reported tells whether an error about a key is known already.
+func (v *validation) reported(key string) bool {
+	return slices.ContainsFunc(v.problems, func(p Problem) bool { return p.Key == key && p.Severity == Error })
+}
+
+// raft checks what hashicorp/raft demands of its times, and that TLS is whole.
+func (v *validation) raft() {
+	c := v.c
+	const prefix = "heddle.raft."
+	heartbeat, election, lease := c.Duration(prefix+"heartbeat-timeout-ms"), c.Duration(prefix+"election-timeout-ms"), c.Duration(prefix+"lease-timeout-ms")
+	if election < heartbeat {
+		v.problem(Error, prefix+"election-timeout-ms", fmt.Sprintf("is shorter than %sheartbeat-timeout-ms (%v)", prefix, heartbeat), "")
+	}
+	if lease > heartbeat {
+		v.problem(Error, prefix+"lease-timeout-ms", fmt.Sprintf("is longer than %sheartbeat-timeout-ms (%v), so that there could be two leaders", prefix, heartbeat), "")
+	}
+	var set, unset []string
+	for _, key := range []string{"tls.cert", "tls.key", "tls.ca"} {
+		if c.Path(prefix+key) == "" {
+			unset = append(unset, prefix+key)
+		} else {
+			set = append(set, prefix+key)
+		}
+	}
+	if len(set) > 0 && len(unset) > 0 {
+		v.problem(Error, set[0], "TLS needs certificate, key and authority, but this is not set: "+strings.Join(unset, ", "), "")
+	}
+}
+
+// times checks intervals against each other.
+func (v *validation) times() {
+	c := v.c
+	expiry, beat := "yarn.nm.liveness-monitor.expiry-interval-ms", rmPrefix+"nodemanagers.heartbeat-interval-ms"
+	if c.Duration(expiry) < c.Duration(beat) {
+		v.problem(Error, expiry, fmt.Sprintf("nodes would be taken for dead between two heartbeats (%s is %v)", beat, c.Duration(beat)), "")
+	}
+	most, usual := rmPrefix+"am.global.max-attempts", rmPrefix+"am.max-attempts"
+	if c.IsSet(most) && c.Int(most) < c.Int(usual) {
+		v.problem(Warning, usual, fmt.Sprintf("is above %s (%d), which limits it", most, c.Int(most)), "")
+	}
+	high, low := "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"
+	if c.IsSet(low) && c.Float(low) > c.Float(high) {
+		v.problem(Error, low, fmt.Sprintf("is above %s (%g)", high, c.Float(high)), "")
+	}
+}
+
+// scheduler checks keys that name files or file systems.
+func (v *validation) scheduler() {
+	fs := v.c.Text("fs.defaultFS")
+	u, err := url.Parse(fs)
+	switch {
+	case err != nil || (u.Scheme == "" && !strings.HasPrefix(fs, "/")):
+		v.problem(Error, "fs.defaultFS", "must be a URI such as hdfs://host:port or file:///", "")
+	case !slices.Contains([]string{"", "file", "hdfs"}, u.Scheme):
+		v.problem(Warning, "fs.defaultFS", "Heddle reads and writes hdfs: and file: only, so paths in this file system are out of its reach", "")
+	}
+}

@@ -1,0 +1,171 @@
+package conf
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const redacted = "<redacted>"
+
+// redactor hides the values of keys that hold secrets (Hadoop: ConfigRedactor).
+type redactor []*regexp.Regexp
+
+func (c *Config) redactor() redactor {
+	var r redactor
+	for _, p := range c.Strings("hadoop.security.sensitive-config-keys") {
+		if re, err := regexp.Compile(p); err == nil {
+			r = append(r, re)
+		}
+	}
+	return r
+}
+
+func (r redactor) redact(key, value string) string {
+	if value != "" && slices.ContainsFunc(r, func(re *regexp.Regexp) bool { return re.MatchString(key) }) {
+		return redacted
+	}
+	return value
+}
+
+// Setting is one key as it stands.
+type Setting struct {
+	Key     string
+	Raw     string // before variables are replaced
+	Value   string // after; like Raw where they can't be
+	Final   bool
+	Sources []string // where it comes from, the last one counting: a file's name, yarn-default.xml, programmatically
+}
+
+// Settings lists all keys that have a value, defaults included, by name. Secrets are hidden.
+func (c *Config) Settings() iter.Seq[Setting] {
+	return func(yield func(Setting) bool) {
+		names := map[string]bool{}
+		for name := range keys().defaults {
+			names[name] = true
+		}
+		for p := range c.props.All() {
+			names[p.Name] = true
+		}
+		secret := c.redactor()
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if s := c.setting(name); !yield(s.hide(secret)) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Config) setting(name string) Setting {
+	raw, _ := c.raw(name)
+	s := Setting{Key: name, Raw: raw, Value: raw}
+	if v, err := c.expandFor(raw, []string{name}); err == nil {
+		s.Value = v
+	}
+	p, ok := c.props.Get(name)
+	switch {
+	case !ok:
+		s.Sources = []string{defaultFile(name)}
+	case strings.HasPrefix(p.Source.File, "<"):
+		s.Sources = []string{"programmatically"}
+	default:
+		s.Sources = []string{filepath.Base(p.Source.File)}
+	}
+	s.Final = ok && p.Final
+	return s
+}
+
+func (s Setting) hide(r redactor) Setting {
+	s.Raw, s.Value = r.redact(s.Key, s.Raw), r.redact(s.Key, s.Value)
+	return s
+}
+
+// defaultFile names the file in which Hadoop has a key's default.
+func defaultFile(key string) string {
+	family, _, _ := strings.Cut(key, ".")
+	switch family {
+	case "yarn", "heddle":
+		return family + "-default.xml"
+	case "dfs":
+		return "hdfs-default.xml"
+	case "mapreduce":
+		return "mapred-default.xml"
+	}
+	return "core-default.xml"
+}
+
+// ErrNoSuchKey is what WriteJSON and WriteXML return for a key without a value.
+type ErrNoSuchKey struct{ Key string }
+
+func (e ErrNoSuchKey) Error() string { return fmt.Sprintf("Property %s not found", e.Key) }
+
+// WriteXML writes all settings, or that of key if it isn't "", as Hadoop's /conf page does: values with their variables.
+func (c *Config) WriteXML(w io.Writer, key string) error {
+	type property struct {
+		Name   string   `xml:"name"`
+		Value  string   `xml:"value"`
+		Final  bool     `xml:"final"`
+		Source []string `xml:"source"`
+	}
+	var out struct {
+		XMLName  xml.Name   `xml:"configuration"`
+		Property []property `xml:"property"`
+	}
+	settings, err := c.chosen(key)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		out.Property = append(out.Property, property{s.Key, s.Raw, s.Final, s.Sources})
+	}
+	b, err := xml.Marshal(out)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8" standalone="no"?>%s`, b)
+	return err
+}
+
+// WriteJSON writes all settings, or that of key if it isn't "", as Hadoop's /conf?format=json does: values with their
+// variables replaced.
+func (c *Config) WriteJSON(w io.Writer, key string) error {
+	type property struct {
+		Key      string `json:"key"`
+		Value    string `json:"value"`
+		IsFinal  bool   `json:"isFinal"`
+		Resource string `json:"resource"`
+	}
+	settings, err := c.chosen(key)
+	if err != nil {
+		return err
+	}
+	all := make([]property, len(settings))
+	for i, s := range settings {
+		all[i] = property{s.Key, s.Value, s.Final, s.Sources[len(s.Sources)-1]}
+	}
+	var out any = map[string]any{"properties": all}
+	if key != "" {
+		out = map[string]any{"property": all[0]}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
+}
+
+func (c *Config) chosen(key string) ([]Setting, error) {
+	if key == "" {
+		return slices.Collect(c.Settings()), nil
+	}
+	key = canonical(key)
+	if _, ok := c.raw(key); !ok {
+		return nil, ErrNoSuchKey{key}
+	}
+	return []Setting{c.setting(key).hide(c.redactor())}, nil
+}

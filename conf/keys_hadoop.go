@@ -1,0 +1,118 @@
+package conf
+
+// coreKeys are the keys of core-site.xml that concern Heddle.
+func coreKeys() []Key {
+	return []Key{
+		uri("fs.defaultFS", "file:///", "file system of paths without a scheme"),
+		path("hadoop.tmp.dir", "/tmp/hadoop-${user.name}", "base of other directories"),
+		text("fs.permissions.umask-mode", "022", "umask of files and directories that are created, octal"),
+		integer("io.file.buffer.size", "4096", "bytes of buffers for reading and writing files").min(1),
+
+		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple"),
+		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
+		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
+		text("hadoop.proxyuser.<user>.hosts", "", "hosts from which that user may act for others"),
+		text("hadoop.proxyuser.<user>.groups", "", "groups for whose members that user may act"),
+		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),
+		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication"),
+		list("hadoop.security.sensitive-config-keys", "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,"+
+			"fs.s3a.*.server-side-encryption.key,fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,"+
+			"fs.s3a.*.secret.key,fs.s3a.session.key,fs.s3a.*.session.key,fs.s3a.session.token,fs.s3a.*.session.token,"+
+			"fs.azure.account.key.*,fs.azure.oauth2.*,fs.adl.oauth2.*,fs.gs.encryption.*,fs.gs.proxy.*,fs.gs.auth.*,"+
+			"credential$,oauth.*secret,oauth.*password,oauth.*token,hadoop.security.sensitive-config-keys", "patterns of keys whose values aren't shown"),
+
+		text("hadoop.http.staticuser.user", "dr.who", "user of web requests that name none"),
+		list("hadoop.http.filter.initializers", "org.apache.hadoop.http.lib.StaticUserWebFilter", "filters of web requests").later(),
+		text("hadoop.http.authentication.type", "simple", "how web users prove who they are"),
+		boolean("hadoop.http.authentication.simple.anonymous.allowed", "true", "serve web requests that name no user"),
+		seconds("hadoop.http.authentication.token.validity", "36000", "how long a signed cookie holds").min(1),
+		text("hadoop.http.authentication.signature.secret.file", "${user.home}/hadoop-http-auth-signature-secret", "file with the secret that signs cookies"),
+
+		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1),
+		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1),
+		millis("ipc.client.connect.timeout", "20000", "time to connect to a server").min(1),
+		integer("ipc.client.connect.max.retries", "10", "attempts to connect to a server that refuses").min(0),
+		millis("ipc.client.connect.retry.interval", "1000", "time between these attempts").min(0),
+		millis("ipc.client.connection.maxidletime", "10000", "idle time after which a client closes a connection").min(0),
+		millis("ipc.ping.interval", "60000", "silence after which a client pings").min(1),
+
+		text("net.topology.script.file.name", "", "program that prints the racks of the hosts it is given"),
+		integer("net.topology.script.number.args", "100", "most hosts that program is given at once").min(1),
+		text("net.topology.table.file.name", "", "file with a host and its rack on each line, for TableMapping"),
+		class("net.topology.node.switch.mapping.impl", "org.apache.hadoop.net.ScriptBasedMapping", "how the rack of a host is found"),
+		text("hadoop.zk.address", "", "ZooKeeper quorum; Heddle needs none").later(),
+	}
+}
+
+// hdfsKeys are the keys of hdfs-site.xml that concern a client.
+func hdfsKeys() []Key {
+	return []Key{
+		list("dfs.nameservices", "", "logical names of HDFS clusters"),
+		list("dfs.ha.namenodes.<nameservice>", "", "ids of that cluster's NameNodes"),
+		hostport("dfs.namenode.rpc-address", "", "the NameNode, where there is one only"),
+		hostport("dfs.namenode.rpc-address.<namenode>", "", "a NameNode by <nameservice>, or by <nameservice>.<id> where that has several"),
+		class("dfs.client.failover.proxy.provider.<nameservice>", "", "how clients find the active NameNode; Heddle tries them in turn"),
+		boolean("dfs.client.use.datanode.hostname", "false", "connect to DataNodes by name, not by IP address"),
+		millis("dfs.client.socket-timeout", "60000", "time for a DataNode to send or take data").min(1),
+		integer("dfs.replication", "3", "copies of a new file's blocks").min(1).max(32767),
+		size("dfs.blocksize", "134217728", "block size of new files").min(1),
+		text("dfs.data.transfer.protection", "", "protection of connections to DataNodes").later(),
+		boolean("dfs.encrypt.data.transfer", "false", "encrypt connections to DataNodes").later(),
+	}
+}
+
+// mapredKeys are the keys of mapred-site.xml that concern Heddle itself; the rest is between clients and their jobs.
+func mapredKeys() []Key {
+	return []Key{
+		integer("mapreduce.shuffle.port", "13562", "port from which the NodeManager serves map outputs").min(0).max(65535),
+		hostport("mapreduce.jobhistory.address", "0.0.0.0:10020", "the job history server"),
+		hostport("mapreduce.jobhistory.webapp.address", "0.0.0.0:19888", "web pages of the job history server"),
+	}
+}
+
+// yarnKeys are the keys of yarn-site.xml that concern more than one role.
+func yarnKeys() []Key {
+	return []Key{
+		boolean("yarn.acl.enable", "false", "check who may submit, see and change"),
+		text("yarn.admin.acl", "*", "administrators: users, a blank, groups; * is everybody, a blank nobody"),
+		enum("yarn.http.policy", "HTTP_ONLY", "whether web pages are served by HTTP or HTTPS", "HTTP_ONLY"),
+		integer("yarn.cluster.max-application-priority", "0", "highest priority that an application may have").min(0),
+		integer("yarn.scheduler.minimum-allocation-mb", "1024", "smallest container, MiB; requests are rounded up to a multiple").min(0).max(1<<31 - 1),
+		integer("yarn.scheduler.maximum-allocation-mb", "8192", "largest container, MiB").min(1).max(1<<31 - 1),
+		integer("yarn.scheduler.minimum-allocation-vcores", "1", "fewest vcores of a container").min(0).max(1<<31 - 1),
+		integer("yarn.scheduler.maximum-allocation-vcores", "4", "most vcores of a container").min(1).max(1<<31 - 1),
+		boolean("yarn.scheduler.include-port-in-node-name", "false", "tell nodes apart by host and port instead of by host"),
+		list("yarn.resource-types", "", "names of countable resources besides memory and vcores"),
+		enum("yarn.resource-types.<type>.units", "", "unit in which the type is counted", "p", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "Pi"),
+		enum("yarn.resource-types.<type>.type", "COUNTABLE", "how the type is accounted", "COUNTABLE"),
+		integer("yarn.resource-types.<type>.minimum-allocation", "0", "smallest amount of the type in a container").min(0),
+		integer("yarn.resource-types.<type>.maximum-allocation", "9223372036854775807", "largest amount of the type in a container").min(0),
+		list("yarn.resource-types.<type>.tags", "", "tags of the type").later(),
+		integer("yarn.resource-types.<type>.increment-allocation", "", "step in which amounts of the type grow").min(1).later(),
+
+		boolean("yarn.log-aggregation-enable", "false", "collect the logs of finished applications in a file system").later(),
+		seconds("yarn.log-aggregation.retain-seconds", "-1", "how long collected logs are kept; -1 is for ever").min(1).or("-1").later(),
+		seconds("yarn.log-aggregation.retain-check-interval-seconds", "-1", "how often old collected logs are looked for; 0 or less is a tenth of the time they are kept").later(),
+		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs").later(),
+		uri("yarn.log.server.url", "", "where collected logs are shown"),
+		boolean("yarn.timeline-service.enabled", "false", "publish events to a timeline server").later(),
+		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels").later(),
+		uri("yarn.node-labels.fs-store.root-dir", "", "where labels are stored; Heddle replicates them").later(),
+		enum("yarn.node-labels.configuration-type", "centralized", "who says which labels a node has", "centralized", "delegated-centralized", "distributed").later(),
+		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),
+		list("yarn.application.classpath", "", "class path of Hadoop on the nodes"),
+		boolean("yarn.webapp.enable-rest-app-submissions", "true", "take applications over REST"),
+		boolean("yarn.webapp.filter-entity-list-by-user", "false", "list only the applications that the user may see"),
+
+		class("yarn.client.failover-proxy-provider", "org.apache.hadoop.yarn.client.ConfiguredRMFailoverProxyProvider", "how clients find the active ResourceManager; Heddle tries them in turn").later(),
+		millis("yarn.resourcemanager.connect.max-wait.ms", "900000", "how long to try to reach a ResourceManager; -1 is for ever").min(0).or("-1"),
+		millis("yarn.resourcemanager.connect.retry-interval.ms", "30000", "time between these attempts").min(1),
+		millis("yarn.client.failover-sleep-base-ms", "", "first pause when changing the ResourceManager").min(0),
+		millis("yarn.client.failover-sleep-max-ms", "", "longest pause when changing the ResourceManager").min(0),
+		integer("yarn.client.failover-max-attempts", "", "how often to change the ResourceManager; -1 follows connect.max-wait.ms").min(-1),
+		millis("yarn.client.nodemanager-connect.max-wait-ms", "180000", "how long to try to reach a NodeManager; -1 is for ever").min(0).or("-1"),
+		millis("yarn.client.nodemanager-connect.retry-interval-ms", "10000", "time between these attempts").min(1),
+		millis("yarn.client.application-client-protocol.poll-interval-ms", "200", "how often a client asks for the state of what it has submitted").min(1),
+		millis("yarn.client.application-client-protocol.poll-timeout-ms", "-1", "how long it does so; -1 is for ever").min(0).or("-1"),
+	}
+}

@@ -1,0 +1,22 @@
+package conf
+
+// heddleKeys are Heddle's own keys. A key that is set but isn't listed here is refused.
+func heddleKeys() []Key {
+	return []Key{
+		path("heddle.state.dir", "${hadoop.tmp.dir}/heddle", "folder of all state; each role and id has a folder <role>-<id> in it"),
+		text("heddle.cgroup.root", "heddle", "cgroup, relative to the root of its hierarchy, below which containers get theirs"),
+		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),
+		enum("heddle.log.format", "text", "form of log entries", "text", "json"),
+
+		hostport("heddle.raft.address.<id>", "0.0.0.0:8034", "where the ResourceManager of that id talks raft with the others; the host defaults to the ResourceManager's"),
+		millis("heddle.raft.heartbeat-timeout-ms", "250", "silence of the leader after which a follower holds an election").min(5),
+		millis("heddle.raft.election-timeout-ms", "250", "time after which an election without a winner is repeated").min(5),
+		millis("heddle.raft.lease-timeout-ms", "200", "time for which a leader that hears from no majority goes on leading").min(5),
+		millis("heddle.raft.snapshot-interval-ms", "120000", "how often is looked whether a snapshot is due").min(1),
+		integer("heddle.raft.snapshot-threshold", "8192", "log entries since the last snapshot from which on one is due").min(1),
+		integer("heddle.raft.trailing-logs", "10240", "log entries kept behind a snapshot for followers that lag").min(0),
+		path("heddle.raft.tls.cert", "", "PEM file of this ResourceManager's certificate; without one raft runs unencrypted"),
+		path("heddle.raft.tls.key", "", "PEM file of the certificate's private key"),
+		path("heddle.raft.tls.ca", "", "PEM file of the authority that signed the certificates of all ResourceManagers"),
+	}
+}

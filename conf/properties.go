@@ -1,0 +1,167 @@
+package conf
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Property is one property as a file has it.
+type Property struct {
+	Name   string
+	Value  string // as written: white space kept, variables not replaced
+	Final  bool   // later files don't override it
+	Source Source
+}
+
+// Properties is what a number of files, read one after the other, set. A later value replaces an earlier one unless
+// that is final. It isn't safe for use while another goroutine adds to it.
+type Properties struct {
+	byName   map[string]Property
+	finals   map[string]Source // also of properties without a value
+	problems []Problem         // found while reading; none of them prevents the use
+}
+
+// LoadFile reads one property file, such as capacity-scheduler.xml. Its variables aren't replaced: Config.With does
+// that.
+func LoadFile(path string) (*Properties, error) {
+	p := newProperties()
+	if err := p.addFile(path); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func newProperties() *Properties {
+	return &Properties{byName: map[string]Property{}, finals: map[string]Source{}}
+}
+
+func (p *Properties) clone() *Properties {
+	return &Properties{
+		byName:   maps.Clone(p.byName),
+		finals:   maps.Clone(p.finals),
+		problems: slices.Clone(p.problems),
+	}
+}
+
+// Get returns the property of a name, or of the name that replaces a deprecated one.
+func (p *Properties) Get(name string) (Property, bool) {
+	prop, ok := p.byName[canonical(name)]
+	return prop, ok
+}
+
+// All lists the properties by name.
+func (p *Properties) All() iter.Seq[Property] {
+	return func(yield func(Property) bool) {
+		for _, name := range slices.Sorted(maps.Keys(p.byName)) {
+			if !yield(p.byName[name]) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of properties.
+func (p *Properties) Len() int { return len(p.byName) }
+
+// Problems lists what is odd about the files that were read: names set twice, attempts to override final properties,
+// deprecated names.
+func (p *Properties) Problems() []Problem { return slices.Clone(p.problems) }
+
+func (p *Properties) addFile(path string) error {
+	root, err := ReadXML(path)
+	if err != nil {
+		return err
+	}
+	return p.addTree(root)
+}
+
+func (p *Properties) addTree(root *Element) error {
+	if root.Name != "configuration" {
+		return &SyntaxError{root.Source, fmt.Sprintf("the outermost element is <%s>, not <configuration>", root.Name)}
+	}
+	p.addChildren(root, map[string]Source{})
+	return nil
+}
+
+// addChildren takes the properties below e. Like Hadoop it looks into elements that it doesn't know, since a
+// <configuration> may hold another, which is what an include leaves. seen are the names that this file has set.
+func (p *Properties) addChildren(e *Element, seen map[string]Source) {
+	for _, child := range e.Children {
+		switch child.Name {
+		case "property":
+			p.addProperty(child, seen)
+		case "configuration":
+			p.addChildren(child, seen)
+		default:
+			p.warn(child.Source, "", "", fmt.Sprintf("<%s> is not an element of a configuration", child.Name))
+			p.addChildren(child, seen)
+		}
+	}
+}
+
+func (p *Properties) addProperty(e *Element, seen map[string]Source) {
+	name, value := trim(e.Attrs["name"]), e.Attrs["value"]
+	final := e.Attrs["final"] == "true"
+	for _, part := range e.Children {
+		switch text := part.Text(); part.Name {
+		case "name":
+			if text != "" {
+				name = trim(text)
+			}
+		case "value":
+			if text != "" {
+				value = text
+			}
+		case "final":
+			if final = text == "true"; !final && trim(text) != "false" {
+				p.warn(part.Source, name, text, "<final> is neither true nor false and counts as false")
+			}
+		}
+	}
+	if name == "" {
+		p.warn(e.Source, "", value, "a property without a name is ignored")
+		return
+	}
+	if now := canonical(name); now != name {
+		p.warn(e.Source, name, value, "this name is deprecated: it is "+now+" now")
+		name = now
+	}
+	prop := Property{Name: name, Value: value, Final: final, Source: e.Source}
+	if before, ok := seen[name]; ok && value != "" {
+		p.warn(e.Source, name, value, fmt.Sprintf("is already set at %s; the last one counts", before))
+	}
+	p.add(prop)
+	if value != "" {
+		seen[name] = e.Source
+	}
+}
+
+// add follows Hadoop: an empty value sets nothing, but may still be final.
+func (p *Properties) add(prop Property) {
+	by, isFinal := p.finals[prop.Name]
+	switch {
+	case prop.Value == "":
+	case isFinal:
+		if before := p.byName[prop.Name]; before.Value != prop.Value {
+			p.warn(prop.Source, prop.Name, prop.Value, fmt.Sprintf("is ignored: it is final at %s", by))
+		}
+	default:
+		p.byName[prop.Name] = prop
+	}
+	if prop.Final && !isFinal {
+		p.finals[prop.Name] = prop.Source
+	}
+}
+
+// set replaces a value whatever the files say of it, as Hadoop's Configuration.set does.
+func (p *Properties) set(name, value string, source Source) {
+	name = canonical(name)
+	before := p.byName[name]
+	p.byName[name] = Property{Name: name, Value: value, Final: before.Final, Source: source}
+}
+
+func (p *Properties) warn(at Source, key, value, message string) {
+	p.problems = append(p.problems, Problem{Severity: Warning, Source: at, Key: key, Value: value, Message: message})
+}

@@ -1,0 +1,157 @@
+package conf
+
+import (
+	_ "embed"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed facts/yarn-keys.tsv
+var yarnFacts string
+
+// registry is every key that is known, by name.
+type registry struct {
+	keys     map[string]Key    // those with a line in keys_*.go
+	patterns []Key             // those of keys with <…> in their name
+	defaults map[string]string // of all known keys, also of YARN keys without such a line
+	known    map[string]bool   // names of YARN, without defaults as well
+	families []string          // patterns of YARN's names
+}
+
+// keys is the registry; it is built once and never changes.
+var keys = sync.OnceValue(func() *registry {
+	r := &registry{keys: map[string]Key{}, defaults: map[string]string{}, known: map[string]bool{}}
+	for name, def := range facts(yarnFacts) {
+		if strings.Contains(name, "<") {
+			r.families = append(r.families, name)
+			continue
+		}
+		r.known[name] = true
+		if def != "" {
+			r.defaults[name] = def
+		}
+	}
+	for _, k := range slices.Concat(heddleKeys(), coreKeys(), hdfsKeys(), mapredKeys(), yarnKeys(), resourceManagerKeys(), nodeManagerKeys()) {
+		if _, ok := r.keys[k.Name]; ok {
+			panic(fmt.Sprintf("conf: %s is in the registry twice", k.Name))
+		}
+		r.keys[k.Name] = k
+		if strings.Contains(k.Name, "<") {
+			r.patterns = append(r.patterns, k)
+			continue
+		}
+		delete(r.defaults, k.Name)
+		if k.Default != "" {
+			r.defaults[k.Name] = k.Default
+		}
+	}
+	return r
+})
+
+// Keys lists the registry by name: the keys whose meaning this package knows. YARN has more, of which only names and
+// defaults are known.
+func Keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		for _, name := range slices.Sorted(maps.Keys(keys().keys)) {
+			if !yield(keys().keys[name]) {
+				return
+			}
+		}
+	}
+}
+
+// FindKey returns the registry's line for a key. A name that a pattern such as heddle.raft.address.<id> covers gives
+// that line under its own name.
+func FindKey(name string) (Key, bool) {
+	name = canonical(name)
+	r := keys()
+	if k, ok := r.keys[name]; ok {
+		return k, true
+	}
+	for _, k := range r.patterns {
+		if matches(k.Name, name) {
+			k.Name = name
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+// matches compares a name with a pattern, in which one <…> stands for any text: users and resource types have dots in
+// their names.
+func matches(pattern, name string) bool {
+	open, end := strings.IndexByte(pattern, '<'), strings.IndexByte(pattern, '>')
+	before, after := pattern[:open], pattern[end+1:]
+	return len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}
+
+// foreign are prefixes of YARN keys that others than Heddle's roles read or that are checked elsewhere: MapReduce,
+// YARN services, the queues of the capacity scheduler, auxiliary services.
+var foreign = []string{
+	"yarn.app.mapreduce.", "yarn.application.admin.client.class.", "yarn.scheduler.capacity.", "yarn.service.",
+	"yarn.nodemanager.aux-services.",
+}
+
+// openEnded are prefixes below which YARN's plug-ins read whatever they like.
+var openEnded = []string{
+	"yarn.federation.", "yarn.node-attribute.", "yarn.nodemanager.csi-driver-adaptor.", "yarn.nodemanager.csi-driver.",
+	"yarn.nodemanager.resource-plugins.", "yarn.nodemanager.runtime.linux.", "yarn.resourcemanager.proxyuser.", "yarn.router.",
+	"yarn.timeline-service.http-authentication.", "yarn.timeline-service.http-cross-origin.",
+}
+
+func hasPrefixOf(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// knownYARN reports whether YARN 3.4 has a key of that name.
+func (r *registry) knownYARN(name string) bool {
+	return r.known[name] || hasPrefixOf(name, openEnded) || slices.ContainsFunc(r.families, func(pattern string) bool { return matches(pattern, name) })
+}
+
+// nearest returns the known key most like name, or "" if none is close. Candidates share the first part of the name.
+func (r *registry) nearest(name string) string {
+	family, _, _ := strings.Cut(name, ".")
+	best, least := "", max(2, len(name)/6)+1
+	consider := func(candidate string) {
+		if !strings.HasPrefix(candidate, family+".") {
+			return
+		}
+		if d := editDistance(name, candidate, least); d < least || (d == least && best != "" && candidate < best) {
+			best, least = candidate, d
+		}
+	}
+	for candidate := range r.known {
+		consider(candidate)
+	}
+	for candidate := range r.keys {
+		consider(candidate)
+	}
+	return best
+}
+
+// editDistance is Levenshtein's, or some number above limit when it exceeds that.
+func editDistance(a, b string, limit int) int {
+	if diff := len(a) - len(b); diff > limit || -diff > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

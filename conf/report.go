@@ -1,0 +1,157 @@
+package conf
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Severity is how bad a Problem is.
+type Severity string
+
+// Severities: an Error keeps Heddle from starting, a Warning is likely a mistake, an Info says that a setting has no
+// effect here.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// Problem is something that is wrong with a configuration.
+type Problem struct {
+	Severity   Severity
+	Source     Source
+	Key, Value string // "" where the problem is the file's
+	Message    string
+	Allowed    string // what the value may be; "" where that doesn't apply
+	Suggestion string // a key that may have been meant; "" if none is near
+}
+
+// String returns one line: where, which key and value, what is wrong, how to mend it.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Source.File != "" {
+		b.WriteString(p.Source.String() + ": ")
+	}
+	if p.Key != "" {
+		b.WriteString(p.Key)
+		if p.Value != "" {
+			fmt.Fprintf(&b, " = %q", p.Value)
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(p.Message)
+	if p.Allowed != "" && !strings.Contains(p.Message, p.Allowed) {
+		b.WriteString("; allowed: " + p.Allowed)
+	}
+	if p.Suggestion != "" {
+		b.WriteString("; did you mean " + p.Suggestion + "?")
+	}
+	return b.String()
+}
+
+// Report is what Validate and Check found.
+type Report struct {
+	Dir      string // the configuration's folder; "" if it has none
+	Problems []Problem
+}
+
+// OK reports whether there is no error, though perhaps warnings.
+func (r Report) OK() bool { return r.count(Error) == 0 }
+
+// Err returns the errors as one error, nil if there are none.
+func (r Report) Err() error {
+	var errs []error
+	for _, p := range r.Problems {
+		if p.Severity == Error {
+			errs = append(errs, errors.New(p.String()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r Report) count(s Severity) int {
+	n := 0
+	for _, p := range r.Problems {
+		if p.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteText writes the report for people: errors first, a summary last.
+func (r Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, p := range r.Problems {
+		fmt.Fprintf(&b, "%-8s %s\n", p.Severity+":", p)
+	}
+	name := r.Dir
+	if name == "" {
+		name = "the built-in configuration"
+	}
+	verdict := "is fine"
+	if !r.OK() {
+		verdict = "can't be used"
+	}
+	fmt.Fprintf(&b, "%s %s: %s, %s, %s\n", name, verdict,
+		plural(r.count(Error), "error"), plural(r.count(Warning), "warning"), plural(r.count(Info), "setting without effect", "settings without effect"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func plural(n int, forms ...string) string {
+	if n == 1 {
+		return "1 " + forms[0]
+	}
+	if len(forms) > 1 {
+		return fmt.Sprintf("%d %s", n, forms[1])
+	}
+	return fmt.Sprintf("%d %ss", n, forms[0])
+}
+
+// WriteJSON writes the report for programs: {"dir", "ok", "problems": [{"severity", "file", "line", "key", "value",
+// "message", "allowed", "suggestion"}]}; members of a problem that don't apply are left out.
+func (r Report) WriteJSON(w io.Writer) error {
+	type problem struct {
+		Severity   Severity `json:"severity"`
+		File       string   `json:"file,omitempty"`
+		Line       int      `json:"line,omitempty"`
+		Key        string   `json:"key,omitempty"`
+		Value      string   `json:"value,omitempty"`
+		Message    string   `json:"message"`
+		Allowed    string   `json:"allowed,omitempty"`
+		Suggestion string   `json:"suggestion,omitempty"`
+	}
+	out := struct {
+		Dir      string    `json:"dir"`
+		OK       bool      `json:"ok"`
+		Problems []problem `json:"problems"`
+	}{Dir: r.Dir, OK: r.OK(), Problems: []problem{}}
+	for _, p := range r.Problems {
+		out.Problems = append(out.Problems, problem{
+			p.Severity, p.Source.File, p.Source.Line, p.Key, p.Value, p.Message, p.Allowed, p.Suggestion,
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
+}
+
+// sortProblems puts errors first and orders each severity by file, line and key.
+func sortProblems(problems []Problem) {
+	rank := map[Severity]int{Error: 0, Warning: 1, Info: 2}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(
+			cmp.Compare(rank[a.Severity], rank[b.Severity]),
+			cmp.Compare(a.Source.File, b.Source.File),
+			cmp.Compare(a.Source.Line, b.Source.Line),
+			cmp.Compare(a.Key, b.Key),
+		)
+	})
+}

@@ -1,0 +1,166 @@
+package conf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Check loads a configuration folder and validates it, without stopping at the first error. dir "" checks the defaults.
+func Check(dir string) Report { return CheckWith(Options{Dir: dir}) }
+
+// CheckWith is Check with all options.
+func CheckWith(o Options) Report {
+	c, errs := load(o)
+	r := c.Validate()
+	for _, err := range errs {
+		r.Problems = append(r.Problems, asProblem(err))
+	}
+	for _, name := range []string{"capacity-scheduler.xml", "fair-scheduler.xml"} {
+		if c.dir == "" {
+			continue
+		}
+		if _, err := ReadXML(filepath.Join(c.dir, name)); err != nil && !isMissing(err) {
+			r.Problems = append(r.Problems, asProblem(err))
+		}
+	}
+	sortProblems(r.Problems)
+	return r
+}
+
+func asProblem(err error) Problem {
+	var se *SyntaxError
+	if errors.As(err, &se) {
+		return Problem{Severity: Error, Source: se.Source, Message: se.Reason}
+	}
+	return Problem{Severity: Error, Message: err.Error()}
+}
+
+// validation collects the problems of one configuration.
+type validation struct {
+	c        *Config
+	secret   redactor
+	problems []Problem
+}
+
+// Validate reports everything that is wrong with the values: errors, which must keep a role from starting, warnings, and
+// settings that Heddle knows but doesn't act on.
+func (c *Config) Validate() Report {
+	v := &validation{c: c, secret: c.redactor(), problems: c.props.Problems()}
+	for p := range c.props.All() {
+		v.property(p)
+	}
+	for k := range Keys() {
+		v.fallback(k)
+	}
+	c.checkResources(v)
+	v.resourceManagers()
+	v.ports()
+	v.raft()
+	v.times()
+	v.scheduler()
+	v.folder()
+	for i := range v.problems {
+		v.problems[i].Value = v.secret.redact(v.problems[i].Key, v.problems[i].Value)
+	}
+	sortProblems(v.problems)
+	return Report{Dir: c.dir, Problems: v.problems}
+}
+
+// problem records something about a key as it is set, or as its default has it.
+func (v *validation) problem(s Severity, key, message, allowed string) {
+	p := Problem{Severity: s, Source: Source{File: "<default>"}, Key: key, Message: message, Allowed: allowed}
+	if at, ok := v.c.Where(key); ok {
+		p.Source = at
+	}
+	p.Value, _ = v.c.Get(key)
+	if p.Value == "" {
+		p.Source = Source{}
+	}
+	v.problems = append(v.problems, p)
+}
+
+// property judges a key that is set.
+func (v *validation) property(p Property) {
+	value, ok, err := v.c.lookup(p.Name)
+	if err != nil {
+		v.problems = append(v.problems, Problem{Severity: Error, Source: p.Source, Key: p.Name, Value: p.Value, Message: err.Error()})
+		return
+	}
+	k, registered := FindKey(p.Name)
+	known := keys().knownYARN(p.Name)
+	switch {
+	case registered && !ok && k.Kind != Text && k.Kind != List:
+		v.problem(Error, p.Name, "is blank", k.Allowed())
+	case registered:
+		v.registered(k, value)
+	case strings.HasPrefix(p.Name, "heddle."):
+		v.unknown(Error, p.Name, "Heddle has no such key")
+	case !strings.HasPrefix(p.Name, "yarn.") || hasPrefixOf(p.Name, foreign):
+	case !known:
+		v.unknown(Warning, p.Name, "YARN has no such key")
+	default:
+		if def, _ := v.c.Expand(keys().defaults[p.Name]); value != trim(def) {
+			v.problem(Info, p.Name, "is known but has no effect in Heddle", "")
+		}
+	}
+	if filepath.Base(p.Source.File) == "core-site.xml" && strings.HasPrefix(p.Name, "yarn.") && keys().defaults[p.Name] != "" {
+		v.problem(Warning, p.Name, "Hadoop ignores this in core-site.xml, as yarn-default.xml overrides it; it belongs in yarn-site.xml", "")
+	}
+}
+
+// registered judges a value of a key in the registry.
+func (v *validation) registered(k Key, value string) {
+	if err := k.check(value); value != "" && err != nil {
+		severity, message := Error, err.Error()
+		if !k.Implemented {
+			severity = Warning
+		}
+		if unset := variable.FindString(value); unset != "" && !strings.Contains(message, unset) {
+			message += "; nothing defines " + unset
+		}
+		v.problem(severity, k.Name, message, k.Allowed())
+		return
+	}
+	if def, _ := v.c.Expand(k.Default); !k.Implemented && value != trim(def) {
+		v.problem(Info, k.Name, "is known but has no effect in Heddle yet ("+k.Doc+")", "")
+	}
+}
+
+// fallback judges the default of a key that isn't set: its variables may lead to something impossible.
+func (v *validation) fallback(k Key) {
+	if v.c.IsSet(k.Name) || !k.Implemented || k.Default == "" || strings.Contains(k.Name, "<") {
+		return
+	}
+	value, _, err := v.c.lookup(k.Name)
+	if err == nil {
+		err = k.check(value)
+	}
+	if err != nil {
+		v.problem(Error, k.Name, "its default "+k.Default+" comes to this: "+err.Error(), k.Allowed())
+	}
+}
+
+func (v *validation) unknown(s Severity, key, message string) {
+	v.problem(s, key, message, "")
+	v.problems[len(v.problems)-1].Suggestion = keys().nearest(key)
+}
+
+// folder warns of a folder that holds no configuration at all.
+func (v *validation) folder() {
+	if v.c.dir == "" {
+		return
+	}
+	if !slices.ContainsFunc(siteFiles, func(name string) bool {
+		_, err := os.Stat(filepath.Join(v.c.dir, name))
+		return err == nil
+	}) {
+		v.problems = append(v.problems, Problem{
+			Severity: Warning, Source: Source{File: v.c.dir},
+			Message: fmt.Sprintf("holds none of %s; everything has its default", strings.Join(siteFiles, ", ")),
+		})
+	}
+}
