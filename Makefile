@@ -30,8 +30,8 @@ lint:
 generate:
 	@mkdir -p $(TOOLS)
 	GOBIN=$(TOOLS) $(GO) install $(PROTOC_GEN_GO)
-	PATH=$(TOOLS):$$PATH protoc --go_out=. --go_opt=module=heddle,default_api_level=API_OPAQUE \
-		$$(git ls-files '*.proto')
+	PATH=$(TOOLS):$$PATH protoc --go_out=. --go_opt=module=heddle,default_api_level=API_OPAQUE $$(git ls-files 'yarn/*.proto')
+	PATH=$(TOOLS):$$PATH protoc --go_out=. --go_opt=module=heddle $$(git ls-files 'rm/*.proto')
 
 clean:
 	rm -rf bin

@@ -13,5 +13,3 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sys v0.49.0
 )
-
-require github.com/google/go-cmp v0.7.0

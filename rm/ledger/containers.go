@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+func (s *State) containersAllocated(now int64, c *ledgerpb.ContainersAllocated) error {
+	app, t, err := s.liveAttempt(c.GetAttempt())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, g := range c.GetGrants() {
+		if err := s.allocate(now, app, t, g); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Grant) error {
+	cont := newContainer(t.ID, g, now)
+	node := s.Nodes[cont.Node]
+	if node == nil {
+		return fmt.Errorf("%v on node %v: %w", cont.ID, cont.Node, ErrUnknown)
+	}
+	if cont.ID.Sequence() <= t.LastSequence {
+		return fmt.Errorf("%v was given out already: %v is at %d", cont.ID, t.ID, t.LastSequence)
+	}
+	t.LastSequence = cont.ID.Sequence()
+	app.Containers[cont.ID] = cont
+	s.hold(app, node, cont)
+	if cont.AM {
+		t.AMContainer, t.AMNode = cont.ID, cont.Node
+		t.AMHTTPAddress = node.HTTPAddress()
+		t.State = AttemptAllocated
+	}
+	return nil
+}
+
+func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Container {
+	kind := pb.ExecutionType(g.GetExecutionType())
+	if kind == 0 {
+		kind = pb.ExecutionType_GUARANTEED
+	}
+	return &Container{
+		ID:                  records.ContainerID{Attempt: attempt, ID: g.GetId()},
+		Node:                nodeID(g.GetNode()),
+		Resource:            amounts(g.GetResource()),
+		Priority:            g.GetPriority(),
+		AllocationRequestID: g.GetAllocationRequestId(),
+		ExecutionType:       kind,
+		AM:                  g.GetAm(),
+		Tags:                g.GetTags(),
+		Allocated:           now,
+		ExitStatus:          records.ExitInvalid,
+	}
+}
+
+// hold enters a live container into the sums of its application and node.
+func (s *State) hold(app *Application, node *Node, c *Container) {
+	app.Used = app.Used.Add(c.Resource)
+	app.Live++
+	node.Used = node.Used.Add(c.Resource)
+	node.Containers[c.ID] = c
+}
+
+// finish takes a live container out of the sums.
+func (s *State) finish(now int64, app *Application, c *Container, exit int32) {
+	app.Used = app.Used.Sub(c.Resource)
+	app.Live--
+	if node := s.Nodes[c.Node]; node != nil {
+		node.Used = node.Used.Sub(c.Resource)
+		delete(node.Containers, c.ID)
+	}
+	spent := ResourceSeconds(c, now)
+	app.ResourceSeconds = app.ResourceSeconds.Add(spent)
+	if exit == records.ExitPreempted {
+		app.PreemptedSeconds = app.PreemptedSeconds.Add(spent)
+		if c.AM {
+			app.PreemptedAMs++
+		} else {
+			app.PreemptedContainers++
+		}
+	}
+	c.State = ContainerCompleted
+	c.Suspended = false
+	c.ExitStatus = exit
+	c.Finished = now
+}
+
+// ResourceSeconds is what a container has used until now (in ms since 1970): resource × seconds rounded down, as in YARN's
+// AggregateAppResourceUsage.
+func ResourceSeconds(c *Container, now int64) records.Resource {
+	var r records.Resource
+	for i, v := range c.Resource {
+		r[i] = v * max(now-c.Allocated, 0) / 1000
+	}
+	return r
+}
+
+// drop ends a container, if it lives, and forgets it.
+func (s *State) drop(now int64, app *Application, c *Container, exit int32) {
+	if c.Live() {
+		s.finish(now, app, c, exit)
+	}
+	delete(app.Containers, c.ID)
+}
+
+func (s *State) container(r *ledgerpb.ContainerRef) (*Application, *Container, error) {
+	id := containerID(r)
+	if app := s.Apps[id.Attempt.App]; app != nil {
+		if c := app.Containers[id]; c != nil {
+			return app, c, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%v: %w", id, ErrUnknown)
+}
+
+func (s *State) containersRunning(now int64, c *ledgerpb.ContainersRunning) error {
+	return s.each(c.GetContainers(), func(_ *Application, cont *Container) error {
+		if cont.State != ContainerAllocated {
+			return fmt.Errorf("%v runs or ran already", cont.ID)
+		}
+		cont.State = ContainerRunning
+		cont.Started = now
+		return nil
+	})
+}
+
+func (s *State) containersCompleted(now int64, c *ledgerpb.ContainersCompleted) error {
+	var errs []error
+	for _, done := range c.GetCompletions() {
+		app, cont, err := s.container(done.GetContainer())
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case !cont.Live():
+			errs = append(errs, fmt.Errorf("%v completed already", cont.ID))
+		case done.GetUnreported():
+			s.drop(now, app, cont, done.GetExitStatus())
+		default:
+			s.finish(now, app, cont, done.GetExitStatus())
+			cont.Diagnostic = done.GetDiagnostics()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
+	return s.each(c.GetContainers(), func(app *Application, cont *Container) error {
+		if cont.Live() {
+			return fmt.Errorf("%v can't be forgotten: it lives", cont.ID)
+		}
+		delete(app.Containers, cont.ID)
+		return nil
+	})
+}
+
+func (s *State) setSuspended(refs []*ledgerpb.ContainerRef, suspended bool) error {
+	return s.each(refs, func(_ *Application, cont *Container) error {
+		if !cont.Live() {
+			return fmt.Errorf("%v completed already", cont.ID)
+		}
+		cont.Suspended = suspended
+		return nil
+	})
+}
+
+func (s *State) each(refs []*ledgerpb.ContainerRef, f func(*Application, *Container) error) error {
+	var errs []error
+	for _, r := range refs {
+		app, cont, err := s.container(r)
+		if err == nil {
+			err = f(app, cont)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// HTTPAddress is host:port of the node's web server, or "" when it has none.
+func (n *Node) HTTPAddress() string {
+	if n.HTTPPort == 0 {
+		return ""
+	}
+	return net.JoinHostPort(n.ID.Host, strconv.Itoa(int(n.HTTPPort)))
+}
+
+// nodeRegistered enters a node, or refreshes one that registers again; its containers stay.
+func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
+	id := nodeID(c.GetNode())
+	if id.Host == "" {
+		return fmt.Errorf("a node without a host: %v", id)
+	}
+	n := s.Nodes[id]
+	if n == nil {
+		n = &Node{ID: id, Containers: map[records.ContainerID]*Container{}}
+		s.Nodes[id] = n
+	}
+	n.HTTPPort = c.GetHttpPort()
+	n.Rack = c.GetRack()
+	n.Capability = amounts(c.GetCapability())
+	n.Version = c.GetVersion()
+	n.Features = c.GetFeatures()
+	n.Missing = c.GetMissing()
+	n.State = pb.NodeState_NS_RUNNING
+	n.HealthReport = ""
+	n.DecommissionDeadline = 0
+	n.RegisteredAt = now
+	return nil
+}
+
+func (s *State) nodeUpdated(c *ledgerpb.NodeUpdated) error {
+	id := nodeID(c.GetNode())
+	n := s.Nodes[id]
+	if n == nil {
+		return fmt.Errorf("node %v: %w", id, ErrUnknown)
+	}
+	if c.State != nil {
+		n.State = pb.NodeState(c.GetState())
+	}
+	if c.Capability != nil {
+		n.Capability = amounts(c.GetCapability())
+	}
+	if c.HealthReport != nil {
+		n.HealthReport = c.GetHealthReport()
+	}
+	if c.DecommissionDeadline != nil {
+		n.DecommissionDeadline = c.GetDecommissionDeadline()
+	}
+	return nil
+}
+
+func (s *State) nodeForgotten(c *ledgerpb.NodeForgotten) error {
+	id := nodeID(c.GetNode())
+	n := s.Nodes[id]
+	if n == nil {
+		return fmt.Errorf("node %v: %w", id, ErrUnknown)
+	}
+	if len(n.Containers) > 0 {
+		return fmt.Errorf("node %v can't be forgotten: %d containers live on it", id, len(n.Containers))
+	}
+	delete(s.Nodes, id)
+	return nil
+}

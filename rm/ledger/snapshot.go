@@ -1,0 +1,287 @@
+package ledger
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// snapshotFormat goes up when an older version could not read a snapshot any more.
+const snapshotFormat = 1
+
+// maxRecord bounds one record of a snapshot; an application with all its containers is the largest.
+const maxRecord = 1 << 30
+
+// WriteSnapshot writes the state as a sequence of length-delimited ledgerpb.SnapshotRecord, in the order of ids, so that
+// equal states give equal bytes.
+func (s *State) WriteSnapshot(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	put := func(r *ledgerpb.SnapshotRecord) error {
+		_, err := protodelim.MarshalOptions{}.MarshalTo(b, r)
+		return err
+	}
+	if err := put(&ledgerpb.SnapshotRecord{Cluster: s.clusterRecord()}); err != nil {
+		return fmt.Errorf("snapshot: cluster: %w", err)
+	}
+	for _, id := range sortedKeys(s.Nodes, records.NodeID.Compare) {
+		if err := put(&ledgerpb.SnapshotRecord{Node: s.Nodes[id].record()}); err != nil {
+			return fmt.Errorf("snapshot: node %v: %w", id, err)
+		}
+	}
+	for _, id := range sortedKeys(s.Apps, records.ApplicationID.Compare) {
+		if err := put(&ledgerpb.SnapshotRecord{Application: s.Apps[id].record()}); err != nil {
+			return fmt.Errorf("snapshot: %v: %w", id, err)
+		}
+	}
+	return b.Flush()
+}
+
+// ReadSnapshot reads what WriteSnapshot wrote.
+func ReadSnapshot(r io.Reader) (*State, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	s := New()
+	for n := 0; ; n++ {
+		var rec ledgerpb.SnapshotRecord
+		err := protodelim.UnmarshalOptions{MaxSize: maxRecord}.UnmarshalFrom(b, &rec)
+		if errors.Is(err, io.EOF) && n > 0 {
+			return s, nil
+		}
+		if err == nil {
+			err = s.restore(n, &rec)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("snapshot: record %d: %w", n, err)
+		}
+	}
+}
+
+func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
+	switch {
+	case n == 0 && rec.Cluster == nil:
+		return errors.New("it doesn't begin with the cluster")
+	case rec.Cluster != nil:
+		return s.restoreCluster(rec.Cluster)
+	case rec.Node != nil:
+		return s.restoreNode(rec.Node)
+	case rec.Application != nil:
+		return s.restoreApplication(rec.Application)
+	}
+	return errors.New("unknown kind: was it written by a newer version?")
+}
+
+func (s *State) clusterRecord() *ledgerpb.Cluster {
+	c := &ledgerpb.Cluster{
+		Format:          snapshotFormat,
+		Timestamp:       s.Timestamp,
+		Leaders:         s.Leaders,
+		Leader:          s.Leader,
+		LastApplication: s.LastApplication,
+		Submitted:       s.Submitted,
+	}
+	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
+		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
+	}
+	for _, kind := range sortedKeys(s.Keys, func(a, b ledgerpb.KeyKind) int { return int(a) - int(b) }) {
+		pair := s.Keys[kind]
+		for _, k := range []struct {
+			key      Key
+			previous bool
+		}{{pair.Current, false}, {pair.Previous, true}} {
+			if k.key.Secret == nil {
+				continue
+			}
+			c.Keys = append(c.Keys, &ledgerpb.Key{
+				Kind: kind, KeyId: k.key.ID, Secret: k.key.Secret, Rolled: k.key.Rolled, Previous: k.previous,
+			})
+		}
+	}
+	return c
+}
+
+func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
+	if c.GetFormat() != snapshotFormat {
+		return fmt.Errorf("format %d: this version reads format %d", c.GetFormat(), snapshotFormat)
+	}
+	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
+	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
+	for _, e := range c.GetEnded() {
+		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
+	}
+	for _, k := range c.GetKeys() {
+		pair := s.Keys[k.GetKind()]
+		key := Key{ID: k.GetKeyId(), Secret: k.GetSecret(), Rolled: k.GetRolled()}
+		if k.GetPrevious() {
+			pair.Previous = key
+		} else {
+			pair.Current = key
+		}
+		s.Keys[k.GetKind()] = pair
+	}
+	return nil
+}
+
+func (n *Node) record() *ledgerpb.Node {
+	return &ledgerpb.Node{
+		Registered: &ledgerpb.NodeRegistered{
+			Node:       NodeRef(n.ID),
+			HttpPort:   n.HTTPPort,
+			Rack:       n.Rack,
+			Capability: Amounts(n.Capability),
+			Version:    n.Version,
+			Features:   n.Features,
+			Missing:    n.Missing,
+		},
+		State:                int32(n.State),
+		HealthReport:         n.HealthReport,
+		DecommissionDeadline: n.DecommissionDeadline,
+		RegisteredAt:         n.RegisteredAt,
+	}
+}
+
+func (s *State) restoreNode(r *ledgerpb.Node) error {
+	if err := s.nodeRegistered(r.GetRegisteredAt(), r.GetRegistered()); err != nil {
+		return err
+	}
+	n := s.Nodes[nodeID(r.GetRegistered().GetNode())]
+	n.State = pb.NodeState(r.GetState())
+	n.HealthReport = r.GetHealthReport()
+	n.DecommissionDeadline = r.GetDecommissionDeadline()
+	return nil
+}
+
+func (a *Application) record() *ledgerpb.Application {
+	r := &ledgerpb.Application{
+		Submitted: &ledgerpb.ApplicationSubmitted{
+			App: AppRef(a.ID), User: a.User, Queue: a.Queue, Priority: a.Priority, Context: a.Context,
+			MaxAttempts: a.MaxAttempts, Expires: a.Expires, AmResource: Amounts(a.AMResource),
+		},
+		SubmitTime:          a.SubmitTime,
+		LaunchTime:          a.LaunchTime,
+		FinishTime:          a.FinishTime,
+		State:               int32(a.State),
+		FinalStatus:         int32(a.FinalStatus),
+		Diagnostics:         a.Diagnostics,
+		KillRequested:       a.KillRequested,
+		LogAggregation:      int32(a.LogAggregation),
+		ResourceSeconds:     Amounts(a.ResourceSeconds).Amount,
+		PreemptedSeconds:    Amounts(a.PreemptedSeconds).Amount,
+		PreemptedContainers: a.PreemptedContainers,
+		PreemptedAms:        a.PreemptedAMs,
+	}
+	for _, t := range a.Attempts {
+		r.Attempts = append(r.Attempts, t.record())
+	}
+	for _, id := range sortedKeys(a.Containers, records.ContainerID.Compare) {
+		r.Containers = append(r.Containers, a.Containers[id].record())
+	}
+	return r
+}
+
+func (t *Attempt) record() *ledgerpb.Attempt {
+	return &ledgerpb.Attempt{
+		Attempt: t.ID.Attempt, State: int32(t.State),
+		StartTime: t.StartTime, LaunchTime: t.LaunchTime, RegisterTime: t.RegisterTime, FinishTime: t.FinishTime,
+		AmContainer: t.AMContainer.ID, AmNode: NodeRef(t.AMNode), AmHttpAddress: t.AMHTTPAddress,
+		Host: t.Host, RpcPort: t.RPCPort, TrackingUrl: t.TrackingURL,
+		FinalStatus: int32(t.FinalStatus), Diagnostics: t.Diagnostics, ExitStatus: t.ExitStatus, Excused: t.Excused,
+		LastSequence: t.LastSequence,
+	}
+}
+
+func (c *Container) record() *ledgerpb.Container {
+	return &ledgerpb.Container{
+		Attempt: c.ID.Attempt.Attempt,
+		Grant: &ledgerpb.Grant{
+			Id: c.ID.ID, Node: NodeRef(c.Node), Resource: Amounts(c.Resource), Priority: c.Priority,
+			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags,
+		},
+		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
+		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Suspended: c.Suspended,
+	}
+}
+
+func (s *State) restoreApplication(r *ledgerpb.Application) error {
+	a := newApplication(r.GetSubmitted(), r.GetSubmitTime())
+	if int(r.GetState()) >= len(appStates) || r.GetState() < 0 {
+		return fmt.Errorf("%v: unknown state %d", a.ID, r.GetState())
+	}
+	if s.Apps[a.ID] != nil {
+		return fmt.Errorf("%v is there twice", a.ID)
+	}
+	a.LaunchTime, a.FinishTime = r.GetLaunchTime(), r.GetFinishTime()
+	a.State = AppState(r.GetState())
+	a.FinalStatus = pb.FinalApplicationStatus(r.GetFinalStatus())
+	a.Diagnostics, a.KillRequested = r.GetDiagnostics(), r.GetKillRequested()
+	a.LogAggregation = pb.LogAggregationStatus(r.GetLogAggregation())
+	copy(a.ResourceSeconds[:], r.GetResourceSeconds())
+	copy(a.PreemptedSeconds[:], r.GetPreemptedSeconds())
+	a.PreemptedContainers, a.PreemptedAMs = r.GetPreemptedContainers(), r.GetPreemptedAms()
+	for _, t := range r.GetAttempts() {
+		attempt, err := restoreAttempt(a.ID, t)
+		if err != nil {
+			return err
+		}
+		a.Attempts = append(a.Attempts, attempt)
+	}
+	for _, c := range r.GetContainers() {
+		if err := s.restoreContainer(a, c); err != nil {
+			return err
+		}
+	}
+	s.Apps[a.ID] = a
+	return nil
+}
+
+func restoreAttempt(app records.ApplicationID, r *ledgerpb.Attempt) (*Attempt, error) {
+	id := records.AttemptID{App: app, Attempt: r.GetAttempt()}
+	if int(r.GetState()) >= len(attemptStates) || r.GetState() < 0 {
+		return nil, fmt.Errorf("%v: unknown state %d", id, r.GetState())
+	}
+	t := &Attempt{
+		ID: id, State: AttemptState(r.GetState()),
+		StartTime: r.GetStartTime(), LaunchTime: r.GetLaunchTime(), RegisterTime: r.GetRegisterTime(),
+		FinishTime: r.GetFinishTime(),
+		AMNode:     nodeID(r.GetAmNode()), AMHTTPAddress: r.GetAmHttpAddress(),
+		Host: r.GetHost(), RPCPort: r.GetRpcPort(), TrackingURL: r.GetTrackingUrl(),
+		FinalStatus: pb.FinalApplicationStatus(r.GetFinalStatus()), Diagnostics: r.GetDiagnostics(),
+		ExitStatus: r.GetExitStatus(), Excused: r.GetExcused(), LastSequence: r.GetLastSequence(),
+	}
+	if r.GetAmContainer() != 0 {
+		t.AMContainer = records.ContainerID{Attempt: id, ID: r.GetAmContainer()}
+	}
+	return t, nil
+}
+
+func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
+	c := newContainer(records.AttemptID{App: a.ID, Attempt: r.GetAttempt()}, r.GetGrant(), r.GetAllocated())
+	c.State = ContainerState(r.GetState())
+	c.Started, c.Finished = r.GetStarted(), r.GetFinished()
+	c.ExitStatus, c.Diagnostic, c.Suspended = r.GetExitStatus(), r.GetDiagnostics(), r.GetSuspended()
+	a.Containers[c.ID] = c
+	if !c.Live() {
+		return nil
+	}
+	node := s.Nodes[c.Node]
+	if node == nil {
+		return fmt.Errorf("%v lives on node %v: %w", c.ID, c.Node, ErrUnknown)
+	}
+	s.hold(a, node, c)
+	return nil
+}
+
+func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compare)
+	return keys
+}
