@@ -12,10 +12,16 @@ import (
 // ErrUnknown is wrapped by errors of commands that name something the ledger doesn't have.
 var ErrUnknown = errors.New("not in the ledger")
 
+// ErrDeposed is returned for batches of leaders that lead no more.
+var ErrDeposed = errors.New("made by a leader that was deposed")
+
 // Apply takes a batch into account. A command that can't be applied changes nothing, and the others of the batch still
 // count; the error joins what was wrong with all of them. As leaders try every command on their own copy first, an error
 // means a defect, the same one on every member.
 func (s *State) Apply(b *ledgerpb.Batch) error {
+	if n := s.expected(b); b.GetLeadership() != n {
+		return fmt.Errorf("batch of leadership %d during %d: %w", b.GetLeadership(), n, ErrDeposed)
+	}
 	var errs []error
 	for i, c := range b.GetCommands() {
 		if err := s.apply(b.GetTime(), c); err != nil {
@@ -23,6 +29,14 @@ func (s *State) Apply(b *ledgerpb.Batch) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// expected is the leadership whose batches are good now; one that starts a leadership must be the next.
+func (s *State) expected(b *ledgerpb.Batch) int64 {
+	if len(b.GetCommands()) > 0 && b.GetCommands()[0].LeaderStarted != nil {
+		return s.Leaders + 1
+	}
+	return s.Leaders
 }
 
 func (s *State) apply(now int64, c *ledgerpb.Command) error {

@@ -235,6 +235,37 @@ func TestIDsBroughtByClientsAreNotHandedOutAgain(t *testing.T) {
 	}
 }
 
+func TestBatchesOfDeposedLeadersAreRefused(t *testing.T) {
+	s := New()
+	lead := func(n int64) *ledgerpb.Batch {
+		return &ledgerpb.Batch{Leadership: n, Commands: commands{
+			{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}}, {ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}},
+		}}
+	}
+	issue := func(n int64) *ledgerpb.Batch {
+		return &ledgerpb.Batch{Leadership: n, Commands: commands{{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}}}}
+	}
+	for i, c := range []struct {
+		batch *ledgerpb.Batch
+		ok    bool
+	}{
+		{lead(1), true}, {issue(1), true}, {issue(0), false}, {issue(2), false},
+		{lead(1), false}, {lead(3), false}, {lead(2), true}, {issue(1), false}, {issue(2), true},
+	} {
+		before := s.LastApplication
+		err := s.Apply(c.batch)
+		if c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrDeposed) {
+			t.Errorf("step %d: %v", i, err)
+		}
+		if issued := s.LastApplication - before; issued != 0 != c.ok {
+			t.Errorf("step %d issued %d ids", i, issued)
+		}
+	}
+	if s.Leaders != 2 || s.Epoch() != 1 {
+		t.Errorf("%d leaders, epoch %d", s.Leaders, s.Epoch())
+	}
+}
+
 func TestKeysRoll(t *testing.T) {
 	s := New()
 	for id := int32(1); id <= 3; id++ {

@@ -87,8 +87,11 @@ func (KeyKind) EnumDescriptor() ([]byte, []int) {
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When the leader made the batch, in ms since 1970. Every time stamp that a command sets is this one.
-	Time          int64      `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
-	Commands      []*Command `protobuf:"bytes,2,rep,name=commands,proto3" json:"commands,omitempty"`
+	Time     int64      `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
+	Commands []*Command `protobuf:"bytes,2,rep,name=commands,proto3" json:"commands,omitempty"`
+	// The leadership that made the batch, counted as Cluster.leaders does: a batch of a deposed leader that reaches
+	// the log late is refused by all.
+	Leadership    int64 `protobuf:"varint,3,opt,name=leadership,proto3" json:"leadership,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -135,6 +138,13 @@ func (x *Batch) GetCommands() []*Command {
 		return x.Commands
 	}
 	return nil
+}
+
+func (x *Batch) GetLeadership() int64 {
+	if x != nil {
+		return x.Leadership
+	}
+	return 0
 }
 
 // Exactly one field is set.
@@ -648,7 +658,7 @@ func (x *ClusterCreated) GetTimestamp() int64 {
 	return 0
 }
 
-// The first command of every leader: the epoch goes up by one.
+// The first command of every leader, in a batch that carries the number of the leadership that it starts.
 type LeaderStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RmId          string                 `protobuf:"bytes,1,opt,name=rm_id,json=rmId,proto3" json:"rm_id,omitempty"`
@@ -2875,10 +2885,13 @@ var File_rm_ledger_ledgerpb_ledger_proto protoreflect.FileDescriptor
 
 const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
-	"\x1frm/ledger/ledgerpb/ledger.proto\x12\rheddle.ledger\x1a\x12yarn/pb/yarn.proto\"O\n" +
+	"\x1frm/ledger/ledgerpb/ledger.proto\x12\rheddle.ledger\x1a\x12yarn/pb/yarn.proto\"o\n" +
 	"\x05Batch\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x122\n" +
-	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\"\xbb\r\n" +
+	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\x12\x1e\n" +
+	"\n" +
+	"leadership\x18\x03 \x01(\x03R\n" +
+	"leadership\"\xbb\r\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
