@@ -1,0 +1,359 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"heddle/yarn/records"
+)
+
+func res(gb, cores int64) records.Resource { return records.NewResource(gb*1024, cores) }
+
+func row(priority int32, name string, count int32, relax bool) Ask {
+	return Ask{Priority: priority, Name: name, Count: count, RelaxLocality: relax, Capability: res(1, 1)}
+}
+
+// nodes n0, n1 … alternate between racks /r0 and /r1.
+func cluster(n int, capability records.Resource) (*Scheduler, []NodeHandle) {
+	s := New()
+	handles := make([]NodeHandle, n)
+	for i := range handles {
+		handles[i] = s.AddNode(NodeSpec{
+			Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i%2), Capability: capability,
+		})
+	}
+	s.Schedule()
+	return s, handles
+}
+
+type placed struct {
+	App      AppHandle
+	Node     NodeHandle
+	Locality Locality
+}
+
+func places(list []Allocation) []placed {
+	var out []placed
+	for _, a := range list {
+		out = append(out, placed{a.App, a.Node, a.Locality})
+	}
+	return out
+}
+
+func TestLocality(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks  []Ask
+		black []string
+		want  []placed
+	}{
+		"anywhere spreads":   {asks: []Ask{row(1, Any, 3, true)}, want: []placed{{0, 0, OffSwitch}, {0, 1, OffSwitch}, {0, 2, OffSwitch}}},
+		"preferred host":     {asks: []Ask{row(1, Any, 1, true), row(1, "/r0", 1, true), row(1, "n2", 1, true)}, want: []placed{{0, 2, NodeLocal}}},
+		"host is full: rack": {asks: []Ask{row(1, Any, 3, true), row(1, "/r0", 3, true), row(1, "n2", 3, true)}, want: []placed{{0, 2, NodeLocal}, {0, 2, NodeLocal}, {0, 0, RackLocal}}},
+		"strict host waits":  {asks: []Ask{row(1, Any, 3, false), row(1, "/r0", 3, false), row(1, "n2", 3, true)}, want: []placed{{0, 2, NodeLocal}, {0, 2, NodeLocal}}},
+		"strict rack": {asks: []Ask{row(1, Any, 5, false), row(1, "/r0", 5, true)}, want: []placed{
+			{0, 0, RackLocal}, {0, 2, RackLocal}, {0, 0, RackLocal}, {0, 2, RackLocal},
+		}},
+		"unknown host":       {asks: []Ask{row(1, Any, 1, true), row(1, "elsewhere", 1, true)}, want: []placed{{0, 0, OffSwitch}}},
+		"no row for any":     {asks: []Ask{row(1, "n1", 1, true)}},
+		"blacklisted host":   {asks: []Ask{row(1, Any, 2, true), row(1, "n0", 2, true)}, black: []string{"n0"}, want: []placed{{0, 1, OffSwitch}, {0, 2, OffSwitch}}},
+		"blacklisted rack":   {asks: []Ask{row(1, Any, 3, true)}, black: []string{"/r0"}, want: []placed{{0, 1, OffSwitch}, {0, 3, OffSwitch}, {0, 1, OffSwitch}}},
+		"all blacklisted":    {asks: []Ask{row(1, Any, 3, true)}, black: []string{"/r0", "/r1"}},
+		"priorities in turn": {asks: []Ask{row(2, Any, 1, true), row(2, "n3", 1, true), row(1, Any, 1, true), row(1, "n1", 1, true)}, want: []placed{{0, 1, NodeLocal}, {0, 3, NodeLocal}}},
+		"too large": {asks: []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(1, 3)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := cluster(4, res(2, 2))
+			a := s.AddApp(AppSpec{})
+			s.UpdateBlacklist(a, c.black, nil)
+			s.UpdateAsks(a, c.asks)
+			if diff := cmp.Diff(c.want, places(s.Schedule())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
+	s, nodes := cluster(1, res(4, 4))
+	a := s.AddApp(AppSpec{})
+	s.UpdateAsks(a, []Ask{row(1, Any, 2, true)})
+	s.UpdateAsks(a, []Ask{row(1, Any, 3, true)})
+	first := slices.Clone(s.Schedule())
+	if len(first) != 3 {
+		t.Fatalf("%d containers, want 3", len(first))
+	}
+	s.UpdateAsks(a, []Ask{row(1, Any, 2, true), row(1, "n0", 2, true)})
+	if got := s.Schedule(); len(got) != 1 || s.Pending(a) != 1 {
+		t.Fatalf("%d containers, %d pending, want 1 and 1", len(got), s.Pending(a))
+	}
+	want := []Ask{row(1, Any, 1, true), row(1, "n0", 1, true)}
+	if diff := cmp.Diff(want, s.Asks(a)); diff != "" {
+		t.Error(diff)
+	}
+	s.UpdateAsks(a, []Ask{row(1, Any, 0, true), row(1, "n0", 0, true)})
+	s.Free(first[0].Container)
+	if got := s.Schedule(); len(got) != 0 || s.Pending(a) != 0 || len(s.apps[a].demands) != 0 {
+		t.Errorf("withdrawn, and yet %v, %d pending", got, s.Pending(a))
+	}
+	if used := s.nodes[nodes[0]].used; used != res(3, 3) {
+		t.Errorf("the node holds %v", used)
+	}
+}
+
+func TestFreedRoomGoesByOrderOfApplications(t *testing.T) {
+	s, _ := cluster(1, res(3, 3))
+	late := s.AddApp(AppSpec{Seq: 2})
+	early := s.AddApp(AppSpec{Seq: 1})
+	urgent := s.AddApp(AppSpec{Seq: 3, Priority: 1})
+	full := s.AddApp(AppSpec{Seq: 0})
+	s.UpdateAsks(full, []Ask{row(1, Any, 3, true)})
+	held := slices.Clone(s.Schedule())
+	for _, a := range []AppHandle{late, early, urgent} {
+		s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
+	}
+	if got := s.Schedule(); len(got) != 0 {
+		t.Fatalf("placed on a full node: %v", got)
+	}
+	s.SetPriority(late, 2)
+	for i, want := range []AppHandle{late, urgent, early} {
+		s.Free(held[i].Container)
+		if got := s.Schedule(); len(got) != 1 || got[0].App != want {
+			t.Errorf("room %d went to %v, want %d", i, places(got), want)
+		}
+	}
+}
+
+func TestNodesComeAndGo(t *testing.T) {
+	s := New()
+	a := s.AddApp(AppSpec{})
+	s.UpdateAsks(a, []Ask{row(1, Any, 3, true)})
+	if got := s.Schedule(); len(got) != 0 {
+		t.Fatal("placed without nodes")
+	}
+	n := s.AddNode(NodeSpec{Host: "a", Rack: "/r", Capability: res(1, 1)})
+	got := slices.Clone(s.Schedule())
+	if len(got) != 1 {
+		t.Fatalf("a new node was not used: %v", got)
+	}
+	s.SetOpen(n, false)
+	s.SetCapability(n, res(9, 9))
+	if more := s.Schedule(); len(more) != 0 {
+		t.Fatalf("a closed node got %v", more)
+	}
+	s.SetOpen(n, true)
+	if more := s.Schedule(); len(more) != 2 {
+		t.Fatalf("after opening: %v", more)
+	}
+	if s.OpenNodes() != 1 || s.Largest() != res(9, 9) || s.Headroom() != res(6, 6) {
+		t.Errorf("%d nodes, largest %v, headroom %v", s.OpenNodes(), s.Largest(), s.Headroom())
+	}
+	s.SetCapability(n, res(1, 1))
+	s.Free(got[0].Container)
+	s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
+	if more := s.Schedule(); len(more) != 0 {
+		t.Errorf("a shrunken node was overfilled: %v", more)
+	}
+}
+
+// machine drives a scheduler with random events and checks after each what must always hold.
+type machine struct {
+	s     *Scheduler
+	nodes []NodeHandle
+	apps  []AppHandle
+	held  []Allocation
+	seq   int64
+}
+
+func (m *machine) check(t *rapid.T) {
+	s := m.s
+	used := map[NodeHandle]records.Resource{}
+	for _, c := range m.held {
+		used[c.Node] = used[c.Node].Add(c.Resource)
+	}
+	for _, h := range m.nodes {
+		n := &s.nodes[h]
+		if n.used != used[h] {
+			t.Fatalf("node %d holds %v, its containers %v", h, n.used, used[h])
+		}
+		free := closed
+		if n.open {
+			free = n.capability.Sub(n.used)
+		}
+		if s.index.tree[s.index.size+int(h)] != free || s.racks[n.rack].index.tree[s.racks[n.rack].index.size+n.inRack] != free {
+			t.Fatalf("the indices lag for node %d", h)
+		}
+	}
+	if !slices.IsSortedFunc(s.waiting, s.compareApps) {
+		t.Fatalf("the order of waiting applications is broken")
+	}
+	for _, h := range m.apps {
+		a := &s.apps[h]
+		if slices.Contains(s.waiting, h) != (a.pending > 0) {
+			t.Fatalf("application %d has %d pending, and waiting are %v", h, a.pending, s.waiting)
+		}
+		var pending int64
+		for _, d := range a.demands {
+			if pending += int64(d.pending); d.pending == 0 {
+				continue
+			}
+			for _, nh := range m.nodes {
+				n := &s.nodes[nh]
+				if _, ok := d.admits(n); ok && n.open && !a.blacklisted(n) && d.capability.FitsIn(n.capability.Sub(n.used)) {
+					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.capability)
+				}
+			}
+		}
+		if pending != a.pending {
+			t.Fatalf("application %d waits for %d, its sum says %d", h, pending, a.pending)
+		}
+	}
+}
+
+func (m *machine) step(t *rapid.T) {
+	s := m.s
+	host := func() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 5).Draw(t, "host")) }
+	size := func() records.Resource {
+		return res(rapid.Int64Range(0, 4).Draw(t, "gb"), rapid.Int64Range(0, 4).Draw(t, "cores"))
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "event") {
+	case 0:
+		h := host()
+		m.nodes = append(m.nodes, s.AddNode(NodeSpec{Host: h, Rack: "/r" + h[1:], Capability: size().Times(2)}))
+	case 1:
+		m.seq++
+		m.apps = append(m.apps, s.AddApp(AppSpec{
+			Seq: m.seq, Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
+		}))
+	case 2, 3, 4, 5:
+		if len(m.apps) == 0 {
+			return
+		}
+		ask := Ask{
+			Priority:            rapid.Int32Range(0, 2).Draw(t, "priority"),
+			AllocationRequestID: rapid.Int64Range(-1, 0).Draw(t, "id"),
+			Name:                rapid.SampledFrom([]string{Any, Any, Any, host(), "/r" + host()[1:]}).Draw(t, "name"),
+			Count:               rapid.Int32Range(0, 4).Draw(t, "count"),
+			RelaxLocality:       rapid.Bool().Draw(t, "relax"),
+			Capability:          size(),
+		}
+		s.UpdateAsks(rapid.SampledFrom(m.apps).Draw(t, "app"), []Ask{ask})
+	case 6:
+		if len(m.held) > 0 {
+			i := rapid.IntRange(0, len(m.held)-1).Draw(t, "container")
+			s.Free(m.held[i].Container)
+			m.held = slices.Delete(m.held, i, i+1)
+		}
+	case 7:
+		if len(m.nodes) > 0 {
+			n := rapid.SampledFrom(m.nodes).Draw(t, "node")
+			if rapid.Bool().Draw(t, "resize") {
+				s.SetCapability(n, size().Times(2))
+			} else {
+				s.SetOpen(n, rapid.Bool().Draw(t, "open"))
+			}
+		}
+	case 8:
+		if len(m.nodes) > 0 {
+			i := rapid.IntRange(0, len(m.nodes)-1).Draw(t, "node")
+			m.drop(func(c Allocation) bool { return c.Node == m.nodes[i] })
+			s.RemoveNode(m.nodes[i])
+			m.nodes = slices.Delete(m.nodes, i, i+1)
+		}
+	case 9:
+		if len(m.apps) == 0 {
+			return
+		}
+		i := rapid.IntRange(0, len(m.apps)-1).Draw(t, "app")
+		switch rapid.IntRange(0, 2).Draw(t, "what") {
+		case 0:
+			m.drop(func(c Allocation) bool { return c.App == m.apps[i] })
+			s.RemoveApp(m.apps[i])
+			m.apps = slices.Delete(m.apps, i, i+1)
+		case 1:
+			s.UpdateBlacklist(m.apps[i], []string{host()}, []string{host()})
+		case 2:
+			s.SetPriority(m.apps[i], rapid.Int32Range(0, 3).Draw(t, "priority"))
+		}
+	}
+}
+
+func (m *machine) drop(match func(Allocation) bool) {
+	m.held = slices.DeleteFunc(m.held, func(c Allocation) bool {
+		if match(c) {
+			m.s.Free(c.Container)
+			return true
+		}
+		return false
+	})
+}
+
+// After any history: no node has more than it can hold through a decision, sums are right, and nobody waits for what is
+// there to be had. The same history gives the same decisions.
+func TestRandomHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := machine{s: New()}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			m.step(t)
+			for _, c := range m.s.Schedule() {
+				if n := &m.s.nodes[c.Node]; !n.open || !c.Resource.IsZero() && !n.used.FitsIn(n.capability) {
+					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.used, n.capability)
+				}
+				m.held = append(m.held, c)
+			}
+			m.check(t)
+		}
+	})
+}
+
+func TestIndexFindsTheFirstWithRoom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var x index
+		model := map[int]records.Resource{}
+		for range rapid.IntRange(1, 60).Draw(t, "sets") {
+			i := rapid.IntRange(0, 40).Draw(t, "leaf")
+			r := res(rapid.Int64Range(-1, 3).Draw(t, "gb"), rapid.Int64Range(-1, 3).Draw(t, "cores"))
+			x.set(i, r)
+			model[i] = r
+			from := rapid.IntRange(0, 45).Draw(t, "from")
+			need := res(rapid.Int64Range(0, 3).Draw(t, "need gb"), rapid.Int64Range(0, 3).Draw(t, "need cores"))
+			want := -1
+			for j := from; j <= 40 && want < 0; j++ {
+				if r, ok := model[j]; ok && need.FitsIn(r) {
+					want = j
+				}
+			}
+			if got := x.next(from, need); got != want {
+				t.Fatalf("next(%d, %v) = %d, want %d", from, need, got, want)
+			}
+		}
+	})
+}
+
+// One decision: a container is granted and given back, with many nodes and waiting applications.
+func BenchmarkSchedule(b *testing.B) {
+	for _, nodes := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			s, _ := cluster(nodes, res(64, 32))
+			apps := make([]AppHandle, 1000)
+			for i := range apps {
+				apps[i] = s.AddApp(AppSpec{Seq: int64(i)})
+			}
+			ask := []Ask{row(1, Any, 16, true)}
+			b.ReportAllocs()
+			granted := 0
+			for i := 0; granted < b.N; i++ {
+				s.UpdateAsks(apps[i%len(apps)], ask)
+				got := s.Schedule()
+				granted += len(got)
+				for _, c := range got {
+					s.Free(c.Container)
+				}
+				s.Schedule()
+			}
+		})
+	}
+}

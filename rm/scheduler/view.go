@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"slices"
+
+	"heddle/yarn/records"
+)
+
+// Pending returns how many containers an application waits for.
+func (s *Scheduler) Pending(h AppHandle) int64 { return s.apps[h].pending }
+
+// PendingResource is the sum of what an application waits for.
+func (s *Scheduler) PendingResource(h AppHandle) records.Resource {
+	var sum records.Resource
+	for _, d := range s.apps[h].demands {
+		sum = sum.Add(d.capability.Times(int64(d.pending)))
+	}
+	return sum
+}
+
+// Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
+func (s *Scheduler) Asks(h AppHandle) []Ask {
+	var rows []Ask
+	for _, d := range s.apps[h].demands {
+		row := Ask{
+			Priority: d.priority, AllocationRequestID: d.requestID, Capability: d.capability,
+			ExecutionType: d.execution,
+		}
+		if d.pending > 0 {
+			row.Name, row.Count, row.RelaxLocality = Any, d.pending, d.relaxAny
+			rows = append(rows, row)
+		}
+		for _, p := range d.places {
+			if p.count > 0 {
+				row.Name, row.Count, row.RelaxLocality = s.name(p.name), p.count, p.relax
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+// Blacklist returns the names on which an application wants no containers, sorted.
+func (s *Scheduler) Blacklist(h AppHandle) []string {
+	var names []string
+	for id := range s.apps[h].blacklist {
+		names = append(names, s.name(id))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// name is the inverse of intern. It is slow; only views need it.
+func (s *Scheduler) name(id int32) string {
+	for name, i := range s.names {
+		if i == id {
+			return name
+		}
+	}
+	return ""
+}
+
+// Headroom is what a new ask could get at most: the free resources of all open nodes.
+func (s *Scheduler) Headroom() records.Resource {
+	var sum records.Resource
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.open {
+			sum = sum.Add(n.capability.Sub(n.used).Max(records.Resource{}))
+		}
+	}
+	return sum
+}
+
+// Largest is, for each type, the most that any node that takes containers has.
+func (s *Scheduler) Largest() records.Resource {
+	var most records.Resource
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.open {
+			most = most.Max(n.capability)
+		}
+	}
+	return most
+}
+
+// OpenNodes counts the nodes that take containers.
+func (s *Scheduler) OpenNodes() int {
+	count := 0
+	for i := range s.nodes {
+		if s.nodes[i].open {
+			count++
+		}
+	}
+	return count
+}
