@@ -249,8 +249,15 @@ func TestBatchesOfDeposedLeadersAreRefused(t *testing.T) {
 		batch *ledgerpb.Batch
 		ok    bool
 	}{
-		{lead(1), true}, {issue(1), true}, {issue(0), false}, {issue(2), false},
-		{lead(1), false}, {lead(3), false}, {lead(2), true}, {issue(1), false}, {issue(2), true},
+		{lead(1), true},
+		{issue(1), true},
+		{issue(0), false},
+		{issue(2), false},
+		{lead(1), false},
+		{lead(3), false},
+		{lead(2), true},
+		{issue(1), false},
+		{issue(2), true},
 	} {
 		before := s.LastApplication
 		err := s.Apply(c.batch)

@@ -364,8 +364,8 @@ func TestStrangersAreRefused(t *testing.T) {
 	m := group(t, 1, func(c *Config) { c.Log = logrus.NewEntry(log) })[0]
 	leader(t, []*member{m})
 	for greeting, want := range map[string]string{
-		"GET / HTTP/1.1\r\n":           "not a heddle ResourceManager",
-		"heddle-raft 1 prod\n":         `it belongs to cluster \"prod\", we to \"test\"`,
+		"GET / HTTP/1.1\r\n":            "not a heddle ResourceManager",
+		"heddle-raft 1 prod\n":          `it belongs to cluster \"prod\", we to \"test\"`,
 		strings.Repeat("x", 4*maxHello): "too long",
 	} {
 		c, err := net.Dial("tcp", m.cfg.Listener.Addr().String())

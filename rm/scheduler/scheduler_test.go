@@ -63,7 +63,7 @@ func TestLocality(t *testing.T) {
 		"blacklisted rack":   {asks: []Ask{row(1, Any, 3, true)}, black: []string{"/r0"}, want: []placed{{0, 1, OffSwitch}, {0, 3, OffSwitch}, {0, 1, OffSwitch}}},
 		"all blacklisted":    {asks: []Ask{row(1, Any, 3, true)}, black: []string{"/r0", "/r1"}},
 		"priorities in turn": {asks: []Ask{row(2, Any, 1, true), row(2, "n3", 1, true), row(1, Any, 1, true), row(1, "n1", 1, true)}, want: []placed{{0, 1, NodeLocal}, {0, 3, NodeLocal}}},
-		"too large": {asks: []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(1, 3)}}},
+		"too large":          {asks: []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(1, 3)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := cluster(4, res(2, 2))
