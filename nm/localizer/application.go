@@ -1,0 +1,102 @@
+package localizer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/yarn/records"
+)
+
+// InitApplication makes the directories of a user and an application in all local directories that can be written to, and
+// returns the application's. It fails only if there is none.
+func (l *Localizer) InitApplication(user string, app records.ApplicationID) ([]string, error) {
+	if err := validName(user); err != nil {
+		return nil, fmt.Errorf("application %s: user: %w", app, err)
+	}
+	owner, err := l.owner(user)
+	if err != nil {
+		return nil, fmt.Errorf("application %s: %w", app, err)
+	}
+	failed := ErrNoDirectory
+	var dirs []string
+	for _, dir := range l.cfg.Dirs.Writable() {
+		err := l.initApplication(dir, user, app, owner)
+		if err != nil {
+			failed = err
+			l.cfg.Log.WithFields(logrus.Fields{"app": app.String(), "dir": dir, logrus.ErrorKey: err}).Warn("cannot make the application's directory")
+			continue
+		}
+		dirs = append(dirs, AppDir(dir, user, app))
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("application %s: %w", app, failed)
+	}
+	return dirs, nil
+}
+
+func (l *Localizer) initApplication(dir, user string, app records.ApplicationID, owner *Owner) error {
+	for _, s := range []scope{{visibility: Private, user: user}, {visibility: Application, user: user, app: app}} {
+		r, err := descend(dir, s.cacheSteps(), true, owner)
+		if err != nil {
+			return err
+		}
+		r.Close()
+	}
+	return nil
+}
+
+// EndApplication forgets an application's resources and removes its directories, with all that its containers left in
+// them. Downloads for it are cancelled first. Containers of it must have ended.
+func (l *Localizer) EndApplication(user string, app records.ApplicationID) error {
+	if err := validName(user); err != nil {
+		return fmt.Errorf("application %s: user: %w", app, err)
+	}
+	s := scope{visibility: Application, user: user, app: app}
+	l.mu.Lock()
+	ca := l.caches[s]
+	delete(l.caches, s)
+	var done []*entry
+	if ca != nil {
+		for _, e := range ca.entries {
+			if e.ready {
+				done = append(done, e)
+			} else {
+				e.cancel()
+			}
+		}
+		clear(ca.entries)
+	}
+	l.mu.Unlock()
+	if ca != nil {
+		ca.running.Wait()
+	}
+	var errs []error
+	for _, dir := range l.cfg.Dirs.Readable() {
+		if err := removeBelow(dir, s.cacheSteps()[:3], app.String()); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, e := range done {
+		l.forget(e)
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("application %s: cannot remove its directories: %w", app, errors.Join(errs...))
+	}
+	return nil
+}
+
+// removeBelow removes the entry name of the directory that steps lead to, if there is one.
+func removeBelow(dir string, steps []step, name string) error {
+	r, err := descend(dir, steps, false, nil)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.RemoveAll(name)
+}

@@ -1,0 +1,301 @@
+package localizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// download is the fetching of one resource into one slot.
+type download struct {
+	source Source
+	res    Resource
+	user   string // whose rights read the source; empty: the NodeManager's
+	owner  *Owner // who gets the files; nil: the NodeManager
+	seen   *ancestors
+	now    func() time.Time
+	refuse bool // archives with links that lead out of them
+	meter  *meter
+}
+
+// into fetches the resource into the directory slot of parent, which appears when it is complete, and returns the bytes that
+// it takes. After an error there is nothing left of it.
+func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size int64, err error) {
+	at := d.res.Location
+	info, err := d.source.Stat(ctx, d.user, at)
+	if err != nil {
+		return 0, missing(at, err)
+	}
+	if info.ModTime != d.res.Timestamp {
+		return 0, &ChangedError{Location: at, Expected: d.res.Timestamp, Was: info.ModTime, Now: d.now()}
+	}
+	if d.res.Visibility == Public {
+		if err := checkPublic(ctx, d.source, d.user, at, info, d.seen); err != nil {
+			return 0, err
+		}
+	}
+	if err := d.meter.check(); err != nil {
+		return 0, err
+	}
+	tmp := slot + tmpSuffix
+	if err := parent.RemoveAll(tmp); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			err = d.meter.full(err)
+			if rerr := parent.RemoveAll(tmp); rerr != nil {
+				err = errors.Join(err, fmt.Errorf("and what is there of it can't be removed: %w", rerr))
+			}
+		}
+	}()
+	if err := parent.Mkdir(tmp, 0o700); err != nil {
+		return 0, err
+	}
+	root, err := openDir(parent, tmp)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	if info.Mode.IsDir() {
+		err = d.copyDir(ctx, root, at, at.Name(), 0)
+	} else {
+		err = d.unpack(ctx, root, info)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if size, err = d.settle(root, at.Name()); err != nil {
+		return 0, err
+	}
+	if err := root.Chmod(".", 0o755); err != nil {
+		return 0, err
+	}
+	return size, parent.Rename(tmp, slot)
+}
+
+// open reads the file at, until ctx ends.
+func (d *download) open(ctx context.Context, at Location) (io.Reader, func(), error) {
+	r, err := d.source.Open(ctx, d.user, at)
+	if err != nil {
+		return nil, nil, missing(at, err)
+	}
+	stop := context.AfterFunc(ctx, func() { r.Close() })
+	return r, func() {
+		stop()
+		r.Close()
+	}, nil
+}
+
+// copyDir copies a directory; YARN does so whatever the type of the resource says.
+func (d *download) copyDir(ctx context.Context, root *os.Root, at Location, to string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%s: more than %d directories deep", at, maxDepth)
+	}
+	if err := d.meter.created(); err != nil {
+		return err
+	}
+	if err := root.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	entries, err := d.source.List(ctx, d.user, at)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := validName(e.Name); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		child, dst := at.Child(e.Name), path.Join(to, e.Name)
+		if e.Mode.IsDir() {
+			err = d.copyDir(ctx, root, child, dst, depth+1)
+		} else {
+			err = d.copyFile(ctx, root, child, dst)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *download) copyFile(ctx context.Context, root *os.Root, at Location, to string) error {
+	src, done, err := d.open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer done()
+	f, err := d.save(root, src, to)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// save writes src to a new file, which it returns open.
+func (d *download) save(root *os.Root, src io.Reader, to string) (*os.File, error) {
+	if err := d.meter.created(); err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.meter.copy(f, src); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// unpack copies or unpacks the file, as its type and name say.
+func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
+	at, name := d.res.Location, d.res.Location.Name()
+	format := formatOf(d.res.Type, name)
+	if format == plain {
+		return d.copyFile(ctx, root, at, name)
+	}
+	match, err := compilePattern(d.pattern())
+	if err != nil {
+		return err
+	}
+	src, done, err := d.open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := root.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	inner, err := openDir(root, name)
+	if err != nil {
+		return err
+	}
+	defer inner.Close()
+	_, mode := d.modes()
+	t := newTree(inner, d.meter, mode)
+	defer t.close()
+	switch {
+	case format == tarred:
+		err = untar(t, src)
+	case keepsJar(d.res.Type, name):
+		err = d.unpackJar(t, src, match)
+	default:
+		err = d.unpackZip(t, root, src, info.Size)
+	}
+	if err == nil && d.refuse {
+		err = checkLinks(inner)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// pattern is the expression that counts: only a jar's entries are selected.
+func (d *download) pattern() string {
+	if keepsJar(d.res.Type, d.res.Location.Name()) {
+		return d.res.Pattern
+	}
+	return ""
+}
+
+// unpackJar keeps the jar in the directory under its own name and unpacks what matches beside it, though never over it.
+func (d *download) unpackJar(t *tree, src io.Reader, match matcher) error {
+	name := d.res.Location.Name()
+	jar, err := d.save(t.root, src, name)
+	if err != nil {
+		return err
+	}
+	defer jar.Close()
+	size, err := jar.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	return unzip(t, jar, size, func(entry string) bool {
+		return (match == nil || match(entry)) && path.Clean("/"+entry) != "/"+name
+	})
+}
+
+// unpackZip unpacks a zip file. Its directory is at its end, so unless it lies on this node it is copied first.
+func (d *download) unpackZip(t *tree, root *os.Root, src io.Reader, size int64) error {
+	if f, ok := src.(*os.File); ok {
+		return unzip(t, f, size, nil)
+	}
+	part := ".part"
+	if part == d.res.Location.Name() {
+		part = ".zip"
+	}
+	f, err := d.save(root, src, part)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return err
+	}
+	if err := unzip(t, f, size, nil); err != nil {
+		return err
+	}
+	return root.Remove(part)
+}
+
+// modes are the permissions of directories and files. They are YARN's: files are executable and read-only, whatever an
+// archive says.
+func (d *download) modes() (dir, file fs.FileMode) {
+	if d.res.Visibility == Public {
+		return 0o755, 0o555
+	}
+	return 0o700, 0o500
+}
+
+// settle gives what is called name in r, and all below, its final owner and permissions, and returns the bytes of all
+// files. Links are left alone.
+func (d *download) settle(r *os.Root, name string) (size int64, err error) {
+	fi, err := r.Lstat(name)
+	if err != nil {
+		return 0, err
+	}
+	if d.owner != nil {
+		if err := r.Lchown(name, d.owner.UID, d.owner.GID); err != nil {
+			return 0, err
+		}
+	}
+	dirMode, fileMode := d.modes()
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return 0, nil
+	case !fi.IsDir():
+		if fi.Mode().Perm() != fileMode {
+			err = r.Chmod(name, fileMode)
+		}
+		return fi.Size(), err
+	}
+	dir, err := openDir(r, name)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	if fi.Mode().Perm() != dirMode {
+		if err := r.Chmod(name, dirMode); err != nil {
+			return 0, err
+		}
+	}
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		n, err := d.settle(dir, e.Name())
+		if err != nil {
+			return 0, err
+		}
+		size += n
+	}
+	return size, nil
+}

@@ -1,0 +1,127 @@
+package localizer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// start begins the download of e for c. The lock is held.
+func (l *Localizer) start(e *entry, c *call) {
+	var ctx context.Context
+	ctx, e.cancel = context.WithCancel(l.ctx)
+	d := &download{
+		source: l.cfg.Source,
+		res:    e.res,
+		seen:   c.seen,
+		now:    l.cfg.Now,
+		refuse: l.cfg.RefuseOutwardLinks,
+	}
+	if e.cache.visibility != Public {
+		d.user, d.owner = c.req.User, c.owner
+	}
+	gate := l.gates[d.user]
+	if gate == nil {
+		gate = make(chan struct{}, l.cfg.Threads)
+		l.gates[d.user] = gate
+	}
+	e.cache.running.Add(1)
+	l.wg.Go(func() {
+		defer e.cancel()
+		err := func() error {
+			select {
+			case gate <- struct{}{}:
+				defer func() { <-gate }()
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			return l.fetch(ctx, e, d)
+		}()
+		l.finish(e, err)
+	})
+}
+
+// fetch downloads e into a slot of its cache.
+func (l *Localizer) fetch(ctx context.Context, e *entry, d *download) error {
+	began := time.Now()
+	dir, err := chooseDir(l.cfg.Dirs.Writable(), e.res.estimate(), uint64(l.cfg.Reserve), l.cfg.Space, l.cfg.Random)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	e.place = e.cache.place(dir, l.cfg.MaxFiles)
+	l.mu.Unlock()
+	e.path = e.place.file(e.cache.scope, e.res)
+	l.record(e, false)
+	d.meter = &meter{ctx: ctx, dir: dir, reserve: uint64(l.cfg.Reserve), space: l.cfg.Space}
+	parent, err := descend(dir, e.cache.slotSteps(e.sub), true, d.owner)
+	if err != nil {
+		return d.meter.full(err)
+	}
+	defer parent.Close()
+	if e.size, err = d.into(ctx, parent, e.slot()); err != nil {
+		return err
+	}
+	l.record(e, true)
+	l.metrics.fetched(e.size, time.Since(began))
+	l.cfg.Log.WithFields(logrus.Fields{"resource": e.res.Location.String(), "path": e.path, "bytes": e.size}).Info("resource localized")
+	return nil
+}
+
+// finish tells those who wait that the download of e is over.
+func (l *Localizer) finish(e *entry, err error) {
+	defer e.cache.running.Done()
+	l.mu.Lock()
+	if err == nil && e.cache.entries[e.res.Key()] == e {
+		e.ready = true
+		l.tell(e)
+		l.mu.Unlock()
+		return
+	}
+	l.unmap(e)
+	l.mu.Unlock()
+	switch {
+	case err == nil: // nobody wanted it any more by the time it was complete
+		err = context.Canceled
+		l.remove(e)
+	case e.dir != "":
+		l.forget(e)
+		l.mu.Lock()
+		e.cache.vacate(e.place)
+		l.mu.Unlock()
+	}
+	if !errors.Is(err, context.Canceled) {
+		l.metrics.failures.Inc()
+		l.cfg.Log.WithFields(logrus.Fields{"resource": e.res.Location.String(), logrus.ErrorKey: err}).Warn("resource not localized")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.err = err
+	l.tell(e)
+}
+
+func (l *Localizer) tell(e *entry) {
+	e.used = l.cfg.Now()
+	for _, w := range e.waiters {
+		w <- e // has room for every entry that it waits for
+	}
+	e.waiters = nil
+}
+
+// unmap makes e invisible to further requests.
+func (l *Localizer) unmap(e *entry) {
+	if e.cache.entries[e.res.Key()] == e {
+		delete(e.cache.entries, e.res.Key())
+	}
+}
+
+func (l *Localizer) cache(s scope) *cache {
+	ca := l.caches[s]
+	if ca == nil {
+		ca = newCache(s)
+		l.caches[s] = ca
+	}
+	return ca
+}

@@ -1,0 +1,143 @@
+package localizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/yarn/records"
+)
+
+// Dirs tells which local directories (yarn.nodemanager.local-dirs) are fit for use at the moment; all paths are absolute.
+type Dirs interface {
+	Writable() []string // healthy and not full
+	Readable() []string // the writable ones and those that are merely full
+}
+
+// Store keeps what has to survive a restart of the NodeManager. A Put or Delete that returned is durable.
+type Store interface {
+	Put(key string, value []byte) error
+	Delete(key string) error
+	// ForEach calls fn for every key with the prefix until fn returns an error. fn may keep value, but not call the store.
+	ForEach(prefix string, fn func(key string, value []byte) error) error
+}
+
+// Config is what a Localizer works with. Dirs, Source and Log must be set.
+type Config struct {
+	Dirs   Dirs
+	Source Source
+	Store  Store         // nil: nothing is kept, see Wipe
+	Log    *logrus.Entry // of the NodeManager
+
+	// Owner gives the user of the operating system that containers of user run as; nil, or a nil result, means that they
+	// run as the NodeManager does.
+	Owner func(user string) (*Owner, error)
+
+	TargetSize int64 // bytes that PUBLIC and PRIVATE resources together may keep (…localizer.cache.target-size-mb); default 10 GiB
+	Interval   time.Duration
+	// Threads is the number of downloads at a time (…localizer.fetch.thread-count), for each user and for PUBLIC
+	// resources; default 4.
+	Threads int
+	// MaxFiles is the number of entries that a directory of a cache gets at most
+	// (yarn.nodemanager.local-cache.max-files-per-directory); more than 36, default 8192.
+	MaxFiles int
+	// Reserve is the number of bytes that downloads leave free on a disk; default 256 MiB, negative for none.
+	Reserve int64
+	// RefuseOutwardLinks makes archives fail that hold symbolic links which lead out of them. By default they are unpacked,
+	// as stock YARN on Linux does, because packed Python environments link to the node's interpreter; nothing in the
+	// NodeManager follows such links.
+	RefuseOutwardLinks bool
+
+	Now    func() time.Time            // default time.Now
+	Random func(n uint64) uint64       // a number in [0, n); default math/rand/v2
+	Space  func(string) (Space, error) // default DiskSpace
+}
+
+// Localizer downloads and caches. Its methods may be called from any goroutine.
+type Localizer struct {
+	cfg     Config
+	metrics *metrics
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	wg      sync.WaitGroup // downloads
+
+	mu     sync.Mutex
+	closed bool
+	caches map[scope]*cache
+	held   map[records.ContainerID]map[*entry]struct{}
+	gates  map[string]chan struct{} // by user, "" for PUBLIC: a place for each download
+}
+
+// ErrClosed is returned after Close.
+var ErrClosed = errors.New("the localizer is closed")
+
+// New returns a Localizer. Call Recover or Wipe before anything else, and Close at the end.
+func New(cfg Config) (*Localizer, error) {
+	if cfg.Dirs == nil || cfg.Source == nil {
+		return nil, errors.New("localizer: Dirs and Source must be set")
+	}
+	if cfg.Log == nil {
+		log := logrus.New()
+		log.SetOutput(io.Discard)
+		cfg.Log = logrus.NewEntry(log)
+	}
+	if cfg.TargetSize == 0 {
+		cfg.TargetSize = 10 << 30
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = 10 * time.Minute
+	}
+	if cfg.Threads == 0 {
+		cfg.Threads = 4
+	}
+	if cfg.MaxFiles == 0 {
+		cfg.MaxFiles = 8192
+	}
+	if cfg.Reserve == 0 {
+		cfg.Reserve = 256 << 20
+	}
+	cfg.Reserve = max(cfg.Reserve, 0)
+	switch {
+	case cfg.TargetSize < 0:
+		return nil, fmt.Errorf("yarn.nodemanager.localizer.cache.target-size-mb: %d bytes is negative", cfg.TargetSize)
+	case cfg.Interval < 0:
+		return nil, fmt.Errorf("yarn.nodemanager.localizer.cache.cleanup.interval-ms: %v is negative", cfg.Interval)
+	case cfg.Threads < 0:
+		return nil, fmt.Errorf("yarn.nodemanager.localizer.fetch.thread-count: %d is not positive", cfg.Threads)
+	case cfg.MaxFiles <= fanOut:
+		return nil, fmt.Errorf("yarn.nodemanager.local-cache.max-files-per-directory: %d is not greater than %d", cfg.MaxFiles, fanOut)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Uint64N
+	}
+	if cfg.Space == nil {
+		cfg.Space = DiskSpace
+	}
+	l := &Localizer{
+		cfg:    cfg,
+		caches: map[scope]*cache{},
+		held:   map[records.ContainerID]map[*entry]struct{}{},
+		gates:  map[string]chan struct{}{},
+	}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	l.metrics = newMetrics(l)
+	return l, nil
+}
+
+// Close cancels the downloads that run and waits for their end. What is localized stays.
+func (l *Localizer) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	l.wg.Wait()
+}

@@ -1,0 +1,311 @@
+package localizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/yarn/records"
+)
+
+// storePrefix begins the keys of this package; the rest is the path of the slot.
+const storePrefix = "localizer/"
+
+// saved is a record of the store. It is written before anything of a resource is on disk, again when all of it is, and
+// deleted when nothing is any more.
+type saved struct {
+	Visibility Visibility `json:"visibility"`
+	User       string     `json:"user,omitempty"`
+	App        string     `json:"app,omitempty"`
+	Dir        string     `json:"dir"`
+	Sub        string     `json:"sub,omitempty"`
+	Number     int64      `json:"number"`
+	Location   Location   `json:"location"`
+	Type       Type       `json:"type"`
+	Timestamp  int64      `json:"timestamp"`
+	Size       int64      `json:"size"` // as the application saw it
+	Pattern    string     `json:"pattern,omitempty"`
+	Done       bool       `json:"done"`
+	Bytes      int64      `json:"bytes"` // on disk
+}
+
+func (e *entry) storeKey() string {
+	return storePrefix + filepath.Join(e.cache.cacheDir(e.dir), e.sub, e.slot())
+}
+
+// record writes down that e is being downloaded, or is there. A failure costs a download after the next restart.
+func (l *Localizer) record(e *entry, done bool) {
+	if l.cfg.Store == nil {
+		return
+	}
+	s := saved{
+		Visibility: e.cache.visibility, User: e.cache.user,
+		Dir: e.dir, Sub: e.sub, Number: e.number,
+		Location: e.res.Location, Type: e.res.Type, Timestamp: e.res.Timestamp, Size: e.res.Size, Pattern: e.res.Pattern,
+		Done: done, Bytes: e.size,
+	}
+	if e.cache.visibility == Application {
+		s.App = e.cache.app.String()
+	}
+	value, err := json.Marshal(s)
+	if err == nil {
+		err = l.cfg.Store.Put(e.storeKey(), value)
+	}
+	if err != nil {
+		l.cfg.Log.WithFields(logrus.Fields{"path": e.path, logrus.ErrorKey: err}).Warn("cannot record a localized resource")
+	}
+}
+
+// forget removes the record of e.
+func (l *Localizer) forget(e *entry) {
+	if l.cfg.Store == nil {
+		return
+	}
+	if err := l.cfg.Store.Delete(e.storeKey()); err != nil {
+		l.cfg.Log.WithFields(logrus.Fields{"path": e.path, logrus.ErrorKey: err}).Warn("cannot remove the record of a localized resource")
+	}
+}
+
+// Recover takes up the caches that an earlier NodeManager left. A resource counts if it was complete and its files are
+// not smaller than they were, as they may be after a power failure. Everything else that lies in the caches is removed: downloads that were under way, and
+// slots without a record.
+func (l *Localizer) Recover() error {
+	if l.cfg.Store == nil {
+		return errors.New("localizer: no store to recover from")
+	}
+	records := map[string][]byte{}
+	err := l.cfg.Store.ForEach(storePrefix, func(key string, value []byte) error {
+		records[key] = value
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("localizer: read the store: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, value := range records {
+		if err := l.recoverOne(key, value); err != nil {
+			l.cfg.Log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: err}).Warn("localized resource not recovered")
+			if err := l.cfg.Store.Delete(key); err != nil {
+				return fmt.Errorf("localizer: delete %s: %w", key, err)
+			}
+		}
+	}
+	for _, dir := range l.cfg.Dirs.Readable() {
+		l.sweep(dir)
+	}
+	return nil
+}
+
+func (l *Localizer) recoverOne(key string, value []byte) error {
+	var s saved
+	if err := json.Unmarshal(value, &s); err != nil {
+		return err
+	}
+	res := Resource{
+		Location: s.Location, Type: s.Type, Visibility: s.Visibility,
+		Size: s.Size, Timestamp: s.Timestamp, Pattern: s.Pattern,
+	}
+	if err := res.validate(); err != nil {
+		return err
+	}
+	sc, err := s.scope()
+	if err != nil {
+		return err
+	}
+	n, err := subdirNumber(s.Sub)
+	if err != nil {
+		return err
+	}
+	ca := l.cache(sc)
+	e := &entry{
+		cache: ca, res: res, ready: true, size: s.Bytes, used: l.cfg.Now(), cancel: func() {},
+		place: place{dir: s.Dir, sub: s.Sub, number: s.Number},
+	}
+	e.path = e.place.file(sc, res)
+	ca.last = max(ca.last, s.Number) // numbers are not used twice, whatever became of the slot
+	switch {
+	case e.storeKey() != key || s.Number <= firstSlot:
+		return errors.New("the record is not that of its key")
+	case !s.Done:
+		return errors.New("the download was not finished")
+	case !slices.Contains(l.cfg.Dirs.Readable(), s.Dir):
+		return fmt.Errorf("%s is not a local directory, or not a healthy one", s.Dir)
+	case ca.entries[res.Key()] != nil:
+		return errors.New("the resource was recorded twice")
+	}
+	size, err := sizeOf(e.path)
+	if err != nil {
+		return err
+	}
+	// More is fine: Python, for one, leaves its byte code beside the unpacked sources.
+	if size < s.Bytes {
+		return fmt.Errorf("%s has %d bytes, not %d as it had", e.path, size, s.Bytes)
+	}
+	ca.entries[res.Key()] = e
+	if sc.visibility != Application {
+		ca.subdirs(s.Dir, l.cfg.MaxFiles).add(n)
+	}
+	return nil
+}
+
+func (s saved) scope() (scope, error) {
+	switch s.Visibility {
+	case Public:
+		return scope{visibility: Public}, nil
+	case Private, Application:
+	}
+	if err := validName(s.User); err != nil {
+		return scope{}, err
+	}
+	if s.Visibility == Private {
+		return scope{visibility: Private, user: s.User}, nil
+	}
+	app, err := records.ParseApplicationID(s.App)
+	if err != nil {
+		return scope{}, err
+	}
+	return scope{visibility: Application, user: s.User, app: app}, nil
+}
+
+// sizeOf adds up the files at or below path.
+func sizeOf(path string) (size int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		fi, err := d.Info()
+		if err == nil {
+			size += fi.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// sweep removes the slots of the local directory dir that no entry stands for. The lock is held.
+func (l *Localizer) sweep(dir string) {
+	known := map[string]bool{}
+	for _, ca := range l.caches {
+		for _, e := range ca.entries {
+			if e.dir == dir {
+				known[filepath.Join(ca.cacheDir(dir), e.sub, e.slot())] = true
+			}
+		}
+	}
+	scopes := []scope{{visibility: Public}}
+	for _, user := range names(filepath.Join(dir, UserCache)) {
+		scopes = append(scopes, scope{visibility: Private, user: user})
+		for _, name := range names(filepath.Join(UserDir(dir, user), AppCache)) {
+			if app, err := records.ParseApplicationID(name); err == nil {
+				scopes = append(scopes, scope{visibility: Application, user: user, app: app})
+			}
+		}
+	}
+	for _, s := range scopes {
+		r, err := descend(dir, s.cacheSteps(), false, nil)
+		if err != nil {
+			continue // there is none, or its user put something else in its place
+		}
+		l.sweepDir(r, s, s.cacheDir(dir), known)
+		r.Close()
+	}
+}
+
+// sweepDir goes through a directory of slots and its sub-directories.
+func (l *Localizer) sweepDir(r *os.Root, s scope, path string, known map[string]bool) {
+	entries, err := fs.ReadDir(r.FS(), ".")
+	if err != nil {
+		l.cfg.Log.WithFields(logrus.Fields{"path": path, logrus.ErrorKey: err}).Warn("cannot look for leftovers")
+		return
+	}
+	for _, e := range entries {
+		full := filepath.Join(path, e.Name())
+		if n, ok := slotNumber(e.Name()); ok {
+			if known[full] {
+				continue
+			}
+			if ca := l.caches[s]; ca != nil {
+				ca.last = max(ca.last, n)
+			}
+			if err := r.RemoveAll(e.Name()); err != nil {
+				l.cfg.Log.WithFields(logrus.Fields{"path": full, logrus.ErrorKey: err}).Warn("cannot remove a leftover")
+			}
+			continue
+		}
+		if len(e.Name()) == 1 && e.IsDir() && s.visibility != Application {
+			if sub, err := openDir(r, e.Name()); err == nil {
+				l.sweepDir(sub, s, full, known)
+				sub.Close()
+			}
+		}
+	}
+}
+
+// names lists the directories in dir, if it exists.
+func names(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var ns []string
+	for _, e := range entries {
+		if e.IsDir() {
+			ns = append(ns, e.Name())
+		}
+	}
+	return ns
+}
+
+// doomed marks directories that are on their way out, as YARN does.
+const doomed = "_DEL_"
+
+// Wipe empties the local directories instead of recovering them: all caches and working directories, and the
+// NodeManager's private files. They are renamed at once and removed when the returned function is called, which may take
+// long; what an earlier one left is removed as well. No container may be running.
+func (l *Localizer) Wipe() (remove func() error, err error) {
+	var old []string
+	suffix := doomed + fmt.Sprint(l.cfg.Now().UnixMilli())
+	for _, dir := range l.cfg.Dirs.Readable() {
+		for _, name := range names(dir) {
+			base, _, was := strings.Cut(name, doomed)
+			if base != FileCache && base != UserCache && base != NMPrivate {
+				continue
+			}
+			path := filepath.Join(dir, name)
+			if !was {
+				if err := os.Rename(path, path+suffix); err != nil {
+					return nil, err
+				}
+				path += suffix
+			}
+			old = append(old, path)
+		}
+	}
+	if l.cfg.Store != nil {
+		var keys []string
+		err := l.cfg.Store.ForEach(storePrefix, func(key string, _ []byte) error {
+			keys = append(keys, key)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("localizer: read the store: %w", err)
+		}
+		for _, k := range keys {
+			if err := l.cfg.Store.Delete(k); err != nil {
+				return nil, fmt.Errorf("localizer: delete %s: %w", k, err)
+			}
+		}
+	}
+	return func() error {
+		var errs []error
+		for _, path := range old {
+			errs = append(errs, os.RemoveAll(path))
+		}
+		return errors.Join(errs...)
+	}, nil
+}

@@ -1,0 +1,224 @@
+package localizer
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// restart closes the Localizer and starts another on the same directories and store.
+func (n *node) restart() {
+	n.t.Helper()
+	n.Close()
+	n.start()
+	if err := n.Recover(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func TestRecovery(t *testing.T) {
+	n := newNode(t)
+	if _, err := n.InitApplication("alice", app(1)); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]Resource{
+		"a": n.file("a", "public", Public), "b": n.file("b", "private", Private), "c": n.file("c", "application", Application),
+	}
+	before, err := n.Localize(t.Context(), Request{Container: container(1, 1), User: "alice", Resources: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.restart()
+	again := map[string]Resource{"new": n.file("new", "new", Public)}
+	for k, r := range all {
+		again[k] = r
+	}
+	kept := n.Retain(Request{Container: container(1, 1), User: "alice", Resources: again})
+	if len(kept) != 3 {
+		t.Errorf("kept %v", kept)
+	}
+	if u := n.Usage(); u.Resources != 3 || u.Referenced != 3 || u.Bytes != before.Counters.BytesFetched {
+		t.Errorf("usage: %v", u)
+	}
+	after, err := n.Localize(t.Context(), Request{Container: container(1, 2), User: "alice", Resources: again})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range before.Paths {
+		if after.Paths[k] != p || kept[k] != p {
+			t.Errorf("%s: %s before, %s retained, %s after", k, p, kept[k], after.Paths[k])
+		}
+	}
+	if c := after.Counters; c.FilesCached != 3 || c.FilesFetched != 1 {
+		t.Errorf("counters: %v", c)
+	}
+	if base := filepath.Base(filepath.Dir(after.Paths["new"])); base != "11" {
+		t.Errorf("the new resource went to slot %s", base)
+	}
+	if err := n.EndApplication("alice", app(1)); err != nil {
+		t.Fatal(err)
+	}
+	n.restart()
+	if u := n.Usage(); u.Resources != 3 {
+		t.Errorf("after the application's end: %v", u)
+	}
+}
+
+// What a NodeManager killed in the middle of its work leaves is removed, and numbers are not used again.
+func TestRecoveryCleansUp(t *testing.T) {
+	n := newNode(t)
+	whole, short, grown := n.file("whole", "content", Public), n.file("short", "content", Public), n.file("grown", "content", Public)
+	paths := map[string]string{}
+	for name, r := range map[string]Resource{"whole": whole, "short": short, "grown": grown} {
+		paths[name] = n.get(container(1, 1), "alice", r)
+	}
+	// A download under way: recorded, partly on disk.
+	n.source.gate = make(chan struct{})
+	n.source.waits = make(chan string)
+	slow := n.file("slow", "content", Private)
+	go n.Localize(t.Context(), Request{Container: container(1, 2), User: "alice", Resources: map[string]Resource{"s": slow}})
+	<-n.source.waits
+	crashed := &memStore{}
+	for k, v := range n.store.m {
+		crashed.Put(k, v)
+	}
+	halves := func() (found []string) {
+		for _, s := range slots(t, n.dirs, "usercache/alice/filecache") {
+			if strings.HasSuffix(s, tmpSuffix) {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+	if len(halves()) != 1 {
+		t.Fatalf("want a download under way, have %v", halves())
+	}
+	// The process dies here: what follows is the disk as it is now, and the store as it was.
+	stopped := n.Localizer
+	n.store, n.config.Store = crashed, crashed
+	half := filepath.Join(n.dirs[0], "usercache/alice/filecache", halves()[0])
+	if _, err := os.Stat(half); err != nil {
+		half = filepath.Join(n.dirs[1], "usercache/alice/filecache", halves()[0])
+	}
+	stopped.Close()
+	if err := os.MkdirAll(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Chmod(paths["short"], 0o700))
+	must(os.Truncate(paths["short"], 3))
+	must(os.WriteFile(filepath.Join(filepath.Dir(paths["grown"]), "more"), []byte("more"), 0o600))
+	unknown := filepath.Join(n.dirs[1], "filecache/4711")
+	must(os.MkdirAll(filepath.Join(unknown, "x"), 0o755))
+	foreign := filepath.Join(n.dirs[1], "filecache/notes")
+	must(os.MkdirAll(foreign, 0o755))
+	must(crashed.Put(storePrefix+"garbage", []byte("{")))
+	must(crashed.Put(storePrefix+"elsewhere", []byte(`{"visibility":1,"dir":"/etc","number":12,"location":{"Path":"/passwd"},"type":2,"done":true}`)))
+	must(crashed.Put(storePrefix+"/etc/filecache/12", []byte(`{"visibility":1,"dir":"/etc","number":12,"location":{"Path":"/passwd"},"type":2,"done":true}`)))
+	must(crashed.Put(storePrefix+"evil", []byte(`{"visibility":2,"user":"../..","dir":"/etc","number":12,"location":{"Path":"/passwd"},"type":2,"done":true}`)))
+
+	n.source.gate, n.source.waits = nil, nil
+	n.start()
+	must(n.Recover())
+	for name, want := range map[string]bool{paths["whole"]: true, paths["short"]: false, paths["grown"]: true, half: false, unknown: false, foreign: true} {
+		if _, err := os.Stat(name); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", name, err, want)
+		}
+	}
+	if u := n.Usage(); u.Resources != 2 {
+		t.Errorf("usage: %v", u)
+	}
+	if n.store.len() != 2 {
+		t.Errorf("the store holds %d records, want 2", n.store.len())
+	}
+	p := n.get(container(2, 1), "alice", short)
+	if s := filepath.Base(filepath.Dir(p)); s != "4712" {
+		t.Errorf("the next slot is %s", s)
+	}
+}
+
+// Sub-directories are counted on where they were.
+func TestRecoveryOfSubdirectories(t *testing.T) {
+	n := newNode(t, func(c *Config) {
+		c.MaxFiles = fanOut + 2
+		c.Dirs = fixedDirs(c.Dirs.Writable()[:1])
+	})
+	var rs []Resource
+	var paths []string
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		rs = append(rs, n.file(name, name, Public))
+		paths = append(paths, n.get(container(1, 1), "alice", rs[len(rs)-1]))
+	}
+	d := n.dirs[0]
+	want := []string{d + "/filecache/10/a", d + "/filecache/11/b", d + "/filecache/0/12/c", d + "/filecache/0/13/d", d + "/filecache/1/14/e"}
+	if !slices.Equal(paths, want) {
+		t.Errorf("got %v", paths)
+	}
+	n.restart()
+	if got, want := n.get(container(1, 2), "alice", n.file("f", "f", Public)), d+"/filecache/1/15/f"; got != want {
+		t.Errorf("after the restart: %s, want %s", got, want)
+	}
+	for i, r := range rs {
+		if got := n.get(container(1, 2), "alice", r); got != paths[i] {
+			t.Errorf("%s was at %s", got, paths[i])
+		}
+	}
+	// Room in a directory that was full is used again.
+	n.Release(container(1, 2))
+	n.clock = n.clock.Add(1)
+	n.config.TargetSize = 5
+	n.restart()
+	n.Clean()
+	if got := n.get(container(1, 3), "alice", n.file("g", "g", Public)); !strings.Contains(got, "/16/g") {
+		t.Errorf("slot %s", got)
+	}
+}
+
+func TestWipe(t *testing.T) {
+	n := newNode(t)
+	p := n.get(container(1, 1), "alice", n.file("a", "public", Public))
+	private := filepath.Join(n.dirs[0], NMPrivate, "x")
+	left := filepath.Join(n.dirs[0], "usercache_DEL_123", "x")
+	foreign := filepath.Join(n.dirs[0], "other")
+	for _, d := range []string{private, left, foreign} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Close()
+	n.start()
+	remove, err := n.Wipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("still there: %v", err)
+	}
+	n.get(container(1, 1), "alice", n.file("a", "public", Public))
+	if err := remove(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range n.dirs {
+		entries, _ := os.ReadDir(d)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"filecache", "other"}; !slices.Equal(names, want) {
+		t.Errorf("the local directories hold %v, want %v", names, want)
+	}
+	if n.store.len() != 1 {
+		t.Errorf("the store holds %d records", n.store.len())
+	}
+}

@@ -1,0 +1,143 @@
+package localizer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+// Info is what a source knows of a file or directory.
+type Info struct {
+	Name    string      // last element of the path
+	Size    int64       // bytes
+	ModTime int64       // ms since 1970
+	Mode    fs.FileMode // permission bits and fs.ModeDir
+}
+
+// Source reads the files that resources name. Every call is made with the rights of user; an empty user is the
+// NodeManager's own, which reads PUBLIC resources. A file that does not exist gives an error that is
+// fs.ErrNotExist.
+type Source interface {
+	// Stat follows links.
+	Stat(ctx context.Context, user string, at Location) (Info, error)
+	// Open reads a file from its beginning. Closing the reader from another goroutine must end a Read that waits.
+	Open(ctx context.Context, user string, at Location) (io.ReadCloser, error)
+	// List returns the entries of a directory in any order.
+	List(ctx context.Context, user string, at Location) ([]Info, error)
+}
+
+// Sources chooses a source by the scheme of the location; the empty scheme is the default file system's.
+type Sources map[string]Source
+
+func (s Sources) of(at Location) (Source, error) {
+	if src, ok := s[at.Scheme]; ok {
+		return src, nil
+	}
+	known := make([]string, 0, len(s))
+	for scheme := range s {
+		if scheme != "" {
+			known = append(known, scheme)
+		}
+	}
+	return nil, fmt.Errorf("no file system for scheme %q of %s: this node reads %s", at.Scheme, at, strings.Join(known, ", "))
+}
+
+// Stat implements Source.
+func (s Sources) Stat(ctx context.Context, user string, at Location) (Info, error) {
+	src, err := s.of(at)
+	if err != nil {
+		return Info{}, err
+	}
+	return src.Stat(ctx, user, at)
+}
+
+// Open implements Source.
+func (s Sources) Open(ctx context.Context, user string, at Location) (io.ReadCloser, error) {
+	src, err := s.of(at)
+	if err != nil {
+		return nil, err
+	}
+	return src.Open(ctx, user, at)
+}
+
+// List implements Source.
+func (s Sources) List(ctx context.Context, user string, at Location) ([]Info, error) {
+	src, err := s.of(at)
+	if err != nil {
+		return nil, err
+	}
+	return src.List(ctx, user, at)
+}
+
+// ancestors remembers the directories looked at for one request: the hundred jars of a job lie in one folder, whose
+// parents need asking for once.
+type ancestors struct {
+	mu   sync.Mutex
+	seen map[Location]*ancestor
+}
+
+type ancestor struct {
+	once sync.Once
+	info Info
+	err  error
+}
+
+func (a *ancestors) stat(ctx context.Context, src Source, user string, at Location) (Info, error) {
+	a.mu.Lock()
+	if a.seen == nil {
+		a.seen = map[Location]*ancestor{}
+	}
+	e := a.seen[at]
+	if e == nil {
+		e = new(ancestor)
+		a.seen[at] = e
+	}
+	a.mu.Unlock()
+	e.once.Do(func() { e.info, e.err = src.Stat(ctx, user, at) })
+	return e.info, e.err
+}
+
+// checkPublic tells whether everybody may read at (all of it, if it is a directory) and pass through its parents
+// (FSDownload.isPublic).
+func checkPublic(ctx context.Context, src Source, user string, at Location, info Info, seen *ancestors) error {
+	if err := checkReadable(ctx, src, user, at, at, info); err != nil {
+		return err
+	}
+	for dir, ok := at.Parent(); ok; dir, ok = dir.Parent() {
+		info, err := seen.stat(ctx, src, user, dir)
+		if err != nil {
+			return err
+		}
+		if info.Mode.Perm()&0o001 == 0 {
+			return &NotPublicError{Location: at, Because: dir, Mode: info.Mode.Perm()}
+		}
+	}
+	return nil
+}
+
+// checkReadable checks at, which is the resource or something in it.
+func checkReadable(ctx context.Context, src Source, user string, resource, at Location, info Info) error {
+	need := fs.FileMode(0o004)
+	if info.Mode.IsDir() {
+		need = 0o005
+	}
+	if info.Mode.Perm()&need != need {
+		return &NotPublicError{Location: resource, Because: at, Mode: info.Mode.Perm()}
+	}
+	if !info.Mode.IsDir() {
+		return nil
+	}
+	children, err := src.List(ctx, user, at)
+	if err != nil {
+		return err
+	}
+	for _, c := range children {
+		if err := checkReadable(ctx, src, user, resource, at.Child(c.Name), c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

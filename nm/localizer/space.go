@@ -1,0 +1,147 @@
+package localizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// Space is what a file system has left.
+type Space struct {
+	Free   uint64 // bytes that the NodeManager may still write
+	Inodes uint64 // files that may still be created; 0 where the file system doesn't count them
+	Counts bool   // Inodes means something
+}
+
+// meter charges what a download writes against the free space of the disk it goes to, so that neither a resource that
+// is larger than announced nor an archive that unpacks to a multiple of its size fills the disk: the download fails while
+// there is still room for the containers that run.
+type meter struct {
+	ctx     context.Context
+	dir     string // the local directory
+	reserve uint64 // bytes to leave free
+	space   func(dir string) (Space, error)
+
+	unchecked int64 // bytes written since the last look at the disk
+	files     int   // files created since then
+}
+
+// The disk is looked at once for so many bytes or files.
+const (
+	checkBytes = 8 << 20
+	checkFiles = 256
+)
+
+// check looks at the disk.
+func (m *meter) check() error {
+	m.unchecked, m.files = 0, 0
+	if err := m.ctx.Err(); err != nil {
+		return context.Cause(m.ctx)
+	}
+	s, err := m.space(m.dir)
+	if err != nil {
+		return fmt.Errorf("free space of %s: %w", m.dir, err)
+	}
+	if s.Free < m.reserve {
+		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve}
+	}
+	if s.Counts && s.Inodes < checkFiles {
+		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve, Inodes: true}
+	}
+	return nil
+}
+
+// created counts a new file or directory.
+func (m *meter) created() error {
+	if m.files++; m.files >= checkFiles {
+		return m.check()
+	}
+	return nil
+}
+
+// copy writes src to dst until its end and returns the number of bytes.
+func (m *meter) copy(dst *os.File, src io.Reader) (int64, error) {
+	var total int64
+	for {
+		n, err := io.CopyN(dst, src, checkBytes)
+		total += n
+		m.unchecked += n
+		switch {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			if cause := context.Cause(m.ctx); cause != nil {
+				err = cause // closing the source is how a download is cancelled
+			}
+			return total, m.full(err)
+		}
+		if m.unchecked >= checkBytes {
+			if err := m.check(); err != nil {
+				return total, err
+			}
+		}
+	}
+}
+
+// full names the disk in an error that says that it is full.
+func (m *meter) full(err error) error {
+	var already *DiskFullError
+	if errors.As(err, &already) || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	s, _ := m.space(m.dir)
+	return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve, Inodes: s.Counts && s.Inodes == 0}
+}
+
+// chooseDir picks the local directory for a resource of size bytes (−1 if unknown) among dirs: at random, each with a
+// chance in proportion to its free space, out of those that have room (LocalDirAllocator). random returns a number in
+// [0, n).
+func chooseDir(dirs []string, size int64, reserve uint64, space func(string) (Space, error), random func(n uint64) uint64) (string, error) {
+	if len(dirs) == 0 {
+		return "", ErrNoDirectory
+	}
+	var (
+		best  uint64
+		total uint64
+		fit   = make([]string, 0, len(dirs))
+		free  = make([]uint64, 0, len(dirs))
+		last  error
+		full  *DiskFullError
+	)
+	for _, d := range dirs {
+		s, err := space(d)
+		if err != nil {
+			last = fmt.Errorf("free space of %s: %w", d, err)
+			continue
+		}
+		best = max(best, s.Free)
+		if s.Free < reserve || size > 0 && s.Free-reserve < uint64(size) {
+			full = &DiskFullError{Dir: d, Free: s.Free, Reserved: reserve}
+			continue
+		}
+		fit, free, total = append(fit, d), append(free, s.Free), total+s.Free
+	}
+	switch {
+	case len(fit) > 0:
+	case full != nil && size > 0:
+		return "", fmt.Errorf("no local directory has room for %d bytes, the largest has %d: %w", size, best, full)
+	case full != nil:
+		return "", full
+	default:
+		return "", last
+	}
+	if total == 0 {
+		return fit[0], nil
+	}
+	pos := random(total)
+	for i, f := range free {
+		if pos < f {
+			return fit[i], nil
+		}
+		pos -= f
+	}
+	return fit[len(fit)-1], nil
+}
