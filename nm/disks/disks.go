@@ -1,0 +1,265 @@
+// Package disks knows the folders that a NodeManager works in: yarn.nodemanager.local-dirs and yarn.nodemanager.log-dirs,
+// one of each for every disk. It lays them out (Layout), finds one to write to, and watches that they can be written to
+// and are not full. A disk that is full takes nothing new but is still read; one that fails is not used at all, until
+// it recovers.
+package disks
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Config has the settings of YARN's disk health checker, with its defaults in brackets.
+type Config struct {
+	Local, Logs []string // absolute
+
+	Check          bool    // yarn.nodemanager.disk-health-checker.enable (true); false: all disks always count as good
+	MinHealthy     float64 // ….min-healthy-disks (0.25): the fraction of each list below which the node is unhealthy
+	MaxUsedPercent float64 // ….max-disk-utilization-per-disk-percentage (90); 0 or 100: no limit
+	LowUsedPercent float64 // ….disk-utilization-watermark-low-per-disk-percentage: a full disk is good again from here; 0: MaxUsedPercent
+	MinFreeMB      int64   // ….min-free-space-per-disk-mb (0)
+}
+
+// Space is what a file system has, in bytes.
+type Space struct{ Total, Free int64 } // Free: to processes without privileges
+
+// Disks is the state of all folders. Its methods may be called from several goroutines.
+type Disks struct {
+	cfg   Config
+	log   *logrus.Entry
+	space func(path string) (Space, error)
+
+	mu    sync.Mutex
+	local *list
+	logs  *list
+}
+
+// list is the folders of one kind.
+type list struct {
+	name string // local-dirs or log-dirs
+	all  []*folder
+	next int // where the next search for a place to write begins
+}
+
+type folder struct {
+	path string
+	full string // why nothing is to be written to it
+	bad  string // why it can't be used at all
+}
+
+func (f *folder) good() bool { return f.full == "" && f.bad == "" }
+
+// New makes the folders and looks at them for the first time. It fails only when not one of a kind can be used.
+// space nil asks the file system.
+func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Disks, error) {
+	if space == nil {
+		space = statfs
+	}
+	d := &Disks{
+		cfg: cfg, log: log, space: space,
+		local: newList("local-dirs", cfg.Local), logs: newList("log-dirs", cfg.Logs),
+	}
+	d.Check()
+	for _, l := range []*list{d.local, d.logs} {
+		if slices.ContainsFunc(l.all, func(f *folder) bool { return f.bad == "" }) {
+			continue
+		}
+		if len(l.all) == 0 {
+			return nil, fmt.Errorf("yarn.nodemanager.%s names no folder", l.name)
+		}
+		return nil, fmt.Errorf("none of yarn.nodemanager.%s can be used: %s", l.name, l.all[0].bad)
+	}
+	return d, nil
+}
+
+func newList(name string, paths []string) *list {
+	l := &list{name: name}
+	for _, p := range paths {
+		l.all = append(l.all, &folder{path: filepath.Clean(p)})
+	}
+	return l
+}
+
+// Check looks at every folder again and reports whether anything has changed.
+func (d *Disks) Check() (changed bool) {
+	for _, l := range []*list{d.local, d.logs} {
+		for _, f := range l.all {
+			bad := usable(f.path)
+			full := ""
+			if bad == "" && d.cfg.Check {
+				full = d.fullness(f)
+			}
+			d.mu.Lock()
+			if was := f.good(); was != (bad == "" && full == "") {
+				changed = true
+				entry := d.log.WithField("folder", f.path)
+				if was {
+					entry.Warnf("%s is no longer written to: %s%s", l.name, bad, full)
+				} else {
+					entry.Infof("%s is written to again", l.name)
+				}
+			}
+			f.bad, f.full = bad, full
+			d.mu.Unlock()
+		}
+	}
+	return changed
+}
+
+// usable makes a folder and tries whether it can be written to.
+func usable(path string) (problem string) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return "Cannot create directory: " + path + reason(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return "Not a directory: " + path + reason(err)
+	}
+	probe, err := os.MkdirTemp(path, ".probe-")
+	if errors.Is(err, errNoSpace) {
+		return "" // full, which is looked at elsewhere
+	}
+	if err != nil {
+		return "Directory is not writable: " + path + reason(err)
+	}
+	if err := os.Remove(probe); err != nil {
+		return "Directory is not writable: " + path + reason(err)
+	}
+	return ""
+}
+
+// reason is the last part of an error, without the path that is in the message already.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return ": " + err.Error()
+}
+
+func (d *Disks) fullness(f *folder) string {
+	s, err := d.space(f.path)
+	if err != nil || s.Total <= 0 {
+		return ""
+	}
+	limit := d.cfg.MaxUsedPercent
+	if f.full != "" && d.cfg.LowUsedPercent > 0 {
+		limit = min(limit, d.cfg.LowUsedPercent)
+	}
+	used := 100 * (1 - float64(s.Free)/float64(s.Total))
+	if used >= 100 || limit > 0 && used > limit {
+		return fmt.Sprintf("used space above threshold of %s%%", percent(d.cfg.MaxUsedPercent))
+	}
+	if d.cfg.MinFreeMB > 0 && s.Free < d.cfg.MinFreeMB<<20 {
+		return fmt.Sprintf("free space below limit of %dMB", d.cfg.MinFreeMB)
+	}
+	return ""
+}
+
+// percent formats as Java does a float: 90.0.
+func percent(p float64) string {
+	if p == math.Trunc(p) {
+		return fmt.Sprintf("%.1f", p)
+	}
+	return fmt.Sprint(p)
+}
+
+func (d *Disks) paths(l *list, keep func(*folder) bool) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for _, f := range l.all {
+		if keep(f) {
+			out = append(out, f.path)
+		}
+	}
+	return out
+}
+
+// GoodLocal returns the local folders that may be written to.
+func (d *Disks) GoodLocal() []string { return d.paths(d.local, (*folder).good) }
+
+// GoodLogs returns the log folders that may be written to.
+func (d *Disks) GoodLogs() []string { return d.paths(d.logs, (*folder).good) }
+
+func readable(f *folder) bool { return f.bad == "" }
+
+// ReadableLocal returns the local folders that work, full ones included.
+func (d *Disks) ReadableLocal() []string { return d.paths(d.local, readable) }
+
+// ReadableLogs returns the log folders that work, full ones included.
+func (d *Disks) ReadableLogs() []string { return d.paths(d.logs, readable) }
+
+// PickLocal returns a local folder to write something new to; each call takes another disk, in turn.
+func (d *Disks) PickLocal() (string, error) { return d.pick(d.local) }
+
+// PickLog is PickLocal for logs.
+func (d *Disks) PickLog() (string, error) { return d.pick(d.logs) }
+
+func (d *Disks) pick(l *list) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range l.all {
+		at := (l.next + i) % len(l.all)
+		if l.all[at].good() {
+			l.next = at + 1
+			return l.all[at].path, nil
+		}
+	}
+	return "", fmt.Errorf("no folder of yarn.nodemanager.%s can be written to: %s", l.name, strings.TrimSpace(l.report()))
+}
+
+// Healthy reports whether enough disks are good for the node to run containers, and says what is wrong with the rest, in
+// the words of a Hadoop NodeManager. The report may have something to say about a healthy node.
+func (d *Disks) Healthy() (ok bool, report string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ok = true
+	var reports []string
+	for _, l := range []*list{d.local, d.logs} {
+		good := 0
+		for _, f := range l.all {
+			if f.good() {
+				good++
+			}
+		}
+		if d.cfg.Check && (good == 0 || float64(good)/float64(len(l.all)) < d.cfg.MinHealthy) {
+			ok = false
+		}
+		if r := l.report(); r != "" {
+			reports = append(reports, r)
+		}
+	}
+	return ok, strings.Join(reports, "; ")
+}
+
+func (l *list) report() string {
+	var bad, full []string
+	for _, f := range l.all {
+		if f.bad != "" {
+			bad = append(bad, f.path+" : "+f.bad)
+		} else if f.full != "" {
+			full = append(full, f.path+" : "+f.full)
+		}
+	}
+	var b strings.Builder
+	if len(bad) > 0 {
+		fmt.Fprintf(&b, "%d/%d %s have errors:  [ %s ] ", len(bad), len(l.all), l.name, strings.Join(bad, " , "))
+	}
+	if len(full) > 0 {
+		fmt.Fprintf(&b, "%d/%d %s usable space is below configured utilization percentage/no more usable space [ %s ] ",
+			len(full), len(l.all), l.name, strings.Join(full, " , "))
+	}
+	return b.String()
+}

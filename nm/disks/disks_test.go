@@ -1,0 +1,225 @@
+package disks
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+)
+
+func quiet() *logrus.Entry {
+	l := logrus.New()
+	l.Out = io.Discard
+	return logrus.NewEntry(l)
+}
+
+// fullness is a fake of the file systems' fill, in percent by path.
+type fullness map[string]float64
+
+func (f fullness) space(path string) (Space, error) {
+	const total = 1 << 40
+	return Space{Total: total, Free: int64(total * (1 - f[path]/100))}, nil
+}
+
+func TestReportIsHadoops(t *testing.T) {
+	dir := t.TempDir()
+	// a file stands where a folder is to be made
+	if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := fullness{dir + "/local": 50, dir + "/log": 50}
+	d, err := New(Config{
+		Local: []string{dir + "/local"}, Logs: []string{dir + "/log", dir + "/file/log"}, Check: true, MinHealthy: 0.25, MaxUsedPercent: 1,
+	}, quiet(), full.space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok, report := d.Healthy()
+	want := "1/1 local-dirs usable space is below configured utilization percentage/no more usable space [ " + dir +
+		"/local : used space above threshold of 1.0% ] ; 1/2 log-dirs have errors:  [ " + dir + "/file/log : Cannot create directory: " + dir +
+		"/file/log: not a directory ] 1/2 log-dirs usable space is below configured utilization percentage/no more usable space [ " +
+		dir + "/log : used space above threshold of 1.0% ] "
+	if ok || report != want {
+		t.Errorf("healthy %v, report\n%s\nwant\n%s", ok, report, want)
+	}
+	if _, err := d.PickLocal(); err == nil || !strings.Contains(err.Error(), dir+"/local") {
+		t.Errorf("picked from full disks: %v", err)
+	}
+	if got := d.ReadableLogs(); !slices.Equal(got, []string{dir + "/log"}) {
+		t.Errorf("readable logs %q", got)
+	}
+}
+
+func TestDisksFillAndRecover(t *testing.T) {
+	dir := t.TempDir()
+	a, b := dir+"/a", dir+"/b"
+	full := fullness{a: 10, b: 95}
+	d, err := New(Config{
+		Local: []string{a, b}, Logs: []string{a}, Check: true, MinHealthy: 0.5, MaxUsedPercent: 90, LowUsedPercent: 80,
+	}, quiet(), full.space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(wantChanged, wantOK bool, want ...string) {
+		t.Helper()
+		if changed := d.Check(); changed != wantChanged {
+			t.Errorf("changed: %v", changed)
+		}
+		if ok, report := d.Healthy(); ok != wantOK || !slices.Equal(d.GoodLocal(), want) {
+			t.Errorf("healthy %v (%s), good %q", ok, report, d.GoodLocal())
+		}
+	}
+	check(false, true, a)
+	full[a] = 91
+	check(true, false)
+	full[a], full[b] = 85, 79
+	check(true, false, b) // a is above the low mark; and the only log folder is on it
+	full[a] = 75
+	check(true, true, a, b)
+	var picks []string
+	for range 4 {
+		p, err := d.PickLocal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		picks = append(picks, p)
+	}
+	if !slices.Equal(picks, []string{a, b, a, b}) && !slices.Equal(picks, []string{b, a, b, a}) {
+		t.Errorf("picks %q are not taken in turn", picks)
+	}
+	// a disk that is gone is made again, one that can't be is bad
+	if err := os.RemoveAll(b); err != nil {
+		t.Fatal(err)
+	}
+	check(false, true, a, b)
+	if err := os.RemoveAll(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(true, true, a)
+}
+
+func TestUnusableFoldersRefuseToStart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cfg := range []Config{
+		{Local: []string{dir + "/file/x"}, Logs: []string{dir + "/log"}},
+		{Local: []string{dir + "/local"}, Logs: []string{dir + "/file/x"}},
+		{Logs: []string{dir + "/log"}},
+	} {
+		if _, err := New(cfg, quiet(), nil); err == nil || !strings.Contains(err.Error(), "yarn.nodemanager.") {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
+
+func TestMinimumOfFreeSpace(t *testing.T) {
+	dir := t.TempDir()
+	d, err := New(Config{Local: []string{dir}, Logs: []string{dir}, Check: true, MinFreeMB: 100}, quiet(),
+		func(string) (Space, error) { return Space{Total: 1 << 40, Free: 99 << 20}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, report := d.Healthy(); ok || !strings.Contains(report, "free space below limit of 100MB") {
+		t.Errorf("healthy %v, %q", ok, report)
+	}
+}
+
+func modes(t *testing.T, root string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		out[rel] = info.Mode().String()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestFoldersOfAContainer(t *testing.T) {
+	dir := t.TempDir()
+	d, err := New(Config{Local: []string{dir + "/l"}, Logs: []string{dir + "/g", dir + "/h"}}, quiet(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Init(); err != nil {
+		t.Fatal(err)
+	}
+	const app, container = "application_1_0001", "container_1_0001_01_000001"
+	for range 2 { // what is there already is taken
+		if err := d.MakeApp("ann", app, Owner{}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.MakeContainer("ann", app, container, Owner{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Work != Work(dir+"/l", "ann", app, container) || len(p.Logs) != 2 || !slices.Contains(p.Logs, p.Log) {
+			t.Errorf("places %+v", p)
+		}
+	}
+	got := modes(t, dir)
+	for path, want := range map[string]string{
+		"l/filecache": "drwxr-xr-x", "l/usercache": "drwxr-xr-x", "l/nmPrivate": "drwx------",
+		"l/usercache/ann": "drwxr-x---", "l/usercache/ann/filecache": "drwx--x---", "l/usercache/ann/appcache": "drwx--x---",
+		"l/usercache/ann/appcache/" + app: "drwx--x---", "l/usercache/ann/appcache/" + app + "/filecache": "drwx--x---",
+		"l/usercache/ann/appcache/" + app + "/" + container:          "drwx--x---",
+		"l/usercache/ann/appcache/" + app + "/" + container + "/tmp": "drwx--x---",
+		"g/" + app: "drwx--x---", "g/" + app + "/" + container: "drwx--x---", "h/" + app + "/" + container: "drwx--x---",
+		"l/nmPrivate/" + app + "/" + container: "drwxr-xr-x",
+	} {
+		if got[path] != want {
+			t.Errorf("%s: %s, want %s", path, got[path], want)
+		}
+	}
+}
+
+func TestNobodyLeadsUsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	d, err := New(Config{Local: []string{dir + "/l"}, Logs: []string{dir + "/g"}}, quiet(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Init(); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{"", ".", "..", "../x", "a/b", "/x"} {
+		if err := d.MakeApp(user, "application_1_0001", Owner{}); err == nil {
+			t.Errorf("user %q got folders", user)
+		}
+	}
+	if err := d.MakeApp("ann", "application_1_0001", Owner{}); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := dir + "/elsewhere"
+	if err := os.Mkdir(elsewhere, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, Work(dir+"/l", "ann", "application_1_0001", "container_1")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := d.MakeContainer("ann", "application_1_0001", "container_1", Owner{}); err == nil {
+		t.Errorf("a link was taken for a work folder: %+v", p)
+	}
+	if info, err := os.Stat(elsewhere); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the link's target was changed: %v, %v", info.Mode(), err)
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix
+
+package disks
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var errNoSpace error = syscall.ENOSPC
+
+func statfs(path string) (Space, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return Space{}, err
+	}
+	return Space{Total: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}, nil
+}

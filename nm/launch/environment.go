@@ -1,0 +1,170 @@
+package launch
+
+import (
+	"cmp"
+	"encoding/base64"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The words that commands and environment values of a launch context may contain for the NodeManager to replace
+// (Hadoop: ApplicationConstants).
+const (
+	logDirWord    = "<LOG_DIR>"
+	separatorWord = "<CPS>"
+	addOpensWord  = "<ADD_OPENS>"
+)
+
+// addOpens opens what Hadoop's clients use of the JDK, from Java 17 on.
+const addOpens = "--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED --add-exports=java.base/sun.net.util=ALL-UNNAMED"
+
+// Expander replaces what launch contexts leave open.
+type Expander struct {
+	LogDir   string
+	AddOpens bool // the container's Java is 17 or newer
+}
+
+// Expand replaces <LOG_DIR>, <CPS> and <ADD_OPENS>, and turns {{X}} into $X for the shell to expand.
+func (e Expander) Expand(s string) string {
+	opens := ""
+	if e.AddOpens {
+		opens = addOpens
+	}
+	return strings.NewReplacer(
+		logDirWord, e.LogDir, separatorWord, ":", addOpensWord, opens, "{{", "$", "}}", "",
+	).Replace(s)
+}
+
+// Environment is what a container's environment is made of.
+type Environment struct {
+	App map[string]string // from the launch context, expanded
+
+	// Facts that the application can't override.
+	TokensFile          string
+	ContainerID         string
+	Host                string
+	Port, HTTPPort      int
+	LocalDirs           []string // the application's folder on every disk
+	UserDirs            []string // the user's folder on every disk
+	LogDirs             []string // the container's log folder on every disk
+	User                string
+	Home                string
+	WorkDir             string
+	LocalizationCounter string            // what localization fetched and found cached
+	AuxServices         map[string][]byte // metadata of auxiliary services
+
+	Whitelist []string // names that are taken from Own if the application doesn't set them
+	Admin     string   // yarn.nodemanager.admin-env
+	ForcePath string   // yarn.nodemanager.force.path: put before PATH
+	Own       func(name string) (string, bool)
+}
+
+// Vars returns the variables as a script takes them. The order is Hadoop's: the NodeManager's facts, then the
+// application's variables such that one which refers to another comes after it, by name otherwise.
+func (e Environment) Vars() (inherit, env []Var) {
+	facts := []Var{
+		{"HADOOP_TOKEN_FILE_LOCATION", e.TokensFile},
+		{"CONTAINER_ID", e.ContainerID},
+		{"NM_PORT", strconv.Itoa(e.Port)},
+		{"NM_HOST", e.Host},
+		{"NM_HTTP_PORT", strconv.Itoa(e.HTTPPort)},
+		{"LOCAL_DIRS", strings.Join(e.LocalDirs, ",")},
+		{"LOCAL_USER_DIRS", strings.Join(e.UserDirs, ",")},
+		{"LOG_DIRS", strings.Join(e.LogDirs, ",")},
+		{"USER", e.User},
+		{"LOGNAME", e.User},
+		{"HOME", e.Home},
+		{"PWD", e.WorkDir},
+		{"LOCALIZATION_COUNTERS", e.LocalizationCounter},
+		{"JVM_PID", "$$"},
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.AuxServices)) {
+		facts = append(facts, Var{"NM_AUX_SERVICE_" + name, base64.StdEncoding.EncodeToString(e.AuxServices[name])})
+	}
+	fixed := make(map[string]bool)
+	for _, v := range facts {
+		fixed[v.Name] = true
+	}
+
+	app := make(map[string]string)
+	for name, value := range e.App {
+		if !fixed[name] {
+			app[name] = value
+		}
+	}
+	for _, name := range e.Whitelist {
+		name = strings.TrimSpace(name)
+		if _, set := app[name]; set || fixed[name] || name == "" {
+			continue
+		}
+		if value, ok := e.Own(name); ok {
+			inherit = append(inherit, Var{name, value})
+		}
+	}
+	e.addAdmin(app, fixed)
+	if e.ForcePath != "" {
+		path, ok := app["PATH"]
+		if !ok {
+			path = "$PATH"
+		}
+		app["PATH"] = e.ForcePath + ":" + path
+	}
+	return inherit, append(facts, ordered(app)...)
+}
+
+// addAdmin merges yarn.nodemanager.admin-env, a comma list of NAME=VALUE. $X in a value is replaced by what the
+// container or else the NodeManager has; a variable that the application has set as well gets both values, joined as a
+// path is (Hadoop: Apps.setEnvFromInputString), unless they are the same.
+func (e Environment) addAdmin(app map[string]string, fixed map[string]bool) {
+	for _, item := range strings.Split(e.Admin, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || name == "" || fixed[name] {
+			continue
+		}
+		value = reference.ReplaceAllStringFunc(value, func(ref string) string {
+			referred := strings.Trim(ref, "${}")
+			if v, ok := app[referred]; ok {
+				return v
+			}
+			v, _ := e.Own(referred)
+			return v
+		})
+		if old, ok := app[name]; ok && old != value {
+			value = old + ":" + value
+		}
+		app[name] = value
+	}
+}
+
+// reference is a use of a variable in a value.
+var reference = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
+
+// ordered sorts variables by name, except that those which a value refers to come first. Circles are broken where
+// they are entered.
+func ordered(vars map[string]string) []Var {
+	var out []Var
+	state := make(map[string]bool) // present: begun
+	var visit func(name string)
+	visit = func(name string) {
+		if state[name] {
+			return
+		}
+		state[name] = true
+		refs := reference.FindAllString(vars[name], -1)
+		slices.SortFunc(refs, func(a, b string) int { return cmp.Compare(a, b) })
+		for _, ref := range refs {
+			ref = strings.Trim(ref, "${}")
+			if _, ok := vars[ref]; ok {
+				visit(ref)
+			}
+		}
+		out = append(out, Var{name, vars[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		visit(name)
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package launch
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Tails are the ends of what a failed container has written about its failure.
+type Tails struct {
+	Prelaunch  string   // of prelaunch.err
+	HasErr     bool     // prelaunch.err is there
+	ErrorFiles []string // names of the files that match the pattern of error files
+	ErrorName  string   // the one written to last
+	ErrorText  string   // of that one
+}
+
+// ReadTails looks into a container's log folder, which its user may have filled with anything. pattern is
+// yarn.nodemanager.container.stderr.pattern, a glob that may have alternatives in braces; max is the length of a tail
+// in bytes.
+func ReadTails(logDir, pattern string, max int64) Tails {
+	var t Tails
+	if info, err := os.Lstat(filepath.Join(logDir, PrelaunchErr)); err == nil && info.Mode().IsRegular() {
+		t.HasErr = true
+		t.Prelaunch = tail(filepath.Join(logDir, PrelaunchErr), max)
+	}
+	entries, err := os.ReadDir(logDir)
+	if err != nil {
+		return t
+	}
+	patterns := alternatives(pattern)
+	var newest time.Time
+	for _, e := range entries {
+		if !matches(patterns, e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		t.ErrorFiles = append(t.ErrorFiles, e.Name())
+		if t.ErrorName == "" || info.ModTime().After(newest) {
+			newest, t.ErrorName = info.ModTime(), e.Name()
+		}
+	}
+	if t.ErrorName != "" {
+		t.ErrorText = tail(filepath.Join(logDir, t.ErrorName), max)
+	}
+	return t
+}
+
+// tail returns the last bytes of a regular file, or nothing.
+func tail(name string, max int64) string {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	length := min(info.Size(), max)
+	b := make([]byte, length)
+	n, _ := f.ReadAt(b, info.Size()-length) // the file may be growing or shrinking; what was read counts
+	return string(b[:n])
+}
+
+// alternatives expands the braces of a glob.
+func alternatives(pattern string) []string {
+	open := strings.IndexByte(pattern, '{')
+	if open < 0 {
+		return []string{pattern}
+	}
+	shut := strings.IndexByte(pattern[open:], '}')
+	if shut < 0 {
+		return []string{pattern}
+	}
+	shut += open
+	var out []string
+	for _, a := range strings.Split(pattern[open+1:shut], ",") {
+		out = append(out, alternatives(pattern[:open]+a+pattern[shut+1:])...)
+	}
+	return out
+}
+
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, err := path.Match(p, name); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
