@@ -1,0 +1,212 @@
+// Package store keeps what a NodeManager must not forget when it is killed: containers, applications, localized files,
+// keys and pending deletions. It is a file of key-value buckets (go.etcd.io/bbolt); what the values mean is the business
+// of the packages that own the buckets.
+//
+// A write is on disk when its call returns. Writes that arrive while another is being synced are put together into the
+// next transaction, so that starting a hundred containers costs a few syncs and not hundreds.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// ErrInUse says that another process has the state folder open.
+var ErrInUse = errors.New("the state folder is in use")
+
+// ErrDamaged says that the state file can't be read.
+var ErrDamaged = errors.New("the state file is damaged")
+
+const (
+	fileName = "nm.db"
+	pidName  = "nm.pid"
+
+	// format is the layout of the file as a whole; it changes when an older Heddle could no longer read it.
+	format = "heddle-nodemanager-1"
+)
+
+var metaBucket = []byte("meta")
+
+// Store is an open state file. Its methods may be called from several goroutines.
+type Store struct {
+	dir string
+	db  *bolt.DB
+
+	mu     sync.Mutex
+	queue  []*write
+	busy   bool
+	closed bool
+	idle   sync.WaitGroup
+}
+
+type write struct {
+	do   func(*bolt.Tx) error
+	done chan error
+}
+
+// Open opens the state file in a folder, which is made if it isn't there. It fails with ErrInUse while another
+// process has it open, and with ErrDamaged when its content makes no sense.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("state folder %s (heddle.state.dir): %w", dir, err)
+	}
+	s := &Store{dir: dir}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	file := filepath.Join(s.dir, fileName)
+	damaged := func(err error) error {
+		return fmt.Errorf("%s: %w: %w; move it away to start without the containers it tells of", file, ErrDamaged, err)
+	}
+	// What looks at a damaged file may run past its end.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged(fmt.Errorf("%v", p))
+		}
+		if err != nil && s.db != nil {
+			func() {
+				defer func() { _ = recover() }()
+				s.db.Close()
+			}()
+		}
+	}()
+
+	s.db, err = bolt.Open(file, 0o600, &bolt.Options{Timeout: 300 * time.Millisecond})
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		who := ""
+		if pid, err := os.ReadFile(filepath.Join(s.dir, pidName)); err == nil {
+			who = " by process " + strings.TrimSpace(string(pid))
+		}
+		return fmt.Errorf("%s: %w%s: another NodeManager with the same id runs here; give each its own heddle.node.id or heddle.state.dir", s.dir, ErrInUse, who)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w", file, err)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return damaged(err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := s.db.View(check); err != nil {
+		return damaged(err)
+	}
+	if err := s.db.Update(s.sign); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.dir, pidName), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+}
+
+func check(tx *bolt.Tx) error {
+	var first error
+	for err := range tx.Check() { // has to be read to its end
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// sign marks a new file with its format and refuses that of another.
+func (s *Store) sign(tx *bolt.Tx) error {
+	meta, err := tx.CreateBucketIfNotExists(metaBucket)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.dir, err)
+	}
+	switch have := meta.Get([]byte("format")); string(have) {
+	case format:
+		return nil
+	case "":
+		return meta.Put([]byte("format"), []byte(format))
+	default:
+		return fmt.Errorf("%s was written in format %q by another version of Heddle; this one reads %q", filepath.Join(s.dir, fileName), have, format)
+	}
+}
+
+// Dir is the state folder.
+func (s *Store) Dir() string { return s.dir }
+
+// Close waits for writes under way and releases the folder. Later writes fail.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.idle.Wait()
+	return s.db.Close()
+}
+
+// Remove deletes the state for good. The store must be closed.
+func (s *Store) Remove() error {
+	for _, name := range []string{fileName, pidName} {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the state of the NodeManager: %w", err)
+		}
+	}
+	return nil
+}
+
+// update runs a write and returns when it is on disk.
+func (s *Store) update(do func(*bolt.Tx) error) error {
+	w := &write{do: do, done: make(chan error, 1)}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return fmt.Errorf("%s: %w", s.dir, berrors.ErrDatabaseNotOpen)
+	}
+	s.queue = append(s.queue, w)
+	if !s.busy {
+		s.busy = true
+		s.idle.Go(s.drain)
+	}
+	s.mu.Unlock()
+	return <-w.done
+}
+
+// drain commits queued writes, all that are there at a time, until there are none.
+func (s *Store) drain() {
+	for {
+		s.mu.Lock()
+		batch := s.queue
+		s.queue = nil
+		if len(batch) == 0 {
+			s.busy = false
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		s.commit(batch)
+	}
+}
+
+// commit commits a batch. If one of its writes fails the others must not: each is tried alone then.
+func (s *Store) commit(batch []*write) {
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		for _, w := range batch {
+			if err := w.do(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, w := range batch {
+		if err != nil && len(batch) > 1 {
+			w.done <- s.db.Update(w.do)
+			continue
+		}
+		w.done <- err
+	}
+}
