@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
@@ -35,7 +36,9 @@ func hold(dir string) {
 		os.Exit(1)
 	}
 	fmt.Println("held")
-	select {}
+	for { // until killed; a blocked select would be noticed as a deadlock
+		time.Sleep(time.Hour)
+	}
 }
 
 func open(t *testing.T, dir string) *Store {

@@ -1,0 +1,239 @@
+// Package deletion removes folders that nobody needs any more, in the background and after an optional delay
+// (yarn.nodemanager.delete.debug-delay-sec). What it has been told to delete it deletes, also after a restart.
+//
+// It runs with the NodeManager's rights on folders that users filled, so it never leaves the folders it was made for: a
+// path outside of them is refused, and symbolic links are removed, not followed.
+package deletion
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Bucket remembers tasks (nm/store has one).
+type Bucket interface {
+	PutJSON(key string, value any) error
+	Delete(keys ...string) error
+	Each(f func(key string, value []byte) error) error
+}
+
+// Options say what may be deleted and when.
+type Options struct {
+	Roots   []string      // only below these
+	Delay   time.Duration // before anything is deleted; negative: nothing ever is
+	Workers int           // deletions at a time
+	Bucket  Bucket
+	Log     *logrus.Entry
+}
+
+// retries is how often a deletion that failed is tried again, each time after twice as long, from a second on.
+const retries = 8
+
+// Service deletes. Its methods may be called from several goroutines.
+type Service struct {
+	o    Options
+	wake chan struct{}
+
+	mu    sync.Mutex
+	tasks map[string]*task
+	last  uint64 // of the keys in use
+}
+
+type task struct {
+	Path  string    `json:"path"`
+	Due   time.Time `json:"due"`
+	Tries int       `json:"tries,omitempty"`
+
+	running bool
+}
+
+// New returns a service that knows the tasks in its bucket. Nothing is deleted before Run.
+func New(o Options) (*Service, error) {
+	s := &Service{o: o, wake: make(chan struct{}, 1), tasks: make(map[string]*task)}
+	err := o.Bucket.Each(func(key string, value []byte) error {
+		t := new(task)
+		if err := json.Unmarshal(value, t); err != nil {
+			return err
+		}
+		n, err := strconv.ParseUint(key, 16, 64)
+		if err != nil {
+			return err
+		}
+		s.last = max(s.last, n)
+		s.tasks[key] = t
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("remember what is to be deleted: %w", err)
+	}
+	return s, nil
+}
+
+// Delete has paths deleted when the delay has passed.
+func (s *Service) Delete(paths ...string) error { return s.schedule(s.o.Delay, paths) }
+
+// DeleteNow has paths deleted without delay, unless nothing is to be deleted at all.
+func (s *Service) DeleteNow(paths ...string) error { return s.schedule(min(s.o.Delay, 0), paths) }
+
+// DeleteAfter has paths deleted after a time of its own, for instance that which logs are kept for.
+func (s *Service) DeleteAfter(delay time.Duration, paths ...string) error {
+	return s.schedule(max(delay, 0), paths)
+}
+
+func (s *Service) schedule(delay time.Duration, paths []string) error {
+	if delay < 0 {
+		return nil
+	}
+	var errs []error
+	for _, p := range paths {
+		if err := s.add(p, time.Now().Add(delay)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Service) add(path string, due time.Time) error {
+	path = filepath.Clean(path)
+	if err := s.check(path); err != nil {
+		return err
+	}
+	t := &task{Path: path, Due: due}
+	s.mu.Lock()
+	s.last++
+	key := fmt.Sprintf("%016x", s.last)
+	s.mu.Unlock()
+	if err := s.o.Bucket.PutJSON(key, t); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tasks[key] = t
+	return nil
+}
+
+// check refuses what is not strictly below a root.
+func (s *Service) check(path string) error {
+	for _, root := range s.o.Roots {
+		rel, err := filepath.Rel(root, path)
+		if err == nil && rel != "." && filepath.IsLocal(rel) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not deleted: it is not below any of %s", path, strings.Join(s.o.Roots, ", "))
+}
+
+// Pending returns the paths that are still to be deleted.
+func (s *Service) Pending() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, t := range s.tasks {
+		out = append(out, t.Path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Run deletes until ctx ends, and then returns when no deletion is under way.
+func (s *Service) Run(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	free := make(chan struct{}, max(1, s.o.Workers))
+	for {
+		key, t, wait := s.next()
+		if t == nil {
+			timer := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			case <-s.wake:
+				timer.Stop()
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case free <- struct{}{}:
+		}
+		working.Go(func() {
+			s.run(key, t)
+			<-free
+			select { // a task that failed has got a new time
+			case s.wake <- struct{}{}:
+			default:
+			}
+		})
+	}
+}
+
+// next takes the task that is due first. When none is, it returns how long to wait.
+func (s *Service) next() (key string, t *task, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, c := range s.tasks {
+		if !c.running && (t == nil || c.Due.Before(t.Due)) {
+			key, t = k, c
+		}
+	}
+	if t == nil {
+		return "", nil, time.Hour
+	}
+	if wait = time.Until(t.Due); wait > 0 {
+		return "", nil, wait
+	}
+	t.running = true
+	return key, t, 0
+}
+
+func (s *Service) run(key string, t *task) {
+	log := s.o.Log.WithField("path", t.Path)
+	err := s.check(t.Path) // the roots may have changed since
+	if err == nil {
+		// RemoveAll works by descriptors of the folders it is in and follows no links.
+		if err = os.RemoveAll(t.Path); err == nil {
+			log.Debug("Deleted")
+		}
+	} else {
+		t.Tries = retries
+	}
+	if err != nil && t.Tries < retries {
+		log.WithError(err).Warn("Could not delete; trying again")
+		s.mu.Lock()
+		t.Due = time.Now().Add(time.Second << t.Tries)
+		t.Tries++
+		t.running = false
+		s.mu.Unlock()
+		if err := s.o.Bucket.PutJSON(key, t); err != nil {
+			log.WithError(err).Warn("Could not note down a deletion")
+		}
+		return
+	}
+	if err != nil {
+		log.WithError(err).Error("Could not delete; giving up")
+	}
+	if err := s.o.Bucket.Delete(key); err != nil {
+		log.WithError(err).Warn("Could not forget a deletion; it is done again after a restart")
+	}
+	s.mu.Lock()
+	delete(s.tasks, key)
+	s.mu.Unlock()
+}
