@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -109,27 +110,27 @@ func (e ErrNoSuchKey) Error() string { return fmt.Sprintf("Property %s not found
 // WriteXML writes all settings, or that of key if it isn't "", as Hadoop's /conf page does: values with their variables.
 func (c *Config) WriteXML(w io.Writer, key string) error {
 	type property struct {
-		Name   string   `xml:"name"`
-		Value  string   `xml:"value"`
-		Final  bool     `xml:"final"`
-		Source []string `xml:"source"`
-	}
-	var out struct {
-		XMLName  xml.Name   `xml:"configuration"`
-		Property []property `xml:"property"`
+		XMLName xml.Name `xml:"property"`
+		Name    string   `xml:"name"`
+		Value   string   `xml:"value"`
+		Final   bool     `xml:"final"`
+		Source  []string `xml:"source"`
 	}
 	settings, err := c.chosen(key)
 	if err != nil {
 		return err
 	}
+	var b bytes.Buffer
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>` + "\n")
 	for _, s := range settings {
-		out.Property = append(out.Property, property{s.Key, s.Raw, s.Final, s.Sources})
+		p, err := xml.Marshal(property{Name: s.Key, Value: s.Raw, Final: s.Final, Source: s.Sources})
+		if err != nil {
+			return err
+		}
+		b.Write(append(p, '\n'))
 	}
-	b, err := xml.Marshal(out)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8" standalone="no"?>%s`, b)
+	b.WriteString("</configuration>\n")
+	_, err = b.WriteTo(w)
 	return err
 }
 

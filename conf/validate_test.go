@@ -238,7 +238,7 @@ func TestConfPage(t *testing.T) {
 		write           func(*Config, *bytes.Buffer, string) error
 	}{
 		{"one as JSON", "a", `{"property":{"key":"a","value":"/tmp/hadoop-yarn&","isFinal":true,"resource":"yarn-site.xml"}}` + "\n", asJSON},
-		{"one as XML", "a", `<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration><property><name>a</name><value>${hadoop.tmp.dir}&amp;</value><final>true</final><source>yarn-site.xml</source></property></configuration>`, asXML},
+		{"one as XML", "a", `<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>` + "\n<property><name>a</name><value>${hadoop.tmp.dir}&amp;</value><final>true</final><source>yarn-site.xml</source></property>\n</configuration>\n", asXML},
 		{"a default", "yarn.acl.enable", `{"property":{"key":"yarn.acl.enable","value":"false","isFinal":false,"resource":"yarn-default.xml"}}` + "\n", asJSON},
 		{"an override", "o", `{"property":{"key":"o","value":"1","isFinal":false,"resource":"programmatically"}}` + "\n", asJSON},
 	} {

@@ -1,0 +1,267 @@
+package hadooplab
+
+import (
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nameservice is the logical name of a highly available HDFS.
+const nameservice = "lab"
+
+// portNames lists the services whose ports have to be known beforehand. DataNodes and NodeManagers take any and tell.
+func portNames(o Options) []string {
+	var names []string
+	for i := 1; i <= o.NameNodes; i++ {
+		nn := daemonName("namenode", i, o.NameNodes)
+		names = append(names, nn, nn+"-http")
+	}
+	if o.ResourceManager || o.NodeManagers > 0 {
+		names = append(names, "rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http")
+	}
+	for i := 1; i <= o.NodeManagers; i++ {
+		names = append(names, fmt.Sprintf("nodemanager%d-http", i))
+	}
+	if o.HistoryServer {
+		names = append(names, "history", "history-http", "history-admin")
+	}
+	return names
+}
+
+// freePorts finds a free port for each name, below the range from which the kernel takes ports for outgoing connections
+// (32768 and up on Linux), so that no such connection takes it away.
+func freePorts(names []string) (map[string]int, error) {
+	ports, taken := map[string]int{}, map[int]bool{}
+	for tries := 0; len(ports) < len(names); tries++ {
+		if tries > 1000 {
+			return nil, fmt.Errorf("no free ports found from 10000 to 32767")
+		}
+		port := 10000 + rand.IntN(32768-10000)
+		if taken[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
+		taken[port] = true
+		ports[names[len(ports)]] = port
+	}
+	return ports, nil
+}
+
+// settings are what all files of the configuration say together.
+func (l *Lab) settings() map[string]string {
+	o := l.options
+	me := "root"
+	if u, err := user.Current(); err == nil {
+		me = u.Username
+	}
+	at := func(service string) string { return fmt.Sprintf("localhost:%d", l.ports[service]) }
+	in := func(name string) string { return filepath.Join(l.dir, name) }
+	s := map[string]string{
+		"fs.defaultFS":                               "file:///",
+		"hadoop.tmp.dir":                             in("tmp"),
+		"hadoop.proxyuser." + me + ".hosts":          "*",
+		"hadoop.proxyuser." + me + ".groups":         "*",
+		"hadoop.security.groups.negative-cache.secs": "0",
+	}
+	if o.NameNodes > 0 {
+		maps.Copy(s, map[string]string{
+			"dfs.replication":                          strconv.Itoa(max(1, min(o.DataNodes, 3))),
+			"dfs.namenode.safemode.extension":          "0",
+			"dfs.namenode.safemode.min.datanodes":      "0",
+			"dfs.namenode.fs-limits.min-block-size":    "0",
+			"dfs.namenode.edits.noeditlogchannelflush": "true", // tests don't survive power cuts
+			"dfs.client.use.datanode.hostname":         "true",
+			"dfs.heartbeat.interval":                   "1",
+			"dfs.namenode.heartbeat.recheck-interval":  "1000",
+			"dfs.namenode.stale.datanode.interval":     "3000",
+			"dfs.namenode.avoid.write.stale.datanode":  "true",
+		})
+	}
+	switch {
+	case o.NameNodes == 1:
+		maps.Copy(s, map[string]string{
+			"fs.defaultFS":                        "hdfs://" + at("namenode"),
+			"dfs.namenode.rpc-address":            at("namenode"),
+			"dfs.namenode.http-address":           at("namenode-http"),
+			"dfs.namenode.secondary.http-address": "localhost:0",
+		})
+	case o.NameNodes > 1:
+		maps.Copy(s, map[string]string{
+			"fs.defaultFS":                                      "hdfs://" + nameservice,
+			"dfs.nameservices":                                  nameservice,
+			"dfs.namenode.shared.edits.dir":                     "file://" + in("shared-edits"),
+			"dfs.ha.fencing.methods":                            "shell(/bin/true)",
+			"dfs.ha.tail-edits.period":                          "1s",
+			"dfs.client.failover.proxy.provider." + nameservice: "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider",
+		})
+		var ids []string
+		for i := 1; i <= o.NameNodes; i++ {
+			id, nn := fmt.Sprintf("nn%d", i), fmt.Sprintf("namenode%d", i)
+			ids = append(ids, id)
+			s["dfs.namenode.rpc-address."+nameservice+"."+id] = at(nn)
+			s["dfs.namenode.http-address."+nameservice+"."+id] = at(nn + "-http")
+		}
+		s["dfs.ha.namenodes."+nameservice] = strings.Join(ids, ",")
+	}
+	if o.ResourceManager || o.NodeManagers > 0 {
+		maps.Copy(s, map[string]string{
+			"yarn.resourcemanager.hostname":                                                 "localhost",
+			"yarn.resourcemanager.address":                                                  at("rm"),
+			"yarn.resourcemanager.scheduler.address":                                        at("rm-scheduler"),
+			"yarn.resourcemanager.resource-tracker.address":                                 at("rm-tracker"),
+			"yarn.resourcemanager.admin.address":                                            at("rm-admin"),
+			"yarn.resourcemanager.webapp.address":                                           at("rm-http"),
+			"yarn.nodemanager.hostname":                                                     "localhost",
+			"yarn.nodemanager.localizer.address":                                            "localhost:0",
+			"yarn.nodemanager.resource.memory-mb":                                           "8192",
+			"yarn.nodemanager.resource.cpu-vcores":                                          "8",
+			"yarn.nodemanager.aux-services":                                                 "mapreduce_shuffle",
+			"yarn.nodemanager.vmem-check-enabled":                                           "false",
+			"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
+			"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+			"yarn.scheduler.minimum-allocation-mb":                                          "128",
+			"yarn.application.classpath":                                                    l.classPath(),
+			"mapreduce.shuffle.port":                                                        "0",
+			"mapreduce.framework.name":                                                      "yarn",
+			"mapreduce.application.classpath":                                               l.classPath(),
+			"mapreduce.map.memory.mb":                                                       "512",
+			"mapreduce.reduce.memory.mb":                                                    "512",
+			"mapred.child.java.opts":                                                        "-Xmx384m " + strings.Join(javaFlags, " "),
+			"yarn.app.mapreduce.am.resource.mb":                                             "512",
+			"yarn.app.mapreduce.am.command-opts":                                            "-Xmx384m " + strings.Join(javaFlags, " "),
+			"yarn.app.mapreduce.am.staging-dir":                                             "/tmp/hadoop-yarn/staging",
+		})
+	}
+	if o.HistoryServer {
+		maps.Copy(s, map[string]string{
+			"mapreduce.jobhistory.address":        at("history"),
+			"mapreduce.jobhistory.webapp.address": at("history-http"),
+			"mapreduce.jobhistory.admin.address":  at("history-admin"),
+		})
+	}
+	maps.Copy(s, o.Site)
+	return s
+}
+
+// siteFile is the file in which Hadoop looks for a key.
+func siteFile(key string) string {
+	family, _, _ := strings.Cut(key, ".")
+	switch family {
+	case "dfs":
+		return "hdfs-site.xml"
+	case "mapreduce", "mapred":
+		return "mapred-site.xml"
+	case "yarn", "heddle":
+		if strings.HasPrefix(key, "yarn.scheduler.capacity.") {
+			return "capacity-scheduler.xml"
+		}
+		if strings.HasPrefix(key, "yarn.app.mapreduce.") {
+			return "mapred-site.xml"
+		}
+		return "yarn-site.xml"
+	}
+	return "core-site.xml"
+}
+
+func (l *Lab) writeConf() error {
+	// The jars lack HDFS's web pages, and its servers want to see the folders.
+	for _, dir := range []string{"conf/webapps/hdfs", "conf/webapps/datanode", "log", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(l.dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	type property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+	}
+	files := map[string][]property{"core-site.xml": nil, "hdfs-site.xml": nil, "mapred-site.xml": nil, "yarn-site.xml": nil}
+	scheduler := map[string]string{
+		"yarn.scheduler.capacity.root.queues":                 "default",
+		"yarn.scheduler.capacity.root.default.capacity":       "100",
+		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+		"yarn.scheduler.capacity.resource-calculator":         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+	}
+	maps.Copy(scheduler, l.site)
+	for _, key := range slices.Sorted(maps.Keys(scheduler)) {
+		file := siteFile(key)
+		files[file] = append(files[file], property{key, scheduler[key]})
+	}
+	for name, props := range files {
+		b, err := xml.MarshalIndent(struct {
+			XMLName  xml.Name   `xml:"configuration"`
+			Property []property `xml:"property"`
+		}{Property: props}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(l.Conf(), name), append([]byte(xml.Header), b...), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(l.Conf(), "log4j.properties"), []byte(log4j), 0o644)
+}
+
+const log4j = `log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+log4j.logger.http.requests=WARN
+`
+
+// dataNodeHost is the name that block locations have for a DataNode.
+func dataNodeHost(i int) string {
+	if i == 1 {
+		return "localhost"
+	}
+	return fmt.Sprintf("127.0.0.%d", i)
+}
+
+func (l *Lab) nameDir(i int) string {
+	return filepath.Join(l.dir, daemonName("name", i, l.options.NameNodes))
+}
+
+// The arguments below are settings of one daemon among several on a machine.
+
+func (l *Lab) nameNodeArgs(i int, more ...string) []string {
+	args := []string{"-Ddfs.namenode.name.dir=file://" + l.nameDir(i)}
+	if l.options.NameNodes > 1 {
+		args = append(args, fmt.Sprintf("-Ddfs.ha.namenode.id=nn%d", i))
+	}
+	return append(args, more...)
+}
+
+func (l *Lab) dataNodeArgs(i int) []string {
+	return []string{
+		"-Ddfs.datanode.data.dir=file://" + filepath.Join(l.dir, fmt.Sprintf("data%d", i)),
+		"-Ddfs.datanode.hostname=" + dataNodeHost(i),
+		"-Ddfs.datanode.address=0.0.0.0:0", // the NameNode takes all of them for 127.0.0.1, where they connect from
+		"-Ddfs.datanode.http.address=localhost:0",
+		"-Ddfs.datanode.ipc.address=localhost:0",
+	}
+}
+
+func (l *Lab) nodeManagerArgs(i int) []string {
+	dir := filepath.Join(l.dir, fmt.Sprintf("nodemanager%d", i))
+	return []string{
+		"-Dyarn.nodemanager.address=localhost:0",
+		fmt.Sprintf("-Dyarn.nodemanager.webapp.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
+		"-Dyarn.nodemanager.local-dirs=" + filepath.Join(dir, "local"),
+		"-Dyarn.nodemanager.log-dirs=" + filepath.Join(dir, "log"),
+	}
+}

@@ -1,0 +1,123 @@
+package hadooplab
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+//go:embed pom.xml
+var pom []byte
+
+// Version is the release of Hadoop in a lab.
+const Version = "3.4.2"
+
+// errNoJava says that this machine can't run Hadoop.
+var errNoJava = errors.New("java is not on the PATH")
+
+// cacheDir is where jars are kept between test runs.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("HEDDLE_TEST_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no place to keep Hadoop's jars; set HEDDLE_TEST_CACHE: %w", err)
+	}
+	return filepath.Join(dir, "heddle"), nil
+}
+
+// jars returns the folder of Hadoop's jars and fetches them if this is the first time. Processes that ask at the same
+// time wait for the one that fetches.
+func jars(ctx context.Context) (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(pom)
+	base := filepath.Join(cache, "hadoop-"+Version+"-"+hex.EncodeToString(sum[:4]))
+	lib := filepath.Join(base, "lib")
+	if _, err := os.Stat(lib); err == nil {
+		return lib, nil
+	}
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return "", fmt.Errorf("a place for Hadoop's jars: %w", err)
+	}
+	unlock, err := lockFile(ctx, filepath.Join(base, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(lib); err == nil {
+		return lib, nil
+	}
+	if err := fetch(ctx, base, lib); err != nil {
+		return "", fmt.Errorf("fetching Hadoop's jars into %s: %w", lib, err)
+	}
+	return lib, nil
+}
+
+// fetch downloads the jars and puts them in place as a whole.
+func fetch(ctx context.Context, base, lib string) error {
+	// A folder of its own, as a mvn of a killed test may still be at work; what such a one left goes.
+	old, err := filepath.Glob(filepath.Join(base, "partial-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range old {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	partial, err := os.MkdirTemp(base, "partial-")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(base, "pom.xml"), pom, 0o644); err != nil {
+		return err
+	}
+	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(base, "pom.xml"),
+		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+partial)
+	if out, err := mvn.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", mvn, err, out)
+	}
+	return os.Rename(partial, lib)
+}
+
+// lockFile waits for an exclusive lock, which the kernel releases if this process dies.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	got := make(chan error, 1)
+	go func() { got <- syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }()
+	select {
+	case err = <-got:
+	case <-ctx.Done():
+		// the goroutine ends when the lock is had, and closing the file gives it back
+		go func() { <-got; _ = f.Close() }()
+		return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// Jar returns the path of a jar by the start of its name, such as hadoop-mapreduce-examples.
+func (l *Lab) Jar(name string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(l.lib, name+"-"+Version+".jar"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("%d jars are named %s-%s.jar in %s", len(found), name, Version, l.lib)
+	}
+	return found[0], nil
+}

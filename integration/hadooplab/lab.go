@@ -1,0 +1,268 @@
+package hadooplab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startLimit is how long a lab may take to start; a slow machine under load needs a minute.
+const startLimit = 4 * time.Minute
+
+// Options say what a lab consists of.
+type Options struct {
+	// DataNodes is their number. Block locations call the first localhost, the others 127.0.0.2, 127.0.0.3, …
+	DataNodes int
+	// NameNodes is 2 for a highly available pair, nameservice "lab" with nn1 and nn2, of which nn1 is made active.
+	// Otherwise there is one if there are DataNodes.
+	NameNodes int
+	// YARN starts a ResourceManager and NodeManagers, HistoryServer a JobHistoryServer.
+	ResourceManager bool
+	NodeManagers    int
+	HistoryServer   bool
+	// Site are further settings. Their file follows from their names.
+	Site map[string]string
+	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".
+	Dir string
+}
+
+// Lab is a running Hadoop.
+type Lab struct {
+	options Options
+	dir     string
+	lib     string
+	ports   map[string]int
+	site    map[string]string
+	daemons []*Daemon
+	starter *starter
+	guard   *watchdog
+}
+
+// Start starts a lab and waits until it is ready. It ends with the test; if that fails, the ends of the logs are
+// printed. Without Java the test is skipped.
+func Start(t testing.TB, o Options) *Lab {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	lab, err := New(t.Context(), o)
+	if errors.Is(err, errNoJava) {
+		t.Skip("this machine can't run Hadoop: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		lab.logIfFailed(t, nil)
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return lab
+}
+
+// New starts a lab outside of a test and waits until it is ready. The caller closes it.
+func New(ctx context.Context, o Options) (*Lab, error) {
+	if _, err := exec.LookPath("java"); err != nil {
+		return nil, errNoJava
+	}
+	if o.DataNodes > 0 && o.NameNodes == 0 {
+		o.NameNodes = 1
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	lib, err := jars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Another process can take a port between the moment when it was found free and that when a daemon opens it.
+	for attempt := 1; ; attempt++ {
+		lab, err := start(ctx, lib, o)
+		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
+			return lab, err
+		}
+	}
+}
+
+func start(ctx context.Context, lib string, o Options) (_ *Lab, err error) {
+	dir := o.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "hadooplab-"); err != nil {
+			return nil, err
+		}
+	} else if dir, err = os.MkdirTemp(dir, "lab-"); err != nil {
+		return nil, err
+	}
+	l := &Lab{options: o, dir: dir, lib: lib}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	if l.guard, err = startWatchdog(dir); err != nil {
+		return nil, err
+	}
+	l.starter = newStarter()
+	if l.ports, err = freePorts(portNames(o)); err != nil {
+		return nil, err
+	}
+	l.site = l.settings()
+	if err := l.writeConf(); err != nil {
+		return nil, err
+	}
+	if err := l.startHDFS(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.startYARN(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Lab) startHDFS(ctx context.Context) error {
+	if l.options.NameNodes == 0 {
+		return nil
+	}
+	if _, err := l.java(ctx, nil, "org.apache.hadoop.hdfs.server.namenode.NameNode", l.nameNodeArgs(1, "-format", "-nonInteractive", "-force")...); err != nil {
+		return fmt.Errorf("formatting the NameNode: %w", err)
+	}
+	for i := 2; i <= l.options.NameNodes; i++ {
+		if err := os.CopyFS(l.nameDir(i), os.DirFS(l.nameDir(1))); err != nil {
+			return fmt.Errorf("copying the NameNode's image: %w", err)
+		}
+	}
+	for i := 1; i <= l.options.NameNodes; i++ {
+		if err := l.launch(daemonName("namenode", i, l.options.NameNodes), "org.apache.hadoop.hdfs.server.namenode.NameNode", l.nameNodeArgs(i)...); err != nil {
+			return err
+		}
+	}
+	for i := 1; i <= l.options.DataNodes; i++ {
+		if err := l.launch(fmt.Sprintf("datanode%d", i), "org.apache.hadoop.hdfs.server.datanode.DataNode", l.dataNodeArgs(i)...); err != nil {
+			return err
+		}
+	}
+	if l.options.NameNodes > 1 {
+		if err := l.waitAnswer(ctx, "namenode1"); err != nil {
+			return err
+		}
+		if _, err := l.Run(ctx, "hdfs", "haadmin", "-transitionToActive", "nn1"); err != nil {
+			return err
+		}
+	}
+	return l.WaitHDFS(ctx, l.options.DataNodes)
+}
+
+func (l *Lab) startYARN(ctx context.Context) error {
+	if l.options.ResourceManager {
+		if err := l.launch("resourcemanager", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"); err != nil {
+			return err
+		}
+	}
+	for i := 1; i <= l.options.NodeManagers; i++ {
+		if err := l.launch(fmt.Sprintf("nodemanager%d", i), "org.apache.hadoop.yarn.server.nodemanager.NodeManager", l.nodeManagerArgs(i)...); err != nil {
+			return err
+		}
+	}
+	if l.options.HistoryServer {
+		if err := l.launch("historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"); err != nil {
+			return err
+		}
+		if err := l.waitHistory(ctx); err != nil {
+			return err
+		}
+	}
+	if l.options.ResourceManager {
+		return l.WaitYARN(ctx, l.options.NodeManagers)
+	}
+	return nil
+}
+
+func daemonName(kind string, i, n int) string {
+	if n == 1 {
+		return kind
+	}
+	return fmt.Sprintf("%s%d", kind, i)
+}
+
+// Conf is a configuration folder with which clients, and daemons of any make, reach the lab.
+func (l *Lab) Conf() string { return filepath.Join(l.dir, "conf") }
+
+// Dir is the lab's folder: conf, log, and the daemons' data.
+func (l *Lab) Dir() string { return l.dir }
+
+// URI is fs.defaultFS.
+func (l *Lab) URI() string { return l.site["fs.defaultFS"] }
+
+// Port returns the port of a service: namenode, namenode-http (with two NameNodes namenode1, …), rm, rm-scheduler,
+// rm-tracker, rm-admin, rm-http, history, history-http. It panics for services that the lab doesn't have.
+func (l *Lab) Port(service string) int {
+	p, ok := l.ports[service]
+	if !ok {
+		panic("hadooplab: the lab has no " + service)
+	}
+	return p
+}
+
+// Daemon returns a daemon: namenode (or namenode1, namenode2), datanode1, …, resourcemanager, nodemanager1, …,
+// historyserver. It panics if the lab has none of that name.
+func (l *Lab) Daemon(name string) *Daemon {
+	for _, d := range l.daemons {
+		if d.name == name {
+			return d
+		}
+	}
+	panic("hadooplab: the lab has no " + name)
+}
+
+// Close ends all processes of the lab and removes its folder.
+func (l *Lab) Close() error {
+	for _, d := range slices.Backward(l.daemons) {
+		d.Kill()
+	}
+	if l.starter != nil {
+		l.starter.close()
+	}
+	var err error
+	if l.guard != nil {
+		err = l.guard.finish()
+	}
+	return errors.Join(err, os.RemoveAll(l.dir))
+}
+
+// logTail is how much of each log a failed test shows.
+const logTail = 4 << 10
+
+// logIfFailed prints the ends of the logs, from where they were at the start of the test.
+func (l *Lab) logIfFailed(t testing.TB, from map[string]int64) {
+	if !t.Failed() {
+		return
+	}
+	for _, d := range l.daemons {
+		if text := tail(d.log, from[d.name], logTail); text != "" {
+			t.Logf("end of the log of %s:\n%s", d.name, text)
+		}
+	}
+}
+
+// tail returns the last n bytes of a file that lie behind from.
+func tail(path string, from int64, n int) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	data = data[min(int(from), len(data)):]
+	if len(data) > n {
+		data = data[len(data)-n:]
+		if _, rest, ok := strings.Cut(string(data), "\n"); ok {
+			return rest
+		}
+	}
+	return string(data)
+}

@@ -1,0 +1,233 @@
+package hadooplab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// starter starts processes that the kernel kills when this one dies. The kernel means the thread that started them, not
+// the process, so that one goroutine does it all and keeps its thread until the end.
+type starter struct {
+	requests chan startRequest
+	done     chan struct{}
+}
+
+type startRequest struct {
+	cmd   *exec.Cmd
+	reply chan error
+}
+
+func newStarter() *starter {
+	s := &starter{requests: make(chan startRequest), done: make(chan struct{})}
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		defer close(s.done)
+		for r := range s.requests {
+			r.reply <- r.cmd.Start()
+		}
+	}()
+	return s
+}
+
+// process is a started process.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+	err  error         // of exec.Cmd.Wait; valid after done
+}
+
+func (s *starter) start(cmd *exec.Cmd) (*process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+	r := startRequest{cmd, make(chan error, 1)}
+	s.requests <- r
+	if err := <-r.reply; err != nil {
+		return nil, fmt.Errorf("starting %s: %w", cmd.Path, err)
+	}
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.err = cmd.Wait()
+	}()
+	return p, nil
+}
+
+func (p *process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, sig) } // it may be gone
+
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+func (s *starter) close() {
+	close(s.requests)
+	<-s.done
+}
+
+// Daemon is one of Hadoop's daemons.
+type Daemon struct {
+	lab   *Lab
+	name  string
+	class string
+	args  []string
+	log   string
+
+	mu    sync.Mutex
+	p     *process // nil once killed
+	since int64    // where the log was when it was last started
+}
+
+// launch starts a daemon whose output goes to its log.
+func (l *Lab) launch(name, class string, args ...string) error {
+	d := &Daemon{lab: l, name: name, class: class, args: args, log: l.logFile(name)}
+	if err := d.start(); err != nil {
+		return err
+	}
+	l.daemons = append(l.daemons, d)
+	return nil
+}
+
+func (d *Daemon) start() error {
+	f, err := os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // the daemon has its own descriptor
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	d.since = st.Size()
+	cmd := d.lab.javaCommand("512m", d.class, d.args...)
+	cmd.Stdout, cmd.Stderr = f, f
+	d.p, err = d.lab.starter.start(cmd)
+	return err
+}
+
+// Name is the daemon's name, such as datanode1.
+func (d *Daemon) Name() string { return d.name }
+
+// Log returns all that the daemon has logged.
+func (d *Daemon) Log() string {
+	b, err := os.ReadFile(d.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Kill ends the daemon with SIGKILL and waits until it is gone.
+func (d *Daemon) Kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.p != nil {
+		d.p.kill()
+		d.p = nil
+	}
+}
+
+// WaitLog waits until the daemon has logged a text since its last start.
+func (d *Daemon) WaitLog(ctx context.Context, text string) error {
+	return d.lab.poll(ctx, d.name, func(context.Context) error {
+		d.mu.Lock()
+		since := d.since
+		d.mu.Unlock()
+		if log := d.Log(); strings.Contains(log[min(int(since), len(log)):], text) {
+			return nil
+		}
+		return fmt.Errorf("it hasn't logged %q", text)
+	})
+}
+
+// Registered is what a DataNode logs when it has joined its NameNode.
+const Registered = "successfully registered with NN"
+
+// Restart starts the daemon again after Kill; waiting until it is ready is left to the caller.
+func (d *Daemon) Restart() error {
+	d.Kill()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.start()
+}
+
+// Pause stops the daemon with SIGSTOP: its connections stay open and go silent.
+func (d *Daemon) Pause() { d.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused daemon go on.
+func (d *Daemon) Resume() { d.signal(syscall.SIGCONT) }
+
+func (d *Daemon) signal(sig syscall.Signal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.p != nil {
+		d.p.signal(sig)
+	}
+}
+
+// ended reports whether the daemon has ended by itself.
+func (d *Daemon) ended() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.p == nil {
+		return false
+	}
+	select {
+	case <-d.p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// watchdog is a process that outlives this one by a moment. When its standard input ends, which happens whatever this
+// process dies of, it kills all processes that work in the lab's folder, such as containers of a NodeManager, and
+// removes the folder.
+type watchdog struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// sweep repeats itself until nothing is found, as a process may have started another one meanwhile.
+const sweep = `
+cat >/dev/null
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	found=
+	for p in /proc/[0-9]*; do
+		case $(readlink "$p/cwd" 2>/dev/null) in
+		"$1"|"$1"/*) kill -9 "${p#/proc/}" 2>/dev/null && found=yes;;
+		esac
+	done
+	[ -z "$found" ] && break
+done
+rm -rf "$1"
+`
+
+func startWatchdog(dir string) (*watchdog, error) {
+	cmd := exec.Command("/bin/sh", "-c", sweep, "sh", dir)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that ^C at a terminal doesn't reach it
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the watchdog: %w", err)
+	}
+	return &watchdog{cmd, stdin}, nil
+}
+
+// finish lets the watchdog do its work and waits for it.
+func (w *watchdog) finish() error {
+	_ = w.stdin.Close() // a watchdog that died shows in Wait
+	if err := w.cmd.Wait(); err != nil {
+		return fmt.Errorf("the lab's watchdog: %w", err)
+	}
+	return nil
+}

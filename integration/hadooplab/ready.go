@@ -1,0 +1,150 @@
+package hadooplab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// errPortTaken says that a daemon found its port in use.
+var errPortTaken = errors.New("a port was taken by another process")
+
+// pollInterval is how often readiness is looked at.
+const pollInterval = 50 * time.Millisecond
+
+func (l *Lab) logFile(name string) string { return filepath.Join(l.dir, "log", name+".log") }
+
+// poll asks until ready says yes, a daemon ends by itself, or ctx does.
+func (l *Lab) poll(ctx context.Context, what string, ready func(ctx context.Context) error) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		for _, d := range l.daemons {
+			if !d.ended() {
+				continue
+			}
+			cause := errors.New("it ended by itself")
+			if strings.Contains(d.Log(), "java.net.BindException") {
+				cause = errPortTaken
+			}
+			return fmt.Errorf("waiting for %s: %s: %w; end of its log:\n%s", what, d.name, cause, tail(d.log, 0, logTail))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
+		}
+	}
+}
+
+// get fetches JSON from a daemon's web server.
+func (l *Lab) get(ctx context.Context, service, path string, into any) error {
+	body, err := l.fetch(ctx, service, path, "application/json")
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, into)
+}
+
+func (l *Lab) fetch(ctx context.Context, service, path, accept string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://localhost:%d%s", l.Port(service), path), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // so that no connection outlives the lab
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", req.URL, resp.Status)
+	}
+	return body, err
+}
+
+// nameNodeState is what a NameNode says of itself.
+type nameNodeState struct {
+	HAState   string `json:"State"`
+	FSState   string `json:"FSState"`
+	LiveNodes int    `json:"NumLiveDataNodes"`
+}
+
+func (l *Lab) nameNode(ctx context.Context, name string) (nameNodeState, error) {
+	var all nameNodeState
+	for _, bean := range []string{"FSNamesystemState", "NameNodeStatus"} { // others are up to 10 s old
+		var page struct{ Beans []json.RawMessage }
+		if err := l.get(ctx, name+"-http", "/jmx?qry=Hadoop:service=NameNode,name="+bean, &page); err != nil {
+			return all, err
+		}
+		if len(page.Beans) == 0 {
+			return all, fmt.Errorf("%s doesn't know its state yet", name)
+		}
+		if err := json.Unmarshal(page.Beans[0], &all); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// WaitHDFS waits until an active NameNode has left safe mode and knows that many DataNodes alive.
+func (l *Lab) WaitHDFS(ctx context.Context, dataNodes int) error {
+	return l.poll(ctx, "HDFS", func(ctx context.Context) error {
+		err := errors.New("no NameNode")
+		for i := 1; i <= l.options.NameNodes; i++ {
+			name := daemonName("namenode", i, l.options.NameNodes)
+			var s nameNodeState
+			if s, err = l.nameNode(ctx, name); err == nil && s.HAState == "active" && s.FSState == "Operational" && s.LiveNodes >= dataNodes {
+				return nil
+			} else if err == nil {
+				err = fmt.Errorf("%s is %s, %s, with %d DataNodes", name, s.HAState, s.FSState, s.LiveNodes)
+			}
+		}
+		return err
+	})
+}
+
+// waitAnswer waits until a NameNode answers, active or not.
+func (l *Lab) waitAnswer(ctx context.Context, name string) error {
+	return l.poll(ctx, name, func(ctx context.Context) error {
+		_, err := l.nameNode(ctx, name)
+		return err
+	})
+}
+
+// WaitYARN waits until the ResourceManager answers and knows that many nodes running.
+func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
+	return l.poll(ctx, "YARN", func(ctx context.Context) error {
+		var page struct {
+			ClusterMetrics struct{ ActiveNodes int }
+		}
+		if err := l.get(ctx, "rm-http", "/ws/v1/cluster/metrics", &page); err != nil {
+			return err
+		}
+		if n := page.ClusterMetrics.ActiveNodes; n < nodes {
+			return fmt.Errorf("%d nodes of %d are running", n, nodes)
+		}
+		return nil
+	})
+}
+
+func (l *Lab) waitHistory(ctx context.Context) error {
+	return l.poll(ctx, "the history server", func(ctx context.Context) error {
+		var page map[string]any
+		return l.get(ctx, "history-http", "/ws/v1/history/info", &page)
+	})
+}
