@@ -2445,6 +2445,1220 @@ func (b0 ActiveRMInfo_builder) Build() *ActiveRMInfo {
 	return m0
 }
 
+type DeregisterSubClusterRequest struct {
+	state                   protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_SubClusterId *string                `protobuf:"bytes,1,opt,name=subClusterId"`
+	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
+	XXX_presence            [1]uint32
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *DeregisterSubClusterRequest) Reset() {
+	*x = DeregisterSubClusterRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeregisterSubClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeregisterSubClusterRequest) ProtoMessage() {}
+
+func (x *DeregisterSubClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeregisterSubClusterRequest) GetSubClusterId() string {
+	if x != nil {
+		if x.xxx_hidden_SubClusterId != nil {
+			return *x.xxx_hidden_SubClusterId
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusterRequest) SetSubClusterId(v string) {
+	x.xxx_hidden_SubClusterId = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *DeregisterSubClusterRequest) HasSubClusterId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DeregisterSubClusterRequest) ClearSubClusterId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_SubClusterId = nil
+}
+
+type DeregisterSubClusterRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	SubClusterId *string
+}
+
+func (b0 DeregisterSubClusterRequest_builder) Build() *DeregisterSubClusterRequest {
+	m0 := &DeregisterSubClusterRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.SubClusterId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_SubClusterId = b.SubClusterId
+	}
+	return m0
+}
+
+type DeregisterSubClusterResponse struct {
+	state                            protoimpl.MessageState    `protogen:"opaque.v1"`
+	xxx_hidden_DeregisterSubClusters *[]*DeregisterSubClusters `protobuf:"bytes,1,rep,name=deregisterSubClusters"`
+	unknownFields                    protoimpl.UnknownFields
+	sizeCache                        protoimpl.SizeCache
+}
+
+func (x *DeregisterSubClusterResponse) Reset() {
+	*x = DeregisterSubClusterResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeregisterSubClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeregisterSubClusterResponse) ProtoMessage() {}
+
+func (x *DeregisterSubClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeregisterSubClusterResponse) GetDeregisterSubClusters() []*DeregisterSubClusters {
+	if x != nil {
+		if x.xxx_hidden_DeregisterSubClusters != nil {
+			return *x.xxx_hidden_DeregisterSubClusters
+		}
+	}
+	return nil
+}
+
+func (x *DeregisterSubClusterResponse) SetDeregisterSubClusters(v []*DeregisterSubClusters) {
+	x.xxx_hidden_DeregisterSubClusters = &v
+}
+
+type DeregisterSubClusterResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	DeregisterSubClusters []*DeregisterSubClusters
+}
+
+func (b0 DeregisterSubClusterResponse_builder) Build() *DeregisterSubClusterResponse {
+	m0 := &DeregisterSubClusterResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_DeregisterSubClusters = &b.DeregisterSubClusters
+	return m0
+}
+
+type SaveFederationQueuePolicyRequest struct {
+	state                             protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Queue                  *string                `protobuf:"bytes,1,req,name=queue"`
+	xxx_hidden_FederationQueueWeight  *FederationQueueWeight `protobuf:"bytes,2,req,name=federationQueueWeight"`
+	xxx_hidden_PolicyManagerClassName *string                `protobuf:"bytes,3,opt,name=policyManagerClassName"`
+	XXX_raceDetectHookData            protoimpl.RaceDetectHookData
+	XXX_presence                      [1]uint32
+	unknownFields                     protoimpl.UnknownFields
+	sizeCache                         protoimpl.SizeCache
+}
+
+func (x *SaveFederationQueuePolicyRequest) Reset() {
+	*x = SaveFederationQueuePolicyRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveFederationQueuePolicyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveFederationQueuePolicyRequest) ProtoMessage() {}
+
+func (x *SaveFederationQueuePolicyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *SaveFederationQueuePolicyRequest) GetQueue() string {
+	if x != nil {
+		if x.xxx_hidden_Queue != nil {
+			return *x.xxx_hidden_Queue
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *SaveFederationQueuePolicyRequest) GetFederationQueueWeight() *FederationQueueWeight {
+	if x != nil {
+		return x.xxx_hidden_FederationQueueWeight
+	}
+	return nil
+}
+
+func (x *SaveFederationQueuePolicyRequest) GetPolicyManagerClassName() string {
+	if x != nil {
+		if x.xxx_hidden_PolicyManagerClassName != nil {
+			return *x.xxx_hidden_PolicyManagerClassName
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *SaveFederationQueuePolicyRequest) SetQueue(v string) {
+	x.xxx_hidden_Queue = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 3)
+}
+
+func (x *SaveFederationQueuePolicyRequest) SetFederationQueueWeight(v *FederationQueueWeight) {
+	x.xxx_hidden_FederationQueueWeight = v
+}
+
+func (x *SaveFederationQueuePolicyRequest) SetPolicyManagerClassName(v string) {
+	x.xxx_hidden_PolicyManagerClassName = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+}
+
+func (x *SaveFederationQueuePolicyRequest) HasQueue() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *SaveFederationQueuePolicyRequest) HasFederationQueueWeight() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_FederationQueueWeight != nil
+}
+
+func (x *SaveFederationQueuePolicyRequest) HasPolicyManagerClassName() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *SaveFederationQueuePolicyRequest) ClearQueue() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Queue = nil
+}
+
+func (x *SaveFederationQueuePolicyRequest) ClearFederationQueueWeight() {
+	x.xxx_hidden_FederationQueueWeight = nil
+}
+
+func (x *SaveFederationQueuePolicyRequest) ClearPolicyManagerClassName() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_PolicyManagerClassName = nil
+}
+
+type SaveFederationQueuePolicyRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Queue                  *string
+	FederationQueueWeight  *FederationQueueWeight
+	PolicyManagerClassName *string
+}
+
+func (b0 SaveFederationQueuePolicyRequest_builder) Build() *SaveFederationQueuePolicyRequest {
+	m0 := &SaveFederationQueuePolicyRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Queue != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 3)
+		x.xxx_hidden_Queue = b.Queue
+	}
+	x.xxx_hidden_FederationQueueWeight = b.FederationQueueWeight
+	if b.PolicyManagerClassName != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		x.xxx_hidden_PolicyManagerClassName = b.PolicyManagerClassName
+	}
+	return m0
+}
+
+type SaveFederationQueuePolicyResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Message     *string                `protobuf:"bytes,1,req,name=message"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *SaveFederationQueuePolicyResponse) Reset() {
+	*x = SaveFederationQueuePolicyResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveFederationQueuePolicyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveFederationQueuePolicyResponse) ProtoMessage() {}
+
+func (x *SaveFederationQueuePolicyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *SaveFederationQueuePolicyResponse) GetMessage() string {
+	if x != nil {
+		if x.xxx_hidden_Message != nil {
+			return *x.xxx_hidden_Message
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *SaveFederationQueuePolicyResponse) SetMessage(v string) {
+	x.xxx_hidden_Message = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *SaveFederationQueuePolicyResponse) HasMessage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *SaveFederationQueuePolicyResponse) ClearMessage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Message = nil
+}
+
+type SaveFederationQueuePolicyResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Message *string
+}
+
+func (b0 SaveFederationQueuePolicyResponse_builder) Build() *SaveFederationQueuePolicyResponse {
+	m0 := &SaveFederationQueuePolicyResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Message != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Message = b.Message
+	}
+	return m0
+}
+
+type BatchSaveFederationQueuePoliciesRequest struct {
+	state                             protoimpl.MessageState    `protogen:"opaque.v1"`
+	xxx_hidden_FederationQueueWeights *[]*FederationQueueWeight `protobuf:"bytes,1,rep,name=federationQueueWeights"`
+	unknownFields                     protoimpl.UnknownFields
+	sizeCache                         protoimpl.SizeCache
+}
+
+func (x *BatchSaveFederationQueuePoliciesRequest) Reset() {
+	*x = BatchSaveFederationQueuePoliciesRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchSaveFederationQueuePoliciesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchSaveFederationQueuePoliciesRequest) ProtoMessage() {}
+
+func (x *BatchSaveFederationQueuePoliciesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *BatchSaveFederationQueuePoliciesRequest) GetFederationQueueWeights() []*FederationQueueWeight {
+	if x != nil {
+		if x.xxx_hidden_FederationQueueWeights != nil {
+			return *x.xxx_hidden_FederationQueueWeights
+		}
+	}
+	return nil
+}
+
+func (x *BatchSaveFederationQueuePoliciesRequest) SetFederationQueueWeights(v []*FederationQueueWeight) {
+	x.xxx_hidden_FederationQueueWeights = &v
+}
+
+type BatchSaveFederationQueuePoliciesRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	FederationQueueWeights []*FederationQueueWeight
+}
+
+func (b0 BatchSaveFederationQueuePoliciesRequest_builder) Build() *BatchSaveFederationQueuePoliciesRequest {
+	m0 := &BatchSaveFederationQueuePoliciesRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_FederationQueueWeights = &b.FederationQueueWeights
+	return m0
+}
+
+type BatchSaveFederationQueuePoliciesResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Message     *string                `protobuf:"bytes,1,req,name=message"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) Reset() {
+	*x = BatchSaveFederationQueuePoliciesResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchSaveFederationQueuePoliciesResponse) ProtoMessage() {}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) GetMessage() string {
+	if x != nil {
+		if x.xxx_hidden_Message != nil {
+			return *x.xxx_hidden_Message
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) SetMessage(v string) {
+	x.xxx_hidden_Message = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) HasMessage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *BatchSaveFederationQueuePoliciesResponse) ClearMessage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Message = nil
+}
+
+type BatchSaveFederationQueuePoliciesResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Message *string
+}
+
+func (b0 BatchSaveFederationQueuePoliciesResponse_builder) Build() *BatchSaveFederationQueuePoliciesResponse {
+	m0 := &BatchSaveFederationQueuePoliciesResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Message != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Message = b.Message
+	}
+	return m0
+}
+
+type QueryFederationQueuePoliciesRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_PageSize    int32                  `protobuf:"varint,1,opt,name=pageSize"`
+	xxx_hidden_CurrentPage int32                  `protobuf:"varint,2,opt,name=currentPage"`
+	xxx_hidden_Queue       *string                `protobuf:"bytes,3,opt,name=queue"`
+	xxx_hidden_Queues      []string               `protobuf:"bytes,4,rep,name=queues"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *QueryFederationQueuePoliciesRequest) Reset() {
+	*x = QueryFederationQueuePoliciesRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryFederationQueuePoliciesRequest) ProtoMessage() {}
+
+func (x *QueryFederationQueuePoliciesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.xxx_hidden_PageSize
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesRequest) GetCurrentPage() int32 {
+	if x != nil {
+		return x.xxx_hidden_CurrentPage
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesRequest) GetQueue() string {
+	if x != nil {
+		if x.xxx_hidden_Queue != nil {
+			return *x.xxx_hidden_Queue
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *QueryFederationQueuePoliciesRequest) GetQueues() []string {
+	if x != nil {
+		return x.xxx_hidden_Queues
+	}
+	return nil
+}
+
+func (x *QueryFederationQueuePoliciesRequest) SetPageSize(v int32) {
+	x.xxx_hidden_PageSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) SetCurrentPage(v int32) {
+	x.xxx_hidden_CurrentPage = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) SetQueue(v string) {
+	x.xxx_hidden_Queue = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) SetQueues(v []string) {
+	x.xxx_hidden_Queues = v
+}
+
+func (x *QueryFederationQueuePoliciesRequest) HasPageSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) HasCurrentPage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) HasQueue() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *QueryFederationQueuePoliciesRequest) ClearPageSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_PageSize = 0
+}
+
+func (x *QueryFederationQueuePoliciesRequest) ClearCurrentPage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_CurrentPage = 0
+}
+
+func (x *QueryFederationQueuePoliciesRequest) ClearQueue() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Queue = nil
+}
+
+type QueryFederationQueuePoliciesRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	PageSize    *int32
+	CurrentPage *int32
+	Queue       *string
+	Queues      []string
+}
+
+func (b0 QueryFederationQueuePoliciesRequest_builder) Build() *QueryFederationQueuePoliciesRequest {
+	m0 := &QueryFederationQueuePoliciesRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.PageSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		x.xxx_hidden_PageSize = *b.PageSize
+	}
+	if b.CurrentPage != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		x.xxx_hidden_CurrentPage = *b.CurrentPage
+	}
+	if b.Queue != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Queue = b.Queue
+	}
+	x.xxx_hidden_Queues = b.Queues
+	return m0
+}
+
+type QueryFederationQueuePoliciesResponse struct {
+	state                             protoimpl.MessageState    `protogen:"opaque.v1"`
+	xxx_hidden_TotalSize              int32                     `protobuf:"varint,1,opt,name=totalSize"`
+	xxx_hidden_TotalPage              int32                     `protobuf:"varint,2,opt,name=totalPage"`
+	xxx_hidden_CurrentPage            int32                     `protobuf:"varint,3,opt,name=currentPage"`
+	xxx_hidden_PageSize               int32                     `protobuf:"varint,4,opt,name=pageSize"`
+	xxx_hidden_FederationQueueWeights *[]*FederationQueueWeight `protobuf:"bytes,5,rep,name=federationQueueWeights"`
+	XXX_raceDetectHookData            protoimpl.RaceDetectHookData
+	XXX_presence                      [1]uint32
+	unknownFields                     protoimpl.UnknownFields
+	sizeCache                         protoimpl.SizeCache
+}
+
+func (x *QueryFederationQueuePoliciesResponse) Reset() {
+	*x = QueryFederationQueuePoliciesResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryFederationQueuePoliciesResponse) ProtoMessage() {}
+
+func (x *QueryFederationQueuePoliciesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) GetTotalSize() int32 {
+	if x != nil {
+		return x.xxx_hidden_TotalSize
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) GetTotalPage() int32 {
+	if x != nil {
+		return x.xxx_hidden_TotalPage
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) GetCurrentPage() int32 {
+	if x != nil {
+		return x.xxx_hidden_CurrentPage
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) GetPageSize() int32 {
+	if x != nil {
+		return x.xxx_hidden_PageSize
+	}
+	return 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) GetFederationQueueWeights() []*FederationQueueWeight {
+	if x != nil {
+		if x.xxx_hidden_FederationQueueWeights != nil {
+			return *x.xxx_hidden_FederationQueueWeights
+		}
+	}
+	return nil
+}
+
+func (x *QueryFederationQueuePoliciesResponse) SetTotalSize(v int32) {
+	x.xxx_hidden_TotalSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) SetTotalPage(v int32) {
+	x.xxx_hidden_TotalPage = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) SetCurrentPage(v int32) {
+	x.xxx_hidden_CurrentPage = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) SetPageSize(v int32) {
+	x.xxx_hidden_PageSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) SetFederationQueueWeights(v []*FederationQueueWeight) {
+	x.xxx_hidden_FederationQueueWeights = &v
+}
+
+func (x *QueryFederationQueuePoliciesResponse) HasTotalSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) HasTotalPage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) HasCurrentPage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) HasPageSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *QueryFederationQueuePoliciesResponse) ClearTotalSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_TotalSize = 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) ClearTotalPage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_TotalPage = 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) ClearCurrentPage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_CurrentPage = 0
+}
+
+func (x *QueryFederationQueuePoliciesResponse) ClearPageSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_PageSize = 0
+}
+
+type QueryFederationQueuePoliciesResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	TotalSize              *int32
+	TotalPage              *int32
+	CurrentPage            *int32
+	PageSize               *int32
+	FederationQueueWeights []*FederationQueueWeight
+}
+
+func (b0 QueryFederationQueuePoliciesResponse_builder) Build() *QueryFederationQueuePoliciesResponse {
+	m0 := &QueryFederationQueuePoliciesResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.TotalSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_TotalSize = *b.TotalSize
+	}
+	if b.TotalPage != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_TotalPage = *b.TotalPage
+	}
+	if b.CurrentPage != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_CurrentPage = *b.CurrentPage
+	}
+	if b.PageSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_PageSize = *b.PageSize
+	}
+	x.xxx_hidden_FederationQueueWeights = &b.FederationQueueWeights
+	return m0
+}
+
+type DeleteFederationApplicationRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Application *string                `protobuf:"bytes,1,opt,name=application"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *DeleteFederationApplicationRequest) Reset() {
+	*x = DeleteFederationApplicationRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteFederationApplicationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteFederationApplicationRequest) ProtoMessage() {}
+
+func (x *DeleteFederationApplicationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeleteFederationApplicationRequest) GetApplication() string {
+	if x != nil {
+		if x.xxx_hidden_Application != nil {
+			return *x.xxx_hidden_Application
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeleteFederationApplicationRequest) SetApplication(v string) {
+	x.xxx_hidden_Application = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *DeleteFederationApplicationRequest) HasApplication() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DeleteFederationApplicationRequest) ClearApplication() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Application = nil
+}
+
+type DeleteFederationApplicationRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Application *string
+}
+
+func (b0 DeleteFederationApplicationRequest_builder) Build() *DeleteFederationApplicationRequest {
+	m0 := &DeleteFederationApplicationRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Application != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Application = b.Application
+	}
+	return m0
+}
+
+type DeleteFederationApplicationResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Message     *string                `protobuf:"bytes,1,opt,name=message"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *DeleteFederationApplicationResponse) Reset() {
+	*x = DeleteFederationApplicationResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteFederationApplicationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteFederationApplicationResponse) ProtoMessage() {}
+
+func (x *DeleteFederationApplicationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeleteFederationApplicationResponse) GetMessage() string {
+	if x != nil {
+		if x.xxx_hidden_Message != nil {
+			return *x.xxx_hidden_Message
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeleteFederationApplicationResponse) SetMessage(v string) {
+	x.xxx_hidden_Message = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *DeleteFederationApplicationResponse) HasMessage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DeleteFederationApplicationResponse) ClearMessage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Message = nil
+}
+
+type DeleteFederationApplicationResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Message *string
+}
+
+func (b0 DeleteFederationApplicationResponse_builder) Build() *DeleteFederationApplicationResponse {
+	m0 := &DeleteFederationApplicationResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Message != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Message = b.Message
+	}
+	return m0
+}
+
+type GetSubClustersRequest struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSubClustersRequest) Reset() {
+	*x = GetSubClustersRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSubClustersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSubClustersRequest) ProtoMessage() {}
+
+func (x *GetSubClustersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type GetSubClustersRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 GetSubClustersRequest_builder) Build() *GetSubClustersRequest {
+	m0 := &GetSubClustersRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
+type GetSubClustersResponse struct {
+	state                  protoimpl.MessageState   `protogen:"opaque.v1"`
+	xxx_hidden_SubClusters *[]*FederationSubCluster `protobuf:"bytes,1,rep,name=subClusters"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *GetSubClustersResponse) Reset() {
+	*x = GetSubClustersResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSubClustersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSubClustersResponse) ProtoMessage() {}
+
+func (x *GetSubClustersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *GetSubClustersResponse) GetSubClusters() []*FederationSubCluster {
+	if x != nil {
+		if x.xxx_hidden_SubClusters != nil {
+			return *x.xxx_hidden_SubClusters
+		}
+	}
+	return nil
+}
+
+func (x *GetSubClustersResponse) SetSubClusters(v []*FederationSubCluster) {
+	x.xxx_hidden_SubClusters = &v
+}
+
+type GetSubClustersResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	SubClusters []*FederationSubCluster
+}
+
+func (b0 GetSubClustersResponse_builder) Build() *GetSubClustersResponse {
+	m0 := &GetSubClustersResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_SubClusters = &b.SubClusters
+	return m0
+}
+
+type DeleteFederationQueuePoliciesRequest struct {
+	state             protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Queues []string               `protobuf:"bytes,1,rep,name=queues"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *DeleteFederationQueuePoliciesRequest) Reset() {
+	*x = DeleteFederationQueuePoliciesRequest{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteFederationQueuePoliciesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteFederationQueuePoliciesRequest) ProtoMessage() {}
+
+func (x *DeleteFederationQueuePoliciesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeleteFederationQueuePoliciesRequest) GetQueues() []string {
+	if x != nil {
+		return x.xxx_hidden_Queues
+	}
+	return nil
+}
+
+func (x *DeleteFederationQueuePoliciesRequest) SetQueues(v []string) {
+	x.xxx_hidden_Queues = v
+}
+
+type DeleteFederationQueuePoliciesRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Queues []string
+}
+
+func (b0 DeleteFederationQueuePoliciesRequest_builder) Build() *DeleteFederationQueuePoliciesRequest {
+	m0 := &DeleteFederationQueuePoliciesRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Queues = b.Queues
+	return m0
+}
+
+type DeleteFederationQueuePoliciesResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Message     *string                `protobuf:"bytes,1,req,name=message"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) Reset() {
+	*x = DeleteFederationQueuePoliciesResponse{}
+	mi := &file_yarn_pb_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteFederationQueuePoliciesResponse) ProtoMessage() {}
+
+func (x *DeleteFederationQueuePoliciesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) GetMessage() string {
+	if x != nil {
+		if x.xxx_hidden_Message != nil {
+			return *x.xxx_hidden_Message
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) SetMessage(v string) {
+	x.xxx_hidden_Message = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) HasMessage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DeleteFederationQueuePoliciesResponse) ClearMessage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Message = nil
+}
+
+type DeleteFederationQueuePoliciesResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Message *string
+}
+
+func (b0 DeleteFederationQueuePoliciesResponse_builder) Build() *DeleteFederationQueuePoliciesResponse {
+	m0 := &DeleteFederationQueuePoliciesResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Message != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Message = b.Message
+	}
+	return m0
+}
+
 var File_yarn_pb_admin_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_admin_proto_rawDesc = "" +
@@ -2520,7 +3734,43 @@ const file_yarn_pb_admin_proto_rawDesc = "" +
 	" NodesToAttributesMappingResponse\"@\n" +
 	"\fActiveRMInfo\x12\x1c\n" +
 	"\tclusterId\x18\x01 \x01(\tR\tclusterId\x12\x12\n" +
-	"\x04rmId\x18\x02 \x01(\tR\x04rmId*a\n" +
+	"\x04rmId\x18\x02 \x01(\tR\x04rmId\"A\n" +
+	"\x1bDeregisterSubClusterRequest\x12\"\n" +
+	"\fsubClusterId\x18\x01 \x01(\tR\fsubClusterId\"x\n" +
+	"\x1cDeregisterSubClusterResponse\x12X\n" +
+	"\x15deregisterSubClusters\x18\x01 \x03(\v2\".heddle.yarn.DeregisterSubClustersR\x15deregisterSubClusters\"\xca\x01\n" +
+	" SaveFederationQueuePolicyRequest\x12\x14\n" +
+	"\x05queue\x18\x01 \x02(\tR\x05queue\x12X\n" +
+	"\x15federationQueueWeight\x18\x02 \x02(\v2\".heddle.yarn.FederationQueueWeightR\x15federationQueueWeight\x126\n" +
+	"\x16policyManagerClassName\x18\x03 \x01(\tR\x16policyManagerClassName\"=\n" +
+	"!SaveFederationQueuePolicyResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x02(\tR\amessage\"\x85\x01\n" +
+	"'BatchSaveFederationQueuePoliciesRequest\x12Z\n" +
+	"\x16federationQueueWeights\x18\x01 \x03(\v2\".heddle.yarn.FederationQueueWeightR\x16federationQueueWeights\"D\n" +
+	"(BatchSaveFederationQueuePoliciesResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x02(\tR\amessage\"\x91\x01\n" +
+	"#QueryFederationQueuePoliciesRequest\x12\x1a\n" +
+	"\bpageSize\x18\x01 \x01(\x05R\bpageSize\x12 \n" +
+	"\vcurrentPage\x18\x02 \x01(\x05R\vcurrentPage\x12\x14\n" +
+	"\x05queue\x18\x03 \x01(\tR\x05queue\x12\x16\n" +
+	"\x06queues\x18\x04 \x03(\tR\x06queues\"\xfc\x01\n" +
+	"$QueryFederationQueuePoliciesResponse\x12\x1c\n" +
+	"\ttotalSize\x18\x01 \x01(\x05R\ttotalSize\x12\x1c\n" +
+	"\ttotalPage\x18\x02 \x01(\x05R\ttotalPage\x12 \n" +
+	"\vcurrentPage\x18\x03 \x01(\x05R\vcurrentPage\x12\x1a\n" +
+	"\bpageSize\x18\x04 \x01(\x05R\bpageSize\x12Z\n" +
+	"\x16federationQueueWeights\x18\x05 \x03(\v2\".heddle.yarn.FederationQueueWeightR\x16federationQueueWeights\"F\n" +
+	"\"DeleteFederationApplicationRequest\x12 \n" +
+	"\vapplication\x18\x01 \x01(\tR\vapplication\"?\n" +
+	"#DeleteFederationApplicationResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"\x17\n" +
+	"\x15GetSubClustersRequest\"]\n" +
+	"\x16GetSubClustersResponse\x12C\n" +
+	"\vsubClusters\x18\x01 \x03(\v2!.heddle.yarn.FederationSubClusterR\vsubClusters\">\n" +
+	"$DeleteFederationQueuePoliciesRequest\x12\x16\n" +
+	"\x06queues\x18\x01 \x03(\tR\x06queues\"A\n" +
+	"%DeleteFederationQueuePoliciesResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x02(\tR\amessage*a\n" +
 	"\x10DecommissionType\x12\x17\n" +
 	"\x13DECOMMISSION_NORMAL\x10\x01\x12\x19\n" +
 	"\x15DECOMMISSION_GRACEFUL\x10\x02\x12\x19\n" +
@@ -2532,7 +3782,7 @@ const file_yarn_pb_admin_proto_rawDesc = "" +
 	"\x06REMOVE\x10\x03B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_yarn_pb_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_yarn_pb_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_yarn_pb_admin_proto_goTypes = []any{
 	(DecommissionType)(0),                               // 0: heddle.yarn.DecommissionType
 	(AttributeMappingOperationType)(0),                  // 1: heddle.yarn.AttributeMappingOperationType
@@ -2569,26 +3819,48 @@ var file_yarn_pb_admin_proto_goTypes = []any{
 	(*NodesToAttributesMappingRequest)(nil),             // 32: heddle.yarn.NodesToAttributesMappingRequest
 	(*NodesToAttributesMappingResponse)(nil),            // 33: heddle.yarn.NodesToAttributesMappingResponse
 	(*ActiveRMInfo)(nil),                                // 34: heddle.yarn.ActiveRMInfo
-	(*NodeResourceMap)(nil),                             // 35: heddle.yarn.NodeResourceMap
-	(*NodeLabel)(nil),                                   // 36: heddle.yarn.NodeLabel
-	(*NodeIdToLabels)(nil),                              // 37: heddle.yarn.NodeIdToLabels
-	(*NodeId)(nil),                                      // 38: heddle.yarn.NodeId
-	(*NodeToAttributes)(nil),                            // 39: heddle.yarn.NodeToAttributes
+	(*DeregisterSubClusterRequest)(nil),                 // 35: heddle.yarn.DeregisterSubClusterRequest
+	(*DeregisterSubClusterResponse)(nil),                // 36: heddle.yarn.DeregisterSubClusterResponse
+	(*SaveFederationQueuePolicyRequest)(nil),            // 37: heddle.yarn.SaveFederationQueuePolicyRequest
+	(*SaveFederationQueuePolicyResponse)(nil),           // 38: heddle.yarn.SaveFederationQueuePolicyResponse
+	(*BatchSaveFederationQueuePoliciesRequest)(nil),     // 39: heddle.yarn.BatchSaveFederationQueuePoliciesRequest
+	(*BatchSaveFederationQueuePoliciesResponse)(nil),    // 40: heddle.yarn.BatchSaveFederationQueuePoliciesResponse
+	(*QueryFederationQueuePoliciesRequest)(nil),         // 41: heddle.yarn.QueryFederationQueuePoliciesRequest
+	(*QueryFederationQueuePoliciesResponse)(nil),        // 42: heddle.yarn.QueryFederationQueuePoliciesResponse
+	(*DeleteFederationApplicationRequest)(nil),          // 43: heddle.yarn.DeleteFederationApplicationRequest
+	(*DeleteFederationApplicationResponse)(nil),         // 44: heddle.yarn.DeleteFederationApplicationResponse
+	(*GetSubClustersRequest)(nil),                       // 45: heddle.yarn.GetSubClustersRequest
+	(*GetSubClustersResponse)(nil),                      // 46: heddle.yarn.GetSubClustersResponse
+	(*DeleteFederationQueuePoliciesRequest)(nil),        // 47: heddle.yarn.DeleteFederationQueuePoliciesRequest
+	(*DeleteFederationQueuePoliciesResponse)(nil),       // 48: heddle.yarn.DeleteFederationQueuePoliciesResponse
+	(*NodeResourceMap)(nil),                             // 49: heddle.yarn.NodeResourceMap
+	(*NodeLabel)(nil),                                   // 50: heddle.yarn.NodeLabel
+	(*NodeIdToLabels)(nil),                              // 51: heddle.yarn.NodeIdToLabels
+	(*NodeId)(nil),                                      // 52: heddle.yarn.NodeId
+	(*NodeToAttributes)(nil),                            // 53: heddle.yarn.NodeToAttributes
+	(*DeregisterSubClusters)(nil),                       // 54: heddle.yarn.DeregisterSubClusters
+	(*FederationQueueWeight)(nil),                       // 55: heddle.yarn.FederationQueueWeight
+	(*FederationSubCluster)(nil),                        // 56: heddle.yarn.FederationSubCluster
 }
 var file_yarn_pb_admin_proto_depIdxs = []int32{
 	0,  // 0: heddle.yarn.RefreshNodesRequest.decommissionType:type_name -> heddle.yarn.DecommissionType
-	35, // 1: heddle.yarn.UpdateNodeResourceRequest.node_resource_map:type_name -> heddle.yarn.NodeResourceMap
-	36, // 2: heddle.yarn.AddToClusterNodeLabelsRequest.nodeLabels:type_name -> heddle.yarn.NodeLabel
-	37, // 3: heddle.yarn.ReplaceLabelsOnNodeRequest.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
-	38, // 4: heddle.yarn.CheckForDecommissioningNodesResponse.decommissioningNodes:type_name -> heddle.yarn.NodeId
-	38, // 5: heddle.yarn.NodeIdToLabelsName.nodeId:type_name -> heddle.yarn.NodeId
+	49, // 1: heddle.yarn.UpdateNodeResourceRequest.node_resource_map:type_name -> heddle.yarn.NodeResourceMap
+	50, // 2: heddle.yarn.AddToClusterNodeLabelsRequest.nodeLabels:type_name -> heddle.yarn.NodeLabel
+	51, // 3: heddle.yarn.ReplaceLabelsOnNodeRequest.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
+	52, // 4: heddle.yarn.CheckForDecommissioningNodesResponse.decommissioningNodes:type_name -> heddle.yarn.NodeId
+	52, // 5: heddle.yarn.NodeIdToLabelsName.nodeId:type_name -> heddle.yarn.NodeId
 	1,  // 6: heddle.yarn.NodesToAttributesMappingRequest.operation:type_name -> heddle.yarn.AttributeMappingOperationType
-	39, // 7: heddle.yarn.NodesToAttributesMappingRequest.nodeToAttributes:type_name -> heddle.yarn.NodeToAttributes
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	53, // 7: heddle.yarn.NodesToAttributesMappingRequest.nodeToAttributes:type_name -> heddle.yarn.NodeToAttributes
+	54, // 8: heddle.yarn.DeregisterSubClusterResponse.deregisterSubClusters:type_name -> heddle.yarn.DeregisterSubClusters
+	55, // 9: heddle.yarn.SaveFederationQueuePolicyRequest.federationQueueWeight:type_name -> heddle.yarn.FederationQueueWeight
+	55, // 10: heddle.yarn.BatchSaveFederationQueuePoliciesRequest.federationQueueWeights:type_name -> heddle.yarn.FederationQueueWeight
+	55, // 11: heddle.yarn.QueryFederationQueuePoliciesResponse.federationQueueWeights:type_name -> heddle.yarn.FederationQueueWeight
+	56, // 12: heddle.yarn.GetSubClustersResponse.subClusters:type_name -> heddle.yarn.FederationSubCluster
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_admin_proto_init() }
@@ -2603,7 +3875,7 @@ func file_yarn_pb_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_admin_proto_rawDesc), len(file_yarn_pb_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

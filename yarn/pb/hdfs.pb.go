@@ -22,6 +22,109 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type StorageType int32
+
+const (
+	StorageType_STORAGE_DISK     StorageType = 1
+	StorageType_STORAGE_SSD      StorageType = 2
+	StorageType_STORAGE_ARCHIVE  StorageType = 3
+	StorageType_STORAGE_RAM_DISK StorageType = 4
+	StorageType_STORAGE_PROVIDED StorageType = 5
+	StorageType_STORAGE_NVDIMM   StorageType = 6
+)
+
+// Enum value maps for StorageType.
+var (
+	StorageType_name = map[int32]string{
+		1: "STORAGE_DISK",
+		2: "STORAGE_SSD",
+		3: "STORAGE_ARCHIVE",
+		4: "STORAGE_RAM_DISK",
+		5: "STORAGE_PROVIDED",
+		6: "STORAGE_NVDIMM",
+	}
+	StorageType_value = map[string]int32{
+		"STORAGE_DISK":     1,
+		"STORAGE_SSD":      2,
+		"STORAGE_ARCHIVE":  3,
+		"STORAGE_RAM_DISK": 4,
+		"STORAGE_PROVIDED": 5,
+		"STORAGE_NVDIMM":   6,
+	}
+)
+
+func (x StorageType) Enum() *StorageType {
+	p := new(StorageType)
+	*p = x
+	return p
+}
+
+func (x StorageType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StorageType) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_hdfs_proto_enumTypes[0].Descriptor()
+}
+
+func (StorageType) Type() protoreflect.EnumType {
+	return &file_yarn_pb_hdfs_proto_enumTypes[0]
+}
+
+func (x StorageType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+type DatanodeInfo_AdminState int32
+
+const (
+	DatanodeInfo_NORMAL                  DatanodeInfo_AdminState = 0
+	DatanodeInfo_DECOMMISSION_INPROGRESS DatanodeInfo_AdminState = 1
+	DatanodeInfo_DECOMMISSIONED          DatanodeInfo_AdminState = 2
+	DatanodeInfo_ENTERING_MAINTENANCE    DatanodeInfo_AdminState = 3
+	DatanodeInfo_IN_MAINTENANCE          DatanodeInfo_AdminState = 4
+)
+
+// Enum value maps for DatanodeInfo_AdminState.
+var (
+	DatanodeInfo_AdminState_name = map[int32]string{
+		0: "NORMAL",
+		1: "DECOMMISSION_INPROGRESS",
+		2: "DECOMMISSIONED",
+		3: "ENTERING_MAINTENANCE",
+		4: "IN_MAINTENANCE",
+	}
+	DatanodeInfo_AdminState_value = map[string]int32{
+		"NORMAL":                  0,
+		"DECOMMISSION_INPROGRESS": 1,
+		"DECOMMISSIONED":          2,
+		"ENTERING_MAINTENANCE":    3,
+		"IN_MAINTENANCE":          4,
+	}
+)
+
+func (x DatanodeInfo_AdminState) Enum() *DatanodeInfo_AdminState {
+	p := new(DatanodeInfo_AdminState)
+	*p = x
+	return p
+}
+
+func (x DatanodeInfo_AdminState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DatanodeInfo_AdminState) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_hdfs_proto_enumTypes[1].Descriptor()
+}
+
+func (DatanodeInfo_AdminState) Type() protoreflect.EnumType {
+	return &file_yarn_pb_hdfs_proto_enumTypes[1]
+}
+
+func (x DatanodeInfo_AdminState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
 type GetBlockLocationsRequest struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_Src         *string                `protobuf:"bytes,1,req,name=src"`
@@ -673,23 +776,24 @@ func (b0 DatanodeID_builder) Build() *DatanodeID {
 }
 
 type DatanodeInfo struct {
-	state                               protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_Id                       *DatanodeID            `protobuf:"bytes,1,req,name=id"`
-	xxx_hidden_Capacity                 uint64                 `protobuf:"varint,2,opt,name=capacity,def=0"`
-	xxx_hidden_DfsUsed                  uint64                 `protobuf:"varint,3,opt,name=dfsUsed,def=0"`
-	xxx_hidden_Remaining                uint64                 `protobuf:"varint,4,opt,name=remaining,def=0"`
-	xxx_hidden_BlockPoolUsed            uint64                 `protobuf:"varint,5,opt,name=blockPoolUsed,def=0"`
-	xxx_hidden_LastUpdate               uint64                 `protobuf:"varint,6,opt,name=lastUpdate,def=0"`
-	xxx_hidden_XceiverCount             uint32                 `protobuf:"varint,7,opt,name=xceiverCount,def=0"`
-	xxx_hidden_Location                 *string                `protobuf:"bytes,8,opt,name=location"`
-	xxx_hidden_NonDfsUsed               uint64                 `protobuf:"varint,9,opt,name=nonDfsUsed"`
-	xxx_hidden_CacheCapacity            uint64                 `protobuf:"varint,11,opt,name=cacheCapacity,def=0"`
-	xxx_hidden_CacheUsed                uint64                 `protobuf:"varint,12,opt,name=cacheUsed,def=0"`
-	xxx_hidden_LastUpdateMonotonic      uint64                 `protobuf:"varint,13,opt,name=lastUpdateMonotonic,def=0"`
-	xxx_hidden_UpgradeDomain            *string                `protobuf:"bytes,14,opt,name=upgradeDomain"`
-	xxx_hidden_LastBlockReportTime      uint64                 `protobuf:"varint,15,opt,name=lastBlockReportTime,def=0"`
-	xxx_hidden_LastBlockReportMonotonic uint64                 `protobuf:"varint,16,opt,name=lastBlockReportMonotonic,def=0"`
-	xxx_hidden_NumBlocks                uint32                 `protobuf:"varint,17,opt,name=numBlocks,def=0"`
+	state                               protoimpl.MessageState  `protogen:"opaque.v1"`
+	xxx_hidden_Id                       *DatanodeID             `protobuf:"bytes,1,req,name=id"`
+	xxx_hidden_Capacity                 uint64                  `protobuf:"varint,2,opt,name=capacity,def=0"`
+	xxx_hidden_DfsUsed                  uint64                  `protobuf:"varint,3,opt,name=dfsUsed,def=0"`
+	xxx_hidden_Remaining                uint64                  `protobuf:"varint,4,opt,name=remaining,def=0"`
+	xxx_hidden_BlockPoolUsed            uint64                  `protobuf:"varint,5,opt,name=blockPoolUsed,def=0"`
+	xxx_hidden_LastUpdate               uint64                  `protobuf:"varint,6,opt,name=lastUpdate,def=0"`
+	xxx_hidden_XceiverCount             uint32                  `protobuf:"varint,7,opt,name=xceiverCount,def=0"`
+	xxx_hidden_Location                 *string                 `protobuf:"bytes,8,opt,name=location"`
+	xxx_hidden_NonDfsUsed               uint64                  `protobuf:"varint,9,opt,name=nonDfsUsed"`
+	xxx_hidden_AdminState               DatanodeInfo_AdminState `protobuf:"varint,10,opt,name=adminState,enum=heddle.yarn.DatanodeInfo_AdminState,def=0"`
+	xxx_hidden_CacheCapacity            uint64                  `protobuf:"varint,11,opt,name=cacheCapacity,def=0"`
+	xxx_hidden_CacheUsed                uint64                  `protobuf:"varint,12,opt,name=cacheUsed,def=0"`
+	xxx_hidden_LastUpdateMonotonic      uint64                  `protobuf:"varint,13,opt,name=lastUpdateMonotonic,def=0"`
+	xxx_hidden_UpgradeDomain            *string                 `protobuf:"bytes,14,opt,name=upgradeDomain"`
+	xxx_hidden_LastBlockReportTime      uint64                  `protobuf:"varint,15,opt,name=lastBlockReportTime,def=0"`
+	xxx_hidden_LastBlockReportMonotonic uint64                  `protobuf:"varint,16,opt,name=lastBlockReportMonotonic,def=0"`
+	xxx_hidden_NumBlocks                uint32                  `protobuf:"varint,17,opt,name=numBlocks,def=0"`
 	XXX_raceDetectHookData              protoimpl.RaceDetectHookData
 	XXX_presence                        [1]uint32
 	unknownFields                       protoimpl.UnknownFields
@@ -704,6 +808,7 @@ const (
 	Default_DatanodeInfo_BlockPoolUsed            = uint64(0)
 	Default_DatanodeInfo_LastUpdate               = uint64(0)
 	Default_DatanodeInfo_XceiverCount             = uint32(0)
+	Default_DatanodeInfo_AdminState               = DatanodeInfo_NORMAL
 	Default_DatanodeInfo_CacheCapacity            = uint64(0)
 	Default_DatanodeInfo_CacheUsed                = uint64(0)
 	Default_DatanodeInfo_LastUpdateMonotonic      = uint64(0)
@@ -815,9 +920,18 @@ func (x *DatanodeInfo) GetNonDfsUsed() uint64 {
 	return 0
 }
 
-func (x *DatanodeInfo) GetCacheCapacity() uint64 {
+func (x *DatanodeInfo) GetAdminState() DatanodeInfo_AdminState {
 	if x != nil {
 		if protoimpl.X.Present(&(x.XXX_presence[0]), 9) {
+			return x.xxx_hidden_AdminState
+		}
+	}
+	return Default_DatanodeInfo_AdminState
+}
+
+func (x *DatanodeInfo) GetCacheCapacity() uint64 {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 10) {
 			return x.xxx_hidden_CacheCapacity
 		}
 	}
@@ -826,7 +940,7 @@ func (x *DatanodeInfo) GetCacheCapacity() uint64 {
 
 func (x *DatanodeInfo) GetCacheUsed() uint64 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 10) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 11) {
 			return x.xxx_hidden_CacheUsed
 		}
 	}
@@ -835,7 +949,7 @@ func (x *DatanodeInfo) GetCacheUsed() uint64 {
 
 func (x *DatanodeInfo) GetLastUpdateMonotonic() uint64 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 11) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 12) {
 			return x.xxx_hidden_LastUpdateMonotonic
 		}
 	}
@@ -854,7 +968,7 @@ func (x *DatanodeInfo) GetUpgradeDomain() string {
 
 func (x *DatanodeInfo) GetLastBlockReportTime() uint64 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 13) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 14) {
 			return x.xxx_hidden_LastBlockReportTime
 		}
 	}
@@ -863,7 +977,7 @@ func (x *DatanodeInfo) GetLastBlockReportTime() uint64 {
 
 func (x *DatanodeInfo) GetLastBlockReportMonotonic() uint64 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 14) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 15) {
 			return x.xxx_hidden_LastBlockReportMonotonic
 		}
 	}
@@ -872,7 +986,7 @@ func (x *DatanodeInfo) GetLastBlockReportMonotonic() uint64 {
 
 func (x *DatanodeInfo) GetNumBlocks() uint32 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 15) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 16) {
 			return x.xxx_hidden_NumBlocks
 		}
 	}
@@ -885,77 +999,82 @@ func (x *DatanodeInfo) SetId(v *DatanodeID) {
 
 func (x *DatanodeInfo) SetCapacity(v uint64) {
 	x.xxx_hidden_Capacity = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 17)
 }
 
 func (x *DatanodeInfo) SetDfsUsed(v uint64) {
 	x.xxx_hidden_DfsUsed = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 17)
 }
 
 func (x *DatanodeInfo) SetRemaining(v uint64) {
 	x.xxx_hidden_Remaining = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 17)
 }
 
 func (x *DatanodeInfo) SetBlockPoolUsed(v uint64) {
 	x.xxx_hidden_BlockPoolUsed = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 17)
 }
 
 func (x *DatanodeInfo) SetLastUpdate(v uint64) {
 	x.xxx_hidden_LastUpdate = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 17)
 }
 
 func (x *DatanodeInfo) SetXceiverCount(v uint32) {
 	x.xxx_hidden_XceiverCount = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 17)
 }
 
 func (x *DatanodeInfo) SetLocation(v string) {
 	x.xxx_hidden_Location = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 17)
 }
 
 func (x *DatanodeInfo) SetNonDfsUsed(v uint64) {
 	x.xxx_hidden_NonDfsUsed = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 17)
+}
+
+func (x *DatanodeInfo) SetAdminState(v DatanodeInfo_AdminState) {
+	x.xxx_hidden_AdminState = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 17)
 }
 
 func (x *DatanodeInfo) SetCacheCapacity(v uint64) {
 	x.xxx_hidden_CacheCapacity = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 17)
 }
 
 func (x *DatanodeInfo) SetCacheUsed(v uint64) {
 	x.xxx_hidden_CacheUsed = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 11, 17)
 }
 
 func (x *DatanodeInfo) SetLastUpdateMonotonic(v uint64) {
 	x.xxx_hidden_LastUpdateMonotonic = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 11, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 17)
 }
 
 func (x *DatanodeInfo) SetUpgradeDomain(v string) {
 	x.xxx_hidden_UpgradeDomain = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 17)
 }
 
 func (x *DatanodeInfo) SetLastBlockReportTime(v uint64) {
 	x.xxx_hidden_LastBlockReportTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 14, 17)
 }
 
 func (x *DatanodeInfo) SetLastBlockReportMonotonic(v uint64) {
 	x.xxx_hidden_LastBlockReportMonotonic = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 14, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 17)
 }
 
 func (x *DatanodeInfo) SetNumBlocks(v uint32) {
 	x.xxx_hidden_NumBlocks = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 16, 17)
 }
 
 func (x *DatanodeInfo) HasId() bool {
@@ -1021,53 +1140,60 @@ func (x *DatanodeInfo) HasNonDfsUsed() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
 }
 
-func (x *DatanodeInfo) HasCacheCapacity() bool {
+func (x *DatanodeInfo) HasAdminState() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
 }
 
-func (x *DatanodeInfo) HasCacheUsed() bool {
+func (x *DatanodeInfo) HasCacheCapacity() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
 }
 
-func (x *DatanodeInfo) HasLastUpdateMonotonic() bool {
+func (x *DatanodeInfo) HasCacheUsed() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 11)
 }
 
-func (x *DatanodeInfo) HasUpgradeDomain() bool {
+func (x *DatanodeInfo) HasLastUpdateMonotonic() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 12)
 }
 
-func (x *DatanodeInfo) HasLastBlockReportTime() bool {
+func (x *DatanodeInfo) HasUpgradeDomain() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
 }
 
-func (x *DatanodeInfo) HasLastBlockReportMonotonic() bool {
+func (x *DatanodeInfo) HasLastBlockReportTime() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 14)
 }
 
-func (x *DatanodeInfo) HasNumBlocks() bool {
+func (x *DatanodeInfo) HasLastBlockReportMonotonic() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 15)
+}
+
+func (x *DatanodeInfo) HasNumBlocks() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 16)
 }
 
 func (x *DatanodeInfo) ClearId() {
@@ -1108,33 +1234,37 @@ func (x *DatanodeInfo) ClearNonDfsUsed() {
 	x.xxx_hidden_NonDfsUsed = 0
 }
 
-func (x *DatanodeInfo) ClearCacheCapacity() {
+func (x *DatanodeInfo) ClearAdminState() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
 }
 
-func (x *DatanodeInfo) ClearCacheUsed() {
+func (x *DatanodeInfo) ClearCacheCapacity() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
 }
 
-func (x *DatanodeInfo) ClearLastUpdateMonotonic() {
+func (x *DatanodeInfo) ClearCacheUsed() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 11)
 }
 
-func (x *DatanodeInfo) ClearUpgradeDomain() {
+func (x *DatanodeInfo) ClearLastUpdateMonotonic() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 12)
+}
+
+func (x *DatanodeInfo) ClearUpgradeDomain() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
 	x.xxx_hidden_UpgradeDomain = nil
 }
 
 func (x *DatanodeInfo) ClearLastBlockReportTime() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
-}
-
-func (x *DatanodeInfo) ClearLastBlockReportMonotonic() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 14)
 }
 
-func (x *DatanodeInfo) ClearNumBlocks() {
+func (x *DatanodeInfo) ClearLastBlockReportMonotonic() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 15)
+}
+
+func (x *DatanodeInfo) ClearNumBlocks() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 16)
 }
 
 type DatanodeInfo_builder struct {
@@ -1149,6 +1279,7 @@ type DatanodeInfo_builder struct {
 	XceiverCount             *uint32
 	Location                 *string
 	NonDfsUsed               *uint64
+	AdminState               *DatanodeInfo_AdminState
 	CacheCapacity            *uint64
 	CacheUsed                *uint64
 	LastUpdateMonotonic      *uint64
@@ -1164,63 +1295,67 @@ func (b0 DatanodeInfo_builder) Build() *DatanodeInfo {
 	_, _ = b, x
 	x.xxx_hidden_Id = b.Id
 	if b.Capacity != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 17)
 		x.xxx_hidden_Capacity = *b.Capacity
 	}
 	if b.DfsUsed != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 17)
 		x.xxx_hidden_DfsUsed = *b.DfsUsed
 	}
 	if b.Remaining != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 17)
 		x.xxx_hidden_Remaining = *b.Remaining
 	}
 	if b.BlockPoolUsed != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 17)
 		x.xxx_hidden_BlockPoolUsed = *b.BlockPoolUsed
 	}
 	if b.LastUpdate != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 17)
 		x.xxx_hidden_LastUpdate = *b.LastUpdate
 	}
 	if b.XceiverCount != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 17)
 		x.xxx_hidden_XceiverCount = *b.XceiverCount
 	}
 	if b.Location != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 17)
 		x.xxx_hidden_Location = b.Location
 	}
 	if b.NonDfsUsed != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 17)
 		x.xxx_hidden_NonDfsUsed = *b.NonDfsUsed
 	}
+	if b.AdminState != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 17)
+		x.xxx_hidden_AdminState = *b.AdminState
+	}
 	if b.CacheCapacity != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 17)
 		x.xxx_hidden_CacheCapacity = *b.CacheCapacity
 	}
 	if b.CacheUsed != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 11, 17)
 		x.xxx_hidden_CacheUsed = *b.CacheUsed
 	}
 	if b.LastUpdateMonotonic != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 11, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 17)
 		x.xxx_hidden_LastUpdateMonotonic = *b.LastUpdateMonotonic
 	}
 	if b.UpgradeDomain != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 17)
 		x.xxx_hidden_UpgradeDomain = b.UpgradeDomain
 	}
 	if b.LastBlockReportTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 14, 17)
 		x.xxx_hidden_LastBlockReportTime = *b.LastBlockReportTime
 	}
 	if b.LastBlockReportMonotonic != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 14, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 17)
 		x.xxx_hidden_LastBlockReportMonotonic = *b.LastBlockReportMonotonic
 	}
 	if b.NumBlocks != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 16, 17)
 		x.xxx_hidden_NumBlocks = *b.NumBlocks
 	}
 	return m0
@@ -1234,6 +1369,7 @@ type LocatedBlock struct {
 	xxx_hidden_Corrupt      bool                   `protobuf:"varint,4,req,name=corrupt"`
 	xxx_hidden_BlockToken   *Token                 `protobuf:"bytes,5,req,name=blockToken"`
 	xxx_hidden_IsCached     []bool                 `protobuf:"varint,6,rep,packed,name=isCached"`
+	xxx_hidden_StorageTypes []StorageType          `protobuf:"varint,7,rep,name=storageTypes,enum=heddle.yarn.StorageType"`
 	xxx_hidden_StorageIDs   []string               `protobuf:"bytes,8,rep,name=storageIDs"`
 	xxx_hidden_BlockIndices []byte                 `protobuf:"bytes,9,opt,name=blockIndices"`
 	xxx_hidden_BlockTokens  *[]*Token              `protobuf:"bytes,10,rep,name=blockTokens"`
@@ -1312,6 +1448,13 @@ func (x *LocatedBlock) GetIsCached() []bool {
 	return nil
 }
 
+func (x *LocatedBlock) GetStorageTypes() []StorageType {
+	if x != nil {
+		return x.xxx_hidden_StorageTypes
+	}
+	return nil
+}
+
 func (x *LocatedBlock) GetStorageIDs() []string {
 	if x != nil {
 		return x.xxx_hidden_StorageIDs
@@ -1341,7 +1484,7 @@ func (x *LocatedBlock) SetB(v *ExtendedBlock) {
 
 func (x *LocatedBlock) SetOffset(v uint64) {
 	x.xxx_hidden_Offset = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 10)
 }
 
 func (x *LocatedBlock) SetLocs(v []*DatanodeInfo) {
@@ -1350,7 +1493,7 @@ func (x *LocatedBlock) SetLocs(v []*DatanodeInfo) {
 
 func (x *LocatedBlock) SetCorrupt(v bool) {
 	x.xxx_hidden_Corrupt = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 10)
 }
 
 func (x *LocatedBlock) SetBlockToken(v *Token) {
@@ -1359,6 +1502,10 @@ func (x *LocatedBlock) SetBlockToken(v *Token) {
 
 func (x *LocatedBlock) SetIsCached(v []bool) {
 	x.xxx_hidden_IsCached = v
+}
+
+func (x *LocatedBlock) SetStorageTypes(v []StorageType) {
+	x.xxx_hidden_StorageTypes = v
 }
 
 func (x *LocatedBlock) SetStorageIDs(v []string) {
@@ -1370,7 +1517,7 @@ func (x *LocatedBlock) SetBlockIndices(v []byte) {
 		v = []byte{}
 	}
 	x.xxx_hidden_BlockIndices = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 10)
 }
 
 func (x *LocatedBlock) SetBlockTokens(v []*Token) {
@@ -1409,7 +1556,7 @@ func (x *LocatedBlock) HasBlockIndices() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
 }
 
 func (x *LocatedBlock) ClearB() {
@@ -1431,7 +1578,7 @@ func (x *LocatedBlock) ClearBlockToken() {
 }
 
 func (x *LocatedBlock) ClearBlockIndices() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
 	x.xxx_hidden_BlockIndices = nil
 }
 
@@ -1444,6 +1591,7 @@ type LocatedBlock_builder struct {
 	Corrupt      *bool
 	BlockToken   *Token
 	IsCached     []bool
+	StorageTypes []StorageType
 	StorageIDs   []string
 	BlockIndices []byte
 	BlockTokens  []*Token
@@ -1455,25 +1603,27 @@ func (b0 LocatedBlock_builder) Build() *LocatedBlock {
 	_, _ = b, x
 	x.xxx_hidden_B = b.B
 	if b.Offset != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 10)
 		x.xxx_hidden_Offset = *b.Offset
 	}
 	x.xxx_hidden_Locs = &b.Locs
 	if b.Corrupt != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 10)
 		x.xxx_hidden_Corrupt = *b.Corrupt
 	}
 	x.xxx_hidden_BlockToken = b.BlockToken
 	x.xxx_hidden_IsCached = b.IsCached
+	x.xxx_hidden_StorageTypes = b.StorageTypes
 	x.xxx_hidden_StorageIDs = b.StorageIDs
 	if b.BlockIndices != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 10)
 		x.xxx_hidden_BlockIndices = b.BlockIndices
 	}
 	x.xxx_hidden_BlockTokens = &b.BlockTokens
 	return m0
 }
 
+// Without how encrypted and erasure-coded files are to be read: those fields stay among the unknown ones.
 type LocatedBlocks struct {
 	state                          protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_FileLength          uint64                 `protobuf:"varint,1,req,name=fileLength"`
@@ -1674,7 +1824,7 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\bxferPort\x18\x04 \x02(\rR\bxferPort\x12\x1a\n" +
 	"\binfoPort\x18\x05 \x02(\rR\binfoPort\x12\x18\n" +
 	"\aipcPort\x18\x06 \x02(\rR\aipcPort\x12)\n" +
-	"\x0einfoSecurePort\x18\a \x01(\r:\x010R\x0einfoSecurePort\"\xfd\x04\n" +
+	"\x0einfoSecurePort\x18\a \x01(\r:\x010R\x0einfoSecurePort\"\xc4\x06\n" +
 	"\fDatanodeInfo\x12'\n" +
 	"\x02id\x18\x01 \x02(\v2\x17.heddle.yarn.DatanodeIDR\x02id\x12\x1d\n" +
 	"\bcapacity\x18\x02 \x01(\x04:\x010R\bcapacity\x12\x1b\n" +
@@ -1688,14 +1838,26 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\blocation\x18\b \x01(\tR\blocation\x12\x1e\n" +
 	"\n" +
 	"nonDfsUsed\x18\t \x01(\x04R\n" +
-	"nonDfsUsed\x12'\n" +
+	"nonDfsUsed\x12L\n" +
+	"\n" +
+	"adminState\x18\n" +
+	" \x01(\x0e2$.heddle.yarn.DatanodeInfo.AdminState:\x06NORMALR\n" +
+	"adminState\x12'\n" +
 	"\rcacheCapacity\x18\v \x01(\x04:\x010R\rcacheCapacity\x12\x1f\n" +
 	"\tcacheUsed\x18\f \x01(\x04:\x010R\tcacheUsed\x123\n" +
 	"\x13lastUpdateMonotonic\x18\r \x01(\x04:\x010R\x13lastUpdateMonotonic\x12$\n" +
 	"\rupgradeDomain\x18\x0e \x01(\tR\rupgradeDomain\x123\n" +
 	"\x13lastBlockReportTime\x18\x0f \x01(\x04:\x010R\x13lastBlockReportTime\x12=\n" +
 	"\x18lastBlockReportMonotonic\x18\x10 \x01(\x04:\x010R\x18lastBlockReportMonotonic\x12\x1f\n" +
-	"\tnumBlocks\x18\x11 \x01(\r:\x010R\tnumBlocks\"\xe7\x02\n" +
+	"\tnumBlocks\x18\x11 \x01(\r:\x010R\tnumBlocks\"w\n" +
+	"\n" +
+	"AdminState\x12\n" +
+	"\n" +
+	"\x06NORMAL\x10\x00\x12\x1b\n" +
+	"\x17DECOMMISSION_INPROGRESS\x10\x01\x12\x12\n" +
+	"\x0eDECOMMISSIONED\x10\x02\x12\x18\n" +
+	"\x14ENTERING_MAINTENANCE\x10\x03\x12\x12\n" +
+	"\x0eIN_MAINTENANCE\x10\x04\"\xa5\x03\n" +
 	"\fLocatedBlock\x12(\n" +
 	"\x01b\x18\x01 \x02(\v2\x1a.heddle.yarn.ExtendedBlockR\x01b\x12\x16\n" +
 	"\x06offset\x18\x02 \x02(\x04R\x06offset\x12-\n" +
@@ -1704,7 +1866,8 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\n" +
 	"blockToken\x18\x05 \x02(\v2\x12.heddle.yarn.TokenR\n" +
 	"blockToken\x12\x1e\n" +
-	"\bisCached\x18\x06 \x03(\bB\x02\x10\x01R\bisCached\x12\x1e\n" +
+	"\bisCached\x18\x06 \x03(\bB\x02\x10\x01R\bisCached\x12<\n" +
+	"\fstorageTypes\x18\a \x03(\x0e2\x18.heddle.yarn.StorageTypeR\fstorageTypes\x12\x1e\n" +
 	"\n" +
 	"storageIDs\x18\b \x03(\tR\n" +
 	"storageIDs\x12\"\n" +
@@ -1718,33 +1881,45 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x06blocks\x18\x02 \x03(\v2\x19.heddle.yarn.LocatedBlockR\x06blocks\x12,\n" +
 	"\x11underConstruction\x18\x03 \x02(\bR\x11underConstruction\x127\n" +
 	"\tlastBlock\x18\x04 \x01(\v2\x19.heddle.yarn.LocatedBlockR\tlastBlock\x120\n" +
-	"\x13isLastBlockComplete\x18\x05 \x02(\bR\x13isLastBlockCompleteB\x10Z\x0eheddle/yarn/pb"
+	"\x13isLastBlockComplete\x18\x05 \x02(\bR\x13isLastBlockComplete*\x85\x01\n" +
+	"\vStorageType\x12\x10\n" +
+	"\fSTORAGE_DISK\x10\x01\x12\x0f\n" +
+	"\vSTORAGE_SSD\x10\x02\x12\x13\n" +
+	"\x0fSTORAGE_ARCHIVE\x10\x03\x12\x14\n" +
+	"\x10STORAGE_RAM_DISK\x10\x04\x12\x14\n" +
+	"\x10STORAGE_PROVIDED\x10\x05\x12\x12\n" +
+	"\x0eSTORAGE_NVDIMM\x10\x06B\x10Z\x0eheddle/yarn/pb"
 
+var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_yarn_pb_hdfs_proto_goTypes = []any{
-	(*GetBlockLocationsRequest)(nil),  // 0: heddle.yarn.GetBlockLocationsRequest
-	(*GetBlockLocationsResponse)(nil), // 1: heddle.yarn.GetBlockLocationsResponse
-	(*ExtendedBlock)(nil),             // 2: heddle.yarn.ExtendedBlock
-	(*DatanodeID)(nil),                // 3: heddle.yarn.DatanodeID
-	(*DatanodeInfo)(nil),              // 4: heddle.yarn.DatanodeInfo
-	(*LocatedBlock)(nil),              // 5: heddle.yarn.LocatedBlock
-	(*LocatedBlocks)(nil),             // 6: heddle.yarn.LocatedBlocks
-	(*Token)(nil),                     // 7: heddle.yarn.Token
+	(StorageType)(0),                  // 0: heddle.yarn.StorageType
+	(DatanodeInfo_AdminState)(0),      // 1: heddle.yarn.DatanodeInfo.AdminState
+	(*GetBlockLocationsRequest)(nil),  // 2: heddle.yarn.GetBlockLocationsRequest
+	(*GetBlockLocationsResponse)(nil), // 3: heddle.yarn.GetBlockLocationsResponse
+	(*ExtendedBlock)(nil),             // 4: heddle.yarn.ExtendedBlock
+	(*DatanodeID)(nil),                // 5: heddle.yarn.DatanodeID
+	(*DatanodeInfo)(nil),              // 6: heddle.yarn.DatanodeInfo
+	(*LocatedBlock)(nil),              // 7: heddle.yarn.LocatedBlock
+	(*LocatedBlocks)(nil),             // 8: heddle.yarn.LocatedBlocks
+	(*Token)(nil),                     // 9: heddle.yarn.Token
 }
 var file_yarn_pb_hdfs_proto_depIdxs = []int32{
-	6, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
-	3, // 1: heddle.yarn.DatanodeInfo.id:type_name -> heddle.yarn.DatanodeID
-	2, // 2: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
-	4, // 3: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
-	7, // 4: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
-	7, // 5: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
-	5, // 6: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
-	5, // 7: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	8,  // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
+	5,  // 1: heddle.yarn.DatanodeInfo.id:type_name -> heddle.yarn.DatanodeID
+	1,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
+	4,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
+	6,  // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
+	9,  // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
+	0,  // 6: heddle.yarn.LocatedBlock.storageTypes:type_name -> heddle.yarn.StorageType
+	9,  // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
+	7,  // 8: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
+	7,  // 9: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_hdfs_proto_init() }
@@ -1758,13 +1933,14 @@ func file_yarn_pb_hdfs_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_hdfs_proto_rawDesc), len(file_yarn_pb_hdfs_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      2,
 			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_yarn_pb_hdfs_proto_goTypes,
 		DependencyIndexes: file_yarn_pb_hdfs_proto_depIdxs,
+		EnumInfos:         file_yarn_pb_hdfs_proto_enumTypes,
 		MessageInfos:      file_yarn_pb_hdfs_proto_msgTypes,
 	}.Build()
 	File_yarn_pb_hdfs_proto = out.File

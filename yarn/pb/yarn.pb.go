@@ -15082,6 +15082,570 @@ func (b0 CollectorInfo_builder) Build() *CollectorInfo {
 	return m0
 }
 
+type DeregisterSubClusters struct {
+	state                        protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_SubClusterId      *string                `protobuf:"bytes,1,opt,name=subClusterId"`
+	xxx_hidden_DeregisterState   *string                `protobuf:"bytes,2,opt,name=deregisterState"`
+	xxx_hidden_LastHeartBeatTime *string                `protobuf:"bytes,3,opt,name=lastHeartBeatTime"`
+	xxx_hidden_Information       *string                `protobuf:"bytes,4,opt,name=information"`
+	xxx_hidden_SubClusterState   *string                `protobuf:"bytes,5,opt,name=subClusterState"`
+	XXX_raceDetectHookData       protoimpl.RaceDetectHookData
+	XXX_presence                 [1]uint32
+	unknownFields                protoimpl.UnknownFields
+	sizeCache                    protoimpl.SizeCache
+}
+
+func (x *DeregisterSubClusters) Reset() {
+	*x = DeregisterSubClusters{}
+	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeregisterSubClusters) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeregisterSubClusters) ProtoMessage() {}
+
+func (x *DeregisterSubClusters) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DeregisterSubClusters) GetSubClusterId() string {
+	if x != nil {
+		if x.xxx_hidden_SubClusterId != nil {
+			return *x.xxx_hidden_SubClusterId
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusters) GetDeregisterState() string {
+	if x != nil {
+		if x.xxx_hidden_DeregisterState != nil {
+			return *x.xxx_hidden_DeregisterState
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusters) GetLastHeartBeatTime() string {
+	if x != nil {
+		if x.xxx_hidden_LastHeartBeatTime != nil {
+			return *x.xxx_hidden_LastHeartBeatTime
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusters) GetInformation() string {
+	if x != nil {
+		if x.xxx_hidden_Information != nil {
+			return *x.xxx_hidden_Information
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusters) GetSubClusterState() string {
+	if x != nil {
+		if x.xxx_hidden_SubClusterState != nil {
+			return *x.xxx_hidden_SubClusterState
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DeregisterSubClusters) SetSubClusterId(v string) {
+	x.xxx_hidden_SubClusterId = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *DeregisterSubClusters) SetDeregisterState(v string) {
+	x.xxx_hidden_DeregisterState = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *DeregisterSubClusters) SetLastHeartBeatTime(v string) {
+	x.xxx_hidden_LastHeartBeatTime = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *DeregisterSubClusters) SetInformation(v string) {
+	x.xxx_hidden_Information = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *DeregisterSubClusters) SetSubClusterState(v string) {
+	x.xxx_hidden_SubClusterState = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+}
+
+func (x *DeregisterSubClusters) HasSubClusterId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DeregisterSubClusters) HasDeregisterState() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *DeregisterSubClusters) HasLastHeartBeatTime() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *DeregisterSubClusters) HasInformation() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *DeregisterSubClusters) HasSubClusterState() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *DeregisterSubClusters) ClearSubClusterId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_SubClusterId = nil
+}
+
+func (x *DeregisterSubClusters) ClearDeregisterState() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_DeregisterState = nil
+}
+
+func (x *DeregisterSubClusters) ClearLastHeartBeatTime() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_LastHeartBeatTime = nil
+}
+
+func (x *DeregisterSubClusters) ClearInformation() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Information = nil
+}
+
+func (x *DeregisterSubClusters) ClearSubClusterState() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_SubClusterState = nil
+}
+
+type DeregisterSubClusters_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	SubClusterId      *string
+	DeregisterState   *string
+	LastHeartBeatTime *string
+	Information       *string
+	SubClusterState   *string
+}
+
+func (b0 DeregisterSubClusters_builder) Build() *DeregisterSubClusters {
+	m0 := &DeregisterSubClusters{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.SubClusterId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_SubClusterId = b.SubClusterId
+	}
+	if b.DeregisterState != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_DeregisterState = b.DeregisterState
+	}
+	if b.LastHeartBeatTime != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_LastHeartBeatTime = b.LastHeartBeatTime
+	}
+	if b.Information != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_Information = b.Information
+	}
+	if b.SubClusterState != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_SubClusterState = b.SubClusterState
+	}
+	return m0
+}
+
+type FederationQueueWeight struct {
+	state                             protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_RouterWeight           *string                `protobuf:"bytes,1,opt,name=routerWeight"`
+	xxx_hidden_AmrmWeight             *string                `protobuf:"bytes,2,opt,name=amrmWeight"`
+	xxx_hidden_HeadRoomAlpha          *string                `protobuf:"bytes,3,opt,name=headRoomAlpha"`
+	xxx_hidden_Queue                  *string                `protobuf:"bytes,4,opt,name=queue"`
+	xxx_hidden_PolicyManagerClassName *string                `protobuf:"bytes,5,opt,name=policyManagerClassName"`
+	XXX_raceDetectHookData            protoimpl.RaceDetectHookData
+	XXX_presence                      [1]uint32
+	unknownFields                     protoimpl.UnknownFields
+	sizeCache                         protoimpl.SizeCache
+}
+
+func (x *FederationQueueWeight) Reset() {
+	*x = FederationQueueWeight{}
+	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FederationQueueWeight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FederationQueueWeight) ProtoMessage() {}
+
+func (x *FederationQueueWeight) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *FederationQueueWeight) GetRouterWeight() string {
+	if x != nil {
+		if x.xxx_hidden_RouterWeight != nil {
+			return *x.xxx_hidden_RouterWeight
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationQueueWeight) GetAmrmWeight() string {
+	if x != nil {
+		if x.xxx_hidden_AmrmWeight != nil {
+			return *x.xxx_hidden_AmrmWeight
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationQueueWeight) GetHeadRoomAlpha() string {
+	if x != nil {
+		if x.xxx_hidden_HeadRoomAlpha != nil {
+			return *x.xxx_hidden_HeadRoomAlpha
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationQueueWeight) GetQueue() string {
+	if x != nil {
+		if x.xxx_hidden_Queue != nil {
+			return *x.xxx_hidden_Queue
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationQueueWeight) GetPolicyManagerClassName() string {
+	if x != nil {
+		if x.xxx_hidden_PolicyManagerClassName != nil {
+			return *x.xxx_hidden_PolicyManagerClassName
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationQueueWeight) SetRouterWeight(v string) {
+	x.xxx_hidden_RouterWeight = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *FederationQueueWeight) SetAmrmWeight(v string) {
+	x.xxx_hidden_AmrmWeight = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *FederationQueueWeight) SetHeadRoomAlpha(v string) {
+	x.xxx_hidden_HeadRoomAlpha = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *FederationQueueWeight) SetQueue(v string) {
+	x.xxx_hidden_Queue = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *FederationQueueWeight) SetPolicyManagerClassName(v string) {
+	x.xxx_hidden_PolicyManagerClassName = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+}
+
+func (x *FederationQueueWeight) HasRouterWeight() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *FederationQueueWeight) HasAmrmWeight() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *FederationQueueWeight) HasHeadRoomAlpha() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *FederationQueueWeight) HasQueue() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *FederationQueueWeight) HasPolicyManagerClassName() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *FederationQueueWeight) ClearRouterWeight() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_RouterWeight = nil
+}
+
+func (x *FederationQueueWeight) ClearAmrmWeight() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_AmrmWeight = nil
+}
+
+func (x *FederationQueueWeight) ClearHeadRoomAlpha() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_HeadRoomAlpha = nil
+}
+
+func (x *FederationQueueWeight) ClearQueue() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Queue = nil
+}
+
+func (x *FederationQueueWeight) ClearPolicyManagerClassName() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_PolicyManagerClassName = nil
+}
+
+type FederationQueueWeight_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	RouterWeight           *string
+	AmrmWeight             *string
+	HeadRoomAlpha          *string
+	Queue                  *string
+	PolicyManagerClassName *string
+}
+
+func (b0 FederationQueueWeight_builder) Build() *FederationQueueWeight {
+	m0 := &FederationQueueWeight{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.RouterWeight != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_RouterWeight = b.RouterWeight
+	}
+	if b.AmrmWeight != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_AmrmWeight = b.AmrmWeight
+	}
+	if b.HeadRoomAlpha != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_HeadRoomAlpha = b.HeadRoomAlpha
+	}
+	if b.Queue != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_Queue = b.Queue
+	}
+	if b.PolicyManagerClassName != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_PolicyManagerClassName = b.PolicyManagerClassName
+	}
+	return m0
+}
+
+type FederationSubCluster struct {
+	state                        protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_SubClusterId      *string                `protobuf:"bytes,1,opt,name=subClusterId"`
+	xxx_hidden_LastHeartBeatTime *string                `protobuf:"bytes,2,opt,name=lastHeartBeatTime"`
+	xxx_hidden_SubClusterState   *string                `protobuf:"bytes,3,opt,name=subClusterState"`
+	XXX_raceDetectHookData       protoimpl.RaceDetectHookData
+	XXX_presence                 [1]uint32
+	unknownFields                protoimpl.UnknownFields
+	sizeCache                    protoimpl.SizeCache
+}
+
+func (x *FederationSubCluster) Reset() {
+	*x = FederationSubCluster{}
+	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FederationSubCluster) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FederationSubCluster) ProtoMessage() {}
+
+func (x *FederationSubCluster) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *FederationSubCluster) GetSubClusterId() string {
+	if x != nil {
+		if x.xxx_hidden_SubClusterId != nil {
+			return *x.xxx_hidden_SubClusterId
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationSubCluster) GetLastHeartBeatTime() string {
+	if x != nil {
+		if x.xxx_hidden_LastHeartBeatTime != nil {
+			return *x.xxx_hidden_LastHeartBeatTime
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationSubCluster) GetSubClusterState() string {
+	if x != nil {
+		if x.xxx_hidden_SubClusterState != nil {
+			return *x.xxx_hidden_SubClusterState
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FederationSubCluster) SetSubClusterId(v string) {
+	x.xxx_hidden_SubClusterId = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 3)
+}
+
+func (x *FederationSubCluster) SetLastHeartBeatTime(v string) {
+	x.xxx_hidden_LastHeartBeatTime = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 3)
+}
+
+func (x *FederationSubCluster) SetSubClusterState(v string) {
+	x.xxx_hidden_SubClusterState = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+}
+
+func (x *FederationSubCluster) HasSubClusterId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *FederationSubCluster) HasLastHeartBeatTime() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *FederationSubCluster) HasSubClusterState() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *FederationSubCluster) ClearSubClusterId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_SubClusterId = nil
+}
+
+func (x *FederationSubCluster) ClearLastHeartBeatTime() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_LastHeartBeatTime = nil
+}
+
+func (x *FederationSubCluster) ClearSubClusterState() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_SubClusterState = nil
+}
+
+type FederationSubCluster_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	SubClusterId      *string
+	LastHeartBeatTime *string
+	SubClusterState   *string
+}
+
+func (b0 FederationSubCluster_builder) Build() *FederationSubCluster {
+	m0 := &FederationSubCluster{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.SubClusterId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 3)
+		x.xxx_hidden_SubClusterId = b.SubClusterId
+	}
+	if b.LastHeartBeatTime != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 3)
+		x.xxx_hidden_LastHeartBeatTime = b.LastHeartBeatTime
+	}
+	if b.SubClusterState != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		x.xxx_hidden_SubClusterState = b.SubClusterState
+	}
+	return m0
+}
+
 var File_yarn_pb_yarn_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_yarn_proto_rawDesc = "" +
@@ -15599,7 +16163,25 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value\"s\n" +
 	"\rCollectorInfo\x12%\n" +
 	"\x0ecollector_addr\x18\x01 \x01(\tR\rcollectorAddr\x12;\n" +
-	"\x0fcollector_token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x0ecollectorToken*\x1e\n" +
+	"\x0fcollector_token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x0ecollectorToken\"\xdf\x01\n" +
+	"\x15DeregisterSubClusters\x12\"\n" +
+	"\fsubClusterId\x18\x01 \x01(\tR\fsubClusterId\x12(\n" +
+	"\x0fderegisterState\x18\x02 \x01(\tR\x0fderegisterState\x12,\n" +
+	"\x11lastHeartBeatTime\x18\x03 \x01(\tR\x11lastHeartBeatTime\x12 \n" +
+	"\vinformation\x18\x04 \x01(\tR\vinformation\x12(\n" +
+	"\x0fsubClusterState\x18\x05 \x01(\tR\x0fsubClusterState\"\xcf\x01\n" +
+	"\x15FederationQueueWeight\x12\"\n" +
+	"\frouterWeight\x18\x01 \x01(\tR\frouterWeight\x12\x1e\n" +
+	"\n" +
+	"amrmWeight\x18\x02 \x01(\tR\n" +
+	"amrmWeight\x12$\n" +
+	"\rheadRoomAlpha\x18\x03 \x01(\tR\rheadRoomAlpha\x12\x14\n" +
+	"\x05queue\x18\x04 \x01(\tR\x05queue\x126\n" +
+	"\x16policyManagerClassName\x18\x05 \x01(\tR\x16policyManagerClassName\"\x92\x01\n" +
+	"\x14FederationSubCluster\x12\"\n" +
+	"\fsubClusterId\x18\x01 \x01(\tR\fsubClusterId\x12,\n" +
+	"\x11lastHeartBeatTime\x18\x02 \x01(\tR\x11lastHeartBeatTime\x12(\n" +
+	"\x0fsubClusterState\x18\x03 \x01(\tR\x0fsubClusterState*\x1e\n" +
 	"\rResourceTypes\x12\r\n" +
 	"\tCOUNTABLE\x10\x00*:\n" +
 	"\x0eContainerState\x12\t\n" +
@@ -15734,7 +16316,7 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x1dRETRY_ON_SPECIFIC_ERROR_CODES\x10\x02B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_yarn_proto_enumTypes = make([]protoimpl.EnumInfo, 28)
-var file_yarn_pb_yarn_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
+var file_yarn_pb_yarn_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
 var file_yarn_pb_yarn_proto_goTypes = []any{
 	(ResourceTypes)(0),                              // 0: heddle.yarn.ResourceTypes
 	(ContainerState)(0),                             // 1: heddle.yarn.ContainerState
@@ -15840,7 +16422,10 @@ var file_yarn_pb_yarn_proto_goTypes = []any{
 	(*StringStringMap)(nil),                         // 101: heddle.yarn.StringStringMap
 	(*StringBytesMap)(nil),                          // 102: heddle.yarn.StringBytesMap
 	(*CollectorInfo)(nil),                           // 103: heddle.yarn.CollectorInfo
-	(*Token)(nil),                                   // 104: heddle.yarn.Token
+	(*DeregisterSubClusters)(nil),                   // 104: heddle.yarn.DeregisterSubClusters
+	(*FederationQueueWeight)(nil),                   // 105: heddle.yarn.FederationQueueWeight
+	(*FederationSubCluster)(nil),                    // 106: heddle.yarn.FederationSubCluster
+	(*Token)(nil),                                   // 107: heddle.yarn.Token
 }
 var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	28,  // 0: heddle.yarn.SerializedException.cause:type_name -> heddle.yarn.SerializedException
@@ -15861,7 +16446,7 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	52,  // 15: heddle.yarn.Container.nodeId:type_name -> heddle.yarn.NodeId
 	34,  // 16: heddle.yarn.Container.resource:type_name -> heddle.yarn.Resource
 	40,  // 17: heddle.yarn.Container.priority:type_name -> heddle.yarn.Priority
-	104, // 18: heddle.yarn.Container.container_token:type_name -> heddle.yarn.Token
+	107, // 18: heddle.yarn.Container.container_token:type_name -> heddle.yarn.Token
 	13,  // 19: heddle.yarn.Container.execution_type:type_name -> heddle.yarn.ExecutionType
 	31,  // 20: heddle.yarn.ContainerReport.container_id:type_name -> heddle.yarn.ContainerId
 	34,  // 21: heddle.yarn.ContainerReport.resource:type_name -> heddle.yarn.Resource
@@ -15878,12 +16463,12 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	45,  // 32: heddle.yarn.ApplicationResourceUsageReport.application_resource_usage_map:type_name -> heddle.yarn.StringLongMap
 	45,  // 33: heddle.yarn.ApplicationResourceUsageReport.application_preempted_resource_usage_map:type_name -> heddle.yarn.StringLongMap
 	29,  // 34: heddle.yarn.ApplicationReport.applicationId:type_name -> heddle.yarn.ApplicationId
-	104, // 35: heddle.yarn.ApplicationReport.client_to_am_token:type_name -> heddle.yarn.Token
+	107, // 35: heddle.yarn.ApplicationReport.client_to_am_token:type_name -> heddle.yarn.Token
 	3,   // 36: heddle.yarn.ApplicationReport.yarn_application_state:type_name -> heddle.yarn.YarnApplicationState
 	5,   // 37: heddle.yarn.ApplicationReport.final_application_status:type_name -> heddle.yarn.FinalApplicationStatus
 	47,  // 38: heddle.yarn.ApplicationReport.app_resource_Usage:type_name -> heddle.yarn.ApplicationResourceUsageReport
 	30,  // 39: heddle.yarn.ApplicationReport.currentApplicationAttemptId:type_name -> heddle.yarn.ApplicationAttemptId
-	104, // 40: heddle.yarn.ApplicationReport.am_rm_token:type_name -> heddle.yarn.Token
+	107, // 40: heddle.yarn.ApplicationReport.am_rm_token:type_name -> heddle.yarn.Token
 	8,   // 41: heddle.yarn.ApplicationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
 	40,  // 42: heddle.yarn.ApplicationReport.priority:type_name -> heddle.yarn.Priority
 	49,  // 43: heddle.yarn.ApplicationReport.appTimeouts:type_name -> heddle.yarn.AppTimeoutsMap
@@ -15984,7 +16569,7 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	2,   // 138: heddle.yarn.ContainerStatus.container_sub_state:type_name -> heddle.yarn.ContainerSubState
 	24,  // 139: heddle.yarn.ContainerRetryContext.retry_policy:type_name -> heddle.yarn.ContainerRetryPolicy
 	44,  // 140: heddle.yarn.StringLocalResourceMap.value:type_name -> heddle.yarn.LocalResource
-	104, // 141: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
+	107, // 141: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
 	142, // [142:142] is the sub-list for method output_type
 	142, // [142:142] is the sub-list for method input_type
 	142, // [142:142] is the sub-list for extension type_name
@@ -16004,7 +16589,7 @@ func file_yarn_pb_yarn_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_yarn_proto_rawDesc), len(file_yarn_pb_yarn_proto_rawDesc)),
 			NumEnums:      28,
-			NumMessages:   76,
+			NumMessages:   79,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

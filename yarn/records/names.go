@@ -13,7 +13,9 @@ import (
 func NodeStateName(s pb.NodeState) string { return strings.TrimPrefix(s.String(), "NS_") }
 
 // FinalStatusName returns UNDEFINED, SUCCEEDED, FAILED, KILLED or ENDED.
-func FinalStatusName(s pb.FinalApplicationStatus) string { return strings.TrimPrefix(s.String(), "APP_") }
+func FinalStatusName(s pb.FinalApplicationStatus) string {
+	return strings.TrimPrefix(s.String(), "APP_")
+}
 
 // AttemptStateName returns NEW, SUBMITTED, …, RUNNING, FINISHED, …
 func AttemptStateName(s pb.YarnApplicationAttemptState) string {
@@ -24,7 +26,9 @@ func AttemptStateName(s pb.YarnApplicationAttemptState) string {
 func ContainerStateName(s pb.ContainerState) string { return strings.TrimPrefix(s.String(), "C_") }
 
 // LogAggregationName returns DISABLED, NOT_START, RUNNING, SUCCEEDED, …
-func LogAggregationName(s pb.LogAggregationStatus) string { return strings.TrimPrefix(s.String(), "LOG_") }
+func LogAggregationName(s pb.LogAggregationStatus) string {
+	return strings.TrimPrefix(s.String(), "LOG_")
+}
 
 // Exit statuses that YARN itself gives containers (Hadoop: ContainerExitStatus). Other values are the process's own.
 const (
