@@ -1,0 +1,278 @@
+package ipc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/token"
+)
+
+// Identity is who calls.
+type Identity struct {
+	// User is who the calls are for. RealUser, if set, is who makes them on the user's behalf; the server must allow it.
+	User, RealUser string
+	// Token, if set, is offered to the server by SASL. A server that takes no tokens falls back to User.
+	Token *token.Token
+}
+
+// ClientConfig configures a Client. Zero values stand for the defaults that are named with the fields.
+type ClientConfig struct {
+	ConnectTimeout    time.Duration // for connecting and authenticating; 20 s
+	CallTimeout       time.Duration // from sending a request to having its response; 2 min; negative: none
+	PingInterval      time.Duration // of silence, while responses are awaited, until a ping is sent; 1 min
+	MaxIdle           time.Duration // after that an unused connection is closed; 10 s
+	WriteTimeout      time.Duration // for 256 KiB of requests to be taken by the server; 1 min
+	MaxResponseLength int           // longest packet from a server, in bytes; DefaultMaxDataLength
+
+	CallerContext string // sent with every call, for the server's audit log
+
+	// Dial makes connections; the default is net.Dialer's DialContext.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Log *logrus.Entry // nil: nothing is logged
+}
+
+func (c *ClientConfig) setDefaults() {
+	c.ConnectTimeout = defaultTo(c.ConnectTimeout, 20*time.Second)
+	c.CallTimeout = defaultTo(c.CallTimeout, 2*time.Minute)
+	c.PingInterval = defaultTo(c.PingInterval, time.Minute)
+	c.MaxIdle = defaultTo(c.MaxIdle, 10*time.Second)
+	c.WriteTimeout = defaultTo(c.WriteTimeout, time.Minute)
+	c.MaxResponseLength = defaultTo(c.MaxResponseLength, DefaultMaxDataLength)
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{}).DialContext
+	}
+	if c.Log == nil {
+		c.Log = discard()
+	}
+}
+
+// Client keeps connections, one for every address, protocol and identity that is in use, and makes calls through them.
+type Client struct {
+	cfg    ClientConfig
+	id     string // of 16 random bytes, in every call
+	nextID atomic.Uint32
+
+	ctx    context.Context // done after Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[connKey]*clientConn
+	swept  bool // the sweeper runs
+	closed bool
+}
+
+type connKey struct {
+	addr, protocol, user, realUser, token string
+}
+
+// ErrClientClosed is the error of calls after Close.
+var ErrClientClosed = errors.New("ipc: client closed")
+
+// ErrCallTimeout is the error of calls that were not answered within the CallTimeout.
+var ErrCallTimeout = errors.New("no answer in time")
+
+// ConnError is the failure of a call for want of a connection.
+type ConnError struct {
+	Addr   string
+	Method string
+	// Sent says that the request may have reached the server and may have been carried out.
+	Sent bool
+	Err  error
+}
+
+func (e *ConnError) Error() string { return fmt.Sprintf("%s of %s: %v", e.Method, e.Addr, e.Err) }
+
+func (e *ConnError) Unwrap() error { return e.Err }
+
+// AuthError is the failure to agree with a server on a way to authenticate, or a server that failed to prove itself.
+type AuthError struct {
+	Addr string
+	Err  error
+}
+
+func (e *AuthError) Error() string { return fmt.Sprintf("authenticating to %s: %v", e.Addr, e.Err) }
+
+func (e *AuthError) Unwrap() error { return e.Err }
+
+// NewClient returns a client without connections.
+func NewClient(cfg ClientConfig) *Client {
+	cfg.setDefaults()
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	c := &Client{cfg: cfg, id: string(id[:]), conns: map[connKey]*clientConn{}}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Close closes all connections; calls under way fail.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	open := make([]*clientConn, 0, len(c.conns))
+	for _, conn := range c.conns {
+		open = append(open, conn)
+	}
+	c.mu.Unlock()
+	c.cancel()
+	for _, conn := range open {
+		conn.fail(ErrClientClosed)
+	}
+	c.wg.Wait()
+}
+
+// Endpoint returns an Invoker for one address (host:port) and protocol. It connects when it is first used, and again
+// when its connection has ended; it does not repeat calls.
+func (c *Client) Endpoint(addr string, p Protocol, who Identity) *Endpoint {
+	e := &Endpoint{client: c, addr: addr, protocol: p}
+	e.SetIdentity(who)
+	return e
+}
+
+// Endpoint is the peer at one address.
+type Endpoint struct {
+	client   *Client
+	addr     string
+	protocol Protocol
+
+	who  atomic.Pointer[identity]
+	conn atomic.Pointer[clientConn] // the last one, to save looking it up
+}
+
+type identity struct {
+	Identity
+	key connKey
+}
+
+// Addr is the address that the endpoint was made for.
+func (e *Endpoint) Addr() string { return e.addr }
+
+// SetIdentity changes who makes the calls that follow, as when a token has been renewed.
+func (e *Endpoint) SetIdentity(who Identity) {
+	id := &identity{who, connKey{addr: e.addr, protocol: e.protocol.Name, user: who.User, realUser: who.RealUser}}
+	if who.Token != nil {
+		id.key.token = string(who.Token.AppendWritable(nil))
+	}
+	e.who.Store(id)
+}
+
+// Invoke implements Invoker.
+func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s of %s: %w", m.Name, e.addr, err)
+	}
+	if err := checkRequired(req); err != nil {
+		return fmt.Errorf("%s of %s: request: %w", m.Name, e.addr, err)
+	}
+	who := e.who.Load()
+	call := newCall(m, resp)
+	// A connection that was found in use may turn out to have ended; then there is a new one.
+	for first := true; ; first = false {
+		conn := e.conn.Load()
+		if !first || conn == nil || conn.key != who.key {
+			var err error
+			if conn, err = e.client.connect(ctx, who); err != nil {
+				call.free()
+				return e.connectFailure(m, err)
+			}
+			e.conn.Store(conn)
+		}
+		id := int32(e.client.nextID.Add(1) & 0x7fffffff)
+		since, err := conn.register(id, call)
+		if err != nil {
+			if first {
+				continue
+			}
+			call.free()
+			return e.connectFailure(m, err)
+		}
+		if err := conn.send(id, m, req); err != nil && conn.forget(id) {
+			call.free()
+			return &ConnError{e.addr, m.Name, false, err}
+		}
+		return conn.await(ctx, id, call, since)
+	}
+}
+
+// connectFailure says which call could not be made; what the server refused stays what it is.
+func (e *Endpoint) connectFailure(m Method, err error) error {
+	r, a := (*RemoteError)(nil), (*AuthError)(nil)
+	switch {
+	case errors.As(err, &r) || errors.As(err, &a):
+		return err
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s of %s: connecting: %w", m.Name, e.addr, err)
+	default:
+		return &ConnError{e.addr, m.Name, false, err}
+	}
+}
+
+// connect returns the connection for an identity, which may have to be made first.
+func (c *Client) connect(ctx context.Context, who *identity) (*clientConn, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, ErrClientClosed
+	}
+	conn := c.conns[who.key]
+	if conn == nil {
+		conn = &clientConn{client: c, key: who.key, who: who.Identity, ready: make(chan struct{}), calls: map[int32]*clientCall{}}
+		c.conns[who.key] = conn
+		c.wg.Add(1)
+		go conn.run()
+		if !c.swept {
+			c.swept = true
+			c.wg.Add(1)
+			go c.sweep()
+		}
+	}
+	c.mu.Unlock()
+	select {
+	case <-conn.ready:
+		return conn, conn.connectErr
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// drop forgets a connection that has ended.
+func (c *Client) drop(conn *clientConn) {
+	c.mu.Lock()
+	if c.conns[conn.key] == conn {
+		delete(c.conns, conn.key)
+	}
+	c.mu.Unlock()
+}
+
+// sweep pings quiet servers and closes idle connections.
+func (c *Client) sweep() {
+	defer c.wg.Done()
+	tick := time.NewTicker(max(min(c.cfg.PingInterval, c.cfg.MaxIdle)/4, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case now := <-tick.C:
+			c.mu.Lock()
+			open := make([]*clientConn, 0, len(c.conns))
+			for _, conn := range c.conns {
+				open = append(open, conn)
+			}
+			c.mu.Unlock()
+			for _, conn := range open {
+				conn.tick(now)
+			}
+		}
+	}
+}

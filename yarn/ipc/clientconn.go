@@ -1,0 +1,373 @@
+package ipc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/pb"
+)
+
+// clientConn is a connection to a server. Its goroutine connects, then reads responses.
+type clientConn struct {
+	client *Client
+	key    connKey
+	who    Identity
+
+	ready      chan struct{} // closed when connected, or not
+	connectErr error         // good once ready is closed
+
+	nc  net.Conn
+	in  packetReader
+	out outbox
+
+	used atomic.Uint64 // calls made
+
+	mu        sync.Mutex
+	calls     map[int32]*clientCall // without a response
+	connected bool
+	err       error // why the connection has ended
+
+	// Of the sweeper.
+	lastActivity uint64
+	lastChange   time.Time
+}
+
+// clientCall waits for a response.
+type clientCall struct {
+	method Method
+	resp   proto.Message
+	err    error
+	done   chan struct{} // of capacity 1
+	timer  *time.Timer
+}
+
+var callPool sync.Pool
+
+func newCall(m Method, resp proto.Message) *clientCall {
+	c, ok := callPool.Get().(*clientCall)
+	if !ok {
+		c = &clientCall{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+		c.timer.Stop()
+	}
+	c.method, c.resp, c.err = m, resp, nil
+	return c
+}
+
+// free gives a call back that nobody waits for and no connection knows.
+func (c *clientCall) free() {
+	c.resp, c.err = nil, nil
+	callPool.Put(c)
+}
+
+// finish is called once, by whoever has taken the call out of the connection's table.
+func (c *clientCall) finish(err error) {
+	c.err = err
+	c.done <- struct{}{}
+}
+
+func (c *clientConn) run() {
+	defer c.client.wg.Done()
+	err := c.connect()
+	c.mu.Lock()
+	if err == nil && c.err != nil { // the client was closed meanwhile
+		err = c.err
+		c.shut(err)
+	}
+	c.connected, c.lastChange = err == nil, time.Now()
+	c.mu.Unlock()
+	if err != nil {
+		c.connectErr = err
+		c.client.drop(c)
+		close(c.ready)
+		return
+	}
+	close(c.ready)
+	for err == nil {
+		err = c.readOne()
+	}
+	c.fail(err)
+	c.out.join()
+}
+
+// connect dials, authenticates and sends the connection context. The context isn't answered if it is right.
+func (c *clientConn) connect() error {
+	cfg := &c.client.cfg
+	ctx, cancel := context.WithTimeout(c.client.ctx, cfg.ConnectTimeout)
+	defer cancel()
+	nc, err := cfg.Dial(ctx, "tcp", c.key.addr)
+	if err != nil {
+		return err
+	}
+	// Close the connection if the client is closed before anything reads from it.
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	defer stop()
+	c.nc = nc
+	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), cfg.MaxResponseLength
+	c.out.init(nc, cfg.WriteTimeout)
+	simple, err := c.authenticate()
+	if err == nil {
+		err = c.sendContext(simple)
+	}
+	if err != nil {
+		c.shut(err)
+		c.out.join()
+		if ctx.Err() == context.DeadlineExceeded {
+			return fmt.Errorf("no connection within %v: %w", cfg.ConnectTimeout, ctx.Err())
+		}
+	}
+	return err
+}
+
+func (c *clientConn) sendContext(simple bool) error {
+	info := &pb.UserInformation{}
+	if simple {
+		if c.who.User != "" {
+			info.SetEffectiveUser(c.who.User)
+		}
+		if c.who.RealUser != "" {
+			info.SetRealUser(c.who.RealUser)
+		}
+	}
+	m := &pb.IpcConnectionContext{}
+	m.SetUserInfo(info)
+	m.SetProtocol(c.key.protocol)
+	return c.sendMessage(callContext, c.client.id, m)
+}
+
+// sendMessage sends an out-of-band message; nil is none, as in a ping.
+func (c *clientConn) sendMessage(callID int32, clientID string, m proto.Message) error {
+	size := 0
+	if m != nil {
+		size = proto.Size(m)
+	}
+	buf := newBuffer(64 + len(clientID) + size)
+	b := appendRequestHeader(startPacket(buf.b), callID, noRetryCount, clientID, "")
+	if m != nil {
+		var err error
+		if b, err = appendMessage(b, m, size); err != nil {
+			return err
+		}
+	}
+	buf.b = endPacket(b, 0)
+	return c.out.send(buf, 0)
+}
+
+// register makes a call known, so that its response finds it. since tells await what the connection had read by then.
+func (c *clientConn) register(id int32, call *clientCall) (since uint64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.calls[id] != nil { // ids have come round, and this one is still under way
+		return 0, fmt.Errorf("call id %d is in use", id)
+	}
+	c.calls[id] = call
+	c.used.Add(1)
+	return c.in.activity.Load(), nil
+}
+
+// forget removes a call and reports whether it was still there; if not, it is being finished.
+func (c *clientConn) forget(id int32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.calls[id]
+	delete(c.calls, id)
+	return ok
+}
+
+func (c *clientConn) send(id int32, m Method, req proto.Message) error {
+	const headerRoom = 192
+	cfg := &c.client.cfg
+	size := proto.Size(req)
+	buf := newBuffer(headerRoom + len(cfg.CallerContext) + size)
+	b := appendRequestHeader(startPacket(buf.b), id, 0, c.client.id, cfg.CallerContext)
+	b = appendCallHeader(b, m)
+	b, err := appendMessage(b, req, size)
+	if err != nil {
+		return err
+	}
+	buf.b = endPacket(b, 0)
+	return c.out.send(buf, 0)
+}
+
+// await waits for the end of a call.
+func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, since uint64) error {
+	var expired <-chan time.Time
+	if t := c.client.cfg.CallTimeout; t > 0 {
+		call.timer.Reset(t)
+		defer call.timer.Stop()
+		expired = call.timer.C
+	}
+	var early error
+	select {
+	case <-call.done:
+	case <-ctx.Done():
+		early = fmt.Errorf("%s of %s: %w", call.method.Name, c.key.addr, ctx.Err())
+	case <-expired:
+		early = &ConnError{c.key.addr, call.method.Name, true, ErrCallTimeout}
+		if c.in.activity.Load() == since { // a server that says nothing at all is gone
+			defer c.fail(ErrCallTimeout)
+		}
+	}
+	if early != nil {
+		if c.forget(id) {
+			call.timer.Stop()
+			call.free()
+			return early
+		}
+		<-call.done // the response has come after all
+	}
+	err := call.err
+	call.timer.Stop()
+	call.free()
+	return err
+}
+
+// readOne reads a response and hands it to its call.
+func (c *clientConn) readOne() error {
+	packet, owner, err := c.in.next()
+	if err != nil {
+		return err
+	}
+	if owner != nil {
+		defer owner.free()
+	}
+	h, body, err := c.parseHeader(packet)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	call := c.calls[h.callID]
+	delete(c.calls, h.callID)
+	c.mu.Unlock()
+	if h.status != pb.RpcResponseHeader_SUCCESS {
+		e := c.remoteError(h)
+		if call != nil {
+			e.Method = call.method.Name
+			call.finish(e)
+		}
+		if !e.Fatal {
+			return nil
+		}
+		other := *e
+		other.Method = ""
+		return &other
+	}
+	if call == nil { // nobody waits for it any more
+		return nil
+	}
+	b, _, err := delimited(body)
+	if err == nil {
+		err = unmarshal(b, call.resp)
+	}
+	if err != nil {
+		err = &ConnError{c.key.addr, call.method.Name, true, fmt.Errorf("response: %w", err)}
+	}
+	call.finish(err)
+	return nil
+}
+
+func (c *clientConn) parseHeader(packet []byte) (*responseHeader, []byte, error) {
+	var h responseHeader
+	b, rest, err := delimited(packet)
+	if err != nil {
+		return nil, nil, fmt.Errorf("response header: %w", err)
+	}
+	clientID, err := h.parse(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("response header: %w", err)
+	}
+	if len(clientID) > 0 && string(clientID) != c.client.id {
+		return nil, nil, errors.New("response to a call of another client")
+	}
+	return &h, rest, nil
+}
+
+func (c *clientConn) remoteError(h *responseHeader) *RemoteError {
+	class := h.class
+	if class == "" {
+		class = IOException
+	}
+	return &RemoteError{
+		Class: class, Text: h.text, Detail: h.detail, Addr: c.key.addr,
+		Fatal: h.status == pb.RpcResponseHeader_FATAL,
+	}
+}
+
+// shut closes the socket.
+func (c *clientConn) shut(err error) {
+	c.out.fail(err)
+	_ = c.nc.Close()
+}
+
+// fail ends the connection; all calls without a response fail with err.
+func (c *clientConn) fail(err error) {
+	c.client.drop(c)
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = err
+	}
+	calls, connected := c.calls, c.connected
+	c.calls = nil
+	c.mu.Unlock()
+	if !connected {
+		return // run will notice
+	}
+	c.shut(err)
+	for _, call := range calls {
+		call.finish(c.callError(call, err))
+	}
+}
+
+func (c *clientConn) callError(call *clientCall, err error) error {
+	if r := (*RemoteError)(nil); errors.As(err, &r) {
+		return err
+	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("connection closed by the server: %w", err)
+	}
+	return &ConnError{c.key.addr, call.method.Name, true, err}
+}
+
+// tick is called by the sweeper.
+func (c *clientConn) tick(now time.Time) {
+	select {
+	case <-c.ready:
+	default:
+		return
+	}
+	cfg := &c.client.cfg
+	activity := c.in.activity.Load() + c.used.Load()
+	c.mu.Lock()
+	if activity != c.lastActivity {
+		c.lastActivity, c.lastChange = activity, now
+	}
+	quiet, waiting, ended := now.Sub(c.lastChange), len(c.calls) > 0, c.err != nil
+	if !ended && !waiting && quiet > cfg.MaxIdle {
+		c.err = errIdle // from here on no call can begin
+	}
+	if waiting && quiet > cfg.PingInterval {
+		c.lastChange = now // until the next ping
+	}
+	idle := c.err == errIdle
+	c.mu.Unlock()
+	switch {
+	case ended:
+	case idle:
+		c.fail(errIdle)
+	case waiting && quiet > cfg.PingInterval:
+		_ = c.sendMessage(callPing, c.client.id, nil) // its failure ends the connection
+	}
+}
+
+var errIdle = errors.New("connection was idle")

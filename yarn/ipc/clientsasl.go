@@ -1,0 +1,145 @@
+package ipc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/sasl"
+)
+
+// authenticate sends the preamble and, if there is a token to offer, goes through SASL. simple is whether the connection
+// context has to name the user.
+func (c *clientConn) authenticate() (simple bool, err error) {
+	preamble := newBuffer(preambleLength)
+	auth := byte(authNone)
+	if c.who.Token != nil {
+		auth = authSASL
+	}
+	preamble.b = append(append(preamble.b, magic...), Version, 0, auth)
+	if c.who.Token == nil {
+		return true, c.out.send(preamble, 0)
+	}
+	if err := c.out.send(preamble, 0); err != nil {
+		return false, err
+	}
+	if err := c.nc.SetReadDeadline(time.Now().Add(c.client.cfg.ConnectTimeout)); err != nil {
+		return false, err
+	}
+	simple, err = c.negotiate()
+	if err != nil {
+		if e := (*sasl.Error)(nil); errors.As(err, &e) {
+			err = &AuthError{c.key.addr, err}
+		}
+		return false, err
+	}
+	return simple, c.nc.SetReadDeadline(time.Time{})
+}
+
+func (c *clientConn) negotiate() (simple bool, err error) {
+	offer, err := c.saslRoundTrip(pb.RpcSasl_NEGOTIATE, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	switch offer.GetState() {
+	case pb.RpcSasl_SUCCESS: // the server knows of no tokens
+		return true, nil
+	case pb.RpcSasl_NEGOTIATE:
+	default:
+		return false, c.unexpected(offer)
+	}
+	for _, auth := range offer.GetAuths() {
+		challenge := auth.GetChallenge()
+		auth.ClearChallenge()
+		switch {
+		case sameAuth(auth, tokenAuth()):
+			return false, c.proveToken(auth, challenge)
+		case sameAuth(auth, simpleAuth()):
+			return true, c.sendSASL(pb.RpcSasl_INITIATE, nil, auth) // not answered
+		}
+	}
+	var methods []string
+	for _, auth := range offer.GetAuths() {
+		methods = append(methods, auth.GetMethod())
+	}
+	return false, &AuthError{c.key.addr, fmt.Errorf("the server wants one of [%s], none of which this client has", strings.Join(methods, ", "))}
+}
+
+// proveToken goes through DIGEST-MD5.
+func (c *clientConn) proveToken(auth *pb.RpcSasl_SaslAuth, challenge []byte) error {
+	t := c.who.Token
+	digest := sasl.NewClient(sasl.Username(t.Identifier), sasl.Password(t.Password), nil)
+	state := pb.RpcSasl_INITIATE
+	if len(challenge) == 0 {
+		m, err := c.saslRoundTrip(state, []byte{}, auth)
+		if err != nil {
+			return err
+		}
+		if m.GetState() != pb.RpcSasl_CHALLENGE {
+			return c.unexpected(m)
+		}
+		challenge, state, auth = m.GetToken(), pb.RpcSasl_RESPONSE, nil
+	}
+	response, err := digest.Respond(challenge)
+	if err != nil {
+		return err
+	}
+	m, err := c.saslRoundTrip(state, response, auth)
+	if err != nil {
+		return err
+	}
+	if m.GetState() != pb.RpcSasl_SUCCESS {
+		return c.unexpected(m)
+	}
+	return digest.Verify(m.GetToken())
+}
+
+func (c *clientConn) unexpected(m *pb.RpcSasl) error {
+	return &AuthError{c.key.addr, fmt.Errorf("unexpected SASL state %v", m.GetState())}
+}
+
+func (c *clientConn) saslRoundTrip(state pb.RpcSasl_SaslState, tok []byte, auth *pb.RpcSasl_SaslAuth) (*pb.RpcSasl, error) {
+	if err := c.sendSASL(state, tok, auth); err != nil {
+		return nil, err
+	}
+	packet, owner, err := c.in.next()
+	if err != nil {
+		return nil, fmt.Errorf("connection ended during authentication: %w", err)
+	}
+	if owner != nil {
+		defer owner.free()
+	}
+	h, body, err := c.parseHeader(packet)
+	if err != nil {
+		return nil, err
+	}
+	if h.status != pb.RpcResponseHeader_SUCCESS {
+		return nil, c.remoteError(h)
+	}
+	if h.callID != callSASL {
+		return nil, &AuthError{c.key.addr, fmt.Errorf("response to call %d during authentication", h.callID)}
+	}
+	m := &pb.RpcSasl{}
+	b, _, err := delimited(body)
+	if err == nil {
+		err = unmarshal(b, m)
+	}
+	if err != nil {
+		return nil, &AuthError{c.key.addr, err}
+	}
+	return m, nil
+}
+
+func (c *clientConn) sendSASL(state pb.RpcSasl_SaslState, tok []byte, auth *pb.RpcSasl_SaslAuth) error {
+	m := &pb.RpcSasl{}
+	m.SetState(state)
+	if tok != nil {
+		m.SetToken(tok)
+	}
+	if auth != nil {
+		m.SetAuths([]*pb.RpcSasl_SaslAuth{auth})
+	}
+	return c.sendMessage(callSASL, "", m)
+}

@@ -1,0 +1,151 @@
+package ipc
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/pb"
+)
+
+// job is a call on its way through the server. It is the context of its handler too, to be a single allocation.
+type job struct {
+	handlerContext
+	conn *serverConn
+	body []byte  // RequestHeader and request
+	buf  *buffer // that body is in
+}
+
+// accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more.
+// If it succeeds it owns the packet's buffer.
+func (c *serverConn) accept(h *requestHeader, body []byte, owner *buffer) error {
+	if err := c.out.begin(c.srv.cfg.MaxCallsPerConnection, c.srv.cfg.MaxQueuedReplies); err != nil {
+		return err
+	}
+	if owner == nil { // the packet is in the read buffer, which the next one overwrites
+		owner = newBuffer(len(body))
+		owner.b = append(owner.b, body...)
+		body = owner.b
+	}
+	if string(h.clientID) != c.clientID {
+		c.clientID = string(h.clientID)
+	}
+	if string(h.callerContext) != c.callerContext {
+		c.callerContext = string(h.callerContext)
+	}
+	j := &job{conn: c, body: body, buf: owner}
+	j.Context = c.id.ctx
+	j.call = Call{
+		Peer: c.peer, Conn: c.id, ID: h.callID, RetryCount: h.retryCount, ClientID: c.clientID,
+		CallerContext: c.callerContext,
+	}
+	s := c.srv
+	s.calls.Add(1)
+	select {
+	case s.work <- j: // a goroutine whose stack has grown already
+	default:
+		go j.run()
+	}
+	return nil
+}
+
+// worker runs calls one after the other.
+func (s *Server) worker() {
+	defer s.background.Done()
+	for {
+		select {
+		case j := <-s.work:
+			j.run()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// run answers the call.
+func (j *job) run() {
+	defer j.conn.srv.calls.Done()
+	resp, err := j.invoke()
+	h := responseHeader{callID: j.call.ID, retryCount: j.call.RetryCount, clientID: j.call.ClientID}
+	if err != nil {
+		f := failureOf(err)
+		h.status, h.class, h.text, h.detail = pb.RpcResponseHeader_ERROR, f.class, f.text, f.detail
+		resp = nil
+	}
+	j.conn.reply(&h, resp, 1)
+}
+
+// invoke finds the handler and calls it.
+func (j *job) invoke() (resp proto.Message, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.conn.log.WithField("method", j.call.Method.String()).WithField("call", j.call.ID).
+				WithField("user", j.call.User).Errorf("handler panicked: %v\n%s", p, debug.Stack())
+			resp, err = nil, &failure{YarnRuntimeException, fmt.Sprint(p), pb.RpcResponseHeader_ERROR_APPLICATION, false}
+		}
+	}()
+	m, req, err := j.decode()
+	if j.buf != nil {
+		j.buf.free()
+		j.buf, j.body = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if gate := j.conn.srv.cfg.Gate; gate != nil {
+		if err := gate(m.method.Protocol.Name); err != nil {
+			return nil, err
+		}
+	}
+	return m.handler(&j.handlerContext, req)
+}
+
+// decode finds the method and parses the request.
+func (j *job) decode() (*served, proto.Message, error) {
+	b, rest, err := delimited(j.body)
+	if err != nil {
+		return nil, nil, err
+	}
+	var h callHeader
+	if err := h.parse(b); err != nil {
+		return nil, nil, err
+	}
+	service := j.conn.srv.services[string(h.protocol)]
+	if service == nil {
+		return nil, nil, &failure{
+			RpcNoSuchProtocol, fmt.Sprintf("Unknown protocol: %s", h.protocol),
+			pb.RpcResponseHeader_ERROR_NO_SUCH_PROTOCOL, false,
+		}
+	}
+	if h.version != service.protocol.Version {
+		return nil, nil, &failure{
+			VersionMismatch, fmt.Sprintf("Protocol %s version mismatch. (client = %d, server = %d)", h.protocol,
+				int64(h.version), service.protocol.Version), pb.RpcResponseHeader_ERROR_RPC_VERSION_MISMATCH, false,
+		}
+	}
+	m := service.methods[string(h.method)]
+	if m == nil {
+		return nil, nil, &failure{
+			RpcNoSuchMethod, fmt.Sprintf("Unknown method %s called on %s protocol.", h.method, j.conn.protocolName),
+			pb.RpcResponseHeader_ERROR_NO_SUCH_METHOD, false,
+		}
+	}
+	j.call.Method = m.method
+	b, _, err = delimited(rest)
+	if err != nil {
+		return nil, nil, err
+	}
+	req := m.newRequest()
+	if err := unmarshal(b, req); err != nil {
+		return nil, nil, err
+	}
+	return m, req, nil
+}
+
+// appendMessage appends m, whose proto.Size is size, after its length.
+func appendMessage(b []byte, m proto.Message, size int) ([]byte, error) {
+	b = protowire.AppendVarint(b, uint64(size))
+	return proto.MarshalOptions{UseCachedSize: true, AllowPartial: true}.MarshalAppend(b, m)
+}

@@ -1,0 +1,65 @@
+package ipc_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"heddle/yarn/ipc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve runs a server on a port of its own until the test ends, and returns its address. register adds the methods.
+func serve(t testing.TB, cfg ipc.ServerConfig, register func(*ipc.Server)) (*ipc.Server, string) {
+	t.Helper()
+	s, err := ipc.NewServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if register != nil {
+		register(s)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-done; err != ipc.ErrServerClosed {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+	return s, l.Addr().String()
+}
+
+// newClient returns a client that is closed when the test ends.
+func newClient(t testing.TB, cfg ipc.ClientConfig) *ipc.Client {
+	t.Helper()
+	c := ipc.NewClient(cfg)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// testContext is done long before the test is given up.
+func testContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually waits until ok returns true.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}

@@ -1,0 +1,361 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+)
+
+// AuthMode is which peers a server lets in.
+type AuthMode int
+
+const (
+	// AuthSimple believes what clients say; a client that starts SASL is told to go on without (ports 8031, 8033, 8040).
+	AuthSimple AuthMode = iota
+	// AuthSimpleOrToken offers both; a client that has a token for this server uses it (port 8032).
+	AuthSimpleOrToken
+	// AuthToken wants a token from everybody (port 8030 and the NodeManager's).
+	AuthToken
+)
+
+// available is Hadoop's list of authentication methods, as refusals show it.
+func (m AuthMode) available() string {
+	switch m {
+	case AuthSimple:
+		return "[SIMPLE]"
+	case AuthToken:
+		return "[TOKEN]"
+	default:
+		return "[TOKEN, SIMPLE]"
+	}
+}
+
+// Bearer is what a server knows of a token and of who has it.
+type Bearer struct {
+	Password []byte
+	// User is who the bearer acts as; a token without one is refused. RealUser is set if the token was got by somebody
+	// else on the user's behalf.
+	User, RealUser string
+	Kind           string
+	Identifier     any // for handlers: whatever the identifier was parsed into
+}
+
+// Secrets knows the passwords of tokens. It is called from many goroutines.
+type Secrets interface {
+	// Bearer returns what there is to know of the token with the identifier. An *Exception reaches the client as it is:
+	// InvalidToken makes it give up, StandbyException try another server, RetriableException the same one again. For
+	// ErrMalformedIdentifier the connection is closed without an answer, as Hadoop does.
+	Bearer(identifier []byte) (Bearer, error)
+}
+
+// ErrMalformedIdentifier is for identifiers that don't even parse.
+var ErrMalformedIdentifier = errors.New("malformed token identifier")
+
+// ServerConfig configures a Server. Zero values stand for the defaults that are named with the fields.
+type ServerConfig struct {
+	Auth    AuthMode
+	Secrets Secrets // needed unless Auth is AuthSimple
+
+	// Gate, if set, is asked before every call, with the name of the protocol that is called, and before a token is
+	// looked at, with an empty name. Its error is the answer; a standby returns a StandbyException here.
+	Gate func(protocol string) error
+
+	// MayImpersonate, if set, decides whether a user that is connected from the address may act as another one. Its
+	// error is the reason against it. Without it nobody may.
+	MayImpersonate func(realUser, user string, from netip.Addr) error
+
+	MaxDataLength         int           // longest packet from a client, in bytes; DefaultMaxDataLength
+	MaxConnections        int           // further ones are closed at once; 0: no bound
+	MaxCallsPerConnection int           // accepted and not yet answered; then the connection isn't read; 1024
+	MaxQueuedReplies      int           // bytes on a connection; beyond them it isn't read; 16 MiB
+	IdleTimeout           time.Duration // without a packet or a call under way; 10 min; negative: never
+	HandshakeTimeout      time.Duration // from accept to connection context; 2 min; negative: none
+	WriteTimeout          time.Duration // for 256 KiB of replies to be taken by the client; 1 min
+
+	Log *logrus.Entry // nil: nothing is logged
+}
+
+func (c *ServerConfig) setDefaults() {
+	c.MaxDataLength = defaultTo(c.MaxDataLength, DefaultMaxDataLength)
+	c.MaxCallsPerConnection = defaultTo(c.MaxCallsPerConnection, 1024)
+	c.MaxQueuedReplies = defaultTo(c.MaxQueuedReplies, 16<<20)
+	c.IdleTimeout = defaultTo(c.IdleTimeout, 10*time.Minute)
+	c.HandshakeTimeout = defaultTo(c.HandshakeTimeout, 2*time.Minute)
+	c.WriteTimeout = defaultTo(c.WriteTimeout, time.Minute)
+	if c.Log == nil {
+		c.Log = discard()
+	}
+}
+
+func defaultTo[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func discard() *logrus.Entry {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	l.SetLevel(logrus.PanicLevel)
+	return logrus.NewEntry(l)
+}
+
+// ErrServerClosed is what Serve returns after Shutdown or Close.
+var ErrServerClosed = errors.New("ipc: server closed")
+
+// Server answers calls. All of its listeners share one way of authentication.
+type Server struct {
+	cfg ServerConfig
+
+	services map[string]*service // fixed once Serve has been called
+
+	conns      sync.WaitGroup // connections
+	calls      sync.WaitGroup // handlers that run
+	background sync.WaitGroup // workers and sweeper
+	work       chan *job
+	quit       chan struct{} // closed by Close, and at the end of Shutdown
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	open      map[*serverConn]struct{}
+	nextConn  uint64
+	started   bool
+	stopping  bool // Shutdown or Close was called
+	closed    bool // quit is closed
+}
+
+type service struct {
+	protocol Protocol
+	methods  map[string]*served
+}
+
+type served struct {
+	method     Method
+	newRequest func() proto.Message
+	handler    Handler
+}
+
+// NewServer returns a server that serves nothing yet.
+func NewServer(cfg ServerConfig) (*Server, error) {
+	if cfg.Auth != AuthSimple && cfg.Secrets == nil {
+		return nil, errors.New("ipc: a server that takes tokens needs Secrets")
+	}
+	cfg.setDefaults()
+	return &Server{
+		cfg:       cfg,
+		services:  map[string]*service{},
+		work:      make(chan *job),
+		quit:      make(chan struct{}),
+		listeners: map[net.Listener]struct{}{},
+		open:      map[*serverConn]struct{}{},
+	}, nil
+}
+
+// Handle registers the handler of a method; newRequest returns an empty request for it. It panics if the method has a
+// handler already, if another version of the protocol is served, or if the server runs.
+func (s *Server) Handle(m Method, newRequest func() proto.Message, h Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		panic(fmt.Sprintf("ipc: %s is registered with a server that runs", m))
+	}
+	p := s.services[m.Protocol.Name]
+	if p == nil {
+		p = &service{m.Protocol, map[string]*served{}}
+		s.services[m.Protocol.Name] = p
+	}
+	if p.protocol.Version != m.Protocol.Version {
+		panic(fmt.Sprintf("ipc: version %d of %s is served already", p.protocol.Version, m))
+	}
+	if p.methods[m.Name] != nil {
+		panic(fmt.Sprintf("ipc: %s has a handler already", m))
+	}
+	p.methods[m.Name] = &served{m, newRequest, h}
+}
+
+// Protocol returns the protocol of the name and whether it is served.
+func (s *Server) Protocol(name string) (Protocol, bool) {
+	p, ok := s.services[name]
+	if !ok {
+		return Protocol{}, false
+	}
+	return p.protocol, true
+}
+
+// Serve accepts connections until Shutdown or Close, when it returns ErrServerClosed, or until the listener fails. It
+// closes the listener. Several listeners may be served at once.
+func (s *Server) Serve(l net.Listener) error {
+	if !s.start(l) {
+		_ = l.Close()
+		return ErrServerClosed
+	}
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+		_ = l.Close()
+	}()
+	for pause := time.Duration(0); ; {
+		nc, err := l.Accept()
+		if err == nil {
+			pause = 0
+			s.accept(nc)
+			continue
+		}
+		s.mu.Lock()
+		stopping := s.stopping
+		s.mu.Unlock()
+		if stopping {
+			return ErrServerClosed
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("ipc: accepting connections at %s: %w", l.Addr(), err)
+		}
+		// Out of file descriptors, most likely: wait for connections to end.
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		s.cfg.Log.WithError(err).WithField("address", l.Addr().String()).Warn("can't accept a connection; trying again")
+		select {
+		case <-time.After(pause):
+		case <-s.quit:
+			return ErrServerClosed
+		}
+	}
+}
+
+// start registers the listener and, the first time, starts the goroutines that all connections share.
+func (s *Server) start(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	if !s.started {
+		s.started = true
+		for range 2 * runtime.GOMAXPROCS(0) {
+			s.background.Add(1)
+			go s.worker()
+		}
+		s.background.Add(1)
+		go s.sweep()
+	}
+	return true
+}
+
+func (s *Server) accept(nc net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping || (s.cfg.MaxConnections > 0 && len(s.open) >= s.cfg.MaxConnections) {
+		if !s.stopping {
+			s.cfg.Log.WithField("peer", nc.RemoteAddr().String()).
+				Warnf("connection refused: there are %d, the limit", len(s.open))
+		}
+		_ = nc.Close()
+		return
+	}
+	s.nextConn++
+	c := newServerConn(s, nc, s.nextConn)
+	s.open[c] = struct{}{}
+	s.conns.Add(1)
+	go func() {
+		defer s.conns.Done()
+		c.serve()
+		s.mu.Lock()
+		delete(s.open, c)
+		s.mu.Unlock()
+	}()
+}
+
+// Connections is the number of open connections.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// Shutdown stops accepting connections and calls, waits until all calls under way are answered, and closes the
+// connections. If ctx is done before that, it closes them as they are and returns the error of ctx.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopping = true
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	for c := range s.open {
+		c.stop()
+	}
+	s.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.conns.Wait()
+	}()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("ipc: shutdown with calls under way: %w", ctx.Err())
+	}
+	s.Close()
+	<-done
+	return err
+}
+
+// Close closes the listeners and connections at once and waits for handlers to return; their contexts are done.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.stopping = true
+	if !s.closed {
+		s.closed = true
+		close(s.quit)
+	}
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	for c := range s.open {
+		c.abort(ErrServerClosed)
+	}
+	s.mu.Unlock()
+	s.conns.Wait() // first, because connections add calls
+	s.calls.Wait()
+	s.background.Wait()
+}
+
+// sweep closes idle connections and those that don't get through the handshake.
+func (s *Server) sweep() {
+	defer s.background.Done()
+	limit := s.cfg.IdleTimeout
+	if s.cfg.HandshakeTimeout > 0 && (limit < 0 || s.cfg.HandshakeTimeout < limit) {
+		limit = s.cfg.HandshakeTimeout
+	}
+	if limit < 0 {
+		<-s.quit
+		return
+	}
+	tick := time.NewTicker(max(limit/8, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.quit:
+			return
+		case now := <-tick.C:
+			s.mu.Lock()
+			for c := range s.open {
+				c.checkIdle(now)
+			}
+			s.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package ipc
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/sasl"
+)
+
+// lingerTime and lingerBytes bound what is read from a client after the last reply. Closing a socket with unread bytes
+// would reset the connection, and the client might lose that reply.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+// serverConn is one client's connection. Its goroutine reads; calls run on others.
+type serverConn struct {
+	srv    *Server
+	nc     net.Conn
+	in     packetReader
+	out    outbox
+	id     *Conn
+	cancel context.CancelFunc
+	log    *logrus.Entry
+
+	// Of the reading goroutine.
+	useSASL       bool // the client asked for it, and hasn't been switched to SIMPLE
+	negotiated    bool // the methods have been sent
+	digest        *sasl.Server
+	bearer        *Bearer // whose token has been proved
+	identifier    []byte
+	peer          *Peer
+	protocolName  string // of the connection context
+	hasContext    atomic.Bool
+	clientID      string // the last one, since all calls have the same
+	callerContext string // likewise
+
+	// Of the sweeper.
+	accepted     time.Time
+	lastActivity uint64
+	lastChange   time.Time
+}
+
+func newServerConn(s *Server, nc net.Conn, id uint64) *serverConn {
+	c := &serverConn{srv: s, nc: nc, accepted: time.Now()}
+	c.lastChange = c.accepted
+	ctx, cancel := context.WithCancel(context.Background())
+	c.id, c.cancel = &Conn{id, ctx}, cancel
+	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), s.cfg.MaxDataLength
+	c.out.init(nc, s.cfg.WriteTimeout)
+	c.log = s.cfg.Log.WithField("peer", nc.RemoteAddr().String())
+	return c
+}
+
+// errSilent ends a connection about which the client is told nothing.
+var errSilent = errors.New("connection closed without an answer")
+
+// serve reads until the connection ends.
+func (c *serverConn) serve() {
+	err := c.handshake()
+	for err == nil {
+		err = c.readOne()
+	}
+	switch {
+	case errors.Is(err, errStopping): // answer what is under way
+		c.out.drain()
+		c.linger()
+	case isFatal(err) || errors.Is(err, errSilent):
+		c.out.flushed()
+		c.linger()
+	}
+	if c.log.Logger.IsLevelEnabled(logrus.DebugLevel) || isProtocolError(err) {
+		c.log.WithError(err).Log(levelOf(err), "connection closed")
+	}
+	c.abort(err)
+	c.out.join()
+}
+
+func isFatal(err error) bool {
+	f := (*failure)(nil)
+	return errors.As(err, &f)
+}
+
+// isProtocolError tells what deserves a log line from clients that went away.
+func isProtocolError(err error) bool {
+	l := (*lengthError)(nil)
+	return isFatal(err) || errors.Is(err, errSilent) || errors.As(err, &l)
+}
+
+func levelOf(err error) logrus.Level {
+	if isProtocolError(err) {
+		return logrus.WarnLevel
+	}
+	return logrus.DebugLevel
+}
+
+// abort ends the connection now; it may be called from anywhere, more than once.
+func (c *serverConn) abort(err error) {
+	if err == nil {
+		err = net.ErrClosed
+	}
+	c.out.fail(err)
+	c.cancel()
+	_ = c.nc.Close()
+}
+
+var errStopping = errors.New("server is shutting down")
+
+// stop makes the reading goroutine take no more calls; those under way are answered.
+func (c *serverConn) stop() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
+
+// linger tells the client that nothing will follow, and waits a moment for it to close the connection.
+func (c *serverConn) linger() {
+	if t, ok := c.nc.(interface{ CloseWrite() error }); ok {
+		_ = t.CloseWrite()
+	}
+	_ = c.nc.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, c.in.r, lingerBytes)
+}
+
+// checkIdle is called by the sweeper.
+func (c *serverConn) checkIdle(now time.Time) {
+	if a := c.in.activity.Load(); a != c.lastActivity {
+		c.lastActivity, c.lastChange = a, now
+	}
+	cfg := &c.srv.cfg
+	switch {
+	case !c.hasContext.Load() && cfg.HandshakeTimeout > 0 && now.Sub(c.accepted) > cfg.HandshakeTimeout:
+		c.abort(fmt.Errorf("no connection context within %v", cfg.HandshakeTimeout))
+	case cfg.IdleTimeout > 0 && now.Sub(c.lastChange) > cfg.IdleTimeout && c.out.idle():
+		c.abort(fmt.Errorf("idle for %v", cfg.IdleTimeout))
+	}
+}
+
+const httpAnswer = "HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\n\r\n" +
+	"It looks like you are making an HTTP request to a Hadoop IPC port. " +
+	"This is not the correct port for the web interface on this daemon.\r\n"
+
+// handshake reads the first seven bytes.
+func (c *serverConn) handshake() error {
+	var b [preambleLength]byte
+	if _, err := io.ReadFull(c.in.r, b[:]); err != nil {
+		return c.readError(err)
+	}
+	version := int8(b[4])
+	switch {
+	case string(b[:4]) == "GET ":
+		c.sendRaw([]byte(httpAnswer))
+		return errSilent
+	case string(b[:4]) != magic || version != Version:
+		return c.badVersion(version)
+	}
+	switch b[6] {
+	case authNone:
+		if c.srv.cfg.Auth == AuthToken {
+			return c.refuse(callUnknown, noRetryCount, c.notEnabled("SIMPLE"))
+		}
+	case authSASL:
+		c.useSASL = true
+	default:
+		return c.refuse(callUnknown, noRetryCount, fatalAuth(IpcException, "Unknown auth protocol:%d", int8(b[6])))
+	}
+	return nil
+}
+
+// badVersion answers a client of another version in a way that it may understand. What comes without the magic is
+// answered the same way.
+func (c *serverConn) badVersion(version int8) error {
+	f := &failure{
+		VersionMismatch, fmt.Sprintf("Server IPC version %d cannot communicate with client version %d", Version, version),
+		pb.RpcResponseHeader_FATAL_VERSION_MISMATCH, true,
+	}
+	appendString := func(b []byte, s string) []byte {
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+	}
+	switch {
+	case version >= 9:
+		return c.refuse(callUnknown, noRetryCount, f)
+	case version >= 3: // call id −1, status −1
+		c.sendRaw(appendString(appendString([]byte{255, 255, 255, 255, 255, 255, 255, 255}, f.class), f.text))
+	case version == 2: // call id 0, error: true
+		c.sendRaw(appendString(appendString([]byte{0, 0, 0, 0, 1}, f.class), f.text))
+	}
+	return errSilent
+}
+
+func (c *serverConn) sendRaw(b []byte) {
+	buf := newBuffer(len(b))
+	buf.b = append(buf.b, b...)
+	_ = c.out.send(buf, 0)
+}
+
+// readError turns the deadline that stop sets into errStopping.
+func (c *serverConn) readError(err error) error {
+	if t := net.Error(nil); errors.As(err, &t) && t.Timeout() {
+		return errStopping
+	}
+	return err
+}
+
+// readOne reads a packet and does what it says. An error ends the connection; the client has been told.
+func (c *serverConn) readOne() error {
+	packet, owner, err := c.in.next()
+	if err != nil {
+		if l := (*lengthError)(nil); errors.As(err, &l) {
+			c.linger() // Hadoop says nothing either
+		}
+		return c.readError(err)
+	}
+	if owner != nil {
+		defer func() {
+			if owner != nil {
+				owner.free()
+			}
+		}()
+	}
+	var h requestHeader
+	h.callID, h.retryCount = callUnknown, noRetryCount
+	b, rest, err := delimited(packet)
+	if err == nil {
+		err = h.parse(b)
+	}
+	if err != nil {
+		return c.refuse(callUnknown, noRetryCount, fatalDecode("RpcRequestHeaderProto", err))
+	}
+	if f := checkHeader(&h); f != nil {
+		return c.refuse(h.callID, h.retryCount, f)
+	}
+	switch {
+	case h.callID < 0:
+		err = c.outOfBand(&h, rest)
+	case !c.hasContext.Load():
+		err = fatalHeader(RpcServerException, "Connection context not established")
+	case h.kind != int32(pb.RpcKind_RPC_PROTOCOL_BUFFER):
+		err = fatalHeader(RpcServerException, "Unknown rpc kind in rpc header%v", pb.RpcKind(h.kind))
+	default:
+		if err = c.accept(&h, rest, owner); err == nil {
+			owner = nil
+		}
+		return err
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return c.refuse(h.callID, h.retryCount, f)
+	}
+	return err
+}
+
+// checkHeader refuses what Hadoop's servers don't implement. The leading spaces are theirs.
+func checkHeader(h *requestHeader) *failure {
+	switch {
+	case h.op < 0:
+		return fatalHeader(RpcServerException, " IPC Server: No rpc op in rpcRequestHeader")
+	case h.op != int32(pb.RpcRequestHeader_RPC_FINAL_PACKET):
+		return fatalHeader(RpcServerException, "IPC Server does not implement rpc header operation%v",
+			pb.RpcRequestHeader_Operation(h.op))
+	case h.kind < 0:
+		return fatalHeader(RpcServerException, " IPC Server: No rpc kind in rpcRequestHeader")
+	}
+	return nil
+}
+
+// refuse sends the last reply of the connection and returns the failure. Such replies don't echo the client id.
+func (c *serverConn) refuse(callID, retryCount int32, f *failure) error {
+	c.reply(&responseHeader{
+		callID: callID, retryCount: retryCount, status: pb.RpcResponseHeader_FATAL,
+		class: f.class, text: f.text, detail: f.detail,
+	}, nil, 0)
+	return f
+}
+
+// outOfBand handles calls with negative ids.
+func (c *serverConn) outOfBand(h *requestHeader, body []byte) error {
+	switch h.callID {
+	case callContext:
+		if c.useSASL && c.bearer == nil {
+			return fatalHeader(RpcServerException, "Connection header sent during SASL negotiation")
+		}
+		return c.connectionContext(body)
+	case callSASL:
+		if !c.useSASL {
+			return fatalHeader(RpcServerException, "SASL protocol not requested by client")
+		}
+		return c.saslMessage(body)
+	case callPing:
+		return nil
+	default:
+		return fatalHeader(RpcServerException, "Unknown out of band call #%d", h.callID)
+	}
+}
+
+// connectionContext learns who the client is, and for which protocol it has come.
+func (c *serverConn) connectionContext(body []byte) error {
+	if c.hasContext.Load() {
+		return fatalHeader(RpcServerException, "Connection context already processed")
+	}
+	var m pb.IpcConnectionContext
+	b, _, err := delimited(body)
+	if err == nil {
+		err = unmarshal(b, &m)
+	}
+	if err != nil {
+		return fatalDecode("IpcConnectionContextProto", err)
+	}
+	info := m.GetUserInfo()
+	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
+	if info.HasEffectiveUser() && (user == "" || info.HasRealUser() && realUser == "") {
+		return errSilent // Java has no user without a name, and closes the connection
+	}
+	addr := remoteAddr(c.nc)
+	if c.bearer == nil {
+		if info.HasEffectiveUser() && info.HasRealUser() {
+			if err := c.impersonate(realUser, user, addr.Addr()); err != nil {
+				return err
+			}
+		}
+		c.peer = &Peer{User: user, RealUser: realUser, Addr: addr}
+	} else {
+		if info.HasEffectiveUser() && user != c.bearer.User {
+			claim := user + " (auth:SIMPLE)"
+			if info.HasRealUser() {
+				claim = fmt.Sprintf("%s (auth:PROXY) via %s (auth:SIMPLE)", user, realUser)
+			}
+			return fatalAuth(AccessControlException,
+				"Authenticated user (%s (auth:TOKEN)) doesn't match what the client claims to be (%s)", c.bearer.User, claim)
+		}
+		c.peer = &Peer{
+			User: c.bearer.User, RealUser: c.bearer.RealUser, Auth: AuthMethodToken, Addr: addr,
+			TokenKind: c.bearer.Kind, TokenIdentifier: c.identifier, Identifier: c.bearer.Identifier,
+		}
+	}
+	c.protocolName = "null"
+	if m.HasProtocol() {
+		c.protocolName = m.GetProtocol()
+	}
+	c.hasContext.Store(true)
+	return nil
+}
+
+func (c *serverConn) impersonate(realUser, user string, from netip.Addr) error {
+	denied := fatalAuth(AuthorizationException, "User: %s is not allowed to impersonate %s", realUser, user)
+	if c.srv.cfg.MayImpersonate == nil {
+		return denied
+	}
+	err := c.srv.cfg.MayImpersonate(realUser, user, from)
+	if err == nil {
+		return nil
+	}
+	if e := (*Exception)(nil); errors.As(err, &e) {
+		return fatalAuth(e.Class, "%s", err.Error())
+	}
+	c.log.WithError(err).Warnf("%s may not impersonate %s", realUser, user)
+	return denied
+}
+
+func remoteAddr(nc net.Conn) netip.AddrPort {
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		ap := a.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+	}
+	return netip.AddrPort{}
+}
+
+// reply sends a response header and, if it is not nil, a message. If that can't be encoded the reply says so.
+func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
+	const headerRoom = 128
+	size := 0
+	if m != nil {
+		if err := checkRequired(m); err != nil {
+			c.log.WithError(err).Errorf("response %s is not complete", m.ProtoReflect().Descriptor().FullName())
+			h.status, h.detail = pb.RpcResponseHeader_ERROR, pb.RpcResponseHeader_ERROR_SERIALIZING_RESPONSE
+			h.class, h.text = IOException, err.Error()
+			m = nil
+		} else {
+			size = proto.Size(m)
+		}
+	}
+	buf := newBuffer(headerRoom + len(h.class) + len(h.text) + len(h.clientID) + size)
+	b := h.append(startPacket(buf.b))
+	if m != nil {
+		var err error
+		b, err = appendMessage(b, m, size)
+		if err != nil {
+			c.log.WithError(err).Errorf("response %s can't be encoded", m.ProtoReflect().Descriptor().FullName())
+			h.status, h.detail = pb.RpcResponseHeader_ERROR, pb.RpcResponseHeader_ERROR_SERIALIZING_RESPONSE
+			h.class, h.text = IOException, err.Error()
+			b = h.append(startPacket(buf.b[:0]))
+		}
+	} else if h.status == pb.RpcResponseHeader_SUCCESS {
+		b = append(b, 0)
+	}
+	buf.b = endPacket(b, 0)
+	_ = c.out.send(buf, replies)
+}

@@ -1,0 +1,195 @@
+package ipc
+
+import (
+	"errors"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/sasl"
+)
+
+// notEnabled is the refusal of an authentication method.
+func (c *serverConn) notEnabled(method string) *failure {
+	return fatalAuth(AccessControlException, "%s authentication is not enabled.  Available:%s", method,
+		c.srv.cfg.Auth.available())
+}
+
+// saslMessage handles an RpcSasl message of the client. The exchange is one of
+//
+//	NEGOTIATE → SUCCESS without methods                     a server without tokens: the client goes on without SASL
+//	NEGOTIATE → NEGOTIATE with methods, INITIATE of SIMPLE  no reply: the client goes on without SASL
+//	NEGOTIATE → NEGOTIATE with methods, INITIATE of TOKEN with the response to the challenge → SUCCESS with rspauth
+//	INITIATE of TOKEN, empty → CHALLENGE, RESPONSE → SUCCESS with rspauth
+func (c *serverConn) saslMessage(body []byte) error {
+	var m pb.RpcSasl
+	b, _, err := delimited(body)
+	if err == nil {
+		err = unmarshal(b, &m)
+	}
+	if err != nil {
+		return fatalDecode("RpcSaslProto", err)
+	}
+	if m.GetState() == pb.RpcSasl_WRAP {
+		return fatalHeader(SaslException, "Server is not wrapping data")
+	}
+	if c.bearer != nil {
+		return fatalHeader(SaslException, "Negotiation is already complete")
+	}
+	switch m.GetState() {
+	case pb.RpcSasl_NEGOTIATE:
+		if c.negotiated {
+			return fatalAuth(AccessControlException, "Client already attempted negotiation")
+		}
+		return c.negotiate()
+	case pb.RpcSasl_INITIATE:
+		return c.initiate(&m)
+	case pb.RpcSasl_RESPONSE:
+		if c.digest == nil {
+			return errSilent // Hadoop's server fails on a null pointer here
+		}
+		return c.evaluate(&m)
+	default:
+		return fatalAuth(SaslException, "Client sent unsupported state %v", m.GetState())
+	}
+}
+
+// negotiate sends the methods that the server offers, TOKEN first and with a challenge to save a round trip.
+func (c *serverConn) negotiate() error {
+	c.negotiated = true
+	m := &pb.RpcSasl{}
+	if c.srv.cfg.Auth == AuthSimple {
+		c.useSASL = false
+		m.SetState(pb.RpcSasl_SUCCESS)
+		c.saslReply(m)
+		return nil
+	}
+	if err := c.newDigest(); err != nil {
+		return err
+	}
+	token := tokenAuth()
+	token.SetChallenge(c.digest.Challenge())
+	auths := []*pb.RpcSasl_SaslAuth{token}
+	if c.srv.cfg.Auth == AuthSimpleOrToken {
+		auths = append(auths, simpleAuth())
+	}
+	m.SetState(pb.RpcSasl_NEGOTIATE)
+	m.SetAuths(auths)
+	c.saslReply(m)
+	return nil
+}
+
+func (c *serverConn) newDigest() error {
+	d, err := sasl.NewServer(nil)
+	if err != nil {
+		return fatalAuth(SaslException, "%v", err)
+	}
+	c.digest = d
+	return nil
+}
+
+func tokenAuth() *pb.RpcSasl_SaslAuth {
+	a := &pb.RpcSasl_SaslAuth{}
+	a.SetMethod("TOKEN")
+	a.SetMechanism("DIGEST-MD5")
+	a.SetProtocol("")
+	a.SetServerId(sasl.Realm)
+	return a
+}
+
+func simpleAuth() *pb.RpcSasl_SaslAuth {
+	a := &pb.RpcSasl_SaslAuth{}
+	a.SetMethod("SIMPLE")
+	a.SetMechanism("")
+	return a
+}
+
+func sameAuth(a, b *pb.RpcSasl_SaslAuth) bool {
+	return a.GetMethod() == b.GetMethod() && a.GetMechanism() == b.GetMechanism() &&
+		a.HasProtocol() == b.HasProtocol() && a.GetProtocol() == b.GetProtocol() &&
+		a.HasServerId() == b.HasServerId() && a.GetServerId() == b.GetServerId() && !a.HasChallenge() && !b.HasChallenge()
+}
+
+// initiate begins the method that the client has chosen, which must be exactly one that was offered.
+func (c *serverConn) initiate(m *pb.RpcSasl) error {
+	if len(m.GetAuths()) != 1 {
+		return fatalAuth(SaslException, "Client mechanism is malformed")
+	}
+	chosen, mode := m.GetAuths()[0], c.srv.cfg.Auth
+	switch {
+	case mode == AuthSimpleOrToken && sameAuth(chosen, simpleAuth()):
+		c.useSASL, c.digest = false, nil
+		return nil
+	case mode != AuthSimple && sameAuth(chosen, tokenAuth()):
+		return c.evaluate(m)
+	case c.negotiated:
+		return c.notEnabled(chosen.GetMethod())
+	default: // a client that guesses wrong is told what there is
+		return c.negotiate()
+	}
+}
+
+// evaluate checks the client's response to the challenge, or sends the challenge if it hasn't been.
+func (c *serverConn) evaluate(m *pb.RpcSasl) error {
+	if !m.HasToken() {
+		return fatalAuth(SaslException, "Client did not send a token")
+	}
+	if c.digest == nil {
+		if len(m.GetToken()) > 0 {
+			return fatalAuth(SaslException, "DIGEST-MD5 must not have an initial response")
+		}
+		if err := c.newDigest(); err != nil {
+			return err
+		}
+		challenge := &pb.RpcSasl{}
+		challenge.SetState(pb.RpcSasl_CHALLENGE)
+		challenge.SetToken(c.digest.Challenge())
+		c.saslReply(challenge)
+		return nil
+	}
+	var (
+		bearer     Bearer
+		identifier []byte
+	)
+	rspauth, err := c.digest.Evaluate(m.GetToken(), func(username string) (string, error) {
+		if c.srv.cfg.Gate != nil {
+			if err := c.srv.cfg.Gate(""); err != nil {
+				return "", err
+			}
+		}
+		identifier = sasl.Identifier(username)
+		var err error
+		bearer, err = c.srv.cfg.Secrets.Bearer(identifier)
+		return sasl.Password(bearer.Password), err
+	})
+	if err != nil {
+		return saslFailure(err)
+	}
+	if bearer.User == "" {
+		return fatalAuth(AccessControlException, "Can't retrieve username from tokenIdentifier.")
+	}
+	c.bearer, c.identifier, c.digest = &bearer, identifier, nil
+	done := &pb.RpcSasl{}
+	done.SetState(pb.RpcSasl_SUCCESS)
+	done.SetToken(rspauth)
+	c.saslReply(done)
+	return nil
+}
+
+// saslFailure finds what to tell the client. Exceptions of Secrets and Gate reach it as they are, which is how it learns
+// that it should try another server; other errors of theirs are none of its business.
+func saslFailure(err error) error {
+	if errors.Is(err, ErrMalformedIdentifier) {
+		return errors.Join(errSilent, err)
+	}
+	if e := (*Exception)(nil); errors.As(err, &e) {
+		return fatalAuth(e.Class, "%s", e.Text)
+	}
+	text := err.Error()
+	if e := (*sasl.Error)(nil); errors.As(err, &e) {
+		text = e.Text
+	}
+	return fatalAuth(SaslException, "%s", text)
+}
+
+func (c *serverConn) saslReply(m *pb.RpcSasl) {
+	c.reply(&responseHeader{callID: callSASL, retryCount: noRetryCount}, m, 0)
+}

@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/ipc"
+)
+
+// Method is a method of a protocol with a request of type Req and a response of type Resp, both protobuf messages.
+type Method[Req, Resp any] struct {
+	ipc.Method
+	newRequest, newResponse func() proto.Message
+}
+
+// message says that a pointer to T is a protobuf message.
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+// repeatable defines a method that may be sent again when nobody knows whether it was carried out. Beyond those that
+// Hadoop marks @Idempotent or @AtMostOnce these are all that only ask.
+func repeatable[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name string) Method[Req, Resp] {
+	m := once[Req, Resp, Q, P](p, name)
+	m.Repeatable = true
+	return m
+}
+
+// once defines a method that must not be sent again unless it is known that it was not carried out.
+func once[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name string) Method[Req, Resp] {
+	return Method[Req, Resp]{
+		Method:      ipc.Method{Protocol: p, Name: name},
+		newRequest:  func() proto.Message { return Q(new(Req)) },
+		newResponse: func() proto.Message { return P(new(Resp)) },
+	}
+}
+
+// Call calls the method. What the server refuses is an *ipc.RemoteError.
+func (m Method[Req, Resp]) Call(ctx context.Context, to ipc.Invoker, req *Req) (*Resp, error) {
+	resp := m.newResponse()
+	if err := to.Invoke(ctx, m.Method, any(req).(proto.Message), resp); err != nil {
+		return nil, err
+	}
+	return any(resp).(*Resp), nil
+}
+
+// Serve makes h the handler of the method on a server, under the rules of ipc.Handler. A server that serves anything
+// also serves MetaInfo about it.
+func (m Method[Req, Resp]) Serve(s *ipc.Server, h func(ctx context.Context, req *Req) (*Resp, error)) {
+	serve(s, m, h)
+	if _, ok := s.Protocol(MetaInfo.Name); !ok {
+		serveMetaInfo(s)
+	}
+}
+
+func serve[Req, Resp any](s *ipc.Server, m Method[Req, Resp], h func(ctx context.Context, req *Req) (*Resp, error)) {
+	s.Handle(m.Method, m.newRequest, func(ctx context.Context, req proto.Message) (proto.Message, error) {
+		resp, err := h(ctx, any(req).(*Req))
+		if err != nil {
+			return nil, err
+		}
+		return any(resp).(proto.Message), nil
+	})
+}
+
+// Descriptor is a Method without its types in the type system.
+type Descriptor struct {
+	ipc.Method
+	NewRequest, NewResponse func() proto.Message
+}
+
+// Descriptor returns the method's descriptor.
+func (m Method[Req, Resp]) Descriptor() Descriptor {
+	return Descriptor{m.Method, m.newRequest, m.newResponse}
+}

@@ -1,0 +1,129 @@
+package protocol
+
+import "heddle/yarn/pb"
+
+// What clients ask the ResourceManager (port 8032).
+var (
+	GetNewApplication           = repeatable[pb.GetNewApplicationRequest, pb.GetNewApplicationResponse](ApplicationClient, "getNewApplication")
+	GetApplicationReport        = repeatable[pb.GetApplicationReportRequest, pb.GetApplicationReportResponse](ApplicationClient, "getApplicationReport")
+	SubmitApplication           = repeatable[pb.SubmitApplicationRequest, pb.SubmitApplicationResponse](ApplicationClient, "submitApplication")
+	FailApplicationAttempt      = once[pb.FailApplicationAttemptRequest, pb.FailApplicationAttemptResponse](ApplicationClient, "failApplicationAttempt")
+	ForceKillApplication        = repeatable[pb.KillApplicationRequest, pb.KillApplicationResponse](ApplicationClient, "forceKillApplication")
+	GetClusterMetrics           = repeatable[pb.GetClusterMetricsRequest, pb.GetClusterMetricsResponse](ApplicationClient, "getClusterMetrics")
+	GetApplications             = repeatable[pb.GetApplicationsRequest, pb.GetApplicationsResponse](ApplicationClient, "getApplications")
+	GetClusterNodes             = repeatable[pb.GetClusterNodesRequest, pb.GetClusterNodesResponse](ApplicationClient, "getClusterNodes")
+	GetQueueInfo                = repeatable[pb.GetQueueInfoRequest, pb.GetQueueInfoResponse](ApplicationClient, "getQueueInfo")
+	GetQueueUserAcls            = repeatable[pb.GetQueueUserAclsInfoRequest, pb.GetQueueUserAclsInfoResponse](ApplicationClient, "getQueueUserAcls")
+	GetDelegationToken          = repeatable[pb.GetDelegationTokenRequest, pb.GetDelegationTokenResponse](ApplicationClient, "getDelegationToken")
+	RenewDelegationToken        = repeatable[pb.RenewDelegationTokenRequest, pb.RenewDelegationTokenResponse](ApplicationClient, "renewDelegationToken")
+	CancelDelegationToken       = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](ApplicationClient, "cancelDelegationToken")
+	MoveApplicationAcrossQueues = repeatable[pb.MoveApplicationAcrossQueuesRequest, pb.MoveApplicationAcrossQueuesResponse](ApplicationClient, "moveApplicationAcrossQueues")
+	GetApplicationAttemptReport = repeatable[pb.GetApplicationAttemptReportRequest, pb.GetApplicationAttemptReportResponse](ApplicationClient, "getApplicationAttemptReport")
+	GetApplicationAttempts      = repeatable[pb.GetApplicationAttemptsRequest, pb.GetApplicationAttemptsResponse](ApplicationClient, "getApplicationAttempts")
+	GetContainerReport          = repeatable[pb.GetContainerReportRequest, pb.GetContainerReportResponse](ApplicationClient, "getContainerReport")
+	GetContainers               = repeatable[pb.GetContainersRequest, pb.GetContainersResponse](ApplicationClient, "getContainers")
+	GetNewReservation           = repeatable[pb.GetNewReservationRequest, pb.GetNewReservationResponse](ApplicationClient, "getNewReservation")
+	SubmitReservation           = repeatable[pb.ReservationSubmissionRequest, pb.ReservationSubmissionResponse](ApplicationClient, "submitReservation")
+	UpdateReservation           = once[pb.ReservationUpdateRequest, pb.ReservationUpdateResponse](ApplicationClient, "updateReservation")
+	DeleteReservation           = once[pb.ReservationDeleteRequest, pb.ReservationDeleteResponse](ApplicationClient, "deleteReservation")
+	ListReservations            = repeatable[pb.ReservationListRequest, pb.ReservationListResponse](ApplicationClient, "listReservations")
+	GetNodeToLabels             = repeatable[pb.GetNodesToLabelsRequest, pb.GetNodesToLabelsResponse](ApplicationClient, "getNodeToLabels")
+	GetLabelsToNodes            = repeatable[pb.GetLabelsToNodesRequest, pb.GetLabelsToNodesResponse](ApplicationClient, "getLabelsToNodes")
+	GetClusterNodeLabels        = repeatable[pb.GetClusterNodeLabelsRequest, pb.GetClusterNodeLabelsResponse](ApplicationClient, "getClusterNodeLabels")
+	UpdateApplicationPriority   = repeatable[pb.UpdateApplicationPriorityRequest, pb.UpdateApplicationPriorityResponse](ApplicationClient, "updateApplicationPriority")
+	SignalToContainer           = once[pb.SignalContainerRequest, pb.SignalContainerResponse](ApplicationClient, "signalToContainer")
+	UpdateApplicationTimeouts   = repeatable[pb.UpdateApplicationTimeoutsRequest, pb.UpdateApplicationTimeoutsResponse](ApplicationClient, "updateApplicationTimeouts")
+	GetResourceProfiles         = repeatable[pb.GetAllResourceProfilesRequest, pb.GetAllResourceProfilesResponse](ApplicationClient, "getResourceProfiles")
+	GetResourceProfile          = repeatable[pb.GetResourceProfileRequest, pb.GetResourceProfileResponse](ApplicationClient, "getResourceProfile")
+	GetResourceTypeInfo         = repeatable[pb.GetAllResourceTypeInfoRequest, pb.GetAllResourceTypeInfoResponse](ApplicationClient, "getResourceTypeInfo")
+	GetClusterNodeAttributes    = repeatable[pb.GetClusterNodeAttributesRequest, pb.GetClusterNodeAttributesResponse](ApplicationClient, "getClusterNodeAttributes")
+	GetAttributesToNodes        = repeatable[pb.GetAttributesToNodesRequest, pb.GetAttributesToNodesResponse](ApplicationClient, "getAttributesToNodes")
+	GetNodesToAttributes        = repeatable[pb.GetNodesToAttributesRequest, pb.GetNodesToAttributesResponse](ApplicationClient, "getNodesToAttributes")
+)
+
+// What ApplicationMasters ask the ResourceManager (port 8030).
+var (
+	RegisterApplicationMaster = repeatable[pb.RegisterApplicationMasterRequest, pb.RegisterApplicationMasterResponse](ApplicationMaster, "registerApplicationMaster")
+	FinishApplicationMaster   = repeatable[pb.FinishApplicationMasterRequest, pb.FinishApplicationMasterResponse](ApplicationMaster, "finishApplicationMaster")
+	Allocate                  = repeatable[pb.AllocateRequest, pb.AllocateResponse](ApplicationMaster, "allocate")
+)
+
+// What ApplicationMasters and the ResourceManager ask a NodeManager.
+var (
+	StartContainers              = once[pb.StartContainersRequest, pb.StartContainersResponse](ContainerManagement, "startContainers")
+	StopContainers               = repeatable[pb.StopContainersRequest, pb.StopContainersResponse](ContainerManagement, "stopContainers")
+	GetContainerStatuses         = repeatable[pb.GetContainerStatusesRequest, pb.GetContainerStatusesResponse](ContainerManagement, "getContainerStatuses")
+	IncreaseContainersResource   = once[pb.IncreaseContainersResourceRequest, pb.IncreaseContainersResourceResponse](ContainerManagement, "increaseContainersResource")
+	UpdateContainer              = once[pb.ContainerUpdateRequest, pb.ContainerUpdateResponse](ContainerManagement, "updateContainer")
+	SignalRunningContainer       = once[pb.SignalContainerRequest, pb.SignalContainerResponse](ContainerManagement, "signalToContainer")
+	Localize                     = once[pb.ResourceLocalizationRequest, pb.ResourceLocalizationResponse](ContainerManagement, "localize")
+	ReInitializeContainer        = once[pb.ReInitializeContainerRequest, pb.ReInitializeContainerResponse](ContainerManagement, "reInitializeContainer")
+	RestartContainer             = once[pb.ContainerId, pb.RestartContainerResponse](ContainerManagement, "restartContainer")
+	RollbackLastReInitialization = once[pb.ContainerId, pb.RollbackResponse](ContainerManagement, "rollbackLastReInitialization")
+	CommitLastReInitialization   = once[pb.ContainerId, pb.CommitResponse](ContainerManagement, "commitLastReInitialization")
+	GetLocalizationStatuses      = repeatable[pb.GetLocalizationStatusesRequest, pb.GetLocalizationStatusesResponse](ContainerManagement, "getLocalizationStatuses")
+)
+
+// What NodeManagers ask the ResourceManager (port 8031).
+var (
+	RegisterNodeManager   = repeatable[pb.RegisterNodeManagerRequest, pb.RegisterNodeManagerResponse](ResourceTracker, "registerNodeManager")
+	NodeHeartbeat         = repeatable[pb.NodeHeartbeatRequest, pb.NodeHeartbeatResponse](ResourceTracker, "nodeHeartbeat")
+	UnRegisterNodeManager = repeatable[pb.UnRegisterNodeManagerRequest, pb.UnRegisterNodeManagerResponse](ResourceTracker, "unRegisterNodeManager")
+)
+
+// What administrators ask the ResourceManager (port 8033).
+var (
+	RefreshQueues                       = repeatable[pb.RefreshQueuesRequest, pb.RefreshQueuesResponse](Administration, "refreshQueues")
+	RefreshNodes                        = repeatable[pb.RefreshNodesRequest, pb.RefreshNodesResponse](Administration, "refreshNodes")
+	RefreshSuperUserGroupsConfiguration = repeatable[pb.RefreshSuperUserGroupsConfigurationRequest, pb.RefreshSuperUserGroupsConfigurationResponse](Administration, "refreshSuperUserGroupsConfiguration")
+	RefreshUserToGroupsMappings         = repeatable[pb.RefreshUserToGroupsMappingsRequest, pb.RefreshUserToGroupsMappingsResponse](Administration, "refreshUserToGroupsMappings")
+	RefreshAdminAcls                    = repeatable[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](Administration, "refreshAdminAcls")
+	RefreshServiceAcls                  = repeatable[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](Administration, "refreshServiceAcls")
+	GetGroupsForUser                    = repeatable[pb.GetGroupsForUserRequest, pb.GetGroupsForUserResponse](Administration, "getGroupsForUser")
+	UpdateNodeResource                  = repeatable[pb.UpdateNodeResourceRequest, pb.UpdateNodeResourceResponse](Administration, "updateNodeResource")
+	RefreshNodesResources               = repeatable[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](Administration, "refreshNodesResources")
+	AddToClusterNodeLabels              = repeatable[pb.AddToClusterNodeLabelsRequest, pb.AddToClusterNodeLabelsResponse](Administration, "addToClusterNodeLabels")
+	RemoveFromClusterNodeLabels         = repeatable[pb.RemoveFromClusterNodeLabelsRequest, pb.RemoveFromClusterNodeLabelsResponse](Administration, "removeFromClusterNodeLabels")
+	ReplaceLabelsOnNodes                = repeatable[pb.ReplaceLabelsOnNodeRequest, pb.ReplaceLabelsOnNodeResponse](Administration, "replaceLabelsOnNodes")
+	CheckForDecommissioningNodes        = repeatable[pb.CheckForDecommissioningNodesRequest, pb.CheckForDecommissioningNodesResponse](Administration, "checkForDecommissioningNodes")
+	RefreshClusterMaxPriority           = repeatable[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](Administration, "refreshClusterMaxPriority")
+	MapAttributesToNodes                = repeatable[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](Administration, "mapAttributesToNodes")
+	DeregisterSubCluster                = once[pb.DeregisterSubClusterRequest, pb.DeregisterSubClusterResponse](Administration, "deregisterSubCluster")
+	SaveFederationQueuePolicy           = once[pb.SaveFederationQueuePolicyRequest, pb.SaveFederationQueuePolicyResponse](Administration, "saveFederationQueuePolicy")
+	BatchSaveFederationQueuePolicies    = once[pb.BatchSaveFederationQueuePoliciesRequest, pb.BatchSaveFederationQueuePoliciesResponse](Administration, "batchSaveFederationQueuePolicies")
+	ListFederationQueuePolicies         = repeatable[pb.QueryFederationQueuePoliciesRequest, pb.QueryFederationQueuePoliciesResponse](Administration, "listFederationQueuePolicies")
+	DeleteFederationApplication         = once[pb.DeleteFederationApplicationRequest, pb.DeleteFederationApplicationResponse](Administration, "deleteFederationApplication")
+	GetFederationSubClusters            = repeatable[pb.GetSubClustersRequest, pb.GetSubClustersResponse](Administration, "getFederationSubClusters")
+	DeleteFederationPoliciesByQueues    = once[pb.DeleteFederationQueuePoliciesRequest, pb.DeleteFederationQueuePoliciesResponse](Administration, "deleteFederationPoliciesByQueues")
+)
+
+// What failover controllers and administrators ask each of several ResourceManagers (port 8033).
+var (
+	MonitorHealth        = repeatable[pb.MonitorHealthRequest, pb.MonitorHealthResponse](HAService, "monitorHealth")
+	TransitionToActive   = repeatable[pb.TransitionToActiveRequest, pb.TransitionToActiveResponse](HAService, "transitionToActive")
+	TransitionToStandby  = repeatable[pb.TransitionToStandbyRequest, pb.TransitionToStandbyResponse](HAService, "transitionToStandby")
+	TransitionToObserver = repeatable[pb.TransitionToObserverRequest, pb.TransitionToObserverResponse](HAService, "transitionToObserver")
+	GetServiceStatus     = repeatable[pb.GetServiceStatusRequest, pb.GetServiceStatusResponse](HAService, "getServiceStatus")
+)
+
+// What a localizer process asks its NodeManager (port 8040).
+var (
+	LocalizerHeartbeat = repeatable[pb.LocalizerStatus, pb.LocalizerHeartbeatResponse](Localization, "heartbeat")
+)
+
+// What HDFS clients ask the NameNode: only where the blocks of a file are.
+var (
+	GetBlockLocations = repeatable[pb.GetBlockLocationsRequest, pb.GetBlockLocationsResponse](HDFSClient, "getBlockLocations")
+)
+
+// What any server tells about its protocols.
+var (
+	GetProtocolVersions  = repeatable[pb.GetProtocolVersionsRequest, pb.GetProtocolVersionsResponse](MetaInfo, "getProtocolVersions")
+	GetProtocolSignature = repeatable[pb.GetProtocolSignatureRequest, pb.GetProtocolSignatureResponse](MetaInfo, "getProtocolSignature")
+)
+
+// What Heddle's ResourceManager asks of Heddle's NodeManagers.
+var (
+	SuspendContainers = repeatable[pb.SuspendContainersRequest, pb.SuspendContainersResponse](ContainerControl, "suspendContainers")
+	ResumeContainers  = repeatable[pb.ResumeContainersRequest, pb.ResumeContainersResponse](ContainerControl, "resumeContainers")
+)

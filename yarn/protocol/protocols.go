@@ -1,0 +1,23 @@
+package protocol
+
+import "heddle/yarn/ipc"
+
+// The protocols. All are of version 1.
+var (
+	ApplicationClient   = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB", Version: 1}
+	ApplicationMaster   = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB", Version: 1}
+	ContainerManagement = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB", Version: 1}
+	ResourceTracker     = ipc.Protocol{Name: "org.apache.hadoop.yarn.server.api.ResourceTrackerPB", Version: 1}
+	Administration      = ipc.Protocol{
+		Name: "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB", Version: 1,
+	}
+	HAService    = ipc.Protocol{Name: "org.apache.hadoop.ha.HAServiceProtocol", Version: 1}
+	Localization = ipc.Protocol{
+		Name: "org.apache.hadoop.yarn.server.nodemanager.api.LocalizationProtocolPB", Version: 1,
+	}
+	HDFSClient = ipc.Protocol{Name: "org.apache.hadoop.hdfs.protocol.ClientProtocol", Version: 1}
+	MetaInfo   = ipc.Protocol{Name: "org.apache.hadoop.ipc.ProtocolMetaInfoPB", Version: 1}
+
+	// ContainerControl is Heddle's own: what its ResourceManager asks of its NodeManagers beyond YARN.
+	ContainerControl = ipc.Protocol{Name: "heddle.ContainerControl", Version: 1}
+)
