@@ -33,8 +33,10 @@ var ourPrefix = map[protoreflect.FullName]string{
 
 // leftOut are fields that nothing here needs.
 var leftOut = map[string]bool{
-	"heddle.yarn.LocatedBlocks.fileEncryptionInfo": true,
-	"heddle.yarn.LocatedBlocks.ecPolicy":           true,
+	"heddle.yarn.LocatedBlocks.fileEncryptionInfo":  true,
+	"heddle.yarn.LocatedBlocks.ecPolicy":            true,
+	"heddle.yarn.HdfsFileStatus.fileEncryptionInfo": true, // flags say whether there is one
+	"heddle.yarn.HdfsFileStatus.ecPolicy":           true, // likewise
 }
 
 // describe writes a field as a row of messages.tsv has it: label, type, default, packed.

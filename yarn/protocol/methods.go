@@ -111,9 +111,18 @@ var (
 	LocalizerHeartbeat = repeatable[pb.LocalizerStatus, pb.LocalizerHeartbeatResponse](Localization, "heartbeat")
 )
 
-// What HDFS clients ask the NameNode: only where the blocks of a file are.
+// What HDFS clients ask the NameNode about names, attributes and places of files. Hadoop marks rename2 and delete
+// @AtMostOnce, but relies on a repeated call having the number of the first one, which Client doesn't give it.
 var (
 	GetBlockLocations = repeatable[pb.GetBlockLocationsRequest, pb.GetBlockLocationsResponse](HDFSClient, "getBlockLocations")
+	GetFileInfo       = repeatable[pb.GetFileInfoRequest, pb.GetFileInfoResponse](HDFSClient, "getFileInfo")
+	GetListing        = repeatable[pb.GetListingRequest, pb.GetListingResponse](HDFSClient, "getListing")
+	Mkdirs            = repeatable[pb.MkdirsRequest, pb.MkdirsResponse](HDFSClient, "mkdirs")
+	Rename2           = once[pb.Rename2Request, pb.Rename2Response](HDFSClient, "rename2")
+	Delete            = once[pb.DeleteRequest, pb.DeleteResponse](HDFSClient, "delete")
+	SetPermission     = repeatable[pb.SetPermissionRequest, pb.SetPermissionResponse](HDFSClient, "setPermission")
+	SetOwner          = repeatable[pb.SetOwnerRequest, pb.SetOwnerResponse](HDFSClient, "setOwner")
+	SetTimes          = repeatable[pb.SetTimesRequest, pb.SetTimesResponse](HDFSClient, "setTimes")
 )
 
 // What any server tells about its protocols.
