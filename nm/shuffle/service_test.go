@@ -1,0 +1,747 @@
+package shuffle
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type fixedDirs []string
+
+func (d fixedDirs) Readable() []string { return d }
+
+// memStore is a Store in memory.
+type memStore struct {
+	mu sync.Mutex
+	m  map[string][]byte
+}
+
+func (s *memStore) Put(key string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m == nil {
+		s.m = map[string][]byte{}
+	}
+	s.m[key] = slices.Clone(value)
+	return nil
+}
+
+func (s *memStore) Delete(key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.m, key)
+	return nil
+}
+
+func (s *memStore) ForEach(prefix string, fn func(string, []byte) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, v := range s.m {
+		if strings.HasPrefix(k, prefix) {
+			if err := fn(k, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The application of stock.json.
+var (
+	testApp    = records.ApplicationID{ClusterTimestamp: 1, ID: 1}
+	testSecret = []byte{1, 2, 3, 4, 5, 6, 7, 8}
+)
+
+// node is a service with local directories.
+type node struct {
+	*Service
+	t    testing.TB
+	dirs fixedDirs
+	cfg  Config
+}
+
+// newNode serves testApp of user alice. Reducers sign the given port, or that of the service if it is 0.
+func newNode(t testing.TB, port int, adjust ...func(*Config)) *node {
+	t.Helper()
+	base := t.TempDir()
+	n := &node{t: t, dirs: fixedDirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")}}
+	for _, d := range n.dirs {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.cfg = Config{Addr: "127.0.0.1:0", Dirs: n.dirs}
+	for _, f := range adjust {
+		f(&n.cfg)
+	}
+	s, err := New(n.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Service = s
+	if port == 0 {
+		err = s.Start()
+	} else {
+		var ln net.Listener
+		if ln, err = s.listen(); err == nil {
+			s.run(ln, port)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(s) })
+	n.init(testApp, "alice", testSecret)
+	return n
+}
+
+func stop(s *Service) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.Stop(ctx)
+}
+
+func serviceData(secret []byte) []byte {
+	return token.Token{Identifier: []byte("job"), Password: secret, Kind: "mapreduce.job", Service: "job"}.AppendWritable(nil)
+}
+
+func (n *node) init(app records.ApplicationID, user string, secret []byte) {
+	n.t.Helper()
+	if err := n.InitApplication(user, app, serviceData(secret)); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// part is what one reducer gets of a map's output.
+type part struct {
+	raw  int64
+	data string
+}
+
+func indexOf(parts []part) []byte {
+	var b []byte
+	at := 0
+	for _, p := range parts {
+		for _, v := range []int64{int64(at), p.raw, int64(len(p.data))} {
+			b = binary.BigEndian.AppendUint64(b, uint64(v))
+		}
+		at += len(p.data)
+	}
+	return binary.BigEndian.AppendUint64(b, uint64(crc32.ChecksumIEEE(b)))
+}
+
+// output writes a map output of app to a local directory, and returns its directory.
+func (n *node) output(dir int, app records.ApplicationID, user, attempt string, parts ...part) string {
+	n.t.Helper()
+	d := filepath.Join(n.dirs[dir], "usercache", user, "appcache", app.String(), "output", attempt)
+	if err := os.MkdirAll(d, 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+	var data strings.Builder
+	for _, p := range parts {
+		data.WriteString(p.data)
+	}
+	n.write(filepath.Join(d, dataName), []byte(data.String()))
+	n.write(filepath.Join(d, indexName), indexOf(parts))
+	return d
+}
+
+func (n *node) write(path string, content []byte) {
+	n.t.Helper()
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func attempt(m int) string { return fmt.Sprintf("attempt_1_0001_m_%06d_0", m) }
+
+// stockOutputs are the map outputs that stock.json was recorded with.
+func (n *node) stockOutputs() {
+	n.output(0, testApp, "alice", attempt(0), part{7, "hello"}, part{3, strings.Repeat("x", 10)}, part{2, ""})
+	n.output(1, testApp, "alice", attempt(1), part{300, strings.Repeat("y", 300)}, part{70000, strings.Repeat("z", 70000)}, part{6, "last!!"})
+	d := n.output(0, testApp, "alice", attempt(2), part{7, "hello"})
+	index, err := os.ReadFile(filepath.Join(d, indexName))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	index[len(index)-1] ^= 1
+	n.write(filepath.Join(d, indexName), index)
+	d = n.output(0, testApp, "alice", attempt(3), part{7, "hello"}, part{3, strings.Repeat("x", 10)})
+	if err := os.Remove(filepath.Join(d, dataName)); err != nil {
+		n.t.Fatal(err)
+	}
+	n.output(0, testApp, "alice", attempt(4), part{7, "hello"}, part{3, strings.Repeat("x", 10)})
+	if err := os.Truncate(filepath.Join(n.dirs[0], "usercache/alice/appcache", testApp.String(), "output", attempt(4), dataName), 3); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) dial() net.Conn {
+	n.t.Helper()
+	c, err := net.Dial("tcp", n.Addr().String())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// exchange sends a request and returns all that comes back, and whether the connection was closed then. A connection that
+// stays open is waited on for as long as open.
+func (n *node) exchange(request string, open time.Duration) (response string, closed bool) {
+	n.t.Helper()
+	c := n.dial()
+	defer c.Close()
+	if _, err := io.WriteString(c, request); err != nil {
+		n.t.Fatal(err)
+	}
+	c.SetReadDeadline(time.Now().Add(open))
+	b, err := io.ReadAll(c)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		n.t.Fatal(err)
+	}
+	return string(b), err == nil
+}
+
+// get is a request for maps, signed.
+func (n *node) get(reduce int, more string, maps ...string) string {
+	uri := fmt.Sprintf("/mapOutput?job=job_1_0001&reduce=%d&map=%s%s", reduce, strings.Join(maps, ","), more)
+	return n.request(uri)
+}
+
+func (n *node) request(uri string) string {
+	return fmt.Sprintf("GET %s HTTP/1.1\r\nUrlHash: %s\r\nname: mapreduce\r\nversion: 1.0.0\r\nHost: localhost\r\n\r\n", uri,
+		base64.StdEncoding.EncodeToString(sign(testSecret, signedText(n.Port(), uri))))
+}
+
+func split(t testing.TB, response string) (head, body string) {
+	t.Helper()
+	head, body, ok := strings.Cut(response, "\r\n\r\n")
+	if !ok {
+		t.Fatalf("no end of the headers in %.300q", response)
+	}
+	return head, body
+}
+
+func TestRecordings(t *testing.T) {
+	const secret, app = "2e37e34321da33bd", "application_1795253712789_0001"
+	n := newNode(t, 20062)
+	if err := n.StopApplication(testApp); err != nil { // the recorded errors are of a job unknown to the service
+		t.Fatal(err)
+	}
+	id, err := records.ParseApplicationID(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := hex.DecodeString(secret)
+	n.init(id, "root", key)
+	// The two outputs of the recorded job, taken from the body of the response.
+	recorded, err := os.ReadFile("testdata/captures/shuffle-pi-reduce.response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body := split(t, string(recorded))
+	for m := range 2 {
+		one := body[m*len(body)/2:][:len(body)/2]
+		head := 1 + 37 + 3 // the attempt id with its length, and three small numbers
+		size, raw := int(one[head-3]), int64(one[head-2])
+		n.output(m, id, "root", fmt.Sprintf("attempt_1795253712789_0001_m_%06d_0", m), part{raw, one[head:][:size]})
+	}
+	files, err := filepath.Glob("testdata/*/*.request")
+	if err != nil || len(files) != 11 {
+		t.Fatalf("%d recordings, %v", len(files), err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f, ".request")
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			request, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(name + ".response")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, closed := n.exchange(string(request), 10*time.Second)
+			if got != string(want) {
+				t.Errorf("got\n%q, want\n%q", got, want)
+			}
+			if !closed {
+				t.Error("the connection stays open")
+			}
+		})
+	}
+}
+
+func TestLikeStock(t *testing.T) {
+	b, err := os.ReadFile("testdata/stock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name, Request, Response, End string
+		KeepAlive                    bool
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 60 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	nodes := map[bool]*node{
+		false: newNode(t, 21562),
+		true: newNode(t, 21562, func(c *Config) {
+			c.KeepAlive, c.KeepAliveFor = true, time.Second
+		}),
+	}
+	for _, n := range nodes {
+		n.stockOutputs()
+	}
+	latin := func(s string) string { // JSON has the bytes as characters
+		b := make([]byte, 0, len(s))
+		for _, r := range s {
+			b = append(b, byte(r))
+		}
+		return string(b)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			n := nodes[c.KeepAlive]
+			wait := 10 * time.Second
+			if c.End == "open" {
+				wait = 300 * time.Millisecond
+			}
+			got, closed := n.exchange(latin(c.Request), wait)
+			if strings.HasPrefix(c.Response, "sha1:") {
+				got = fmt.Sprintf("sha1:%x:%d", sha1.Sum([]byte(got)), len(got))
+			}
+			want := c.Response
+			if strings.Contains(want, "{d0}") { // the length of the path differs from the recorded one
+				want = strings.ReplaceAll(want, "{d0}", n.dirs[0])
+				head, body, _ := strings.Cut(want, "\r\n\r\n")
+				want = head[:strings.LastIndex(head, " ")+1] + fmt.Sprint(len(body)) + "\r\n\r\n" + body
+			}
+			if !strings.HasPrefix(want, "sha1:") {
+				want = latin(want)
+			}
+			if got != want {
+				t.Errorf("got\n%q, want\n%q", got, want)
+			}
+			if closed != (c.End == "closed") {
+				t.Errorf("closed: %v, stock's was %s", closed, c.End)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	n := newNode(t, 0)
+	n.stockOutputs()
+	base := filepath.Join(n.dirs[0], "usercache/alice/appcache", testApp.String(), "output")
+	mkdir := func(m int) string {
+		d := filepath.Join(base, attempt(m))
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	n.write(filepath.Join(mkdir(5), indexName), nil)
+	n.write(filepath.Join(mkdir(6), indexName), make([]byte, 30))
+	impossible := binary.BigEndian.AppendUint64(nil, 1<<63-1)
+	impossible = append(impossible, impossible...)
+	impossible = append(impossible, impossible[:8]...)
+	impossible = binary.BigEndian.AppendUint64(impossible, uint64(crc32.ChecksumIEEE(impossible)))
+	n.write(filepath.Join(mkdir(7), indexName), impossible)
+	for _, c := range []struct {
+		name, request, status, text string
+	}{
+		{"data cut off", n.get(0, "", attempt(4)), "500", "has 3 bytes, the index wants 5 at 0"},
+		{"reduce negative", n.get(-1, "", attempt(0)), "500", "Invalid request  Map Id = attempt_1_0001_m_000000_0 Reducer = -1 Index Info Length = 3"},
+		{"empty index", n.get(0, "", attempt(5)), "500", "index of 0 bytes is cut off"},
+		{"odd index", n.get(0, "", attempt(6)), "500", "index of 30 bytes is cut off"},
+		{"impossible index", n.get(0, "", attempt(7)), "500", "index has an impossible range for reducer 0"},
+		{"no map", n.get(0, "", "", ""), "200", ""},
+		{"nulls", "\x00\x00\x00\r\n\r\n", "400", "Incompatible shuffle request version"},
+		{"endless line", "GET /" + strings.Repeat("x", maxHead+readBuffer), "400", "Incompatible shuffle request version"},
+		{"endless headers", "GET / HTTP/1.1\r\n" + strings.Repeat("a: b\r\n", maxHead/5), "400", "Incompatible shuffle request version"},
+		{"body too large", strings.Replace(n.get(0, "&keepAlive=true", attempt(0)), "Host", "Content-Length: 99999999999\r\nHost", 1), "200", "hello"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, closed := n.exchange(c.request, 10*time.Second)
+			head, body := split(t, got)
+			if !strings.HasPrefix(head, "HTTP/1.1 "+c.status+" ") || !strings.Contains(body, c.text) {
+				t.Errorf("got %q, want %s and %q", got, c.status, c.text)
+			}
+			if !closed {
+				t.Error("the connection stays open")
+			}
+		})
+	}
+	// One long request of real maps is fine, unlike with Netty's 4 KB.
+	many := slices.Repeat([]string{attempt(0)}, 500)
+	got, _ := n.exchange(n.get(0, "", many...), 10*time.Second)
+	if _, body := split(t, got); strings.Count(body, "hello") != 500 {
+		t.Errorf("500 maps gave %d bytes", len(body))
+	}
+}
+
+// An index that was broken is read again once it has been mended, and a lost output is found on another disk.
+func TestBrokenIndexIsNotRemembered(t *testing.T) {
+	n := newNode(t, 0)
+	n.stockOutputs()
+	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.Contains(got, "Checksum error") {
+		t.Fatalf("got %q", got)
+	}
+	n.output(1, testApp, "alice", attempt(2), part{7, "other disk"})
+	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "other disk") {
+		t.Errorf("got %q", got)
+	}
+	if err := os.RemoveAll(filepath.Join(n.dirs[1], "usercache")); err != nil {
+		t.Fatal(err)
+	}
+	n.output(0, testApp, "alice", attempt(2), part{7, "mended"})
+	n.exchange(n.get(0, "", attempt(2)), 10*time.Second) // notices
+	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "mended") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What the user put in place of his outputs must not lead anywhere else.
+func TestPlantedFiles(t *testing.T) {
+	n := newNode(t, 0)
+	secret := filepath.Join(t.TempDir(), "secret")
+	n.write(secret, []byte("secret"))
+	other := n.output(1, testApp, "bob", attempt(9), part{7, "secret"})
+	base := filepath.Join(n.dirs[0], "usercache/alice/appcache", testApp.String(), "output")
+	plant := func(m int, f func(d string) error) string {
+		d := n.output(0, testApp, "alice", attempt(m), part{7, "secret"})
+		if err := f(d); err != nil {
+			t.Fatal(err)
+		}
+		return n.get(0, "", attempt(m))
+	}
+	link := func(target, name string) func(string) error {
+		return func(d string) error {
+			p := filepath.Join(d, name)
+			if err := os.RemoveAll(p); err != nil {
+				return err
+			}
+			return os.Symlink(target, p)
+		}
+	}
+	index := filepath.Join(other, indexName)
+	for name, request := range map[string]string{
+		"data":      plant(0, link(secret, dataName)),
+		"index":     plant(1, link(index, indexName)),
+		"directory": plant(2, func(string) error { return link(other, attempt(2))(base) }),
+		"folder": plant(3, func(d string) error {
+			return errors.Join(os.Remove(filepath.Join(d, dataName)), os.Mkdir(filepath.Join(d, dataName), 0o755))
+		}),
+		"dots":       n.get(0, "", "../../../../bob/appcache/"+testApp.String()+"/output/"+attempt(9)),
+		"dot":        n.get(0, "", "."),
+		"encoded":    n.get(0, "", "%2e%2e%2fx"),
+		"zero":       n.get(0, "", attempt(0)+"%00"),
+		"other user": n.get(0, "", attempt(9)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := n.exchange(request, 10*time.Second)
+			if !strings.HasPrefix(got, "HTTP/1.1 500 ") || strings.HasSuffix(got, "secret") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// Both ways to open a file follow no link below the local directory, but one to it.
+func TestOpen(t *testing.T) {
+	base := t.TempDir()
+	real := filepath.Join(base, "real")
+	if err := os.MkdirAll(filepath.Join(real, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(real, "a/b/f"), []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"linked": "real", "real/l": "a", "real/a/b/l": "f", "real/abs": real} {
+		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, open := range map[string]func(string, []string) (*os.File, error){"at once": openBelow, "step by step": openStepwise} {
+		t.Run(name, func(t *testing.T) {
+			for _, dir := range []string{"real", "linked"} {
+				f, err := open(filepath.Join(base, dir), []string{"a", "b", "f"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, err := io.ReadAll(f); string(b) != "content" || err != nil {
+					t.Errorf("read %q, %v", b, err)
+				}
+				if want := filepath.Join(base, dir, "a/b/f"); f.Name() != want {
+					t.Errorf("the file is called %s, want %s", f.Name(), want)
+				}
+				f.Close()
+			}
+			for _, elems := range [][]string{{"l", "b", "f"}, {"a", "b", "l"}, {"abs", "a", "b", "f"}} {
+				if f, err := open(real, elems); err == nil {
+					f.Close()
+					t.Errorf("%v was opened", elems)
+				}
+			}
+			for _, elems := range [][]string{{"a", "no", "f"}, {"a", "b", "no"}} {
+				if _, err := open(real, elems); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%v: %v", elems, err)
+				}
+			}
+		})
+	}
+}
+
+func TestOwner(t *testing.T) {
+	uid := os.Getuid()
+	n := newNode(t, 0, func(c *Config) {
+		c.UID = func(user string) (int, error) {
+			switch user {
+			case "alice":
+				return uid, nil
+			case "bob":
+				return uid + 1, nil
+			}
+			return 0, fmt.Errorf("user %s is unknown", user)
+		}
+	})
+	for i, c := range []struct{ user, want string }{
+		{"alice", "hello"}, {"bob", fmt.Sprintf("belongs to uid %d, not to bob", uid)}, {"eve", "user eve is unknown"},
+	} {
+		n.init(testApp, c.user, testSecret)
+		n.output(0, testApp, c.user, attempt(i), part{7, "hello"})
+		if got, _ := n.exchange(n.get(0, "", attempt(i)), 10*time.Second); !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q in it", c.user, got, c.want)
+		}
+	}
+}
+
+func TestApplications(t *testing.T) {
+	store := &memStore{}
+	n := newNode(t, 0, func(c *Config) { c.Store = store })
+	n.output(0, testApp, "alice", attempt(0), part{7, "hello"})
+	if got := n.Metadata(); len(got) != 4 || int(binary.BigEndian.Uint32(got)) != n.Port() {
+		t.Errorf("metadata %x, port %d", got, n.Port())
+	}
+	if err := n.InitApplication("alice", testApp, []byte{5}); err == nil || !strings.Contains(err.Error(), testApp.String()) {
+		t.Errorf("bad service data: %v", err)
+	}
+	// Java leaves zeros behind the token.
+	if err := n.InitApplication("alice", testApp, append(serviceData(testSecret), make([]byte, 30)...)); err != nil {
+		t.Error(err)
+	}
+	port := n.Port()
+	stop(n.Service)
+
+	again, err := New(n.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apps, err := again.Recover()
+	if err != nil || !slices.Equal(apps, []records.ApplicationID{testApp}) {
+		t.Errorf("recovered %v, %v", apps, err)
+	}
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(again)
+	n.Service = again
+	if again.Port() != port {
+		t.Errorf("the port was %d and is %d", port, again.Port())
+	}
+	if got, _ := n.exchange(n.get(0, "", attempt(0)), 10*time.Second); !strings.HasSuffix(got, "hello") {
+		t.Errorf("after the restart: %q", got)
+	}
+	if err := again.StopApplication(testApp); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := n.exchange(n.get(0, "", attempt(0)), 10*time.Second); !strings.HasSuffix(got, "Can't find job token for job job_1_0001 !!") {
+		t.Errorf("after the application's end: %q", got)
+	}
+	if _, ok := store.m[jobPrefix+testApp.String()]; ok {
+		t.Error("the secret is still in the store")
+	}
+	stop(again)
+	// Another program has the port now.
+	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	third, err := New(n.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := third.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(third)
+	if third.Port() == port {
+		t.Error("two have the same port")
+	}
+	fixed := n.cfg
+	fixed.Addr = ln.Addr().String()
+	fourth, err := New(fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fourth.Start(); err == nil || !strings.Contains(err.Error(), "mapreduce.shuffle.port") {
+		t.Errorf("a taken port: %v", err)
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	n := newNode(t, 0)
+	n.stockOutputs()
+	n.write(filepath.Join(n.dirs[1], "usercache/alice/appcache", testApp.String(), "output", "stray"), nil)
+	outs, err := n.Outputs(testApp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range outs {
+		got[o.Attempt] = fmt.Sprint(o.Bytes, o.Partitions)
+	}
+	want := map[string]string{
+		attempt(0): "15 [5 10 0]", attempt(1): "70306 [300 70000 6]", attempt(3): "15 [5 10]", attempt(4): "15 [5 10]",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if _, err := n.Outputs(records.ApplicationID{ClusterTimestamp: 2, ID: 2}); err == nil {
+		t.Error("an unknown application has outputs")
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for want, c := range map[string]Config{
+		"Dirs":                   {},
+		"max.connections":        {Dirs: fixedDirs{}, MaxConnections: -1},
+		"max.session-open-files": {Dirs: fixedDirs{}, MaxOpenFiles: -1},
+	} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestIndexCache(t *testing.T) {
+	c := newIndexCache(3 * 1000)
+	key := func(i int) indexKey {
+		return indexKey{records.ApplicationID{ClusterTimestamp: 1, ID: int32(i % 2)}, attempt(i)}
+	}
+	out := output{dir: "d", partitions: make([]partition, (1000-256)/recordSize)}
+	for i := range 3 {
+		c.put(key(i), out)
+	}
+	c.get(key(0))
+	c.put(key(3), out)
+	for i, want := range []bool{true, false, true, true} {
+		if _, ok := c.get(key(i)); ok != want {
+			t.Errorf("item %d is there: %v, want %v", i, ok, want)
+		}
+	}
+	c.put(key(4), output{partitions: make([]partition, 10000)})
+	if _, ok := c.get(key(4)); ok {
+		t.Error("an index larger than the cache was kept")
+	}
+	c.put(key(0), out)
+	c.drop(records.ApplicationID{ClusterTimestamp: 1, ID: 0})
+	if _, ok := c.get(key(0)); ok || len(c.items) != 1 || c.order.Len() != 1 || c.bytes != (&indexItem{out: out}).cost() {
+		t.Errorf("after dropping one application: %d items, %d bytes", len(c.items), c.bytes)
+	}
+}
+
+func FuzzReadRequest(f *testing.F) {
+	files, err := filepath.Glob("testdata/*/*.request")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("GET /?map=a,b,,&reduce=%41;job=x#y HTTP/1.0\nContent-Length: 3\n\nabcGET / HTTP/1.1\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := newTestReader(data)
+		for range 1000 {
+			r, err := readRequest(in)
+			if err != nil {
+				return
+			}
+			if len(r.method)+len(r.uri) > maxHead {
+				t.Errorf("a head of %d bytes was taken", len(r.uri))
+			}
+			if q, err := parseQuery(r.uri); err == nil {
+				for _, m := range q.maps {
+					if validAttempt(m) && (strings.ContainsAny(m, "/\x00") || m == "." || m == "..") {
+						t.Errorf("%q is taken for an attempt", m)
+					}
+				}
+			}
+			if !r.skipBody(in) {
+				return
+			}
+		}
+	})
+}
+
+func FuzzParseIndex(f *testing.F) {
+	f.Add(indexOf([]part{{7, "hello"}, {3, "x"}}))
+	f.Add(indexOf(nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= crcSize { // let the checksum be right, or nothing gets past it
+			data = slices.Clone(data)
+			binary.BigEndian.PutUint64(data[len(data)-crcSize:], uint64(crc32.ChecksumIEEE(data[:len(data)-crcSize])))
+		}
+		ps, err := parseIndex(data)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for _, p := range ps {
+			if p.start < 0 || p.size < 0 || p.start+p.size < p.start {
+				t.Errorf("impossible range %+v", p)
+			}
+			for _, v := range []int64{p.start, p.raw, p.size} {
+				again = binary.BigEndian.AppendUint64(again, uint64(v))
+			}
+		}
+		if !bytes.Equal(again, data[:len(data)-crcSize]) {
+			t.Error("written again it differs")
+		}
+	})
+}
