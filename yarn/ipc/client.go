@@ -79,6 +79,9 @@ type connKey struct {
 // ErrClientClosed is the error of calls after Close.
 var ErrClientClosed = errors.New("ipc: client closed")
 
+// ErrConnectTimeout is the error of connections that were not made within the ConnectTimeout.
+var ErrConnectTimeout = errors.New("no connection in time")
+
 // ErrCallTimeout is the error of calls that were not answered within the CallTimeout.
 var ErrCallTimeout = errors.New("no answer in time")
 
@@ -206,16 +209,19 @@ func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message
 
 // connectFailure says which call could not be made; what the server refused stays what it is.
 func (e *Endpoint) connectFailure(m Method, err error) error {
-	r, a := (*RemoteError)(nil), (*AuthError)(nil)
+	r, a, gone := (*RemoteError)(nil), (*AuthError)(nil), callerGone{}
 	switch {
 	case errors.As(err, &r) || errors.As(err, &a):
 		return err
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s of %s: connecting: %w", m.Name, e.addr, err)
+	case errors.As(err, &gone):
+		return fmt.Errorf("%s of %s: connecting: %w", m.Name, e.addr, gone.error)
 	default:
 		return &ConnError{e.addr, m.Name, false, err}
 	}
 }
+
+// callerGone is the end of a caller's context, as opposed to timeouts of our own, some of which pretend to be such ends.
+type callerGone struct{ error }
 
 // connect returns the connection for an identity, which may have to be made first.
 func (c *Client) connect(ctx context.Context, who *identity) (*clientConn, error) {
@@ -241,7 +247,7 @@ func (c *Client) connect(ctx context.Context, who *identity) (*clientConn, error
 	case <-conn.ready:
 		return conn, conn.connectErr
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, callerGone{ctx.Err()}
 	}
 }
 

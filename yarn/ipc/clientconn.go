@@ -105,7 +105,7 @@ func (c *clientConn) connect() error {
 	defer cancel()
 	nc, err := cfg.Dial(ctx, "tcp", c.key.addr)
 	if err != nil {
-		return err
+		return connectError(ctx, err)
 	}
 	// Close the connection if the client is closed before anything reads from it.
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
@@ -120,9 +120,18 @@ func (c *clientConn) connect() error {
 	if err != nil {
 		c.shut(err)
 		c.out.join()
-		if ctx.Err() == context.DeadlineExceeded {
-			return fmt.Errorf("no connection within %v: %w", cfg.ConnectTimeout, ctx.Err())
-		}
+		return connectError(ctx, err)
+	}
+	return nil
+}
+
+// connectError finds out whether an attempt to connect has failed for taking too long.
+func connectError(ctx context.Context, err error) error {
+	if ctx.Err() == context.DeadlineExceeded {
+		return ErrConnectTimeout
+	}
+	if ctx.Err() != nil {
+		return ErrClientClosed
 	}
 	return err
 }

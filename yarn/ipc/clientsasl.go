@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
@@ -25,9 +24,6 @@ func (c *clientConn) authenticate() (simple bool, err error) {
 	if err := c.out.send(preamble, 0); err != nil {
 		return false, err
 	}
-	if err := c.nc.SetReadDeadline(time.Now().Add(c.client.cfg.ConnectTimeout)); err != nil {
-		return false, err
-	}
 	simple, err = c.negotiate()
 	if err != nil {
 		if e := (*sasl.Error)(nil); errors.As(err, &e) {
@@ -35,7 +31,7 @@ func (c *clientConn) authenticate() (simple bool, err error) {
 		}
 		return false, err
 	}
-	return simple, c.nc.SetReadDeadline(time.Time{})
+	return simple, nil
 }
 
 func (c *clientConn) negotiate() (simple bool, err error) {

@@ -28,7 +28,7 @@ type outbox struct {
 	waiters int       // goroutines that wait for changed
 	small   *buffer
 	large   []*buffer
-	queued  int   // bytes that are waiting or being written
+	queued  int   // bytes that are waiting, being written, or reserved
 	replies int   // in small and large
 	pending int   // calls accepted, their replies not yet written
 	running bool  // a flush is under way
@@ -67,8 +67,22 @@ func (o *outbox) notify() {
 	}
 }
 
+// reserve waits until there is room for n bytes, which send must be told of then: large responses are not even encoded
+// before a client that reads slowly has taken earlier ones.
+func (o *outbox) reserve(n, maxQueued int) {
+	o.mu.Lock()
+	for o.err == nil && o.queued > 0 && o.queued+n > maxQueued {
+		o.wait()
+	}
+	o.queued += n
+	o.mu.Unlock()
+}
+
 // send queues a packet, and takes the buffer over. It never blocks. replies is how many pending calls it answers, 0 or 1.
-func (o *outbox) send(b *buffer, replies int) error {
+func (o *outbox) send(b *buffer, replies int) error { return o.sendReserved(b, replies, 0) }
+
+// sendReserved is send of a packet for which bytes have been reserved, more or less.
+func (o *outbox) sendReserved(b *buffer, replies, reserved int) error {
 	o.mu.Lock()
 	if o.err != nil {
 		err := o.err
@@ -76,7 +90,7 @@ func (o *outbox) send(b *buffer, replies int) error {
 		b.free()
 		return err
 	}
-	o.queued += len(b.b)
+	o.queued += len(b.b) - reserved
 	o.replies += replies
 	if len(b.b) <= smallPacket {
 		if o.small == nil {

@@ -75,8 +75,8 @@ type ServerConfig struct {
 
 	MaxDataLength         int           // longest packet from a client, in bytes; DefaultMaxDataLength
 	MaxConnections        int           // further ones are closed at once; 0: no bound
-	MaxCallsPerConnection int           // accepted and not yet answered; then the connection isn't read; 1024
-	MaxQueuedReplies      int           // bytes on a connection; beyond them it isn't read; 16 MiB
+	MaxCallsPerConnection int           // accepted and not yet answered; then the connection isn't read; 256
+	MaxQueuedReplies      int           // bytes on a connection; beyond them nothing is read or encoded; 16 MiB
 	IdleTimeout           time.Duration // without a packet or a call under way; 10 min; negative: never
 	HandshakeTimeout      time.Duration // from accept to connection context; 2 min; negative: none
 	WriteTimeout          time.Duration // for 256 KiB of replies to be taken by the client; 1 min
@@ -86,7 +86,7 @@ type ServerConfig struct {
 
 func (c *ServerConfig) setDefaults() {
 	c.MaxDataLength = defaultTo(c.MaxDataLength, DefaultMaxDataLength)
-	c.MaxCallsPerConnection = defaultTo(c.MaxCallsPerConnection, 1024)
+	c.MaxCallsPerConnection = defaultTo(c.MaxCallsPerConnection, 256)
 	c.MaxQueuedReplies = defaultTo(c.MaxQueuedReplies, 16<<20)
 	c.IdleTimeout = defaultTo(c.IdleTimeout, 10*time.Minute)
 	c.HandshakeTimeout = defaultTo(c.HandshakeTimeout, 2*time.Minute)

@@ -387,6 +387,11 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 			size = proto.Size(m)
 		}
 	}
+	reserved := 0
+	if replies > 0 && size > smallPacket {
+		reserved = size
+		c.out.reserve(size, c.srv.cfg.MaxQueuedReplies)
+	}
 	buf := newBuffer(headerRoom + len(h.class) + len(h.text) + len(h.clientID) + size)
 	b := h.append(startPacket(buf.b))
 	if m != nil {
@@ -402,5 +407,5 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 		b = append(b, 0)
 	}
 	buf.b = endPacket(b, 0)
-	_ = c.out.send(buf, replies)
+	_ = c.out.sendReserved(buf, replies, reserved)
 }

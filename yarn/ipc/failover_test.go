@@ -1,0 +1,227 @@
+package ipc_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// quick pauses a millisecond between tries.
+var quick = ipc.RetryPolicy{Base: time.Millisecond, Max: 4 * time.Millisecond, MaxAttempts: 20}
+
+// member is one of several ResourceManagers.
+type member struct {
+	addr  string
+	calls atomic.Int32
+
+	mu  sync.Mutex
+	err error
+}
+
+func (m *member) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+func newMember(t *testing.T, err error) *member {
+	t.Helper()
+	m := &member{err: err}
+	_, m.addr = serve(t, ipc.ServerConfig{}, func(s *ipc.Server) {
+		answer := func() error {
+			m.calls.Add(1)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.err
+		}
+		protocol.GetClusterMetrics.Serve(s, func(context.Context, *pb.GetClusterMetricsRequest) (*pb.GetClusterMetricsResponse, error) {
+			return nil, answer()
+		})
+		protocol.FailApplicationAttempt.Serve(s, func(context.Context, *pb.FailApplicationAttemptRequest) (*pb.FailApplicationAttemptResponse, error) {
+			return nil, answer()
+		})
+	})
+	return m
+}
+
+// deadAddr is an address at which nobody listens.
+func deadAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func failover(t *testing.T, p ipc.RetryPolicy, addrs ...string) *ipc.Failover {
+	t.Helper()
+	return newClient(t, ipc.ClientConfig{}).Failover(addrs, protocol.ApplicationClient, ipc.Identity{User: "u"}, p)
+}
+
+var standby = ipc.NewException(ipc.StandbyException, "not active")
+
+func TestFailoverFindsTheActiveOneAndStays(t *testing.T) {
+	a, b := newMember(t, standby), newMember(t, nil)
+	f := failover(t, quick, deadAddr(t), a.addr, b.addr)
+	for range 5 {
+		if err := clusterMetrics(testContext(t), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.calls.Load() != 1 || b.calls.Load() != 5 || f.Current() != b.addr {
+		t.Errorf("%d calls of the standby, %d of the active one; current is %s", a.calls.Load(), b.calls.Load(), f.Current())
+	}
+	// They change places.
+	a.fail(nil)
+	b.fail(standby)
+	if err := clusterMetrics(testContext(t), f); err != nil || f.Current() != a.addr {
+		t.Errorf("current is %s, %v", f.Current(), err)
+	}
+}
+
+// The first round takes no pause at all, whatever the policy says.
+func TestFirstFailoverIsAtOnce(t *testing.T) {
+	b := newMember(t, nil)
+	f := failover(t, ipc.RetryPolicy{Base: time.Hour, Max: time.Hour}, deadAddr(t), b.addr)
+	if err := clusterMetrics(testContext(t), f); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManyCallsFailOverOnce(t *testing.T) {
+	a, b := newMember(t, standby), newMember(t, nil)
+	f := failover(t, quick, a.addr, b.addr)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if err := clusterMetrics(testContext(t), f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if f.Current() != b.addr || b.calls.Load() != 50 {
+		t.Errorf("current is %s after %d calls of it", f.Current(), b.calls.Load())
+	}
+}
+
+func TestRetriableStaysWithTheServer(t *testing.T) {
+	a, b := newMember(t, ipc.NewException(ipc.RetriableException, "starting")), newMember(t, nil)
+	f := failover(t, quick, a.addr, b.addr)
+	go func() {
+		for a.calls.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		a.fail(nil)
+	}()
+	if err := clusterMetrics(testContext(t), f); err != nil {
+		t.Error(err)
+	}
+	if b.calls.Load() != 0 || f.Current() != a.addr {
+		t.Errorf("%d calls of the other", b.calls.Load())
+	}
+}
+
+func TestRefusalsReachTheCallerAtOnce(t *testing.T) {
+	for _, class := range []string{
+		ipc.AccessControlException, ipc.InvalidToken, ipc.ApplicationNotFound, ipc.YarnException, ipc.IOException,
+	} {
+		a, b := newMember(t, ipc.NewException(class, "no")), newMember(t, nil)
+		f := failover(t, quick, a.addr, b.addr)
+		if err := clusterMetrics(testContext(t), f); !ipc.IsClass(err, class) || a.calls.Load() != 1 || b.calls.Load() != 0 {
+			t.Errorf("%s: got %v after %d and %d calls", class, err, a.calls.Load(), b.calls.Load())
+		}
+	}
+}
+
+// A server that closes the connection on a request may have carried it out; Hadoop fails over all the same. After any
+// other failure only what is repeatable is sent again.
+func TestLostConnections(t *testing.T) {
+	b := newMember(t, nil)
+	closing := fakeServer(t, func(c *rawConn) { c.request() })
+	nonsense := fakeServer(t, func(c *rawConn) {
+		c.request()
+		c.send([]byte{0, 0, 0, 1, 0})
+		c.request()
+	})
+	fail := func(to ipc.Invoker) error {
+		_, err := protocol.FailApplicationAttempt.Call(testContext(t), to, &pb.FailApplicationAttemptRequest{})
+		return err
+	}
+	if err := fail(failover(t, quick, closing, b.addr)); err != nil {
+		t.Errorf("closed connection: %v", err)
+	}
+	if err := clusterMetrics(testContext(t), failover(t, quick, nonsense, b.addr)); err != nil {
+		t.Errorf("nonsense, repeatable: %v", err)
+	}
+	c := (*ipc.ConnError)(nil)
+	if err := fail(failover(t, quick, nonsense, b.addr)); !errors.As(err, &c) || !c.Sent {
+		t.Errorf("nonsense, not repeatable: %v", err)
+	}
+}
+
+func TestFailoverGivesUp(t *testing.T) {
+	a := newMember(t, standby)
+	dead := deadAddr(t)
+	p := quick
+	p.MaxAttempts = 5
+	if err := clusterMetrics(testContext(t), failover(t, p, a.addr)); !ipc.IsClass(err, ipc.StandbyException) ||
+		a.calls.Load() != 5 || !strings.Contains(err.Error(), "5 tries") {
+		t.Errorf("after some attempts: %v, %d calls", err, a.calls.Load())
+	}
+	c := (*ipc.ConnError)(nil)
+	start := time.Now()
+	err := clusterMetrics(testContext(t), failover(t, ipc.RetryPolicy{MaxElapsed: 30 * time.Millisecond, Base: time.Millisecond}, dead))
+	if !errors.As(err, &c) || time.Since(start) > 10*time.Second {
+		t.Errorf("after some time: %v", err)
+	}
+	// The caller's deadline wins over any policy, also in the middle of a pause.
+	for _, base := range []time.Duration{time.Millisecond, time.Hour} {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		err = clusterMetrics(ctx, failover(t, ipc.RetryPolicy{Base: base}, dead))
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &c) {
+			t.Errorf("at the deadline: %v", err)
+		}
+	}
+}
+
+// A standby that is asked with a token refuses the connection, not the call.
+func TestFailoverWithTokens(t *testing.T) {
+	key := newKey(t)
+	_, first := serve(t, ipc.ServerConfig{
+		Auth: ipc.AuthToken, Secrets: nmSecrets{key: key}, Gate: func(string) error { return standby },
+	}, whoAmI(nil))
+	calls := make(chan ipc.Call, 1)
+	_, second := serve(t, ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: nmSecrets{key: key}}, whoAmI(calls))
+	f := newClient(t, ipc.ClientConfig{}).
+		Failover([]string{first, second}, protocol.ContainerManagement, ipc.Identity{}, quick)
+	get := func() error {
+		_, err := protocol.GetContainerStatuses.Call(testContext(t), f, &pb.GetContainerStatusesRequest{})
+		return err
+	}
+	if err := get(); !ipc.IsClass(err, ipc.AccessControlException) {
+		t.Errorf("without a token: %v", err)
+	}
+	f.SetIdentity(ipc.Identity{Token: nmToken(key)})
+	if err := get(); err != nil || f.Current() != second {
+		t.Errorf("with a token: %v", err)
+	}
+	wrong := *nmToken(key)
+	wrong.Password = nil
+	f.SetIdentity(ipc.Identity{Token: &wrong})
+	if err := get(); !ipc.IsClass(err, ipc.SaslException) {
+		t.Errorf("with a wrong token: %v", err)
+	}
+}
