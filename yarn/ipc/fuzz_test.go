@@ -3,9 +3,11 @@ package ipc_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"net"
 	"runtime/metrics"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,17 +38,62 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
+// watched tells when it has been closed.
+type watched struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func watch(c net.Conn) *watched { return &watched{Conn: c, closed: make(chan struct{})} }
+
+func (w *watched) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return w.Conn.Close()
+}
+
+// frame cuts b into packets, of the length that a byte in front gives, and gives them their right lengths, so that not
+// every change of the input breaks the framing.
+func frame(b []byte) []byte {
+	var out []byte
+	for len(b) > 0 {
+		n := min(int(b[0]), len(b)-1)
+		out = binary.BigEndian.AppendUint32(out, uint32(n))
+		out = append(out, b[1:1+n]...)
+		b = b[1+n:]
+	}
+	return out
+}
+
+// unframe is the inverse of frame for packets that are short enough.
+func unframe(packets [][]byte) []byte {
+	var out []byte
+	for _, p := range packets {
+		if len(p) >= 4 && len(p)-4 < 256 {
+			out = append(append(out, byte(len(p)-4)), p[4:]...)
+		}
+	}
+	return out
+}
+
 // Whatever a client sends, the server must not panic, hang, or allocate much more than it was sent.
 func FuzzServerConnection(f *testing.F) {
 	seeds := append(loadRecordings(f, "errors"), loadRecordings(f, "captures")...)
 	for _, r := range seeds {
 		var b bytes.Buffer
-		for _, p := range r.packets {
+		var packets [][]byte
+		for i, p := range r.packets {
 			if p.client && b.Len() < 4<<10 {
 				b.Write(p.raw)
+				if i > 0 {
+					packets = append(packets, p.raw)
+				}
 			}
 		}
-		f.Add(b.Bytes())
+		f.Add(b.Bytes(), byte(0xff))
+		if raw := r.packets[0].raw; len(raw) == 7 {
+			f.Add(unframe(packets), raw[6])
+		}
 	}
 	s, err := ipc.NewServer(ipc.ServerConfig{
 		Auth: ipc.AuthSimpleOrToken, Secrets: nmSecrets{key: newKey(f)}, MaxDataLength: 1 << 20,
@@ -68,9 +115,14 @@ func FuzzServerConnection(f *testing.F) {
 		close(l)
 		<-done
 	})
-	f.Fuzz(func(t *testing.T, b []byte) {
+	// With an authentication byte that is none, the input is what is sent; otherwise it is packets behind a preamble.
+	f.Fuzz(func(t *testing.T, b []byte, auth byte) {
+		if auth != 0xff {
+			b = append(preamble(auth), frame(b)...)
+		}
 		before := allocated()
-		client, server := net.Pipe()
+		client, pipe := net.Pipe()
+		server := watch(pipe)
 		l <- server
 		read := make(chan struct{})
 		go func() {
@@ -85,7 +137,11 @@ func FuzzServerConnection(f *testing.F) {
 		}
 		_ = client.Close()
 		<-read
-		eventually(t, "the connection ends", func() bool { return s.Connections() == 0 })
+		select {
+		case <-server.closed:
+		case <-time.After(10 * time.Second):
+			t.Error("the server did not end the connection")
+		}
 		if grown := allocated() - before; grown > uint64(4<<20+100*len(b)) {
 			t.Errorf("%d bytes allocated for %d that were sent", grown, len(b))
 		}
@@ -96,16 +152,23 @@ func FuzzServerConnection(f *testing.F) {
 func FuzzClientConnection(f *testing.F) {
 	for _, r := range append(loadRecordings(f, "errors"), loadRecordings(f, "captures")...) {
 		var b bytes.Buffer
+		var packets [][]byte
 		for _, p := range r.packets {
 			if !p.client && b.Len() < 4<<10 {
 				b.Write(p.raw)
+				packets = append(packets, p.raw)
 			}
 		}
-		f.Add(b.Bytes(), false)
-		f.Add(b.Bytes(), true)
+		for _, withToken := range []bool{false, true} {
+			f.Add(b.Bytes(), withToken, false)
+			f.Add(unframe(packets), withToken, true)
+		}
 	}
 	tok := nmToken(newKey(f))
-	f.Fuzz(func(t *testing.T, b []byte, withToken bool) {
+	f.Fuzz(func(t *testing.T, b []byte, withToken, framed bool) {
+		if framed {
+			b = frame(b)
+		}
 		before := allocated()
 		c := ipc.NewClient(ipc.ClientConfig{
 			Dial: func(context.Context, string, string) (net.Conn, error) {
