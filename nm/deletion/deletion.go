@@ -24,8 +24,8 @@ import (
 // Bucket remembers tasks (nm/store has one).
 type Bucket interface {
 	PutJSON(key string, value any) error
-	Delete(keys ...string) error
-	Each(f func(key string, value []byte) error) error
+	Delete(key string) error
+	ForEach(prefix string, f func(key string, value []byte) error) error
 }
 
 // Options say what may be deleted and when.
@@ -61,7 +61,7 @@ type task struct {
 // New returns a service that knows the tasks in its bucket. Nothing is deleted before Run.
 func New(o Options) (*Service, error) {
 	s := &Service{o: o, wake: make(chan struct{}, 1), tasks: make(map[string]*task)}
-	err := o.Bucket.Each(func(key string, value []byte) error {
+	err := o.Bucket.ForEach("", func(key string, value []byte) error {
 		t := new(task)
 		if err := json.Unmarshal(value, t); err != nil {
 			return err

@@ -150,9 +150,9 @@ func TestRootsThatChanged(t *testing.T) {
 // memory is a bucket without a disk, for tests in a bubble of virtual time.
 type memory struct{ fail error }
 
-func (m memory) PutJSON(string, any) error             { return m.fail }
-func (m memory) Delete(...string) error                { return nil }
-func (m memory) Each(func(string, []byte) error) error { return nil }
+func (m memory) PutJSON(string, any) error                        { return m.fail }
+func (m memory) Delete(string) error                              { return nil }
+func (m memory) ForEach(string, func(string, []byte) error) error { return nil }
 
 func TestDelays(t *testing.T) {
 	root := t.TempDir()

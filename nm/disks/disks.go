@@ -1,7 +1,6 @@
 // Package disks knows the folders that a NodeManager works in: yarn.nodemanager.local-dirs and yarn.nodemanager.log-dirs,
-// one of each for every disk. It lays them out (Layout), finds one to write to, and watches that they can be written to
-// and are not full. A disk that is full takes nothing new but is still read; one that fails is not used at all, until
-// it recovers.
+// one of each for every disk. It finds one to write to, and watches that they can be written to and are not full. A disk
+// that is full takes nothing new but is still read; one that fails is not used at all, until it recovers.
 package disks
 
 import (
@@ -33,18 +32,18 @@ type Space struct{ Total, Free int64 } // Free: to processes without privileges
 
 // Disks is the state of all folders. Its methods may be called from several goroutines.
 type Disks struct {
+	Local, Logs *Folders
+
 	cfg   Config
 	log   *logrus.Entry
 	space func(path string) (Space, error)
-
-	mu    sync.Mutex
-	local *list
-	logs  *list
 }
 
-// list is the folders of one kind.
-type list struct {
+// Folders is those of one kind, a folder a disk. Its methods may be called from several goroutines.
+type Folders struct {
 	name string // local-dirs or log-dirs
+
+	mu   sync.Mutex
 	all  []*folder
 	next int // where the next search for a place to write begins
 }
@@ -65,10 +64,10 @@ func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Dis
 	}
 	d := &Disks{
 		cfg: cfg, log: log, space: space,
-		local: newList("local-dirs", cfg.Local), logs: newList("log-dirs", cfg.Logs),
+		Local: newFolders("local-dirs", cfg.Local), Logs: newFolders("log-dirs", cfg.Logs),
 	}
 	d.Check()
-	for _, l := range []*list{d.local, d.logs} {
+	for _, l := range []*Folders{d.Local, d.Logs} {
 		if slices.ContainsFunc(l.all, func(f *folder) bool { return f.bad == "" }) {
 			continue
 		}
@@ -80,8 +79,8 @@ func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Dis
 	return d, nil
 }
 
-func newList(name string, paths []string) *list {
-	l := &list{name: name}
+func newFolders(name string, paths []string) *Folders {
+	l := &Folders{name: name}
 	for _, p := range paths {
 		l.all = append(l.all, &folder{path: filepath.Clean(p)})
 	}
@@ -90,14 +89,14 @@ func newList(name string, paths []string) *list {
 
 // Check looks at every folder again and reports whether anything has changed.
 func (d *Disks) Check() (changed bool) {
-	for _, l := range []*list{d.local, d.logs} {
+	for _, l := range []*Folders{d.Local, d.Logs} {
 		for _, f := range l.all {
 			bad := usable(f.path)
 			full := ""
 			if bad == "" && d.cfg.Check {
 				full = d.fullness(f)
 			}
-			d.mu.Lock()
+			l.mu.Lock()
 			if was := f.good(); was != (bad == "" && full == "") {
 				changed = true
 				entry := d.log.WithField("folder", f.path)
@@ -108,7 +107,7 @@ func (d *Disks) Check() (changed bool) {
 				}
 			}
 			f.bad, f.full = bad, full
-			d.mu.Unlock()
+			l.mu.Unlock()
 		}
 	}
 	return changed
@@ -175,9 +174,9 @@ func percent(p float64) string {
 	return fmt.Sprint(p)
 }
 
-func (d *Disks) paths(l *list, keep func(*folder) bool) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (l *Folders) paths(keep func(*folder) bool) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var out []string
 	for _, f := range l.all {
 		if keep(f) {
@@ -187,29 +186,18 @@ func (d *Disks) paths(l *list, keep func(*folder) bool) []string {
 	return out
 }
 
-// GoodLocal returns the local folders that may be written to.
-func (d *Disks) GoodLocal() []string { return d.paths(d.local, (*folder).good) }
+// Writable returns the folders that are healthy and not full.
+func (l *Folders) Writable() []string { return l.paths((*folder).good) }
 
-// GoodLogs returns the log folders that may be written to.
-func (d *Disks) GoodLogs() []string { return d.paths(d.logs, (*folder).good) }
+// Readable returns the folders that are healthy, full ones included.
+func (l *Folders) Readable() []string {
+	return l.paths(func(f *folder) bool { return f.bad == "" })
+}
 
-func readable(f *folder) bool { return f.bad == "" }
-
-// ReadableLocal returns the local folders that work, full ones included.
-func (d *Disks) ReadableLocal() []string { return d.paths(d.local, readable) }
-
-// ReadableLogs returns the log folders that work, full ones included.
-func (d *Disks) ReadableLogs() []string { return d.paths(d.logs, readable) }
-
-// PickLocal returns a local folder to write something new to; each call takes another disk, in turn.
-func (d *Disks) PickLocal() (string, error) { return d.pick(d.local) }
-
-// PickLog is PickLocal for logs.
-func (d *Disks) PickLog() (string, error) { return d.pick(d.logs) }
-
-func (d *Disks) pick(l *list) (string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// Pick returns a folder to write something new to; each call takes another disk, in turn.
+func (l *Folders) Pick() (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for i := range l.all {
 		at := (l.next + i) % len(l.all)
 		if l.all[at].good() {
@@ -223,11 +211,10 @@ func (d *Disks) pick(l *list) (string, error) {
 // Healthy reports whether enough disks are good for the node to run containers, and says what is wrong with the rest, in
 // the words of a Hadoop NodeManager. The report may have something to say about a healthy node.
 func (d *Disks) Healthy() (ok bool, report string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	ok = true
 	var reports []string
-	for _, l := range []*list{d.local, d.logs} {
+	for _, l := range []*Folders{d.Local, d.Logs} {
+		l.mu.Lock()
 		good := 0
 		for _, f := range l.all {
 			if f.good() {
@@ -240,11 +227,13 @@ func (d *Disks) Healthy() (ok bool, report string) {
 		if r := l.report(); r != "" {
 			reports = append(reports, r)
 		}
+		l.mu.Unlock()
 	}
 	return ok, strings.Join(reports, "; ")
 }
 
-func (l *list) report() string {
+// report says what is wrong. The lock is held.
+func (l *Folders) report() string {
 	var bad, full []string
 	for _, f := range l.all {
 		if f.bad != "" {

@@ -3,7 +3,6 @@ package disks
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,10 +45,10 @@ func TestReportIsHadoops(t *testing.T) {
 	if ok || report != want {
 		t.Errorf("healthy %v, report\n%s\nwant\n%s", ok, report, want)
 	}
-	if _, err := d.PickLocal(); err == nil || !strings.Contains(err.Error(), dir+"/local") {
+	if _, err := d.Local.Pick(); err == nil || !strings.Contains(err.Error(), dir+"/local") {
 		t.Errorf("picked from full disks: %v", err)
 	}
-	if got := d.ReadableLogs(); !slices.Equal(got, []string{dir + "/log"}) {
+	if got := d.Logs.Readable(); !slices.Equal(got, []string{dir + "/log"}) {
 		t.Errorf("readable logs %q", got)
 	}
 }
@@ -69,8 +68,8 @@ func TestDisksFillAndRecover(t *testing.T) {
 		if changed := d.Check(); changed != wantChanged {
 			t.Errorf("changed: %v", changed)
 		}
-		if ok, report := d.Healthy(); ok != wantOK || !slices.Equal(d.GoodLocal(), want) {
-			t.Errorf("healthy %v (%s), good %q", ok, report, d.GoodLocal())
+		if ok, report := d.Healthy(); ok != wantOK || !slices.Equal(d.Local.Writable(), want) {
+			t.Errorf("healthy %v (%s), good %q", ok, report, d.Local.Writable())
 		}
 	}
 	check(false, true, a)
@@ -82,7 +81,7 @@ func TestDisksFillAndRecover(t *testing.T) {
 	check(true, true, a, b)
 	var picks []string
 	for range 4 {
-		p, err := d.PickLocal()
+		p, err := d.Local.Pick()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,96 +129,5 @@ func TestMinimumOfFreeSpace(t *testing.T) {
 	}
 	if ok, report := d.Healthy(); ok || !strings.Contains(report, "free space below limit of 100MB") {
 		t.Errorf("healthy %v, %q", ok, report)
-	}
-}
-
-func modes(t *testing.T, root string) map[string]string {
-	t.Helper()
-	out := make(map[string]string)
-	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, path)
-		out[rel] = info.Mode().String()
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func TestFoldersOfAContainer(t *testing.T) {
-	dir := t.TempDir()
-	d, err := New(Config{Local: []string{dir + "/l"}, Logs: []string{dir + "/g", dir + "/h"}}, quiet(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Init(); err != nil {
-		t.Fatal(err)
-	}
-	const app, container = "application_1_0001", "container_1_0001_01_000001"
-	for range 2 { // what is there already is taken
-		if err := d.MakeApp("ann", app, Owner{}); err != nil {
-			t.Fatal(err)
-		}
-		p, err := d.MakeContainer("ann", app, container, Owner{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Work != Work(dir+"/l", "ann", app, container) || len(p.Logs) != 2 || !slices.Contains(p.Logs, p.Log) {
-			t.Errorf("places %+v", p)
-		}
-	}
-	got := modes(t, dir)
-	for path, want := range map[string]string{
-		"l/filecache": "drwxr-xr-x", "l/usercache": "drwxr-xr-x", "l/nmPrivate": "drwx------",
-		"l/usercache/ann": "drwxr-x---", "l/usercache/ann/filecache": "drwx--x---", "l/usercache/ann/appcache": "drwx--x---",
-		"l/usercache/ann/appcache/" + app: "drwx--x---", "l/usercache/ann/appcache/" + app + "/filecache": "drwx--x---",
-		"l/usercache/ann/appcache/" + app + "/" + container:          "drwx--x---",
-		"l/usercache/ann/appcache/" + app + "/" + container + "/tmp": "drwx--x---",
-		"g/" + app: "drwx--x---", "g/" + app + "/" + container: "drwx--x---", "h/" + app + "/" + container: "drwx--x---",
-		"l/nmPrivate/" + app + "/" + container: "drwxr-xr-x",
-	} {
-		if got[path] != want {
-			t.Errorf("%s: %s, want %s", path, got[path], want)
-		}
-	}
-}
-
-func TestNobodyLeadsUsElsewhere(t *testing.T) {
-	dir := t.TempDir()
-	d, err := New(Config{Local: []string{dir + "/l"}, Logs: []string{dir + "/g"}}, quiet(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Init(); err != nil {
-		t.Fatal(err)
-	}
-	for _, user := range []string{"", ".", "..", "../x", "a/b", "/x"} {
-		if err := d.MakeApp(user, "application_1_0001", Owner{}); err == nil {
-			t.Errorf("user %q got folders", user)
-		}
-	}
-	if err := d.MakeApp("ann", "application_1_0001", Owner{}); err != nil {
-		t.Fatal(err)
-	}
-	elsewhere := dir + "/elsewhere"
-	if err := os.Mkdir(elsewhere, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, Work(dir+"/l", "ann", "application_1_0001", "container_1")); err != nil {
-		t.Fatal(err)
-	}
-	if p, err := d.MakeContainer("ann", "application_1_0001", "container_1", Owner{}); err == nil {
-		t.Errorf("a link was taken for a work folder: %+v", p)
-	}
-	if info, err := os.Stat(elsewhere); err != nil || info.Mode().Perm() != 0o755 {
-		t.Errorf("the link's target was changed: %v, %v", info.Mode(), err)
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -43,22 +44,14 @@ func (b Bucket) PutJSON(key string, value any) error {
 	return b.Put(key, text)
 }
 
-// Delete removes keys; those that are not there are no error.
-func (b Bucket) Delete(keys ...string) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	return b.wrap("remove", keys[0], b.s.update(func(tx *bolt.Tx) error {
+// Delete removes a key; one that is not there is no error.
+func (b Bucket) Delete(key string) error {
+	return b.wrap("remove", key, b.s.update(func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(b.name)
 		if bucket == nil {
 			return nil
 		}
-		for _, key := range keys {
-			if err := bucket.Delete([]byte(key)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return bucket.Delete([]byte(key))
 	}))
 }
 
@@ -84,8 +77,8 @@ func (b Bucket) GetJSON(key string, value any) (found bool, err error) {
 	return true, b.wrap("read", key, json.Unmarshal(text, value))
 }
 
-// Each calls f for every key in order; f gets copies and may write to the store.
-func (b Bucket) Each(f func(key string, value []byte) error) error {
+// ForEach calls f for every key with that prefix, in order, until f fails. f gets copies and may write to the store.
+func (b Bucket) ForEach(prefix string, f func(key string, value []byte) error) error {
 	type pair struct {
 		key   string
 		value []byte
@@ -96,13 +89,14 @@ func (b Bucket) Each(f func(key string, value []byte) error) error {
 		if bucket == nil {
 			return nil
 		}
-		return bucket.ForEach(func(k, v []byte) error {
-			all = append(all, pair{string(k), append([]byte{}, v...)})
-			return nil
-		})
+		c := bucket.Cursor()
+		for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
+			all = append(all, pair{string(k), bytes.Clone(v)})
+		}
+		return nil
 	})
 	if err != nil {
-		return b.wrap("read", "", err)
+		return b.wrap("read", prefix, err)
 	}
 	for _, p := range all {
 		if err := f(p.key, p.value); err != nil {

@@ -145,7 +145,7 @@ func TestBucketsRemember(t *testing.T) {
 			}
 			model[key] = value
 		case 2:
-			if err := b.Delete(key, "not there"); err != nil {
+			if err := errors.Join(b.Delete(key), b.Delete("not there")); err != nil {
 				t.Fatal(err)
 			}
 			delete(model, key)
@@ -158,7 +158,7 @@ func TestBucketsRemember(t *testing.T) {
 			s = again
 		}
 		got := make(map[string]string)
-		if err := s.Bucket("b").Each(func(k string, v []byte) error { got[k] = string(v); return nil }); err != nil {
+		if err := s.Bucket("b").ForEach("", func(k string, v []byte) error { got[k] = string(v); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(model) {
@@ -190,7 +190,7 @@ func TestAFailingWriteHurtsNoOther(t *testing.T) {
 	}
 	wg.Wait()
 	n := 0
-	if err := s.Bucket("b").Each(func(string, []byte) error { n++; return nil }); err != nil || n != 180 {
+	if err := s.Bucket("b").ForEach("", func(string, []byte) error { n++; return nil }); err != nil || n != 180 {
 		t.Errorf("%d keys, %v", n, err)
 	}
 }
@@ -212,6 +212,27 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.GetJSON("k", &out); err == nil || !strings.Contains(err.Error(), "j/k") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	b := open(t, t.TempDir()).Bucket("b")
+	for _, key := range []string{"a", "a/1", "a/2", "a0", "b/1"} {
+		if err := b.Put(key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	stop := errors.New("stop")
+	err := b.ForEach("a/", func(key string, _ []byte) error {
+		got = append(got, key)
+		return b.Delete(key) // writing meanwhile is allowed
+	})
+	if err != nil || fmt.Sprint(got) != "[a/1 a/2]" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := b.ForEach("", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
