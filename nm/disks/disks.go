@@ -60,7 +60,7 @@ func (f *folder) good() bool { return f.full == "" && f.bad == "" }
 // space nil asks the file system.
 func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Disks, error) {
 	if space == nil {
-		space = statfs
+		space = Free
 	}
 	d := &Disks{
 		cfg: cfg, log: log, space: space,

@@ -10,7 +10,8 @@ import (
 
 var errNoSpace error = syscall.ENOSPC
 
-func statfs(path string) (Space, error) {
+// Free asks the file system that a path lies in.
+func Free(path string) (Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return Space{}, err

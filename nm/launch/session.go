@@ -141,11 +141,27 @@ func (s *Session) Abandon() {
 }
 
 // Recover finds a container that an earlier process has started. It never fails: one that is gone has ended, with the
-// exit code it has left or ExitLost. started is false when it has never begun to run its script.
+// exit code it has left or ExitLost. A zero keeper is one that is known to be gone. started is false when the
+// container has never begun to run its script, and never will.
 func Recover(spec Spec, group cgroup.Group, keeper proc.ID) (s *Session, started bool) {
 	s = &Session{spec: spec, group: group, keeper: keeper, done: make(chan struct{})}
-	pid, _, _ := s.status()
-	return s, pid != 0
+	// A keeper that still waits at the gate is about to go away, as nobody holds the gate any more, and one that has
+	// passed it is about to begin: only when it is gone or has begun there is a difference to be seen.
+	for range 5000 {
+		gone := keeper.PID == 0
+		if !gone {
+			p, err := proc.Read(keeper.PID)
+			gone = err != nil || p.Start != keeper.Start || p.Dead()
+		}
+		if pid, _, _ := s.status(); pid != 0 {
+			return s, true
+		}
+		if gone {
+			return s, false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return s, true
 }
 
 // Wait returns the container's exit code when its script has ended, as a shell would give it: 128+n for signal n.
@@ -160,8 +176,10 @@ func (s *Session) Wait(ctx context.Context) (code int, err error) {
 		}
 	})
 	if s.cmd == nil {
-		if err := proc.WaitExit(ctx, s.keeper); err != nil {
-			return 0, err
+		if s.keeper.PID != 0 {
+			if err := proc.WaitExit(ctx, s.keeper); err != nil {
+				return 0, err
+			}
 		}
 		if _, code, ended := s.status(); ended {
 			return code, nil
@@ -230,15 +248,29 @@ func (s *Session) Signal(sig syscall.Signal) error {
 	return s.group.Signal(sig, s.keeper.PID)
 }
 
-// Stop asks the container's processes to end, gives them that long, and kills what is left: daemons too. A frozen
-// container is not asked: its processes could not hear. It returns when no process is left.
+// Stop asks the container's processes to end, gives all of them that long, and kills what is left: daemons too. A
+// frozen container is not asked: its processes could not hear. It returns when no process is left.
 func (s *Session) Stop(ctx context.Context, grace time.Duration) error {
 	if frozen, err := s.group.Frozen(); err == nil && !frozen && grace > 0 {
 		// A failure shows again in Kill, whose error is the one that counts.
 		_ = s.Signal(syscall.SIGTERM)
-		brief, cancel := context.WithTimeout(ctx, grace)
-		_, _ = s.Wait(brief)
-		cancel()
+		s.awaitEmpty(ctx, grace)
 	}
 	return s.group.Kill(ctx)
+}
+
+// awaitEmpty waits until the group has no processes, at most that long.
+func (s *Session) awaitEmpty(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		if pids, err := s.group.Processes(); err != nil || len(pids) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
 }

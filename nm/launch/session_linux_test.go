@@ -179,6 +179,22 @@ func TestStopAsksFirst(t *testing.T) {
 	}
 }
 
+// The grace is for every process, not only for the first.
+func TestStopGivesTimeToAll(t *testing.T) {
+	l := newLab(t)
+	s := l.start(`(trap 'sleep 0.1; touch cleaned; exit' TERM; touch ready; while :; do sleep 0.01; done) & wait`)
+	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	if err := s.Stop(t.Context(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.spec.WorkDir + "/cleaned"); err != nil {
+		t.Error("a child was killed before it had cleaned up")
+	}
+	if code := wait(t, s); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestStopInsists(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap '' TERM; setsid --fork sleep 600; touch ready; while :; do sleep 0.01; done`)

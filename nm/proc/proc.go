@@ -27,6 +27,7 @@ type Process struct {
 	Session int
 	State   byte          // as in ps: R running, S sleeping, D uninterruptible, T stopped, t traced, Z zombie, …
 	CPU     time.Duration // user and system time of this process, without its children
+	User    time.Duration // the part of CPU outside of the kernel
 	Virtual int64         // address space in bytes
 	RSS     int64         // resident memory in bytes
 }

@@ -208,7 +208,8 @@ func parseStat(b []byte) (Process, error) {
 			return Process{}, fmt.Errorf("field %d of stat line %q: %w", field.number, b, err)
 		}
 	}
-	p.CPU = time.Duration(user+system) * (time.Second / userHZ)
+	p.User = time.Duration(user) * (time.Second / userHZ)
+	p.CPU = p.User + time.Duration(system)*(time.Second/userHZ)
 	p.RSS = pages * pageSize
 	return p, nil
 }

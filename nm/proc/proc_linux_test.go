@@ -124,7 +124,7 @@ func TestParseStat(t *testing.T) {
 		p, err := parseStat([]byte("10 (" + name + ")" + rest))
 		want := Process{
 			ID: ID{PID: 10, Start: 987654}, State: 'S', Parent: 11, Group: 12, Session: 13,
-			CPU: 2 * time.Second, Virtual: 4096000, RSS: 25 * int64(os.Getpagesize()),
+			CPU: 2 * time.Second, User: 1500 * time.Millisecond, Virtual: 4096000, RSS: 25 * int64(os.Getpagesize()),
 		}
 		if err != nil || p != want {
 			t.Errorf("%q: got %+v, %v", name, p, err)

@@ -1,0 +1,218 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/cgroup"
+	"heddle/nm/launch"
+	"heddle/nm/proc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Container is one container. Its methods may be called from several goroutines.
+type Container struct {
+	m   *Manager
+	log *logrus.Entry
+
+	ctx  context.Context // ends when the container is to be killed, or the manager is closed
+	stop context.CancelFunc
+	done chan struct{} // closed when the state is Done
+
+	// suspending is held while the container is being suspended or resumed, or its processes are being ended.
+	suspending sync.Mutex
+
+	mu    sync.Mutex
+	state State
+	grant Grant
+	token []byte // the identifier of the newest token
+
+	context  *pb.ContainerLaunchContext
+	paths    map[string]string             // of localized resources, by link
+	counters string                        // what localization cost, for the environment
+	asked    map[string]LocalizationStatus // by link: what Localize was called for
+	reinit   *reinit                       // a change of the launch context under way
+	previous *version                      // what Rollback goes back to
+
+	record   record
+	admitted bool // it is counted among those that use the node
+	ended    bool // its process has, and what remains is to clean up
+	session  *launch.Session
+	group    cgroup.Group
+	usage    Usage
+
+	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
+}
+
+// record is what of a container is kept besides its request.
+type record struct {
+	Started     int64   `json:"started"` // ms since 1970, when it was accepted
+	Launched    int64   `json:"launched,omitempty"`
+	Finished    int64   `json:"finished,omitempty"`
+	Boot        string  `json:"boot,omitempty"` // the run of the machine that Keeper belongs to
+	Keeper      proc.ID `json:"keeper,omitzero"`
+	Places      places  `json:"places,omitzero"`
+	Kill        *kill   `json:"kill,omitempty"`
+	ExitCode    int     `json:"exit"`
+	Complete    bool    `json:"complete,omitempty"`
+	Diagnostics string  `json:"diagnostics,omitempty"`
+	Suspended   bool    `json:"suspended,omitempty"`
+	Retries     int     `json:"retries,omitempty"`    // made so far
+	RetryTimes  []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
+	Peak        int64   `json:"peak,omitempty"`
+}
+
+// kill is why a container was killed.
+type kill struct {
+	ExitCode int    `json:"exit"`
+	Why      string `json:"why"`
+}
+
+func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Container {
+	c := &Container{
+		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
+		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
+		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
+	}
+	c.ctx, c.stop = context.WithCancel(m.ctx)
+	return c
+}
+
+// ID returns the container's id.
+func (c *Container) ID() records.ContainerID { return c.grant.ID } // never changes
+
+// Grant returns what the newest token says of the container.
+func (c *Container) Grant() Grant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.grant
+}
+
+// State returns the container's state.
+func (c *Container) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// set changes the state.
+func (c *Container) set(s State) {
+	c.mu.Lock()
+	was := c.state
+	c.state = s
+	c.mu.Unlock()
+	if was != s {
+		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, was, s)
+	}
+}
+
+// Status is what there is to know of a container at a moment.
+type Status struct {
+	Grant       Grant
+	State       State
+	ExitCode    int // records.ExitInvalid while it has not ended
+	Diagnostics string
+	Started     time.Time // when it was accepted
+	Launched    time.Time // zero until then
+	Finished    time.Time // zero until then
+	PID         int       // of its session's leader; 0 when there is none
+	WorkDir     string
+	LogDirs     []string
+	Suspended   bool
+	Usage       Usage
+}
+
+// Status returns the container's status.
+func (c *Container) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{
+		Grant: c.grant, State: c.state, ExitCode: c.record.ExitCode, Diagnostics: c.record.Diagnostics,
+		Started: time.UnixMilli(c.record.Started), WorkDir: c.record.Places.Work, LogDirs: c.record.Places.Logs,
+		Suspended: c.record.Suspended, Usage: c.usage,
+	}
+	if c.record.Launched > 0 {
+		s.Launched = time.UnixMilli(c.record.Launched)
+	}
+	if c.record.Finished > 0 {
+		s.Finished = time.UnixMilli(c.record.Finished)
+	}
+	if c.session != nil && c.state != Done {
+		s.PID = c.session.PID()
+	}
+	return s
+}
+
+// LaunchContext returns what the container runs. It must not be changed.
+func (c *Container) LaunchContext() *pb.ContainerLaunchContext {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.context
+}
+
+// Group returns the container's processes, or nil when it has none.
+func (c *Container) Group() cgroup.Group {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.group
+}
+
+// WaitDone returns when the container is Done, or with the error of ctx.
+func (c *Container) WaitDone(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Kill has the container ended. exitCode is the status it will have (records.Exit…), why goes to its diagnostics, and
+// should end its line. The first call counts; one that has ended stays as it is.
+func (c *Container) Kill(exitCode int, why string) {
+	c.mu.Lock()
+	if c.record.Kill != nil || c.record.Complete || c.ended {
+		c.mu.Unlock()
+		return
+	}
+	c.record.Kill = &kill{ExitCode: exitCode, Why: why}
+	c.record.ExitCode = exitCode
+	c.diagnose(why)
+	c.mu.Unlock()
+	c.log.WithField("status", exitCode).Infof("Killing: %s", strings.TrimSpace(why))
+	c.save() // that it must not live is good to know after a restart; if it can't be saved, it is killed all the same
+	c.stop()
+}
+
+func (c *Container) killed() *kill {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record.Kill
+}
+
+// stampLayout is how diagnostics are dated.
+const stampLayout = "2006-01-02 15:04:05.000"
+
+// Diagnose appends to the container's diagnostics.
+func (c *Container) Diagnose(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.diagnose(text)
+}
+
+// diagnose is Diagnose with the lock held. Too much is cut at the beginning.
+func (c *Container) diagnose(text string) {
+	d := c.record.Diagnostics + "[" + time.Now().Format(stampLayout) + "]" + text
+	if limit := c.m.cfg.MaxDiagnostics; limit > 0 && len(d) > limit {
+		d = strings.ToValidUTF8(d[len(d)-limit:], "")
+	}
+	c.record.Diagnostics = d
+}
+
+func (c *Container) String() string { return fmt.Sprintf("%s (%s)", c.grant.ID, c.State()) }

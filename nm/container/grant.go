@@ -1,0 +1,51 @@
+package container
+
+import (
+	"fmt"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Grant is what a container token says: which container may run here, for whom, and how large it is.
+type Grant struct {
+	ID                  records.ContainerID
+	User                string // who submitted the application
+	Resource            records.Resource
+	Priority            int32
+	Created             int64 // ms since 1970, when the ResourceManager allocated it
+	Version             int32 // grows with every change of its size
+	ExecutionType       pb.ExecutionType
+	Type                pb.ContainerType
+	AllocationRequestID int64
+	AllocationTags      []string
+	NodeLabel           string
+	RMIdentifier        int64
+	LogContext          *pb.LogAggregationContext // nil: the defaults
+}
+
+// GrantFrom reads a token's identifier.
+func GrantFrom(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, error) {
+	resource, err := types.From(id.GetResource())
+	if err != nil {
+		return Grant{}, fmt.Errorf("container %s: %w", records.ContainerIDFrom(id.GetContainerId()), err)
+	}
+	g := Grant{
+		ID:                  records.ContainerIDFrom(id.GetContainerId()),
+		User:                id.GetAppSubmitter(),
+		Resource:            resource,
+		Priority:            id.GetPriority().GetPriority(),
+		Created:             id.GetCreationTime(),
+		Version:             id.GetVersion(),
+		ExecutionType:       id.GetExecutionType(),
+		Type:                id.GetContainerType(),
+		AllocationRequestID: id.GetAllocationRequestId(),
+		AllocationTags:      id.GetAllocationTags(),
+		NodeLabel:           id.GetNodeLabelExpression(),
+		RMIdentifier:        id.GetRmIdentifier(),
+	}
+	if id.HasLogAggregationContext() {
+		g.LogContext = id.GetLogAggregationContext()
+	}
+	return g, nil
+}

@@ -1,0 +1,211 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/nm/cgroup"
+	"heddle/nm/disks"
+	"heddle/nm/launch"
+	"heddle/nm/localizer"
+	"heddle/nm/proc"
+	"heddle/yarn/pb"
+)
+
+// emptyCredentials is a container_tokens file without tokens: magic, version, no tokens, no secrets.
+var emptyCredentials = []byte("HDTS\x00\x00\x00")
+
+// launch starts the container's process. Where an earlier try has left folders they are used again, as Hadoop does: a
+// program that is started anew finds what it has written.
+func (c *Container) launch() error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	owner, err := c.m.owner(c.grant.User)
+	if err != nil {
+		return err
+	}
+	if ok, report := c.m.Disks.Healthy(); !ok {
+		return errors.New(report)
+	}
+	at, err := c.writeFiles(owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		// The disk has come, or come back, since the application's folders were made.
+		if _, err = c.m.Localizer.InitApplication(c.grant.User, c.ID().Attempt.App); err == nil {
+			at, err = c.writeFiles(owner)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	group, err := c.makeGroup()
+	if err != nil {
+		return err
+	}
+	s, err := launch.Start(c.spec(at, owner), group)
+	if err != nil {
+		return err
+	}
+	boot, err := proc.BootID()
+	if err != nil {
+		s.Abandon()
+		return err
+	}
+	c.mu.Lock()
+	c.session = s
+	c.record.Launched = time.Now().UnixMilli()
+	c.record.Boot, c.record.Keeper = boot, s.Keeper()
+	c.mu.Unlock()
+	// The process begins only when it is certain to be found again.
+	if err := c.trySave(); err != nil {
+		s.Abandon()
+		return err
+	}
+	if err := s.Open(); err != nil {
+		s.Abandon()
+		return err
+	}
+	c.set(Running)
+	c.m.changed()
+	return nil
+}
+
+func (c *Container) spec(at places, owner *localizer.Owner) launch.Spec {
+	return launch.Spec{
+		ID: c.ID().String(), Script: filepath.Join(at.Work, launch.ScriptFile), WorkDir: at.Work,
+		Status: filepath.Join(at.Private, statusFile), Output: filepath.Join(at.Private, outputFile),
+		Credential: credential(owner),
+	}
+}
+
+// makeGroup returns the container's group, which it has already if this is not the first try.
+func (c *Container) makeGroup() (cgroup.Group, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.group != nil {
+		return c.group, nil
+	}
+	group, err := c.m.Groups.Create(c.grant.ID.String(), c.m.limits(c.grant.Resource))
+	if err != nil {
+		return nil, err
+	}
+	c.group = group
+	return group, nil
+}
+
+// writeFiles writes the launch script and the credentials into the work folder.
+func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
+	c.mu.Lock()
+	at, context := c.record.Places, c.context
+	c.mu.Unlock()
+	var work *os.Root
+	var err error
+	if at.Work == "" {
+		if at, work, err = makePlaces(c.m.Disks, c.grant.User, c.ID(), owner); err != nil {
+			return places{}, err
+		}
+	} else if work, err = makeWork(filepath.Dir(at.Work), filepath.Base(at.Work), owner); err != nil {
+		return places{}, err
+	}
+	defer work.Close()
+	c.mu.Lock()
+	c.record.Places = at
+	c.mu.Unlock()
+
+	script, err := c.script(at, context).Bytes()
+	if err != nil {
+		return places{}, err
+	}
+	tokens := context.GetTokens()
+	if len(tokens) == 0 {
+		tokens = emptyCredentials
+	}
+	if err := writeFile(work, launch.ScriptFile, 0o700, script, owner); err != nil {
+		return places{}, err
+	}
+	return at, writeFile(work, launch.TokensFile, 0o600, tokens, owner)
+}
+
+// script composes launch_container.sh.
+func (c *Container) script(at places, lc *pb.ContainerLaunchContext) launch.Script {
+	cfg, id, user := &c.m.cfg, c.ID(), c.grant.User
+	vars := make(map[string]string)
+	for _, v := range lc.GetEnvironment() {
+		vars[v.GetKey()] = v.GetValue()
+	}
+	javaHome, ok := vars["JAVA_HOME"]
+	if !ok {
+		javaHome, _ = cfg.Environ("JAVA_HOME")
+	}
+	x := launch.Expander{LogDir: at.Log, AddOpens: launch.JavaVersion(javaHome) >= 17}
+	for k, v := range vars {
+		vars[k] = x.Expand(v)
+	}
+	env := launch.Environment{
+		App: vars, TokensFile: filepath.Join(at.Work, launch.TokensFile), ContainerID: id.String(),
+		Host: cfg.Node.Host, Port: int(cfg.Node.Port), HTTPPort: cfg.HTTPPort,
+		LogDirs: at.Logs, User: user, Home: cfg.Home, WorkDir: at.Work,
+		AuxServices: c.m.Aux.Metadata(),
+		Whitelist:   cfg.EnvWhitelist, Admin: cfg.AdminEnv, ForcePath: cfg.ForcePath, Own: cfg.Environ,
+	}
+	for _, local := range c.m.Disks.Local.Writable() {
+		env.LocalDirs = append(env.LocalDirs, localizer.AppDir(local, user, id.Attempt.App))
+		env.UserDirs = append(env.UserDirs, localizer.UserDir(local, user)+"/")
+	}
+	s := launch.Script{LogDir: at.Log, Debug: cfg.DebugInfo}
+	c.mu.Lock()
+	env.LocalizationCounter = c.counters
+	for name, path := range c.paths {
+		s.Links = append(s.Links, launch.Link{Name: name, Target: path})
+	}
+	c.mu.Unlock()
+	slices.SortFunc(s.Links, func(a, b launch.Link) int { return strings.Compare(a.Name, b.Name) })
+	s.Inherit, s.Env = env.Vars()
+	for _, command := range lc.GetCommand() {
+		s.Command = append(s.Command, x.Expand(command))
+	}
+	return s
+}
+
+// destroy removes the container's group.
+func (c *Container) destroy(group cgroup.Group) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if use, err := group.Usage(); err == nil {
+		c.noteUsage(use)
+	}
+	if err := group.Destroy(ctx); err != nil {
+		c.log.WithError(err).Warn("Could not remove the container's group")
+	}
+}
+
+// removeFiles deletes what the container leaves. Script and credentials go at once, the rest may be kept for a while
+// (yarn.nodemanager.delete.debug-delay-sec).
+func (c *Container) removeFiles(at places) {
+	if at.Work == "" {
+		return
+	}
+	err := errors.Join(
+		c.m.Deleter.DeleteNow(filepath.Join(at.Work, launch.TokensFile), filepath.Join(at.Work, launch.ScriptFile), at.Private),
+		c.m.Deleter.Delete(at.Work))
+	if err != nil {
+		c.log.WithError(err).Warn("Could not have the container's files deleted")
+	}
+}
+
+// fullDisk says so when the file system of a folder has no space left: programs that ended for that reason could write
+// down nothing about it.
+func fullDisk(dir string) string {
+	s, err := disks.Free(dir)
+	if err != nil || s.Free > 64<<10 {
+		return ""
+	}
+	return fmt.Sprintf("No space left on the disk of %s: %d bytes are free of %d", dir, s.Free, s.Total)
+}

@@ -1,0 +1,428 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/nm/launch"
+	"heddle/nm/localizer"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// stage is where a container's goroutine takes it up.
+type stage int
+
+const (
+	freshStart stage = iota // nothing has been done for it
+	attached                // it has a session, from before a restart
+	toBeEnded               // it has no processes any more and only needs finishing, with the exit code in its record
+)
+
+// live takes the container through its life. If the manager is closed meanwhile it returns at once and leaves
+// everything as it is, for Recover.
+func (c *Container) live(from stage) {
+	defer c.stop()
+	if from == freshStart {
+		if err := c.prepare(); err != nil {
+			if !c.closing() {
+				c.endUnlaunched(err)
+			}
+			return
+		}
+	}
+	for {
+		if from != attached {
+			if err := c.launch(); err != nil {
+				switch {
+				case c.closing() && c.killed() == nil:
+				case c.killed() != nil:
+					c.endKilledBetween()
+					c.finish()
+				default:
+					c.endFailedLaunch(err)
+				}
+				return
+			}
+		}
+		from = freshStart
+		code, again, ok := c.await()
+		if !ok {
+			return
+		}
+		if again == reinitialize {
+			continue
+		}
+		if c.conclude(code) == relaunch {
+			if c.pause() {
+				continue
+			}
+			if c.closing() {
+				return
+			}
+			c.endKilledBetween()
+		}
+		c.finish()
+		return
+	}
+}
+
+// closing reports that the manager is being closed, and that this container is left to the next one.
+func (c *Container) closing() bool { return c.m.ctx.Err() != nil }
+
+// prepare brings the container to the point where it can be launched.
+func (c *Container) prepare() error {
+	app := c.m.app(c.ID().Attempt.App)
+	if app == nil {
+		return fmt.Errorf("application %s is not on this node", c.ID().Attempt.App)
+	}
+	if err := app.ready(c.ctx); err != nil {
+		return err
+	}
+	c.set(Localizing)
+	launchContext := c.LaunchContext()
+	for _, s := range launchContext.GetServiceData() {
+		c.m.Aux.StartApplication(s.GetKey(), c.ID().Attempt.App, c.grant.User, s.GetValue())
+	}
+	req, err := c.request(launchContext)
+	if err != nil {
+		return err
+	}
+	result, err := c.m.Localizer.Localize(c.ctx, req)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.paths, c.counters = result.Paths, result.Counters.String()
+	c.mu.Unlock()
+	c.set(Scheduled)
+	return c.admit()
+}
+
+// admit waits until the node has room.
+func (c *Container) admit() error {
+	size := c.Grant().Resource
+	if err := c.m.admission.enter(c.ctx, size); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.admitted = true
+	now := c.grant.Resource
+	c.mu.Unlock()
+	c.m.admission.change(size, now) // it may have been resized while it waited
+	return c.ctx.Err()
+}
+
+// endUnlaunched finishes a container that could not be prepared.
+func (c *Container) endUnlaunched(err error) {
+	if c.killed() != nil {
+		c.set(Killing)
+		c.Diagnose("Container is killed before being launched.\n")
+		c.set(CleanedUpAfterKill)
+	} else {
+		c.log.WithError(err).Warn("Localization failed")
+		c.Diagnose(err.Error() + "\n")
+		c.set(LocalizationFailed)
+	}
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.complete()
+}
+
+// endFailedLaunch finishes a container whose process could not be started.
+func (c *Container) endFailedLaunch(err error) {
+	c.mu.Lock()
+	c.ended = true
+	if c.record.Kill == nil {
+		c.record.ExitCode = launchFailed
+		if ok, report := c.m.Disks.Healthy(); !ok {
+			c.record.ExitCode = records.ExitDisksFailed
+			err = worded("Most of the disks failed. " + report)
+		}
+	}
+	c.diagnose(err.Error() + "\n")
+	c.mu.Unlock()
+	c.log.WithError(err).Warn("Could not launch")
+	c.set(ExitedWithFailure)
+	c.finish()
+}
+
+// launchFailed is the exit code of containers that could not be started.
+const launchFailed = -1
+
+// What comes after a process.
+type next int
+
+const (
+	theEnd       next = iota
+	relaunch          // the same again
+	reinitialize      // with another launch context
+)
+
+// await waits for the end of the container's process, or kills it when that is asked for. ok is false when the manager
+// is closing.
+func (c *Container) await() (code int, n next, ok bool) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	c.mu.Lock()
+	c.interrupt = cancel
+	s, waiting := c.session, c.reinit
+	c.mu.Unlock()
+	if waiting != nil && waiting.localized {
+		cancel() // it came while there was nobody to interrupt
+	}
+	stopWatching := c.watchMemory(ctx)
+	code, err := s.Wait(ctx)
+	cancel()
+	stopWatching()
+	if err != nil {
+		r := c.takeReinit()
+		switch {
+		case c.killed() != nil:
+			c.set(Killing)
+		case r != nil:
+			c.set(ReinitializingAwaitingKill)
+			n = reinitialize
+		case c.closing():
+			return 0, theEnd, false
+		default:
+			c.log.WithError(err).Error("Lost sight of the container; it is killed")
+			c.Diagnose(fmt.Sprintf("Container can't be watched any more: %v\n", err))
+			c.set(Killing)
+		}
+		if code, err = c.end(s, c.m.cfg.KillGrace); err != nil {
+			c.log.WithError(err).Error("Could not kill")
+			code = launch.ExitLost
+		}
+		if r != nil && n == reinitialize {
+			c.adopt(r)
+			return code, n, true
+		}
+	} else if _, err := c.end(s, 0); err != nil { // daemons die with the process that led them
+		c.log.WithError(err).Error("Could not kill the processes that were left")
+	}
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	return code, theEnd, true
+}
+
+// end ends all processes of the container. It tries for as long as it takes, since a container that lives on after it
+// was given up would use what the ResourceManager gives to others; a process that can't be killed waits for a
+// disk or device, in all likelihood.
+func (c *Container) end(s *launch.Session, grace time.Duration) (code int, err error) {
+	c.suspending.Lock()
+	defer c.suspending.Unlock()
+	for {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), grace+c.m.cfg.KillWait)
+		err := s.Stop(ctx, grace)
+		if err == nil {
+			code, err = s.Wait(ctx)
+		}
+		cancel()
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) || c.closing() {
+			return code, err
+		}
+		c.log.WithError(err).Warnf("Processes have not ended %v after they were killed; trying again", c.m.cfg.KillWait)
+		grace = 0
+	}
+}
+
+// conclude turns the exit code of the container's process into a status.
+func (c *Container) conclude(code int) next {
+	k := c.killed()
+	if k != nil && code == launch.ExitLost {
+		code = launch.ExitForceKilled // by us, in the last life
+	}
+	if k == nil && code == launch.ExitForceKilled {
+		if why := c.outOfMemory(); why != "" {
+			c.mu.Lock()
+			k = &kill{ExitCode: records.ExitKilledExceededPMem, Why: why}
+			c.record.Kill, c.record.ExitCode = k, k.ExitCode
+			c.diagnose(why)
+			c.mu.Unlock()
+		}
+	}
+	switch {
+	case code == 0:
+		c.exit(k, code)
+		c.set(ExitedWithSuccess)
+		return theEnd
+	case code == launch.ExitForceKilled || code == launch.ExitTerminated:
+		c.Diagnose(fmt.Sprintf("Container killed on request. Exit code is %d\n", code))
+		c.Diagnose(fmt.Sprintf("Container exited with a non-zero exit code %d. \n", code))
+		if k != nil {
+			c.set(CleanedUpAfterKill)
+			return theEnd
+		}
+		c.Diagnose("Killed by external signal\n")
+		c.exit(nil, code)
+		c.set(ExitedWithFailure)
+		return theEnd
+	}
+	c.explain(code)
+	if k == nil && c.rollBackFailed() {
+		return relaunch
+	}
+	if k == nil && c.shouldRetry(code) {
+		return relaunch
+	}
+	c.exit(k, code)
+	c.set(ExitedWithFailure)
+	return theEnd
+}
+
+// exit sets the status's exit code. As in Hadoop the process's own code wins over the reason of a kill when it made use
+// of its grace to end in its own way, unless it was killed for what it did.
+func (c *Container) exit(k *kill, code int) {
+	if k != nil && slices.Contains([]int{
+		records.ExitDisksFailed, records.ExitKilledExceededVMem, records.ExitKilledExceededPMem, records.ExitKilledForExcessLogs,
+	}, k.ExitCode) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record.ExitCode = code
+}
+
+// explain tells in the diagnostics why a process has failed.
+func (c *Container) explain(code int) {
+	c.mu.Lock()
+	s, at := c.session, c.record.Places
+	c.mu.Unlock()
+	text := fmt.Sprintf("Exception from container-launch.\nContainer id: %s\nExit code: %d\n", c.ID(), code)
+	if said := s.Output(c.m.cfg.StderrTail); said != "" {
+		text += "Exception message: " + said + "\n"
+	}
+	c.Diagnose(text + "\n")
+
+	text = fmt.Sprintf("Container exited with a non-zero exit code %d. ", code)
+	max := c.m.cfg.StderrTail
+	t := launch.ReadTails(at.Log, c.m.cfg.StderrPattern, max)
+	if t.HasErr {
+		text += fmt.Sprintf("Error file: %s.\nLast %d bytes of %s :\n%s", launch.PrelaunchErr, max, launch.PrelaunchErr, t.Prelaunch)
+	}
+	if len(t.ErrorFiles) > 1 {
+		text += "Error files: " + strings.Join(t.ErrorFiles, ", ") + ".\n"
+	}
+	if t.ErrorName != "" {
+		text += fmt.Sprintf("Last %d bytes of %s :\n%s\n", max, t.ErrorName, t.ErrorText)
+	}
+	// Hadoop says it twice, once for the failure and once for the end.
+	c.Diagnose(text + "\n")
+	c.Diagnose(text + "\n")
+	for _, dir := range []string{at.Work, at.Log} {
+		if full := fullDisk(dir); full != "" {
+			c.Diagnose(full + "\n")
+		}
+	}
+}
+
+// shouldRetry decides by the launch context's ContainerRetryContext whether the process is started again, and counts
+// that (Hadoop: SlidingWindowRetryPolicy).
+func (c *Container) shouldRetry(code int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.context.GetContainerRetryContext()
+	switch policy := r.GetRetryPolicy(); {
+	case policy == pb.ContainerRetryPolicy_NEVER_RETRY,
+		policy == pb.ContainerRetryPolicy_RETRY_ON_SPECIFIC_ERROR_CODES && !slices.Contains(r.GetErrorCodes(), int32(code)):
+		return false
+	}
+	now := time.Now().UnixMilli()
+	if validity := r.GetFailuresValidityInterval(); validity > 0 {
+		c.record.RetryTimes = slices.DeleteFunc(c.record.RetryTimes, func(t int64) bool { return now-t > validity })
+		c.record.Retries = len(c.record.RetryTimes)
+	}
+	if max := int(r.GetMaxRetries()); max >= 0 && c.record.Retries >= max { // −1: for ever
+		return false
+	}
+	c.record.Retries++
+	if r.GetFailuresValidityInterval() > 0 {
+		c.record.RetryTimes = append(c.record.RetryTimes, now)
+	}
+	return true
+}
+
+// pause waits between a failure and the next try. It returns false when there is to be none.
+func (c *Container) pause() bool {
+	c.set(Relaunching)
+	c.mu.Lock()
+	wait := time.Duration(c.context.GetContainerRetryContext().GetRetryInterval()) * time.Millisecond
+	c.ended = false
+	c.mu.Unlock()
+	c.save()
+	timer := time.NewTimer(max(wait, c.m.cfg.RetryMinimum))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// endKilledBetween is for a container that is killed while it waits for its next try.
+func (c *Container) endKilledBetween() {
+	c.set(Killing)
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.Diagnose("Container is killed before being launched.\n")
+	c.set(CleanedUpAfterKill)
+}
+
+// finish cleans up after a container that was launched, or was about to be.
+func (c *Container) finish() {
+	c.mu.Lock()
+	group, at := c.group, c.record.Places
+	c.group = nil
+	c.record.Suspended = false
+	c.mu.Unlock()
+	if group != nil {
+		c.destroy(group)
+	}
+	c.complete()
+	c.removeFiles(at)
+}
+
+// complete tells everybody that the container has ended.
+func (c *Container) complete() {
+	c.mu.Lock()
+	c.record.Complete = true
+	c.record.Finished = time.Now().UnixMilli()
+	code := c.record.ExitCode
+	size, admitted := c.grant.Resource, c.admitted
+	c.admitted = false
+	c.mu.Unlock()
+	if admitted {
+		c.m.admission.leave(size)
+	}
+	c.save()
+	c.m.Localizer.Release(c.ID())
+	c.m.Logs.ContainerFinished(c.Grant(), code)
+	c.set(Done)
+	close(c.done)
+	if app := c.m.app(c.ID().Attempt.App); app != nil {
+		app.remove(c)
+	}
+	c.m.changed()
+}
+
+// request is what the launch context wants localized.
+func (c *Container) request(lc *pb.ContainerLaunchContext) (localizer.Request, error) {
+	req := localizer.Request{Container: c.ID(), User: c.grant.User, Resources: make(map[string]localizer.Resource)}
+	for _, r := range lc.GetLocalResources() {
+		resource, err := localizer.ResourceFrom(r.GetValue())
+		if err != nil {
+			return req, fmt.Errorf("%s: %w", r.GetKey(), err)
+		}
+		req.Resources[r.GetKey()] = resource
+	}
+	return req, nil
+}

@@ -1,0 +1,330 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/cgroup"
+	"heddle/nm/disks"
+	"heddle/nm/localizer"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Localizer brings the files that containers need (nm/localizer).
+type Localizer interface {
+	InitApplication(user string, app records.ApplicationID) ([]string, error)
+	Localize(ctx context.Context, req localizer.Request) (localizer.Result, error)
+	Release(id records.ContainerID)
+	Retain(req localizer.Request) map[string]string
+	EndApplication(user string, app records.ApplicationID) error
+}
+
+// Logs deals with the logs that applications leave (nm/logs).
+type Logs interface {
+	StartApplication(app Application) error
+	ContainerFinished(g Grant, exitCode int)
+	// FinishApplication returns when there is nothing more to do for the logs of an application, or ctx ends. All of its
+	// containers have finished.
+	FinishApplication(ctx context.Context, app records.ApplicationID) error
+}
+
+// AuxServices are the services that run beside containers, for instance the shuffle.
+type AuxServices interface {
+	Metadata() map[string][]byte
+	// StartApplication hands a service what a container of an application has for it. It may come several times.
+	StartApplication(service string, app records.ApplicationID, user string, data []byte)
+	StopApplication(app records.ApplicationID)
+}
+
+// Deleter removes files in the background (nm/deletion).
+type Deleter interface {
+	Delete(paths ...string) error
+	DeleteNow(paths ...string) error
+}
+
+// Bucket keeps records (nm/store).
+type Bucket interface {
+	Put(key string, value []byte) error
+	PutJSON(key string, value any) error
+	Delete(key string) error
+	ForEach(prefix string, f func(key string, value []byte) error) error
+}
+
+// Config is the settings of a node that containers notice.
+type Config struct {
+	Node     records.NodeID
+	HTTPPort int
+	Types    records.ResourceTypes
+	Resource records.Resource // what the node has for containers
+	Cores    float64          // CPU cores that all containers together may use
+
+	Home         string   // yarn.nodemanager.user-home-dir
+	EnvWhitelist []string // yarn.nodemanager.env-whitelist
+	AdminEnv     string   // yarn.nodemanager.admin-env
+	ForcePath    string   // yarn.nodemanager.force.path
+	Environ      func(name string) (string, bool)
+
+	DebugInfo      bool          // yarn.nodemanager.log-container-debug-info.enabled
+	DeleteDelay    time.Duration // yarn.nodemanager.delete.debug-delay-sec; negative: nothing is deleted
+	KillGrace      time.Duration // yarn.nodemanager.sleep-delay-before-sigkill.ms
+	KillWait       time.Duration // how long a kill may take before that is reported; it goes on nevertheless
+	StderrPattern  string        // yarn.nodemanager.container.stderr.pattern
+	StderrTail     int64         // yarn.nodemanager.container.stderr.tail.bytes
+	MaxDiagnostics int           // yarn.nodemanager.container-diagnostics-maximum-size, in bytes
+	RetryMinimum   time.Duration // yarn.nodemanager.container-retry-minimum-interval-ms
+	TrackStopped   time.Duration // yarn.nodemanager.duration-to-track-stopped-containers
+
+	LimitMemory bool  // let the kernel hold containers to their memory
+	StrictCPU   bool  // hold containers to their share of the CPU even when others leave theirs unused
+	MaxPids     int64 // processes and threads of a container; 0: any number
+
+	// Owner is the user whom containers of a submitting user run as; nil: this process's own.
+	Owner func(user string) (*localizer.Owner, error)
+}
+
+// Options are what a Manager works with. All must be set.
+type Options struct {
+	Config    Config
+	Disks     *disks.Disks
+	Groups    cgroup.Driver
+	Localizer Localizer
+	Logs      Logs
+	Aux       AuxServices
+	Deleter   Deleter
+	Log       *logrus.Entry
+
+	ContainerRecords, AppRecords Bucket
+
+	// Changed is called, from any goroutine and with no lock held, when a status has changed in a way that the
+	// ResourceManager should know of soon.
+	Changed func()
+}
+
+// worded is an error in Hadoop's words, which keep to their own rules of punctuation.
+type worded string
+
+func (w worded) Error() string { return string(w) }
+
+// Errors of calls about one container.
+const (
+	ErrUnknown       = worded("is not handled by this NodeManager")
+	ErrStoppedBefore = worded("was recently stopped on node manager.")
+	ErrExists        = worded("Attempt to relaunch the same container")
+	ErrNotRunning    = worded("is not running")
+	ErrNotSuspended  = worded("is not suspended")
+	ErrClosed        = worded("the NodeManager is shutting down")
+)
+
+// Manager holds a node's applications and containers. Its methods may be called from several goroutines.
+type Manager struct {
+	Options
+	cfg Config
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	lives  sync.WaitGroup
+
+	admission *admission
+
+	mu         sync.Mutex
+	containers map[records.ContainerID]*Container
+	apps       map[records.ApplicationID]*application
+	stopped    map[records.ContainerID]time.Time // containers that the ResourceManager has let go of: until when to remember
+	blocked    bool                              // nothing is started any more
+}
+
+// NewManager returns a manager without containers. Call Recover before anything else, and Close at the end.
+func NewManager(o Options) *Manager {
+	m := &Manager{
+		Options: o, cfg: o.Config,
+		containers: make(map[records.ContainerID]*Container),
+		apps:       make(map[records.ApplicationID]*application),
+		stopped:    make(map[records.ContainerID]time.Time),
+		admission:  newAdmission(o.Config.Resource),
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m
+}
+
+// Close stops looking after containers, which go on, and returns when no goroutine is left. A manager made later takes
+// them up with Recover.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.blocked = true
+	m.mu.Unlock()
+	m.cancel()
+	m.lives.Wait()
+}
+
+// Start accepts a container; it is localized and started in the background. What is refused leaves no trace: a
+// container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
+func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte) error {
+	m.mu.Lock()
+	switch _, was := m.stopped[g.ID]; {
+	case m.blocked:
+		m.mu.Unlock()
+		return fmt.Errorf("container %s: %w", g.ID, ErrClosed)
+	case m.containers[g.ID] != nil || was:
+		m.mu.Unlock()
+		return fmt.Errorf("container %s: %w", g.ID, ErrExists)
+	}
+	c := m.newContainer(g, launch)
+	c.token = token
+	m.containers[g.ID] = c
+	app, fresh := m.application(g, launch)
+	m.mu.Unlock()
+
+	err := c.saveRequest()
+	if err == nil && fresh {
+		err = app.save()
+	}
+	if err != nil {
+		// Unsaved means unaccepted: the AM will place its task elsewhere.
+		m.mu.Lock()
+		delete(m.containers, g.ID)
+		m.mu.Unlock()
+		c.forget()
+		return err
+	}
+	if !app.add(c) {
+		c.Kill(records.ExitKilledAfterAppCompletion, "Application no longer running.\n")
+	}
+	m.lives.Go(func() { c.live(freshStart) })
+	return nil
+}
+
+// Container returns the container of that id, as long as it is here: until the ResourceManager lets go of it.
+func (m *Manager) Container(id records.ContainerID) (*Container, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.containers[id]; c != nil {
+		return c, nil
+	}
+	if _, ok := m.stopped[id]; ok {
+		return nil, &notHere{id, ErrStoppedBefore}
+	}
+	return nil, &notHere{id, ErrUnknown}
+}
+
+// notHere is the refusal of a call about a container that is not here, in Hadoop's words.
+type notHere struct {
+	id  records.ContainerID
+	why worded
+}
+
+func (e *notHere) Error() string { return fmt.Sprintf("Container %s %s", e.id, e.why) }
+func (e *notHere) Unwrap() error { return e.why }
+
+// Containers returns all containers that are here, by id.
+func (m *Manager) Containers() []*Container {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*Container, 0, len(m.containers))
+	for _, c := range m.containers {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *Container) int { return a.grant.ID.Compare(b.grant.ID) })
+	return out
+}
+
+// Forget lets go of containers that have ended and whose end the ResourceManager has taken note of. One that has not
+// ended stays.
+func (m *Manager) Forget(ids ...records.ContainerID) {
+	for _, id := range ids {
+		m.mu.Lock()
+		c := m.containers[id]
+		done := c != nil && c.State() == Done
+		if done {
+			delete(m.containers, id)
+			m.remember(id)
+		}
+		m.mu.Unlock()
+		if done {
+			c.forget()
+		}
+	}
+}
+
+// remember keeps an id from being used again. The lock is held.
+func (m *Manager) remember(id records.ContainerID) {
+	now := time.Now()
+	for id, until := range m.stopped {
+		if until.Before(now) {
+			delete(m.stopped, id)
+		}
+	}
+	m.stopped[id] = now.Add(m.cfg.TrackStopped)
+}
+
+// SetResource changes what the node has for containers. Those that run already go on even if they are too many.
+func (m *Manager) SetResource(r records.Resource) { m.admission.resize(r) }
+
+// Block keeps new containers out.
+func (m *Manager) Block() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.blocked = true
+}
+
+// KillAll kills all containers, for instance because the ResourceManager has sent the node away, and returns when they
+// have ended or ctx has.
+func (m *Manager) KillAll(ctx context.Context, exitCode int, why string) error {
+	m.Block()
+	for _, c := range m.Containers() {
+		c.Kill(exitCode, why)
+	}
+	for _, c := range m.Containers() {
+		if err := c.WaitDone(ctx); err != nil {
+			return fmt.Errorf("container %s has not ended: %w", c.grant.ID, err)
+		}
+	}
+	return nil
+}
+
+func (m *Manager) changed() {
+	if m.Changed != nil {
+		m.Changed()
+	}
+}
+
+// limits are what the kernel holds a container to.
+func (m *Manager) limits(r records.Resource) cgroup.Limits {
+	l := cgroup.Limits{Shares: float64(r.VCores()), Pids: m.cfg.MaxPids}
+	if m.cfg.LimitMemory {
+		l.Memory = r.MemoryMB() << 20
+	}
+	if total := m.cfg.Resource.VCores(); m.cfg.StrictCPU && total > 0 {
+		l.CPU = m.cfg.Cores * float64(r.VCores()) / float64(total)
+	}
+	return l
+}
+
+// credential is the identity that processes of a user's containers get.
+func credential(o *localizer.Owner) *syscall.Credential {
+	if o == nil {
+		return nil
+	}
+	c := &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
+	for _, g := range o.Groups {
+		c.Groups = append(c.Groups, uint32(g))
+	}
+	return c
+}
+
+func (m *Manager) owner(user string) (*localizer.Owner, error) {
+	if m.cfg.Owner == nil {
+		return nil, nil
+	}
+	o, err := m.cfg.Owner(user)
+	if err != nil {
+		return nil, fmt.Errorf("user %s: %w", user, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,245 @@
+package container
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"heddle/nm/localizer"
+	"heddle/yarn/pb"
+)
+
+// Errors of calls that change what a container runs; the words are Hadoop's.
+const (
+	ErrNothingToCommit   = worded("Nothing to Commit !!")
+	ErrNothingToRollback = worded("Nothing to rollback to !!")
+)
+
+// version is a launch context with its resources.
+type version struct {
+	context *pb.ContainerLaunchContext
+	paths   map[string]string
+}
+
+// reinit is a change of what the container runs, from the call until its process has ended.
+type reinit struct {
+	to         version
+	keep       bool // the version before, for Rollback
+	why        string
+	localized  bool
+	isRollback bool
+}
+
+// LocalizationStatus is how far a resource is that was asked for with Localize.
+type LocalizationStatus struct {
+	Key   string
+	State pb.LocalizationState
+	Why   string // it has failed
+}
+
+// cannot is the refusal of a call in the wrong state. The lock is held.
+func (c *Container) cannot(what string) error {
+	return worded(fmt.Sprintf("Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%v].",
+		what, c.grant.ID, c.state, c.reinit != nil))
+}
+
+// Localize brings more resources for a running container, in the background, and links them in its work folder.
+func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
+	req := localizer.Request{Container: c.ID(), User: c.grant.User, Resources: make(map[string]localizer.Resource)}
+	for link, r := range resources {
+		resource, err := localizer.ResourceFrom(r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", link, err)
+		}
+		if !filepath.IsLocal(link) {
+			return fmt.Errorf("%s: a resource must be linked within the work folder", link)
+		}
+		req.Resources[link] = resource
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != Running || c.reinit != nil {
+		return c.cannot("LOCALIZE")
+	}
+	for link := range resources {
+		c.asked[link] = LocalizationStatus{Key: link, State: pb.LocalizationState_L_PENDING}
+	}
+	work := c.record.Places.Work
+	c.background(func() {
+		for link, resource := range req.Resources { // one that fails is to hold up no other
+			one := req
+			one.Resources = map[string]localizer.Resource{link: resource}
+			status := LocalizationStatus{Key: link, State: pb.LocalizationState_L_COMPLETED}
+			result, err := c.m.Localizer.Localize(c.ctx, one)
+			if err == nil {
+				err = c.link(work, link, result.Paths[link])
+			}
+			if err != nil {
+				status.State, status.Why = pb.LocalizationState_L_FAILED, err.Error()
+			}
+			c.mu.Lock()
+			c.asked[link] = status
+			if err == nil {
+				c.paths[link] = result.Paths[link]
+			}
+			c.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// background runs f beside the container's own goroutine, which is alive. The lock is held.
+func (c *Container) background(f func()) { c.m.lives.Go(f) }
+
+// link makes a link in the work folder of a running container. Links that its programs have put there are not
+// followed out of it.
+func (c *Container) link(work, name, target string) error {
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if owner, err := c.m.owner(c.grant.User); err != nil {
+		return err
+	} else if owner != nil && filepath.Dir(name) != "." {
+		if err := root.Lchown(filepath.Dir(name), owner.UID, owner.GID); err != nil {
+			return err
+		}
+	}
+	return root.Symlink(target, name)
+}
+
+// LocalizationStatuses returns how far the resources are that Localize was called for, by name.
+func (c *Container) LocalizationStatuses() []LocalizationStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []LocalizationStatus
+	for _, link := range slices.Sorted(maps.Keys(c.asked)) {
+		out = append(out, c.asked[link])
+	}
+	return out
+}
+
+// Reinitialize has the container run another launch context in the same work folder: its resources are localized while
+// the old process goes on, which is then ended. Without autoCommit the change can be taken back with Rollback, and is
+// when the new process fails, until Commit.
+func (c *Container) Reinitialize(to *pb.ContainerLaunchContext, autoCommit bool) error {
+	return c.change("RE_INIT", &reinit{
+		to: version{context: to}, keep: !autoCommit, why: "Container will be Re-initialized.\n",
+	})
+}
+
+// Restart ends the container's process and starts it again.
+func (c *Container) Restart() error {
+	return c.change("RE_INIT", &reinit{why: "Container will be Restarted.\n"})
+}
+
+// Rollback goes back to what the container ran before Reinitialize.
+func (c *Container) Rollback() error {
+	c.mu.Lock()
+	before := c.previous
+	c.mu.Unlock()
+	if before == nil {
+		return ErrNothingToRollback
+	}
+	return c.change("ROLLBACK", &reinit{to: *before, isRollback: true, why: "Container upgrade will be Rolled-back.\n"})
+}
+
+// Commit makes the last Reinitialize final.
+func (c *Container) Commit() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.previous == nil || c.reinit != nil {
+		return ErrNothingToCommit
+	}
+	c.previous = nil
+	return nil
+}
+
+// change begins a change; its own goroutine takes it up when the resources are there.
+func (c *Container) change(what string, r *reinit) error {
+	var req localizer.Request
+	if r.to.context != nil && !r.isRollback {
+		var err error
+		if req, err = c.request(r.to.context); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != Running || c.reinit != nil {
+		return c.cannot(what)
+	}
+	c.reinit = r
+	c.background(func() {
+		if len(req.Resources) > 0 {
+			result, err := c.m.Localizer.Localize(c.ctx, req)
+			if err != nil {
+				c.Diagnose(fmt.Sprintf("Container [%s] Re-init failed !! Resource could not be localized: %v\n", c.ID(), err))
+				c.mu.Lock()
+				c.reinit = nil
+				c.mu.Unlock()
+				return
+			}
+			r.to.paths = result.Paths
+		}
+		c.mu.Lock()
+		r.localized = true
+		interrupt := c.interrupt
+		c.mu.Unlock()
+		interrupt()
+	})
+	return nil
+}
+
+// takeReinit returns the change that is ready to be made, if there is one.
+func (c *Container) takeReinit() *reinit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reinit == nil || !c.reinit.localized {
+		return nil
+	}
+	return c.reinit
+}
+
+// adopt makes a change: the old process has ended.
+func (c *Container) adopt(r *reinit) {
+	c.mu.Lock()
+	now := version{context: c.context, paths: maps.Clone(c.paths)}
+	if r.to.context != nil {
+		c.context = r.to.context
+		if r.isRollback {
+			c.paths = r.to.paths
+		} else {
+			maps.Copy(c.paths, r.to.paths)
+		}
+		c.previous = nil
+		if r.keep {
+			c.previous = &now
+		}
+	}
+	c.reinit = nil
+	c.record.Retries, c.record.RetryTimes = 0, nil
+	c.diagnose(r.why)
+	c.mu.Unlock()
+	if err := c.saveRequest(); err != nil {
+		c.log.WithError(err).Error("Could not note down the container's new launch context")
+	}
+}
+
+// rollBackFailed goes back to the version before the last change, which has failed, if there is one.
+func (c *Container) rollBackFailed() bool {
+	c.mu.Lock()
+	before := c.previous
+	c.mu.Unlock()
+	if before == nil {
+		return false
+	}
+	c.adopt(&reinit{to: *before, isRollback: true, why: "Container Re-init Auto Rolled-Back.\n"})
+	return true
+}
