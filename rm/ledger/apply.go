@@ -24,7 +24,7 @@ func (s *State) Apply(b *ledgerpb.Batch) error {
 	}
 	var errs []error
 	for i, c := range b.GetCommands() {
-		if err := s.apply(b.GetTime(), c); err != nil {
+		if err := s.ApplyCommand(b.GetTime(), c); err != nil {
 			errs = append(errs, fmt.Errorf("command %d of %d: %w", i+1, len(b.GetCommands()), err))
 		}
 	}
@@ -39,7 +39,8 @@ func (s *State) expected(b *ledgerpb.Batch) int64 {
 	return s.Leaders
 }
 
-func (s *State) apply(now int64, c *ledgerpb.Command) error {
+// ApplyCommand takes one command of a batch made at a time (ms since 1970) into account: what Apply does for each of them.
+func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	switch {
 	case c.ContainersAllocated != nil:
 		return s.containersAllocated(now, c.ContainersAllocated)
@@ -89,6 +90,8 @@ func (s *State) apply(now int64, c *ledgerpb.Command) error {
 	case c.KeyRolled != nil:
 		s.keyRolled(now, c.KeyRolled)
 		return nil
+	case c.KeyActivated != nil:
+		return s.keyActivated(c.KeyActivated)
 	}
 	return errors.New("unknown kind of command: was it written by a newer version?")
 }
@@ -102,10 +105,23 @@ func (s *State) clusterCreated(c *ledgerpb.ClusterCreated) error {
 }
 
 func (s *State) keyRolled(now int64, c *ledgerpb.KeyRolled) {
-	s.Keys[c.GetKind()] = KeyPair{
-		Current:  Key{ID: c.GetKeyId(), Secret: c.GetSecret(), Rolled: now},
-		Previous: s.Keys[c.GetKind()].Current,
+	key := Key{ID: c.GetKeyId(), Secret: c.GetSecret(), Rolled: now}
+	ring := s.Keys[c.GetKind()]
+	if c.GetNext() {
+		ring.Next = key
+	} else {
+		ring = KeyRing{Current: key, Previous: ring.Current}
 	}
+	s.Keys[c.GetKind()] = ring
+}
+
+func (s *State) keyActivated(c *ledgerpb.KeyActivated) error {
+	ring := s.Keys[c.GetKind()]
+	if ring.Next.Secret == nil {
+		return fmt.Errorf("no next key of kind %v: %w", c.GetKind(), ErrUnknown)
+	}
+	s.Keys[c.GetKind()] = KeyRing{Current: ring.Next, Previous: ring.Current}
+	return nil
 }
 
 func (s *State) applicationSubmitted(now int64, c *ledgerpb.ApplicationSubmitted) error {

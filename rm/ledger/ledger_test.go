@@ -280,9 +280,27 @@ func TestKeysRoll(t *testing.T) {
 			Kind: ledgerpb.KeyKind_NM, KeyId: id, Secret: []byte{byte(id)},
 		}}}.at(int64(id)))
 	}
-	pair := s.Keys[ledgerpb.KeyKind_NM]
-	if pair.Current.ID != 3 || pair.Previous.ID != 2 || pair.Current.Rolled != created+3 {
-		t.Errorf("after three rolls: %+v", pair)
+	ring := s.Keys[ledgerpb.KeyKind_NM]
+	if ring.Current.ID != 3 || ring.Previous.ID != 2 || ring.Current.Rolled != created+3 {
+		t.Errorf("after three rolls: %+v", ring)
+	}
+	activate := commands{{KeyActivated: &ledgerpb.KeyActivated{Kind: ledgerpb.KeyKind_NM}}}
+	if err := s.Apply(activate.at(4)); !errors.Is(err, ErrUnknown) {
+		t.Errorf("activated a key that isn't there: %v", err)
+	}
+	mustApply(t, s, commands{{KeyRolled: &ledgerpb.KeyRolled{
+		Kind: ledgerpb.KeyKind_NM, KeyId: 4, Secret: []byte{4}, Next: true,
+	}}}.at(5))
+	if ring := s.Keys[ledgerpb.KeyKind_NM]; ring.Current.ID != 3 || ring.Next.ID != 4 {
+		t.Errorf("with a next key: %+v", ring)
+	}
+	restored, err := ReadSnapshot(bytes.NewReader(snapshot(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, restored, activate.at(6))
+	if ring := restored.Keys[ledgerpb.KeyKind_NM]; ring.Current.ID != 4 || ring.Previous.ID != 3 || ring.Next.ID != 0 {
+		t.Errorf("after activation: %+v", ring)
 	}
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,20 +90,21 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
 	}
-	for _, kind := range sortedKeys(s.Keys, func(a, b ledgerpb.KeyKind) int { return int(a) - int(b) }) {
-		pair := s.Keys[kind]
-		for _, k := range []struct {
-			key      Key
-			previous bool
-		}{{pair.Current, false}, {pair.Previous, true}} {
-			if k.key.Secret == nil {
-				continue
+	for kind := range s.Keys {
+		ring := s.Keys[kind]
+		for place, key := range map[ledgerpb.Key_Place]Key{
+			ledgerpb.Key_CURRENT: ring.Current, ledgerpb.Key_PREVIOUS: ring.Previous, ledgerpb.Key_NEXT: ring.Next,
+		} {
+			if key.Secret != nil {
+				c.Keys = append(c.Keys, &ledgerpb.Key{
+					Kind: kind, KeyId: key.ID, Secret: key.Secret, Rolled: key.Rolled, Place: place,
+				})
 			}
-			c.Keys = append(c.Keys, &ledgerpb.Key{
-				Kind: kind, KeyId: k.key.ID, Secret: k.key.Secret, Rolled: k.key.Rolled, Previous: k.previous,
-			})
 		}
 	}
+	slices.SortFunc(c.Keys, func(a, b *ledgerpb.Key) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Place, b.Place))
+	})
 	return c
 }
 
@@ -116,14 +118,17 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
 	}
 	for _, k := range c.GetKeys() {
-		pair := s.Keys[k.GetKind()]
+		ring := s.Keys[k.GetKind()]
 		key := Key{ID: k.GetKeyId(), Secret: k.GetSecret(), Rolled: k.GetRolled()}
-		if k.GetPrevious() {
-			pair.Previous = key
-		} else {
-			pair.Current = key
+		switch k.GetPlace() {
+		case ledgerpb.Key_CURRENT:
+			ring.Current = key
+		case ledgerpb.Key_PREVIOUS:
+			ring.Previous = key
+		case ledgerpb.Key_NEXT:
+			ring.Next = key
 		}
-		s.Keys[k.GetKind()] = pair
+		s.Keys[k.GetKind()] = ring
 	}
 	return nil
 }

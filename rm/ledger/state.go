@@ -16,8 +16,8 @@ type State struct {
 	Leader string
 	// LastApplication is the highest application number handed out.
 	LastApplication int32
-	// Keys are the master keys, current and previous, by kind.
-	Keys map[ledgerpb.KeyKind]KeyPair
+	// Keys are the master keys by kind.
+	Keys map[ledgerpb.KeyKind]KeyRing
 	// Submitted counts the applications ever submitted, Ended those that came to an end, by state.
 	Submitted int64
 	Ended     map[AppState]int64
@@ -26,16 +26,17 @@ type State struct {
 	Nodes map[records.NodeID]*Node
 }
 
-// KeyPair is a master key and the one before it, which stays good for tokens made with it.
-type KeyPair struct {
-	Current, Previous Key
+// KeyRing is the master key that new tokens are signed with, the one before it, which stays good for tokens made with it,
+// and the one that follows when everybody who checks tokens has it.
+type KeyRing struct {
+	Current, Previous, Next Key
 }
 
 // Key is a master key; the zero Key is none.
 type Key struct {
 	ID     int32
 	Secret []byte
-	Rolled int64 // when it became current, in ms since 1970
+	Rolled int64 // when it was made, in ms since 1970
 }
 
 // AppState is the state of an application (Hadoop: RMAppState).
@@ -249,7 +250,7 @@ func (n *Node) Usable() bool {
 // New returns the state of a cluster that was not created yet.
 func New() *State {
 	return &State{
-		Keys:  map[ledgerpb.KeyKind]KeyPair{},
+		Keys:  map[ledgerpb.KeyKind]KeyRing{},
 		Ended: map[AppState]int64{},
 		Apps:  map[records.ApplicationID]*Application{},
 		Nodes: map[records.NodeID]*Node{},
@@ -278,7 +279,7 @@ func (s *State) Attempt(id records.AttemptID) *Attempt {
 // Clone returns a copy that can be changed independently. Both share what commands carried, which nobody changes.
 func (s *State) Clone() *State {
 	c := *s
-	c.Keys = make(map[ledgerpb.KeyKind]KeyPair, len(s.Keys))
+	c.Keys = make(map[ledgerpb.KeyKind]KeyRing, len(s.Keys))
 	for k, v := range s.Keys {
 		c.Keys[k] = v
 	}

@@ -18,6 +18,14 @@ var closed = func() (r records.Resource) {
 	return r
 }()
 
+// at is the free resource of leaf i.
+func (x *index) at(i int) records.Resource {
+	if i >= x.size {
+		return closed
+	}
+	return x.tree[x.size+i]
+}
+
 // set changes the free resource of leaf i, growing the tree as needed.
 func (x *index) set(i int, free records.Resource) {
 	if i >= x.size {

@@ -94,6 +94,10 @@ type Scheduler struct {
 	freeNodes []NodeHandle
 	index     index
 	cursor    int // where the next search for any node begins, so that load spreads
+	openNodes int
+	headroom  records.Resource // free on all open nodes
+	largest   records.Resource // of any open node, by type
+	resized   bool             // largest is out of date
 	hosts     map[int32][]NodeHandle
 	racks     map[int32]*rack
 
@@ -130,6 +134,7 @@ func (s *Scheduler) intern(name string) int32 {
 
 // AddNode enters a node that takes containers.
 func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
+	s.resized = true
 	h := take(&s.nodes, &s.freeNodes)
 	n := &s.nodes[h]
 	*n = node{
@@ -158,7 +163,7 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	if n.containers > 0 {
 		panic(fmt.Sprintf("scheduler: node %d is removed with %d containers", h, n.containers))
 	}
-	n.open, n.live = false, false
+	n.open, n.live, s.resized = false, false, true
 	s.reindex(h)
 	r := s.racks[n.rack]
 	r.nodes[n.inRack] = noNode
@@ -176,13 +181,13 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 // SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
 // enough of them have ended.
 func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
-	s.nodes[h].capability = capability
+	s.nodes[h].capability, s.resized = capability, true
 	s.freed(h)
 }
 
 // SetOpen says whether a node takes new containers; those that it has stay.
 func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
-	s.nodes[h].open = open
+	s.nodes[h].open, s.resized = open, true
 	s.freed(h)
 }
 
@@ -337,12 +342,19 @@ func (s *Scheduler) tryApp(h AppHandle) {
 	}
 }
 
-// reindex enters a node's free resources into the indices.
+// reindex enters a node's free resources into the indices and sums.
 func (s *Scheduler) reindex(h NodeHandle) {
 	n := &s.nodes[h]
+	before := s.index.at(int(h))
 	free := closed
 	if n.open {
 		free = n.capability.Sub(n.used)
+		s.openNodes++
+		s.headroom = s.headroom.Add(free.Max(records.Resource{}))
+	}
+	if before != closed {
+		s.openNodes--
+		s.headroom = s.headroom.Sub(before.Max(records.Resource{}))
 	}
 	s.index.set(int(h), free)
 	s.racks[n.rack].index.set(n.inRack, free)

@@ -174,8 +174,15 @@ func (m *machine) check(t *rapid.T) {
 	for _, c := range m.held {
 		used[c.Node] = used[c.Node].Add(c.Resource)
 	}
+	var headroom, largest records.Resource
+	open := 0
 	for _, h := range m.nodes {
 		n := &s.nodes[h]
+		if n.open {
+			open++
+			headroom = headroom.Add(n.capability.Sub(n.used).Max(records.Resource{}))
+			largest = largest.Max(n.capability)
+		}
 		if n.used != used[h] {
 			t.Fatalf("node %d holds %v, its containers %v", h, n.used, used[h])
 		}
@@ -186,6 +193,10 @@ func (m *machine) check(t *rapid.T) {
 		if s.index.tree[s.index.size+int(h)] != free || s.racks[n.rack].index.tree[s.racks[n.rack].index.size+n.inRack] != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
+	}
+	if open != s.OpenNodes() || headroom != s.Headroom() || largest != s.Largest() {
+		t.Fatalf("%d nodes, headroom %v, largest %v; the sums say %d, %v, %v",
+			open, headroom, largest, s.OpenNodes(), s.Headroom(), s.Largest())
 	}
 	if !slices.IsSortedFunc(s.waiting, s.compareApps) {
 		t.Fatalf("the order of waiting applications is broken")

@@ -60,35 +60,21 @@ func (s *Scheduler) name(id int32) string {
 	return ""
 }
 
-// Headroom is what a new ask could get at most: the free resources of all open nodes.
-func (s *Scheduler) Headroom() records.Resource {
-	var sum records.Resource
-	for i := range s.nodes {
-		if n := &s.nodes[i]; n.open {
-			sum = sum.Add(n.capability.Sub(n.used).Max(records.Resource{}))
-		}
-	}
-	return sum
-}
+// Headroom is what new asks could get at most: the free resources of all open nodes.
+func (s *Scheduler) Headroom() records.Resource { return s.headroom }
 
 // Largest is, for each type, the most that any node that takes containers has.
 func (s *Scheduler) Largest() records.Resource {
-	var most records.Resource
-	for i := range s.nodes {
-		if n := &s.nodes[i]; n.open {
-			most = most.Max(n.capability)
+	if s.resized {
+		s.resized, s.largest = false, records.Resource{}
+		for i := range s.nodes {
+			if n := &s.nodes[i]; n.open {
+				s.largest = s.largest.Max(n.capability)
+			}
 		}
 	}
-	return most
+	return s.largest
 }
 
 // OpenNodes counts the nodes that take containers.
-func (s *Scheduler) OpenNodes() int {
-	count := 0
-	for i := range s.nodes {
-		if s.nodes[i].open {
-			count++
-		}
-	}
-	return count
-}
+func (s *Scheduler) OpenNodes() int { return s.openNodes }

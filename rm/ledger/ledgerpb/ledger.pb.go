@@ -83,6 +83,55 @@ func (KeyKind) EnumDescriptor() ([]byte, []int) {
 	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{0}
 }
 
+type Key_Place int32
+
+const (
+	Key_CURRENT  Key_Place = 0
+	Key_PREVIOUS Key_Place = 1
+	Key_NEXT     Key_Place = 2
+)
+
+// Enum value maps for Key_Place.
+var (
+	Key_Place_name = map[int32]string{
+		0: "CURRENT",
+		1: "PREVIOUS",
+		2: "NEXT",
+	}
+	Key_Place_value = map[string]int32{
+		"CURRENT":  0,
+		"PREVIOUS": 1,
+		"NEXT":     2,
+	}
+)
+
+func (x Key_Place) Enum() *Key_Place {
+	p := new(Key_Place)
+	*p = x
+	return p
+}
+
+func (x Key_Place) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Key_Place) Descriptor() protoreflect.EnumDescriptor {
+	return file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1].Descriptor()
+}
+
+func (Key_Place) Type() protoreflect.EnumType {
+	return &file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1]
+}
+
+func (x Key_Place) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Key_Place.Descriptor instead.
+func (Key_Place) EnumDescriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35, 0}
+}
+
 // One entry of the raft log: commands that take effect together, in order.
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -153,6 +202,7 @@ type Command struct {
 	ClusterCreated        *ClusterCreated        `protobuf:"bytes,1,opt,name=cluster_created,json=clusterCreated,proto3" json:"cluster_created,omitempty"`
 	LeaderStarted         *LeaderStarted         `protobuf:"bytes,2,opt,name=leader_started,json=leaderStarted,proto3" json:"leader_started,omitempty"`
 	KeyRolled             *KeyRolled             `protobuf:"bytes,3,opt,name=key_rolled,json=keyRolled,proto3" json:"key_rolled,omitempty"`
+	KeyActivated          *KeyActivated          `protobuf:"bytes,4,opt,name=key_activated,json=keyActivated,proto3" json:"key_activated,omitempty"`
 	ApplicationIdIssued   *ApplicationIdIssued   `protobuf:"bytes,10,opt,name=application_id_issued,json=applicationIdIssued,proto3" json:"application_id_issued,omitempty"`
 	ApplicationSubmitted  *ApplicationSubmitted  `protobuf:"bytes,11,opt,name=application_submitted,json=applicationSubmitted,proto3" json:"application_submitted,omitempty"`
 	ApplicationUpdated    *ApplicationUpdated    `protobuf:"bytes,12,opt,name=application_updated,json=applicationUpdated,proto3" json:"application_updated,omitempty"`
@@ -223,6 +273,13 @@ func (x *Command) GetLeaderStarted() *LeaderStarted {
 func (x *Command) GetKeyRolled() *KeyRolled {
 	if x != nil {
 		return x.KeyRolled
+	}
+	return nil
+}
+
+func (x *Command) GetKeyActivated() *KeyActivated {
+	if x != nil {
+		return x.KeyActivated
 	}
 	return nil
 }
@@ -703,12 +760,14 @@ func (x *LeaderStarted) GetRmId() string {
 	return ""
 }
 
-// A new master key: it becomes the current one, and the current one the previous one.
+// A new master key. It becomes the current one, and the current one the previous one; unless it is to wait as the next
+// one, until everybody who checks tokens has it and a KeyActivated says so.
 type KeyRolled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          KeyKind                `protobuf:"varint,1,opt,name=kind,proto3,enum=heddle.ledger.KeyKind" json:"kind,omitempty"`
 	KeyId         int32                  `protobuf:"varint,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	Secret        []byte                 `protobuf:"bytes,3,opt,name=secret,proto3" json:"secret,omitempty"`
+	Next          bool                   `protobuf:"varint,4,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -764,6 +823,57 @@ func (x *KeyRolled) GetSecret() []byte {
 	return nil
 }
 
+func (x *KeyRolled) GetNext() bool {
+	if x != nil {
+		return x.Next
+	}
+	return false
+}
+
+type KeyActivated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          KeyKind                `protobuf:"varint,1,opt,name=kind,proto3,enum=heddle.ledger.KeyKind" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyActivated) Reset() {
+	*x = KeyActivated{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyActivated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyActivated) ProtoMessage() {}
+
+func (x *KeyActivated) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
+func (*KeyActivated) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *KeyActivated) GetKind() KeyKind {
+	if x != nil {
+		return x.Kind
+	}
+	return KeyKind_KEY_KIND_UNSPECIFIED
+}
+
 type ApplicationIdIssued struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -772,7 +882,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +894,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +907,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 type ApplicationSubmitted struct {
@@ -820,7 +930,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +942,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +955,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -921,7 +1031,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1043,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1056,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1010,7 +1120,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1132,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1145,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1075,7 +1185,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1197,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1210,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1119,7 +1229,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1241,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1254,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1164,7 +1274,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1286,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1299,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1211,7 +1321,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1223,7 +1333,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1236,7 +1346,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -1280,7 +1390,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1402,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1415,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -1352,7 +1462,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1474,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1487,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -1439,7 +1549,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1561,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1574,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Grant) GetId() int64 {
@@ -1533,7 +1643,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1655,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1668,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -1585,7 +1695,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +1707,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +1720,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -1633,7 +1743,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1755,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1768,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -1698,7 +1808,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1820,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1833,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -1743,7 +1853,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1865,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1878,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -1787,7 +1897,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1909,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1922,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -1831,7 +1941,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1953,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1966,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -1881,7 +1991,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1893,7 +2003,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1906,7 +2016,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -1973,7 +2083,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2095,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2108,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2045,7 +2155,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2167,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2180,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2092,7 +2202,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2214,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2227,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2157,7 +2267,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2169,7 +2279,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2182,7 +2292,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -2251,7 +2361,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2373,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2386,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -2299,14 +2409,14 @@ type Key struct {
 	KeyId         int32                  `protobuf:"varint,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	Secret        []byte                 `protobuf:"bytes,3,opt,name=secret,proto3" json:"secret,omitempty"`
 	Rolled        int64                  `protobuf:"varint,4,opt,name=rolled,proto3" json:"rolled,omitempty"`
-	Previous      bool                   `protobuf:"varint,5,opt,name=previous,proto3" json:"previous,omitempty"`
+	Place         Key_Place              `protobuf:"varint,5,opt,name=place,proto3,enum=heddle.ledger.Key_Place" json:"place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2428,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2441,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -2362,11 +2472,11 @@ func (x *Key) GetRolled() int64 {
 	return 0
 }
 
-func (x *Key) GetPrevious() bool {
+func (x *Key) GetPlace() Key_Place {
 	if x != nil {
-		return x.Previous
+		return x.Place
 	}
-	return false
+	return Key_CURRENT
 }
 
 type Application struct {
@@ -2392,7 +2502,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2404,7 +2514,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2417,7 +2527,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -2550,7 +2660,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +2672,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2575,7 +2685,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -2714,7 +2824,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2726,7 +2836,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2739,7 +2849,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -2818,7 +2928,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2940,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +2953,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -2891,12 +3001,13 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\x12\x1e\n" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
-	"leadership\"\xbb\r\n" +
+	"leadership\"\xfd\r\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
 	"\n" +
-	"key_rolled\x18\x03 \x01(\v2\x18.heddle.ledger.KeyRolledR\tkeyRolled\x12V\n" +
+	"key_rolled\x18\x03 \x01(\v2\x18.heddle.ledger.KeyRolledR\tkeyRolled\x12@\n" +
+	"\rkey_activated\x18\x04 \x01(\v2\x1b.heddle.ledger.KeyActivatedR\fkeyActivated\x12V\n" +
 	"\x15application_id_issued\x18\n" +
 	" \x01(\v2\".heddle.ledger.ApplicationIdIssuedR\x13applicationIdIssued\x12X\n" +
 	"\x15application_submitted\x18\v \x01(\v2#.heddle.ledger.ApplicationSubmittedR\x14applicationSubmitted\x12R\n" +
@@ -2935,11 +3046,14 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x0eClusterCreated\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\"$\n" +
 	"\rLeaderStarted\x12\x13\n" +
-	"\x05rm_id\x18\x01 \x01(\tR\x04rmId\"f\n" +
+	"\x05rm_id\x18\x01 \x01(\tR\x04rmId\"z\n" +
 	"\tKeyRolled\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\x05R\x05keyId\x12\x16\n" +
-	"\x06secret\x18\x03 \x01(\fR\x06secret\"\x15\n" +
+	"\x06secret\x18\x03 \x01(\fR\x06secret\x12\x12\n" +
+	"\x04next\x18\x04 \x01(\bR\x04next\":\n" +
+	"\fKeyActivated\x12*\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\"\x15\n" +
 	"\x13ApplicationIdIssued\"\xc0\x02\n" +
 	"\x14ApplicationSubmitted\x12'\n" +
 	"\x03app\x18\x01 \x01(\v2\x15.heddle.ledger.AppRefR\x03app\x12\x12\n" +
@@ -3073,13 +3187,17 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"StateCount\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\x94\x01\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xd6\x01\n" +
 	"\x03Key\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\x05R\x05keyId\x12\x16\n" +
 	"\x06secret\x18\x03 \x01(\fR\x06secret\x12\x16\n" +
-	"\x06rolled\x18\x04 \x01(\x03R\x06rolled\x12\x1a\n" +
-	"\bprevious\x18\x05 \x01(\bR\bprevious\"\xfc\x04\n" +
+	"\x06rolled\x18\x04 \x01(\x03R\x06rolled\x12.\n" +
+	"\x05place\x18\x05 \x01(\x0e2\x18.heddle.ledger.Key.PlaceR\x05place\",\n" +
+	"\x05Place\x12\v\n" +
+	"\aCURRENT\x10\x00\x12\f\n" +
+	"\bPREVIOUS\x10\x01\x12\b\n" +
+	"\x04NEXT\x10\x02\"\xfc\x04\n" +
 	"\vApplication\x12A\n" +
 	"\tsubmitted\x18\x01 \x01(\v2#.heddle.ledger.ApplicationSubmittedR\tsubmitted\x12\x1f\n" +
 	"\vsubmit_time\x18\x02 \x01(\x03R\n" +
@@ -3165,121 +3283,126 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 	return file_rm_ledger_ledgerpb_ledger_proto_rawDescData
 }
 
-var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
-	(*Batch)(nil),                           // 1: heddle.ledger.Batch
-	(*Command)(nil),                         // 2: heddle.ledger.Command
-	(*AppRef)(nil),                          // 3: heddle.ledger.AppRef
-	(*AttemptRef)(nil),                      // 4: heddle.ledger.AttemptRef
-	(*ContainerRef)(nil),                    // 5: heddle.ledger.ContainerRef
-	(*NodeRef)(nil),                         // 6: heddle.ledger.NodeRef
-	(*Amounts)(nil),                         // 7: heddle.ledger.Amounts
-	(*ClusterCreated)(nil),                  // 8: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 9: heddle.ledger.LeaderStarted
-	(*KeyRolled)(nil),                       // 10: heddle.ledger.KeyRolled
-	(*ApplicationIdIssued)(nil),             // 11: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 12: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 13: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 14: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 15: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 16: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 17: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 18: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 19: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 20: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 21: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 22: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 23: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 24: heddle.ledger.Completion
-	(*ContainersCompleted)(nil),             // 25: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 26: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 27: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 28: heddle.ledger.ContainersResumed
-	(*NodeRegistered)(nil),                  // 29: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 30: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 31: heddle.ledger.NodeForgotten
-	(*SnapshotRecord)(nil),                  // 32: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 33: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 34: heddle.ledger.StateCount
-	(*Key)(nil),                             // 35: heddle.ledger.Key
-	(*Application)(nil),                     // 36: heddle.ledger.Application
-	(*Attempt)(nil),                         // 37: heddle.ledger.Attempt
-	(*Container)(nil),                       // 38: heddle.ledger.Container
-	(*Node)(nil),                            // 39: heddle.ledger.Node
-	(*pb.ApplicationSubmissionContext)(nil), // 40: heddle.yarn.ApplicationSubmissionContext
+	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
+	(*Batch)(nil),                           // 2: heddle.ledger.Batch
+	(*Command)(nil),                         // 3: heddle.ledger.Command
+	(*AppRef)(nil),                          // 4: heddle.ledger.AppRef
+	(*AttemptRef)(nil),                      // 5: heddle.ledger.AttemptRef
+	(*ContainerRef)(nil),                    // 6: heddle.ledger.ContainerRef
+	(*NodeRef)(nil),                         // 7: heddle.ledger.NodeRef
+	(*Amounts)(nil),                         // 8: heddle.ledger.Amounts
+	(*ClusterCreated)(nil),                  // 9: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 10: heddle.ledger.LeaderStarted
+	(*KeyRolled)(nil),                       // 11: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 12: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 13: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 14: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 15: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 16: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 17: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 18: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 19: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 20: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 21: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 22: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 23: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 24: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 25: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 26: heddle.ledger.Completion
+	(*ContainersCompleted)(nil),             // 27: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 28: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 29: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 30: heddle.ledger.ContainersResumed
+	(*NodeRegistered)(nil),                  // 31: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 32: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 33: heddle.ledger.NodeForgotten
+	(*SnapshotRecord)(nil),                  // 34: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 35: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 36: heddle.ledger.StateCount
+	(*Key)(nil),                             // 37: heddle.ledger.Key
+	(*Application)(nil),                     // 38: heddle.ledger.Application
+	(*Attempt)(nil),                         // 39: heddle.ledger.Attempt
+	(*Container)(nil),                       // 40: heddle.ledger.Container
+	(*Node)(nil),                            // 41: heddle.ledger.Node
+	(*pb.ApplicationSubmissionContext)(nil), // 42: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
-	2,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	8,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	9,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	10, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	11, // 4: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	12, // 5: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	13, // 6: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	14, // 7: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	15, // 8: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	16, // 9: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	17, // 10: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	18, // 11: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	19, // 12: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	20, // 13: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	22, // 14: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	23, // 15: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	25, // 16: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	26, // 17: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	27, // 18: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	28, // 19: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	29, // 20: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	30, // 21: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	31, // 22: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	3,  // 23: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	4,  // 24: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	0,  // 25: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	3,  // 26: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	40, // 27: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	7,  // 28: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	3,  // 29: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	3,  // 30: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	3,  // 31: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	4,  // 32: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	4,  // 33: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	4,  // 34: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	4,  // 35: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	4,  // 36: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	6,  // 37: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	7,  // 38: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	4,  // 39: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	21, // 40: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	5,  // 41: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	5,  // 42: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	24, // 43: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	5,  // 44: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	5,  // 45: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	5,  // 46: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 47: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	7,  // 48: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	6,  // 49: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	7,  // 50: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	6,  // 51: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	33, // 52: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	36, // 53: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	39, // 54: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	35, // 55: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	34, // 56: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	0,  // 57: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	12, // 58: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	37, // 59: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	38, // 60: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	6,  // 61: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	21, // 62: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	29, // 63: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	64, // [64:64] is the sub-list for method output_type
-	64, // [64:64] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
+	9,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	10, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	11, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	12, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	13, // 5: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	14, // 6: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	15, // 7: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	16, // 8: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	17, // 9: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	18, // 10: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	19, // 11: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	20, // 12: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	21, // 13: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	22, // 14: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	24, // 15: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	25, // 16: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	27, // 17: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	28, // 18: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	29, // 19: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	30, // 20: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	31, // 21: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	32, // 22: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	33, // 23: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	4,  // 24: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	5,  // 25: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	0,  // 26: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,  // 27: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	4,  // 28: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	42, // 29: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	8,  // 30: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	4,  // 31: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	4,  // 32: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	4,  // 33: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	5,  // 34: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 35: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 36: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 37: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 38: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	7,  // 39: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	8,  // 40: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	5,  // 41: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	23, // 42: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	6,  // 43: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 44: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	26, // 45: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	6,  // 46: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 47: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 48: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 49: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	8,  // 50: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	7,  // 51: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	8,  // 52: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	7,  // 53: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	35, // 54: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	38, // 55: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	41, // 56: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	37, // 57: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	36, // 58: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	0,  // 59: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	1,  // 60: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	14, // 61: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	39, // 62: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	40, // 63: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	7,  // 64: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	23, // 65: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	31, // 66: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	67, // [67:67] is the sub-list for method output_type
+	67, // [67:67] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -3287,15 +3410,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   39,
+			NumEnums:      2,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

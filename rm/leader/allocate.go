@@ -1,0 +1,429 @@
+package leader
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Grant is a container as its ApplicationMaster learns of it.
+type Grant struct {
+	ID                  records.ContainerID
+	Node                records.NodeID
+	NodeHTTPAddress     string // host:port
+	Resource            records.Resource
+	Priority            int32
+	AllocationRequestID int64
+	ExecutionType       pb.ExecutionType
+	Allocated           int64 // ms since 1970
+	AM                  bool
+	Tags                []string
+}
+
+// Completion is the end of a container.
+type Completion struct {
+	ID          records.ContainerID
+	Resource    records.Resource
+	ExitStatus  int32
+	Diagnostics string
+	Execution   pb.ExecutionType
+}
+
+// NodeUpdate tells ApplicationMasters of a node that came or went.
+type NodeUpdate struct {
+	Node records.NodeID
+	Kind pb.NodeUpdateType
+}
+
+// amSession is one ApplicationMaster under this leader. mu is held throughout a call, so that the calls of one
+// ApplicationMaster are taken one after the other.
+type amSession struct {
+	id       records.AttemptID
+	seen     seen
+	progress atomic.Uint32 // bits of a float32, 0 to 1
+	wake     chan struct{} // has an element when there is something to tell
+	nudged   chan struct{} // has an element when a call that waits is to come back
+
+	mu         sync.Mutex
+	registered bool
+	responseID int32
+	last       AllocateReply
+	keys       map[records.NodeID]int32 // master key of the NMToken that it has for a node
+}
+
+func newAMSession(id records.AttemptID) *amSession {
+	return &amSession{
+		id: id, wake: make(chan struct{}, 1), nudged: make(chan struct{}, 1), keys: map[records.NodeID]int32{},
+	}
+}
+
+func (s *amSession) wakeUp() { signal(s.wake) }
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// told takes note that everything there was to tell is told.
+func (s *amSession) told() {
+	select {
+	case <-s.wake:
+	default:
+	}
+}
+
+// Registration is the answer to an ApplicationMaster that registers.
+type Registration struct {
+	Maximum  records.Resource
+	Queue    string
+	ACLs     []*pb.ApplicationACLMap
+	Previous []Grant          // containers of earlier attempts that go on
+	NewNodes []records.NodeID // nodes of Previous for which it needs a token
+}
+
+// Register begins, or after a change of leaders resumes, the dialogue with an ApplicationMaster.
+func (l *Leader) Register(id records.AttemptID, host string, port int32, trackingURL string) (Registration, error) {
+	s := l.sessions.am(id)
+	if s == nil {
+		return Registration{}, refuse(InvalidAMRequest, "Application doesn't exist in cache %v", id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.registered {
+		return Registration{}, refuse(InvalidAMRequest, "Application Master is already registered : %v", id.App)
+	}
+	s.seen.at(l.Now())
+	var r Registration
+	err := l.do(func(t *turn) error {
+		app, attempt, err := t.liveAttempt(id)
+		if err != nil {
+			return err
+		}
+		if attempt.State < ledger.AttemptFinishing {
+			t.enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+				Attempt: ledger.AttemptRef(id), Host: host, RpcPort: port, TrackingUrl: trackingURL,
+			}})
+		}
+		r = Registration{Maximum: t.maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
+		for _, c := range app.Containers {
+			if c.Live() && c.ID.Attempt != id {
+				r.Previous = append(r.Previous, t.grant(app, c))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Registration{}, err
+	}
+	s.registered, s.responseID, s.last = true, 0, AllocateReply{}
+	r.NewNodes = l.newNodes(s, r.Previous)
+	return r, nil
+}
+
+func (t *turn) liveAttempt(id records.AttemptID) (*ledger.Application, *ledger.Attempt, error) {
+	app := t.work.Apps[id.App]
+	if app == nil || app.State.Ended() || app.Current() == nil || app.Current().ID != id || app.Current().State.Ended() {
+		return nil, nil, refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
+	}
+	return app, app.Current(), nil
+}
+
+// AllocateCall is an ApplicationMaster's heartbeat.
+type AllocateCall struct {
+	ResponseID      int32
+	Progress        float32
+	Asks            []*pb.ResourceRequest
+	Releases        []records.ContainerID
+	BlacklistAdd    []string
+	BlacklistRemove []string
+	TrackingURL     string
+	// Wait is how long the answer may be held back until there is something to tell.
+	Wait time.Duration
+}
+
+// AllocateReply is the answer to it.
+type AllocateReply struct {
+	ResponseID int32
+	Grants     []Grant
+	Completed  []Completion
+	Updated    []NodeUpdate
+	NewNodes   []records.NodeID // nodes of Grants for which it needs a token
+	Limit      records.Resource // headroom
+	Nodes      int              // nodes in the cluster
+	Priority   int32
+}
+
+func (r *AllocateReply) empty() bool {
+	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0
+}
+
+// Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
+// once is in the same answer. An answer that was lost is given again to a caller that repeats its last call.
+func (l *Leader) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
+	s := l.sessions.am(id)
+	if s == nil {
+		return AllocateReply{}, refuse(NoSuchAttempt,
+			"Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.at(l.Now())
+	if !s.registered {
+		return AllocateReply{}, refuse(NotRegistered, "AM is not registered for known application attempt: %v or RM had "+
+			"restarted after AM registered.  AM should re-register.", id)
+	}
+	switch {
+	case next(call.ResponseID) == s.responseID:
+		return s.last, nil
+	case call.ResponseID != s.responseID:
+		return AllocateReply{}, refuse(InvalidAMRequest, "Invalid responseId in AllocateRequest from application attempt: %v, "+
+			"expect responseId to be %d, but get %d", id, s.responseID, call.ResponseID)
+	}
+	if p := call.Progress; !math.IsNaN(float64(p)) {
+		s.progress.Store(math.Float32bits(min(max(p, 0), 1)))
+	}
+	var reply AllocateReply
+	err := l.do(func(t *turn) error { return t.allocate(id, &call, &reply) })
+	if err == nil && reply.empty() && call.Wait > 0 {
+		l.await(s, call.Wait)
+		err = l.do(func(t *turn) error { return t.allocate(id, &AllocateCall{}, &reply) })
+	}
+	if err != nil {
+		return AllocateReply{}, err
+	}
+	s.seen.at(l.Now())
+	reply.ResponseID = next(s.responseID)
+	reply.NewNodes = l.newNodes(s, reply.Grants)
+	s.responseID, s.last = reply.ResponseID, reply
+	return reply, nil
+}
+
+// next is the id of the answer after one; ids wrap to 0 (Hadoop: AMRMClientUtils.getNextResponseId).
+func next(responseID int32) int32 { return (responseID + 1) & math.MaxInt32 }
+
+// await returns when there is something to tell, or the time is up.
+func (l *Leader) await(s *amSession, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-s.wake:
+	case <-s.nudged:
+	case <-timer.C:
+	case <-l.ended:
+	}
+}
+
+// newNodes picks the nodes for which an ApplicationMaster needs a token: it has none yet, or one of an old key.
+func (l *Leader) newNodes(s *amSession, grants []Grant) []records.NodeID {
+	var nodes []records.NodeID
+	key := l.signing.nm.Load()
+	for i := range grants {
+		n := grants[i].Node
+		if have, ok := s.keys[n]; !ok || have != key {
+			s.keys[n] = key
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *AllocateReply) error {
+	app, attempt, err := t.liveAttempt(id)
+	if err != nil {
+		return err
+	}
+	soft := t.apps[id.App]
+	asks, err := t.asks(call.Asks)
+	if err == nil {
+		err = t.checkCall(app, call)
+	}
+	if err != nil {
+		return err
+	}
+	t.report(soft)
+	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
+		t.enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,
+		}})
+	}
+	t.release(app, call.Releases)
+	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
+		t.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
+	}
+	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
+		t.sched.UpdateAsks(soft.handle, asks)
+	}
+	t.schedule()
+	limit, nodes, priority := t.sched.Headroom(), t.sched.OpenNodes(), app.Priority
+	t.after(func() {
+		reply.Grants, soft.grants = soft.grants, nil
+		reply.Completed, soft.completed = soft.completed, nil
+		reply.Updated, soft.updated = soft.updated, nil
+		soft.session.told()
+		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
+		for i := range reply.Completed {
+			soft.told = append(soft.told, reply.Completed[i].ID)
+		}
+	})
+	return nil
+}
+
+// report forgets the ended containers that the ApplicationMaster was told of, now that it has come again.
+func (t *turn) report(soft *appSoft) {
+	var known []records.ContainerID
+	for _, id := range soft.told {
+		if c := t.work.Container(id); c != nil && !c.Live() {
+			known = append(known, id)
+		}
+	}
+	soft.told = nil
+	if len(known) > 0 {
+		t.enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
+			Containers: ledger.ContainerRefs(known...),
+		}})
+	}
+}
+
+// asks turns rows of requests into those of the scheduler.
+func (t *turn) asks(rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	maximum := t.maximum()
+	asks := make([]scheduler.Ask, 0, len(rows))
+	for _, row := range rows {
+		if row.GetNodeLabelExpression() != "" {
+			return nil, refuse(InvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
+		}
+		capability, err := t.fromPB(row.GetCapability())
+		if err != nil {
+			return nil, err
+		}
+		if row.GetNumContainers() < 0 {
+			return nil, refuse(InvalidResource, "Invalid resource request, number of containers %d is less than 0 for %s",
+				row.GetNumContainers(), row.GetResourceName())
+		}
+		if row.GetNumContainers() > 0 {
+			if capability, err = t.normalize(capability, maximum); err != nil {
+				return nil, err
+			}
+		}
+		asks = append(asks, scheduler.Ask{
+			Priority:            row.GetPriority().GetPriority(),
+			AllocationRequestID: row.GetAllocationRequestId(),
+			Name:                row.GetResourceName(),
+			Capability:          capability,
+			Count:               row.GetNumContainers(),
+			RelaxLocality:       row.GetRelaxLocality(),
+			ExecutionType:       row.GetExecutionTypeRequest().GetExecutionType(),
+		})
+	}
+	return asks, nil
+}
+
+func (t *turn) checkCall(app *ledger.Application, call *AllocateCall) error {
+	for _, name := range call.BlacklistAdd {
+		if name == scheduler.Any {
+			return refuse(InvalidBlacklist, "Cannot add * to the blacklist!")
+		}
+	}
+	for _, id := range call.Releases {
+		if id.Attempt.App != app.ID {
+			return refuse(InvalidRelease, "Cannot release container : %v not belonging to this application attempt : %v",
+				id, app.Current().ID)
+		}
+	}
+	return nil
+}
+
+// release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
+func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
+	for _, id := range ids {
+		if c := app.Containers[id]; c != nil && c.Live() {
+			t.cleanUp(c)
+			t.complete(app, c, records.ExitAborted, "Container released by application")
+		}
+	}
+}
+
+// complete takes a live container's end into account and tells its ApplicationMaster.
+func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
+	t.free(c)
+	diagnostics = bound(diagnostics)
+	t.enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{
+		Completions: []*ledgerpb.Completion{{
+			Container: ledger.ContainerRef(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM,
+		}},
+	}})
+	if c.AM {
+		return
+	}
+	soft := t.apps[app.ID]
+	done := completion(c)
+	t.after(func() {
+		soft.completed = append(soft.completed, done)
+		soft.session.wakeUp()
+	})
+}
+
+func completion(c *ledger.Container) Completion {
+	return Completion{
+		ID: c.ID, Resource: c.Resource, ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Execution: c.ExecutionType,
+	}
+}
+
+// Finish takes an ApplicationMaster's farewell. An attempt that is over already is fine, as farewells are repeated until
+// they are heard.
+func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
+	s := l.sessions.am(id)
+	if s == nil {
+		return l.finished(id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.at(l.Now())
+	if !s.registered {
+		return refuse(NotRegistered, "Application Master is trying to unregister before registering for: %v", id.App)
+	}
+	err := l.do(func(t *turn) error {
+		app, attempt, err := t.liveAttempt(id)
+		if err != nil {
+			return err
+		}
+		if attempt.State == ledger.AttemptFinishing {
+			return nil
+		}
+		t.enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
+			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: bound(diagnostics),
+			TrackingUrl: trackingURL,
+		}})
+		t.sched.ClearAsks(t.apps[app.ID].handle)
+		if app.Context.GetUnmanagedAm() {
+			t.finish(app, attempt, records.ExitSuccess)
+		}
+		return nil
+	})
+	if IsReason(err, NoSuchAttempt) {
+		return l.finished(id)
+	}
+	return err
+}
+
+// finished returns nil when an attempt has finished properly.
+func (l *Leader) finished(id records.AttemptID) error {
+	return l.do(func(t *turn) error {
+		if a := t.work.Attempt(id); a == nil || a.State != ledger.AttemptFinished {
+			return refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,310 @@
+package leader
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// appSoft is what the leader alone knows of a live application.
+type appSoft struct {
+	id      records.ApplicationID
+	handle  scheduler.AppHandle
+	amAsks  []scheduler.Ask         // for the ApplicationMaster's container
+	session *amSession              // of the current attempt
+	nodes   map[records.NodeID]bool // that have, or had, containers of it
+
+	// What the ApplicationMaster is told with its next heartbeat; all of it is committed.
+	grants    []Grant
+	completed []Completion
+	updated   []NodeUpdate
+	// What it was told with the last one, and takes note of by coming again.
+	told []records.ContainerID
+}
+
+// NewApplication hands out an id, and says how large a container can be.
+func (l *Leader) NewApplication() (id records.ApplicationID, maximum records.Resource, err error) {
+	err = l.do(func(t *turn) error {
+		t.enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
+		id = records.ApplicationID{ClusterTimestamp: t.work.Timestamp, ID: t.work.LastApplication}
+		maximum = t.maximum()
+		return nil
+	})
+	return id, maximum, err
+}
+
+// Submit takes an application. An application that is known already is left as it is, as clients submit again when they
+// didn't hear the answer. One that names an unknown queue is taken, and fails with that reason, as in YARN.
+func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
+	if !ctx.HasApplicationId() {
+		return refuse(NoApplicationID, "ApplicationId cannot be null")
+	}
+	id := records.ApplicationIDFrom(ctx.GetApplicationId())
+	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
+		return refuse(NoApplicationID, "%v is not an application id", id)
+	}
+	return l.do(func(t *turn) error { return t.submit(id, user, ctx) })
+}
+
+func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
+	if t.work.Apps[id] != nil {
+		return nil
+	}
+	asks, err := t.amAsks(ctx)
+	if err != nil {
+		return err
+	}
+	queue, known := t.queue(ctx.GetQueue())
+	cmd := &ledgerpb.ApplicationSubmitted{
+		App: ledger.AppRef(id), User: user, Queue: queue, Context: ctx,
+		Priority:    min(ctx.GetPriority().GetPriority(), t.Settings.MaxPriority),
+		MaxAttempts: t.maxAttempts(ctx.GetMaxAppAttempts()),
+		AmResource:  ledger.Amounts(amSize(asks)),
+	}
+	for _, to := range ctx.GetApplicationTimeouts() {
+		if to.GetApplicationTimeoutType() == pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME && to.GetTimeout() > 0 {
+			cmd.Expires = t.now() + 1000*to.GetTimeout()
+		}
+	}
+	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
+	t.Log.WithField("application", id).WithField("user", user).WithField("queue", queue).Info("application submitted")
+	if !known {
+		t.endApp(t.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED,
+			fmt.Sprintf("Application %v submitted by user %s to unknown queue: %s", id, user, ctx.GetQueue()))
+		return nil
+	}
+	t.addApp(t.work.Apps[id], asks)
+	t.startAttempt(t.work.Apps[id])
+	return nil
+}
+
+// amAsks turns the request for an ApplicationMaster into asks; an unmanaged one needs no container.
+func (t *turn) amAsks(ctx *pb.ApplicationSubmissionContext) ([]scheduler.Ask, error) {
+	if ctx.GetUnmanagedAm() {
+		return nil, nil
+	}
+	rows, err := t.amRequest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	maximum := t.maximum()
+	var asks []scheduler.Ask
+	for _, row := range rows {
+		capability, err := t.fromPB(row.GetCapability())
+		if err == nil {
+			capability, err = t.normalize(capability, maximum)
+		}
+		if err != nil {
+			return nil, err
+		}
+		asks = append(asks, scheduler.Ask{
+			Name: row.GetResourceName(), Count: 1, RelaxLocality: row.GetRelaxLocality(), Capability: capability,
+			AllocationRequestID: -1, ExecutionType: pb.ExecutionType_GUARANTEED,
+		})
+	}
+	return asks, nil
+}
+
+func amSize(asks []scheduler.Ask) records.Resource {
+	for _, a := range asks {
+		if a.Name == scheduler.Any {
+			return a.Capability
+		}
+	}
+	return records.Resource{}
+}
+
+// queue resolves the queue that an application names.
+func (t *turn) queue(name string) (path string, known bool) {
+	if t.Settings.AnyQueue {
+		return name, true
+	}
+	switch name {
+	case "", "default", "root.default":
+		return "root.default", true
+	}
+	return name, false
+}
+
+func (t *turn) maxAttempts(asked int32) int32 {
+	switch {
+	case asked <= 0:
+		return t.Settings.MaxAttempts
+	case asked > t.Settings.GlobalMaxAttempts:
+		return t.Settings.GlobalMaxAttempts
+	}
+	return asked
+}
+
+func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
+	t.seq++
+	a := &appSoft{
+		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
+		handle: t.sched.AddApp(scheduler.AppSpec{Priority: app.Priority, Seq: t.seq}),
+	}
+	t.apps[app.ID] = a
+	t.byHandle[a.handle] = a
+	return a
+}
+
+// Kill ends an application. It reports that it has ended; only an unknown one is refused.
+func (l *Leader) Kill(id records.ApplicationID, diagnostics string) error {
+	return l.do(func(t *turn) error {
+		app := t.work.Apps[id]
+		if app == nil {
+			return refuse(NoSuchApplication, "Trying to kill an absent application %v", id)
+		}
+		if !app.State.Ended() {
+			t.kill(app, diagnostics)
+		}
+		return nil
+	})
+}
+
+func (t *turn) kill(app *ledger.Application, diagnostics string) {
+	if attempt := app.Current(); attempt != nil && !attempt.State.Ended() {
+		t.stopAM(app, attempt)
+		t.endAttempt(app, attempt, attemptEnd{
+			state: pb.YarnApplicationAttemptState_APP_ATTEMPT_KILLED, diagnostics: diagnostics,
+			exit: records.ExitKilledByResourceManager,
+		})
+	}
+	t.endApp(app, pb.YarnApplicationState_KILLED, pb.FinalApplicationStatus_APP_KILLED, diagnostics)
+}
+
+// endApp ends an application whose last attempt has ended, and cleans up behind it.
+func (t *turn) endApp(
+	app *ledger.Application, state pb.YarnApplicationState, final pb.FinalApplicationStatus, diagnostics string,
+) {
+	soft := t.apps[app.ID]
+	if soft != nil {
+		t.releaseAll(app)
+		t.sched.RemoveApp(soft.handle)
+		delete(t.byHandle, soft.handle)
+		delete(t.apps, app.ID)
+	}
+	t.enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
+		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
+		Diagnostics: bound(diagnostics),
+	}})
+	t.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
+		Info("application ended")
+	if soft != nil {
+		id := app.ID
+		t.after(func() {
+			for node := range soft.nodes {
+				if n := t.nodes[node]; n != nil {
+					n.session.endApp(id)
+				}
+			}
+		})
+	}
+	t.forgetOld()
+}
+
+// releaseAll gives back what an application's containers hold in the scheduler and has the nodes end them; the ledger's
+// own record of it is up to the command that the caller enters.
+func (t *turn) releaseAll(app *ledger.Application) {
+	for _, c := range app.Containers {
+		if c.Live() {
+			t.free(c)
+			t.cleanUp(c)
+		}
+	}
+}
+
+// free takes a live container out of the scheduler.
+func (t *turn) free(c *ledger.Container) {
+	if h, ok := t.containers[c.ID]; ok {
+		delete(t.containers, c.ID)
+		t.sched.Free(h)
+	}
+}
+
+// cleanUp has a container's node end it, once that is committed.
+func (t *turn) cleanUp(c *ledger.Container) {
+	id, n := c.ID, t.nodes[c.Node]
+	if n == nil {
+		return
+	}
+	t.after(func() { n.session.endContainer(id) })
+}
+
+// maxDiagnostics bounds what an application can make the ledger keep, in bytes.
+const maxDiagnostics = 64 << 10
+
+// bound keeps the end of overlong diagnostics, where the cause stands.
+func bound(s string) string {
+	if len(s) <= maxDiagnostics {
+		return s
+	}
+	return "… " + s[len(s)-maxDiagnostics:]
+}
+
+// forgetOld drops the applications that ended longest ago when there are too many.
+func (t *turn) forgetOld() {
+	ended := len(t.work.Apps) - len(t.apps)
+	if ended <= t.Settings.MaxCompleted {
+		return
+	}
+	var oldest []*ledger.Application
+	for _, app := range t.work.Apps {
+		if app.State.Ended() {
+			oldest = append(oldest, app)
+		}
+	}
+	sortByEnd(oldest)
+	var refs []*ledgerpb.AppRef
+	for _, app := range oldest[:len(oldest)-t.Settings.MaxCompleted] {
+		refs = append(refs, ledger.AppRef(app.ID))
+	}
+	t.enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
+}
+
+// UpdatePriority sets an application's priority, at most the cluster's maximum, and returns what it became.
+func (l *Leader) UpdatePriority(id records.ApplicationID, priority int32) (int32, error) {
+	err := l.do(func(t *turn) error {
+		app, err := t.liveApp(id)
+		if err != nil {
+			return err
+		}
+		priority = min(priority, t.Settings.MaxPriority)
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(id), Priority: proto.Int32(priority),
+		}})
+		t.sched.SetPriority(t.apps[id].handle, app.Priority)
+		return nil
+	})
+	return priority, err
+}
+
+// SetExpiry sets the end of an application's lifetime, in ms since 1970; 0 is none.
+func (l *Leader) SetExpiry(id records.ApplicationID, expires int64) error {
+	return l.do(func(t *turn) error {
+		if _, err := t.liveApp(id); err != nil {
+			return err
+		}
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(id), Expires: proto.Int64(expires),
+		}})
+		return nil
+	})
+}
+
+func (t *turn) liveApp(id records.ApplicationID) (*ledger.Application, error) {
+	app := t.work.Apps[id]
+	if app == nil {
+		return nil, refuse(NoSuchApplication, "Application with id '%v' doesn't exist in RM. "+
+			"Please check that the job submission was successful.", id)
+	}
+	if app.State.Ended() {
+		return nil, refuse(Refused, "Application %v is in %v state and can't be changed any more", id, app.State)
+	}
+	return app, nil
+}

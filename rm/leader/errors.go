@@ -1,0 +1,47 @@
+package leader
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrDeposed is returned when leadership ended before the operation was committed; whether it came into effect is then up
+// to the next leader.
+var ErrDeposed = errors.New("this ResourceManager leads no more")
+
+// Reason says why something was refused.
+type Reason uint8
+
+// Reasons, with the exception that Hadoop has for each.
+const (
+	NoSuchApplication Reason = iota // ApplicationNotFoundException
+	NoSuchAttempt                   // ApplicationAttemptNotFoundException
+	NoSuchContainer                 // ContainerNotFoundException
+	NotRegistered                   // ApplicationMasterNotRegisteredException
+	InvalidAMRequest                // InvalidApplicationMasterRequestException
+	InvalidResource                 // InvalidResourceRequestException
+	InvalidLabel                    // InvalidLabelResourceRequestException
+	InvalidBlacklist                // InvalidResourceBlacklistRequestException
+	InvalidRelease                  // InvalidContainerReleaseException
+	NoApplicationID                 // ApplicationIdNotProvidedException
+	Refused                         // YarnException
+	AccessDenied                    // AccessControlException
+)
+
+// Error is a refusal; its text is for whoever asked.
+type Error struct {
+	Reason Reason
+	Text   string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func refuse(r Reason, format string, args ...any) error {
+	return &Error{Reason: r, Text: fmt.Sprintf(format, args...)}
+}
+
+// IsReason reports whether err is a refusal for that reason.
+func IsReason(err error, r Reason) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Reason == r
+}

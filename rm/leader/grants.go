@@ -1,0 +1,71 @@
+package leader
+
+import (
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// schedule has the scheduler place what it can, and enters its decisions.
+func (l *Leader) schedule() {
+	decisions := l.sched.Schedule()
+	for len(decisions) > 0 {
+		n := 1
+		for n < len(decisions) && decisions[n].App == decisions[0].App {
+			n++
+		}
+		l.grantAll(l.byHandle[decisions[0].App], decisions[:n])
+		decisions = decisions[n:]
+	}
+}
+
+// grantAll enters the containers that one application gets.
+func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Allocation) {
+	app := l.work.Apps[soft.id]
+	attempt := app.Current()
+	am := attempt.State == ledger.AttemptScheduled
+	cmd := &ledgerpb.ContainersAllocated{
+		Attempt: ledger.AttemptRef(attempt.ID), Grants: make([]*ledgerpb.Grant, len(decisions)),
+	}
+	ids := make([]records.ContainerID, len(decisions))
+	for i := range decisions {
+		d := &decisions[i]
+		ids[i] = records.ContainerID{
+			Attempt: attempt.ID, ID: l.epoch<<records.EpochShift | (attempt.LastSequence + int64(i) + 1),
+		}
+		cmd.Grants[i] = &ledgerpb.Grant{
+			Id: ids[i].ID, Node: ledger.NodeRef(l.nodeOf[d.Node].id), Resource: ledger.Amounts(d.Resource),
+			Priority: d.Priority, AllocationRequestId: d.AllocationRequestID, ExecutionType: int32(d.ExecutionType), Am: am,
+		}
+		l.containers[ids[i]] = d.Container
+		soft.nodes[l.nodeOf[d.Node].id] = true
+	}
+	l.enter(&ledgerpb.Command{ContainersAllocated: cmd})
+	if am {
+		(&turn{l}).launch(app, app.Containers[ids[0]])
+		return
+	}
+	deadline := l.Now().Add(l.Settings.AllocationExpiry)
+	grants := make([]Grant, len(ids))
+	for i, id := range ids {
+		grants[i] = l.grant(app, app.Containers[id])
+		l.unstarted = append(l.unstarted, unstarted{id: id, deadline: deadline})
+	}
+	l.after(func() {
+		soft.grants = append(soft.grants, grants...)
+		soft.session.wakeUp()
+	})
+}
+
+// grant is what an application is told of a container.
+func (l *Leader) grant(_ *ledger.Application, c *ledger.Container) Grant {
+	g := Grant{
+		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
+		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags,
+	}
+	if n := l.work.Nodes[c.Node]; n != nil {
+		g.NodeHTTPAddress = n.HTTPAddress()
+	}
+	return g
+}

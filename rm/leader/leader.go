@@ -1,0 +1,330 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Settings are what the configuration says. Durations of 0 mean never.
+type Settings struct {
+	ID    string // of this ResourceManager
+	Types records.ResourceTypes
+
+	MinAllocation records.Resource // asks are rounded up to multiples of it
+	MaxAllocation records.Resource // of one container
+
+	MaxAttempts       int32 // that an application has when it says nothing
+	GlobalMaxAttempts int32 // that it may ask for
+	MaxCompleted      int   // ended applications that are remembered
+	MaxPriority       int32 // of an application
+
+	AMExpiry          time.Duration // silence after which an ApplicationMaster counts as dead
+	NodeExpiry        time.Duration // silence after which a node counts as lost
+	AllocationExpiry  time.Duration // within which a granted container must be started
+	HeartbeatInterval time.Duration // of NodeManagers
+	KeyLifetime       map[ledgerpb.KeyKind]time.Duration
+
+	// PageURL is the address of an application's page.
+	PageURL func(records.ApplicationID) string
+
+	// AnyQueue takes whatever queue an application names (YARN's FifoScheduler).
+	AnyQueue bool
+}
+
+// Launcher talks to NodeManagers on the leader's behalf. Its methods block until the node has answered.
+type Launcher interface {
+	// Launch starts the container of an ApplicationMaster.
+	Launch(ctx context.Context, l Launch) error
+	// Stop ends a container of an attempt.
+	Stop(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+	// Suspend and Resume freeze and thaw a container.
+	Suspend(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+	Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+}
+
+// Config is what a Leader works with.
+type Config struct {
+	Settings Settings
+	// State is the committed state at the beginning; the leader keeps it as its working copy.
+	State *ledger.State
+	// Propose hands a batch to raft, in order; the function it returns waits for the commit and yields what the ledger said.
+	Propose  func(entry []byte) (wait func() error)
+	Launcher Launcher
+	Now      func() time.Time
+	NewKey   func() (id int32, secret []byte, err error) // a random master key
+	Rack     func(host string) string                    // rack of a host, such as /default-rack
+	Log      *logrus.Entry
+}
+
+// maxInFlight is the number of batches that may wait for their commit; more would not make the disk faster, and fewer
+// would let it idle.
+const maxInFlight = 3
+
+// Leader leads. Its exported methods are safe for concurrent use while Run runs.
+type Leader struct {
+	Config
+	work  *ledger.State
+	sched *scheduler.Scheduler
+	epoch int64
+
+	ops        chan *op
+	committing chan *batch   // batches on their way, in order
+	settled    chan *batch   // batches whose fate is known, in order
+	ended      chan struct{} // closed when Run returns
+	flying     []*batch
+	current    *batch
+
+	apps       map[records.ApplicationID]*appSoft
+	byHandle   map[scheduler.AppHandle]*appSoft
+	containers map[records.ContainerID]scheduler.ContainerHandle
+	nodes      map[records.NodeID]*nodeSoft
+	nodeOf     map[scheduler.NodeHandle]*nodeSoft
+	unstarted  []unstarted // granted containers by the time when they must have been started
+	seq        int64
+	background sync.WaitGroup // calls to nodes under way
+	ctx        context.Context
+
+	sessions sessions
+	signing  signing
+}
+
+// batch collects the commands of several operations, and what is to happen when they are committed.
+type batch struct {
+	pb      *ledgerpb.Batch
+	wait    func() error
+	err     error
+	after   []func()
+	replies []reply
+}
+
+type reply struct {
+	to  chan<- error
+	err error
+}
+
+type op struct {
+	run  func(*turn) error
+	done chan error
+}
+
+// turn is one operation in the loop.
+type turn struct{ *Leader }
+
+// New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
+func New(cfg Config) *Leader {
+	l := &Leader{
+		Config:     cfg,
+		work:       cfg.State,
+		sched:      scheduler.New(),
+		ops:        make(chan *op, 4096),
+		committing: make(chan *batch, maxInFlight),
+		settled:    make(chan *batch, maxInFlight),
+		ended:      make(chan struct{}),
+		apps:       map[records.ApplicationID]*appSoft{},
+		byHandle:   map[scheduler.AppHandle]*appSoft{},
+		containers: map[records.ContainerID]scheduler.ContainerHandle{},
+		nodes:      map[records.NodeID]*nodeSoft{},
+		nodeOf:     map[scheduler.NodeHandle]*nodeSoft{},
+	}
+	return l
+}
+
+// Run leads until ctx ends or the log fails. ready is called once the leader has taken over: it has recorded its
+// leadership, and answers.
+func (l *Leader) Run(ctx context.Context, ready func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	l.ctx = ctx
+	var committer sync.WaitGroup
+	committer.Go(l.commit)
+	defer l.background.Wait()
+	defer committer.Wait()
+	defer close(l.committing)
+	defer cancel()
+	defer close(l.ended)
+	defer l.abandon()
+
+	begin := &op{run: func(t *turn) error { return t.takeOver() }, done: make(chan error, 1)}
+	l.run(begin)
+	if err := l.propose(); err != nil {
+		return err
+	}
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case b := <-l.settled:
+			if err := l.settle(b); err != nil {
+				return err
+			}
+		case o := <-l.ops:
+			l.run(o)
+			l.drain()
+		case <-tick.C:
+			l.run(&op{run: func(t *turn) error { return t.tick() }, done: make(chan error, 1)})
+		case err := <-begin.done:
+			if err != nil {
+				return fmt.Errorf("take over: %w", err)
+			}
+			begin.done = nil
+			ready()
+		}
+		if err := l.propose(); err != nil {
+			return err
+		}
+	}
+}
+
+// drain runs the operations that wait already, up to a bound, so that one batch carries many.
+func (l *Leader) drain() {
+	for range 512 {
+		select {
+		case o := <-l.ops:
+			l.run(o)
+		default:
+			return
+		}
+	}
+}
+
+// run carries out an operation. Its caller is answered with the batch that the operation became part of, also when it
+// changed nothing: what it saw may hang on batches under way.
+func (l *Leader) run(o *op) {
+	err := o.run(&turn{l})
+	l.schedule()
+	if l.current == nil && len(l.flying) == 0 {
+		o.done <- err
+		return
+	}
+	b := l.batch()
+	b.replies = append(b.replies, reply{to: o.done, err: err})
+}
+
+// batch is the batch that is being filled.
+func (l *Leader) batch() *batch {
+	if l.current == nil {
+		l.current = &batch{pb: &ledgerpb.Batch{Time: l.Now().UnixMilli()}}
+	}
+	return l.current
+}
+
+// enter adds a command to the batch and applies it to the working copy.
+func (l *Leader) enter(c *ledgerpb.Command) {
+	b := l.batch()
+	if err := l.work.ApplyCommand(b.pb.GetTime(), c); err != nil {
+		// the working copy refuses what every member would refuse: a defect of the leader, which must not spread
+		l.Log.WithError(err).WithField("command", c).Error("the ledger refuses a command")
+		return
+	}
+	b.pb.Commands = append(b.pb.Commands, c)
+}
+
+// after calls f in the loop once everything entered until now is committed.
+func (l *Leader) after(f func()) {
+	if l.current == nil && len(l.flying) == 0 {
+		f()
+		return
+	}
+	b := l.batch()
+	b.after = append(b.after, f)
+}
+
+// now is the time of the batch that is being filled, in ms since 1970.
+func (l *Leader) now() int64 { return l.batch().pb.GetTime() }
+
+// propose sends the batch off when there is one and not too many are under way.
+func (l *Leader) propose() error {
+	b := l.current
+	if b == nil || len(l.flying) >= maxInFlight {
+		return nil
+	}
+	l.current = nil
+	l.flying = append(l.flying, b)
+	b.wait = func() error { return nil }
+	if len(b.pb.GetCommands()) > 0 {
+		b.pb.Leadership = l.work.Leaders
+		entry, err := proto.Marshal(b.pb)
+		if err != nil {
+			return fmt.Errorf("encode a batch of %d commands: %w", len(b.pb.GetCommands()), err)
+		}
+		b.wait = l.Propose(entry)
+	}
+	l.committing <- b
+	return nil
+}
+
+// commit waits for batches in the order in which they were proposed.
+func (l *Leader) commit() {
+	for b := range l.committing {
+		b.err = b.wait()
+		l.settled <- b
+	}
+}
+
+// settle tells everybody of a batch that is committed.
+func (l *Leader) settle(b *batch) error {
+	if b.err != nil {
+		return fmt.Errorf("commit a batch of %d commands: %w", len(b.pb.GetCommands()), b.err)
+	}
+	l.flying = l.flying[1:]
+	for _, f := range b.after {
+		f()
+	}
+	for _, r := range b.replies {
+		r.to <- r.err
+	}
+	return nil
+}
+
+// abandon answers everybody who waits for a batch that this leader will not see committed.
+func (l *Leader) abandon() {
+	for _, b := range append(l.flying, l.current) {
+		if b == nil {
+			continue
+		}
+		for _, r := range b.replies {
+			r.to <- ErrDeposed
+		}
+	}
+}
+
+// do has the loop run an operation, and returns when it is committed. It can't be given up: an operation that was begun
+// must find its caller.
+func (l *Leader) do(run func(*turn) error) error {
+	o := &op{run: run, done: make(chan error, 1)}
+	select {
+	case l.ops <- o:
+	case <-l.ended:
+		return ErrDeposed
+	}
+	select {
+	case err := <-o.done:
+		return err
+	case <-l.ended:
+		select {
+		case err := <-o.done:
+			return err
+		default:
+			return ErrDeposed
+		}
+	}
+}
+
+// goDo runs a call to a node beside the loop; it must end when the context does.
+func (l *Leader) goDo(f func(ctx context.Context)) {
+	l.background.Go(func() { f(l.ctx) })
+}
+
+// Done is closed when the leader leads no more.
+func (l *Leader) Done() <-chan struct{} { return l.ended }

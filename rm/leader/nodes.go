@@ -1,0 +1,486 @@
+package leader
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// nodeSoft is what the leader's loop alone knows of a node.
+type nodeSoft struct {
+	id      records.NodeID
+	handle  scheduler.NodeHandle
+	session *nodeSession
+}
+
+// nodeSession is one NodeManager under this leader. mu is held throughout a call.
+type nodeSession struct {
+	id   records.NodeID
+	seen seen
+
+	mu         sync.Mutex
+	registered bool // with this leader
+	instance   string
+	peer       string // host that it registered from
+	responseID int32
+	last       NodeReply
+	status     NodeStatus
+	running    map[records.ContainerID]bool // known to the loop to run
+
+	out outbox
+}
+
+// outbox is what a node is told with its next heartbeat; all of it is committed.
+type outbox struct {
+	mu         sync.Mutex
+	containers []records.ContainerID
+	apps       []records.ApplicationID
+	removed    []records.ContainerID
+	resource   *records.Resource
+	signals    []Signal
+}
+
+func (s *nodeSession) endContainer(id records.ContainerID) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.containers = append(s.out.containers, id)
+}
+
+func (s *nodeSession) endApp(id records.ApplicationID) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.apps = append(s.out.apps, id)
+}
+
+func (s *nodeSession) forget(ids ...records.ContainerID) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.removed = append(s.out.removed, ids...)
+}
+
+// take empties the outbox into a reply.
+func (o *outbox) take(r *NodeReply) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r.Cleanup, o.containers = o.containers, nil
+	r.CleanupApps, o.apps = o.apps, nil
+	r.Removed, o.removed = o.removed, nil
+	r.Resource, o.resource = o.resource, nil
+	r.Signals, o.signals = o.signals, nil
+}
+
+// Signal is a command for a container (YARN: signalToContainer).
+type Signal struct {
+	Container records.ContainerID
+	Command   pb.SignalContainerCommand
+}
+
+// NodeRegistration is what a NodeManager registers with.
+type NodeRegistration struct {
+	Node       records.NodeID
+	HTTPPort   int32
+	Capability records.Resource
+	Version    string
+	Containers []NodeContainer
+	Apps       []records.ApplicationID
+	// Peer is the host that the registration came from. Instance tells a restarted node from another one that claims the
+	// same id; stock nodes have none.
+	Peer     string
+	Instance string
+	Features []string
+	Missing  []string
+	Status   *NodeStatus
+	Logs     []*pb.LogAggregationReport
+}
+
+// NodeContainer is a container as its node sees it.
+type NodeContainer struct {
+	ID          records.ContainerID
+	State       pb.ContainerState
+	ExitStatus  int32
+	Diagnostics string
+}
+
+// NodeStatus is a node's health and load.
+type NodeStatus struct {
+	Healthy      bool
+	HealthReport string
+	HealthTime   int64 // ms since 1970
+	Containers   *pb.ResourceUtilization
+	Node         *pb.ResourceUtilization
+}
+
+// NodeCall is a NodeManager's heartbeat.
+type NodeCall struct {
+	Node       records.NodeID
+	ResponseID int32
+	Status     NodeStatus
+	Containers []NodeContainer
+	Logs       []*pb.LogAggregationReport
+}
+
+// NodeReply is the answer to a registration or heartbeat.
+type NodeReply struct {
+	Action      pb.NodeAction
+	Diagnostics string
+	ResponseID  int32
+	Cleanup     []records.ContainerID
+	CleanupApps []records.ApplicationID
+	Removed     []records.ContainerID
+	Resource    *records.Resource
+	Signals     []Signal
+}
+
+// twinPatience is the number of heartbeats after which a node that fell silent may be replaced by another one that
+// claims its id.
+const twinPatience = 3
+
+// RegisterNode enters a node, new or known. Its containers that the ledger has go on, others are ended.
+func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
+	if !l.Settings.MinAllocation.FitsIn(r.Capability) {
+		return shutdown("NodeManager from  %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. "+
+			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, l.Settings.Types.Format(r.Capability),
+			l.Settings.MinAllocation.MemoryMB(), l.Settings.MinAllocation.VCores()), nil
+	}
+	s := l.sessions.node(r.Node)
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if twin := l.twin(s, &r); twin != "" {
+			return shutdown("%s", twin), nil
+		}
+	} else {
+		s = &nodeSession{id: r.Node}
+	}
+	reply := NodeReply{Action: pb.NodeAction_NORMAL}
+	err := l.do(func(t *turn) error {
+		t.registerNode(s, &r)
+		return nil
+	})
+	if err != nil {
+		return NodeReply{}, err
+	}
+	s.registered, s.responseID, s.last = true, 0, NodeReply{}
+	s.instance, s.peer = r.Instance, r.Peer
+	s.running = map[records.ContainerID]bool{}
+	if r.Status != nil {
+		s.status = *r.Status
+	} else {
+		s.status = NodeStatus{Healthy: true}
+	}
+	s.seen.at(l.Now())
+	l.sessions.putNode(s)
+	return reply, nil
+}
+
+func shutdown(format string, args ...any) NodeReply {
+	return NodeReply{Action: pb.NodeAction_SHUTDOWN, Diagnostics: fmt.Sprintf(format, args...)}
+}
+
+// twin says why a registration must come from another node than the one that has the id, if it must.
+func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
+	if !s.registered || s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
+		return ""
+	}
+	if s.instance == r.Instance && (s.instance != "" || s.peer == r.Peer) {
+		return ""
+	}
+	return fmt.Sprintf("NodeManager %v is registered already, from %s, and alive; this one came from %s. "+
+		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, s.peer, r.Peer)
+}
+
+func (t *turn) registerNode(s *nodeSession, r *NodeRegistration) {
+	rack := t.Rack(r.Node.Host)
+	old := t.work.Nodes[r.Node]
+	t.enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
+		Node: ledger.NodeRef(r.Node), HttpPort: r.HTTPPort, Rack: rack, Capability: ledger.Amounts(r.Capability),
+		Version: r.Version, Features: r.Features, Missing: r.Missing,
+	}})
+	n := t.nodes[r.Node]
+	switch {
+	case n == nil:
+		n = t.addNode(t.work.Nodes[r.Node])
+	case old != nil && old.Rack != rack:
+		t.moveRack(n)
+	default:
+		t.sched.SetCapability(n.handle, r.Capability)
+		t.sched.SetOpen(n.handle, true)
+	}
+	n.session = s
+	t.reconcile(n, r.Containers)
+	for _, id := range r.Apps {
+		t.appOnNode(n, id)
+	}
+	t.logReports(r.Logs)
+	t.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
+	t.Log.WithField("node", r.Node).WithField("capability", t.Settings.Types.Format(r.Capability)).
+		WithField("containers", len(r.Containers)).Info("node registered")
+}
+
+func (t *turn) addNode(n *ledger.Node) *nodeSoft {
+	soft := &nodeSoft{
+		id:     n.ID,
+		handle: t.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability}),
+	}
+	t.nodes[n.ID] = soft
+	t.nodeOf[soft.handle] = soft
+	return soft
+}
+
+// moveRack enters a node anew in the scheduler, with its containers.
+func (t *turn) moveRack(n *nodeSoft) {
+	node := t.work.Nodes[n.id]
+	for _, c := range node.Containers {
+		t.free(c)
+	}
+	t.sched.RemoveNode(n.handle)
+	delete(t.nodeOf, n.handle)
+	n.handle = t.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
+	t.nodeOf[n.handle] = n
+	for _, c := range node.Containers {
+		t.restore(c)
+	}
+}
+
+// restore enters a live container of the ledger in the scheduler.
+func (t *turn) restore(c *ledger.Container) {
+	soft := t.apps[c.ID.Attempt.App]
+	t.containers[c.ID] = t.sched.Restore(soft.handle, t.nodes[c.Node].handle, c.Resource)
+	soft.nodes[c.Node] = true
+}
+
+// reconcile compares the containers that a node registers with to those that the ledger has on it. What the node runs and
+// nobody knows is ended; what it should run and doesn't is gone; what was granted and not yet started may still be.
+func (t *turn) reconcile(n *nodeSoft, reported []NodeContainer) {
+	has := map[records.ContainerID]bool{}
+	for i := range reported {
+		has[reported[i].ID] = true
+		t.containerReport(n, &reported[i])
+	}
+	var lost []*ledger.Container
+	for id, c := range t.work.Nodes[n.id].Containers {
+		if !has[id] && (c.State == ledger.ContainerRunning || c.AM && t.launchedAM(c)) {
+			lost = append(lost, c)
+		}
+	}
+	slices.SortFunc(lost, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
+	for _, c := range lost {
+		t.containerEnded(c, records.ExitAborted, "Container lost: its node registered again without it")
+	}
+}
+
+func (t *turn) launchedAM(c *ledger.Container) bool {
+	a := t.work.Attempt(c.ID.Attempt)
+	return a != nil && a.State >= ledger.AttemptLaunched
+}
+
+// containerReport takes what a node says of a container into account.
+func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
+	c := t.work.Container(r.ID)
+	t.appOnNode(n, r.ID.Attempt.App)
+	known := c != nil && c.Live() && c.Node == n.id
+	switch {
+	case r.State == pb.ContainerState_C_COMPLETE:
+		if known {
+			t.containerEnded(c, r.ExitStatus, r.Diagnostics)
+		}
+		id := r.ID
+		t.after(func() { n.session.forget(id) })
+	case !known:
+		id := r.ID
+		t.after(func() { n.session.endContainer(id) })
+	case c.State == ledger.ContainerAllocated:
+		t.enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
+			Containers: ledger.ContainerRefs(r.ID),
+		}})
+	}
+}
+
+// containerEnded takes the end of a live container into account; with an ApplicationMaster's goes its attempt.
+func (t *turn) containerEnded(c *ledger.Container, exit int32, diagnostics string) {
+	app := t.work.Apps[c.ID.Attempt.App]
+	attempt := app.Current()
+	t.complete(app, c, exit, diagnostics)
+	if c.AM && attempt.AMContainer == c.ID && !attempt.State.Ended() {
+		t.amEnded(app, attempt, exit, diagnostics)
+	}
+}
+
+// appOnNode takes note of an application that a node has something of; one that is over is to be forgotten there.
+func (t *turn) appOnNode(n *nodeSoft, id records.ApplicationID) {
+	if soft := t.apps[id]; soft != nil {
+		soft.nodes[n.id] = true
+		return
+	}
+	t.after(func() { n.session.endApp(id) })
+}
+
+// tellNodes lets all ApplicationMasters know of a node that came or went.
+func (t *turn) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
+	t.after(func() {
+		for _, soft := range t.apps {
+			soft.updated = append(soft.updated, NodeUpdate{Node: id, Kind: kind})
+			soft.session.wakeUp()
+		}
+	})
+}
+
+// HeartbeatNode takes a node's heartbeat. One that brings nothing new is answered without the loop.
+func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
+	s := l.sessions.node(call.Node)
+	if s == nil {
+		return resync("Node not found resyncing %v", call.Node), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.registered {
+		return resync("Node not found resyncing %v", call.Node), nil
+	}
+	switch {
+	case call.ResponseID+1 == s.responseID:
+		s.seen.at(l.Now())
+		return s.last, nil
+	case call.ResponseID != s.responseID:
+		s.registered = false
+		return resync("Too far behind rm response id:%d nm response id:%d", s.responseID, call.ResponseID), nil
+	}
+	s.seen.at(l.Now())
+	news := l.news(s, &call)
+	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
+	if len(news) > 0 || turned || len(call.Logs) > 0 {
+		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
+			return NodeReply{}, err
+		}
+	}
+	s.status = call.Status
+	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: s.responseID + 1}
+	s.out.take(&reply)
+	for _, id := range reply.Cleanup {
+		delete(s.running, id) // if it still runs, it is news again
+	}
+	s.responseID, s.last = reply.ResponseID, reply
+	return reply, nil
+}
+
+func resync(format string, args ...any) NodeReply {
+	return NodeReply{Action: pb.NodeAction_RESYNC, Diagnostics: fmt.Sprintf(format, args...)}
+}
+
+// news picks the container reports that the loop doesn't know yet: nodes repeat all of theirs with every heartbeat.
+func (l *Leader) news(s *nodeSession, call *NodeCall) []NodeContainer {
+	var news []NodeContainer
+	for _, c := range call.Containers {
+		if c.State == pb.ContainerState_C_COMPLETE {
+			delete(s.running, c.ID)
+		} else if s.running[c.ID] {
+			continue
+		} else {
+			s.running[c.ID] = true
+		}
+		news = append(news, c)
+	}
+	return news
+}
+
+func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) error {
+	n, node := t.nodes[call.Node], t.work.Nodes[call.Node]
+	if n == nil || node == nil {
+		return nil
+	}
+	for i := range news {
+		t.containerReport(n, &news[i])
+	}
+	if turned {
+		t.health(n, node, call.Status)
+	}
+	t.logReports(call.Logs)
+	return nil
+}
+
+// health opens or closes a node as it reports itself well or ill. Its containers are ended with it, as in YARN.
+func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
+	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(n.id), HealthReport: proto.String(bound(status.HealthReport))}
+	switch {
+	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
+		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))
+		t.sched.SetOpen(n.handle, false)
+		t.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
+		t.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
+	case status.Healthy && node.State == pb.NodeState_NS_UNHEALTHY:
+		update.State = proto.Int32(int32(pb.NodeState_NS_RUNNING))
+		t.sched.SetOpen(n.handle, true)
+		t.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
+	}
+	t.enter(&ledgerpb.Command{NodeUpdated: update})
+}
+
+// endAllOn ends all containers of a node.
+func (t *turn) endAllOn(node *ledger.Node, why string) {
+	all := make([]*ledger.Container, 0, len(node.Containers))
+	for _, c := range node.Containers {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
+	for _, c := range all {
+		if c.Live() { // an ApplicationMaster's end takes others with it
+			t.cleanUp(c)
+			t.containerEnded(c, records.ExitAborted, why)
+		}
+	}
+}
+
+// UnregisterNode takes a node's farewell.
+func (l *Leader) UnregisterNode(id records.NodeID) error {
+	return l.do(func(t *turn) error {
+		t.removeNode(id, pb.NodeState_NS_SHUTDOWN)
+		return nil
+	})
+}
+
+// removeNode ends a node's life: its containers are gone.
+func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
+	n, node := t.nodes[id], t.work.Nodes[id]
+	if n == nil || node == nil {
+		return
+	}
+	t.sched.SetOpen(n.handle, false)
+	t.endAllOn(node, "Container released on a *lost* node")
+	t.sched.RemoveNode(n.handle)
+	delete(t.nodeOf, n.handle)
+	delete(t.nodes, id)
+	t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
+	}})
+	t.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
+	t.after(func() { t.sessions.dropNode(id) })
+	t.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
+}
+
+// logReports takes note of how far nodes are with an application's logs.
+func (t *turn) logReports(reports []*pb.LogAggregationReport) {
+	for _, r := range reports {
+		app := t.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
+		status := r.GetLogAggregationStatus()
+		if app == nil || app.LogAggregation == status {
+			continue
+		}
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
+		}})
+	}
+}
+
+// unstarted is a granted container that must be started by a deadline.
+type unstarted struct {
+	id       records.ContainerID
+	deadline time.Time
+}

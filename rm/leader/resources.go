@@ -1,0 +1,74 @@
+package leader
+
+import (
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// maximum is the largest container that can be had now: what is configured, or less while no node has as much.
+func (l *Leader) maximum() records.Resource {
+	most := l.Settings.MaxAllocation
+	if l.sched.OpenNodes() > 0 {
+		most = most.Min(l.sched.Largest())
+	}
+	return most
+}
+
+// normalize rounds a request up to what the cluster hands out (Hadoop: SchedulerUtils.normalizeRequest) after checking it
+// against the maximum (SchedulerUtils.validateResourceRequest, whose words these are).
+func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error) {
+	types := l.Settings.Types
+	for i := range types.Len() {
+		name := types.At(i).Name
+		if r[i] < 0 {
+			return r, refuse(InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+				"less than 0! Requested resource type=[%s], Requested resource=%s", name, types.Format(r))
+		}
+		if r[i] > maximum[i] {
+			return r, refuse(InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+				"greater than maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum "+
+				"allowed allocation=%s, please note that maximum allowed allocation is calculated by scheduler based on "+
+				"maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
+				name, types.Format(r), types.Format(maximum), types.Format(l.Settings.MaxAllocation))
+		}
+	}
+	for i, least := range l.Settings.MinAllocation {
+		if least > 0 {
+			r[i] = max(least, (r[i]+least-1)/least*least)
+		}
+		r[i] = min(r[i], max(maximum[i], least))
+	}
+	return r, nil
+}
+
+// fromPB reads a resource of a request.
+func (l *Leader) fromPB(m *pb.Resource) (records.Resource, error) {
+	r, err := l.Settings.Types.From(m)
+	if err != nil {
+		return r, refuse(InvalidResource, "Invalid resource request: %v", err)
+	}
+	return r, nil
+}
+
+// AMRequest is what a submission asks for its ApplicationMaster: rows of requests, or just a size. The rows that come back
+// have a count of 1 and priority 0.
+func (l *Leader) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest, error) {
+	rows := ctx.GetAmContainerResourceRequest()
+	if len(rows) == 0 {
+		if !ctx.HasResource() {
+			return nil, refuse(InvalidResource, "Invalid resource request, no resources requested")
+		}
+		row := &pb.ResourceRequest{}
+		row.SetResourceName("*")
+		row.SetCapability(ctx.GetResource())
+		rows = []*pb.ResourceRequest{row}
+	}
+	anywhere := false
+	for _, row := range rows {
+		anywhere = anywhere || row.GetResourceName() == "*"
+	}
+	if !anywhere {
+		return nil, refuse(InvalidResource, "Invalid resource request, no resource request specified with *")
+	}
+	return rows, nil
+}

@@ -1,0 +1,94 @@
+package leader
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/records"
+)
+
+// FeatureSuspend is the name under which nodes announce that they can suspend containers.
+const FeatureSuspend = "suspend"
+
+// Suspend freezes a running container; Resume lets it go on. They return when the node has done it and it is on record.
+func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
+	return l.setSuspended(ctx, id, true)
+}
+
+// Resume lets a suspended container go on.
+func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
+	return l.setSuspended(ctx, id, false)
+}
+
+func (l *Leader) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
+	var node records.NodeID
+	err := l.do(func(t *turn) error {
+		c, err := t.runningContainer(id)
+		if err != nil {
+			return err
+		}
+		if n := t.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
+			return refuse(Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
+				"or its machine lacks a cgroup freezer", c.Node, id)
+		}
+		node = c.Node
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tell := l.Launcher.Resume
+	if suspend {
+		tell = l.Launcher.Suspend
+	}
+	if err := tell(ctx, node, id.Attempt, id); err != nil {
+		return err
+	}
+	return l.do(func(t *turn) error {
+		if _, err := t.runningContainer(id); err != nil {
+			return err
+		}
+		if suspend {
+			t.enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ledger.ContainerRefs(id)}})
+		} else {
+			t.enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(id)}})
+		}
+		return nil
+	})
+}
+
+func (t *turn) runningContainer(id records.ContainerID) (*ledger.Container, error) {
+	c := t.work.Container(id)
+	if c == nil || !c.Live() {
+		return nil, refuse(NoSuchContainer, "Container %v doesn't exist, or has ended", id)
+	}
+	if c.State == ledger.ContainerAllocated && !c.AM {
+		return nil, refuse(Refused, "Container %v has not been started yet", id)
+	}
+	return c, nil
+}
+
+// Signal sends a command to a container with its node's next heartbeat.
+func (l *Leader) Signal(s Signal) error {
+	return l.do(func(t *turn) error {
+		c := t.work.Container(s.Container)
+		if c == nil || !c.Live() {
+			return refuse(NoSuchContainer, "Trying to signal an absent container %v", s.Container)
+		}
+		if n := t.nodes[c.Node]; n != nil {
+			t.after(func() { n.session.signal(s) })
+		}
+		return nil
+	})
+}
+
+func (s *nodeSession) signal(sig Signal) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.signals = append(s.out.signals, sig)
+}

@@ -1,0 +1,118 @@
+package leader
+
+import (
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
+// and new ones can be granted at once. Nodes and ApplicationMasters have to register again, which brings back what is soft.
+func (t *turn) takeOver() error {
+	t.enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: t.Settings.ID}})
+	if t.work.Timestamp == 0 {
+		t.enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: t.now()}})
+	}
+	t.epoch = t.work.Epoch()
+	if err := t.rollKeys(t.Now()); err != nil {
+		return err
+	}
+	t.publishKeys()
+	for _, node := range t.nodesInOrder() {
+		t.takeNode(node)
+	}
+	for _, app := range t.appsInOrder() {
+		t.takeApp(app)
+	}
+	t.Log.WithField("epoch", t.epoch).WithField("applications", len(t.apps)).WithField("nodes", len(t.nodes)).
+		WithField("containers", len(t.containers)).Info("leading")
+	return nil
+}
+
+func (t *turn) nodesInOrder() []*ledger.Node {
+	nodes := make([]*ledger.Node, 0, len(t.work.Nodes))
+	for _, n := range t.work.Nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
+	return nodes
+}
+
+func (t *turn) appsInOrder() []*ledger.Application {
+	var apps []*ledger.Application
+	for _, a := range t.work.Apps {
+		if !a.State.Ended() {
+			apps = append(apps, a)
+		}
+	}
+	slices.SortFunc(apps, func(a, b *ledger.Application) int {
+		if a.SubmitTime != b.SubmitTime {
+			return int(a.SubmitTime - b.SubmitTime)
+		}
+		return a.ID.Compare(b.ID)
+	})
+	return apps
+}
+
+func (t *turn) takeNode(node *ledger.Node) {
+	if !node.Usable() && len(node.Containers) == 0 && node.State != pb.NodeState_NS_UNHEALTHY {
+		return
+	}
+	n := t.addNode(node)
+	t.sched.SetOpen(n.handle, node.State == pb.NodeState_NS_RUNNING)
+	n.session = &nodeSession{id: node.ID}
+	n.session.seen.at(t.Now())
+	session := n.session
+	t.after(func() { t.sessions.putNode(session) })
+}
+
+func (t *turn) takeApp(app *ledger.Application) {
+	asks, err := t.amAsks(app.Context)
+	if err != nil {
+		// it fitted when it was submitted; nodes may have gone since
+		t.Log.WithField("application", app.ID).WithError(err).Warn("its ApplicationMaster fits on no node that is there now")
+		asks = t.amAsksAsSubmitted(app)
+	}
+	soft := t.addApp(app, asks)
+	deadline := t.Now().Add(t.Settings.AllocationExpiry)
+	ids := make([]records.ContainerID, 0, len(app.Containers))
+	for id := range app.Containers {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, records.ContainerID.Compare)
+	for _, id := range ids {
+		c := app.Containers[id]
+		switch {
+		case !c.Live():
+			soft.completed = append(soft.completed, completion(c))
+			continue
+		case c.State == ledger.ContainerAllocated && !c.AM:
+			t.unstarted = append(t.unstarted, unstarted{id: id, deadline: deadline})
+		}
+		t.restore(c)
+	}
+	attempt := app.Current()
+	if attempt == nil || attempt.State.Ended() {
+		t.startAttempt(app)
+		return
+	}
+	t.openSession(soft, attempt.ID)
+	switch attempt.State {
+	case ledger.AttemptScheduled:
+		t.sched.UpdateAsks(soft.handle, soft.amAsks)
+	case ledger.AttemptAllocated:
+		t.launch(app, app.Containers[attempt.AMContainer])
+	}
+}
+
+// amAsksAsSubmitted asks for an ApplicationMaster's container of the size that was found right at submission.
+func (t *turn) amAsksAsSubmitted(app *ledger.Application) []scheduler.Ask {
+	return []scheduler.Ask{{
+		Name: scheduler.Any, Count: 1, RelaxLocality: true, Capability: app.AMResource,
+		AllocationRequestID: -1, ExecutionType: pb.ExecutionType_GUARANTEED,
+	}}
+}

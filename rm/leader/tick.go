@@ -1,0 +1,118 @@
+package leader
+
+import (
+	"fmt"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// tickInterval is how often deadlines are looked at. They are seconds to days long.
+const tickInterval = time.Second
+
+func (t *turn) tick() error {
+	now := t.Now()
+	t.expireNodes(now)
+	t.expireAttempts(now)
+	t.expireUnstarted(now)
+	t.expireApps(now)
+	return t.rollKeys(now)
+}
+
+func (t *turn) expireNodes(now time.Time) {
+	for id, n := range t.nodes {
+		if n.session.seen.silentSince(now, t.Settings.NodeExpiry) {
+			t.removeNode(id, pb.NodeState_NS_LOST)
+		}
+	}
+}
+
+// expireAttempts ends attempts whose ApplicationMaster is silent, or has said farewell and won't go.
+func (t *turn) expireAttempts(now time.Time) {
+	for id, soft := range t.apps {
+		app := t.work.Apps[id]
+		attempt := app.Current()
+		if soft.session == nil || attempt.State < ledger.AttemptLaunched || attempt.State.Ended() {
+			continue
+		}
+		if !soft.session.seen.silentSince(now, t.Settings.AMExpiry) {
+			continue
+		}
+		t.stopAM(app, attempt)
+		if attempt.State == ledger.AttemptFinishing {
+			t.finish(app, attempt, records.ExitKilledByResourceManager)
+			continue
+		}
+		t.failAttempt(app, attempt, attemptEnd{
+			diagnostics: fmt.Sprintf("ApplicationMaster for attempt %v timed out", attempt.ID),
+			exit:        records.ExitInvalid,
+		})
+	}
+}
+
+// expireUnstarted takes back containers that were granted and never started.
+func (t *turn) expireUnstarted(now time.Time) {
+	i := 0
+	for ; i < len(t.unstarted) && now.After(t.unstarted[i].deadline); i++ {
+		c := t.work.Container(t.unstarted[i].id)
+		if c == nil || c.State != ledger.ContainerAllocated {
+			continue
+		}
+		t.Log.WithField("container", c.ID).Warn("a granted container was never started")
+		t.cleanUp(c)
+		t.complete(t.work.Apps[c.ID.Attempt.App], c, records.ExitAborted, "Container expired since it was unused")
+	}
+	t.unstarted = append(t.unstarted[:0], t.unstarted[i:]...)
+}
+
+func (t *turn) expireApps(now time.Time) {
+	for id := range t.apps {
+		app := t.work.Apps[id]
+		if app.Expires > 0 && now.UnixMilli() >= app.Expires {
+			t.kill(app, fmt.Sprintf("Application %v is killed by RM as it has exceeded the application timeout type: LIFETIME."+
+				" Timeout: %d sec.", id, (app.Expires-app.SubmitTime)/1000))
+		}
+	}
+}
+
+// rollKeys replaces master keys that are due. A key that nodes check tokens with is handed to them first, and signs only
+// when every node that is not lost has it.
+func (t *turn) rollKeys(now time.Time) error {
+	for _, kind := range keyKinds {
+		ring := t.work.Keys[kind]
+		life := t.Settings.KeyLifetime[kind]
+		spread := kind == ledgerpb.KeyKind_NM || kind == ledgerpb.KeyKind_CONTAINER
+		switch {
+		case ring.Current.Secret == nil:
+			if err := t.roll(kind, false); err != nil {
+				return err
+			}
+		case ring.Next.Secret != nil:
+			if now.Sub(time.UnixMilli(ring.Next.Rolled)) > t.Settings.NodeExpiry*3/2 {
+				t.enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
+				t.publishKeys()
+			}
+		case life > 0 && now.Sub(time.UnixMilli(ring.Current.Rolled)) > life:
+			if err := t.roll(kind, spread); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var keyKinds = []ledgerpb.KeyKind{ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM}
+
+func (t *turn) roll(kind ledgerpb.KeyKind, next bool) error {
+	id, secret, err := t.NewKey()
+	if err != nil {
+		return fmt.Errorf("make a master key of kind %v: %w", kind, err)
+	}
+	t.enter(&ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{Kind: kind, KeyId: id, Secret: secret, Next: next}})
+	t.Log.WithField("kind", kind).WithField("key", id).Info("master key rolled")
+	t.publishKeys()
+	return nil
+}
