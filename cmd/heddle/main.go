@@ -1,4 +1,57 @@
-// Command heddle is every role of a Heddle cluster and its command line.
+// Command heddle is every role of a Heddle cluster, and its command line.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"heddle/conf"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := newRoot().ExecuteContext(ctx)
+	if err == nil {
+		return
+	}
+	var code exitCode
+	if errors.As(err, &code) {
+		os.Exit(int(code))
+	}
+	fmt.Fprintln(os.Stderr, "heddle:", err)
+	os.Exit(1)
+}
+
+// exitCode ends the program with a status and says nothing more: everything was said already.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "heddle",
+		Short:         "A YARN-compatible cluster resource manager",
+		Version:       conf.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	var s source
+	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
+	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
+	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: tools, Title: "Tools:"})
+	root.AddCommand(newRM(&s), newConf(&s))
+	return root
+}
+
+// Groups of commands in the help.
+const (
+	roles = "roles"
+	tools = "tools"
+)

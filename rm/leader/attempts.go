@@ -243,3 +243,21 @@ func (t *turn) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
 		})
 	})
 }
+
+// FailAttempt ends an attempt as failed on somebody's wish.
+func (l *Leader) FailAttempt(id records.AttemptID) error {
+	return l.do(func(t *turn) error {
+		app, attempt, err := t.liveAttempt(id)
+		if err != nil {
+			if t.work.Apps[id.App] == nil {
+				return refuse(NoSuchApplication, "Application with id '%v' doesn't exist in RM.", id.App)
+			}
+			return refuse(NoSuchAttempt, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
+		}
+		t.stopAM(app, attempt)
+		t.failAttempt(app, attempt, attemptEnd{
+			diagnostics: fmt.Sprintf("Attempt failed by user.Failing attempt %v. ", id), exit: records.ExitKilledByResourceManager,
+		})
+		return nil
+	})
+}

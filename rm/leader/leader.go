@@ -62,7 +62,7 @@ type Config struct {
 	Launcher Launcher
 	Now      func() time.Time
 	NewKey   func() (id int32, secret []byte, err error) // a random master key
-	Rack     func(host string) string                    // rack of a host, such as /default-rack
+	Rack     func(host string) string                    // rack of a host, such as /default-rack; may be slow
 	Log      *logrus.Entry
 }
 

@@ -162,8 +162,9 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		s = &nodeSession{id: r.Node}
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
+	rack := l.Rack(r.Node.Host)
 	err := l.do(func(t *turn) error {
-		t.registerNode(s, &r)
+		t.registerNode(s, &r, rack)
 		return nil
 	})
 	if err != nil {
@@ -198,8 +199,7 @@ func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
 		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, s.peer, r.Peer)
 }
 
-func (t *turn) registerNode(s *nodeSession, r *NodeRegistration) {
-	rack := t.Rack(r.Node.Host)
+func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 	old := t.work.Nodes[r.Node]
 	t.enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
 		Node: ledger.NodeRef(r.Node), HttpPort: r.HTTPPort, Rack: rack, Capability: ledger.Amounts(r.Capability),
@@ -463,6 +463,31 @@ func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
 	t.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
 	t.after(func() { t.sessions.dropNode(id) })
 	t.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
+}
+
+// SetNodeResource changes what a node offers. Containers that it has already stay, even if they hold more.
+func (l *Leader) SetNodeResource(id records.NodeID, r records.Resource) error {
+	return l.do(func(t *turn) error {
+		n := t.nodes[id]
+		if n == nil {
+			return refuse(Refused, "Node %v is not registered", id)
+		}
+		for i := range r {
+			if r[i] < 0 {
+				return refuse(InvalidResource, "Invalid resource of node %v: %s", id, t.Settings.Types.Format(r))
+			}
+		}
+		t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
+		t.sched.SetCapability(n.handle, r)
+		t.after(func() { n.session.resize(r) })
+		return nil
+	})
+}
+
+func (s *nodeSession) resize(r records.Resource) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.resource = &r
 }
 
 // logReports takes note of how far nodes are with an application's logs.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
@@ -56,7 +57,7 @@ type Config struct {
 	SnapshotThreshold uint64
 	TrailingLogs      uint64
 
-	Listener net.Listener // where other members connect to; closed with the node
+	Listener net.Listener // where other members connect to; closed with the node. nil for a group of one
 	TLS      *tls.Config  // nil = plain
 	Log      *logrus.Entry
 }
@@ -67,7 +68,7 @@ type Node struct {
 	raft      *hraft.Raft
 	log       *wal.WAL
 	logMeta   *metadb.BoltMetaDB
-	transport *hraft.NetworkTransport
+	transport transport
 	lock      *os.File
 	terms     *terms
 }
@@ -104,13 +105,7 @@ func (n *Node) open(fsm FSM) error {
 	if err != nil {
 		return fmt.Errorf("open the snapshots: %w", err)
 	}
-	advertised := n.member(n.cfg.ID).Address
-	n.transport = hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
-		Stream:  newStream(n.cfg.Listener, advertised, n.cfg.Cluster, n.cfg.TLS, n.cfg.Log),
-		MaxPool: 3,
-		Timeout: 10 * time.Second,
-		Logger:  logger,
-	})
+	n.transport = n.newTransport(logger)
 	n.terms = newTerms()
 	conf := n.raftConfig()
 	conf.Logger = logger
@@ -123,6 +118,26 @@ func (n *Node) open(fsm FSM) error {
 	}
 	go n.terms.pump()
 	return nil
+}
+
+// transport carries raft's messages.
+type transport interface {
+	hraft.Transport
+	Close() error
+}
+
+func (n *Node) newTransport(logger hclog.Logger) transport {
+	advertised := n.member(n.cfg.ID).Address
+	if n.cfg.Listener == nil {
+		_, t := hraft.NewInmemTransport(hraft.ServerAddress(advertised))
+		return t
+	}
+	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+		Stream:  newStream(n.cfg.Listener, advertised, n.cfg.Cluster, n.cfg.TLS, n.cfg.Log),
+		MaxPool: 3,
+		Timeout: 10 * time.Second,
+		Logger:  logger,
+	})
 }
 
 func (n *Node) member(id string) Member {

@@ -295,11 +295,14 @@ func (b0 ResumeContainersResponse_builder) Build() *ResumeContainersResponse {
 
 // What a Heddle NodeManager can do and which guarantees its machine lacks; field 20000 of a registration.
 type NodeCapabilities struct {
-	state               protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_Features []string               `protobuf:"bytes,1,rep,name=features"`
-	xxx_hidden_Missing  []string               `protobuf:"bytes,2,rep,name=missing"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Features    []string               `protobuf:"bytes,1,rep,name=features"`
+	xxx_hidden_Missing     []string               `protobuf:"bytes,2,rep,name=missing"`
+	xxx_hidden_Instance    *string                `protobuf:"bytes,3,opt,name=instance"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *NodeCapabilities) Reset() {
@@ -341,12 +344,39 @@ func (x *NodeCapabilities) GetMissing() []string {
 	return nil
 }
 
+func (x *NodeCapabilities) GetInstance() string {
+	if x != nil {
+		if x.xxx_hidden_Instance != nil {
+			return *x.xxx_hidden_Instance
+		}
+		return ""
+	}
+	return ""
+}
+
 func (x *NodeCapabilities) SetFeatures(v []string) {
 	x.xxx_hidden_Features = v
 }
 
 func (x *NodeCapabilities) SetMissing(v []string) {
 	x.xxx_hidden_Missing = v
+}
+
+func (x *NodeCapabilities) SetInstance(v string) {
+	x.xxx_hidden_Instance = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+}
+
+func (x *NodeCapabilities) HasInstance() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *NodeCapabilities) ClearInstance() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Instance = nil
 }
 
 type NodeCapabilities_builder struct {
@@ -356,6 +386,8 @@ type NodeCapabilities_builder struct {
 	Features []string
 	// One sentence for each guarantee that the node can't give, with the reason.
 	Missing []string
+	// Names the node's state: a restarted node has the same, another one that claims its id has not.
+	Instance *string
 }
 
 func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
@@ -364,6 +396,133 @@ func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
 	_, _ = b, x
 	x.xxx_hidden_Features = b.Features
 	x.xxx_hidden_Missing = b.Missing
+	if b.Instance != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		x.xxx_hidden_Instance = b.Instance
+	}
+	return m0
+}
+
+// Has the leading ResourceManager hand leadership over.
+type TransferLeadershipRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_To          *string                `protobuf:"bytes,1,opt,name=to"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *TransferLeadershipRequest) Reset() {
+	*x = TransferLeadershipRequest{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferLeadershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferLeadershipRequest) ProtoMessage() {}
+
+func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *TransferLeadershipRequest) GetTo() string {
+	if x != nil {
+		if x.xxx_hidden_To != nil {
+			return *x.xxx_hidden_To
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *TransferLeadershipRequest) SetTo(v string) {
+	x.xxx_hidden_To = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *TransferLeadershipRequest) HasTo() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *TransferLeadershipRequest) ClearTo() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_To = nil
+}
+
+type TransferLeadershipRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// Id of the member that is to lead; none: the most up-to-date one.
+	To *string
+}
+
+func (b0 TransferLeadershipRequest_builder) Build() *TransferLeadershipRequest {
+	m0 := &TransferLeadershipRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.To != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_To = b.To
+	}
+	return m0
+}
+
+type TransferLeadershipResponse struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransferLeadershipResponse) Reset() {
+	*x = TransferLeadershipResponse{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferLeadershipResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferLeadershipResponse) ProtoMessage() {}
+
+func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type TransferLeadershipResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 TransferLeadershipResponse_builder) Build() *TransferLeadershipResponse {
+	m0 := &TransferLeadershipResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
 	return m0
 }
 
@@ -381,28 +540,34 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\fcontainer_id\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\"\xb0\x01\n" +
 	"\x18ResumeContainersResponse\x12G\n" +
 	"\x12succeeded_requests\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\x11succeededRequests\x12K\n" +
-	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"H\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"d\n" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
-	"\amissing\x18\x02 \x03(\tR\amissingB\x10Z\x0eheddle/yarn/pb"
+	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
+	"\binstance\x18\x03 \x01(\tR\binstance\"+\n" +
+	"\x19TransferLeadershipRequest\x12\x0e\n" +
+	"\x02to\x18\x01 \x01(\tR\x02to\"\x1c\n" +
+	"\x1aTransferLeadershipResponseB\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_yarn_pb_heddle_proto_goTypes = []any{
-	(*SuspendContainersRequest)(nil),  // 0: heddle.yarn.SuspendContainersRequest
-	(*SuspendContainersResponse)(nil), // 1: heddle.yarn.SuspendContainersResponse
-	(*ResumeContainersRequest)(nil),   // 2: heddle.yarn.ResumeContainersRequest
-	(*ResumeContainersResponse)(nil),  // 3: heddle.yarn.ResumeContainersResponse
-	(*NodeCapabilities)(nil),          // 4: heddle.yarn.NodeCapabilities
-	(*ContainerId)(nil),               // 5: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),     // 6: heddle.yarn.ContainerExceptionMap
+	(*SuspendContainersRequest)(nil),   // 0: heddle.yarn.SuspendContainersRequest
+	(*SuspendContainersResponse)(nil),  // 1: heddle.yarn.SuspendContainersResponse
+	(*ResumeContainersRequest)(nil),    // 2: heddle.yarn.ResumeContainersRequest
+	(*ResumeContainersResponse)(nil),   // 3: heddle.yarn.ResumeContainersResponse
+	(*NodeCapabilities)(nil),           // 4: heddle.yarn.NodeCapabilities
+	(*TransferLeadershipRequest)(nil),  // 5: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 6: heddle.yarn.TransferLeadershipResponse
+	(*ContainerId)(nil),                // 7: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 8: heddle.yarn.ContainerExceptionMap
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	5, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	5, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	6, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	5, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	5, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	6, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	7, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	7, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	8, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	7, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	7, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	8, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
 	6, // [6:6] is the sub-list for method output_type
 	6, // [6:6] is the sub-list for method input_type
 	6, // [6:6] is the sub-list for extension type_name
@@ -423,7 +588,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

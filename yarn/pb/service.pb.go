@@ -1151,6 +1151,8 @@ type AllocateRequest struct {
 	xxx_hidden_UpdateRequests     *[]*UpdateContainerRequest `protobuf:"bytes,7,rep,name=update_requests,json=updateRequests"`
 	xxx_hidden_SchedulingRequests *[]*SchedulingRequest      `protobuf:"bytes,10,rep,name=scheduling_requests,json=schedulingRequests"`
 	xxx_hidden_TrackingUrl        *string                    `protobuf:"bytes,11,opt,name=tracking_url,json=trackingUrl"`
+	xxx_hidden_HeddleWaitMs       int32                      `protobuf:"varint,20000,opt,name=heddle_wait_ms,json=heddleWaitMs"`
+	xxx_hidden_HeddleNudge        bool                       `protobuf:"varint,20001,opt,name=heddle_nudge,json=heddleNudge"`
 	XXX_raceDetectHookData        protoimpl.RaceDetectHookData
 	XXX_presence                  [1]uint32
 	unknownFields                 protoimpl.UnknownFields
@@ -1249,6 +1251,20 @@ func (x *AllocateRequest) GetTrackingUrl() string {
 	return ""
 }
 
+func (x *AllocateRequest) GetHeddleWaitMs() int32 {
+	if x != nil {
+		return x.xxx_hidden_HeddleWaitMs
+	}
+	return 0
+}
+
+func (x *AllocateRequest) GetHeddleNudge() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleNudge
+	}
+	return false
+}
+
 func (x *AllocateRequest) SetAsk(v []*ResourceRequest) {
 	x.xxx_hidden_Ask = &v
 }
@@ -1263,12 +1279,12 @@ func (x *AllocateRequest) SetBlacklistRequest(v *ResourceBlacklistRequest) {
 
 func (x *AllocateRequest) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 10)
 }
 
 func (x *AllocateRequest) SetProgress(v float32) {
 	x.xxx_hidden_Progress = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 10)
 }
 
 func (x *AllocateRequest) SetUpdateRequests(v []*UpdateContainerRequest) {
@@ -1281,7 +1297,17 @@ func (x *AllocateRequest) SetSchedulingRequests(v []*SchedulingRequest) {
 
 func (x *AllocateRequest) SetTrackingUrl(v string) {
 	x.xxx_hidden_TrackingUrl = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 10)
+}
+
+func (x *AllocateRequest) SetHeddleWaitMs(v int32) {
+	x.xxx_hidden_HeddleWaitMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 10)
+}
+
+func (x *AllocateRequest) SetHeddleNudge(v bool) {
+	x.xxx_hidden_HeddleNudge = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 10)
 }
 
 func (x *AllocateRequest) HasBlacklistRequest() bool {
@@ -1312,6 +1338,20 @@ func (x *AllocateRequest) HasTrackingUrl() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
 }
 
+func (x *AllocateRequest) HasHeddleWaitMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
+}
+
+func (x *AllocateRequest) HasHeddleNudge() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
+}
+
 func (x *AllocateRequest) ClearBlacklistRequest() {
 	x.xxx_hidden_BlacklistRequest = nil
 }
@@ -1331,6 +1371,16 @@ func (x *AllocateRequest) ClearTrackingUrl() {
 	x.xxx_hidden_TrackingUrl = nil
 }
 
+func (x *AllocateRequest) ClearHeddleWaitMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
+	x.xxx_hidden_HeddleWaitMs = 0
+}
+
+func (x *AllocateRequest) ClearHeddleNudge() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+	x.xxx_hidden_HeddleNudge = false
+}
+
 type AllocateRequest_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1342,6 +1392,10 @@ type AllocateRequest_builder struct {
 	UpdateRequests     []*UpdateContainerRequest
 	SchedulingRequests []*SchedulingRequest
 	TrackingUrl        *string
+	// Heddle only: how long the answer may be held back until there is something to tell, in ms.
+	HeddleWaitMs *int32
+	// Heddle only: nothing but a wish that the call that waits come back at once; it changes no response id.
+	HeddleNudge *bool
 }
 
 func (b0 AllocateRequest_builder) Build() *AllocateRequest {
@@ -1352,18 +1406,26 @@ func (b0 AllocateRequest_builder) Build() *AllocateRequest {
 	x.xxx_hidden_Release = &b.Release
 	x.xxx_hidden_BlacklistRequest = b.BlacklistRequest
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 10)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	if b.Progress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 10)
 		x.xxx_hidden_Progress = *b.Progress
 	}
 	x.xxx_hidden_UpdateRequests = &b.UpdateRequests
 	x.xxx_hidden_SchedulingRequests = &b.SchedulingRequests
 	if b.TrackingUrl != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 10)
 		x.xxx_hidden_TrackingUrl = b.TrackingUrl
+	}
+	if b.HeddleWaitMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 10)
+		x.xxx_hidden_HeddleWaitMs = *b.HeddleWaitMs
+	}
+	if b.HeddleNudge != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 10)
+		x.xxx_hidden_HeddleNudge = *b.HeddleNudge
 	}
 	return m0
 }
@@ -9007,7 +9069,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x14UpdateContainerError\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12J\n" +
 	"\x0eupdate_request\x18\x02 \x01(\v2#.heddle.yarn.UpdateContainerRequestR\rupdateRequest\x12:\n" +
-	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xc8\x03\n" +
+	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\x95\x04\n" +
 	"\x0fAllocateRequest\x12.\n" +
 	"\x03ask\x18\x01 \x03(\v2\x1c.heddle.yarn.ResourceRequestR\x03ask\x122\n" +
 	"\arelease\x18\x02 \x03(\v2\x18.heddle.yarn.ContainerIdR\arelease\x12R\n" +
@@ -9018,7 +9080,9 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x0fupdate_requests\x18\a \x03(\v2#.heddle.yarn.UpdateContainerRequestR\x0eupdateRequests\x12O\n" +
 	"\x13scheduling_requests\x18\n" +
 	" \x03(\v2\x1e.heddle.yarn.SchedulingRequestR\x12schedulingRequests\x12!\n" +
-	"\ftracking_url\x18\v \x01(\tR\vtrackingUrl\"`\n" +
+	"\ftracking_url\x18\v \x01(\tR\vtrackingUrl\x12&\n" +
+	"\x0eheddle_wait_ms\x18\xa0\x9c\x01 \x01(\x05R\fheddleWaitMs\x12#\n" +
+	"\fheddle_nudge\x18\xa1\x9c\x01 \x01(\bR\vheddleNudge\"`\n" +
 	"\aNMToken\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12(\n" +
 	"\x05token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"\x8b\x01\n" +

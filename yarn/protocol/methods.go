@@ -136,3 +136,6 @@ var (
 	SuspendContainers = repeatable[pb.SuspendContainersRequest, pb.SuspendContainersResponse](ContainerControl, "suspendContainers")
 	ResumeContainers  = repeatable[pb.ResumeContainersRequest, pb.ResumeContainersResponse](ContainerControl, "resumeContainers")
 )
+
+// Heddle's LeaderControl, on the port of ResourceManagerAdministrationProtocol.
+var TransferLeadership = once[pb.TransferLeadershipRequest, pb.TransferLeadershipResponse](LeaderControl, "transferLeadership")

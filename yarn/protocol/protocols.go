@@ -20,4 +20,6 @@ var (
 
 	// ContainerControl is Heddle's own: what its ResourceManager asks of its NodeManagers beyond YARN.
 	ContainerControl = ipc.Protocol{Name: "heddle.ContainerControl", Version: 1}
+	// LeaderControl is Heddle's own: what its ResourceManagers ask of the one that leads.
+	LeaderControl = ipc.Protocol{Name: "heddle.LeaderControl", Version: 1}
 )

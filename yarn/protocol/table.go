@@ -90,6 +90,7 @@ func All() []Descriptor {
 		GetProtocolSignature.Descriptor(),
 		SuspendContainers.Descriptor(),
 		ResumeContainers.Descriptor(),
+		TransferLeadership.Descriptor(),
 	}
 }
 

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"heddle/conf"
+)
+
+// source says where the configuration comes from.
+type source struct {
+	dir       string
+	overrides []string
+}
+
+func (s *source) options() conf.Options {
+	return conf.Options{Dir: conf.Locate(s.dir, nil), Overrides: s.overrides}
+}
+
+// load reads and validates the configuration; warnings go to the log.
+func (s *source) load() (*conf.Config, *logrus.Entry, error) {
+	c, err := conf.Load(s.options())
+	if err != nil {
+		return nil, nil, err
+	}
+	report := c.Validate()
+	if err := report.Err(); err != nil {
+		return nil, nil, err
+	}
+	log := logger(c)
+	for _, p := range report.Problems {
+		entry := log.WithField("key", p.Key)
+		if p.Source.File != "" {
+			entry = entry.WithField("file", p.Source)
+		}
+		if p.Severity == conf.Warning {
+			entry.Warn(p.Message)
+		} else {
+			entry.Info(p.Message)
+		}
+	}
+	return c, log, nil
+}
+
+// logger makes the log that the configuration asks for.
+func logger(c *conf.Config) *logrus.Entry {
+	l := logrus.New()
+	l.SetOutput(os.Stderr)
+	if level, err := logrus.ParseLevel(c.Text("heddle.log.level")); err == nil {
+		l.SetLevel(level)
+	}
+	if c.Text("heddle.log.format") == "json" {
+		l.SetFormatter(&logrus.JSONFormatter{})
+	} else {
+		l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "2006-01-02T15:04:05.000"})
+	}
+	return logrus.NewEntry(l)
+}
+
+func newConf(s *source) *cobra.Command {
+	c := &cobra.Command{Use: "conf", Short: "Look at configurations", GroupID: tools}
+	var asJSON bool
+	check := &cobra.Command{
+		Use:   "check [DIR]",
+		Short: "Validate a configuration folder without starting anything",
+		Long: "Reads the configuration as the roles do and lists what is wrong (the roles would refuse to start),\n" +
+			"what is suspicious, and what YARN knows and Heddle doesn't implement. Exits with 1 if anything is wrong.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := s.options()
+			if len(args) == 1 {
+				o.Dir = args[0]
+			}
+			report := conf.CheckWith(o)
+			write := report.WriteText
+			if asJSON {
+				write = report.WriteJSON
+			}
+			if err := write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if !report.OK() {
+				return exitCode(1)
+			}
+			return nil
+		},
+	}
+	check.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	get := &cobra.Command{
+		Use:   "get KEY...",
+		Short: "Print the effective values of keys, and where they come from",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := conf.Load(s.options())
+			if err != nil {
+				return err
+			}
+			var missing []string
+			for _, key := range args {
+				value, ok := c.Get(key)
+				if !ok {
+					missing = append(missing, key)
+					continue
+				}
+				from := "default"
+				if at, ok := c.Where(key); ok {
+					from = fmt.Sprint(at)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s = %s\t(%s)\n", key, value, from)
+			}
+			if len(missing) > 0 {
+				return fmt.Errorf("no value for %s", strings.Join(missing, ", "))
+			}
+			return nil
+		},
+	}
+	c.AddCommand(check, get)
+	return c
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"heddle/rm"
+)
+
+func newRM(s *source) *cobra.Command {
+	var id string
+	c := &cobra.Command{
+		Use:     "rm",
+		Short:   "Run a ResourceManager",
+		GroupID: roles,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, log, err := s.load()
+			if err != nil {
+				return err
+			}
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log})
+			if err != nil {
+				return err
+			}
+			return ended(r.Run(cmd.Context()))
+		},
+	}
+	c.Flags().StringVar(&id, "id", "", "own id among yarn.resourcemanager.ha.rm-ids (default: the one with an address of this host)")
+	return c
+}
+
+// ended makes being told to stop a success.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package rm
+
+import (
+	"context"
+	"net"
+	"os/user"
+	"sync"
+	"time"
+)
+
+// resolver finds the IP addresses of nodes for the service field of tokens, and remembers them for a while: tokens are made
+// by the ten thousand.
+type resolver struct {
+	mu    sync.RWMutex
+	known map[string]resolved
+}
+
+type resolved struct {
+	ip    string
+	until time.Time
+}
+
+const (
+	resolvedFor     = time.Minute
+	resolvePatience = 2 * time.Second
+)
+
+func newResolver() *resolver { return &resolver{known: map[string]resolved{}} }
+
+// ip returns the address of a host, or the host itself when it has none.
+func (r *resolver) ip(host string) string {
+	now := time.Now()
+	r.mu.RLock()
+	k, ok := r.known[host]
+	r.mu.RUnlock()
+	if ok && now.Before(k.until) {
+		return k.ip
+	}
+	ip := lookUp(host)
+	r.mu.Lock()
+	r.known[host] = resolved{ip: ip, until: now.Add(resolvedFor)}
+	r.mu.Unlock()
+	return ip
+}
+
+func lookUp(host string) string {
+	if net.ParseIP(host) != nil {
+		return host
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resolvePatience)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
+	if err != nil || len(addrs) == 0 {
+		if addrs, err = net.DefaultResolver.LookupIP(ctx, "ip6", host); err != nil || len(addrs) == 0 {
+			return host
+		}
+	}
+	return addrs[0].String()
+}
+
+// groupsOf are the groups that the machine has a user in, the primary one first.
+func groupsOf(name string) ([]string, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil, err
+	}
+	var groups []string
+	for _, id := range ids {
+		if g, err := user.LookupGroupId(id); err == nil {
+			groups = append(groups, g.Name)
+		}
+	}
+	return groups, nil
+}

@@ -1,0 +1,372 @@
+package rm
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/user"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/rm/raft"
+	"heddle/rm/service"
+	"heddle/rm/topology"
+	"heddle/rm/view"
+	"heddle/yarn/acl"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// Options say how a ResourceManager is to be made.
+type Options struct {
+	Conf *conf.Config // validated
+	ID   string       // own id among several; by default found from the configuration
+	Log  *logrus.Entry
+	// Web makes the handler of the web port.
+	Web func(*ResourceManager) http.Handler
+}
+
+// Ports of a ResourceManager, by the configuration key that names their address.
+const (
+	ClientAddress  = "yarn.resourcemanager.address"
+	MasterAddress  = "yarn.resourcemanager.scheduler.address"
+	TrackerAddress = "yarn.resourcemanager.resource-tracker.address"
+	AdminAddress   = "yarn.resourcemanager.admin.address"
+	WebAddress     = "yarn.resourcemanager.webapp.address"
+)
+
+// ResourceManager is one of a cluster's ResourceManagers.
+type ResourceManager struct {
+	conf     *conf.Config
+	id       string
+	log      *logrus.Entry
+	settings leader.Settings
+	replica  *replica
+	raft     *raft.Node
+	leading  atomic.Pointer[leader.Leader]
+	racks    *topology.Mapping
+	launcher *service.Launcher
+	view     *view.Viewer
+
+	listeners map[string]net.Listener
+	servers   map[string]*ipc.Server
+	web       *http.Server
+}
+
+// New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
+func New(o Options) (*ResourceManager, error) {
+	r := &ResourceManager{conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}}
+	var err error
+	if r.id, err = o.Conf.OwnRMID(context.Background(), o.ID); err != nil {
+		return nil, err
+	}
+	r.log = o.Log.WithField("rm", r.id)
+	if err := r.open(o); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *ResourceManager) open(o Options) error {
+	types, err := r.conf.ResourceTypes()
+	if err != nil {
+		return err
+	}
+	if r.racks, err = topology.New(r.conf, r.log); err != nil {
+		return err
+	}
+	for _, key := range []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress} {
+		if err := r.listen(key); err != nil {
+			return err
+		}
+	}
+	r.settings = settings(r.conf, r.id, types)
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress()}
+	r.settings.PageURL = r.view.PageURL
+	if err := r.serve(types); err != nil {
+		return err
+	}
+	if o.Web != nil {
+		r.web = &http.Server{Handler: o.Web(r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: nil}
+	}
+	return r.join()
+}
+
+// listen opens the port that a key names.
+func (r *ResourceManager) listen(key string) error {
+	a, err := r.conf.RMListen(key, r.id)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", a.String())
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	r.listeners[key] = l
+	return nil
+}
+
+// webAddress is what goes into links: the configured host, and the port that is really listened on.
+func (r *ResourceManager) webAddress() string {
+	a, err := r.conf.RMAddress(WebAddress, r.id)
+	if err != nil {
+		return r.Addr(WebAddress).String()
+	}
+	a = r.conf.Connectable(a)
+	if tcp, ok := r.Addr(WebAddress).(*net.TCPAddr); ok {
+		a.Port = tcp.Port
+	}
+	return a.String()
+}
+
+// join opens the replicated state.
+func (r *ResourceManager) join() error {
+	cfg, err := raftConfig(r.conf, r.id)
+	if err != nil {
+		return err
+	}
+	cfg.Log = r.log
+	if len(cfg.Members) > 1 {
+		for _, m := range cfg.Members {
+			if m.ID != r.id {
+				continue
+			}
+			a, err := conf.ParseAddress(m.Address, 0)
+			if err != nil {
+				return err
+			}
+			if host := r.conf.Text("yarn.resourcemanager.bind-host"); host != "" {
+				a.Host = host
+			}
+			if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
+				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
+			}
+		}
+	}
+	r.replica = newReplica(r.log)
+	r.raft, err = raft.Open(cfg, r.replica)
+	return err
+}
+
+// serve sets up the protocols.
+func (r *ResourceManager) serve(types records.ResourceTypes) error {
+	admins := acl.Parse(r.conf.Text("yarn.admin.acl"))
+	svc := service.New(service.Config{
+		Backend: r, View: r.view, Types: types,
+		Expiry:    r.settings.AllocationExpiry,
+		Heartbeat: r.settings.HeartbeatInterval,
+		Resolve:   newResolver().ip,
+		Groups:    groupsOf,
+		IsAdmin:   func(user string) bool { return admins.Allows(user, groupsOf) },
+		Log:       r.log,
+	})
+	r.launcher = &service.Launcher{
+		Service: svc,
+		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
+	}
+	for _, p := range []struct {
+		key   string
+		cfg   ipc.ServerConfig
+		serve func(*ipc.Server)
+	}{
+		{ClientAddress, ipc.ServerConfig{Gate: svc.Gate}, svc.ServeClients},
+		{MasterAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthToken, Secrets: service.MasterSecrets{Service: svc}}, svc.ServeMasters},
+		{TrackerAddress, ipc.ServerConfig{Gate: svc.Gate}, svc.ServeNodes},
+		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},
+	} {
+		p.cfg.Log = r.log.WithField("port", p.key)
+		server, err := ipc.NewServer(p.cfg)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.key, err)
+		}
+		p.serve(server)
+		r.servers[p.key] = server
+	}
+	return nil
+}
+
+// Run serves until ctx ends, and then closes the ResourceManager.
+func (r *ResourceManager) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for key, s := range r.servers {
+		running.Go(func() {
+			if err := s.Serve(r.listeners[key]); err != nil && !errors.Is(err, ipc.ErrServerClosed) {
+				cancel(fmt.Errorf("%s: %w", key, err))
+			}
+		})
+	}
+	if r.web != nil {
+		running.Go(func() {
+			if err := r.web.Serve(r.listeners[WebAddress]); !errors.Is(err, http.ErrServerClosed) {
+				cancel(fmt.Errorf("%s: %w", WebAddress, err))
+			}
+		})
+	}
+	running.Go(func() { r.followTerms(ctx) })
+	r.log.WithField("web", r.webAddress()).WithField("clients", r.Addr(ClientAddress).String()).Info("ResourceManager is up")
+	<-ctx.Done()
+	err := r.Close()
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// shutdownPatience is how long calls under way may take when the ResourceManager stops.
+const shutdownPatience = 3 * time.Second
+
+// Close stops everything.
+func (r *ResourceManager) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	defer cancel()
+	var errs []error
+	if r.web != nil {
+		if err := r.web.Shutdown(ctx); err != nil {
+			errs = append(errs, r.web.Close())
+		}
+	}
+	if r.raft != nil {
+		errs = append(errs, r.raft.Close()) // ends the leadership first, so that waiting calls return
+	}
+	var stopping sync.WaitGroup
+	for _, s := range r.servers {
+		stopping.Go(func() { _ = s.Shutdown(ctx) })
+	}
+	stopping.Wait()
+	for _, l := range r.listeners {
+		_ = l.Close()
+	}
+	if r.launcher != nil {
+		r.launcher.Client.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// followTerms leads whenever this member is elected.
+func (r *ResourceManager) followTerms(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case term := <-r.raft.Terms():
+			if term.Err() == nil {
+				r.lead(term)
+			}
+		}
+	}
+}
+
+// lead leads for one term.
+func (r *ResourceManager) lead(term context.Context) {
+	if err := r.raft.Barrier(); err != nil {
+		r.log.WithError(err).Info("elected, and not leader any more")
+		return
+	}
+	l := leader.New(leader.Config{
+		Settings: r.settings, State: r.replica.Clone(), Propose: r.propose, Launcher: r.launcher, Now: time.Now,
+		NewKey: newKey, Rack: r.racks.Rack, Log: r.log,
+	})
+	err := l.Run(term, func() {
+		r.leading.Store(l)
+		if err := r.raft.AdoptMembers(); err != nil {
+			r.log.WithError(err).Warn("the group's record differs from the configuration")
+		}
+	})
+	r.leading.Store(nil)
+	r.log.WithError(err).Info("leading no more")
+	if term.Err() == nil {
+		// the leader stopped although the term goes on: let another member try
+		if err := r.raft.Transfer(""); err != nil {
+			r.log.WithError(err).Error("a leader that can't lead found no successor")
+		}
+	}
+}
+
+func (r *ResourceManager) propose(entry []byte) func() error {
+	p := r.raft.Propose(entry)
+	return func() error {
+		result, err := p.Wait()
+		if err != nil {
+			return err
+		}
+		if err, failed := result.(error); failed {
+			return err
+		}
+		return nil
+	}
+}
+
+// newKey makes a master key as Hadoop does: 64 bits, and a random id.
+func newKey() (int32, []byte, error) {
+	b := make([]byte, 12)
+	if _, err := rand.Read(b); err != nil {
+		return 0, nil, err
+	}
+	return int32(binary.BigEndian.Uint32(b)), b[4:], nil
+}
+
+// Addr is the address that the port of a key is listened on.
+func (r *ResourceManager) Addr(key string) net.Addr { return r.listeners[key].Addr() }
+
+// ID returns the ResourceManager's id.
+func (r *ResourceManager) ID() string { return r.id }
+
+// HA reports whether there are several ResourceManagers.
+func (r *ResourceManager) HA() bool { return r.conf.HAEnabled() }
+
+// View shows what this member knows.
+func (r *ResourceManager) View() *view.Viewer { return r.view }
+
+// Leader returns the leader if this member leads, else nil.
+func (r *ResourceManager) Leader() *leader.Leader { return r.leading.Load() }
+
+// LeaderID returns the id of the member that leads, "" if none is known.
+func (r *ResourceManager) LeaderID() string { return r.raft.Leader() }
+
+// Read shows the committed ledger to f, which must neither change nor keep it.
+func (r *ResourceManager) Read(f func(*ledger.State)) { r.replica.Read(f) }
+
+// VerifyLeader asks a majority whether this member still leads.
+func (r *ResourceManager) VerifyLeader() error { return r.raft.VerifyLeader() }
+
+// Members lists the group.
+func (r *ResourceManager) Members() ([]raft.MemberInfo, error) { return r.raft.Members() }
+
+// Transfer has a member lead, or with "" any but this one. A member that doesn't lead passes the wish on to the leader.
+func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
+	if r.Leader() != nil {
+		return r.raft.Transfer(to)
+	}
+	leads := r.LeaderID()
+	if leads == "" {
+		return errors.New("nobody leads that could hand leadership over")
+	}
+	a, err := r.conf.RMAddress(AdminAddress, leads)
+	if err != nil {
+		return err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return err
+	}
+	admin := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: me.Username})
+	req := &pb.TransferLeadershipRequest{}
+	req.SetTo(to)
+	_, err = protocol.TransferLeadership.Call(ctx, admin, req)
+	return err
+}

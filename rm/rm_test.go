@@ -1,0 +1,516 @@
+package rm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// member is a running ResourceManager.
+type member struct {
+	*ResourceManager
+	stop context.CancelFunc
+	done chan error
+}
+
+// start runs ResourceManagers on loopback; several form a group.
+func start(t *testing.T, n int) []*member {
+	t.Helper()
+	dir := t.TempDir()
+	c := settingsFor(t, dir, n)
+	members := make([]*member, n)
+	for i := range members {
+		members[i] = startOne(t, c, i)
+	}
+	t.Cleanup(func() {
+		for _, m := range members {
+			m.halt(t)
+		}
+	})
+	return members
+}
+
+func settingsFor(t *testing.T, dir string, n int) *conf.Config {
+	t.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
+	c.Set("yarn.resourcemanager.cluster-id", "test")
+	var ids []string
+	for i := range n {
+		id := fmt.Sprintf("rm%d", i+1)
+		ids = append(ids, id)
+		for _, key := range []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress} {
+			c.Set(key+"."+id, freeAddress(t))
+			if n == 1 {
+				c.Set(key, freeAddress(t))
+			}
+		}
+		c.Set("heddle.raft.address."+id, freeAddress(t))
+	}
+	if n > 1 {
+		c.Set("yarn.resourcemanager.ha.enabled", "true")
+		c.Set("yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","))
+	}
+	if r := c.Validate(); !r.OK() {
+		t.Fatal(r)
+	}
+	return c
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func startOne(t *testing.T, c *conf.Config, i int) *member {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	r, err := New(Options{Conf: c, ID: fmt.Sprintf("rm%d", i+1), Log: logrus.NewEntry(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &member{ResourceManager: r, stop: cancel, done: make(chan error, 1)}
+	go func() { m.done <- r.Run(ctx) }()
+	return m
+}
+
+func (m *member) halt(t *testing.T) {
+	t.Helper()
+	if m.stop == nil {
+		return
+	}
+	m.stop()
+	m.stop = nil
+	if err := <-m.done; err != nil {
+		t.Error(err)
+	}
+}
+
+func waitFor[T any](t *testing.T, what string, f func() (T, bool)) T {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		if v, ok := f(); ok {
+			return v
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func leaderOf(t *testing.T, members []*member) *member {
+	t.Helper()
+	return waitFor(t, "a leader", func() (*member, bool) {
+		for _, m := range members {
+			if m.stop != nil && m.Leader() != nil {
+				return m, true
+			}
+		}
+		return nil, false
+	})
+}
+
+// world talks to the group over the wire, as clients, nodes and ApplicationMasters do.
+type world struct {
+	t       *testing.T
+	members []*member
+	client  *ipc.Client
+}
+
+func newWorld(t *testing.T, members []*member) *world {
+	w := &world{t: t, members: members, client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 2 * time.Second})}
+	t.Cleanup(w.client.Close)
+	return w
+}
+
+func (w *world) to(key string, p ipc.Protocol, who ipc.Identity) ipc.Invoker {
+	var addrs []string
+	for _, m := range w.members {
+		addrs = append(addrs, m.Addr(key).String())
+	}
+	return w.client.Failover(addrs, p, who, ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
+}
+
+func call[Req, Resp any](w *world, m protocol.Method[Req, Resp], to ipc.Invoker, req *Req) *Resp {
+	w.t.Helper()
+	resp, err := m.Call(w.t.Context(), to, req)
+	if err != nil {
+		w.t.Fatalf("%s: %v", m.Name, err)
+	}
+	return resp
+}
+
+// node is a NodeManager that starts nothing, and remembers what it was asked to start.
+type node struct {
+	w        *world
+	id       records.NodeID
+	rm       ipc.Invoker
+	response int32
+	started  chan *pb.StartContainerRequest
+
+	mu      sync.Mutex
+	running map[records.ContainerID]bool
+}
+
+func (w *world) node() *node {
+	w.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n := &node{
+		w: w, id: records.NodeID{Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)},
+		rm:      w.to(TrackerAddress, protocol.ResourceTracker, ipc.Identity{User: "yarn"}),
+		started: make(chan *pb.StartContainerRequest, 10), running: map[records.ContainerID]bool{},
+	}
+	server, err := ipc.NewServer(ipc.ServerConfig{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	protocol.StartContainers.Serve(server, n.start)
+	protocol.StopContainers.Serve(server, func(context.Context, *pb.StopContainersRequest) (*pb.StopContainersResponse, error) {
+		return &pb.StopContainersResponse{}, nil
+	})
+	go func() { _ = server.Serve(l) }()
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+	})
+	n.register()
+	return n
+}
+
+func (n *node) register() {
+	n.w.t.Helper()
+	req := &pb.RegisterNodeManagerRequest{}
+	req.SetNodeId(n.id.PB())
+	req.SetHttpPort(8042)
+	req.SetResource(records.ResourceTypes{}.PB(records.NewResource(8192, 8)))
+	req.SetNmVersion(conf.HadoopVersion)
+	n.mu.Lock()
+	for id := range n.running {
+		s := &pb.NMContainerStatus{}
+		s.SetContainerId(id.PB())
+		s.SetContainerState(pb.ContainerState_C_RUNNING)
+		req.SetContainerStatuses(append(req.GetContainerStatuses(), s))
+	}
+	n.mu.Unlock()
+	resp := call(n.w, protocol.RegisterNodeManager, n.rm, req)
+	if resp.GetNodeAction() != pb.NodeAction_NORMAL || len(resp.GetNmTokenMasterKey().GetBytes()) != 8 {
+		n.w.t.Fatalf("registration: %v", resp)
+	}
+	n.response = 0
+}
+
+func (n *node) start(_ context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {
+	resp := &pb.StartContainersResponse{}
+	for _, r := range req.GetStartContainerRequest() {
+		id, err := token.ParseContainer(token.FromPB(r.GetContainerToken()).Identifier)
+		if err != nil {
+			return nil, err
+		}
+		n.mu.Lock()
+		n.running[records.ContainerIDFrom(id.GetContainerId())] = true
+		n.mu.Unlock()
+		resp.SetSucceededRequests(append(resp.GetSucceededRequests(), id.GetContainerId()))
+		n.started <- r
+	}
+	return resp, nil
+}
+
+// heartbeat tells of all running containers and of one that ended, and registers again when asked to.
+func (n *node) heartbeat(ended *records.ContainerID, exit int32) *pb.NodeHeartbeatResponse {
+	n.w.t.Helper()
+	for {
+		status := &pb.NodeStatus{}
+		status.SetNodeId(n.id.PB())
+		status.SetResponseId(n.response)
+		health := &pb.NodeHealthStatus{}
+		health.SetIsNodeHealthy(true)
+		status.SetNodeHealthStatus(health)
+		n.mu.Lock()
+		if ended != nil {
+			delete(n.running, *ended)
+		}
+		var all []*pb.ContainerStatus
+		for id := range n.running {
+			all = append(all, containerStatus(id, pb.ContainerState_C_RUNNING, -1000))
+		}
+		n.mu.Unlock()
+		if ended != nil {
+			all = append(all, containerStatus(*ended, pb.ContainerState_C_COMPLETE, exit))
+		}
+		status.SetContainersStatuses(all)
+		req := &pb.NodeHeartbeatRequest{}
+		req.SetNodeStatus(status)
+		resp := call(n.w, protocol.NodeHeartbeat, n.rm, req)
+		if resp.GetNodeAction() == pb.NodeAction_RESYNC {
+			n.register()
+			continue
+		}
+		n.response = resp.GetResponseId()
+		return resp
+	}
+}
+
+func containerStatus(id records.ContainerID, state pb.ContainerState, exit int32) *pb.ContainerStatus {
+	s := &pb.ContainerStatus{}
+	s.SetContainerId(id.PB())
+	s.SetState(state)
+	s.SetExitStatus(exit)
+	return s
+}
+
+func (w *world) submit(user string) records.ApplicationID {
+	w.t.Helper()
+	rm := w.to(ClientAddress, protocol.ApplicationClient, ipc.Identity{User: user})
+	id := call(w, protocol.GetNewApplication, rm, &pb.GetNewApplicationRequest{}).GetApplicationId()
+	ctx := &pb.ApplicationSubmissionContext{}
+	ctx.SetApplicationId(id)
+	ctx.SetApplicationName("test")
+	ctx.SetResource(records.ResourceTypes{}.PB(records.NewResource(512, 1)))
+	ctx.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(ctx)
+	call(w, protocol.SubmitApplication, rm, req)
+	return records.ApplicationIDFrom(id)
+}
+
+func (w *world) report(id records.ApplicationID) *pb.ApplicationReport {
+	w.t.Helper()
+	rm := w.to(ClientAddress, protocol.ApplicationClient, ipc.Identity{User: "anybody"})
+	req := &pb.GetApplicationReportRequest{}
+	req.SetApplicationId(id.PB())
+	return call(w, protocol.GetApplicationReport, rm, req).GetApplicationReport()
+}
+
+// master is an ApplicationMaster with the token that it was launched with.
+func (w *world) master(start *pb.StartContainerRequest) ipc.Invoker {
+	w.t.Helper()
+	creds, err := token.DecodeCredentials(start.GetContainerLaunchContext().GetTokens())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	t, ok := creds.OfKind(token.KindAMRM)
+	if !ok {
+		w.t.Fatal("launched without a token")
+	}
+	return w.to(MasterAddress, protocol.ApplicationMaster, ipc.Identity{Token: &t})
+}
+
+func allocateRequest(response, count int32) *pb.AllocateRequest {
+	req := &pb.AllocateRequest{}
+	req.SetResponseId(response)
+	if count > 0 {
+		row := &pb.ResourceRequest{}
+		row.SetResourceName("*")
+		row.SetNumContainers(count)
+		row.SetCapability(records.ResourceTypes{}.PB(records.NewResource(1024, 1)))
+		req.SetAsk([]*pb.ResourceRequest{row})
+	}
+	return req
+}
+
+func TestApplicationOverTheWire(t *testing.T) {
+	w := newWorld(t, start(t, 1))
+	n := w.node()
+	id := w.submit("alice")
+	launch := <-n.started
+	env := map[string]string{}
+	for _, e := range launch.GetContainerLaunchContext().GetEnvironment() {
+		env[e.GetKey()] = e.GetValue()
+	}
+	if env["APPLICATION_WEB_PROXY_BASE"] != "/proxy/"+id.String() || env["APP_SUBMIT_TIME_ENV"] == "" {
+		t.Errorf("environment: %v", env)
+	}
+	am := w.master(launch)
+	register := &pb.RegisterApplicationMasterRequest{}
+	register.SetHost("amhost")
+	register.SetRpcPort(4711)
+	register.SetTrackingUrl("http://amhost:1/")
+	r := call(w, protocol.RegisterApplicationMaster, am, register)
+	if r.GetQueue() != "root.default" || r.GetMaximumCapability().GetMemory() != 8192 {
+		t.Errorf("registered: %v", r)
+	}
+	if rep := w.report(id); rep.GetYarnApplicationState() != pb.YarnApplicationState_RUNNING || rep.GetHost() != "amhost" ||
+		rep.GetRpcPort() != 4711 || rep.GetUser() != "alice" {
+		t.Errorf("report: %v", rep)
+	}
+	a := call(w, protocol.Allocate, am, allocateRequest(0, 2))
+	if len(a.GetAllocatedContainers()) != 2 || len(a.GetNmTokens()) != 1 {
+		t.Fatalf("allocated: %v", a)
+	}
+	cid, err := token.ParseContainer(token.FromPB(a.GetAllocatedContainers()[0].GetContainerToken()).Identifier)
+	if err != nil || cid.GetAppSubmitter() != "alice" || cid.GetNmHostAddr() != n.id.String() {
+		t.Errorf("container token: %v, %v", cid, err)
+	}
+	finish := &pb.FinishApplicationMasterRequest{}
+	finish.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
+	if !call(w, protocol.FinishApplicationMaster, am, finish).GetIsUnregistered() {
+		t.Error("the farewell was not taken")
+	}
+	amc := records.ContainerID{Attempt: records.AttemptID{App: id, Attempt: 1}, ID: 1}
+	n.heartbeat(&amc, 0)
+	rep := w.report(id)
+	if rep.GetYarnApplicationState() != pb.YarnApplicationState_FINISHED ||
+		rep.GetFinalApplicationStatus() != pb.FinalApplicationStatus_APP_SUCCEEDED {
+		t.Errorf("at the end: %v", rep)
+	}
+	if _, err := protocol.Allocate.Call(t.Context(), w.master(launch), allocateRequest(1, 0)); err == nil {
+		t.Error("a token of a finished application is still good")
+	}
+}
+
+func TestFailoverOverTheWire(t *testing.T) {
+	members := start(t, 3)
+	w := newWorld(t, members)
+	first := leaderOf(t, members)
+	n := w.node()
+	id := w.submit("alice")
+	launch := <-n.started
+	am := w.master(launch)
+	register := &pb.RegisterApplicationMasterRequest{}
+	register.SetHost("amhost")
+	call(w, protocol.RegisterApplicationMaster, am, register)
+	before := call(w, protocol.Allocate, am, allocateRequest(0, 2)).GetAllocatedContainers()
+
+	first.halt(t)
+	second := leaderOf(t, members)
+	if second == first {
+		t.Fatal("the leader that was stopped leads")
+	}
+	if rep := w.report(id); rep.GetYarnApplicationState() != pb.YarnApplicationState_RUNNING ||
+		rep.GetAppResource_Usage().GetNumUsedContainers() != 3 {
+		t.Errorf("after the change of leaders: %v", rep)
+	}
+	_, err := protocol.Allocate.Call(t.Context(), am, allocateRequest(1, 0))
+	if !ipc.IsClass(err, ipc.MasterNotRegistered) {
+		t.Fatalf("an ApplicationMaster that has to register again is told: %v", err)
+	}
+	call(w, protocol.RegisterApplicationMaster, am, register)
+	after := call(w, protocol.Allocate, am, allocateRequest(0, 1)).GetAllocatedContainers()
+	if len(after) != 1 {
+		t.Fatalf("the new leader grants %v", after)
+	}
+	got := records.ContainerIDFrom(after[0].GetId())
+	for _, c := range before {
+		if records.ContainerIDFrom(c.GetId()) == got {
+			t.Errorf("%v was given out twice", got)
+		}
+	}
+	if got.Epoch() == 0 {
+		t.Errorf("%v has no epoch", got)
+	}
+	if resp := n.heartbeat(nil, 0); resp.GetNodeAction() != pb.NodeAction_NORMAL || len(resp.GetContainersToCleanup()) != 0 {
+		t.Errorf("the node after it registered again: %v", resp)
+	}
+}
+
+func TestStandbyAnswers(t *testing.T) {
+	members := start(t, 3)
+	lead := leaderOf(t, members)
+	w := newWorld(t, members)
+	for _, m := range members {
+		admin := w.client.Endpoint(m.Addr(AdminAddress).String(), protocol.HAService, ipc.Identity{User: "root"})
+		state := call(w, protocol.GetServiceStatus, admin, &pb.GetServiceStatusRequest{}).GetState()
+		if want := m == lead; want != (state == pb.HAServiceState_ACTIVE) {
+			t.Errorf("%s is %v", m.ID(), state)
+		}
+		if m == lead {
+			continue
+		}
+		rm := w.client.Endpoint(m.Addr(ClientAddress).String(), protocol.ApplicationClient, ipc.Identity{User: "alice"})
+		_, err := protocol.GetNewApplication.Call(t.Context(), rm, &pb.GetNewApplicationRequest{})
+		if !ipc.IsClass(err, ipc.StandbyException) {
+			t.Errorf("%s: %v", m.ID(), err)
+		}
+		bad := token.Token{Identifier: token.AMRM{Attempt: records.AttemptID{Attempt: 1}}.Encode(), Kind: token.KindAMRM}
+		master := w.client.Endpoint(m.Addr(MasterAddress).String(), protocol.ApplicationMaster, ipc.Identity{Token: &bad})
+		_, err = protocol.Allocate.Call(t.Context(), master, allocateRequest(0, 0))
+		if !ipc.IsClass(err, ipc.StandbyException) {
+			t.Errorf("%s to an ApplicationMaster: %v", m.ID(), err)
+		}
+	}
+}
+
+func TestTransitionToActive(t *testing.T) {
+	members := start(t, 3)
+	lead := leaderOf(t, members)
+	w := newWorld(t, members)
+	for _, m := range members {
+		if m == lead {
+			continue
+		}
+		admin := w.client.Endpoint(m.Addr(AdminAddress).String(), protocol.HAService, ipc.Identity{User: "root"})
+		req := &pb.TransitionToActiveRequest{}
+		info := &pb.HAStateChangeRequestInfo{}
+		info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER)
+		req.SetReqInfo(info)
+		call(w, protocol.TransitionToActive, admin, req)
+		waitFor(t, m.ID()+" leads", func() (bool, bool) { return true, m.Leader() != nil })
+		lead = m
+	}
+}
+
+func TestEverythingIsThereAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	c := settingsFor(t, dir, 1)
+	m := startOne(t, c, 0)
+	w := newWorld(t, []*member{m})
+	n := w.node()
+	id := w.submit("alice")
+	launch := <-n.started
+	image := waitFor(t, "the launch is on record", func() ([]byte, bool) {
+		return m.replica.image(), w.report(id).GetLaunchTime() > 0
+	})
+	m.halt(t)
+	m = startOne(t, c, 0)
+	defer m.halt(t)
+	leaderOf(t, []*member{m})
+	if after := m.replica.image(); len(after) < len(image)/2 {
+		t.Errorf("%d of %d bytes of state are left", len(after), len(image))
+	}
+	if rep := w.report(id); rep.GetYarnApplicationState() != pb.YarnApplicationState_ACCEPTED {
+		t.Errorf("after the restart: %v", rep)
+	}
+	n.heartbeat(nil, 0)
+	am := w.master(launch)
+	call(w, protocol.RegisterApplicationMaster, am, &pb.RegisterApplicationMasterRequest{})
+	if rep := w.report(id); rep.GetYarnApplicationState() != pb.YarnApplicationState_RUNNING {
+		t.Errorf("after it registered: %v", rep)
+	}
+	if again := w.submit("bob"); again.ID != id.ID+1 {
+		t.Errorf("after %v comes %v", id, again)
+	}
+}

@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// ServeAdmins serves ResourceManagerAdministrationProtocol and, where there are several ResourceManagers,
+// HAServiceProtocol.
+func (s *Service) ServeAdmins(server *ipc.Server) {
+	protocol.RefreshQueues.Serve(server, refresh[pb.RefreshQueuesRequest, pb.RefreshQueuesResponse](s, "refreshQueues"))
+	protocol.RefreshNodes.Serve(server, refresh[pb.RefreshNodesRequest, pb.RefreshNodesResponse](s, "refreshNodes"))
+	protocol.RefreshNodesResources.Serve(server,
+		refresh[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](s, "refreshNodesResources"))
+	protocol.RefreshSuperUserGroupsConfiguration.Serve(server,
+		refresh[pb.RefreshSuperUserGroupsConfigurationRequest, pb.RefreshSuperUserGroupsConfigurationResponse](
+			s, "refreshSuperUserGroupsConfiguration"))
+	protocol.RefreshUserToGroupsMappings.Serve(server,
+		refresh[pb.RefreshUserToGroupsMappingsRequest, pb.RefreshUserToGroupsMappingsResponse](
+			s, "refreshUserToGroupsMappings"))
+	protocol.RefreshAdminAcls.Serve(server, refresh[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls"))
+	protocol.RefreshServiceAcls.Serve(server,
+		refresh[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls"))
+	protocol.RefreshClusterMaxPriority.Serve(server,
+		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
+	protocol.CheckForDecommissioningNodes.Serve(server,
+		refresh[pb.CheckForDecommissioningNodesRequest, pb.CheckForDecommissioningNodesResponse](
+			s, "checkForDecommissioningNodes"))
+	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
+	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
+	if s.Backend.HA() {
+		s.serveHA(server)
+	}
+}
+
+// refresh has an administrator reread what is configured. What it would reread is read when it is needed, so that there is
+// nothing left to do.
+func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req) (*Resp, error) {
+	return func(ctx context.Context, _ *Req) (*Resp, error) {
+		if err := s.admin(ctx, name); err != nil {
+			return nil, err
+		}
+		if _, err := s.leader(); err != nil {
+			return nil, err
+		}
+		return new(Resp), nil
+	}
+}
+
+func (s *Service) updateNodeResource(
+	ctx context.Context, req *pb.UpdateNodeResourceRequest,
+) (*pb.UpdateNodeResourceResponse, error) {
+	if err := s.admin(ctx, "updateNodeResource"); err != nil {
+		return nil, err
+	}
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range req.GetNodeResourceMap() {
+		r, err := s.Types.From(m.GetResourceOption().GetResource())
+		if err != nil {
+			return nil, ipc.NewException(ipc.YarnException, "%v", err)
+		}
+		if err := l.SetNodeResource(records.NodeIDFrom(m.GetNodeId()), r); err != nil {
+			return nil, s.exception(err)
+		}
+	}
+	return &pb.UpdateNodeResourceResponse{}, nil
+}
+
+func (s *Service) groupsForUser(
+	_ context.Context, req *pb.GetGroupsForUserRequest,
+) (*pb.GetGroupsForUserResponse, error) {
+	groups, err := s.Groups(req.GetUser())
+	if err != nil {
+		return nil, ipc.NewException(ipc.IOException, "%v", err)
+	}
+	resp := &pb.GetGroupsForUserResponse{}
+	resp.SetGroups(groups)
+	return resp, nil
+}

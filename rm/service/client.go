@@ -1,0 +1,319 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/rm/view"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// ServeClients serves ApplicationClientProtocol.
+func (s *Service) ServeClients(server *ipc.Server) {
+	protocol.GetNewApplication.Serve(server, s.newApplication)
+	protocol.SubmitApplication.Serve(server, s.submit)
+	protocol.GetApplicationReport.Serve(server, s.report)
+	protocol.ForceKillApplication.Serve(server, s.kill)
+	protocol.FailApplicationAttempt.Serve(server, s.failAttempt)
+	protocol.GetApplications.Serve(server, s.applications)
+	protocol.GetApplicationAttempts.Serve(server, s.attempts)
+	protocol.GetApplicationAttemptReport.Serve(server, s.attempt)
+	protocol.GetContainers.Serve(server, s.containers)
+	protocol.GetContainerReport.Serve(server, s.container)
+	protocol.GetClusterMetrics.Serve(server, s.metrics)
+	protocol.GetClusterNodes.Serve(server, s.nodes)
+	protocol.GetQueueInfo.Serve(server, s.queue)
+	protocol.GetQueueUserAcls.Serve(server, s.queueACLs)
+	protocol.UpdateApplicationPriority.Serve(server, s.updatePriority)
+	protocol.UpdateApplicationTimeouts.Serve(server, s.updateTimeouts)
+	protocol.SignalToContainer.Serve(server, s.signal)
+	s.serveExtras(server)
+}
+
+func (s *Service) newApplication(
+	context.Context, *pb.GetNewApplicationRequest,
+) (*pb.GetNewApplicationResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	id, maximum, err := l.NewApplication()
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.GetNewApplicationResponse{}
+	resp.SetApplicationId(id.PB())
+	resp.SetMaximumCapability(s.Types.PB(maximum))
+	return resp, nil
+}
+
+func (s *Service) submit(ctx context.Context, req *pb.SubmitApplicationRequest) (*pb.SubmitApplicationResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	user := ipc.CallFrom(ctx).User
+	if user == "" {
+		return nil, ipc.NewException(ipc.AccessControlException, "an application can't be submitted without a user name")
+	}
+	if err := l.Submit(user, req.GetApplicationSubmissionContext()); err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.SubmitApplicationResponse{}, nil
+}
+
+// app finds an application or answers that it isn't there.
+func (s *Service) app(id records.ApplicationID) (view.App, error) {
+	if a, ok := s.View.App(id); ok {
+		return a, nil
+	}
+	return view.App{}, s.absent(ipc.ApplicationNotFound,
+		"Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id)
+}
+
+func (s *Service) report(
+	ctx context.Context, req *pb.GetApplicationReportRequest,
+) (*pb.GetApplicationReportResponse, error) {
+	a, err := s.app(records.ApplicationIDFrom(req.GetApplicationId()))
+	if err != nil {
+		return nil, err
+	}
+	r := s.appReport(&a)
+	if t := s.unmanagedToken(ctx, &a); t != nil {
+		r.SetAmRmToken(t)
+	}
+	resp := &pb.GetApplicationReportResponse{}
+	resp.SetApplicationReport(r)
+	return resp, nil
+}
+
+// unmanagedToken is how an ApplicationMaster that nobody launches gets its token: its owner asks for the report.
+func (s *Service) unmanagedToken(ctx context.Context, a *view.App) *pb.Token {
+	if !a.Unmanaged || a.State != ledger.AppAccepted || a.Attempt.Attempt == 0 || ipc.CallFrom(ctx).User != a.User {
+		return nil
+	}
+	l := s.Backend.Leader()
+	if l == nil {
+		return nil
+	}
+	return s.amrmToken(l, a.Attempt).PB()
+}
+
+func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb.KillApplicationResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	id := records.ApplicationIDFrom(req.GetApplicationId())
+	call := ipc.CallFrom(ctx)
+	why := fmt.Sprintf("Application %v was killed by user %s at %s", id, call.User, call.Addr.Addr())
+	if d := req.GetDiagnostics(); d != "" {
+		why += " with the following diagnostics: " + d
+	}
+	if err := l.Kill(id, why); err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.KillApplicationResponse{}
+	resp.SetIsKillCompleted(true)
+	return resp, nil
+}
+
+func (s *Service) failAttempt(
+	_ context.Context, req *pb.FailApplicationAttemptRequest,
+) (*pb.FailApplicationAttemptResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.FailAttempt(records.AttemptIDFrom(req.GetApplicationAttemptId())); err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.FailApplicationAttemptResponse{}, nil
+}
+
+func (s *Service) applications(
+	ctx context.Context, req *pb.GetApplicationsRequest,
+) (*pb.GetApplicationsResponse, error) {
+	f := view.Filter{
+		Types: req.GetApplicationTypes(), States: req.GetApplicationStates(), Users: req.GetUsers(),
+		Queues: req.GetQueues(), Tags: req.GetApplicationTags(), Name: req.GetName(),
+		Started:  view.Range{Begin: req.GetStartBegin(), End: req.GetStartEnd()},
+		Finished: view.Range{Begin: req.GetFinishBegin(), End: req.GetFinishEnd()},
+		Limit:    req.GetLimit(),
+	}
+	if req.GetScope() == pb.ApplicationsRequestScope_OWN {
+		f.Users = append(f.Users, ipc.CallFrom(ctx).User)
+	}
+	var out []*pb.ApplicationReport
+	for _, a := range s.View.Apps(f) {
+		out = append(out, s.appReport(&a))
+	}
+	resp := &pb.GetApplicationsResponse{}
+	resp.SetApplications(out)
+	return resp, nil
+}
+
+func (s *Service) attempts(
+	_ context.Context, req *pb.GetApplicationAttemptsRequest,
+) (*pb.GetApplicationAttemptsResponse, error) {
+	id := records.ApplicationIDFrom(req.GetApplicationId())
+	list, ok := s.View.Attempts(id)
+	if !ok {
+		_, err := s.app(id)
+		return nil, err
+	}
+	var out []*pb.ApplicationAttemptReport
+	for i := range list {
+		out = append(out, attemptReport(&list[i]))
+	}
+	resp := &pb.GetApplicationAttemptsResponse{}
+	resp.SetApplicationAttempts(out)
+	return resp, nil
+}
+
+func (s *Service) attempt(
+	_ context.Context, req *pb.GetApplicationAttemptReportRequest,
+) (*pb.GetApplicationAttemptReportResponse, error) {
+	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
+	list, ok := s.View.Attempts(id.App)
+	if !ok {
+		_, err := s.app(id.App)
+		return nil, err
+	}
+	for i := range list {
+		if list[i].ID == id {
+			resp := &pb.GetApplicationAttemptReportResponse{}
+			resp.SetApplicationAttemptReport(attemptReport(&list[i]))
+			return resp, nil
+		}
+	}
+	return nil, s.absent(ipc.AttemptNotFound, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
+}
+
+func (s *Service) containers(_ context.Context, req *pb.GetContainersRequest) (*pb.GetContainersResponse, error) {
+	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
+	list, ok := s.View.Containers(id)
+	if !ok {
+		if _, err := s.app(id.App); err != nil {
+			return nil, err
+		}
+		return nil, s.absent(ipc.AttemptNotFound, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
+	}
+	var out []*pb.ContainerReport
+	for i := range list {
+		out = append(out, s.containerReport(&list[i]))
+	}
+	resp := &pb.GetContainersResponse{}
+	resp.SetContainers(out)
+	return resp, nil
+}
+
+func (s *Service) container(
+	_ context.Context, req *pb.GetContainerReportRequest,
+) (*pb.GetContainerReportResponse, error) {
+	id := records.ContainerIDFrom(req.GetContainerId())
+	c, ok := s.View.Container(id)
+	if !ok {
+		if _, err := s.app(id.Attempt.App); err != nil {
+			return nil, err
+		}
+		return nil, s.absent(ipc.ContainerNotFound, "Container with id '%v' doesn't exist in RM.", id)
+	}
+	resp := &pb.GetContainerReportResponse{}
+	resp.SetContainerReport(s.containerReport(&c))
+	return resp, nil
+}
+
+func (s *Service) metrics(context.Context, *pb.GetClusterMetricsRequest) (*pb.GetClusterMetricsResponse, error) {
+	states := s.View.NodeCounts()
+	m := &pb.YarnClusterMetrics{}
+	all := 0
+	for _, n := range states {
+		all += n
+	}
+	m.SetNumNodeManagers(int32(states[pb.NodeState_NS_RUNNING]))
+	m.SetNumDecommissionedNms(int32(states[pb.NodeState_NS_DECOMMISSIONED]))
+	m.SetNumActiveNms(int32(states[pb.NodeState_NS_RUNNING]))
+	m.SetNumLostNms(int32(states[pb.NodeState_NS_LOST]))
+	m.SetNumUnhealthyNms(int32(states[pb.NodeState_NS_UNHEALTHY]))
+	m.SetNumRebootedNms(int32(states[pb.NodeState_NS_REBOOTED]))
+	m.SetNumDecommissioningNms(int32(states[pb.NodeState_NS_DECOMMISSIONING]))
+	m.SetNumShutdownNms(int32(states[pb.NodeState_NS_SHUTDOWN]))
+	resp := &pb.GetClusterMetricsResponse{}
+	resp.SetClusterMetrics(m)
+	return resp, nil
+}
+
+func (s *Service) nodes(_ context.Context, req *pb.GetClusterNodesRequest) (*pb.GetClusterNodesResponse, error) {
+	var out []*pb.NodeReport
+	for _, n := range s.View.Nodes(req.GetNodeStates()...) {
+		out = append(out, s.nodeReport(&n))
+	}
+	resp := &pb.GetClusterNodesResponse{}
+	resp.SetNodeReports(out)
+	return resp, nil
+}
+
+func (s *Service) updatePriority(
+	_ context.Context, req *pb.UpdateApplicationPriorityRequest,
+) (*pb.UpdateApplicationPriorityResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.UpdatePriority(records.ApplicationIDFrom(req.GetApplicationId()), req.GetApplicationPriority().GetPriority())
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.UpdateApplicationPriorityResponse{}
+	resp.SetApplicationPriority(priority(p))
+	return resp, nil
+}
+
+func (s *Service) updateTimeouts(
+	_ context.Context, req *pb.UpdateApplicationTimeoutsRequest,
+) (*pb.UpdateApplicationTimeoutsResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	id := records.ApplicationIDFrom(req.GetApplicationId())
+	for _, to := range req.GetApplicationTimeouts() {
+		at, err := time.Parse(isoTime, to.GetExpireTime())
+		if err != nil {
+			return nil, ipc.NewException(ipc.YarnException, "Expire time is not in ISO8601 format. ISO8601 supported format is "+
+				"yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is %s", to.GetExpireTime())
+		}
+		if !at.After(s.View.Now()) {
+			return nil, ipc.NewException(ipc.YarnException, "Expire time is less than current time, current-time=%s expire-time=%s",
+				s.View.Now().Format(isoTime), to.GetExpireTime())
+		}
+		if err := l.SetExpiry(id, at.UnixMilli()); err != nil {
+			return nil, s.exception(err)
+		}
+	}
+	resp := &pb.UpdateApplicationTimeoutsResponse{}
+	resp.SetApplicationTimeouts(req.GetApplicationTimeouts())
+	return resp, nil
+}
+
+func (s *Service) signal(_ context.Context, req *pb.SignalContainerRequest) (*pb.SignalContainerResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	err = l.Signal(leader.Signal{Container: records.ContainerIDFrom(req.GetContainerId()), Command: req.GetCommand()})
+	if leader.IsReason(err, leader.NoSuchContainer) {
+		return nil, ipc.NewException(ipc.YarnException, "%v", err)
+	}
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.SignalContainerResponse{}, nil
+}

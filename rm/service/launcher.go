@@ -1,0 +1,189 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/leader"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Launcher speaks to NodeManagers for the leader (leader.Launcher). As in Hadoop the ResourceManager comes to a node as the
+// attempt whose container it is, with a token that it made itself.
+type Launcher struct {
+	*Service
+	Client *ipc.Client
+}
+
+// node returns a connection to a node on behalf of an attempt.
+func (c *Launcher) node(id records.NodeID, attempt records.AttemptID, p ipc.Protocol) (ipc.Invoker, *leader.Leader, error) {
+	l, err := c.leader()
+	if err != nil {
+		return nil, nil, err
+	}
+	t := c.nmToken(l, attempt, id, c.owner(attempt.App).user)
+	return c.Client.Endpoint(id.String(), p, ipc.Identity{User: attempt.String(), Token: &t}), l, nil
+}
+
+// Launch implements leader.Launcher.
+func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
+	id := launch.Container.ID
+	node, l, err := c.node(launch.Container.Node, id.Attempt, protocol.ContainerManagement)
+	if err != nil {
+		return err
+	}
+	o := c.owner(id.Attempt.App)
+	t, err := c.containerToken(l, &launch.Container, o.user, o.timestamp, o.logs)
+	if err != nil {
+		return err
+	}
+	spec, err := c.launchContext(l, &launch)
+	if err != nil {
+		return &leader.Error{Reason: leader.Refused, Text: err.Error()}
+	}
+	start := &pb.StartContainerRequest{}
+	start.SetContainerLaunchContext(spec)
+	start.SetContainerToken(t.PB())
+	req := &pb.StartContainersRequest{}
+	req.SetStartContainerRequest([]*pb.StartContainerRequest{start})
+	resp, err := protocol.StartContainers.Call(ctx, node, req)
+	if err != nil {
+		return c.nodeError(launch.Container.Node, err)
+	}
+	for _, f := range resp.GetFailedRequests() {
+		if again(f.GetException()) {
+			return nil
+		}
+		return &leader.Error{Reason: leader.Refused, Text: f.GetException().GetMessage()}
+	}
+	return nil
+}
+
+// again reports whether a node refuses because it has the container already, from a launch whose answer was lost.
+func again(e *pb.SerializedException) bool {
+	return e.GetClassName() == ipc.YarnException && strings.Contains(e.GetMessage(), "Attempt to relaunch the same container")
+}
+
+// nodeError makes what a node says final, as opposed to failing to reach it.
+func (c *Launcher) nodeError(node records.NodeID, err error) error {
+	var remote *ipc.RemoteError
+	if errors.As(err, &remote) && !ipc.IsClass(err, ipc.NMNotYetReady) && !ipc.IsClass(err, ipc.RetriableException) {
+		return &leader.Error{Reason: leader.Refused, Text: fmt.Sprintf("node %v: %v", node, err)}
+	}
+	return fmt.Errorf("node %v: %w", node, err)
+}
+
+// launchContext completes what was submitted (Hadoop: AMLauncher.setupTokens, createAMContainerLaunchContext).
+func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch) (*pb.ContainerLaunchContext, error) {
+	spec := proto.CloneOf(launch.Context.GetAmContainerSpec())
+	if spec == nil {
+		spec = &pb.ContainerLaunchContext{}
+	}
+	app := launch.Container.ID.Attempt.App
+	spec.SetEnvironment(append(withoutEnv(spec.GetEnvironment(), webProxyBase, submitTime),
+		env(webProxyBase, "/proxy/"+app.String()), env(submitTime, strconv.FormatInt(launch.Submitted, 10))))
+	creds := &token.Credentials{}
+	if raw := spec.GetTokens(); len(raw) > 0 {
+		var err error
+		if creds, err = token.DecodeCredentials(raw); err != nil {
+			return nil, fmt.Errorf("the credentials that %v was submitted with are damaged: %w", app, err)
+		}
+	}
+	creds.SetToken("", c.amrmToken(l, launch.Container.ID.Attempt))
+	raw, err := creds.Encode(token.FormatWritable)
+	if err != nil {
+		return nil, fmt.Errorf("credentials of %v: %w", app, err)
+	}
+	spec.SetTokens(raw)
+	return spec, nil
+}
+
+// What the ResourceManager adds to an ApplicationMaster's environment.
+const (
+	webProxyBase = "APPLICATION_WEB_PROXY_BASE"
+	submitTime   = "APP_SUBMIT_TIME_ENV"
+)
+
+func env(key, value string) *pb.StringStringMap {
+	m := &pb.StringStringMap{}
+	m.SetKey(key)
+	m.SetValue(value)
+	return m
+}
+
+func withoutEnv(list []*pb.StringStringMap, names ...string) []*pb.StringStringMap {
+	var out []*pb.StringStringMap
+	for _, m := range list {
+		keep := true
+		for _, n := range names {
+			keep = keep && m.GetKey() != n
+		}
+		if keep {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Stop implements leader.Launcher.
+func (c *Launcher) Stop(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error {
+	to, _, err := c.node(node, attempt, protocol.ContainerManagement)
+	if err != nil {
+		return err
+	}
+	req := &pb.StopContainersRequest{}
+	req.SetContainerId([]*pb.ContainerId{id.PB()})
+	resp, err := protocol.StopContainers.Call(ctx, to, req)
+	if err != nil {
+		return c.nodeError(node, err)
+	}
+	return failure(node, resp.GetFailedRequests())
+}
+
+// Suspend implements leader.Launcher.
+func (c *Launcher) Suspend(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error {
+	to, _, err := c.node(node, attempt, protocol.ContainerControl)
+	if err != nil {
+		return err
+	}
+	req := &pb.SuspendContainersRequest{}
+	req.SetContainerId([]*pb.ContainerId{id.PB()})
+	resp, err := protocol.SuspendContainers.Call(ctx, to, req)
+	if err != nil {
+		return c.nodeError(node, err)
+	}
+	return failure(node, resp.GetFailedRequests())
+}
+
+// Resume implements leader.Launcher.
+func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error {
+	to, _, err := c.node(node, attempt, protocol.ContainerControl)
+	if err != nil {
+		return err
+	}
+	req := &pb.ResumeContainersRequest{}
+	req.SetContainerId([]*pb.ContainerId{id.PB()})
+	resp, err := protocol.ResumeContainers.Call(ctx, to, req)
+	if err != nil {
+		return c.nodeError(node, err)
+	}
+	return failure(node, resp.GetFailedRequests())
+}
+
+func failure(node records.NodeID, failed []*pb.ContainerExceptionMap) error {
+	for _, f := range failed {
+		return &leader.Error{
+			Reason: leader.Refused, Text: fmt.Sprintf("node %v: %s", node, f.GetException().GetMessage()),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// maxWait bounds how long an ApplicationMaster can have its answer held back.
+const maxWait = 30 * time.Second
+
+// ServeMasters serves ApplicationMasterProtocol. Its methods name no attempt: that is in the token of the connection.
+func (s *Service) ServeMasters(server *ipc.Server) {
+	protocol.RegisterApplicationMaster.Serve(server, s.registerMaster)
+	protocol.Allocate.Serve(server, s.allocate)
+	protocol.FinishApplicationMaster.Serve(server, s.finishMaster)
+}
+
+// bearer is who calls, and the leader to be asked on his behalf.
+func (s *Service) bearer(ctx context.Context) (*leader.Leader, token.AMRM, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, token.AMRM{}, err
+	}
+	id, ok := ipc.CallFrom(ctx).Identifier.(token.AMRM)
+	if !ok {
+		return nil, token.AMRM{}, ipc.NewException(ipc.AccessControlException, "No AMRMToken found for user %s",
+			ipc.CallFrom(ctx).User)
+	}
+	return l, id, nil
+}
+
+// owner is what every message about an application's containers needs of it.
+type owner struct {
+	user      string
+	timestamp int64
+	logs      *pb.LogAggregationContext
+}
+
+func (s *Service) owner(id records.ApplicationID) (o owner) {
+	s.Backend.Read(func(st *ledger.State) {
+		o.timestamp = st.Timestamp
+		if a := st.Apps[id]; a != nil {
+			o.user, o.logs = a.User, a.Context.GetLogAggregationContext()
+		}
+	})
+	return o
+}
+
+func (s *Service) registerMaster(
+	ctx context.Context, req *pb.RegisterApplicationMasterRequest,
+) (*pb.RegisterApplicationMasterResponse, error) {
+	l, id, err := s.bearer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := l.Register(id.Attempt, req.GetHost(), req.GetRpcPort(), req.GetTrackingUrl())
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.RegisterApplicationMasterResponse{}
+	resp.SetMaximumCapability(s.Types.PB(r.Maximum))
+	resp.SetApplication_ACLs(r.ACLs)
+	resp.SetQueue(r.Queue)
+	resp.SetSchedulerResourceTypes([]pb.SchedulerResourceTypes{
+		pb.SchedulerResourceTypes_MEMORY, pb.SchedulerResourceTypes_CPU,
+	})
+	resp.SetResourceTypes(s.resourceTypes())
+	o := s.owner(id.Attempt.App)
+	previous, err := s.grants(l, r.Previous, o)
+	if err != nil {
+		return nil, err
+	}
+	resp.SetContainersFromPreviousAttempts(previous)
+	resp.SetNmTokensFromPreviousAttempts(s.nmTokens(l, id.Attempt, r.NewNodes, o.user))
+	return resp, nil
+}
+
+func (s *Service) resourceTypes() []*pb.ResourceTypeInfo {
+	infos := make([]*pb.ResourceTypeInfo, s.Types.Len())
+	for i := range infos {
+		t := s.Types.At(i)
+		infos[i] = &pb.ResourceTypeInfo{}
+		infos[i].SetName(t.Name)
+		infos[i].SetUnits(t.Units)
+		infos[i].SetType(pb.ResourceTypes_COUNTABLE)
+	}
+	return infos
+}
+
+func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.AllocateResponse, error) {
+	l, id, err := s.bearer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if req.GetHeddleNudge() {
+		l.Nudge(id.Attempt)
+		return &pb.AllocateResponse{}, nil
+	}
+	call := leader.AllocateCall{
+		ResponseID:      req.GetResponseId(),
+		Progress:        req.GetProgress(),
+		Asks:            req.GetAsk(),
+		BlacklistAdd:    req.GetBlacklistRequest().GetBlacklistAdditions(),
+		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
+		TrackingURL:     req.GetTrackingUrl(),
+		Wait:            min(time.Duration(req.GetHeddleWaitMs())*time.Millisecond, maxWait),
+	}
+	for _, c := range req.GetRelease() {
+		call.Releases = append(call.Releases, records.ContainerIDFrom(c))
+	}
+	reply, err := l.Allocate(id.Attempt, call)
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	return s.allocateResponse(l, id, &reply, req)
+}
+
+func (s *Service) allocateResponse(
+	l *leader.Leader, id token.AMRM, reply *leader.AllocateReply, req *pb.AllocateRequest,
+) (*pb.AllocateResponse, error) {
+	o := s.owner(id.Attempt.App)
+	resp := &pb.AllocateResponse{}
+	resp.SetResponseId(reply.ResponseID)
+	containers, err := s.grants(l, reply.Grants, o)
+	if err != nil {
+		return nil, err
+	}
+	resp.SetAllocatedContainers(containers)
+	resp.SetCompletedContainerStatuses(s.completions(reply.Completed))
+	resp.SetLimit(s.Types.PB(reply.Limit))
+	resp.SetUpdatedNodes(s.nodeUpdates(reply.Updated))
+	resp.SetNumClusterNodes(int32(reply.Nodes))
+	resp.SetNmTokens(s.nmTokens(l, id.Attempt, reply.NewNodes, o.user))
+	resp.SetApplicationPriority(priority(reply.Priority))
+	if id.KeyID != l.Keys(ledgerpb.KeyKind_AM_RM).Current.ID {
+		resp.SetAmRmToken(s.amrmToken(l, id.Attempt).PB())
+	}
+	resp.SetUpdateErrors(s.updateErrors(req.GetUpdateRequests()))
+	return resp, nil
+}
+
+// updateErrors refuses changes of containers one by one, as the protocol has it.
+func (s *Service) updateErrors(reqs []*pb.UpdateContainerRequest) []*pb.UpdateContainerError {
+	var errs []*pb.UpdateContainerError
+	for _, r := range reqs {
+		e := &pb.UpdateContainerError{}
+		e.SetReason("Resizing containers is not supported yet")
+		e.SetUpdateRequest(r)
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*pb.Container, error) {
+	if len(grants) == 0 {
+		return nil, nil
+	}
+	out := make([]*pb.Container, len(grants))
+	for i := range grants {
+		g := &grants[i]
+		t, err := s.containerToken(l, g, o.user, o.timestamp, o.logs)
+		if err != nil {
+			return nil, err
+		}
+		c := &pb.Container{}
+		c.SetId(g.ID.PB())
+		c.SetNodeId(g.Node.PB())
+		c.SetNodeHttpAddress(g.NodeHTTPAddress)
+		c.SetResource(s.Types.PB(g.Resource))
+		c.SetPriority(priority(g.Priority))
+		c.SetContainerToken(t.PB())
+		c.SetExecutionType(g.ExecutionType)
+		c.SetAllocationRequestId(g.AllocationRequestID)
+		c.SetAllocationTags(g.Tags)
+		out[i] = c
+	}
+	return out, nil
+}
+
+func (s *Service) nmTokens(
+	l *leader.Leader, attempt records.AttemptID, nodes []records.NodeID, user string,
+) []*pb.NMToken {
+	var out []*pb.NMToken
+	for _, n := range nodes {
+		t := &pb.NMToken{}
+		t.SetNodeId(n.PB())
+		t.SetToken(s.nmToken(l, attempt, n, user).PB())
+		out = append(out, t)
+	}
+	return out
+}
+
+func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
+	var out []*pb.ContainerStatus
+	for i := range list {
+		c := &list[i]
+		st := &pb.ContainerStatus{}
+		st.SetContainerId(c.ID.PB())
+		st.SetState(pb.ContainerState_C_COMPLETE)
+		st.SetDiagnostics(c.Diagnostics)
+		st.SetExitStatus(c.ExitStatus)
+		st.SetCapability(s.Types.PB(c.Resource))
+		st.SetExecutionType(c.Execution)
+		out = append(out, st)
+	}
+	return out
+}
+
+// nodeUpdates reports nodes that came or went, each once, as it is now.
+func (s *Service) nodeUpdates(list []leader.NodeUpdate) []*pb.NodeReport {
+	last := map[records.NodeID]pb.NodeUpdateType{}
+	var order []records.NodeID
+	for _, u := range list {
+		if _, seen := last[u.Node]; !seen {
+			order = append(order, u.Node)
+		}
+		last[u.Node] = u.Kind
+	}
+	var out []*pb.NodeReport
+	for _, id := range order {
+		n, ok := s.View.Node(id)
+		if !ok {
+			continue
+		}
+		r := s.nodeReport(&n)
+		r.SetNodeUpdateType(last[id])
+		out = append(out, r)
+	}
+	return out
+}
+
+func (s *Service) finishMaster(
+	ctx context.Context, req *pb.FinishApplicationMasterRequest,
+) (*pb.FinishApplicationMasterResponse, error) {
+	l, id, err := s.bearer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = l.Finish(id.Attempt, req.GetFinalApplicationStatus(), req.GetDiagnostics(), req.GetTrackingUrl())
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.FinishApplicationMasterResponse{}
+	resp.SetIsUnregistered(true)
+	return resp, nil
+}

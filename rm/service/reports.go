@@ -1,0 +1,174 @@
+package service
+
+import (
+	"time"
+
+	"heddle/rm/view"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// What an application without labels says of them (Hadoop: RMServerUtils, NodeLabelUtils).
+const (
+	noLabel          = "<Not set>"
+	defaultPartition = "<DEFAULT_PARTITION>"
+	unlimited        = "UNLIMITED"
+)
+
+// isoTime is the format of points in time in reports (Hadoop: Times.formatISO8601).
+const isoTime = "2006-01-02T15:04:05.000-0700"
+
+func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
+	r := &pb.ApplicationReport{}
+	r.SetApplicationId(a.ID.PB())
+	r.SetUser(a.User)
+	r.SetQueue(a.Queue)
+	r.SetName(a.Name)
+	r.SetHost(a.Host)
+	r.SetRpcPort(a.RPCPort)
+	r.SetYarnApplicationState(a.State.Public())
+	r.SetTrackingUrl(a.TrackingURL)
+	r.SetDiagnostics(a.Diagnostics)
+	r.SetStartTime(a.SubmitTime)
+	r.SetFinishTime(a.FinishTime)
+	r.SetFinalApplicationStatus(a.FinalStatus)
+	r.SetAppResource_Usage(s.usage(a))
+	r.SetOriginalTrackingUrl(a.OriginalTrackingURL)
+	attempt := a.Attempt
+	if attempt.Attempt == 0 {
+		attempt = records.AttemptID{App: a.ID, Attempt: -1}
+	}
+	r.SetCurrentApplicationAttemptId(attempt.PB())
+	r.SetProgress(a.Progress)
+	r.SetApplicationType(a.Type)
+	r.SetApplicationTags(a.Tags)
+	r.SetLogAggregationStatus(a.LogAggregation)
+	r.SetUnmanagedApplication(a.Unmanaged)
+	r.SetPriority(priority(a.Priority))
+	r.SetAppNodeLabelExpression(noLabel)
+	r.SetAmNodeLabelExpression(defaultPartition)
+	r.SetAppTimeouts([]*pb.AppTimeoutsMap{s.lifetime(a)})
+	r.SetLaunchTime(a.LaunchTime)
+	return r
+}
+
+func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {
+	to := &pb.ApplicationTimeout{}
+	to.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+	to.SetExpireTime(unlimited)
+	to.SetRemainingTime(-1)
+	if a.Expires > 0 {
+		to.SetExpireTime(time.UnixMilli(a.Expires).Format(isoTime))
+		to.SetRemainingTime(max(0, (a.Expires-s.View.Now().UnixMilli())/1000))
+		if a.State.Ended() {
+			to.SetRemainingTime(0)
+		}
+	}
+	m := &pb.AppTimeoutsMap{}
+	m.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+	m.SetApplicationTimeout(to)
+	return m
+}
+
+func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
+	u := &pb.ApplicationResourceUsageReport{}
+	containers, used, reserved := int32(a.Containers), s.Types.PB(a.Used), s.Types.PB(records.Resource{})
+	if a.State.Ended() {
+		containers = -1
+		gone := s.Types.PB(records.NewResource(-1, -1))
+		used, reserved = gone, gone
+		u.SetNumReservedContainers(-1)
+		u.SetNeededResources(gone)
+	} else {
+		u.SetNumReservedContainers(0)
+		u.SetNeededResources(used)
+	}
+	u.SetNumUsedContainers(containers)
+	u.SetUsedResources(used)
+	u.SetReservedResources(reserved)
+	u.SetMemorySeconds(a.ResourceSeconds.MemoryMB())
+	u.SetVcoreSeconds(a.ResourceSeconds.VCores())
+	u.SetQueueUsagePercentage(s.share(a))
+	u.SetClusterUsagePercentage(s.share(a))
+	u.SetPreemptedMemorySeconds(a.PreemptedSeconds.MemoryMB())
+	u.SetPreemptedVcoreSeconds(a.PreemptedSeconds.VCores())
+	u.SetApplicationResourceUsageMap(s.amounts(a.ResourceSeconds))
+	u.SetApplicationPreemptedResourceUsageMap(s.amounts(a.PreemptedSeconds))
+	return u
+}
+
+// share is how much of the cluster's memory an application holds, in percent.
+func (s *Service) share(a *view.App) float32 {
+	total := s.View.Total().MemoryMB()
+	if total == 0 {
+		return 0
+	}
+	return 100 * float32(a.Used.MemoryMB()) / float32(total)
+}
+
+func (s *Service) amounts(r records.Resource) []*pb.StringLongMap {
+	out := make([]*pb.StringLongMap, s.Types.Len())
+	for i := range out {
+		out[i] = &pb.StringLongMap{}
+		out[i].SetKey(s.Types.At(i).Name)
+		out[i].SetValue(r[i])
+	}
+	return out
+}
+
+func attemptReport(t *view.Attempt) *pb.ApplicationAttemptReport {
+	r := &pb.ApplicationAttemptReport{}
+	r.SetApplicationAttemptId(t.ID.PB())
+	r.SetHost(t.Host)
+	r.SetRpcPort(t.RPCPort)
+	r.SetTrackingUrl(t.TrackingURL)
+	r.SetDiagnostics(t.Diagnostics)
+	r.SetYarnApplicationAttemptState(t.State.Public())
+	if t.AMContainer != (records.ContainerID{}) {
+		r.SetAmContainerId(t.AMContainer.PB())
+	}
+	r.SetOriginalTrackingUrl(t.OriginalTrackingURL)
+	r.SetStartTime(t.StartTime)
+	r.SetFinishTime(t.FinishTime)
+	return r
+}
+
+func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
+	r := &pb.ContainerReport{}
+	r.SetContainerId(c.ID.PB())
+	r.SetResource(s.Types.PB(c.Resource))
+	r.SetNodeId(c.Node.PB())
+	r.SetPriority(priority(c.Priority))
+	r.SetCreationTime(c.Allocated)
+	r.SetFinishTime(c.Finished)
+	r.SetDiagnosticsInfo(c.Diagnostic)
+	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
+	r.SetContainerExitStatus(0)
+	r.SetContainerState(pb.ContainerState_C_RUNNING)
+	if c.NodeHTTPAddress != "" {
+		r.SetNodeHttpAddress("http://" + c.NodeHTTPAddress)
+	}
+	r.SetExecutionType(c.ExecutionType)
+	return r
+}
+
+func (s *Service) nodeReport(n *view.Node) *pb.NodeReport {
+	r := &pb.NodeReport{}
+	r.SetNodeId(n.ID.PB())
+	r.SetHttpAddress(n.HTTPAddress())
+	r.SetRackName(n.Rack)
+	r.SetUsed(s.Types.PB(n.Used))
+	r.SetCapability(s.Types.PB(n.Capability))
+	r.SetNumContainers(int32(n.Count))
+	r.SetNodeState(n.State)
+	r.SetHealthReport(n.HealthReport)
+	r.SetLastHealthReportTime(n.RegisteredAt)
+	if n.Known {
+		if n.Status.HealthTime > 0 {
+			r.SetLastHealthReportTime(n.Status.HealthTime)
+		}
+		r.SetContainersUtilization(n.Status.Containers)
+		r.SetNodeUtilization(n.Status.Node)
+	}
+	return r
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/leader"
+	"heddle/rm/view"
+	"heddle/yarn/ipc"
+	"heddle/yarn/records"
+)
+
+// Backend is the ResourceManager that the services speak for.
+type Backend interface {
+	view.Source
+	// VerifyLeader asks a majority whether this member still leads.
+	VerifyLeader() error
+	// Transfer has a member lead, or with "" any but this one.
+	Transfer(ctx context.Context, to string) error
+	// HA reports whether there are several ResourceManagers.
+	HA() bool
+	ID() string
+}
+
+// Config is what the services work with.
+type Config struct {
+	Backend   Backend
+	View      *view.Viewer
+	Types     records.ResourceTypes
+	Maximum   records.Resource         // largest container
+	Expiry    time.Duration            // of a container's token
+	Heartbeat time.Duration            // of NodeManagers
+	Resolve   func(host string) string // its IP address, for the service field of tokens
+	Groups    func(user string) ([]string, error)
+	IsAdmin   func(user string) bool
+	Log       *logrus.Entry
+}
+
+// Service answers for one ResourceManager.
+type Service struct {
+	Config
+	keys keyCache
+}
+
+// New returns the services of a ResourceManager.
+func New(cfg Config) *Service { return &Service{Config: cfg} }
+
+// Gate is the ipc.ServerConfig.Gate of ports that only the leader serves.
+func (s *Service) Gate(string) error {
+	if s.Backend.Leader() == nil {
+		return s.standby()
+	}
+	return nil
+}
+
+func (s *Service) standby() error {
+	return ipc.NewException(ipc.StandbyException, "ResourceManager %s is not Active!", s.Backend.ID())
+}
+
+// leader returns the leader, or the exception that sends clients to another ResourceManager.
+func (s *Service) leader() (*leader.Leader, error) {
+	if l := s.Backend.Leader(); l != nil {
+		return l, nil
+	}
+	return nil, s.standby()
+}
+
+var classes = map[leader.Reason]string{
+	leader.NoSuchApplication: ipc.ApplicationNotFound,
+	leader.NoSuchAttempt:     ipc.AttemptNotFound,
+	leader.NoSuchContainer:   ipc.ContainerNotFound,
+	leader.NotRegistered:     ipc.MasterNotRegistered,
+	leader.InvalidAMRequest:  ipc.InvalidMasterRequest,
+	leader.InvalidResource:   ipc.InvalidResourceRequest,
+	leader.InvalidLabel:      ipc.InvalidLabelRequest,
+	leader.InvalidBlacklist:  ipc.InvalidBlacklistRequest,
+	leader.InvalidRelease:    ipc.InvalidContainerRelease,
+	leader.NoApplicationID:   ipc.ApplicationIDNotProvided,
+	leader.Refused:           ipc.YarnException,
+	leader.AccessDenied:      ipc.AccessControlException,
+}
+
+// exception gives an error of the leader its Java class.
+func (s *Service) exception(err error) error {
+	var refusal *leader.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal):
+		return ipc.NewException(classes[refusal.Reason], "%s", refusal.Text)
+	case errors.Is(err, leader.ErrDeposed):
+		return s.standby()
+	}
+	return err
+}
+
+// absent answers for something that isn't there. A member that was deposed without knowing it may just not have heard of
+// it, and a client that believes it submits again: so make sure.
+func (s *Service) absent(class, format string, args ...any) error {
+	if err := s.Backend.VerifyLeader(); err != nil {
+		return s.standby()
+	}
+	return ipc.NewException(class, format, args...)
+}

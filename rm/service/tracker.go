@@ -1,0 +1,186 @@
+package service
+
+import (
+	"context"
+
+	"heddle/conf"
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// ServeNodes serves ResourceTracker.
+func (s *Service) ServeNodes(server *ipc.Server) {
+	protocol.RegisterNodeManager.Serve(server, s.registerNode)
+	protocol.NodeHeartbeat.Serve(server, s.heartbeat)
+	protocol.UnRegisterNodeManager.Serve(server, s.unregisterNode)
+}
+
+func (s *Service) registerNode(
+	ctx context.Context, req *pb.RegisterNodeManagerRequest,
+) (*pb.RegisterNodeManagerResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	capability, err := s.Types.From(req.GetResource())
+	if err != nil {
+		return s.refuseNode("NodeManager %v: %v", records.NodeIDFrom(req.GetNodeId()), err), nil
+	}
+	r := leader.NodeRegistration{
+		Node: records.NodeIDFrom(req.GetNodeId()), HTTPPort: req.GetHttpPort(), Capability: capability,
+		Version: req.GetNmVersion(), Peer: ipc.CallFrom(ctx).Addr.Addr().String(),
+		Instance: req.GetHeddleCapabilities().GetInstance(),
+		Features: req.GetHeddleCapabilities().GetFeatures(), Missing: req.GetHeddleCapabilities().GetMissing(),
+		Logs: req.GetLogAggregationReportsForApps(),
+	}
+	if r.Node.Host == "" || r.Node.Port <= 0 {
+		return s.refuseNode("NodeManager without host or port: %v", r.Node), nil
+	}
+	for _, c := range req.GetContainerStatuses() {
+		r.Containers = append(r.Containers, leader.NodeContainer{
+			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetContainerState(),
+			ExitStatus: c.GetContainerExitStatus(), Diagnostics: c.GetDiagnostics(),
+		})
+	}
+	for _, id := range req.GetRunningApplications() {
+		r.Apps = append(r.Apps, records.ApplicationIDFrom(id))
+	}
+	if req.HasNodeStatus() {
+		status := nodeStatus(req.GetNodeStatus())
+		r.Status = &status
+	}
+	reply, err := l.RegisterNode(r)
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	if reply.Action != pb.NodeAction_NORMAL {
+		return s.refuseNode("%s", reply.Diagnostics), nil
+	}
+	resp := &pb.RegisterNodeManagerResponse{}
+	resp.SetContainerTokenMasterKey(s.nodeKey(l, ledgerpb.KeyKind_CONTAINER))
+	resp.SetNmTokenMasterKey(s.nodeKey(l, ledgerpb.KeyKind_NM))
+	resp.SetNodeAction(reply.Action)
+	resp.SetRmIdentifier(s.View.Cluster().Timestamp)
+	resp.SetRmVersion(conf.HadoopVersion)
+	return resp, nil
+}
+
+func (s *Service) refuseNode(format string, args ...any) *pb.RegisterNodeManagerResponse {
+	text := ipc.NewException("", format, args...).Text
+	s.Log.WithField("reason", text).Warn("node refused")
+	resp := &pb.RegisterNodeManagerResponse{}
+	resp.SetNodeAction(pb.NodeAction_SHUTDOWN)
+	resp.SetDiagnosticsMessage(text)
+	return resp
+}
+
+// nodeKey is the key that nodes are to have: the next one as soon as there is one.
+func (s *Service) nodeKey(l *leader.Leader, kind ledgerpb.KeyKind) *pb.MasterKey {
+	ring := l.Keys(kind)
+	key := ring.Current
+	if ring.Next.Secret != nil {
+		key = ring.Next
+	}
+	return masterKey(key)
+}
+
+func masterKey(key ledger.Key) *pb.MasterKey {
+	m := &pb.MasterKey{}
+	m.SetKeyId(key.ID)
+	m.SetBytes(key.Secret)
+	return m
+}
+
+func nodeStatus(m *pb.NodeStatus) leader.NodeStatus {
+	h := m.GetNodeHealthStatus()
+	return leader.NodeStatus{
+		Healthy: h.GetIsNodeHealthy(), HealthReport: h.GetHealthReport(), HealthTime: h.GetLastHealthReportTime(),
+		Containers: m.GetContainersUtilization(), Node: m.GetNodeUtilization(),
+	}
+}
+
+func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*pb.NodeHeartbeatResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	status := req.GetNodeStatus()
+	call := leader.NodeCall{
+		Node: records.NodeIDFrom(status.GetNodeId()), ResponseID: status.GetResponseId(), Status: nodeStatus(status),
+		Logs: req.GetLogAggregationReportsForApps(),
+	}
+	for _, c := range status.GetContainersStatuses() {
+		call.Containers = append(call.Containers, leader.NodeContainer{
+			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetState(), ExitStatus: c.GetExitStatus(),
+			Diagnostics: c.GetDiagnostics(),
+		})
+	}
+	reply, err := l.HeartbeatNode(call)
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.NodeHeartbeatResponse{}
+	resp.SetNodeAction(reply.Action)
+	if reply.Action != pb.NodeAction_NORMAL {
+		resp.SetDiagnosticsMessage(reply.Diagnostics)
+		return resp, nil
+	}
+	s.heartbeatReply(resp, &reply)
+	if key := s.nodeKey(l, ledgerpb.KeyKind_CONTAINER); key.GetKeyId() != req.GetLastKnownContainerTokenMasterKey().GetKeyId() {
+		resp.SetContainerTokenMasterKey(key)
+	}
+	if key := s.nodeKey(l, ledgerpb.KeyKind_NM); key.GetKeyId() != req.GetLastKnownNmTokenMasterKey().GetKeyId() {
+		resp.SetNmTokenMasterKey(key)
+	}
+	resp.SetTokenSequenceNo(1)
+	return resp, nil
+}
+
+func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {
+	resp.SetResponseId(reply.ResponseID)
+	resp.SetNextHeartBeatInterval(s.Heartbeat.Milliseconds())
+	resp.SetContainersToCleanup(containerIDs(reply.Cleanup))
+	resp.SetContainersToBeRemovedFromNm(containerIDs(reply.Removed))
+	var apps []*pb.ApplicationId
+	for _, id := range reply.CleanupApps {
+		apps = append(apps, id.PB())
+	}
+	resp.SetApplicationsToCleanup(apps)
+	if reply.Resource != nil {
+		resp.SetResource(s.Types.PB(*reply.Resource))
+	}
+	var signals []*pb.SignalContainerRequest
+	for _, sig := range reply.Signals {
+		m := &pb.SignalContainerRequest{}
+		m.SetContainerId(sig.Container.PB())
+		m.SetCommand(sig.Command)
+		signals = append(signals, m)
+	}
+	resp.SetContainersToSignal(signals)
+}
+
+func containerIDs(ids []records.ContainerID) []*pb.ContainerId {
+	var out []*pb.ContainerId
+	for _, id := range ids {
+		out = append(out, id.PB())
+	}
+	return out
+}
+
+func (s *Service) unregisterNode(
+	_ context.Context, req *pb.UnRegisterNodeManagerRequest,
+) (*pb.UnRegisterNodeManagerResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.UnregisterNode(records.NodeIDFrom(req.GetNodeId())); err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.UnRegisterNodeManagerResponse{}, nil
+}

@@ -1,0 +1,105 @@
+package rm
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"heddle/conf"
+	"heddle/rm/leader"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/raft"
+	"heddle/yarn/records"
+)
+
+// settings turns the configuration into what the leader works with.
+func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Settings {
+	const rm = "yarn.resourcemanager."
+	attempts := int32(c.Int(rm + "am.max-attempts"))
+	global := attempts
+	if c.IsSet(rm + "am.global.max-attempts") {
+		global = int32(c.Int(rm + "am.global.max-attempts"))
+	}
+	return leader.Settings{
+		ID:                id,
+		Types:             types,
+		MinAllocation:     c.MinimumAllocation(types),
+		MaxAllocation:     c.MaximumAllocation(types),
+		MaxAttempts:       min(attempts, global),
+		GlobalMaxAttempts: global,
+		MaxCompleted:      c.Int(rm + "max-completed-applications"),
+		MaxPriority:       int32(c.Int("yarn.cluster.max-application-priority")),
+		AMExpiry:          c.Duration("yarn.am.liveness-monitor.expiry-interval-ms"),
+		NodeExpiry:        c.Duration("yarn.nm.liveness-monitor.expiry-interval-ms"),
+		AllocationExpiry:  c.Duration(rm + "rm.container-allocation.expiry-interval-ms"),
+		HeartbeatInterval: c.Duration(rm + "nodemanagers.heartbeat-interval-ms"),
+		KeyLifetime: map[ledgerpb.KeyKind]time.Duration{
+			ledgerpb.KeyKind_AM_RM:     c.Duration(rm + "am-rm-tokens.master-key-rolling-interval-secs"),
+			ledgerpb.KeyKind_CONTAINER: c.Duration(rm + "container-tokens.master-key-rolling-interval-secs"),
+			ledgerpb.KeyKind_NM:        c.Duration(rm + "nm-tokens.master-key-rolling-interval-secs"),
+		},
+		AnyQueue: strings.Contains(strings.ToLower(c.Text(rm+"scheduler.class")), "fifo"),
+	}
+}
+
+func raftConfig(c *conf.Config, id string) (raft.Config, error) {
+	cfg := raft.Config{
+		ID:                id,
+		Cluster:           c.Text("yarn.resourcemanager.cluster-id"),
+		Dir:               c.StateDir("rm", id),
+		HeartbeatTimeout:  c.Duration("heddle.raft.heartbeat-timeout-ms"),
+		ElectionTimeout:   c.Duration("heddle.raft.election-timeout-ms"),
+		LeaseTimeout:      c.Duration("heddle.raft.lease-timeout-ms"),
+		SnapshotInterval:  c.Duration("heddle.raft.snapshot-interval-ms"),
+		SnapshotThreshold: uint64(c.Int("heddle.raft.snapshot-threshold")),
+		TrailingLogs:      uint64(c.Int("heddle.raft.trailing-logs")),
+	}
+	for _, m := range c.RMIDs() {
+		a, err := c.RaftAddress(m)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Members = append(cfg.Members, raft.Member{ID: m, Address: a.String()})
+	}
+	if len(cfg.Members) == 1 {
+		cfg.HeartbeatTimeout, cfg.ElectionTimeout, cfg.LeaseTimeout = alone, alone, alone
+	}
+	var err error
+	cfg.TLS, err = raftTLS(c)
+	return cfg, err
+}
+
+// alone is the election timeout of a group of one, which waits for nobody.
+const alone = 20 * time.Millisecond
+
+// raftTLS has members prove to each other that one authority signed them.
+func raftTLS(c *conf.Config) (*tls.Config, error) {
+	const prefix = "heddle.raft.tls."
+	cert, key, ca := c.Text(prefix+"cert"), c.Text(prefix+"key"), c.Text(prefix+"ca")
+	if cert == "" && key == "" && ca == "" {
+		return nil, nil
+	}
+	if cert == "" || key == "" || ca == "" {
+		return nil, errors.New("heddle.raft.tls.cert, .key and .ca belong together: set all three or none")
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("heddle.raft.tls.cert, heddle.raft.tls.key: %w", err)
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("heddle.raft.tls.ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("heddle.raft.tls.ca: %s holds no certificate", ca)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+	}, nil
+}

@@ -1,0 +1,103 @@
+// Package topology finds the racks of hosts, as Hadoop's DNSToSwitchMapping does: by a script
+// (net.topology.script.file.name), a table (net.topology.table.file.name), or not at all.
+package topology
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+)
+
+// DefaultRack is where hosts are of which nothing is known (Hadoop: NetworkTopology.DEFAULT_RACK).
+const DefaultRack = "/default-rack"
+
+// scriptPatience bounds a run of the script.
+const scriptPatience = 30 * time.Second
+
+// Mapping finds racks and remembers them. It is safe for concurrent use.
+type Mapping struct {
+	script string
+	table  map[string]string
+	log    *logrus.Entry
+
+	mu    sync.Mutex
+	known map[string]string
+}
+
+// New reads the configuration; a table that can't be read is an error.
+func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
+	m := &Mapping{known: map[string]string{}, log: log}
+	if path, _ := c.Get("net.topology.script.file.name"); path != "" {
+		m.script = path
+		return m, nil
+	}
+	if path, _ := c.Get("net.topology.table.file.name"); path != "" {
+		var err error
+		if m.table, err = readTable(path); err != nil {
+			return nil, fmt.Errorf("net.topology.table.file.name: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// readTable reads lines of a host and its rack; others are skipped, as Hadoop's TableMapping does.
+func readTable(path string) (map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	table := map[string]string{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line := strings.TrimSpace(s.Text())
+		if fields := strings.Fields(line); len(fields) == 2 && line[0] != '#' {
+			table[fields[0]] = fields[1]
+		}
+	}
+	return table, nil
+}
+
+// Rack returns the rack of a host, DefaultRack when it can't be found.
+func (m *Mapping) Rack(host string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rack, ok := m.known[host]; ok {
+		return rack
+	}
+	rack, err := m.find(host)
+	if err != nil {
+		m.log.WithError(err).WithField("host", host).Warn("its rack can't be found, taking " + DefaultRack)
+		return DefaultRack // and ask again next time
+	}
+	m.known[host] = rack
+	return rack
+}
+
+func (m *Mapping) find(host string) (string, error) {
+	if m.script == "" {
+		if rack, ok := m.table[host]; ok {
+			return rack, nil
+		}
+		return DefaultRack, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, m.script, host).Output()
+	if err != nil {
+		return "", fmt.Errorf("net.topology.script.file.name: %s %s: %w", m.script, host, err)
+	}
+	racks := strings.Fields(string(out))
+	if len(racks) != 1 {
+		return "", fmt.Errorf("net.topology.script.file.name: %s %s printed %d racks instead of one", m.script, host, len(racks))
+	}
+	return racks[0], nil
+}

@@ -1,0 +1,204 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// App is an application as it is shown. Times are in ms since 1970, 0 = not yet; durations in ms.
+type App struct {
+	ID          records.ApplicationID
+	User        string
+	Name        string
+	Queue       string // full path
+	Type        string
+	Tags        []string
+	Priority    int32
+	Unmanaged   bool
+	State       ledger.AppState
+	FinalStatus pb.FinalApplicationStatus
+	Diagnostics string
+	Progress    float32 // 0 to 1
+
+	SubmitTime int64
+	LaunchTime int64
+	FinishTime int64
+	Elapsed    int64
+	Expires    int64 // end of its lifetime, 0 = none
+
+	Attempt             records.AttemptID // current; number 0 before the first
+	AMContainer         records.ContainerID
+	AMNode              records.NodeID
+	AMHTTPAddress       string // of the node, host:port
+	Host                string
+	RPCPort             int32
+	TrackingURL         string // where users are sent: the proxy while there is something behind it, else the own page
+	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing
+
+	Used           records.Resource
+	Containers     int
+	ContextLabel   string // node label expression of the application
+	LogAggregation pb.LogAggregationStatus
+
+	ResourceSeconds     records.Resource // of ended and live containers
+	PreemptedSeconds    records.Resource
+	PreemptedContainers int64
+	PreemptedAMs        int64
+}
+
+// maxType is how much of an application type is shown, in characters.
+const maxType = 20
+
+func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
+	now := v.Now().UnixMilli()
+	app := App{
+		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
+		Type: typeName(a.Context), Tags: tags(a.Context),
+		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
+		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
+		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
+		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation,
+		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
+		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
+	}
+	if a.FinishTime > 0 {
+		app.Elapsed = a.FinishTime - a.SubmitTime
+	}
+	for _, c := range a.Containers {
+		if c.Live() {
+			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
+		}
+	}
+	if t := a.Current(); t != nil {
+		v.attemptOf(&app, a, t, l)
+	}
+	app.TrackingURL = v.trackingURL(a)
+	return app
+}
+
+// attemptOf fills in what belongs to the current attempt.
+func (v *Viewer) attemptOf(app *App, a *ledger.Application, t *ledger.Attempt, l *leader.Leader) {
+	app.Attempt, app.AMContainer = t.ID, t.AMContainer
+	app.AMNode, app.AMHTTPAddress = t.AMNode, t.AMHTTPAddress
+	if t.RegisterTime > 0 {
+		app.Host, app.RPCPort = t.Host, t.RPCPort
+		if url := t.TrackingURL; url != "" {
+			app.OriginalTrackingURL = url
+		}
+	}
+	switch {
+	case a.State.Ended():
+		app.Progress = 1
+	case l != nil:
+		app.Progress = l.Progress(t.ID)
+	}
+	if a.State == ledger.AppAccepted && app.Diagnostics == "" && t.State == ledger.AttemptLaunched && !app.Unmanaged {
+		app.Diagnostics = "AM container is launched, waiting for AM container to Register with RM"
+	}
+}
+
+// trackingURL follows Hadoop: through the proxy as long as an attempt lives, or if it left an address; to the page of the
+// application otherwise.
+func (v *Viewer) trackingURL(a *ledger.Application) string {
+	t := a.Current()
+	switch {
+	case t == nil, a.State.Ended() && t.TrackingURL == "":
+		return v.PageURL(a.ID)
+	case a.Context.GetUnmanagedAm():
+		if t.TrackingURL == "" {
+			return "N/A"
+		}
+		return t.TrackingURL
+	}
+	return v.ProxyURL(a.ID)
+}
+
+func typeName(ctx *pb.ApplicationSubmissionContext) string {
+	name := ctx.GetApplicationType()
+	if r := []rune(name); len(r) > maxType {
+		return string(r[:maxType])
+	}
+	return name
+}
+
+// tags are an application's tags, in lower case and sorted, as Hadoop keeps them.
+func tags(ctx *pb.ApplicationSubmissionContext) []string {
+	var out []string
+	for _, t := range ctx.GetApplicationTags() {
+		out = append(out, strings.ToLower(t))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// App returns an application; ok is false when it isn't there.
+func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
+	l := v.Source.Leader()
+	v.Source.Read(func(s *ledger.State) {
+		if a := s.Apps[id]; a != nil {
+			app, ok = v.app(a, l), true
+		}
+	})
+	return app, ok
+}
+
+// Filter picks applications. Empty fields admit everything.
+type Filter struct {
+	Types         []string // any of them, upper and lower case are the same
+	States        []pb.YarnApplicationState
+	FinalStatuses []pb.FinalApplicationStatus
+	Users         []string
+	Queues        []string // full paths, or last parts of them
+	Tags          []string // any of them
+	Name          string
+	Started       Range
+	Finished      Range
+	Limit         int64 // the newest so many; 0 = all
+}
+
+// Range is a closed span of time in ms since 1970; a bound of 0 is none.
+type Range struct{ Begin, End int64 }
+
+func (r Range) admits(ms int64) bool {
+	return (r.Begin == 0 || ms >= r.Begin) && (r.End == 0 || ms <= r.End)
+}
+
+func (f *Filter) admits(a *ledger.Application) bool {
+	in := func(list []string, ok func(string) bool) bool { return len(list) == 0 || slices.ContainsFunc(list, ok) }
+	return in(f.Types, func(t string) bool { return strings.EqualFold(t, typeName(a.Context)) }) &&
+		(len(f.States) == 0 || slices.Contains(f.States, a.State.Public())) &&
+		(len(f.FinalStatuses) == 0 || slices.Contains(f.FinalStatuses, a.FinalStatus)) &&
+		in(f.Users, func(u string) bool { return u == a.User }) &&
+		in(f.Queues, func(q string) bool { return q == a.Queue || strings.HasSuffix(a.Queue, "."+q) }) &&
+		in(f.Tags, func(t string) bool { return slices.Contains(tags(a.Context), strings.ToLower(t)) }) &&
+		(f.Name == "" || f.Name == a.Context.GetApplicationName()) &&
+		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
+}
+
+// Apps returns the applications that a filter admits, by id.
+func (v *Viewer) Apps(f Filter) []App {
+	l := v.Source.Leader()
+	var apps []App
+	v.Source.Read(func(s *ledger.State) {
+		var admitted []*ledger.Application
+		for _, a := range s.Apps {
+			if f.admits(a) {
+				admitted = append(admitted, a)
+			}
+		}
+		slices.SortFunc(admitted, func(a, b *ledger.Application) int { return a.ID.Compare(b.ID) })
+		if n := int64(len(admitted)); f.Limit > 0 && n > f.Limit {
+			admitted = admitted[n-f.Limit:]
+		}
+		apps = make([]App, len(admitted))
+		for i, a := range admitted {
+			apps[i] = v.app(a, l)
+		}
+	})
+	return apps
+}

@@ -1,0 +1,261 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Source is where views come from.
+type Source interface {
+	// Read shows the committed ledger, which f must neither change nor keep.
+	Read(f func(*ledger.State))
+	// Leader is the leader if this member leads, else nil.
+	Leader() *leader.Leader
+}
+
+// Viewer makes views.
+type Viewer struct {
+	Source Source
+	Types  records.ResourceTypes
+	Now    func() time.Time
+	// Web is the address of the web pages, host:port.
+	Web string
+}
+
+// PageURL is the address of an application's page.
+func (v *Viewer) PageURL(id records.ApplicationID) string {
+	return "http://" + v.Web + "/cluster/app/" + id.String()
+}
+
+// ProxyURL is where an application's own pages are found.
+func (v *Viewer) ProxyURL(id records.ApplicationID) string {
+	return "http://" + v.Web + "/proxy/" + id.String() + "/"
+}
+
+// Attempt is an attempt as it is shown.
+type Attempt struct {
+	ledger.Attempt
+	User string
+	// TrackingURL is where users are sent, OriginalTrackingURL what the ApplicationMaster gave.
+	TrackingURL, OriginalTrackingURL string
+}
+
+// Attempts returns an application's attempts in order; ok is false when it isn't there.
+func (v *Viewer) Attempts(id records.ApplicationID) (list []Attempt, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		a := s.Apps[id]
+		if ok = a != nil; !ok {
+			return
+		}
+		for _, t := range a.Attempts {
+			list = append(list, v.attempt(a, t))
+		}
+	})
+	return list, ok
+}
+
+func (v *Viewer) attempt(a *ledger.Application, t *ledger.Attempt) Attempt {
+	out := Attempt{Attempt: *t, User: a.User, OriginalTrackingURL: "N/A", TrackingURL: v.ProxyURL(a.ID)}
+	if t.TrackingURL != "" {
+		out.OriginalTrackingURL = t.TrackingURL
+	} else if t.State.Ended() {
+		out.TrackingURL = v.PageURL(a.ID)
+	}
+	if out.RegisterTime == 0 {
+		out.Host = "N/A"
+	}
+	return out
+}
+
+// Container is a container as it is shown.
+type Container struct {
+	ledger.Container
+	User            string
+	NodeHTTPAddress string // host:port
+}
+
+// Containers returns the live containers that an attempt holds, by id; ok is false when there is no such attempt.
+func (v *Viewer) Containers(id records.AttemptID) (list []Container, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		a := s.Apps[id.App]
+		if ok = a != nil && a.Attempt(id.Attempt) != nil; !ok {
+			return
+		}
+		current := a.Current().ID == id
+		for _, c := range a.Containers {
+			// those that were kept belong to the current attempt
+			if c.Live() && (c.ID.Attempt == id || current) {
+				list = append(list, container(s, a, c))
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b Container) int { return a.ID.Compare(b.ID) })
+	return list, ok
+}
+
+// Container returns a live container; ok is false when it isn't there.
+func (v *Viewer) Container(id records.ContainerID) (c Container, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		if found := s.Container(id); found != nil && found.Live() {
+			c, ok = container(s, s.Apps[id.Attempt.App], found), true
+		}
+	})
+	return c, ok
+}
+
+func container(s *ledger.State, a *ledger.Application, c *ledger.Container) Container {
+	out := Container{Container: *c, User: a.User}
+	if n := s.Nodes[c.Node]; n != nil {
+		out.NodeHTTPAddress = n.HTTPAddress()
+	}
+	return out
+}
+
+// Node is a node as it is shown.
+type Node struct {
+	ledger.Node
+	Count  int // live containers
+	Status leader.NodeStatus
+	Known  bool // Status is what the node last reported
+}
+
+// Nodes returns all nodes in any of the states, by id; no states means all.
+func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
+	var list []Node
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			if len(states) == 0 || slices.Contains(states, n.State) {
+				list = append(list, node(n))
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b Node) int { return a.ID.Compare(b.ID) })
+	if l := v.Source.Leader(); l != nil {
+		for i := range list {
+			list[i].Status, list[i].Known = l.Node(list[i].ID)
+		}
+	}
+	return list
+}
+
+// Node returns a node; ok is false when it isn't there.
+func (v *Viewer) Node(id records.NodeID) (out Node, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		if n := s.Nodes[id]; n != nil {
+			out, ok = node(n), true
+		}
+	})
+	if l := v.Source.Leader(); ok && l != nil {
+		out.Status, out.Known = l.Node(id)
+	}
+	return out, ok
+}
+
+func node(n *ledger.Node) Node {
+	out := Node{Node: *n, Count: len(n.Containers)}
+	out.Containers = nil
+	return out
+}
+
+// Metrics are sums over the cluster.
+type Metrics struct {
+	Submitted, Pending, Running     int64
+	Completed, Failed, Killed       int64
+	Total, Used, Available, Waiting records.Resource
+	Containers, WaitingContainers   int64
+	Nodes                           map[pb.NodeState]int
+	UtilizedMB                      int64
+	UtilizedCores                   float32
+}
+
+// Metrics returns the cluster's sums.
+func (v *Viewer) Metrics() Metrics {
+	m := Metrics{Nodes: map[pb.NodeState]int{}}
+	v.Source.Read(func(s *ledger.State) {
+		m.Submitted = s.Submitted
+		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
+		for _, a := range s.Apps {
+			switch a.State {
+			case ledger.AppAccepted:
+				m.Pending++
+			case ledger.AppRunning, ledger.AppFinishing:
+				m.Running++
+			}
+		}
+		for _, n := range s.Nodes {
+			m.Nodes[n.State]++
+			if n.Usable() {
+				m.Total = m.Total.Add(n.Capability)
+				m.Used = m.Used.Add(n.Used)
+				m.Containers += int64(len(n.Containers))
+			}
+		}
+	})
+	m.Available = m.Total.Sub(m.Used)
+	if l := v.Source.Leader(); l != nil {
+		totals := l.Totals()
+		m.Waiting, m.WaitingContainers = totals.Pending, totals.Waiting
+	}
+	for _, n := range v.Nodes() {
+		if n.Known && n.Usable() {
+			m.UtilizedMB += int64(n.Status.Node.GetPmem())
+			m.UtilizedCores += n.Status.Node.GetCpu()
+		}
+	}
+	return m
+}
+
+// Cluster is the cluster's own facts.
+type Cluster struct {
+	Timestamp int64
+	Epoch     int64
+	Leader    string
+}
+
+// Cluster returns the cluster's own facts.
+func (v *Viewer) Cluster() (c Cluster) {
+	v.Source.Read(func(s *ledger.State) {
+		c = Cluster{Timestamp: s.Timestamp, Epoch: s.Epoch(), Leader: s.Leader}
+	})
+	return c
+}
+
+// Total is what the usable nodes have.
+func (v *Viewer) Total() (sum records.Resource) {
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			if n.Usable() {
+				sum = sum.Add(n.Capability)
+			}
+		}
+	})
+	return sum
+}
+
+// Used is what the containers on them hold.
+func (v *Viewer) Used() (sum records.Resource) {
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			if n.Usable() {
+				sum = sum.Add(n.Used)
+			}
+		}
+	})
+	return sum
+}
+
+// NodeCounts is the number of nodes by state.
+func (v *Viewer) NodeCounts() map[pb.NodeState]int {
+	counts := map[pb.NodeState]int{}
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			counts[n.State]++
+		}
+	})
+	return counts
+}
