@@ -59,11 +59,8 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 	if err != nil {
 		return c.nodeError(launch.Container.Node, err)
 	}
-	for _, f := range resp.GetFailedRequests() {
-		if again(f.GetException()) {
-			return nil
-		}
-		return &leader.Error{Reason: leader.Refused, Text: f.GetException().GetMessage()}
+	if failed := resp.GetFailedRequests(); len(failed) > 0 && !again(failed[0].GetException()) {
+		return &leader.Error{Reason: leader.Refused, Text: failed[0].GetException().GetMessage()}
 	}
 	return nil
 }
@@ -180,10 +177,10 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 }
 
 func failure(node records.NodeID, failed []*pb.ContainerExceptionMap) error {
-	for _, f := range failed {
-		return &leader.Error{
-			Reason: leader.Refused, Text: fmt.Sprintf("node %v: %s", node, f.GetException().GetMessage()),
-		}
+	if len(failed) == 0 {
+		return nil
 	}
-	return nil
+	return &leader.Error{
+		Reason: leader.Refused, Text: fmt.Sprintf("node %v: %s", node, failed[0].GetException().GetMessage()),
+	}
 }
