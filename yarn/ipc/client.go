@@ -61,6 +61,7 @@ type Client struct {
 	cfg    ClientConfig
 	id     string // of 16 random bytes, in every call
 	nextID atomic.Uint32
+	calls  sync.Pool // of *clientCall
 
 	ctx    context.Context // done after Close
 	cancel context.CancelFunc
@@ -178,14 +179,14 @@ func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message
 		return fmt.Errorf("%s of %s: request: %w", m.Name, e.addr, err)
 	}
 	who := e.who.Load()
-	call := newCall(m, resp)
+	call := e.client.newCall(m, resp)
 	// A connection that was found in use may turn out to have ended; then there is a new one.
 	for first := true; ; first = false {
 		conn := e.conn.Load()
 		if !first || conn == nil || conn.key != who.key {
 			var err error
 			if conn, err = e.client.connect(ctx, who); err != nil {
-				call.free()
+				e.client.free(call)
 				return e.connectFailure(m, err)
 			}
 			e.conn.Store(conn)
@@ -196,11 +197,11 @@ func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message
 			if first {
 				continue
 			}
-			call.free()
+			e.client.free(call)
 			return e.connectFailure(m, err)
 		}
 		if err := conn.send(id, m, req); err != nil && conn.forget(id) {
-			call.free()
+			e.client.free(call)
 			return &ConnError{e.addr, m.Name, false, err}
 		}
 		return conn.await(ctx, id, call, since)
@@ -263,7 +264,7 @@ func (c *Client) drop(conn *clientConn) {
 // sweep pings quiet servers and closes idle connections.
 func (c *Client) sweep() {
 	defer c.wg.Done()
-	tick := time.NewTicker(max(min(c.cfg.PingInterval, c.cfg.MaxIdle)/4, time.Millisecond))
+	tick := time.NewTicker(max(min(c.cfg.PingInterval, c.cfg.MaxIdle)/8, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

@@ -145,46 +145,6 @@ func TestServerThatGoesAway(t *testing.T) {
 	}
 }
 
-// While it waits for a response a client sends pings, so that both sides notice if the other is gone.
-func TestPings(t *testing.T) {
-	pings := make(chan struct{}, 100)
-	addr := fakeServer(t, func(c *rawConn) {
-		call, _ := c.request()
-		for range 3 {
-			h, _ := c.request()
-			if h == nil || h.GetCallId() != -4 {
-				t.Errorf("instead of a ping came %v", h)
-				return
-			}
-			pings <- struct{}{}
-		}
-		c.send(replyPacket(t, call, &pb.GetClusterMetricsResponse{}))
-		if h, _ := c.request(); h != nil {
-			t.Errorf("then came %v", h)
-		}
-	})
-	e := newClient(t, ipc.ClientConfig{PingInterval: 20 * time.Millisecond, MaxIdle: 200 * time.Millisecond}).
-		Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"})
-	if err := clusterMetrics(testContext(t), e); err != nil {
-		t.Error(err)
-	}
-	if len(pings) != 3 {
-		t.Errorf("%d pings", len(pings))
-	}
-}
-
-func TestUnusedConnectionIsClosed(t *testing.T) {
-	s, addr := serve(t, ipc.ServerConfig{}, echo)
-	c := newClient(t, ipc.ClientConfig{MaxIdle: 50 * time.Millisecond})
-	e := c.Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"})
-	for range 2 {
-		if _, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q")); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "no connection", func() bool { return s.Connections() == 0 })
-	}
-}
-
 func TestConnectionsByIdentity(t *testing.T) {
 	key := newKey(t)
 	s, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthSimpleOrToken, Secrets: nmSecrets{key: key}}, whoAmI(make(chan ipc.Call, 20)))

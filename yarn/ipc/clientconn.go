@@ -50,22 +50,21 @@ type clientCall struct {
 	timer  *time.Timer
 }
 
-var callPool sync.Pool
-
-func newCall(m Method, resp proto.Message) *clientCall {
-	c, ok := callPool.Get().(*clientCall)
+func (c *Client) newCall(m Method, resp proto.Message) *clientCall {
+	call, ok := c.calls.Get().(*clientCall)
 	if !ok {
-		c = &clientCall{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-		c.timer.Stop()
+		call = &clientCall{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+		call.timer.Stop()
 	}
-	c.method, c.resp, c.err = m, resp, nil
-	return c
+	call.method, call.resp, call.err = m, resp, nil
+	return call
 }
 
-// free gives a call back that nobody waits for and no connection knows.
-func (c *clientCall) free() {
-	c.resp, c.err = nil, nil
-	callPool.Put(c)
+// free takes a call back that nobody waits for and no connection knows.
+func (c *Client) free(call *clientCall) {
+	call.timer.Stop()
+	call.resp, call.err = nil, nil
+	c.calls.Put(call)
 }
 
 // finish is called once, by whoever has taken the call out of the connection's table.
@@ -214,7 +213,6 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 	var expired <-chan time.Time
 	if t := c.client.cfg.CallTimeout; t > 0 {
 		call.timer.Reset(t)
-		defer call.timer.Stop()
 		expired = call.timer.C
 	}
 	var early error
@@ -230,15 +228,13 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 	}
 	if early != nil {
 		if c.forget(id) {
-			call.timer.Stop()
-			call.free()
+			c.client.free(call)
 			return early
 		}
 		<-call.done // the response has come after all
 	}
 	err := call.err
-	call.timer.Stop()
-	call.free()
+	c.client.free(call)
 	return err
 }
 

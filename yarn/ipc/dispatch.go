@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -64,9 +65,16 @@ func (s *Server) worker() {
 	}
 }
 
-// run answers the call.
+// run answers the call. A response that makes the encoder panic, most likely because its handler still changes it, costs
+// the connection and not the server.
 func (j *job) run() {
 	defer j.conn.srv.calls.Done()
+	defer func() {
+		if p := recover(); p != nil {
+			j.log().Errorf("response can't be encoded: %v\n%s", p, debug.Stack())
+			j.conn.abort(fmt.Errorf("response of %s can't be encoded: %v", j.call.Method, p))
+		}
+	}()
 	resp, err := j.invoke()
 	h := responseHeader{callID: j.call.ID, retryCount: j.call.RetryCount, clientID: j.call.ClientID}
 	if err != nil {
@@ -81,8 +89,7 @@ func (j *job) run() {
 func (j *job) invoke() (resp proto.Message, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.conn.log.WithField("method", j.call.Method.String()).WithField("call", j.call.ID).
-				WithField("user", j.call.User).Errorf("handler panicked: %v\n%s", p, debug.Stack())
+			j.log().Errorf("handler panicked: %v\n%s", p, debug.Stack())
 			resp, err = nil, &failure{YarnRuntimeException, fmt.Sprint(p), pb.RpcResponseHeader_ERROR_APPLICATION, false}
 		}
 	}()
@@ -100,6 +107,12 @@ func (j *job) invoke() (resp proto.Message, err error) {
 		}
 	}
 	return m.handler(&j.handlerContext, req)
+}
+
+func (j *job) log() *logrus.Entry {
+	return j.conn.log.WithFields(logrus.Fields{
+		"method": j.call.Method.String(), "call": j.call.ID, "user": j.call.User,
+	})
 }
 
 // decode finds the method and parses the request.

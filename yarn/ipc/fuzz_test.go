@@ -25,19 +25,6 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// pipeListener accepts what is put into it.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	c, ok := <-l
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-func (l pipeListener) Close() error   { return nil }
-func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
 // watched tells when it has been closed.
 type watched struct {
 	net.Conn

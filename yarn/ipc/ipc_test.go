@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -172,3 +173,27 @@ func TestIncompleteMessagesAreNotSent(t *testing.T) {
 		t.Errorf("request: got %v", err)
 	}
 }
+
+// A response that its handler gives away and goes on changing must not take the server down.
+func TestPanicWhileEncoding(t *testing.T) {
+	_, addr := serve(t, ipc.ServerConfig{}, func(s *ipc.Server) {
+		m := protocol.GetQueueInfo
+		s.Handle(m.Method, m.Descriptor().NewRequest, func(context.Context, proto.Message) (proto.Message, error) {
+			return brokenMessage{}, nil
+		})
+		protocol.GetClusterMetrics.Serve(s, func(context.Context, *pb.GetClusterMetricsRequest) (*pb.GetClusterMetricsResponse, error) {
+			return nil, nil
+		})
+	})
+	e := newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"})
+	_, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q"))
+	if c := (*ipc.ConnError)(nil); !errors.As(err, &c) {
+		t.Errorf("got %v", err)
+	}
+	if err := clusterMetrics(testContext(t), e); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// brokenMessage panics when anything is asked of it.
+type brokenMessage struct{ proto.Message }

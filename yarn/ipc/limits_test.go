@@ -167,47 +167,6 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsAreClosed(t *testing.T) {
-	g := newGated(1)
-	s, addr := serve(t, ipc.ServerConfig{IdleTimeout: 100 * time.Millisecond}, g.register)
-	idle, busy := established(t, addr), established(t, addr)
-	busy.send(callPacket(t, 1, protocol.GetQueueInfo.Method, ask("q")))
-	if p := idle.packet(); p != nil {
-		t.Errorf("the idle client got %x", p)
-	}
-	if n := s.Connections(); n != 1 {
-		t.Errorf("%d connections, want 1", n)
-	}
-	close(g.open)
-	if h, _ := busy.response(); h.GetStatus() != pb.RpcResponseHeader_SUCCESS {
-		t.Errorf("got %v", h)
-	}
-	// Pings keep a connection alive.
-	for range 10 {
-		busy.send(join(mustMarshal(t, header(-4))))
-		time.Sleep(20 * time.Millisecond) // what is tested is that time passes
-	}
-	busy.send(callPacket(t, 2, protocol.GetQueueInfo.Method, ask("q")))
-	if h, _ := busy.response(); h.GetCallId() != 2 {
-		t.Errorf("got %v", h)
-	}
-	if p := busy.packet(); p != nil {
-		t.Errorf("then came %x", p)
-	}
-}
-
-func TestSilentClientsAreClosed(t *testing.T) {
-	_, addr := serve(t, ipc.ServerConfig{HandshakeTimeout: 50 * time.Millisecond}, echo)
-	for name, c := range map[string]*rawConn{"nothing": dialRaw(t, addr), "preamble": dialRaw(t, addr)} {
-		if name == "preamble" {
-			c.send(preamble(0))
-		}
-		if p := c.packet(); p != nil {
-			t.Errorf("%s: got %x", name, p)
-		}
-	}
-}
-
 // Shutdown lets calls finish that are under way, and their clients read the responses.
 func TestShutdownFinishesCalls(t *testing.T) {
 	g := newGated(100 << 10)

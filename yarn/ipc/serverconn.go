@@ -133,14 +133,14 @@ func (c *serverConn) linger() {
 
 // checkIdle is called by the sweeper.
 func (c *serverConn) checkIdle(now time.Time) {
-	if a := c.in.activity.Load(); a != c.lastActivity {
+	if a := c.in.activity.Load(); a != c.lastActivity || !c.out.idle() {
 		c.lastActivity, c.lastChange = a, now
 	}
 	cfg := &c.srv.cfg
 	switch {
 	case !c.hasContext.Load() && cfg.HandshakeTimeout > 0 && now.Sub(c.accepted) > cfg.HandshakeTimeout:
 		c.abort(fmt.Errorf("no connection context within %v", cfg.HandshakeTimeout))
-	case cfg.IdleTimeout > 0 && now.Sub(c.lastChange) > cfg.IdleTimeout && c.out.idle():
+	case cfg.IdleTimeout > 0 && now.Sub(c.lastChange) > cfg.IdleTimeout:
 		c.abort(fmt.Errorf("idle for %v", cfg.IdleTimeout))
 	}
 }

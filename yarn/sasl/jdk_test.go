@@ -75,8 +75,15 @@ func knows(name string) (string, error) {
 	return secret, nil
 }
 
-func TestAgainstJDKServer(t *testing.T) {
+func TestAgainstTheJDK(t *testing.T) {
 	j := startJDK(t)
+	t.Run("server", j.asServer)
+	t.Run("client", j.asClient)
+	t.Run("responses", j.responses)
+	t.Run("challenges", j.challenges)
+}
+
+func (j *jdk) asServer(t *testing.T) {
 	for _, c := range []struct {
 		password string
 		ok       bool
@@ -102,8 +109,7 @@ func TestAgainstJDKServer(t *testing.T) {
 	}
 }
 
-func TestAgainstJDKClient(t *testing.T) {
-	j := startJDK(t)
+func (j *jdk) asClient(t *testing.T) {
 	for _, c := range []struct {
 		password string
 		ok       bool
@@ -137,8 +143,7 @@ func TestAgainstJDKClient(t *testing.T) {
 // Whatever a client sends, our server and the JDK's say the same. Where the JDK's fails by accident, with an exception
 // of another kind, ours has to refuse as well. The JDK knows nc by the name of nonce-count only, and so ignores it; ours
 // wants the one value that there can be.
-func TestResponsesAsTheJDK(t *testing.T) {
-	j := startJDK(t)
+func (j *jdk) responses(t *testing.T) {
 	replace := strings.NewReplacer
 	for name, change := range map[string]func(string) string{
 		"right":                  func(s string) string { return s },
@@ -241,8 +246,7 @@ func TestResponsesAsTheJDK(t *testing.T) {
 }
 
 // Whatever a server offers, our client and the JDK's agree on taking it.
-func TestChallengesAsTheJDK(t *testing.T) {
-	j := startJDK(t)
+func (j *jdk) challenges(t *testing.T) {
 	const right = `realm="default",nonce="abc",qop="auth",charset=utf-8,algorithm=md5-sess`
 	replace := func(old, new string) string { return strings.Replace(right, old, new, 1) }
 	for name, challenge := range map[string]string{
