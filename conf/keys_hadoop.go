@@ -64,6 +64,10 @@ func hdfsKeys() []Key {
 // mapredKeys are the keys of mapred-site.xml that concern Heddle itself; the rest is between clients and their jobs.
 func mapredKeys() []Key {
 	return []Key{
+		integer("mapreduce.shuffle.max.connections", "0", "most connections of reducers at a time; 0 is any number").min(0),
+		integer("mapreduce.shuffle.max.session-open-files", "3", "most map outputs that are open for a connection").min(1),
+		boolean("mapreduce.shuffle.connection-keep-alive.enable", "false", "keep connections open for reducers that don't ask for it"),
+		seconds("mapreduce.shuffle.connection-keep-alive.timeout", "5", "how long an idle connection is kept open").min(1),
 		integer("mapreduce.shuffle.port", "13562", "port from which the NodeManager serves map outputs").min(0).max(65535),
 		hostport("mapreduce.jobhistory.address", "0.0.0.0:10020", "the job history server"),
 		hostport("mapreduce.jobhistory.webapp.address", "0.0.0.0:19888", "web pages of the job history server"),

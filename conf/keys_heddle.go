@@ -4,7 +4,11 @@ package conf
 func heddleKeys() []Key {
 	return []Key{
 		path("heddle.state.dir", "${hadoop.tmp.dir}/heddle", "folder of all state; each role and id has a folder <role>-<id> in it"),
-		text("heddle.cgroup.root", "heddle", "cgroup, relative to the root of its hierarchy, below which containers get theirs"),
+		text("heddle.node.id", "", "name of this NodeManager among those that share a state folder; by default its host, and port if that is fixed"),
+		enum("heddle.cgroup.kind", "auto", "cgroups that hold containers together; auto is the best there are", "auto", "v2", "hybrid", "v1", "none"),
+		text("heddle.cgroup.root", "", "cgroup below which containers get theirs: from the root of its hierarchy with a leading slash, else from the NodeManager's own; by default /heddle, or heddle in the own one"),
+		integer("heddle.container.max-pids", "0", "most processes and threads of a container; 0 is any number").min(0),
+		millis("heddle.container.suspend-timeout-ms", "5000", "time that a container may take to stop when it is suspended").min(1),
 		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "form of log entries", "text", "json"),
 

@@ -8,5 +8,5 @@ func look() ([]mount, membership, error) {
 	return nil, nil, errors.New("this system has no cgroups")
 }
 
-func (*legacy) watch(string, func()) (func(), error)  { return nil, errors.ErrUnsupported }
-func (*unified) watch(string, func()) (func(), error) { return nil, errors.ErrUnsupported }
+func (*legacy) watch(string, func() bool) (func(), error)  { return nil, errors.ErrUnsupported }
+func (*unified) watch(string, func() bool) (func(), error) { return nil, errors.ErrUnsupported }

@@ -35,7 +35,8 @@ type limiter interface {
 	capable(c *Capabilities)
 	limited(name string) []string // what to remove at the end besides the holder's folders
 	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
-	watch(name string, changed func()) (stop func(), err error)
+	// changed reports whether there was a kill that it did not know of.
+	watch(name string, changed func() bool) (stop func(), err error)
 }
 
 // kernelDriver makes groups of a holder and a limiter.
@@ -281,22 +282,23 @@ func (g *kernelGroup) unwatch() {
 	}
 }
 
-// checkOOM tells the reader of OOM when the kernel has killed since the last time.
-func (g *kernelGroup) checkOOM() {
+// checkOOM tells the reader of OOM when the kernel has killed since the last time, and reports whether it has.
+func (g *kernelGroup) checkOOM() bool {
 	use, err := g.d.limiter.usage(g.name)
 	if err != nil {
-		return // the group is just being removed
+		return true // the group is just being removed
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if use.OOMKills <= g.kills {
-		return
+		return false
 	}
 	g.kills = use.OOMKills
 	select {
 	case g.oom <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 func signalAll(pids []int, sig syscall.Signal, except []int) error {

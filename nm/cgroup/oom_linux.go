@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // watch registers an eventfd with the group's memory controller (the kernel's memcg v1 documentation, section 9).
-func (l *legacy) watch(name string, changed func()) (stop func(), err error) {
+// The kernel notifies before it kills, so that the first look at the counter may come too early.
+func (l *legacy) watch(name string, changed func() bool) (stop func(), err error) {
 	control, err := os.Open(l.path("memory", name, "memory.oom_control"))
 	if err != nil {
 		return nil, err
@@ -26,11 +28,12 @@ func (l *legacy) watch(name string, changed func()) (stop func(), err error) {
 		events.Close()
 		return nil, err
 	}
-	return follow(events, changed), nil
+	return follow(events, changed, time.Second), nil
 }
 
 // watch asks for modifications of memory.events (the kernel's cgroup v2 documentation, "memory.events").
-func (u *unified) watch(name string, changed func()) (stop func(), err error) {
+// They are counted before they are notified of.
+func (u *unified) watch(name string, changed func() bool) (stop func(), err error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("inotify: %w", err)
@@ -40,12 +43,13 @@ func (u *unified) watch(name string, changed func()) (stop func(), err error) {
 		events.Close()
 		return nil, fmt.Errorf("watch %s: %w", u.path(name, "memory.events"), err)
 	}
-	return follow(events, changed), nil
+	return follow(events, changed, 0), nil
 }
 
-// follow calls changed for everything that can be read from f, until the returned function is called. That function
-// returns when no call is running any more.
-func follow(f *os.File, changed func()) (stop func()) {
+// follow calls changed for everything that can be read from f, and then again until it is true or patience is over. It
+// does so until the returned function is called, which returns when no call is running any more.
+func follow(f *os.File, changed func() bool, patience time.Duration) (stop func()) {
+	quit := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
 		buffer := make([]byte, 64*(unix.SizeofInotifyEvent+unix.NAME_MAX+1))
@@ -54,10 +58,17 @@ func follow(f *os.File, changed func()) (stop func()) {
 			if err != nil || n < binary.Size(uint64(0)) {
 				return
 			}
-			changed()
+			for wait := time.Millisecond; !changed() && wait < patience; wait *= 2 {
+				select {
+				case <-quit:
+					return
+				case <-time.After(wait):
+				}
+			}
 		}
 	})
 	return func() {
+		close(quit)
 		f.Close()
 		done.Wait()
 	}

@@ -288,6 +288,23 @@ func (m *Manager) KillAll(ctx context.Context, exitCode int, why string) error {
 	return nil
 }
 
+// WaitIdle returns when there are no applications any more, or ctx ends.
+func (m *Manager) WaitIdle(ctx context.Context) error {
+	for {
+		m.mu.Lock()
+		left := len(m.apps)
+		m.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d applications have not been cleaned up: %w", left, ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
 func (m *Manager) changed() {
 	if m.Changed != nil {
 		m.Changed()

@@ -48,12 +48,10 @@ var stateNames = [...]string{
 
 func (s State) String() string { return stateNames[s] }
 
-// PB is the state as a ContainerStatus gives it.
+// PB is the state as a ContainerStatus gives it. A container that is accepted counts as running: Hadoop's
+// ResourceManager takes any other state in a heartbeat for the end.
 func (s State) PB() pb.ContainerState {
-	switch s {
-	case New:
-		return pb.ContainerState_C_NEW
-	case Done:
+	if s == Done {
 		return pb.ContainerState_C_COMPLETE
 	}
 	return pb.ContainerState_C_RUNNING

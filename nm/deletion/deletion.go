@@ -150,6 +150,28 @@ func (s *Service) Pending() []string {
 	return out
 }
 
+// Drain returns when nothing is due any more, or ctx ends. Run must be running.
+func (s *Service) Drain(ctx context.Context) error {
+	for {
+		due := 0
+		s.mu.Lock()
+		for _, t := range s.tasks {
+			if t.Tries == 0 && !t.Due.After(time.Now()) {
+				due++
+			}
+		}
+		s.mu.Unlock()
+		if due == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d folders have not been deleted: %w", due, ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
 // Run deletes until ctx ends, and then returns when no deletion is under way.
 func (s *Service) Run(ctx context.Context) {
 	var working sync.WaitGroup

@@ -85,3 +85,9 @@ func WaitExit(ctx context.Context, id ID) error {
 
 // BootID is not known here.
 func BootID() (string, error) { return "", nil }
+
+// BecomeSubreaper is not possible here.
+func BecomeSubreaper() error { return errors.ErrUnsupported }
+
+// Reap does nothing here.
+func Reap(ctx context.Context, _ time.Duration) { <-ctx.Done() }

@@ -1,0 +1,121 @@
+package nm
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/nm/container"
+	"heddle/nm/disks"
+	"heddle/nm/shuffle"
+	"heddle/nm/store"
+	"heddle/yarn/records"
+)
+
+// shuffleClass is the only class of auxiliary services that Heddle has something for.
+const shuffleClass = "org.apache.hadoop.mapred.ShuffleHandler"
+
+// auxServices are the services of yarn.nodemanager.aux-services, by name.
+type auxServices struct {
+	log      *logrus.Entry
+	services map[string]*shuffle.Service
+}
+
+var _ container.AuxServices = (*auxServices)(nil)
+
+// newAux makes the configured services. Those that Heddle doesn't have are left out with a warning: an application that
+// has data for one is then told that it does not exist.
+func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log *logrus.Entry) (*auxServices, error) {
+	a := &auxServices{log: log, services: make(map[string]*shuffle.Service)}
+	for _, name := range c.Strings("yarn.nodemanager.aux-services") {
+		class := c.Text("yarn.nodemanager.aux-services." + name + ".class")
+		if class != shuffleClass && (class != "" || name != shuffle.Name) {
+			log.Warnf("Auxiliary service %s of class %q is not available: Heddle has %s", name, class, shuffleClass)
+			continue
+		}
+		if len(a.services) > 0 {
+			log.Warnf("Auxiliary service %s is left out: one shuffle is enough", name)
+			continue
+		}
+		cfg := shuffle.Config{
+			Addr: net.JoinHostPort(s.listen.Host, strconv.Itoa(c.Int("mapreduce.shuffle.port"))),
+			Dirs: d.Local, Store: state.Bucket("shuffle"), Log: log,
+			MaxConnections: c.Int("mapreduce.shuffle.max.connections"),
+			MaxOpenFiles:   c.Int("mapreduce.shuffle.max.session-open-files"),
+			KeepAlive:      c.Bool("mapreduce.shuffle.connection-keep-alive.enable"),
+			KeepAliveFor:   c.Duration("mapreduce.shuffle.connection-keep-alive.timeout"),
+		}
+		if owner := s.container.Owner; owner != nil {
+			cfg.UID = func(user string) (int, error) {
+				o, err := owner(user)
+				if err != nil {
+					return 0, err
+				}
+				return o.UID, nil
+			}
+		}
+		service, err := shuffle.New(cfg)
+		if err != nil {
+			return nil, err
+		}
+		a.services[name] = service
+	}
+	return a, nil
+}
+
+// start recovers the applications that are served and listens. It returns those applications.
+func (a *auxServices) start() ([]records.ApplicationID, error) {
+	var apps []records.ApplicationID
+	for _, s := range a.services {
+		served, err := s.Recover()
+		if err != nil {
+			return nil, err
+		}
+		apps = append(apps, served...)
+		if err := s.Start(); err != nil {
+			return nil, err
+		}
+	}
+	return apps, nil
+}
+
+func (a *auxServices) stop(ctx context.Context) {
+	for _, s := range a.services {
+		s.Stop(ctx)
+	}
+}
+
+// Metadata returns what containers and their AMs get to know of each service.
+func (a *auxServices) Metadata() map[string][]byte {
+	out := make(map[string][]byte)
+	for name, s := range a.services {
+		out[name] = s.Metadata()
+	}
+	return out
+}
+
+// StartApplication hands a service what an application has for it.
+func (a *auxServices) StartApplication(service string, app records.ApplicationID, user string, data []byte) {
+	s := a.services[service]
+	err := errors.New("there is no such service")
+	if s != nil {
+		err = s.InitApplication(user, app, data)
+	}
+	if err != nil {
+		// As in Hadoop the container starts nevertheless: it may not need the service.
+		a.log.WithError(err).WithField("app", app.String()).Errorf("Auxiliary service %s can't serve the application", service)
+	}
+}
+
+// StopApplication tells all services that an application is over.
+func (a *auxServices) StopApplication(app records.ApplicationID) {
+	for name, s := range a.services {
+		if err := s.StopApplication(app); err != nil {
+			a.log.WithError(err).WithField("app", app.String()).Warnf("Auxiliary service %s could not forget the application", name)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// Package health says whether a node is fit to run containers: its disks, and scripts of the administrator's.
+package health
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Status is the health of a node at a moment.
+type Status struct {
+	Healthy bool
+	Report  string // what is wrong; may have something to say about a healthy node
+	At      time.Time
+}
+
+// Disks are the node's (nm/disks).
+type Disks interface {
+	Check() (changed bool)
+	Healthy() (ok bool, report string)
+}
+
+// Script is a program that prints a line beginning with ERROR when the node is unhealthy
+// (yarn.nodemanager.health-checker.scripts). What else it prints, and its exit code, don't matter: a script with an
+// error of its own must not take all nodes down at once.
+type Script struct {
+	Name     string
+	Path     string
+	Args     []string
+	Interval time.Duration
+	Timeout  time.Duration
+}
+
+// Options are what a Checker works with.
+type Options struct {
+	Disks         Disks
+	DisksInterval time.Duration
+	Scripts       []Script
+	Changed       func() // called when the node has become healthy or unhealthy
+	Log           *logrus.Entry
+}
+
+// Checker watches a node's health. Its methods may be called from several goroutines.
+type Checker struct {
+	o Options
+
+	mu      sync.Mutex
+	checked time.Time
+	scripts map[string]string // by name: what an unhealthy script has said; absent: healthy
+	was     bool
+}
+
+// New returns a checker. It refuses scripts that can't be run.
+func New(o Options) (*Checker, error) {
+	for _, s := range o.Scripts {
+		info, err := os.Stat(s.Path)
+		if err != nil {
+			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %w", s.Name, err)
+		}
+		if info.IsDir() || info.Mode().Perm()&0o111 == 0 {
+			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %s can't be executed", s.Name, s.Path)
+		}
+	}
+	return &Checker{o: o, checked: time.Now(), scripts: make(map[string]string), was: true}, nil
+}
+
+// Run watches until ctx ends, and returns when no script is running.
+func (c *Checker) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, s := range c.o.Scripts {
+		running.Go(func() { every(ctx, s.Interval, func() { c.runScript(ctx, s) }) })
+	}
+	every(ctx, c.o.DisksInterval, func() {
+		c.o.Disks.Check()
+		c.note()
+	})
+}
+
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		f()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *Checker) runScript(ctx context.Context, s Script) {
+	said := s.run(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	if said == "" {
+		delete(c.scripts, s.Name)
+	} else {
+		c.scripts[s.Name] = said
+	}
+	c.mu.Unlock()
+	c.note()
+}
+
+// run returns what is wrong, or nothing.
+func (s Script) run(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	// Its children go with it, as they might hold on to the pipe of its output.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 100 * time.Millisecond
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = cmd.Cancel() // what it has left in the background; mostly there is nothing
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "Node health script timed out"
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return err.Error()
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "ERROR") {
+			return strings.TrimSpace(out.String())
+		}
+	}
+	return ""
+}
+
+// note tells when the node's health has changed.
+func (c *Checker) note() {
+	c.mu.Lock()
+	c.checked = time.Now()
+	c.mu.Unlock()
+	now := c.Status()
+	c.mu.Lock()
+	changed := c.was != now.Healthy
+	c.was = now.Healthy
+	c.mu.Unlock()
+	if !changed {
+		return
+	}
+	if now.Healthy {
+		c.o.Log.Info("The node is healthy again")
+	} else {
+		c.o.Log.Warnf("The node is unhealthy: %s", now.Report)
+	}
+	if c.o.Changed != nil {
+		c.o.Changed()
+	}
+}
+
+// Status returns the node's health as it was last seen.
+func (c *Checker) Status() Status {
+	healthy, report := c.o.Disks.Healthy()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	reports := make([]string, 0, 1+len(c.scripts))
+	for _, s := range c.o.Scripts {
+		if said, bad := c.scripts[s.Name]; bad {
+			healthy = false
+			reports = append(reports, said)
+		}
+	}
+	if report != "" {
+		reports = append(reports, report)
+	}
+	return Status{Healthy: healthy, Report: strings.Join(reports, ";"), At: c.checked}
+}

@@ -1,0 +1,153 @@
+package heartbeat
+
+import (
+	"heddle/nm/container"
+	"heddle/nm/service"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// status returns the node's status, and the containers in it whose end the ResourceManager has not been told of before.
+func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
+	o := &u.o
+	m = &pb.NodeStatus{}
+	m.SetNodeId(o.Node.PB())
+	m.SetResponseId(u.responseID)
+	var statuses []*pb.ContainerStatus
+	var used container.Usage
+	here := make(map[records.ContainerID]bool)
+	for _, c := range o.Containers.Containers() {
+		s := c.Status()
+		here[c.ID()] = true
+		if s.State == container.Done {
+			if u.reported[c.ID()] {
+				continue
+			}
+			told = append(told, c.ID())
+		} else {
+			used.CPU += s.Usage.CPU
+			used.Physical += s.Usage.Physical
+			used.Virtual += s.Usage.Virtual
+		}
+		statuses = append(statuses, service.StatusPB(s, o.Types, o.Node.Host, o.IP))
+	}
+	for id := range u.reported {
+		if !here[id] {
+			delete(u.reported, id)
+		}
+	}
+	m.SetContainersStatuses(statuses)
+
+	health := o.Health()
+	h := &pb.NodeHealthStatus{}
+	h.SetIsNodeHealthy(health.Healthy)
+	h.SetHealthReport(health.Report)
+	h.SetLastHealthReportTime(health.At.UnixMilli())
+	m.SetNodeHealthStatus(h)
+
+	// Containers' CPU is counted in vcores, as their sizes are; the node's in cores.
+	vcores := used.CPU
+	if cores := o.Physical.VCores(); cores > 0 {
+		vcores = used.CPU / float64(cores) * float64(o.Resource.VCores())
+	}
+	m.SetContainersUtilization(utilization(used.Physical, used.Virtual, vcores))
+	use := o.Use()
+	m.SetNodeUtilization(utilization(use.Memory, use.Memory+use.Swap, use.CPU))
+	m.SetOpportunisticContainersStatus(noOpportunistic())
+	return m, told
+}
+
+func utilization(physical, virtual int64, cpu float64) *pb.ResourceUtilization {
+	m := &pb.ResourceUtilization{}
+	m.SetPmem(int32(physical >> 20))
+	m.SetVmem(int32(virtual >> 20))
+	m.SetCpu(float32(cpu))
+	return m
+}
+
+func noOpportunistic() *pb.OpportunisticContainersStatus {
+	m := &pb.OpportunisticContainersStatus{}
+	m.SetRunningOpportContainers(0)
+	m.SetOpportMemoryUsed(0)
+	m.SetOpportCoresUsed(0)
+	m.SetQueuedOpportContainers(0)
+	m.SetWaitQueueLength(0)
+	m.SetOpportQueueCapacity(0)
+	return m
+}
+
+// apply carries out what a heartbeat's reply asks for. What fails concerns one container and is logged.
+func (u *Updater) apply(resp *pb.NodeHeartbeatResponse) {
+	o := &u.o
+	if err := o.Keys.SetContainerKey(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey())); err != nil {
+		o.Log.WithError(err).Error("Could not keep the new key for container tokens")
+	}
+	if err := o.Keys.SetNodeKey(key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())); err != nil {
+		o.Log.WithError(err).Error("Could not keep the new key for NM tokens")
+	}
+	u.setResource(resp.HasResource(), resp.GetResource())
+	for _, m := range resp.GetContainersToCleanup() {
+		if c, err := o.Containers.Container(records.ContainerIDFrom(m)); err == nil {
+			c.Kill(records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")
+		}
+	}
+	for _, m := range resp.GetApplicationsToCleanup() {
+		app := records.ApplicationIDFrom(m)
+		o.Containers.FinishApplication(app, "Application killed by ResourceManager")
+		if err := o.Keys.Finished(app); err != nil {
+			o.Log.WithError(err).WithField("app", app.String()).Warn("Could not forget an application's keys")
+		}
+	}
+	var gone []records.ContainerID
+	for _, m := range resp.GetContainersToBeRemovedFromNm() {
+		gone = append(gone, records.ContainerIDFrom(m))
+	}
+	o.Containers.Forget(gone...)
+	for _, m := range resp.GetContainersToSignal() {
+		u.signal(m)
+	}
+	for _, m := range append(resp.GetContainersToDecrease(), resp.GetContainersToUpdate()...) {
+		u.update(m)
+	}
+}
+
+func (u *Updater) signal(m *pb.SignalContainerRequest) {
+	id := records.ContainerIDFrom(m.GetContainerId())
+	c, err := u.o.Containers.Container(id)
+	if err == nil {
+		err = c.Signal(m.GetCommand())
+	}
+	if err != nil {
+		u.o.Log.WithError(err).WithField("container", id.String()).Info("A signal could not be delivered")
+	}
+}
+
+// update changes a container's size as the ResourceManager has decided by itself.
+func (u *Updater) update(m *pb.Container) {
+	log := u.o.Log.WithField("container", records.ContainerIDFrom(m.GetId()).String())
+	token := m.GetContainerToken()
+	id, err := u.o.Keys.Container(token)
+	if err == nil {
+		err = u.o.Service.Update(id, token.GetIdentifier())
+	}
+	if err != nil {
+		log.WithError(err).Warn("The container's size could not be changed")
+	}
+}
+
+func (u *Updater) setResource(has bool, m *pb.Resource) {
+	if !has {
+		return
+	}
+	r, err := u.o.Types.From(m)
+	if err != nil {
+		u.o.Log.WithError(err).Warn("The ResourceManager has sent a size for the node that can't be read")
+		return
+	}
+	if r == u.o.Resource {
+		return
+	}
+	u.o.Log.Infof("The node has %s for containers from now on", u.o.Types.Format(r))
+	u.o.Resource = r
+	u.o.Containers.SetResource(r)
+}

@@ -1,0 +1,85 @@
+package nm
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"heddle/conf"
+	"heddle/nm/store"
+	"heddle/yarn/records"
+)
+
+// identity is what the containers of an earlier life know their NodeManager by, and must find again.
+type identity struct {
+	Host         string `json:"host"`
+	Port         int    `json:"port"`
+	WebPort      int    `json:"webPort"`
+	ClusterID    string `json:"clusterID,omitempty"`
+	RMIdentifier int64  `json:"rmIdentifier,omitempty"`
+}
+
+const identityKey = "identity"
+
+// checkIdentity refuses a state folder that belongs to another node or cluster and holds containers: they
+// would be looked for in vain where they are, and be strangers here.
+func checkIdentity(s *settings, state *store.Store) (identity, error) {
+	var was identity
+	found, err := state.Bucket("node").GetJSON(identityKey, &was)
+	if err != nil || !found {
+		return identity{}, err
+	}
+	errOccupied := errors.New("occupied")
+	occupied := errors.Is(state.Bucket("containers").ForEach("", func(string, []byte) error { return errOccupied }), errOccupied)
+	if !occupied {
+		if was.Host != s.address.Host || s.address.Port != 0 && was.Port != s.address.Port {
+			was.Host, was.Port = s.address.Host, 0
+		}
+		was.ClusterID = s.clusterID
+		return was, nil
+	}
+	switch {
+	case was.Host != s.address.Host, s.address.Port != 0 && was.Port != s.address.Port:
+		return was, fmt.Errorf("%s holds containers of the node %s:%d, but yarn.nodemanager.address now makes this one %s; "+
+			"start it under its old address, or move the folder away to start without them", state.Dir(), was.Host, was.Port, s.address)
+	case was.ClusterID != "" && s.clusterID != "" && was.ClusterID != s.clusterID:
+		return was, fmt.Errorf("%s holds containers of the cluster %q, but yarn.resourcemanager.cluster-id is %q; "+
+			"use a folder of its own (heddle.state.dir) for every cluster, or move this one away to start without them",
+			state.Dir(), was.ClusterID, s.clusterID)
+	}
+	return was, nil
+}
+
+// listen opens a port. A free one that an earlier life has got is taken again if that is possible, and must be if
+// containers know it.
+func listen(at conf.Address, earlier int, key string) (net.Listener, int, error) {
+	port := at.Port
+	if port == 0 {
+		port = earlier
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(at.Host, strconv.Itoa(port)))
+	if err != nil {
+		if at.Port == 0 && earlier != 0 {
+			return nil, 0, fmt.Errorf("%s: port %d, which containers of this node know, can't be had again: %w", key, earlier, err)
+		}
+		return nil, 0, fmt.Errorf("%s: %w", key, err)
+	}
+	return l, l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func (id identity) node() records.NodeID { return records.NodeID{Host: id.Host, Port: int32(id.Port)} }
+
+// address returns an IP address of a host, for the statuses of containers.
+func address(host string) string {
+	ips, err := net.LookupIP(host)
+	if err != nil || len(ips) == 0 {
+		return host
+	}
+	for _, ip := range ips {
+		if v4 := ip.To4(); v4 != nil {
+			return v4.String()
+		}
+	}
+	return ips[0].String()
+}

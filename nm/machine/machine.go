@@ -1,0 +1,113 @@
+// Package machine measures what is in use on this machine as a whole, containers or not.
+package machine
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Use is what is in use on a machine.
+type Use struct {
+	CPU    float64 // cores, on average since the sample before; −1 at the first
+	Memory int64   // bytes of physical memory, without what caches could give back
+	Swap   int64   // bytes
+}
+
+// Sampler measures. Its methods may be called from several goroutines.
+type Sampler struct {
+	root string
+
+	mu          sync.Mutex
+	busy, total uint64
+	last        Use
+}
+
+// NewSampler returns a sampler that reads /proc below root ("/" as a rule).
+func NewSampler(root string) *Sampler {
+	return &Sampler{root: root, last: Use{CPU: -1}}
+}
+
+// Last returns the last sample.
+func (s *Sampler) Last() Use {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// Sample measures. What the system doesn't tell stays 0, CPU −1.
+func (s *Sampler) Sample() (Use, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := Use{CPU: -1}
+	var err error
+	if u.Memory, u.Swap, err = s.memory(); err != nil {
+		return u, err
+	}
+	busy, total, processors, err := s.cpu()
+	if err != nil {
+		return u, err
+	}
+	if s.total > 0 && total > s.total && busy >= s.busy {
+		u.CPU = float64(busy-s.busy) / float64(total-s.total) * float64(processors)
+	}
+	s.busy, s.total, s.last = busy, total, u
+	return u, nil
+}
+
+// memory reads /proc/meminfo.
+func (s *Sampler) memory() (used, swap int64, err error) {
+	f, err := os.Open(filepath.Join(s.root, "proc/meminfo"))
+	if err != nil {
+		return 0, 0, fmt.Errorf("measure memory: %w", err)
+	}
+	defer f.Close()
+	kb := make(map[string]int64)
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		name, rest, _ := strings.Cut(lines.Text(), ":")
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err == nil {
+			kb[name] = n
+		}
+	}
+	available, ok := kb["MemAvailable"]
+	if !ok { // before Linux 3.14
+		available = kb["MemFree"] + kb["Buffers"] + kb["Cached"]
+	}
+	return max(0, kb["MemTotal"]-available) << 10, max(0, kb["SwapTotal"]-kb["SwapFree"]) << 10, nil
+}
+
+// cpu reads /proc/stat: ticks that processors were busy, ticks in all, and the number of processors.
+func (s *Sampler) cpu() (busy, total uint64, processors int, err error) {
+	f, err := os.Open(filepath.Join(s.root, "proc/stat"))
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("measure CPU use: %w", err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 0 || !strings.HasPrefix(fields[0], "cpu") {
+			continue
+		}
+		if fields[0] != "cpu" {
+			processors++
+			continue
+		}
+		// user nice system idle iowait irq softirq steal; guest time is in user already (proc_stat(5))
+		for i, text := range fields[1:min(len(fields), 9)] {
+			n, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				return 0, 0, 0, fmt.Errorf("measure CPU use: field %d of /proc/stat: %w", i+1, err)
+			}
+			total += n
+			if i != 3 && i != 4 {
+				busy += n
+			}
+		}
+	}
+	return busy, total, processors, nil
+}

@@ -1,0 +1,408 @@
+package nm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os/user"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/nm/cgroup"
+	"heddle/nm/container"
+	"heddle/nm/deletion"
+	"heddle/nm/disks"
+	"heddle/nm/health"
+	"heddle/nm/heartbeat"
+	"heddle/nm/localizer"
+	"heddle/nm/machine"
+	"heddle/nm/proc"
+	"heddle/nm/service"
+	"heddle/nm/store"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// NodeManager is one life of a node. Make it with New, then call Run once, or Close.
+type NodeManager struct {
+	o        Options
+	s        settings
+	log      *logrus.Entry
+	started  time.Time
+	identity identity
+	rm       atomic.Int64 // the ResourceManager's identifier
+
+	state      *store.Store
+	disks      *disks.Disks
+	deleter    *deletion.Service
+	keys       *service.Keys
+	groups     cgroup.Driver
+	localizer  *localizer.Localizer
+	aux        *auxServices
+	containers *container.Manager
+	monitor    *container.Monitor
+	sampler    *machine.Sampler
+	health     *health.Checker
+	service    *service.Service
+	updater    atomic.Pointer[heartbeat.Updater]
+	metrics    *prometheus.Registry
+
+	listener, webListener net.Listener
+	server                *ipc.Server
+	client                *ipc.Client
+	closers               []func()
+	forget                bool // remove the state
+}
+
+// New makes a NodeManager. It opens state and ports and takes up the containers of an earlier life; nothing is
+// answered or told before Run.
+func New(o Options) (*NodeManager, error) {
+	n := &NodeManager{o: o, log: o.Log, started: time.Now(), metrics: prometheus.NewRegistry()}
+	if n.o.Logs == nil {
+		n.o.Logs = noLogs{}
+	}
+	var err error
+	if n.s, err = readSettings(o.Conf); err != nil {
+		return nil, err
+	}
+	n.log = n.log.WithField("node", n.s.address.String())
+	for _, step := range []func() error{
+		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openServices, n.openContainers, n.openProtocols,
+	} {
+		if err := step(); err != nil {
+			n.Close()
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// closing has f called when the NodeManager is closed, after everything that was opened later.
+func (n *NodeManager) closing(f func()) { n.closers = append(n.closers, f) }
+
+// Close releases everything. Containers go on. After Run there is nothing left to close.
+func (n *NodeManager) Close() {
+	for len(n.closers) > 0 {
+		last := len(n.closers) - 1
+		n.closers[last]()
+		n.closers = n.closers[:last]
+	}
+}
+
+func (n *NodeManager) openState() (err error) {
+	if n.state, err = store.Open(n.s.state); err != nil {
+		return err
+	}
+	n.closing(func() {
+		if err := n.state.Close(); err != nil {
+			n.log.WithError(err).Error("Could not close the state")
+		}
+		if !n.forget {
+			return
+		}
+		if err := n.state.Remove(); err != nil {
+			n.log.WithError(err).Warn("Could not remove the state")
+		}
+	})
+	n.identity, err = checkIdentity(&n.s, n.state)
+	n.rm.Store(n.identity.RMIdentifier)
+	return err
+}
+
+// openPorts opens the ports that the node is known by. They stay closed to callers until Run: connections wait.
+func (n *NodeManager) openPorts() (err error) {
+	var port, webPort int
+	if n.listener, port, err = listen(n.s.listen, n.identity.Port, "yarn.nodemanager.address"); err != nil {
+		return err
+	}
+	n.closing(func() { n.listener.Close() })
+	if n.webListener, webPort, err = listen(n.s.webBind, n.identity.WebPort, "yarn.nodemanager.webapp.address"); err != nil {
+		return err
+	}
+	n.closing(func() { n.webListener.Close() })
+	n.identity.Host, n.identity.Port, n.identity.WebPort = n.s.address.Host, port, webPort
+	n.identity.ClusterID = n.s.clusterID
+	n.s.container.Node, n.s.container.HTTPPort = n.identity.node(), webPort
+	if err := n.state.Bucket("node").PutJSON(identityKey, n.identity); err != nil {
+		return err
+	}
+	n.keys, err = service.NewKeys(n.identity.node(), n.state.Bucket("keys"))
+	return err
+}
+
+func (n *NodeManager) openDisks() (err error) {
+	if n.disks, err = disks.New(n.s.disks, n.log, nil); err != nil {
+		return err
+	}
+	n.deleter, err = deletion.New(deletion.Options{
+		Roots: append(append([]string{}, n.s.disks.Local...), n.s.disks.Logs...), Delay: n.s.container.DeleteDelay,
+		Workers: n.o.Conf.Int("yarn.nodemanager.delete.thread-count"), Bucket: n.state.Bucket("deletion"), Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.health, err = health.New(health.Options{
+		Disks: n.disks, DisksInterval: n.s.disksInterval, Scripts: n.s.scripts, Changed: n.kick, Log: n.log,
+	})
+	return err
+}
+
+// kick has the ResourceManager told at once that something has changed.
+func (n *NodeManager) kick() {
+	if u := n.updater.Load(); u != nil { // containers are taken up before there is one
+		u.Kick()
+	}
+}
+
+func (n *NodeManager) openGroups() (err error) {
+	// The state folder tells NodeManagers apart that would otherwise take each other's groups for leftovers.
+	path, err := filepath.Abs(n.s.state)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(path))
+	o := n.s.cgroup
+	o.ID, o.Log = n.s.id+"-"+hex.EncodeToString(sum[:4]), n.log
+	if n.groups, err = cgroup.Detect(o); err != nil {
+		return err
+	}
+	n.closing(func() {
+		if err := n.groups.Close(); err != nil {
+			n.log.WithError(err).Warn("Could not leave the cgroups")
+		}
+	})
+	c := n.groups.Capabilities()
+	n.log.Infof("Containers are held by cgroups of kind %s", n.groups.Kind())
+	for _, m := range c.Missing {
+		n.log.Warnf("Not guaranteed on this node: %s", m)
+	}
+	return nil
+}
+
+func (n *NodeManager) openServices() (err error) {
+	c := n.o.Conf
+	sources := n.o.Sources
+	if sources == nil {
+		sources = localizer.Sources{"file": localizer.LocalFiles{Owner: n.s.container.Owner}}
+	}
+	n.localizer, err = localizer.New(localizer.Config{
+		Dirs: n.disks.Local, Source: sources, Store: n.state.Bucket("localizer"), Log: n.log, Owner: n.s.container.Owner,
+		TargetSize: int64(c.Int("yarn.nodemanager.localizer.cache.target-size-mb")) << 20,
+		Interval:   c.Duration("yarn.nodemanager.localizer.cache.cleanup.interval-ms"),
+		Threads:    c.Int("yarn.nodemanager.localizer.fetch.thread-count"),
+		MaxFiles:   c.Int("yarn.nodemanager.local-cache.max-files-per-directory"),
+	})
+	if err != nil {
+		return err
+	}
+	n.closing(n.localizer.Close)
+	if err := n.localizer.Recover(); err != nil {
+		return err
+	}
+	if n.aux, err = newAux(c, n.disks, &n.s, n.state, n.log); err != nil {
+		return err
+	}
+	collectors := n.localizer.Collectors()
+	for _, s := range n.aux.services {
+		collectors = append(collectors, s.Collectors()...)
+	}
+	for _, m := range collectors {
+		if err := n.metrics.Register(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *NodeManager) openContainers() error {
+	served, err := n.aux.start()
+	if err != nil {
+		return err
+	}
+	n.closing(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		n.aux.stop(ctx)
+	})
+	n.containers = container.NewManager(container.Options{
+		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.o.Logs, Aux: n.aux,
+		Deleter: n.deleter, Log: n.log, Changed: n.kick,
+		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
+	})
+	n.closing(n.containers.Close)
+	if err := n.containers.Recover(); err != nil {
+		return err
+	}
+	for _, app := range served {
+		if _, here := n.containers.Application(app); !here {
+			n.aux.StopApplication(app) // the last life ended before it could say so
+		}
+	}
+	n.monitor = container.NewMonitor(n.containers, n.s.monitor)
+	n.sampler = machine.NewSampler("/")
+	return nil
+}
+
+func (n *NodeManager) openProtocols() error {
+	tracker := n.o.Tracker
+	var err error
+	if tracker == nil {
+		if tracker, err = n.resourceManager(); err != nil {
+			return err
+		}
+	}
+	ip := address(n.identity.Host)
+	n.service = service.New(service.Options{
+		Containers: n.containers, Keys: n.keys, Aux: n.aux, Types: n.s.types, Node: n.identity.node(), IP: ip,
+		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now,
+	})
+	if n.server, err = ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: n.keys, Log: n.log}); err != nil {
+		return err
+	}
+	n.service.Serve(n.server)
+	capable := &pb.NodeCapabilities{}
+	c := n.groups.Capabilities()
+	capable.SetFeatures(c.Features())
+	capable.SetMissing(c.Missing)
+	n.updater.Store(heartbeat.New(heartbeat.Options{
+		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
+		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
+		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last,
+		Logs: n.o.Logs, Log: n.log, Registered: n.registered,
+	}))
+	return nil
+}
+
+// resourceManager returns whichever ResourceManager is active.
+func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
+	at, err := n.o.Conf.RMAddresses("yarn.resourcemanager.resource-tracker.address")
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]string, 0, len(at))
+	for _, a := range at {
+		addrs = append(addrs, a.String())
+	}
+	name := "nodemanager"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	// A heartbeat that isn't answered soon is repeated: its ResourceManager may be cut off without knowing.
+	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Log: n.log})
+	n.closing(n.client.Close)
+	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second}
+	return n.client.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: name}, policy), nil
+}
+
+// registered notes down with whom the node is registered.
+func (n *NodeManager) registered(rmIdentifier int64) error {
+	n.rm.Store(rmIdentifier)
+	id := n.identity // which others read
+	id.RMIdentifier = rmIdentifier
+	return n.state.Bucket("node").PutJSON(identityKey, id)
+}
+
+// Node returns the id that the node is known by.
+func (n *NodeManager) Node() records.NodeID { return n.identity.node() }
+
+// WebAddress returns where the node's REST API and pages are.
+func (n *NodeManager) WebAddress() string {
+	return net.JoinHostPort(n.identity.Host, fmt.Sprint(n.identity.WebPort))
+}
+
+// Containers returns the node's containers.
+func (n *NodeManager) Containers() *container.Manager { return n.containers }
+
+// Run works until ctx ends, or the ResourceManager sends the node away (heartbeat.ErrShutdown) or can't be reached for
+// too long. Everything is closed then.
+func (n *NodeManager) Run(ctx context.Context) error {
+	defer n.Close()
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	if n.o.Subreaper {
+		if err := proc.BecomeSubreaper(); err != nil {
+			n.log.WithError(err).Warn("Orphans of containers will be left to the system's first process")
+		}
+		running.Go(func() { proc.Reap(background, 5*time.Second) })
+	}
+	running.Go(func() { n.deleter.Run(background) })
+	running.Go(func() { n.localizer.Run(background) })
+	running.Go(func() { n.health.Run(background) })
+	running.Go(func() { n.monitor.Run(background) })
+	running.Go(func() { n.sample(background) })
+
+	fail := make(chan error, 2)
+	running.Go(func() {
+		if err := n.server.Serve(n.listener); !errors.Is(err, ipc.ErrServerClosed) {
+			fail <- err
+		}
+	})
+	web := n.web()
+	running.Go(func() { fail <- web.serve(n.webListener) })
+	defer web.close()
+	defer n.server.Close()
+
+	beating, stop := context.WithCancel(ctx)
+	defer stop()
+	told := make(chan error, 1)
+	running.Go(func() { told <- n.updater.Load().Run(beating) })
+	var err error
+	select {
+	case err = <-told:
+	case err = <-fail:
+		stop()
+		<-told
+	}
+	return errors.Join(err, n.leave(err))
+}
+
+// leave ends the node's work: containers are killed, unless the node is about to be started again.
+func (n *NodeManager) leave(why error) error {
+	sent := errors.Is(why, heartbeat.ErrShutdown)
+	if !sent && (why != nil || n.s.supervised) {
+		n.containers.Block()
+		return nil
+	}
+	n.log.Info("Stopping: containers are killed")
+	ctx, cancel := context.WithTimeout(context.Background(), n.s.container.KillGrace+n.s.container.KillWait+10*time.Second)
+	defer cancel()
+	n.containers.Block()
+	for _, app := range n.containers.Applications() {
+		n.containers.FinishApplication(app.ID, "Application killed on shutdown")
+	}
+	err := errors.Join(n.containers.KillAll(ctx, records.ExitAborted, "Application killed on shutdown\n"), n.containers.WaitIdle(ctx), n.deleter.Drain(ctx))
+	if sent {
+		n.forget = true // as the ResourceManager has
+		return err
+	}
+	return errors.Join(err, n.updater.Load().Unregister(ctx))
+}
+
+// sample measures what is in use on the machine.
+func (n *NodeManager) sample(ctx context.Context) {
+	tick := time.NewTicker(n.s.monitor.Interval)
+	defer tick.Stop()
+	for {
+		if _, err := n.sampler.Sample(); err != nil {
+			n.log.WithError(err).Warn("Could not measure what is in use on the machine")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package nm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/nm/cgroup"
+	"heddle/nm/container"
+	"heddle/nm/disks"
+	"heddle/nm/health"
+	"heddle/nm/localizer"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Options are what a NodeManager is made of. Conf and Log must be set.
+type Options struct {
+	Conf *conf.Config
+	Log  *logrus.Entry
+
+	// Sources reads what containers need, by scheme; nil: only file:.
+	Sources localizer.Sources
+
+	// Logs deals with the logs that applications leave; nil: they stay where they are.
+	Logs Logs
+
+	// Subreaper makes this process the parent of orphans among its descendants. Only a process that does nothing but
+	// run a NodeManager should have it.
+	Subreaper bool
+
+	// Tracker replaces the connection to the ResourceManager, for tests.
+	Tracker ipc.Invoker
+}
+
+// Logs is what a NodeManager needs of whoever deals with logs.
+type Logs interface {
+	container.Logs
+	Reports() []*pb.LogAggregationReport
+	Restore([]*pb.LogAggregationReport)
+	Last() []*pb.LogAggregationReport
+}
+
+// noLogs leaves logs where they are.
+type noLogs struct{}
+
+func (noLogs) StartApplication(container.Application) error                   { return nil }
+func (noLogs) ContainerFinished(container.Grant, int)                         {}
+func (noLogs) FinishApplication(context.Context, records.ApplicationID) error { return nil }
+func (noLogs) Reports() []*pb.LogAggregationReport                            { return nil }
+func (noLogs) Restore([]*pb.LogAggregationReport)                             {}
+func (noLogs) Last() []*pb.LogAggregationReport                               { return nil }
+
+// settings are what of a configuration this package and those below it use, read once.
+type settings struct {
+	id      string // tells NodeManagers of a machine and state folder apart
+	state   string // the state folder
+	address conf.Address
+	listen  conf.Address
+	web     conf.Address
+	webBind conf.Address
+
+	types    records.ResourceTypes
+	resource records.Resource
+	physical records.Resource
+	cores    float64 // that containers may use together
+
+	disks         disks.Config
+	disksInterval time.Duration
+	scripts       []health.Script
+	cgroup        cgroup.Options
+	container     container.Config
+	monitor       container.MonitorConfig
+	suspend       time.Duration
+	supervised    bool
+	patience      time.Duration // to reach the ResourceManager
+	clusterID     string
+}
+
+func readSettings(c *conf.Config) (settings, error) {
+	s := settings{
+		address: c.Address("yarn.nodemanager.address"), listen: c.NMListen("yarn.nodemanager.address"),
+		web: c.Address("yarn.nodemanager.webapp.address"), webBind: c.NMListen("yarn.nodemanager.webapp.address"),
+		suspend: c.Duration("heddle.container.suspend-timeout-ms"), supervised: c.Bool("yarn.nodemanager.recovery.supervised"),
+		clusterID: c.Text("yarn.resourcemanager.cluster-id"),
+	}
+	s.address, s.web = c.Connectable(s.address), c.Connectable(s.web)
+	if s.id = c.Text("heddle.node.id"); s.id == "" {
+		if s.id = s.address.Host; s.address.Port != 0 {
+			s.id = s.address.String()
+		}
+	}
+	s.state = c.StateDir("nm", s.id)
+
+	hw, err := conf.DetectHardware("/")
+	if err != nil {
+		return s, err
+	}
+	if s.types, err = c.ResourceTypes(); err != nil {
+		return s, err
+	}
+	if s.resource, err = c.NodeResource(s.types, hw); err != nil {
+		return s, err
+	}
+	s.physical = s.resource
+	s.physical[records.Memory], s.physical[records.VCores] = hw.MemoryMB, int64(hw.Processors)
+	percent := c.Int("yarn.nodemanager.resource.percentage-physical-cpu-limit")
+	s.cores = float64(hw.Processors) * float64(percent) / 100
+
+	s.disks = disks.Config{
+		Local: c.Paths("yarn.nodemanager.local-dirs"), Logs: c.Paths("yarn.nodemanager.log-dirs"),
+		Check:          c.Bool("yarn.nodemanager.disk-health-checker.enable"),
+		MinHealthy:     c.Float("yarn.nodemanager.disk-health-checker.min-healthy-disks"),
+		MaxUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage"),
+		LowUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"),
+		MinFreeMB:      int64(c.Int("yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb")),
+	}
+	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
+	s.scripts = healthScripts(c)
+	s.cgroup = cgroup.Options{Kind: cgroup.Kind(c.Text("heddle.cgroup.kind")), Root: c.Text("heddle.cgroup.root")}
+	if percent < 100 {
+		s.cgroup.Total.CPU = s.cores
+	}
+	s.monitor = container.MonitorConfig{
+		Interval:      c.Duration("yarn.nodemanager.resource-monitor.interval-ms"),
+		PhysicalCheck: c.Bool("yarn.nodemanager.pmem-check-enabled"),
+		// Hadoop checks by default and so kills healthy JVMs, which reserve much more address space than they use.
+		VirtualCheck: c.IsSet("yarn.nodemanager.vmem-check-enabled") && c.Bool("yarn.nodemanager.vmem-check-enabled"),
+		VirtualRatio: c.Float("yarn.nodemanager.vmem-pmem-ratio"),
+	}
+	if c.IsSet("yarn.nodemanager.container-monitor.interval-ms") {
+		s.monitor.Interval = c.Duration("yarn.nodemanager.container-monitor.interval-ms")
+	}
+	s.patience = c.Limit("yarn.resourcemanager.connect.max-wait.ms")
+	if c.IsSet("yarn.nodemanager.resourcemanager.connect.max-wait.ms") {
+		s.patience = c.Limit("yarn.nodemanager.resourcemanager.connect.max-wait.ms")
+	}
+	s.container, err = containerConfig(c, &s)
+	return s, err
+}
+
+func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
+	owner, err := ownerOf(c)
+	if err != nil {
+		return container.Config{}, err
+	}
+	track := 10 * time.Minute
+	if c.IsSet("yarn.nodemanager.duration-to-track-stopped-containers") {
+		track = c.Duration("yarn.nodemanager.duration-to-track-stopped-containers")
+	}
+	return container.Config{
+		Types: s.types, Resource: s.resource, Cores: s.cores,
+		Home:           c.Text("yarn.nodemanager.user-home-dir"),
+		EnvWhitelist:   c.Strings("yarn.nodemanager.env-whitelist"),
+		AdminEnv:       c.Text("yarn.nodemanager.admin-env"),
+		ForcePath:      c.Text("yarn.nodemanager.force.path"),
+		Environ:        os.LookupEnv,
+		DebugInfo:      c.Bool("yarn.nodemanager.log-container-debug-info.enabled"),
+		DeleteDelay:    c.Duration("yarn.nodemanager.delete.debug-delay-sec"),
+		KillGrace:      c.Duration("yarn.nodemanager.sleep-delay-before-sigkill.ms"),
+		KillWait:       c.Duration("yarn.nodemanager.process-kill-wait.ms"),
+		StderrPattern:  c.Text("yarn.nodemanager.container.stderr.pattern"),
+		StderrTail:     int64(c.Int("yarn.nodemanager.container.stderr.tail.bytes")),
+		MaxDiagnostics: c.Int("yarn.nodemanager.container-diagnostics-maximum-size"),
+		RetryMinimum:   c.Duration("yarn.nodemanager.container-retry-minimum-interval-ms"),
+		TrackStopped:   track,
+		LimitMemory:    c.Bool("yarn.nodemanager.pmem-check-enabled"),
+		StrictCPU:      c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
+		MaxPids:        int64(c.Int("heddle.container.max-pids")),
+		Owner:          owner,
+	}, nil
+}
+
+// healthScripts returns the scripts that have a path. Settings of a script come before those of all.
+func healthScripts(c *conf.Config) []health.Script {
+	const prefix = "yarn.nodemanager.health-checker."
+	var out []health.Script
+	for _, name := range c.Strings(prefix + "scripts") {
+		path := c.Text(prefix + name + ".path")
+		if path == "" {
+			continue
+		}
+		s := health.Script{
+			Name: name, Path: path, Args: c.Strings(prefix + name + ".opts"),
+			Interval: c.Duration(prefix + "interval-ms"), Timeout: c.Duration(prefix + "timeout-ms"),
+		}
+		if own := c.Duration(prefix + name + ".interval-ms"); own > 0 {
+			s.Interval = own
+		}
+		if own := c.Duration(prefix + name + ".timeout-ms"); own > 0 {
+			s.Timeout = own
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
+
+// ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor.
+func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
+	const lce = "yarn.nodemanager.linux-container-executor."
+	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
+		return nil, nil
+	}
+	if os.Geteuid() != 0 {
+		return nil, fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)
+	}
+	limit, local := c.Bool(lce+"nonsecure-mode.limit-users"), c.Text(lce+"nonsecure-mode.local-user")
+	var mu sync.Mutex
+	known := make(map[string]*localizer.Owner)
+	return func(submitter string) (*localizer.Owner, error) {
+		name := submitter
+		if limit {
+			name = local
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if o := known[name]; o != nil {
+			return o, nil
+		}
+		o, err := lookUp(name)
+		if err != nil {
+			return nil, err
+		}
+		known[name] = o
+		return o, nil
+	}, nil
+}
+
+// lookUp finds a user of the operating system. Root is refused: a container must not own the node.
+func lookUp(name string) (*localizer.Owner, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
+	}
+	o := &localizer.Owner{}
+	if o.UID, err = strconv.Atoi(u.Uid); err == nil {
+		o.GID, err = strconv.Atoi(u.Gid)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
+	}
+	if o.UID == 0 {
+		return nil, fmt.Errorf("containers can't run as %q: it is root", name)
+	}
+	groups, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("groups of user %q: %w", name, err)
+	}
+	for _, g := range groups {
+		if n, err := strconv.Atoi(strings.TrimSpace(g)); err == nil {
+			o.Groups = append(o.Groups, n)
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,218 @@
+package service
+
+import (
+	"fmt"
+	"sync"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Bucket keeps keys over a restart (nm/store has one).
+type Bucket interface {
+	PutJSON(key string, value any) error
+	GetJSON(key string, value any) (found bool, err error)
+	Delete(key string) error
+	ForEach(prefix string, f func(key string, value []byte) error) error
+}
+
+// Keys are the master keys that a NodeManager checks tokens with. The ResourceManager sends them, and new ones from time
+// to time; a token that was signed with the key before is still good. An application attempt goes on with the NM
+// token that it started its first container with, however many keys have come since.
+type Keys struct {
+	node   records.NodeID
+	bucket Bucket
+
+	mu         sync.Mutex
+	containers pair
+	nodes      pair
+	attempts   map[records.AttemptID]*token.MasterKey
+}
+
+// pair is a current key and the one before.
+type pair struct{ current, previous *token.MasterKey }
+
+// savedKey is the form in the store.
+type savedKey struct {
+	ID     int32  `json:"id"`
+	Secret []byte `json:"secret"`
+}
+
+type savedPair struct {
+	Current  *savedKey `json:"current,omitempty"`
+	Previous *savedKey `json:"previous,omitempty"`
+}
+
+// Names of what the bucket holds.
+const (
+	containerKeys = "containers"
+	nodeKeys      = "nodes"
+	attemptKeys   = "attempt/"
+)
+
+// NewKeys returns the keys that the bucket has for a node.
+func NewKeys(node records.NodeID, bucket Bucket) (*Keys, error) {
+	k := &Keys{node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey)}
+	for name, p := range map[string]*pair{containerKeys: &k.containers, nodeKeys: &k.nodes} {
+		var s savedPair
+		if _, err := bucket.GetJSON(name, &s); err != nil {
+			return nil, fmt.Errorf("recover master keys: %w", err)
+		}
+		p.current, p.previous = s.Current.key(), s.Previous.key()
+	}
+	err := bucket.ForEach(attemptKeys, func(key string, _ []byte) error {
+		id, err := records.ParseAttemptID(key[len(attemptKeys):])
+		if err != nil {
+			return err
+		}
+		var s savedKey
+		if _, err := bucket.GetJSON(key, &s); err != nil {
+			return err
+		}
+		k.attempts[id] = s.key()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recover the keys of application attempts: %w", err)
+	}
+	return k, nil
+}
+
+func (s *savedKey) key() *token.MasterKey {
+	if s == nil {
+		return nil
+	}
+	return token.NewMasterKey(s.ID, s.Secret)
+}
+
+func saved(k *token.MasterKey) *savedKey {
+	if k == nil {
+		return nil
+	}
+	return &savedKey{ID: k.ID(), Secret: k.Secret()}
+}
+
+// SetContainerKey takes a new key for container tokens; nil changes nothing.
+func (k *Keys) SetContainerKey(m *pb.MasterKey) error { return k.roll(containerKeys, &k.containers, m) }
+
+// SetNodeKey takes a new key for NM tokens; nil changes nothing.
+func (k *Keys) SetNodeKey(m *pb.MasterKey) error { return k.roll(nodeKeys, &k.nodes, m) }
+
+func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) error {
+	if m == nil {
+		return nil
+	}
+	k.mu.Lock()
+	next := token.MasterKeyFromPB(m)
+	if p.current != nil && p.current.ID() != next.ID() {
+		p.previous = p.current
+	}
+	p.current = next
+	s := savedPair{Current: saved(p.current), Previous: saved(p.previous)}
+	k.mu.Unlock()
+	return k.bucket.PutJSON(name, s)
+}
+
+// ContainerKey returns the newest key for container tokens, in the form for heartbeats, or nil.
+func (k *Keys) ContainerKey() *pb.MasterKey { return k.newest(&k.containers) }
+
+// NodeKey returns the newest key for NM tokens, in the form for heartbeats, or nil.
+func (k *Keys) NodeKey() *pb.MasterKey { return k.newest(&k.nodes) }
+
+func (k *Keys) newest(p *pair) *pb.MasterKey {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p.current == nil {
+		return nil
+	}
+	return p.current.PB()
+}
+
+func (p *pair) find(id int32) *token.MasterKey {
+	for _, k := range []*token.MasterKey{p.current, p.previous} {
+		if k != nil && k.ID() == id {
+			return k
+		}
+	}
+	return nil
+}
+
+// Bearer implements ipc.Secrets: who may connect is who has an NM token for this node.
+func (k *Keys) Bearer(identifier []byte) (ipc.Bearer, error) {
+	id, err := token.ParseNM(identifier)
+	if err != nil {
+		return ipc.Bearer{}, fmt.Errorf("%w: %w", ipc.ErrMalformedIdentifier, err)
+	}
+	if id.Node != k.node {
+		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %s is not valid for current node manager.expected : %s found : %s",
+			id.Attempt, k.node, id.Node)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := k.attempts[id.Attempt]
+	if key == nil || key.ID() != id.KeyID {
+		key = k.nodes.find(id.KeyID)
+	}
+	if key == nil {
+		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %s seems to have been generated illegally.", id.Attempt)
+	}
+	return ipc.Bearer{Password: key.Sign(identifier), User: id.User(), Kind: token.KindNM, Identifier: id}, nil
+}
+
+// Started remembers which key an attempt's NM token was signed with when it starts containers.
+func (k *Keys) Started(id token.NM) error {
+	k.mu.Lock()
+	key := k.nodes.find(id.KeyID)
+	if have := k.attempts[id.Attempt]; key == nil || have != nil && have.ID() == key.ID() {
+		k.mu.Unlock()
+		return nil
+	}
+	k.attempts[id.Attempt] = key
+	k.mu.Unlock()
+	return k.bucket.PutJSON(attemptKeys+id.Attempt.String(), saved(key))
+}
+
+// Finished forgets the keys of an application's attempts.
+func (k *Keys) Finished(app records.ApplicationID) error {
+	k.mu.Lock()
+	var gone []string
+	for id := range k.attempts {
+		if id.App == app {
+			delete(k.attempts, id)
+			gone = append(gone, attemptKeys+id.String())
+		}
+	}
+	k.mu.Unlock()
+	for _, key := range gone {
+		if err := k.bucket.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Container checks a container token and returns what it says. Its errors end the whole call that the token came
+// with, as Hadoop's do.
+func (k *Keys) Container(t *pb.Token) (*pb.ContainerTokenIdentifier, error) {
+	id, err := token.ParseContainer(t.GetIdentifier())
+	if err != nil {
+		return nil, ipc.NewException(ipc.InvalidToken, "Invalid container token used for starting container on : %s: %v", k.node, err)
+	}
+	name := records.ContainerIDFrom(id.GetContainerId())
+	k.mu.Lock()
+	key := k.containers.find(id.GetMasterKeyId())
+	k.mu.Unlock()
+	if key == nil {
+		return nil, ipc.NewException(ipc.InvalidToken, "Given Container %s seems to have an illegally generated token.", name)
+	}
+	if !key.Verify(t.GetIdentifier(), t.GetPassword()) {
+		return nil, ipc.NewException(ipc.InvalidToken, "Invalid container token used for starting container on : %s", k.node)
+	}
+	if id.GetNmHostAddr() != k.node.String() {
+		return nil, ipc.NewException(ipc.InvalidToken, "Given Container %s identifier is not valid for current Node manager. Expected : %s Found : %s",
+			name, k.node, id.GetNmHostAddr())
+	}
+	return id, nil
+}

@@ -1,0 +1,327 @@
+// Package service answers ApplicationMasters and the ResourceManager: YARN's ContainerManagementProtocol, and Heddle's
+// ContainerControl, which suspends and resumes.
+//
+// Whoever calls has proved by an NM token which application attempt it is, or acts for. A container is started for a
+// second token, which the ResourceManager has made for this one container and node. A token for one application opens
+// no container of another.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/container"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// AuxServices are the services that applications may have data for.
+type AuxServices interface {
+	Metadata() map[string][]byte
+}
+
+// Options are what a Service works with. All must be set.
+type Options struct {
+	Containers *container.Manager
+	Keys       *Keys
+	Aux        AuxServices
+	Types      records.ResourceTypes
+	Node       records.NodeID
+	IP         string // of this host, for the statuses of containers
+
+	// RMIdentifier returns the id of the ResourceManager's life that this node is registered with.
+	RMIdentifier func() int64
+
+	// SuspendTimeout bounds how long a container may take to stop or go on.
+	SuspendTimeout time.Duration
+	Log            *logrus.Entry
+	Now            func() time.Time
+}
+
+// Service answers calls; register it with Serve.
+type Service struct{ Options }
+
+// New returns a service.
+func New(o Options) *Service { return &Service{o} }
+
+// Serve registers all methods with a server that authenticates by tokens, with Keys as its secrets.
+func (s *Service) Serve(server *ipc.Server) {
+	protocol.StartContainers.Serve(server, s.startContainers)
+	protocol.StopContainers.Serve(server, s.stopContainers)
+	protocol.GetContainerStatuses.Serve(server, s.getContainerStatuses)
+	protocol.UpdateContainer.Serve(server, s.updateContainer)
+	protocol.IncreaseContainersResource.Serve(server, s.increaseContainersResource)
+	protocol.SignalRunningContainer.Serve(server, s.signalToContainer)
+	protocol.Localize.Serve(server, s.localize)
+	protocol.GetLocalizationStatuses.Serve(server, s.getLocalizationStatuses)
+	protocol.ReInitializeContainer.Serve(server, s.reInitializeContainer)
+	protocol.RestartContainer.Serve(server, s.restartContainer)
+	protocol.RollbackLastReInitialization.Serve(server, s.rollbackLastReInitialization)
+	protocol.CommitLastReInitialization.Serve(server, s.commitLastReInitialization)
+	protocol.SuspendContainers.Serve(server, s.suspendContainers)
+	protocol.ResumeContainers.Serve(server, s.resumeContainers)
+}
+
+// caller returns who calls.
+func caller(ctx context.Context) (token.NM, error) {
+	if call := ipc.CallFrom(ctx); call != nil {
+		if id, ok := call.Identifier.(token.NM); ok {
+			return id, nil
+		}
+	}
+	return token.NM{}, ipc.NewException(ipc.InvalidToken, "Invalid NMToken")
+}
+
+// refusal is a YarnException.
+func refusal(format string, args ...any) error {
+	return ipc.NewException(ipc.YarnException, format, args...)
+}
+
+// find returns a container that the caller may do something with.
+func (s *Service) find(who token.NM, id records.ContainerID, what string) (*container.Container, error) {
+	if id.Attempt.App != who.Attempt.App {
+		s.Log.WithFields(logrus.Fields{"container": id.String(), "caller": who.Attempt.String()}).Warnf("Refused to %s another application's container", what)
+		return nil, refusal("%s attempted to %s non-application container : %s", who.Attempt, what, id)
+	}
+	return s.Containers.Container(id)
+}
+
+// failure is the entry of a response for a container that a call has failed for.
+func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
+	class := ipc.Class(err)
+	if class == "" {
+		class = ipc.YarnException
+	}
+	e := &pb.SerializedException{}
+	e.SetMessage(err.Error())
+	e.SetTrace(class + ": " + err.Error())
+	e.SetClassName(class)
+	m := &pb.ContainerExceptionMap{}
+	m.SetContainerId(id.PB())
+	m.SetException(e)
+	return m
+}
+
+// each calls f for every container that a call names.
+func (s *Service) each(ctx context.Context, ids []*pb.ContainerId, what string, f func(*container.Container) error) (done []*pb.ContainerId, failed []*pb.ContainerExceptionMap, err error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range ids {
+		id := records.ContainerIDFrom(m)
+		c, err := s.find(who, id, what)
+		if err == nil {
+			err = f(c)
+		}
+		if errors.Is(err, container.ErrStoppedBefore) && what == "stop" {
+			err = nil // it is what the caller wants
+		}
+		if err != nil {
+			failed = append(failed, failure(id, err))
+			continue
+		}
+		done = append(done, id.PB())
+	}
+	return done, failed, nil
+}
+
+func (s *Service) stopContainers(ctx context.Context, req *pb.StopContainersRequest) (*pb.StopContainersResponse, error) {
+	done, failed, err := s.each(ctx, req.GetContainerId(), "stop", func(c *container.Container) error {
+		c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.StopContainersResponse{}
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) getContainerStatuses(ctx context.Context, req *pb.GetContainerStatusesRequest) (*pb.GetContainerStatusesResponse, error) {
+	var statuses []*pb.ContainerStatus
+	_, failed, err := s.each(ctx, req.GetContainerId(), "get status for", func(c *container.Container) error {
+		statuses = append(statuses, StatusPB(c.Status(), s.Types, s.Node.Host, s.IP))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.GetContainerStatusesResponse{}
+	resp.SetStatus(statuses)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) suspendContainers(ctx context.Context, req *pb.SuspendContainersRequest) (*pb.SuspendContainersResponse, error) {
+	done, failed, err := s.each(ctx, req.GetContainerId(), "suspend", func(c *container.Container) error {
+		ctx, cancel := context.WithTimeout(ctx, s.SuspendTimeout)
+		defer cancel()
+		return c.Suspend(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.SuspendContainersResponse{}
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) resumeContainers(ctx context.Context, req *pb.ResumeContainersRequest) (*pb.ResumeContainersResponse, error) {
+	done, failed, err := s.each(ctx, req.GetContainerId(), "resume", func(c *container.Container) error {
+		ctx, cancel := context.WithTimeout(ctx, s.SuspendTimeout)
+		defer cancel()
+		return c.Resume(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.ResumeContainersResponse{}
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) signalToContainer(ctx context.Context, req *pb.SignalContainerRequest) (*pb.SignalContainerResponse, error) {
+	_, failed, err := s.each(ctx, []*pb.ContainerId{req.GetContainerId()}, "signal", func(c *container.Container) error {
+		if err := c.Signal(req.GetCommand()); !errors.Is(err, container.ErrNotRunning) {
+			return err
+		}
+		return nil // as in Hadoop, a signal that comes too late is no error
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(failed) > 0 {
+		id := records.ContainerIDFrom(req.GetContainerId())
+		if _, err := s.Containers.Container(id); err != nil {
+			s.Log.WithField("container", id.String()).Info("A signal came for a container that is not here")
+			return &pb.SignalContainerResponse{}, nil
+		}
+		return nil, refusal("%s", failed[0].GetException().GetMessage())
+	}
+	return &pb.SignalContainerResponse{}, nil
+}
+
+// one returns the container that a call about a single one names.
+func (s *Service) one(ctx context.Context, m *pb.ContainerId, what string) (*container.Container, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := records.ContainerIDFrom(m)
+	c, err := s.find(who, id, what)
+	if errors.Is(err, container.ErrUnknown) || errors.Is(err, container.ErrStoppedBefore) {
+		return nil, refusal("Specified %s does not exist!", id)
+	}
+	return c, err
+}
+
+func (s *Service) localize(ctx context.Context, req *pb.ResourceLocalizationRequest) (*pb.ResourceLocalizationResponse, error) {
+	c, err := s.one(ctx, req.GetContainerId(), "localize for")
+	if err != nil {
+		return nil, err
+	}
+	resources := make(map[string]*pb.LocalResource)
+	for _, r := range req.GetLocalResources() {
+		resources[r.GetKey()] = r.GetValue()
+	}
+	if err := c.Localize(resources); err != nil {
+		return nil, refusal("%v", err)
+	}
+	return &pb.ResourceLocalizationResponse{}, nil
+}
+
+func (s *Service) getLocalizationStatuses(ctx context.Context, req *pb.GetLocalizationStatusesRequest) (*pb.GetLocalizationStatusesResponse, error) {
+	var out []*pb.ContainerLocalizationStatuses
+	_, failed, err := s.each(ctx, req.GetContainerId(), "get status for", func(c *container.Container) error {
+		var statuses []*pb.LocalizationStatus
+		for _, st := range c.LocalizationStatuses() {
+			m := &pb.LocalizationStatus{}
+			m.SetResourceKey(st.Key)
+			m.SetLocalizationState(st.State)
+			if st.Why != "" {
+				m.SetDiagnostics(st.Why)
+			}
+			statuses = append(statuses, m)
+		}
+		m := &pb.ContainerLocalizationStatuses{}
+		m.SetContainerId(c.ID().PB())
+		m.SetLocalizationStatuses(statuses)
+		out = append(out, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.GetLocalizationStatusesResponse{}
+	resp.SetCntnLocalizationStatuses(out)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) reInitializeContainer(ctx context.Context, req *pb.ReInitializeContainerRequest) (*pb.ReInitializeContainerResponse, error) {
+	c, err := s.one(ctx, req.GetContainerId(), "re-initialize")
+	if err == nil {
+		if req.HasContainerLaunchContext() {
+			err = c.Reinitialize(req.GetContainerLaunchContext(), req.GetAutoCommit())
+		} else {
+			err = c.Restart()
+		}
+	}
+	if err != nil {
+		return nil, asYarn(err)
+	}
+	return &pb.ReInitializeContainerResponse{}, nil
+}
+
+func (s *Service) restartContainer(ctx context.Context, id *pb.ContainerId) (*pb.RestartContainerResponse, error) {
+	c, err := s.one(ctx, id, "restart")
+	if err == nil {
+		err = c.Restart()
+	}
+	if err != nil {
+		return nil, asYarn(err)
+	}
+	return &pb.RestartContainerResponse{}, nil
+}
+
+func (s *Service) rollbackLastReInitialization(ctx context.Context, id *pb.ContainerId) (*pb.RollbackResponse, error) {
+	c, err := s.one(ctx, id, "roll back")
+	if err == nil {
+		err = c.Rollback()
+	}
+	if err != nil {
+		return nil, asYarn(err)
+	}
+	return &pb.RollbackResponse{}, nil
+}
+
+func (s *Service) commitLastReInitialization(ctx context.Context, id *pb.ContainerId) (*pb.CommitResponse, error) {
+	c, err := s.one(ctx, id, "commit")
+	if err == nil {
+		err = c.Commit()
+	}
+	if err != nil {
+		return nil, asYarn(err)
+	}
+	return &pb.CommitResponse{}, nil
+}
+
+// asYarn makes a YarnException of an error that is no exception yet.
+func asYarn(err error) error {
+	if ipc.Class(err) != "" {
+		return err
+	}
+	return fmt.Errorf("%w", ipc.NewException(ipc.YarnException, "%v", err))
+}

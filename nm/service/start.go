@@ -1,0 +1,224 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/nm/container"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// startContainers starts what it can: a container that is refused is listed with the reason. Only a bad token ends the
+// call for all.
+func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var done []*pb.ContainerId
+	var failed []*pb.ContainerExceptionMap
+	for _, r := range req.GetStartContainerRequest() {
+		if !r.HasContainerToken() {
+			return nil, ipc.NewException(ipc.InvalidToken, "Invalid ContainerToken")
+		}
+		id, err := s.Keys.Container(r.GetContainerToken())
+		if err != nil {
+			return nil, err
+		}
+		name := records.ContainerIDFrom(id.GetContainerId())
+		if err := s.start(who, r, id, name); err != nil {
+			s.Log.WithFields(logrus.Fields{"container": name.String(), "app": name.Attempt.App.String()}).WithError(err).Info("Refused to start a container")
+			failed = append(failed, failure(name, err))
+			continue
+		}
+		done = append(done, name.PB())
+	}
+	resp := &pb.StartContainersResponse{}
+	metadata := s.Aux.Metadata()
+	var services []*pb.StringBytesMap
+	for _, service := range slices.Sorted(maps.Keys(metadata)) {
+		m := &pb.StringBytesMap{}
+		m.SetKey(service)
+		m.SetValue(metadata[service])
+		services = append(services, m)
+	}
+	resp.SetServicesMetaData(services)
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+// start checks one request (Hadoop: ContainerManagerImpl.performContainerPreStartChecks) and has the container
+// started.
+func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.ContainerTokenIdentifier, name records.ContainerID) error {
+	if err := s.authorize(who, id, name, "start"); err != nil {
+		return err
+	}
+	if _, err := s.Containers.Container(name); err == nil || errors.Is(err, container.ErrStoppedBefore) {
+		return relaunch(name)
+	}
+	if rm := s.RMIdentifier(); id.GetRmIdentifier() != rm {
+		return ipc.NewException(ipc.InvalidContainer, "\nContainer %s rejected as it is allocated by a previous RM", name)
+	}
+	lc := req.GetContainerLaunchContext()
+	if lc == nil {
+		lc = &pb.ContainerLaunchContext{}
+	}
+	known := s.Aux.Metadata()
+	for _, data := range lc.GetServiceData() {
+		if _, ok := known[data.GetKey()]; !ok {
+			return ipc.NewException(ipc.InvalidAuxService, "The auxService:%s does not exist", data.GetKey())
+		}
+	}
+	if err := checkResources(lc); err != nil {
+		return err
+	}
+	lc, err := normalized(lc)
+	if err != nil {
+		return err
+	}
+	grant, err := container.GrantFrom(id, s.Types)
+	if err != nil {
+		return refusal("%v", err)
+	}
+	if err := s.Keys.Started(who); err != nil {
+		return refusal("%v", err)
+	}
+	if err := s.Containers.Start(grant, lc, req.GetContainerToken().GetIdentifier()); err != nil {
+		switch {
+		case errors.Is(err, container.ErrExists):
+			return relaunch(name)
+		case errors.Is(err, container.ErrClosed):
+			return refusal("Container start failed as the NodeManager is in the process of shutting down")
+		}
+		return refusal("%v", err)
+	}
+	return nil
+}
+
+func relaunch(name records.ContainerID) error {
+	return refusal("Unauthorized request to start container.\n Attempt to relaunch the same container with id %s.", name)
+}
+
+// authorize checks that a container token belongs to the caller's application and is still good. what is start, or
+// the words that stand for it in Hadoop's messages.
+func (s *Service) authorize(who token.NM, id *pb.ContainerTokenIdentifier, name records.ContainerID, what string) error {
+	begin := "Unauthorized request to start container."
+	doing := "starting container with container token"
+	if what != "start" {
+		begin = "Unauthorized request to increase container resource."
+		doing = "increasing resource of container with container token"
+	}
+	if name.Attempt.App != who.Attempt.App {
+		return refusal("%s\nNMToken for application attempt : %s was used for %s issued for application attempt : %s", begin, who.Attempt, doing, name.Attempt)
+	}
+	if now := s.Now().UnixMilli(); id.GetExpiryTimeStamp() < now {
+		return refusal("%s\nThis token is expired. current time is %d found %d\nNote: System times on machines may be out of sync. Check system time and time zones.",
+			begin, now, id.GetExpiryTimeStamp())
+	}
+	return nil
+}
+
+// checkResources refuses local resources that can't be localized whatever they are.
+func checkResources(lc *pb.ContainerLaunchContext) error {
+	for _, r := range lc.GetLocalResources() {
+		key, value := r.GetKey(), r.GetValue()
+		switch {
+		case !value.HasResource():
+			return refusal("Null resource URL for local resource %s : %v", key, value)
+		case !value.HasType():
+			return refusal("Null resource type for local resource %s : %v", key, value)
+		case !value.HasVisibility():
+			return refusal("Null resource visibility for local resource %s : %v", key, value)
+		}
+	}
+	return nil
+}
+
+// normalized returns the launch context with its credentials in the form that containers read. Spark sends the whole
+// buffer that it has written them to, with zeros behind them.
+func normalized(lc *pb.ContainerLaunchContext) (*pb.ContainerLaunchContext, error) {
+	if len(lc.GetTokens()) == 0 {
+		return lc, nil
+	}
+	credentials, err := token.DecodeCredentials(lc.GetTokens())
+	if err != nil {
+		return nil, refusal("the credentials in the launch context can't be read: %v", err)
+	}
+	tokens, err := credentials.Encode(token.FormatWritable)
+	if err != nil {
+		return nil, refusal("the credentials in the launch context can't be written: %v", err)
+	}
+	lc = proto.CloneOf(lc)
+	lc.SetTokens(tokens)
+	return lc, nil
+}
+
+func (s *Service) updateContainer(ctx context.Context, req *pb.ContainerUpdateRequest) (*pb.ContainerUpdateResponse, error) {
+	done, failed, err := s.update(ctx, req.GetUpdateContainerToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.ContainerUpdateResponse{}
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+// increaseContainersResource is the name that updateContainer had in Hadoop 2.
+func (s *Service) increaseContainersResource(ctx context.Context, req *pb.IncreaseContainersResourceRequest) (*pb.IncreaseContainersResourceResponse, error) {
+	done, failed, err := s.update(ctx, req.GetIncreaseContainers())
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.IncreaseContainersResourceResponse{}
+	resp.SetSucceededRequests(done)
+	resp.SetFailedRequests(failed)
+	return resp, nil
+}
+
+func (s *Service) update(ctx context.Context, tokens []*pb.Token) (done []*pb.ContainerId, failed []*pb.ContainerExceptionMap, err error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range tokens {
+		id, err := s.Keys.Container(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		name := records.ContainerIDFrom(id.GetContainerId())
+		err = s.authorize(who, id, name, "update")
+		if err == nil {
+			err = s.Update(id, t.GetIdentifier())
+		}
+		if err != nil {
+			failed = append(failed, failure(name, err))
+			continue
+		}
+		done = append(done, name.PB())
+	}
+	return done, failed, nil
+}
+
+// Update gives a container the size and execution type that a token says, which has been checked.
+func (s *Service) Update(id *pb.ContainerTokenIdentifier, identifier []byte) error {
+	name := records.ContainerIDFrom(id.GetContainerId())
+	c, err := s.Containers.Container(name)
+	if err != nil {
+		return err
+	}
+	grant, err := container.GrantFrom(id, s.Types)
+	if err != nil {
+		return refusal("%v", err)
+	}
+	return c.Update(grant, identifier)
+}
