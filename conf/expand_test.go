@@ -10,11 +10,11 @@ import (
 
 // fromMap is a configuration of these properties alone, with a fixed environment.
 func fromMap(props map[string]string) *Config {
-	env := map[string]string{"HOME": "/root", "EMPTY": ""}
+	env := map[string]string{"HOME": "/home/w", "EMPTY": ""}
 	c := &Config{
 		props:  newProperties(),
 		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		system: map[string]string{"user.name": "root", "user.home": "/root"},
+		system: map[string]string{"user.name": "root", "user.home": "/home/w"},
 	}
 	for k, v := range props {
 		c.Set(k, v)
@@ -41,8 +41,8 @@ func TestExpansionAsHadoopDoesIt(t *testing.T) {
 		{"$${b}", map[string]string{"b": "x"}, "$x"},
 		{"x${b}x", map[string]string{"b": "{c}", "c": "n"}, "x{c}x"},
 		{"${x${b}", map[string]string{"b": "}", "x": "n"}, "n"},
-		{"${env.HOME}|${env.NOPE}", nil, "/root|${env.NOPE}"},
-		{"${env.NOPE:-d}|${env.EMPTY:-d}|${env.EMPTY-d}|${env.NOPE-d}|${env.HOME-d}", nil, "d|d||d|/root"},
+		{"${env.HOME}|${env.NOPE}", nil, "/home/w|${env.NOPE}"},
+		{"${env.NOPE:-d}|${env.EMPTY:-d}|${env.EMPTY-d}|${env.NOPE-d}|${env.HOME-d}", nil, "d|d||d|/home/w"},
 		{"${env.NOPE:-${b}}", map[string]string{"b": "x"}, "x"},
 		{"${env.NOPE-a-b}", nil, "a-b"},
 		{"${env.}", map[string]string{"env.": "x"}, "x"},

@@ -7,7 +7,7 @@ import (
 
 func TestRegistryIsSound(t *testing.T) {
 	c := fromMap(nil)
-	c.system["user.home"] = "/root"
+	c.system["user.home"] = "/home/w"
 	for k := range Keys() {
 		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || strings.Contains(k.Doc, "\n") {
 			t.Errorf("%s: its meaning %q should be one line without a full stop", k.Name, k.Doc)

@@ -74,6 +74,7 @@ func (s *Service) registerMaster(
 		pb.SchedulerResourceTypes_MEMORY, pb.SchedulerResourceTypes_CPU,
 	})
 	resp.SetResourceTypes(s.resourceTypes())
+	resp.SetHeddleMaxWaitMs(int32(maxWait / time.Millisecond))
 	o := s.owner(id.Attempt.App)
 	previous, err := s.grants(l, r.Previous, o)
 	if err != nil {

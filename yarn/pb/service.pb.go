@@ -367,6 +367,7 @@ type RegisterApplicationMasterResponse struct {
 	xxx_hidden_SchedulerResourceTypes         []SchedulerResourceTypes `protobuf:"varint,7,rep,name=scheduler_resource_types,json=schedulerResourceTypes,enum=heddle.yarn.SchedulerResourceTypes"`
 	xxx_hidden_ResourceProfiles               *ResourceProfiles        `protobuf:"bytes,8,opt,name=resource_profiles,json=resourceProfiles"`
 	xxx_hidden_ResourceTypes                  *[]*ResourceTypeInfo     `protobuf:"bytes,9,rep,name=resource_types,json=resourceTypes"`
+	xxx_hidden_HeddleMaxWaitMs                int32                    `protobuf:"varint,20000,opt,name=heddle_max_wait_ms,json=heddleMaxWaitMs"`
 	XXX_raceDetectHookData                    protoimpl.RaceDetectHookData
 	XXX_presence                              [1]uint32
 	unknownFields                             protoimpl.UnknownFields
@@ -472,6 +473,13 @@ func (x *RegisterApplicationMasterResponse) GetResourceTypes() []*ResourceTypeIn
 	return nil
 }
 
+func (x *RegisterApplicationMasterResponse) GetHeddleMaxWaitMs() int32 {
+	if x != nil {
+		return x.xxx_hidden_HeddleMaxWaitMs
+	}
+	return 0
+}
+
 func (x *RegisterApplicationMasterResponse) SetMaximumCapability(v *Resource) {
 	x.xxx_hidden_MaximumCapability = v
 }
@@ -481,7 +489,7 @@ func (x *RegisterApplicationMasterResponse) SetClientToAmTokenMasterKey(v []byte
 		v = []byte{}
 	}
 	x.xxx_hidden_ClientToAmTokenMasterKey = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 10)
 }
 
 func (x *RegisterApplicationMasterResponse) SetApplication_ACLs(v []*ApplicationACLMap) {
@@ -494,7 +502,7 @@ func (x *RegisterApplicationMasterResponse) SetContainersFromPreviousAttempts(v 
 
 func (x *RegisterApplicationMasterResponse) SetQueue(v string) {
 	x.xxx_hidden_Queue = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 10)
 }
 
 func (x *RegisterApplicationMasterResponse) SetNmTokensFromPreviousAttempts(v []*NMToken) {
@@ -511,6 +519,11 @@ func (x *RegisterApplicationMasterResponse) SetResourceProfiles(v *ResourceProfi
 
 func (x *RegisterApplicationMasterResponse) SetResourceTypes(v []*ResourceTypeInfo) {
 	x.xxx_hidden_ResourceTypes = &v
+}
+
+func (x *RegisterApplicationMasterResponse) SetHeddleMaxWaitMs(v int32) {
+	x.xxx_hidden_HeddleMaxWaitMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 10)
 }
 
 func (x *RegisterApplicationMasterResponse) HasMaximumCapability() bool {
@@ -541,6 +554,13 @@ func (x *RegisterApplicationMasterResponse) HasResourceProfiles() bool {
 	return x.xxx_hidden_ResourceProfiles != nil
 }
 
+func (x *RegisterApplicationMasterResponse) HasHeddleMaxWaitMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
+}
+
 func (x *RegisterApplicationMasterResponse) ClearMaximumCapability() {
 	x.xxx_hidden_MaximumCapability = nil
 }
@@ -559,6 +579,11 @@ func (x *RegisterApplicationMasterResponse) ClearResourceProfiles() {
 	x.xxx_hidden_ResourceProfiles = nil
 }
 
+func (x *RegisterApplicationMasterResponse) ClearHeddleMaxWaitMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+	x.xxx_hidden_HeddleMaxWaitMs = 0
+}
+
 type RegisterApplicationMasterResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -571,6 +596,9 @@ type RegisterApplicationMasterResponse_builder struct {
 	SchedulerResourceTypes         []SchedulerResourceTypes
 	ResourceProfiles               *ResourceProfiles
 	ResourceTypes                  []*ResourceTypeInfo
+	// Heddle only: the longest time, in ms, for which answers to allocate are held back (heddle_wait_ms). A ResourceManager
+	// that doesn't set it holds none back and must not be sent a nudge, which it would take for an ordinary call.
+	HeddleMaxWaitMs *int32
 }
 
 func (b0 RegisterApplicationMasterResponse_builder) Build() *RegisterApplicationMasterResponse {
@@ -579,19 +607,23 @@ func (b0 RegisterApplicationMasterResponse_builder) Build() *RegisterApplication
 	_, _ = b, x
 	x.xxx_hidden_MaximumCapability = b.MaximumCapability
 	if b.ClientToAmTokenMasterKey != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 10)
 		x.xxx_hidden_ClientToAmTokenMasterKey = b.ClientToAmTokenMasterKey
 	}
 	x.xxx_hidden_Application_ACLs = &b.Application_ACLs
 	x.xxx_hidden_ContainersFromPreviousAttempts = &b.ContainersFromPreviousAttempts
 	if b.Queue != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 10)
 		x.xxx_hidden_Queue = b.Queue
 	}
 	x.xxx_hidden_NmTokensFromPreviousAttempts = &b.NmTokensFromPreviousAttempts
 	x.xxx_hidden_SchedulerResourceTypes = b.SchedulerResourceTypes
 	x.xxx_hidden_ResourceProfiles = b.ResourceProfiles
 	x.xxx_hidden_ResourceTypes = &b.ResourceTypes
+	if b.HeddleMaxWaitMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 10)
+		x.xxx_hidden_HeddleMaxWaitMs = *b.HeddleMaxWaitMs
+	}
 	return m0
 }
 
@@ -9040,7 +9072,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\brpc_port\x18\x02 \x01(\x05R\arpcPort\x12!\n" +
 	"\ftracking_url\x18\x03 \x01(\tR\vtrackingUrl\x12]\n" +
-	"\x15placement_constraints\x18\x04 \x03(\v2(.heddle.yarn.PlacementConstraintMapEntryR\x14placementConstraints\"\xbc\x05\n" +
+	"\x15placement_constraints\x18\x04 \x03(\v2(.heddle.yarn.PlacementConstraintMapEntryR\x14placementConstraints\"\xeb\x05\n" +
 	"!RegisterApplicationMasterResponse\x12C\n" +
 	"\x11maximumCapability\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x11maximumCapability\x12?\n" +
 	"\x1dclient_to_am_token_master_key\x18\x02 \x01(\fR\x18clientToAmTokenMasterKey\x12I\n" +
@@ -9050,7 +9082,8 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	" nm_tokens_from_previous_attempts\x18\x06 \x03(\v2\x14.heddle.yarn.NMTokenR\x1cnmTokensFromPreviousAttempts\x12]\n" +
 	"\x18scheduler_resource_types\x18\a \x03(\x0e2#.heddle.yarn.SchedulerResourceTypesR\x16schedulerResourceTypes\x12J\n" +
 	"\x11resource_profiles\x18\b \x01(\v2\x1d.heddle.yarn.ResourceProfilesR\x10resourceProfiles\x12D\n" +
-	"\x0eresource_types\x18\t \x03(\v2\x1d.heddle.yarn.ResourceTypeInfoR\rresourceTypes\"\xc4\x01\n" +
+	"\x0eresource_types\x18\t \x03(\v2\x1d.heddle.yarn.ResourceTypeInfoR\rresourceTypes\x12-\n" +
+	"\x12heddle_max_wait_ms\x18\xa0\x9c\x01 \x01(\x05R\x0fheddleMaxWaitMs\"\xc4\x01\n" +
 	"\x1eFinishApplicationMasterRequest\x12 \n" +
 	"\vdiagnostics\x18\x01 \x01(\tR\vdiagnostics\x12!\n" +
 	"\ftracking_url\x18\x02 \x01(\tR\vtrackingUrl\x12]\n" +

@@ -1,0 +1,228 @@
+package hdfsadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/token"
+)
+
+// Options are what the configuration doesn't say. Zero values stand for the defaults that are named with the fields.
+type Options struct {
+	Host  string        // of local files' blocks; this host's name
+	Log   *logrus.Entry // nil: nothing is logged
+	Retry time.Duration // how long to try to reach a NameNode; one minute, or 20 s if there is only one
+}
+
+// Adapter gives access to file systems. It is safe for use by several goroutines.
+type Adapter struct {
+	conf    *conf.Config
+	options Options
+	umask   fs.FileMode
+	self    string // the user of this process
+	deflt   Location
+	local   *localStore
+	client  *ipc.Client
+	data    *dataNodes
+
+	ctx   context.Context // of all open files; ends with Close
+	close context.CancelCauseFunc
+}
+
+// New returns an adapter for a configuration; nothing is connected yet. It fails if fs.defaultFS is not a file system
+// that is supported.
+func New(c *conf.Config, o Options) (*Adapter, error) {
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = logrus.NewEntry(l)
+	}
+	if o.Host == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "localhost"
+		}
+		o.Host = name
+	}
+	a := &Adapter{conf: c, options: o, self: "nobody", umask: umask(c.Text("fs.permissions.umask-mode"))}
+	if u, err := user.Current(); err == nil {
+		a.self = u.Username
+	}
+	uri := c.Text("fs.defaultFS")
+	scheme, authority, rest, err := split(uri)
+	if err != nil {
+		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
+	}
+	if scheme == "" && strings.HasPrefix(rest, "/") {
+		scheme = SchemeFile
+	}
+	if err := supported(scheme); err != nil {
+		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
+	}
+	if scheme == SchemeHDFS && authority == "" {
+		return nil, fmt.Errorf("fs.defaultFS = %q: must name a NameNode or nameservice", uri)
+	}
+	a.deflt = Location{scheme, authority, "/"}
+	a.local = newLocalStore(o.Host, a.umask)
+	a.data = newDataNodes(c.Bool("dfs.client.use.datanode.hostname"), c.Duration("dfs.client.socket-timeout"))
+	a.ctx, a.close = context.WithCancelCause(context.Background())
+	a.client = ipc.NewClient(ipc.ClientConfig{
+		ConnectTimeout:    c.Duration("ipc.client.connect.timeout"),
+		PingInterval:      c.Duration("ipc.ping.interval"),
+		MaxIdle:           c.Duration("ipc.client.connection.maxidletime"),
+		MaxResponseLength: c.Int("ipc.maximum.response.length"),
+		CallerContext:     "heddle",
+		Log:               o.Log,
+	})
+	return a, nil
+}
+
+// umask reads fs.permissions.umask-mode, which is octal; Hadoop's symbolic form counts as 022.
+func umask(s string) fs.FileMode {
+	m, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || m > 0o777 {
+		return 0o022
+	}
+	return fs.FileMode(m)
+}
+
+func supported(scheme string) error {
+	if scheme == SchemeFile || scheme == SchemeHDFS {
+		return nil
+	}
+	return fmt.Errorf("unsupported scheme %q: Heddle reads and writes %s and %s", scheme, SchemeHDFS, SchemeFile)
+}
+
+// Close closes all connections. Files that are open fail from then on.
+func (a *Adapter) Close() error {
+	a.close(errClosed)
+	a.client.Close()
+	return nil
+}
+
+// As returns a user's view. An empty user is that of this process. Of the tokens those for the NameNode are used.
+func (a *Adapter) As(user string, tokens ...token.Token) *FS {
+	if user == "" {
+		user = a.self
+	}
+	return &FS{a: a, user: user, tokens: tokens, stores: map[string]*hdfsStore{}}
+}
+
+// FS is the file systems as one user sees them. It is safe for use by several goroutines and needs no closing.
+type FS struct {
+	a      *Adapter
+	user   string
+	tokens []token.Token
+
+	mu     sync.Mutex
+	stores map[string]*hdfsStore // by authority
+}
+
+// Locate says which file a name means: fs.defaultFS completes it, and relative paths start in the user's home directory
+// on HDFS and in the working directory locally. It fails for file systems that aren't supported.
+func (f *FS) Locate(name string) (Location, error) {
+	scheme, authority, rest, err := split(name)
+	if err != nil {
+		return Location{}, fmt.Errorf("%q: %w", name, err)
+	}
+	if scheme == "" {
+		scheme = f.a.deflt.Scheme
+	}
+	if err := supported(scheme); err != nil {
+		return Location{}, fmt.Errorf("%q: %w", name, err)
+	}
+	if scheme == SchemeFile {
+		if authority != "" && authority != "localhost" {
+			return Location{}, fmt.Errorf("%q: a file: name has no host; three slashes begin it", name)
+		}
+		wd := "/"
+		if !strings.HasPrefix(rest, "/") {
+			if wd, err = os.Getwd(); err != nil {
+				return Location{}, fmt.Errorf("%q: %w", name, err)
+			}
+		}
+		return Location{SchemeFile, "", clean(rest, wd)}, nil
+	}
+	if authority == "" {
+		if f.a.deflt.Scheme != SchemeHDFS {
+			return Location{}, fmt.Errorf("%q: names no NameNode, and fs.defaultFS (%s) doesn't either", name, f.a.deflt)
+		}
+		authority = f.a.deflt.Authority
+	}
+	if rest == "" {
+		rest = "/"
+	}
+	return Location{SchemeHDFS, authority, clean(rest, "/user/"+f.user)}, nil
+}
+
+// store returns the file system of a location.
+func (f *FS) store(at Location) (store, error) {
+	if at.Scheme == SchemeFile {
+		return f.a.local, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := context.Cause(f.a.ctx); err != nil {
+		return nil, err
+	}
+	s := f.stores[at.Authority]
+	if s == nil {
+		addrs, err := nameNodes(f.a.conf, at.Authority)
+		if err != nil {
+			return nil, err
+		}
+		s = newHDFSStore(f.a, addrs, f.user, chooseToken(f.tokens, at.Authority, addrs))
+		f.stores[at.Authority] = s
+	}
+	return s, nil
+}
+
+// errClosed is the error of calls after Adapter.Close.
+var errClosed = errors.New("the file systems' adapter is closed")
+
+// chooseToken picks the delegation token of a file system: that for its nameservice, or one of its NameNodes.
+func chooseToken(tokens []token.Token, authority string, addrs []string) *token.Token {
+	for i := range tokens {
+		t := &tokens[i]
+		if t.Kind == token.KindHDFS && (t.Service == "ha-hdfs:"+authority || slices.Contains(addrs, t.Service)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// store is one file system, with absolute paths. Its errors need no names: FS adds them.
+type store interface {
+	stat(ctx context.Context, path string) (Info, error)
+	list(ctx context.Context, path string) ([]Info, error) // by name
+	open(ctx context.Context, path string) (Reader, error)
+	create(ctx context.Context, path string, o CreateOptions) (Writer, error)
+	append(ctx context.Context, path string) (Writer, error)
+	rename(ctx context.Context, from, to string, overwrite bool) error
+	remove(ctx context.Context, path string, recursive bool) error
+	mkdirs(ctx context.Context, path string, perm fs.FileMode) error
+	chmod(ctx context.Context, path string, perm fs.FileMode) error
+	chown(ctx context.Context, path, owner, group string) error
+	chtimes(ctx context.Context, path string, modTime, accessTime int64) error
+	blocks(ctx context.Context, path string, offset, length int64) ([]Block, error)
+}
+
+func (i Info) at(l Location) Info {
+	i.Path, i.Name = l.String(), path.Base(l.Path)
+	return i
+}

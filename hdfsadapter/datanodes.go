@@ -1,0 +1,79 @@
+package hdfsadapter
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"heddle/yarn/pb"
+)
+
+// badFor is how long a DataNode that couldn't be talked to is tried last.
+const badFor = time.Minute
+
+// dataNodes is how DataNodes are reached, and which of them were not.
+type dataNodes struct {
+	byName  bool          // by their host names instead of their IP addresses
+	timeout time.Duration // for them to take or send something
+
+	mu  sync.Mutex
+	bad map[string]time.Time // by address: when it failed
+}
+
+func newDataNodes(byName bool, timeout time.Duration) *dataNodes {
+	return &dataNodes{byName: byName, timeout: timeout, bad: map[string]time.Time{}}
+}
+
+// address is where a DataNode serves blocks.
+func address(id *pb.DatanodeID, byName bool) string {
+	host := id.GetIpAddr()
+	if byName {
+		host = id.GetHostName()
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(uint64(id.GetXferPort()), 10))
+}
+
+// dial connects. The connection is closed when ctx ends.
+func (d *dataNodes) dial(ctx context.Context, addr string) (*blockConn, error) {
+	conn, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := newBlockConn(conn, addr, d.timeout)
+	c.unhook = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return c, nil
+}
+
+// failed remembers that a DataNode couldn't be talked to.
+func (d *dataNodes) failed(addr string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bad[addr] = time.Now()
+}
+
+// choose returns the address of the DataNode to read a block from: in the NameNode's order, which has the nearest
+// first, without those that tried says, and those that failed lately last. It returns "" if none is left.
+func (d *dataNodes) choose(b *pb.LocatedBlock, tried func(addr string) bool) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	second := ""
+	for _, at := range b.GetLocs() {
+		addr := address(at.GetId(), d.byName)
+		if tried(addr) {
+			continue
+		}
+		if when, bad := d.bad[addr]; bad {
+			if time.Since(when) < badFor {
+				if second == "" {
+					second = addr
+				}
+				continue
+			}
+			delete(d.bad, addr)
+		}
+		return addr
+	}
+	return second
+}

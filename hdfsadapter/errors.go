@@ -1,0 +1,86 @@
+package hdfsadapter
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/colinmarc/hdfs/v2"
+
+	"heddle/yarn/ipc"
+)
+
+// sentinels are what a NameNode's exceptions are in Go.
+var sentinels = map[string]error{
+	"java.io.FileNotFoundException":                                                  fs.ErrNotExist,
+	"org.apache.hadoop.security.AccessControlException":                              fs.ErrPermission,
+	"org.apache.hadoop.security.authorize.AuthorizationException":                    fs.ErrPermission,
+	"org.apache.hadoop.fs.FileAlreadyExistsException":                                fs.ErrExist,
+	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":                   fs.ErrExist,
+	"org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":                          syscall.ENOTEMPTY,
+	"org.apache.hadoop.fs.PathIsNotDirectoryException":                               syscall.ENOTDIR,
+	"org.apache.hadoop.fs.ParentNotDirectoryException":                               syscall.ENOTDIR,
+	"org.apache.hadoop.fs.InvalidPathException":                                      fs.ErrInvalid,
+	"org.apache.hadoop.HadoopIllegalArgumentException":                               fs.ErrInvalid,
+	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                       syscall.EDQUOT,
+	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                       syscall.EDQUOT,
+	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":            syscall.EDQUOT,
+	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":                   fs.ErrClosed,
+	"org.apache.hadoop.hdfs.protocol.SnapshotAccessControlException":                 fs.ErrPermission,
+	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException": syscall.ENAMETOOLONG,
+}
+
+// remote is a NameNode's exception that is also one of Go's errors.
+type remote struct {
+	is  error
+	err error
+}
+
+func (e *remote) Error() string {
+	if r := (*ipc.RemoteError)(nil); errors.As(e.err, &r) && r.Message() != "" {
+		return e.is.Error() + ": " + r.Message()
+	}
+	return e.is.Error() + ": " + e.err.Error()
+}
+
+func (e *remote) Unwrap() []error { return []error{e.is, e.err} }
+
+// fromHDFS gives a NameNode's exceptions the meaning that they have in Go.
+func fromHDFS(err error) error {
+	if err == nil {
+		return nil
+	}
+	class := ipc.Class(err)
+	if e := hdfs.Error(nil); class == "" && errors.As(err, &e) {
+		class = e.Exception()
+	}
+	if class == ipc.FileNotFoundException && strings.Contains(err.Error(), "Path is not a file") {
+		return &remote{syscall.EISDIR, err}
+	}
+	if is, ok := sentinels[class]; ok {
+		return &remote{is, err}
+	}
+	if class == ipc.IOException && strings.Contains(err.Error(), "not empty") { // what rename says of its target
+		return &remote{syscall.ENOTEMPTY, err}
+	}
+	// the library has its own, which say less
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// pathError names operation and file in an error; an error that names that file already stays what it is.
+func pathError(op string, at Location, err error) error {
+	if err == nil {
+		return nil
+	}
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == at.String() {
+		return err
+	}
+	if p, ok := err.(*fs.PathError); ok { // only what package os made, not what is wrapped
+		err = p.Err
+	}
+	return &fs.PathError{Op: op, Path: at.String(), Err: err}
+}

@@ -1,0 +1,260 @@
+package hdfsadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Glob returns the files and directories that match a pattern, by their paths; none is no error. Patterns are Hadoop's
+// (GlobPattern, GlobExpander): * and ? match within one part of a path, [a-z], [^a-z] and [!a-z] one character, {a,b/c}
+// alternatives, and a backslash takes the meaning from the character behind it. Scheme and host can't be patterns.
+func (f *FS) Glob(ctx context.Context, pattern string) ([]Info, error) {
+	scheme, authority, rest, err := split(pattern)
+	if err != nil {
+		return nil, &fs.PathError{Op: "glob", Path: pattern, Err: err}
+	}
+	prefix := ""
+	if scheme != "" {
+		prefix = scheme + ":"
+	}
+	if authority != "" {
+		prefix += "//" + authority
+	}
+	alternatives, err := expandBraces(rest)
+	if err != nil {
+		return nil, &fs.PathError{Op: "glob", Path: pattern, Err: err}
+	}
+	found := map[string]Info{}
+	for _, alt := range alternatives {
+		// Relative patterns are completed like names; the characters of patterns mean nothing to Locate.
+		at, err := f.Locate(prefix + alt)
+		if err != nil {
+			return nil, &fs.PathError{Op: "glob", Path: pattern, Err: err}
+		}
+		infos, err := f.globParts(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range infos {
+			found[i.Path] = i
+		}
+	}
+	out := make([]Info, 0, len(found))
+	for _, i := range found {
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// globParts follows a pattern part by part.
+func (f *FS) globParts(ctx context.Context, pattern Location) ([]Info, error) {
+	bad := func(err error) error { return &fs.PathError{Op: "glob", Path: pattern.String(), Err: err} }
+	root := pattern
+	root.Path = "/"
+	dirs := []Location{root}
+	parts := strings.FieldsFunc(pattern.Path, func(r rune) bool { return r == '/' })
+	for n, part := range parts {
+		match, literal, err := compilePart(part)
+		if err != nil {
+			return nil, bad(err)
+		}
+		var next []Location
+		for _, dir := range dirs {
+			if match == nil {
+				next = append(next, dir.join(literal))
+				continue
+			}
+			entries, err := f.List(ctx, dir.String())
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				if match.MatchString(e.Name) && (n == len(parts)-1 || e.IsDir()) {
+					next = append(next, dir.join(e.Name))
+				}
+			}
+		}
+		dirs = next
+	}
+	var out []Info
+	for _, at := range dirs {
+		i, err := f.Stat(ctx, at.String())
+		switch {
+		case err == nil:
+			out = append(out, i)
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			// not there, or gone again
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// expandBraces writes out the braces with a slash in them, as a part of a path can't match that. Others are left to
+// compilePart.
+func expandBraces(pattern string) ([]string, error) {
+	const maxAlternatives = 10_000
+	done, todo := []string{}, []string{pattern}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		start, end, commas, err := slashBraces(p)
+		if err != nil {
+			return nil, err
+		}
+		if start < 0 {
+			done = append(done, p)
+			continue
+		}
+		from := start + 1
+		for _, to := range append(commas, end) {
+			todo = append(todo, p[:start]+p[from:to]+p[end+1:])
+			from = to + 1
+		}
+		if len(done)+len(todo) > maxAlternatives {
+			return nil, fmt.Errorf("more than %d alternatives", maxAlternatives)
+		}
+	}
+	return done, nil
+}
+
+// slashBraces finds the first outermost braces with a slash in them and the commas between their alternatives; start is
+// −1 if there are none.
+func slashBraces(p string) (start, end int, commas []int, err error) {
+	depth, slash := 0, false
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '{':
+			if depth++; depth == 1 {
+				start, slash, commas = i, false, nil
+			}
+		case '}':
+			if depth == 0 {
+				continue
+			}
+			if depth--; depth == 0 && slash {
+				return start, i, commas, nil
+			}
+		case ',':
+			if depth == 1 {
+				commas = append(commas, i)
+			}
+		case '/':
+			slash = slash || depth > 0
+		}
+	}
+	if depth > 0 {
+		return 0, 0, nil, errors.New("a { has no }")
+	}
+	return -1, 0, nil, nil
+}
+
+// compilePart makes a regular expression of a part of a path that is a pattern; others come back as literal text.
+func compilePart(part string) (match *regexp.Regexp, literal string, err error) {
+	var re, plain strings.Builder
+	wild, braces := false, 0
+	re.WriteString(`(?s)^(?:`)
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		switch {
+		case c == '\\':
+			if i++; i == len(part) {
+				return nil, "", errors.New("nothing follows the backslash")
+			}
+			re.WriteString(regexp.QuoteMeta(part[i : i+1]))
+			plain.WriteByte(part[i])
+			continue
+		case c == '*':
+			re.WriteString(`.*`)
+		case c == '?':
+			re.WriteString(`.`)
+		case c == '[':
+			set, n, err := compileSet(part[i+1:])
+			if err != nil {
+				return nil, "", err
+			}
+			re.WriteString(set)
+			i += n
+		case c == '{':
+			braces++
+			re.WriteString(`(?:`)
+		case c == ',' && braces > 0:
+			re.WriteByte('|')
+		case c == '}' && braces > 0:
+			braces--
+			re.WriteByte(')')
+		default:
+			re.WriteString(quoteByte(c))
+			plain.WriteByte(c)
+			continue
+		}
+		wild = true
+	}
+	if braces > 0 {
+		return nil, "", errors.New("a { has no }")
+	}
+	if !wild {
+		return nil, plain.String(), nil
+	}
+	re.WriteString(`)$`)
+	match, err = regexp.Compile(re.String())
+	return match, "", err
+}
+
+// quoteByte quotes one byte of a text; those of characters longer than a byte need nothing.
+func quoteByte(c byte) string {
+	if c < 0x80 {
+		return regexp.QuoteMeta(string(rune(c)))
+	}
+	return string([]byte{c})
+}
+
+// compileSet makes a regular expression of a set of characters; n is the length of what it has read, with the closing
+// bracket.
+func compileSet(s string) (set string, n int, err error) {
+	var b strings.Builder
+	b.WriteByte('[')
+	i := 0
+	if i < len(s) && (s[i] == '^' || s[i] == '!') {
+		b.WriteByte('^')
+		i++
+	}
+	for first := i; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == ']' && i > first:
+			b.WriteByte(']')
+			return b.String(), i + 1, nil
+		case c == '\\':
+			if i++; i == len(s) {
+				return "", 0, errors.New("nothing follows the backslash")
+			}
+			b.WriteString(quoteInSet(s[i]))
+		case c == '-':
+			b.WriteByte(c)
+		default:
+			b.WriteString(quoteInSet(c))
+		}
+	}
+	return "", 0, errors.New("a [ has no ]")
+}
+
+// quoteInSet quotes a character of a set; a backslash would give letters and digits a meaning.
+func quoteInSet(c byte) string {
+	if c < 0x80 && c != '_' && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
+		return `\` + string(rune(c))
+	}
+	return string([]byte{c})
+}

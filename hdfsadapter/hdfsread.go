@@ -1,0 +1,339 @@
+package hdfsadapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"heddle/yarn/pb"
+)
+
+const (
+	maxRounds     = 3       // how often all replicas of a block are tried without getting a byte
+	blocksAhead   = 10      // blocks whose places are asked for at once
+	minAhead      = 1 << 17 // bytes that a stream asks for when it is read on, twice as many every time, up to maxAhead
+	maxAhead      = 1 << 40
+	maxIdle       = 4 // streams of a file that wait to be read on
+	staleAfter    = 2 * time.Second
+	firstWait     = 200 * time.Millisecond
+	flagCrypt     = uint32(pb.HdfsFileStatus_HAS_CRYPT)
+	flagErasure   = uint32(pb.HdfsFileStatus_HAS_EC)
+	whereEncoded  = "is erasure coded, which Heddle can't read"
+	whereEncypted = "lies in an encryption zone, which Heddle can't read"
+)
+
+func (s *hdfsStore) open(ctx context.Context, name string) (Reader, error) {
+	st, err := s.status(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case st.GetFileType() == pb.HdfsFileStatus_IS_DIR:
+		return nil, syscall.EISDIR
+	case st.GetFlags()&flagErasure != 0:
+		return nil, errors.New(whereEncoded)
+	case st.GetFlags()&flagCrypt != 0:
+		return nil, errors.New(whereEncypted)
+	}
+	r := &hdfsReader{s: s, path: name, info: infoOf(st), tried: map[replica]bool{}}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.unhook = context.AfterFunc(s.a.ctx, func() { r.cancel(errClosed) })
+	// Who asks for the places of blocks must have the right to read, which Open should tell, also of an empty file.
+	if err := r.locate(0); err != nil {
+		_ = r.Close() // nothing was read
+		return nil, err
+	}
+	return r, nil
+}
+
+// hdfsReader is an open file. Several streams may read it at once, each through a connection of its own.
+type hdfsReader struct {
+	s      *hdfsStore
+	path   string
+	info   Info
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	unhook func() bool
+	pos    int64 // of Read and Seek
+
+	mu     sync.Mutex
+	blocks []*pb.LocatedBlock // those known so far, by offset
+	tried  map[replica]bool   // those that failed since the blocks' places were asked for
+	idle   []*stream          // the one used last is the last one
+}
+
+// replica is a block on a DataNode.
+type replica struct {
+	block uint64
+	addr  string
+}
+
+// stream reads a file from some position on.
+type stream struct {
+	pos   int64 // in the file
+	ahead int64 // bytes to ask for next
+	conn  *blockConn
+}
+
+func (t *stream) drop() {
+	if t.conn != nil {
+		t.conn.close()
+		t.conn = nil
+	}
+}
+
+func (r *hdfsReader) Info() Info { return r.info }
+
+func (r *hdfsReader) Seek(off int64, whence int) (int64, error) {
+	return seek(&r.pos, r.info.Size, off, whence)
+}
+
+func (r *hdfsReader) Close() error {
+	if context.Cause(r.ctx) == fs.ErrClosed {
+		return fs.ErrClosed
+	}
+	r.unhook()
+	r.cancel(fs.ErrClosed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.idle {
+		t.drop()
+	}
+	r.idle = nil
+	return nil
+}
+
+func (r *hdfsReader) Read(p []byte) (int, error) {
+	n, err := r.some(p, r.pos)
+	r.pos += int64(n)
+	return n, err
+}
+
+func (r *hdfsReader) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, fs.ErrInvalid
+	}
+	n := 0
+	for n < len(p) {
+		k, err := r.some(p[n:], off+int64(n))
+		n += k
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// some reads at least one byte, from whichever replica has it.
+func (r *hdfsReader) some(p []byte, off int64) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off >= r.info.Size {
+		return 0, io.EOF
+	}
+	p = p[:min(int64(len(p)), r.info.Size-off)]
+	t := r.take(off)
+	var failures []error
+	for round := 0; ; {
+		n, addr, err := r.advance(t, p)
+		if err == nil {
+			r.give(t)
+			return n, nil
+		}
+		t.drop()
+		if cause := context.Cause(r.ctx); cause != nil {
+			return 0, cause
+		}
+		if addr != "" { // there may be another replica
+			failures = append(failures, fmt.Errorf("DataNode %s: %w", addr, err))
+			continue
+		}
+		if round++; round >= maxRounds || !errors.Is(err, errNoReplica) {
+			return 0, errors.Join(append(failures, err)...)
+		}
+		if err := r.forget(round); err != nil {
+			return 0, errors.Join(append(failures, err)...)
+		}
+	}
+}
+
+// take returns an idle stream that is at a position, or a new one, with the connection of an idle one that has nothing
+// left to read.
+func (r *hdfsReader) take(off int64) *stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, t := range slices.Backward(r.idle) {
+		if t.pos == off {
+			r.idle = slices.Delete(r.idle, i, i+1)
+			return t
+		}
+	}
+	fresh := &stream{pos: off}
+	for i, t := range slices.Backward(r.idle) {
+		if t.conn != nil && t.conn.finished() {
+			fresh.conn = t.conn
+			r.idle = slices.Delete(r.idle, i, i+1)
+			break
+		}
+	}
+	return fresh
+}
+
+func (r *hdfsReader) give(t *stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		t.drop()
+		return
+	}
+	r.idle = append(r.idle, t)
+	if len(r.idle) > maxIdle {
+		r.idle[0].drop()
+		r.idle = slices.Delete(r.idle, 0, 1)
+	}
+}
+
+// errNoReplica says that no DataNode is left to try.
+var errNoReplica = errors.New("no replica could be read")
+
+// advance reads from a stream. If it fails by a DataNode's fault it gives its address, and won't try it again.
+func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error) {
+	b, err := r.block(t.pos)
+	if err != nil {
+		return 0, "", err
+	}
+	for {
+		stale := t.conn != nil && time.Since(t.conn.used) > staleAfter
+		if t.conn == nil || t.conn.finished() {
+			if addr, err = r.connect(t, b, int64(len(p))); addr == "" {
+				return 0, "", err
+			}
+		} else {
+			addr = t.conn.addr
+		}
+		if err == nil {
+			n, err = t.conn.read(p)
+		}
+		if err == nil {
+			t.pos += int64(n)
+			return n, "", nil
+		}
+		if !stale || r.ctx.Err() != nil {
+			break
+		}
+		t.drop() // the DataNode may have given up on a connection that nobody used
+		err = nil
+	}
+	r.mu.Lock()
+	r.tried[replica{b.GetB().GetBlockId(), addr}] = true
+	r.mu.Unlock()
+	if !errors.Is(err, errChecksum) {
+		r.s.a.data.failed(addr)
+	}
+	r.s.a.options.Log.WithFields(map[string]any{"file": r.path, "block": b.GetB().GetBlockId(), "datanode": addr}).
+		WithError(err).Warn("reading from another replica")
+	return 0, addr, err
+}
+
+// connect asks a DataNode for a part of a block from the stream's position on, through the stream's connection if that
+// leads there.
+func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr string, err error) {
+	offset := t.pos - clamp(b.GetOffset())
+	left := clamp(b.GetB().GetNumBytes()) - offset
+	length := min(left, max(want, t.ahead))
+	t.ahead = min(max(2*t.ahead, minAhead), maxAhead)
+	r.mu.Lock()
+	addr = r.s.a.data.choose(b, func(addr string) bool { return r.tried[replica{b.GetB().GetBlockId(), addr}] })
+	r.mu.Unlock()
+	if addr == "" {
+		return "", fmt.Errorf("%w of block %d", errNoReplica, b.GetB().GetBlockId())
+	}
+	if t.conn != nil && t.conn.addr == addr && t.conn.reusable() {
+		if t.conn.request(b, r.s.client, offset, length) == nil {
+			return addr, nil
+		}
+	}
+	t.drop()
+	conn, err := r.s.a.data.dial(r.ctx, addr)
+	if err != nil {
+		return addr, err
+	}
+	t.conn = conn
+	conn.used = time.Now()
+	return addr, conn.request(b, r.s.client, offset, length)
+}
+
+// block returns the block that has a position of the file, and asks for its place if that isn't known.
+func (r *hdfsReader) block(off int64) (*pb.LocatedBlock, error) {
+	for asked := false; ; asked = true {
+		r.mu.Lock()
+		b := find(r.blocks, off)
+		r.mu.Unlock()
+		if b != nil {
+			return b, nil
+		}
+		if asked {
+			return nil, fmt.Errorf("the NameNode knows no block at offset %d", off)
+		}
+		if err := r.locate(off); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// locate asks for the places of some blocks from a position on.
+func (r *hdfsReader) locate(off int64) error {
+	length := blocksAhead * max(min(r.info.BlockSize, math.MaxInt64/blocksAhead), 1)
+	located, err := r.s.located(r.ctx, r.path, off, max(min(length, r.info.Size-off), 1))
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range located.GetBlocks() {
+		if find(r.blocks, clamp(b.GetOffset())) == nil {
+			r.blocks = append(r.blocks, b)
+			slices.SortFunc(r.blocks, func(a, b *pb.LocatedBlock) int { return cmp.Compare(a.GetOffset(), b.GetOffset()) })
+		}
+	}
+	return nil
+}
+
+// find returns the block that has a position, nil if none does.
+func find(blocks []*pb.LocatedBlock, off int64) *pb.LocatedBlock {
+	i, _ := slices.BinarySearchFunc(blocks, off, func(b *pb.LocatedBlock, off int64) int {
+		return cmp.Compare(clamp(b.GetOffset())+clamp(b.GetB().GetNumBytes()), off+1)
+	})
+	if i < len(blocks) && clamp(blocks[i].GetOffset()) <= off {
+		return blocks[i]
+	}
+	return nil
+}
+
+// forget waits a moment and lets the places of the blocks be asked for again: the NameNode may know better by then.
+func (r *hdfsReader) forget(round int) error {
+	wait := time.NewTimer(firstWait << (2 * (round - 1)))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blocks = nil
+	clear(r.tried)
+	return nil
+}

@@ -1,0 +1,311 @@
+package hdfsadapter
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// completeFor is how long Close waits for DataNodes to tell the NameNode of the last block.
+const completeFor = time.Minute
+
+func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+	c := s.a.conf
+	if o.Replication == 0 {
+		o.Replication = c.Int("dfs.replication")
+	}
+	if o.BlockSize == 0 {
+		o.BlockSize = c.Size("dfs.blocksize")
+	}
+	if o.BlockSize < 512 || o.BlockSize%512 != 0 || o.Replication < 1 {
+		return nil, fs.ErrInvalid
+	}
+	if o.Perm == 0 {
+		o.Perm = 0o666 &^ s.a.umask
+	}
+	// Besides what it tells, this finds the active NameNode, for which the library has less patience.
+	switch st, err := s.stat(ctx, name); {
+	case err == nil && st.IsDir():
+		return nil, syscall.EISDIR
+	case err == nil && !o.Overwrite:
+		return nil, fs.ErrExist
+	case err == nil:
+		if err := s.remove(ctx, name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	open := func(c *hdfs.Client) (*hdfs.FileWriter, error) {
+		return c.CreateFile(name, o.Replication, o.BlockSize, os.FileMode(toPerm(o.Perm).GetPerm()))
+	}
+	w := s.writer(ctx, open)
+	err := w.start()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = s.mkdirs(ctx, path.Dir(name), 0o777&^s.a.umask); err == nil {
+			err = w.start()
+		}
+	}
+	if err != nil {
+		w.end()
+		return nil, err
+	}
+	w.restart = func() error {
+		w.disconnect()
+		if err := s.remove(w.ctx, name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return w.start()
+	}
+	return w, nil
+}
+
+func (s *hdfsStore) append(ctx context.Context, name string) (Writer, error) {
+	switch st, err := s.stat(ctx, name); {
+	case err != nil:
+		return nil, err
+	case st.IsDir():
+		return nil, syscall.EISDIR
+	}
+	w := s.writer(ctx, func(c *hdfs.Client) (*hdfs.FileWriter, error) { return c.Append(name) })
+	if err := w.start(); err != nil {
+		w.end()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (s *hdfsStore) writer(ctx context.Context, open func(*hdfs.Client) (*hdfs.FileWriter, error)) *hdfsWriter {
+	w := &hdfsWriter{s: s, open: open}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	w.unhook = context.AfterFunc(s.a.ctx, func() { w.cancel(errClosed) })
+	return w
+}
+
+// hdfsWriter is a file that is being written, with a client of the library for it alone: with the file it ends, and
+// with it the renewal of the lease and all connections.
+type hdfsWriter struct {
+	s       *hdfsStore
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	unhook  func() bool
+	open    func(*hdfs.Client) (*hdfs.FileWriter, error)
+	restart func() error // begins the file anew; nil where that is not possible
+
+	conns   *connections
+	release func() bool // of conns from ctx
+	client  *hdfs.Client
+	file    *hdfs.FileWriter
+
+	failed error // of an earlier Write or Flush
+	closed bool
+}
+
+// setupTries is how often a file is begun anew because the DataNodes that were to take its first block don't answer:
+// for some time the NameNode goes on to offer one that has died.
+const setupTries = 8
+
+// start opens the file with a new client.
+func (w *hdfsWriter) start() (err error) {
+	w.conns = &connections{open: map[*idleConn]struct{}{}}
+	w.release = context.AfterFunc(w.ctx, w.conns.close)
+	// The library tries the addresses in their order; the active one is known as a rule.
+	addrs := slices.Clone(w.s.addrs)
+	if i := slices.Index(addrs, w.s.nn.Current()); i > 0 {
+		addrs[0], addrs[i] = addrs[i], addrs[0]
+	}
+	data := w.s.a.data
+	w.client, err = hdfs.NewClient(hdfs.ClientOptions{
+		Addresses:           addrs,
+		User:                w.s.user,
+		UseDatanodeHostname: data.byName,
+		NamenodeDialFunc:    w.conns.dialer(w.ctx, data.timeout),
+		DatanodeDialFunc:    w.conns.dialer(w.ctx, data.timeout),
+	})
+	if err == nil {
+		w.file, err = w.open(w.client)
+	}
+	if err != nil {
+		w.disconnect()
+	}
+	return w.reason(err)
+}
+
+// disconnect ends what start began without completing the file.
+func (w *hdfsWriter) disconnect() {
+	if w.conns == nil {
+		return
+	}
+	w.release()
+	w.conns.close()
+	if w.file != nil {
+		_ = w.file.Close() // fails for want of connections, but ends the library's goroutines
+	}
+	if w.client != nil {
+		_ = w.client.Close() // has nothing to say
+	}
+	w.conns, w.client, w.file = nil, nil, nil
+}
+
+// reason gives ctx's end as the cause of what follows from it.
+func (w *hdfsWriter) reason(err error) error {
+	if cause := context.Cause(w.ctx); err != nil && cause != nil {
+		return cause
+	}
+	return fromHDFS(err)
+}
+
+func (w *hdfsWriter) check() error {
+	if w.closed {
+		return fs.ErrClosed
+	}
+	if w.failed != nil {
+		return w.failed
+	}
+	w.failed = context.Cause(w.ctx)
+	return w.failed
+}
+
+func (w *hdfsWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	if len(p) == 0 {
+		return 0, nil // the library would begin a block, and a block without bytes can't be completed
+	}
+	n, err := w.file.Write(p)
+	for try := 1; err != nil && w.restart != nil && try < setupTries && w.ctx.Err() == nil; try++ {
+		w.s.a.options.Log.WithError(err).Warn("writing to HDFS: beginning anew")
+		if restartErr := w.restart(); restartErr != nil {
+			err = errors.Join(err, restartErr)
+			break
+		}
+		n, err = w.file.Write(p)
+	}
+	w.restart = nil // what was written before would be lost
+	w.failed = w.reason(err)
+	return n, w.failed
+}
+
+func (w *hdfsWriter) Flush() error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	w.failed = w.reason(w.file.Flush())
+	return w.failed
+}
+
+func (w *hdfsWriter) Close() error {
+	if w.closed {
+		return fs.ErrClosed
+	}
+	err := w.check()
+	w.closed = true
+	if err == nil {
+		err = w.complete()
+	}
+	w.end()
+	return err
+}
+
+// complete tells the NameNode that the file is finished, until enough DataNodes have confirmed that.
+func (w *hdfsWriter) complete() error {
+	deadline := time.Now().Add(completeFor)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := w.file.Close()
+		if !hdfs.IsErrReplicating(err) || time.Now().After(deadline) {
+			return w.reason(err)
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-w.ctx.Done():
+			wait.Stop()
+			return context.Cause(w.ctx)
+		}
+	}
+}
+
+// end releases everything. A file that isn't complete by now stays so: it must not look whole.
+func (w *hdfsWriter) end() {
+	w.unhook()
+	w.disconnect()
+	w.cancel(fs.ErrClosed)
+}
+
+// connections are those of one file. The library itself knows neither contexts nor, where it matters, time limits.
+type connections struct {
+	mu     sync.Mutex
+	open   map[*idleConn]struct{}
+	closed bool
+}
+
+// dialer returns a function as the library wants it, whose connections end with the file and wait no longer than
+// timeout for a peer that says nothing.
+func (c *connections) dialer(ctx context.Context, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(_ context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		ic := &idleConn{Conn: conn, of: c, timeout: timeout}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.closed {
+			_ = conn.Close()
+			return nil, net.ErrClosed
+		}
+		c.open[ic] = struct{}{}
+		return ic, nil
+	}
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for conn := range c.open {
+		_ = conn.Conn.Close()
+	}
+	clear(c.open)
+}
+
+// idleConn gives every Read and Write a time limit of its own.
+type idleConn struct {
+	net.Conn
+	of      *connections
+	timeout time.Duration
+}
+
+func (c *idleConn) Read(p []byte) (int, error) {
+	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *idleConn) Write(p []byte) (int, error) {
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// SetDeadline does nothing: the library sets none that it means.
+func (c *idleConn) SetDeadline(time.Time) error { return nil }
+
+func (c *idleConn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}

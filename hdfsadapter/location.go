@@ -1,0 +1,66 @@
+package hdfsadapter
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Schemes that are supported.
+const (
+	SchemeFile = "file"
+	SchemeHDFS = "hdfs"
+)
+
+// Location is where a file is.
+type Location struct {
+	Scheme    string // file or hdfs
+	Authority string // of HDFS: host:port, host, or nameservice
+	Path      string // absolute and clean
+}
+
+// String returns scheme://authority/path.
+func (l Location) String() string { return l.Scheme + "://" + l.Authority + l.Path }
+
+// join returns the location of an entry of a directory.
+func (l Location) join(name string) Location {
+	l.Path = path.Join(l.Path, name)
+	return l
+}
+
+// split takes a name apart as Hadoop's Path does: no percent-encoding, and the first colon ends a scheme unless a slash
+// comes before it.
+func split(name string) (scheme, authority, rest string, err error) {
+	if name == "" {
+		return "", "", "", fmt.Errorf("an empty name is no path")
+	}
+	if strings.ContainsRune(name, 0) {
+		return "", "", "", fmt.Errorf("a path can't contain a zero byte")
+	}
+	rest = name
+	if i := strings.IndexAny(name, ":/"); i >= 0 && name[i] == ':' {
+		if scheme, rest = name[:i], name[i+1:]; scheme == "" {
+			return "", "", "", fmt.Errorf("the scheme before the colon is missing")
+		}
+		scheme = strings.ToLower(scheme)
+	}
+	if tail, ok := strings.CutPrefix(rest, "//"); ok && (scheme != "" || !strings.HasPrefix(tail, "/")) {
+		end := strings.IndexByte(tail, '/')
+		if end < 0 {
+			end = len(tail)
+		}
+		authority, rest = tail[:end], tail[end:]
+	}
+	if scheme != "" && rest != "" && rest[0] != '/' {
+		return "", "", "", fmt.Errorf("a path with a scheme must be absolute")
+	}
+	return scheme, authority, rest, nil
+}
+
+// clean makes a path absolute, below home if it is relative.
+func clean(p, home string) string {
+	if !strings.HasPrefix(p, "/") {
+		p = home + "/" + p
+	}
+	return path.Clean(p)
+}

@@ -1,0 +1,48 @@
+package hdfsadapter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/conf"
+)
+
+// nameNodePort is where a NameNode listens if nothing else is said.
+const nameNodePort = 8020
+
+// nameNodes returns the addresses (host:port) of the NameNodes behind the authority of an HDFS URL: of a nameservice as
+// hdfs-site.xml has it (Hadoop: DFSUtilClient), else the one at that host.
+func nameNodes(c *conf.Config, authority string) ([]string, error) {
+	if !slices.Contains(c.Strings("dfs.nameservices"), authority) {
+		a, err := conf.ParseAddress(authority, nameNodePort)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a NameNode's address: %w; and dfs.nameservices doesn't list it", authority, err)
+		}
+		return []string{a.String()}, nil
+	}
+	key := "dfs.namenode.rpc-address." + authority
+	keys := []string{key}
+	if ids := c.Strings("dfs.ha.namenodes." + authority); len(ids) > 0 {
+		keys = nil
+		for _, id := range ids {
+			keys = append(keys, key+"."+id)
+		}
+	}
+	var addrs []string
+	for _, key := range keys {
+		text, ok := c.Get(key)
+		if !ok && len(keys) == 1 {
+			text, ok = c.Get("dfs.namenode.rpc-address") // the only NameNode of the only nameservice
+		}
+		if !ok {
+			return nil, fmt.Errorf("nameservice %s: %s is not set", authority, strings.Join(keys, " or "))
+		}
+		a, err := conf.ParseAddress(text, nameNodePort)
+		if err != nil {
+			return nil, fmt.Errorf("nameservice %s: %s = %q: %w", authority, key, text, err)
+		}
+		addrs = append(addrs, a.String())
+	}
+	return addrs, nil
+}
