@@ -289,7 +289,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	})
 	r.leading.Store(nil)
 	r.log.WithError(err).Info("leading no more")
-	if term.Err() == nil {
+	if term.Err() == nil && r.HA() && !errors.Is(err, raft.ErrClosed) {
 		// the leader stopped although the term goes on: let another member try
 		if err := r.raft.Transfer(""); err != nil {
 			r.log.WithError(err).Error("a leader that can't lead found no successor")

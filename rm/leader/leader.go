@@ -57,7 +57,8 @@ type Config struct {
 	Settings Settings
 	// State is the committed state at the beginning; the leader keeps it as its working copy.
 	State *ledger.State
-	// Propose hands a batch to raft, in order; the function it returns waits for the commit and yields what the ledger said.
+	// Propose hands a batch to raft, in order, and may block; the function it returns waits for the commit and yields what
+	// the ledger said.
 	Propose  func(entry []byte) (wait func() error)
 	Launcher Launcher
 	Now      func() time.Time
@@ -77,9 +78,9 @@ type Leader struct {
 	sched *scheduler.Scheduler
 	epoch int64
 
-	ops        chan *op
-	committing chan *batch   // batches on their way, in order
-	settled    chan *batch   // batches whose fate is known, in order
+	ops chan *op
+	// Batches on their way, in order: to be proposed, to be committed, and with their fate known.
+	proposing, committing, settled chan *batch
 	ended      chan struct{} // closed when Run returns
 	flying     []*batch
 	current    *batch
@@ -127,6 +128,7 @@ func New(cfg Config) *Leader {
 		work:       cfg.State,
 		sched:      scheduler.New(),
 		ops:        make(chan *op, 4096),
+		proposing:  make(chan *batch, maxInFlight),
 		committing: make(chan *batch, maxInFlight),
 		settled:    make(chan *batch, maxInFlight),
 		ended:      make(chan struct{}),
@@ -144,20 +146,19 @@ func New(cfg Config) *Leader {
 func (l *Leader) Run(ctx context.Context, ready func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	l.ctx = ctx
-	var committer sync.WaitGroup
-	committer.Go(l.commit)
+	var pipeline sync.WaitGroup
+	pipeline.Go(l.proposeAll)
+	pipeline.Go(l.commitAll)
 	defer l.background.Wait()
-	defer committer.Wait()
-	defer close(l.committing)
+	defer pipeline.Wait()
+	defer close(l.proposing)
 	defer cancel()
 	defer close(l.ended)
 	defer l.abandon()
 
 	begin := &op{run: func(t *turn) error { return t.takeOver() }, done: make(chan error, 1)}
 	l.run(begin)
-	if err := l.propose(); err != nil {
-		return err
-	}
+	l.propose()
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	for {
@@ -180,9 +181,7 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 			begin.done = nil
 			ready()
 		}
-		if err := l.propose(); err != nil {
-			return err
-		}
+		l.propose()
 	}
 }
 
@@ -244,28 +243,36 @@ func (l *Leader) after(f func()) {
 func (l *Leader) now() int64 { return l.batch().pb.GetTime() }
 
 // propose sends the batch off when there is one and not too many are under way.
-func (l *Leader) propose() error {
+func (l *Leader) propose() {
 	b := l.current
 	if b == nil || len(l.flying) >= maxInFlight {
-		return nil
+		return
 	}
 	l.current = nil
+	b.pb.Leadership = l.work.Leaders
 	l.flying = append(l.flying, b)
-	b.wait = func() error { return nil }
-	if len(b.pb.GetCommands()) > 0 {
-		b.pb.Leadership = l.work.Leaders
-		entry, err := proto.Marshal(b.pb)
-		if err != nil {
-			return fmt.Errorf("encode a batch of %d commands: %w", len(b.pb.GetCommands()), err)
-		}
-		b.wait = l.Propose(entry)
-	}
-	l.committing <- b
-	return nil
+	l.proposing <- b
 }
 
-// commit waits for batches in the order in which they were proposed.
-func (l *Leader) commit() {
+// proposeAll hands batches to raft. They are encoded here, beside the loop: what they hold is not changed any more.
+func (l *Leader) proposeAll() {
+	defer close(l.committing)
+	for b := range l.proposing {
+		b.wait = func() error { return nil }
+		if len(b.pb.GetCommands()) > 0 {
+			entry, err := proto.Marshal(b.pb)
+			if err == nil {
+				b.wait = l.Propose(entry)
+			} else {
+				b.wait = func() error { return err }
+			}
+		}
+		l.committing <- b
+	}
+}
+
+// commitAll waits for batches in the order in which they were proposed.
+func (l *Leader) commitAll() {
 	for b := range l.committing {
 		b.err = b.wait()
 		l.settled <- b

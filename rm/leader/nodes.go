@@ -162,6 +162,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		s = &nodeSession{id: r.Node}
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
+	s.seen.at(l.Now())
 	rack := l.Rack(r.Node.Host)
 	err := l.do(func(t *turn) error {
 		t.registerNode(s, &r, rack)

@@ -71,6 +71,7 @@ type Node struct {
 	transport transport
 	lock      *os.File
 	terms     *terms
+	down      chan struct{} // closed when raft has stopped
 }
 
 // Open starts the member and returns at once; the group elects a leader when a majority is up. A member that starts for
@@ -81,7 +82,7 @@ func Open(cfg Config, fsm FSM) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, lock: lock}
+	n := &Node{cfg: cfg, lock: lock, down: make(chan struct{})}
 	if err := n.open(fsm); err != nil {
 		n.release()
 		return nil, fmt.Errorf("raft member %s in %s: %w", cfg.ID, cfg.Dir, err)
@@ -152,7 +153,7 @@ func (n *Node) member(id string) Member {
 func (n *Node) raftConfig() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = hraft.ServerID(n.cfg.ID)
-	c.BatchApplyCh = true
+	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is taken and never answered.
 	c.MaxAppendEntries = 256
 	set := func(to *time.Duration, v time.Duration) {
 		if v > 0 {
@@ -194,7 +195,8 @@ type Proposal struct {
 	future hraft.ApplyFuture
 }
 
-// Propose appends an entry to the log. Entries of one caller are committed in the order in which it proposed them.
+// Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
+// in the order in which it proposed them.
 func (n *Node) Propose(entry []byte) Proposal {
 	return Proposal{n.raft.Apply(entry, 0)}
 }
@@ -219,14 +221,26 @@ func translate(err error) error {
 	return err
 }
 
+// await waits for an answer of raft, which never comes for what raft had accepted and not begun when it stopped.
+func (n *Node) await(f hraft.Future) error {
+	answer := make(chan error, 1)
+	go func() { answer <- f.Error() }()
+	select {
+	case err := <-answer:
+		return translate(err)
+	case <-n.down:
+		return ErrClosed
+	}
+}
+
 // Terms delivers, in order, every time that this member begins (a context) to lead; the context ends when it ceases.
 func (n *Node) Terms() <-chan context.Context { return n.terms.out }
 
 // Barrier waits until all entries committed before are applied here. Only a leader can.
-func (n *Node) Barrier() error { return translate(n.raft.Barrier(0).Error()) }
+func (n *Node) Barrier() error { return n.await(n.raft.Barrier(0)) }
 
 // VerifyLeader asks a majority whether this member still leads.
-func (n *Node) VerifyLeader() error { return translate(n.raft.VerifyLeader().Error()) }
+func (n *Node) VerifyLeader() error { return n.await(n.raft.VerifyLeader()) }
 
 // IsLeader reports whether this member leads, as far as it knows.
 func (n *Node) IsLeader() bool { return n.raft.State() == hraft.Leader }
@@ -268,7 +282,7 @@ func (n *Node) Stats() map[string]string { return n.raft.Stats() }
 // Transfer hands leadership to a member, or with "" to the most up-to-date one. It returns when the transfer is done.
 func (n *Node) Transfer(id string) error {
 	if id == "" {
-		return translate(n.raft.LeadershipTransfer().Error())
+		return n.await(n.raft.LeadershipTransfer())
 	}
 	members, err := n.Members()
 	if err != nil {
@@ -276,7 +290,7 @@ func (n *Node) Transfer(id string) error {
 	}
 	for _, m := range members {
 		if m.ID == id {
-			return translate(n.raft.LeadershipTransferToServer(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address)).Error())
+			return n.await(n.raft.LeadershipTransferToServer(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address)))
 		}
 	}
 	return fmt.Errorf("%s is not a member of the group", id)
@@ -321,6 +335,7 @@ func (n *Node) Close() error {
 		}
 	}
 	err := n.raft.Shutdown().Error()
+	close(n.down)
 	n.terms.close()
 	return errors.Join(err, n.release())
 }

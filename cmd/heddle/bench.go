@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/conf"
+	"heddle/integration/load"
+	"heddle/rm"
+	"heddle/yarn/records"
+)
+
+func newBench(s *source) *cobra.Command {
+	c := &cobra.Command{Use: "bench", Short: "Measure a cluster", GroupID: tools}
+	c.AddCommand(newBenchRM(s))
+	return c
+}
+
+func newBenchRM(s *source) *cobra.Command {
+	var o load.Options
+	var memory, cores, containerMB int64
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "rm",
+		Short: "Load a running ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
+		Long: `Simulated NodeManagers and ApplicationMasters speak YARN's protocols to the ResourceManager that the configuration
+names. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
+at random times, which measures the time from asking for a container to holding it.
+
+Use a cluster without work and without other nodes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := conf.Load(s.options())
+			if err != nil {
+				return err
+			}
+			if err := fillAddresses(config, &o); err != nil {
+				return err
+			}
+			if o.User == "" {
+				me, err := user.Current()
+				if err != nil {
+					return err
+				}
+				o.User = me.Username
+			}
+			o.NodeResource = records.NewResource(memory, cores)
+			o.Container = records.NewResource(containerMB, 1)
+			res, err := load.Run(cmd.Context(), o)
+			if res.Duration > 0 {
+				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {
+					return e
+				}
+			}
+			return err
+		},
+	}
+	f := c.Flags()
+	f.IntVar(&o.Nodes, "nodes", 1000, "simulated NodeManagers")
+	f.Int64Var(&memory, "node-memory", 131072, "memory of a node, in MB")
+	f.Int64Var(&cores, "node-vcores", 128, "cores of a node")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "time between a node's heartbeats")
+	f.IntVar(&o.Masters, "ams", 8, "simulated ApplicationMasters")
+	f.Int64Var(&containerMB, "container-memory", 1024, "memory of a container, in MB")
+	f.Float64Var(&o.Rate, "rate", 0, "containers asked for a second, by all ApplicationMasters; 0 = as many as are granted")
+	f.IntVar(&o.Outstanding, "outstanding", 100, "asks that an ApplicationMaster keeps open without --rate")
+	f.DurationVar(&o.Interval, "am-interval", 0, "time between an ApplicationMaster's calls; 0 = one after the other")
+	f.DurationVar(&o.Hold, "hold", 0, "life of a container")
+	f.BoolVar(&o.EndByNode, "end-by-node", false, "containers are started and end on their nodes, instead of being given back")
+	f.DurationVar(&o.Warmup, "warmup", 3*time.Second, "time before the measurement")
+	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
+	f.StringVar(&o.User, "user", "", "who submits the applications (default: who runs this)")
+	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+// fillAddresses takes the ResourceManagers' addresses from the configuration.
+func fillAddresses(c *conf.Config, o *load.Options) error {
+	for _, p := range []struct {
+		key string
+		to  *[]string
+	}{{rm.ClientAddress, &o.Client}, {rm.MasterAddress, &o.Master}, {rm.TrackerAddress, &o.Tracker}} {
+		addrs, err := c.RMAddresses(p.key)
+		if err != nil {
+			return err
+		}
+		for _, a := range addrs {
+			*p.to = append(*p.to, c.Connectable(a).String())
+		}
+	}
+	return nil
+}
+
+func printLoad(w io.Writer, r *load.Result, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	_, err := fmt.Fprintf(w, `granted        %d containers in %.1f s: %.0f/s
+ask to grant   p50 %s  p90 %s  p99 %s  max %s
+heartbeats     %.0f/s  p50 %s  p99 %s  max %s
+`, r.Grants, r.Duration.Seconds(), r.PerSecond,
+		ms(r.Latency.P50), ms(r.Latency.P90), ms(r.Latency.P99), ms(r.Latency.Max),
+		r.BeatsPerSecond, ms(r.Heartbeats.P50), ms(r.Heartbeats.P99), ms(r.Heartbeats.Max))
+	return err
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }

@@ -1,0 +1,185 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Options say what load to make.
+type Options struct {
+	// Addresses of the ResourceManagers' ports.
+	Client, Master, Tracker []string
+	User                    string
+	Queue                   string
+
+	Nodes        int
+	NodeResource records.Resource
+	Heartbeat    time.Duration // of nodes
+
+	Masters   int
+	Container records.Resource
+	// Rate is how many containers all ApplicationMasters together ask for a second, at random times. 0 asks for as many as
+	// the ResourceManager grants: each ApplicationMaster keeps Outstanding asks open.
+	Rate        float64
+	Outstanding int
+	Interval    time.Duration // of an ApplicationMaster's calls; 0 = one after the other
+	Hold        time.Duration // how long a container lives
+	EndByNode   bool          // containers are started and end on their nodes, instead of being given back
+
+	Warmup, Duration time.Duration
+}
+
+// Result is what was measured during Options.Duration.
+type Result struct {
+	Duration       time.Duration
+	Grants         int64
+	PerSecond      float64      // grants
+	Latency        Distribution // from asking to holding a container
+	Heartbeats     Distribution // round trips of nodes' heartbeats
+	BeatsPerSecond float64
+}
+
+// Distribution sums durations up.
+type Distribution struct {
+	Count              int
+	P50, P90, P99, Max time.Duration
+}
+
+// run is a load under way.
+type run struct {
+	o         Options
+	begin     time.Time
+	container *pb.Resource
+	nodes     map[records.NodeID]*node
+
+	granted atomic.Int64
+	grants  samples
+	beats   samples
+
+	mu  sync.Mutex
+	err error
+}
+
+// failed remembers the first failure; the run goes on, as a few of many peers may fail.
+func (r *run) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Run makes load and measures. The first failure of a simulated peer is the error; the result is good up to there.
+func Run(ctx context.Context, o Options) (Result, error) {
+	r := &run{
+		o: o, begin: time.Now(), nodes: map[records.NodeID]*node{},
+		container: records.ResourceTypes{}.PB(o.Container),
+	}
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var peers sync.WaitGroup
+	defer peers.Wait()
+	defer cancel()
+	if err := r.startNodes(ctx, &peers); err != nil {
+		return Result{}, err
+	}
+	for i := range o.Masters {
+		m, err := newMaster(ctx, r)
+		if err != nil {
+			return Result{}, fmt.Errorf("ApplicationMaster %d of %d: %w", i+1, o.Masters, err)
+		}
+		peers.Go(func() { m.live(ctx) })
+	}
+	sleep(ctx, o.Warmup)
+	r.grants.reset()
+	r.beats.reset()
+	before, begin := r.granted.Load(), time.Now()
+	sleep(ctx, o.Duration)
+	took := time.Since(begin)
+	res := Result{Duration: took, Grants: r.granted.Load() - before, Latency: r.grants.sum(), Heartbeats: r.beats.sum()}
+	res.PerSecond = float64(res.Grants) / took.Seconds()
+	res.BeatsPerSecond = float64(res.Heartbeats.Count) / took.Seconds()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return res, errors.Join(r.err, ctx.Err())
+}
+
+func (o *Options) check() error {
+	switch {
+	case len(o.Client) == 0 || len(o.Master) == 0 || len(o.Tracker) == 0:
+		return errors.New("no addresses of a ResourceManager")
+	case o.Nodes < 0 || o.Masters < 1:
+		return fmt.Errorf("%d nodes and %d ApplicationMasters: there must be at least one ApplicationMaster", o.Nodes, o.Masters)
+	case o.Heartbeat <= 0 || o.Duration <= 0:
+		return fmt.Errorf("heartbeats every %v for %v: both must be longer than 0", o.Heartbeat, o.Duration)
+	case o.Rate == 0 && o.Outstanding < 1:
+		return errors.New("neither a rate nor a number of asks to keep open")
+	}
+	return nil
+}
+
+func (r *run) startNodes(ctx context.Context, peers *sync.WaitGroup) error {
+	nodes := make([]*node, r.o.Nodes)
+	var g errgroup.Group
+	g.SetLimit(64)
+	for i := range nodes {
+		nodes[i] = newNode(r, i)
+		r.nodes[nodes[i].id] = nodes[i]
+	}
+	for _, n := range nodes {
+		g.Go(func() error { return n.register(ctx) })
+	}
+	if err := g.Wait(); err != nil {
+		for _, n := range nodes {
+			n.client.Close()
+		}
+		return err
+	}
+	for _, n := range nodes {
+		peers.Go(func() { n.live(ctx) })
+	}
+	return nil
+}
+
+// samples collects durations.
+type samples struct {
+	mu   sync.Mutex
+	list []time.Duration
+}
+
+func (s *samples) add(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, d)
+}
+
+func (s *samples) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = s.list[:0]
+}
+
+func (s *samples) sum() Distribution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) == 0 {
+		return Distribution{}
+	}
+	slices.Sort(s.list)
+	at := func(q float64) time.Duration { return s.list[min(len(s.list)-1, int(q*float64(len(s.list))))] }
+	return Distribution{
+		Count: len(s.list), P50: at(0.5), P90: at(0.9), P99: at(0.99), Max: s.list[len(s.list)-1],
+	}
+}

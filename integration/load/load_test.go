@@ -1,0 +1,100 @@
+package load
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"heddle/conf"
+	"heddle/rm"
+	"heddle/yarn/records"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// resourceManager runs one on ports of its own and returns options that point at it.
+func resourceManager(tb testing.TB) Options {
+	tb.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.Set("heddle.state.dir", filepath.Join(tb.TempDir(), "state"))
+	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
+		c.Set(key, "127.0.0.1:0")
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	r, err := rm.New(rm.Options{Conf: c, Log: logrus.NewEntry(log)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
+	})
+	return Options{
+		Client:  []string{r.Addr(rm.ClientAddress).String()},
+		Master:  []string{r.Addr(rm.MasterAddress).String()},
+		Tracker: []string{r.Addr(rm.TrackerAddress).String()},
+		User:    "load", Queue: "default",
+		Nodes: 20, NodeResource: records.NewResource(16384, 16), Heartbeat: 50 * time.Millisecond,
+		Masters: 3, Container: records.NewResource(1024, 1),
+		Outstanding: 20, Duration: 300 * time.Millisecond,
+	}
+}
+
+func TestLoad(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"as fast as it goes": func(*Options) {},
+		"at a rate":          func(o *Options) { o.Rate = 500 },
+		"ended by nodes": func(o *Options) {
+			o.Hold, o.EndByNode, o.Interval = 20*time.Millisecond, true, 5*time.Millisecond
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := resourceManager(t)
+			change(&o)
+			res, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Grants == 0 || res.Latency.Count == 0 || res.Latency.P50 > res.Latency.Max || res.Heartbeats.Count < o.Nodes {
+				t.Errorf("measured: %+v", res)
+			}
+			if limit := 2 * o.Rate * o.Duration.Seconds(); o.Rate > 0 && float64(res.Grants) > limit {
+				t.Errorf("%d grants at a rate of %v/s", res.Grants, o.Rate)
+			}
+		})
+	}
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	good := Options{
+		Client: []string{"a:1"}, Master: []string{"a:2"}, Tracker: []string{"a:3"}, Masters: 1, Heartbeat: time.Second,
+		Duration: time.Second, Outstanding: 1,
+	}
+	for name, change := range map[string]func(*Options){
+		"no address":    func(o *Options) { o.Master = nil },
+		"nobody asks":   func(o *Options) { o.Masters = 0 },
+		"no heartbeats": func(o *Options) { o.Heartbeat = 0 },
+		"no time":       func(o *Options) { o.Duration = 0 },
+		"no asks":       func(o *Options) { o.Outstanding = 0 },
+	} {
+		o := good
+		change(&o)
+		if _, err := Run(t.Context(), o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

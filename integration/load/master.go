@@ -1,0 +1,221 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// master is a simulated ApplicationMaster.
+type master struct {
+	run      *run
+	client   *ipc.Client
+	rm       ipc.Invoker
+	response int32
+
+	waiting []time.Time       // when the containers that are not there yet were asked for, oldest first
+	asked   int32             // the count that the ResourceManager was last told
+	release []*pb.ContainerId // to be given back with the next call
+	held    []heldContainer   // by the time at which they end
+}
+
+type heldContainer struct {
+	id    *pb.ContainerId
+	node  *node
+	until time.Time
+}
+
+// tokenPatience is how long an application may take until its report has a token.
+const tokenPatience = 60 * time.Second
+
+// newMaster submits an application and registers its ApplicationMaster.
+func newMaster(ctx context.Context, r *run) (*master, error) {
+	m := &master{run: r, client: ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute})}
+	user := ipc.Identity{User: r.o.User}
+	rm := m.client.Failover(r.o.Client, protocol.ApplicationClient, user, ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
+	t, err := submit(ctx, rm, r.o)
+	if err != nil {
+		m.client.Close()
+		return nil, err
+	}
+	m.rm = m.client.Failover(r.o.Master, protocol.ApplicationMaster, ipc.Identity{User: r.o.User, Token: &t},
+		ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
+	if err := m.register(ctx); err != nil {
+		m.client.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func submit(ctx context.Context, rm ipc.Invoker, o Options) (token.Token, error) {
+	app, err := protocol.GetNewApplication.Call(ctx, rm, &pb.GetNewApplicationRequest{})
+	if err != nil {
+		return token.Token{}, fmt.Errorf("get a new application: %w", err)
+	}
+	id := records.ApplicationIDFrom(app.GetApplicationId())
+	sub := &pb.ApplicationSubmissionContext{}
+	sub.SetApplicationId(app.GetApplicationId())
+	sub.SetApplicationName("load")
+	sub.SetQueue(o.Queue)
+	sub.SetUnmanagedAm(true)
+	sub.SetResource(records.ResourceTypes{}.PB(o.Container))
+	sub.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(sub)
+	if _, err := protocol.SubmitApplication.Call(ctx, rm, req); err != nil {
+		return token.Token{}, fmt.Errorf("submit %v: %w", id, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenPatience)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	ask := &pb.GetApplicationReportRequest{}
+	ask.SetApplicationId(app.GetApplicationId())
+	for {
+		resp, err := protocol.GetApplicationReport.Call(ctx, rm, ask)
+		if err != nil {
+			return token.Token{}, fmt.Errorf("report of %v: %w", id, err)
+		}
+		rep := resp.GetApplicationReport()
+		if rep.HasAmRmToken() {
+			return token.FromPB(rep.GetAmRmToken()), nil
+		}
+		if s := rep.GetYarnApplicationState(); s >= pb.YarnApplicationState_FINISHED {
+			return token.Token{}, fmt.Errorf("%v is %v: %s", id, s, rep.GetDiagnostics())
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return token.Token{}, fmt.Errorf("%v got no token within %v: %s", id, tokenPatience, rep.GetDiagnostics())
+		}
+	}
+}
+
+func (m *master) register(ctx context.Context) error {
+	req := &pb.RegisterApplicationMasterRequest{}
+	req.SetHost("localhost")
+	req.SetRpcPort(-1)
+	req.SetTrackingUrl("")
+	if _, err := protocol.RegisterApplicationMaster.Call(ctx, m.rm, req); err != nil {
+		return fmt.Errorf("register an ApplicationMaster: %w", err)
+	}
+	m.response, m.asked = 0, 0
+	return nil
+}
+
+// live asks for containers until ctx ends.
+func (m *master) live(ctx context.Context) {
+	defer m.client.Close()
+	o := m.run.o
+	next := time.Now()
+	for ctx.Err() == nil {
+		now := time.Now()
+		if o.Rate > 0 {
+			// arrivals come by themselves, whether the ResourceManager keeps up or not
+			for ; next.Before(now); next = next.Add(m.gap()) {
+				m.waiting = append(m.waiting, next)
+			}
+		} else {
+			for len(m.waiting) < o.Outstanding {
+				m.waiting = append(m.waiting, now)
+			}
+		}
+		m.endContainers(now)
+		if err := m.allocate(ctx); err != nil {
+			if ctx.Err() == nil {
+				m.run.failed(err)
+			}
+			return
+		}
+		pause := o.Interval
+		if o.Rate > 0 && len(m.waiting) == 0 {
+			pause = max(pause, time.Until(next))
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// gap is the time to the next arrival of a Poisson stream.
+func (m *master) gap() time.Duration {
+	rate := m.run.o.Rate / float64(m.run.o.Masters)
+	return time.Duration(rand.ExpFloat64() / rate * float64(time.Second))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// endContainers ends the containers whose time is up: by their nodes, or by giving them back.
+func (m *master) endContainers(now time.Time) {
+	i := 0
+	for ; i < len(m.held) && !m.held[i].until.After(now); i++ {
+		if c := m.held[i]; c.node != nil && m.run.o.EndByNode {
+			c.node.end(c.id)
+		} else {
+			m.release = append(m.release, c.id)
+		}
+	}
+	m.held = append(m.held[:0], m.held[i:]...)
+}
+
+func (m *master) allocate(ctx context.Context) error {
+	req := &pb.AllocateRequest{}
+	req.SetResponseId(m.response)
+	req.SetProgress(0.5)
+	if want := int32(len(m.waiting)); want != m.asked {
+		row := &pb.ResourceRequest{}
+		row.SetPriority(&pb.Priority{})
+		row.GetPriority().SetPriority(20)
+		row.SetResourceName("*")
+		row.SetCapability(m.run.container)
+		row.SetNumContainers(want)
+		row.SetRelaxLocality(true)
+		req.SetAsk([]*pb.ResourceRequest{row})
+		m.asked = want
+	}
+	req.SetRelease(m.release)
+	resp, err := protocol.Allocate.Call(ctx, m.rm, req)
+	if ipc.IsClass(err, ipc.MasterNotRegistered) {
+		return errors.Join(m.register(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("allocate: %w", err)
+	}
+	m.response = resp.GetResponseId()
+	m.release = nil
+	m.take(resp.GetAllocatedContainers())
+	return nil
+}
+
+func (m *master) take(containers []*pb.Container) {
+	now := time.Now()
+	m.run.granted.Add(int64(len(containers)))
+	for _, c := range containers {
+		if len(m.waiting) > 0 {
+			m.run.grants.add(now.Sub(m.waiting[0]))
+			m.waiting = m.waiting[1:]
+			m.asked--
+		}
+		n := m.run.nodes[records.NodeIDFrom(c.GetNodeId())]
+		if n != nil && m.run.o.EndByNode {
+			n.start(c.GetId())
+		}
+		m.held = append(m.held, heldContainer{id: c.GetId(), node: n, until: now.Add(m.run.o.Hold)})
+	}
+}

@@ -1,0 +1,180 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// node is a simulated NodeManager.
+type node struct {
+	run      *run
+	id       records.NodeID
+	client   *ipc.Client
+	rm       ipc.Invoker
+	response int32
+	keys     [2]*pb.MasterKey
+
+	mu      sync.Mutex
+	started []*pb.ContainerId // since the last heartbeat
+	running map[records.ContainerID]*pb.ContainerId
+	ended   []*pb.ContainerId
+}
+
+// newNode makes the i-th node; its host is an address of the loopback network, so that any ResourceManager can resolve it.
+func newNode(r *run, i int) *node {
+	n := &node{
+		run:     r,
+		id:      records.NodeID{Host: fmt.Sprintf("127.%d.%d.%d", 1+i/62500, i/250%250, 1+i%250), Port: 45454},
+		client:  ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute}),
+		running: map[records.ContainerID]*pb.ContainerId{},
+	}
+	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, ipc.Identity{User: "yarn"},
+		ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
+	return n
+}
+
+func (n *node) register(ctx context.Context) error {
+	req := &pb.RegisterNodeManagerRequest{}
+	req.SetNodeId(n.id.PB())
+	req.SetHttpPort(8042)
+	req.SetResource(records.ResourceTypes{}.PB(n.run.o.NodeResource))
+	req.SetPhysicalResource(records.ResourceTypes{}.PB(n.run.o.NodeResource))
+	req.SetNmVersion(conf.HadoopVersion)
+	n.mu.Lock()
+	for _, id := range n.running {
+		s := &pb.NMContainerStatus{}
+		s.SetContainerId(id)
+		s.SetContainerState(pb.ContainerState_C_RUNNING)
+		s.SetResource(records.ResourceTypes{}.PB(n.run.o.Container))
+		s.SetPriority(&pb.Priority{})
+		req.SetContainerStatuses(append(req.GetContainerStatuses(), s))
+	}
+	n.mu.Unlock()
+	resp, err := protocol.RegisterNodeManager.Call(ctx, n.rm, req)
+	if err != nil {
+		return fmt.Errorf("register node %v: %w", n.id, err)
+	}
+	if resp.GetNodeAction() != pb.NodeAction_NORMAL {
+		return fmt.Errorf("register node %v: %v: %s", n.id, resp.GetNodeAction(), resp.GetDiagnosticsMessage())
+	}
+	n.keys = [2]*pb.MasterKey{resp.GetContainerTokenMasterKey(), resp.GetNmTokenMasterKey()}
+	n.response = 0
+	return nil
+}
+
+// live sends heartbeats until ctx ends. They are spread over the interval, as those of a real cluster are.
+func (n *node) live(ctx context.Context) {
+	defer n.client.Close()
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(n.run.o.Heartbeat))))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(n.run.o.Heartbeat)
+		begin := time.Now()
+		if err := n.heartbeat(ctx); err != nil {
+			if ctx.Err() == nil {
+				n.run.failed(err)
+			}
+			continue
+		}
+		n.run.beats.add(time.Since(begin))
+	}
+}
+
+func (n *node) heartbeat(ctx context.Context) error {
+	req := n.request()
+	resp, err := protocol.NodeHeartbeat.Call(ctx, n.rm, req)
+	if err != nil {
+		return fmt.Errorf("heartbeat of node %v: %w", n.id, err)
+	}
+	switch resp.GetNodeAction() {
+	case pb.NodeAction_RESYNC:
+		return n.register(ctx)
+	case pb.NodeAction_SHUTDOWN:
+		return fmt.Errorf("heartbeat of node %v: told to shut down: %s", n.id, resp.GetDiagnosticsMessage())
+	}
+	n.response = resp.GetResponseId()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, id := range resp.GetContainersToCleanup() {
+		key := records.ContainerIDFrom(id)
+		if c, ok := n.running[key]; ok {
+			delete(n.running, key)
+			n.ended = append(n.ended, c)
+		}
+	}
+	return nil
+}
+
+func (n *node) request() *pb.NodeHeartbeatRequest {
+	status := &pb.NodeStatus{}
+	status.SetNodeId(n.id.PB())
+	status.SetResponseId(n.response)
+	health := &pb.NodeHealthStatus{}
+	health.SetIsNodeHealthy(true)
+	health.SetLastHealthReportTime(n.run.begin.UnixMilli())
+	status.SetNodeHealthStatus(health)
+	load := &pb.ResourceUtilization{}
+	load.SetPmem(1024)
+	load.SetVmem(2048)
+	load.SetCpu(1)
+	status.SetContainersUtilization(load)
+	status.SetNodeUtilization(load)
+	n.mu.Lock()
+	for _, id := range n.started {
+		n.running[records.ContainerIDFrom(id)] = id
+	}
+	n.started = nil
+	var all []*pb.ContainerStatus
+	for _, id := range n.running {
+		all = append(all, containerStatus(id, pb.ContainerState_C_RUNNING, records.ExitInvalid))
+	}
+	for _, id := range n.ended {
+		all = append(all, containerStatus(id, pb.ContainerState_C_COMPLETE, records.ExitSuccess))
+	}
+	n.ended = nil
+	n.mu.Unlock()
+	status.SetContainersStatuses(all)
+	req := &pb.NodeHeartbeatRequest{}
+	req.SetNodeStatus(status)
+	req.SetLastKnownContainerTokenMasterKey(n.keys[0])
+	req.SetLastKnownNmTokenMasterKey(n.keys[1])
+	return req
+}
+
+func containerStatus(id *pb.ContainerId, state pb.ContainerState, exit int32) *pb.ContainerStatus {
+	s := &pb.ContainerStatus{}
+	s.SetContainerId(id)
+	s.SetState(state)
+	s.SetDiagnostics("")
+	s.SetExitStatus(exit)
+	return s
+}
+
+// start has the node run a container until end is called on it.
+func (n *node) start(id *pb.ContainerId) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.started = append(n.started, id)
+}
+
+// end has the node report a container's end with its next heartbeat.
+func (n *node) end(id *pb.ContainerId) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.running, records.ContainerIDFrom(id))
+	n.ended = append(n.ended, id)
+}
