@@ -81,9 +81,9 @@ type Leader struct {
 	ops chan *op
 	// Batches on their way, in order: to be proposed, to be committed, and with their fate known.
 	proposing, committing, settled chan *batch
-	ended      chan struct{} // closed when Run returns
-	flying     []*batch
-	current    *batch
+	ended                          chan struct{} // closed when Run returns
+	flying                         []*batch
+	current                        *batch
 
 	apps       map[records.ApplicationID]*appSoft
 	byHandle   map[scheduler.AppHandle]*appSoft
