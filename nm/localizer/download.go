@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"heddle/nm/userfiles"
 )
 
 // download is the fetching of one resource into one slot.
@@ -57,7 +59,7 @@ func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size
 	if err := parent.Mkdir(tmp, 0o700); err != nil {
 		return 0, err
 	}
-	root, err := openDir(parent, tmp)
+	root, err := userfiles.Enter(parent, tmp)
 	if err != nil {
 		return 0, err
 	}
@@ -172,7 +174,7 @@ func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
 	if err := root.Mkdir(name, 0o700); err != nil {
 		return err
 	}
-	inner, err := openDir(root, name)
+	inner, err := userfiles.Enter(root, name)
 	if err != nil {
 		return err
 	}
@@ -276,7 +278,7 @@ func (d *download) settle(r *os.Root, name string) (size int64, err error) {
 		}
 		return fi.Size(), err
 	}
-	dir, err := openDir(r, name)
+	dir, err := userfiles.Enter(r, name)
 	if err != nil {
 		return 0, err
 	}

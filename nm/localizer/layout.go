@@ -2,12 +2,12 @@ package localizer
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"heddle/nm/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -88,7 +88,7 @@ func enter(r *os.Root, s step, mk bool, o *Owner) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	next, err := openDir(r, s.name)
+	next, err := userfiles.Enter(r, s.name)
 	if err != nil || !made {
 		return next, err
 	}
@@ -101,31 +101,6 @@ func enter(r *os.Root, s step, mk bool, o *Owner) (*os.Root, error) {
 	}
 	if err == nil {
 		err = next.Chmod(".", s.mode) // after the chown, which clears bits; also undoes the umask
-	}
-	if err != nil {
-		next.Close()
-		return nil, err
-	}
-	return next, nil
-}
-
-// openDir opens the directory name of r, and fails if name is a link.
-func openDir(r *os.Root, name string) (*os.Root, error) {
-	was, err := r.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(r.Name(), name)
-	if !was.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory", path)
-	}
-	next, err := r.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	is, err := next.Stat(".")
-	if err == nil && !os.SameFile(was, is) {
-		err = fmt.Errorf("%s was replaced while it was opened", path)
 	}
 	if err != nil {
 		next.Close()

@@ -155,7 +155,7 @@ func TestPlantedLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := n.file("f", "f", Application)
-	if err := n.fail(container(1, 1), "alice", r); !strings.Contains(err.Error(), "is not a directory") {
+	if err := n.fail(container(1, 1), "alice", r); !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("got %v", err)
 	}
 	n.restart() // the sweep looks there too

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/nm/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -241,7 +242,7 @@ func (l *Localizer) sweepDir(r *os.Root, s scope, path string, known map[string]
 			continue
 		}
 		if len(e.Name()) == 1 && e.IsDir() && s.visibility != Application {
-			if sub, err := openDir(r, e.Name()); err == nil {
+			if sub, err := userfiles.Enter(r, e.Name()); err == nil {
 				l.sweepDir(sub, s, full, known)
 				sub.Close()
 			}

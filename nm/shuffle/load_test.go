@@ -220,6 +220,9 @@ func TestStop(t *testing.T) {
 	}
 	stuck := n.dial()
 	io.WriteString(stuck, n.get(0, "", attempt(10)))
+	if _, err := io.ReadFull(stuck, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "all three are served", func() bool { return n.active.Load() == 3 })
 	began := time.Now()
 	stop(n.Service)

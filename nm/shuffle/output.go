@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"heddle/nm/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -93,36 +93,14 @@ func (s *Service) load(j job, attempt, dir string) (output, error) {
 
 // open opens a file of an attempt, if it is a regular file of the right user.
 func (s *Service) open(j job, attempt, dir, name string) (*os.File, error) {
-	f, err := openBelow(dir, append(j.elems(), attempt, name))
-	if err != nil {
-		return nil, err
+	uid := userfiles.Anybody
+	if s.cfg.UID != nil {
+		var err error
+		if uid, err = s.cfg.UID(j.user); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.checkFile(j, f); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (s *Service) checkFile(j job, f *os.File) error {
-	fi, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !fi.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", f.Name())
-	}
-	if s.cfg.UID == nil {
-		return nil
-	}
-	want, err := s.cfg.UID(j.user)
-	if err != nil {
-		return err
-	}
-	if uid := ownerOf(fi); uid != want {
-		return fmt.Errorf("%s belongs to uid %d, not to %s (%d)", f.Name(), uid, j.user, want)
-	}
-	return nil
+	return userfiles.Open(dir, uid, append(j.elems(), attempt, name)...)
 }
 
 // piece is one map's part of a response.
@@ -187,22 +165,22 @@ func (s *Service) Outputs(app records.ApplicationID) ([]Output, error) {
 	}
 	var outs []Output
 	for _, dir := range s.cfg.Dirs.Readable() {
-		entries, err := readDirBelow(dir, j.elems())
+		entries, err := userfiles.ReadDir(dir, j.elems()...)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("application %s: %w", app, err)
 		}
-		for _, name := range entries {
-			if !validAttempt(name) {
+		for _, e := range entries {
+			if !validAttempt(e.Name()) {
 				continue
 			}
-			o, err := s.load(j, name, dir)
+			o, err := s.load(j, e.Name(), dir)
 			if err != nil {
 				continue
 			}
-			out := Output{Attempt: name, Partitions: make([]int64, len(o.partitions))}
+			out := Output{Attempt: e.Name(), Partitions: make([]int64, len(o.partitions))}
 			for i, p := range o.partitions {
 				out.Partitions[i] = p.size
 				out.Bytes += p.size
@@ -211,14 +189,4 @@ func (s *Service) Outputs(app records.ApplicationID) ([]Output, error) {
 		}
 	}
 	return outs, nil
-}
-
-func readDirBelow(dir string, elems []string) ([]string, error) {
-	fd, err := openDirBelow(dir, elems)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), filepath.Join(append([]string{dir}, elems...)...))
-	defer f.Close()
-	return f.Readdirnames(-1)
 }

@@ -1,16 +1,15 @@
 //go:build unix
 
-package shuffle
+package userfiles
 
 import (
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// openDirBelow opens the directory that elems lead to from base, following no link after base, and returns its file descriptor.
+// openDirBelow opens the directory that elems lead to from base, following no link after base, and returns its descriptor.
 func openDirBelow(base string, elems []string) (int, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	path := base
@@ -28,7 +27,7 @@ func openDirBelow(base string, elems []string) (int, error) {
 	return fd, nil
 }
 
-// fileFlags open a file whose content doesn't matter yet: a pipe in its place must not hold up the connection.
+// fileFlags open a file whose kind isn't known yet: a pipe in its place must not hold anybody up.
 const fileFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // openStepwise opens the file that elems lead to from base, following no link after base.
@@ -50,6 +49,3 @@ func newFile(fd int, base string, elems []string, err error) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }
-
-// ownerOf is the user that a file belongs to.
-func ownerOf(fi os.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package shuffle
+package userfiles
 
 import "os"
 

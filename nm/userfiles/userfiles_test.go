@@ -1,0 +1,142 @@
+//go:build unix
+
+package userfiles
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Both ways to open a file follow no link below the local directory, but one to it.
+func TestOpenBelow(t *testing.T) {
+	base := t.TempDir()
+	real := filepath.Join(base, "real")
+	if err := os.MkdirAll(filepath.Join(real, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(real, "a/b/f"), []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"linked": "real", "real/l": "a", "real/a/b/l": "f", "real/abs": real} {
+		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, open := range map[string]func(string, []string) (*os.File, error){"at once": openBelow, "step by step": openStepwise} {
+		t.Run(name, func(t *testing.T) {
+			for _, dir := range []string{"real", "linked"} {
+				f, err := open(filepath.Join(base, dir), []string{"a", "b", "f"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, err := io.ReadAll(f); string(b) != "content" || err != nil {
+					t.Errorf("read %q, %v", b, err)
+				}
+				if want := filepath.Join(base, dir, "a/b/f"); f.Name() != want {
+					t.Errorf("the file is called %s, want %s", f.Name(), want)
+				}
+				f.Close()
+			}
+			for _, elems := range [][]string{{"l", "b", "f"}, {"a", "b", "l"}, {"abs", "a", "b", "f"}} {
+				if f, err := open(real, elems); err == nil {
+					f.Close()
+					t.Errorf("%v was opened", elems)
+				}
+			}
+			for _, elems := range [][]string{{"a", "no", "f"}, {"a", "b", "no"}} {
+				if _, err := open(real, elems); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%v: %v", elems, err)
+				}
+			}
+		})
+	}
+}
+
+func TestOpen(t *testing.T) {
+	base := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(base, "d/sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(base, "d/f"), []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(base, "d/pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(base, os.Getuid(), "d", "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if _, err := Open(base, os.Getuid()+1, "d", "f"); !errors.Is(err, ErrOwner) {
+		t.Errorf("of another user: %v", err)
+	}
+	for _, name := range []string{"sub", "pipe"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := Open(base, Anybody, "d", name)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s holds up who opens it", name)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "d/f", "f\x00"} {
+		if _, err := Open(base, Anybody, "d", name); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := ReadDir(base, name); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("%q as a directory: %v", name, err)
+		}
+	}
+}
+
+func TestReadDir(t *testing.T) {
+	base := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(base, "d/sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(base, "d/b"), []byte("12345"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"d/a": "b", "linked": "d", "d/up": ".."} {
+		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	infos, err := ReadDir(base, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, fi := range infos {
+		got = append(got, fi.Mode().Type().String()+fi.Name())
+	}
+	if want := "L---------a ----------b d---------sub L---------up"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if infos[1].Size() != 5 {
+		t.Errorf("b has %d bytes", infos[1].Size())
+	}
+	for _, elems := range [][]string{{"linked"}, {"d", "up", "d"}, {"d", "b"}} {
+		if _, err := ReadDir(base, elems...); !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%v: %v", elems, err)
+		}
+	}
+	if _, err := ReadDir(base, "no"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+}
