@@ -125,8 +125,8 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		compression := rapid.SampledFrom([]string{None, GZ}).Draw(t, "compression")
 		var rs []record
-		for i := range rapid.IntRange(0, 6).Draw(t, "records") {
-			size := rapid.SampledFrom([]int{0, 1, 100, 70000, MinBlock, chunkSize - 1, chunkSize, chunkSize + 1, 3*chunkSize + 5}).Draw(t, "size")
+		for i := range rapid.IntRange(0, 3).Draw(t, "records") {
+			size := rapid.SampledFrom([]int{0, 1, 100, 70000, MinBlock, chunkSize - 1, chunkSize, chunkSize + 1}).Draw(t, "size")
 			rs = append(rs, record{fmt.Sprintf("key %d", i), strings.Repeat(string(rune('a'+i)), size)})
 		}
 		piece := rapid.SampledFrom([]int{10000, 65535, 2 << 20}).Draw(t, "piece")
