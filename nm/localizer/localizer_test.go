@@ -15,13 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fixedDirs are local directories that are always healthy.
 type fixedDirs []string

@@ -1,0 +1,60 @@
+package localizer
+
+import (
+	"context"
+	"io"
+
+	"heddle/hdfsadapter"
+)
+
+// OnHDFS reads resources from HDFS as the user who asks for them, and from this node's own file systems by local. What
+// has no scheme is on the default file system.
+func OnHDFS(a *hdfsadapter.Adapter, local LocalFiles) Source { return adapted{a, local} }
+
+type adapted struct {
+	a     *hdfsadapter.Adapter
+	local LocalFiles
+}
+
+// isLocal tells whether at is for the LocalFiles, which unlike the adapter look after the user's rights.
+func (s adapted) isLocal(at Location) bool {
+	l, err := s.a.As("").Locate(at.String())
+	return err == nil && l.Scheme == hdfsadapter.SchemeFile
+}
+
+func adaptedInfo(i hdfsadapter.Info) Info {
+	return Info{Name: i.Name, Size: i.Size, ModTime: i.ModTime, Mode: i.Mode}
+}
+
+// Stat implements Source.
+func (s adapted) Stat(ctx context.Context, user string, at Location) (Info, error) {
+	if s.isLocal(at) {
+		return s.local.Stat(ctx, user, at)
+	}
+	i, err := s.a.As(user).Stat(ctx, at.String())
+	return adaptedInfo(i), err
+}
+
+// Open implements Source.
+func (s adapted) Open(ctx context.Context, user string, at Location) (io.ReadCloser, error) {
+	if s.isLocal(at) {
+		return s.local.Open(ctx, user, at)
+	}
+	return s.a.As(user).Open(ctx, at.String())
+}
+
+// List implements Source.
+func (s adapted) List(ctx context.Context, user string, at Location) ([]Info, error) {
+	if s.isLocal(at) {
+		return s.local.List(ctx, user, at)
+	}
+	infos, err := s.a.As(user).List(ctx, at.String())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Info, 0, len(infos))
+	for _, i := range infos {
+		out = append(out, adaptedInfo(i))
+	}
+	return out, nil
+}
