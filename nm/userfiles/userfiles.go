@@ -54,17 +54,9 @@ func ReadDir(base string, elems ...string) ([]os.FileInfo, error) {
 	if err := check(base, elems); err != nil {
 		return nil, err
 	}
-	dir, err := os.OpenRoot(base)
+	dir, err := enterAll(base, elems)
 	if err != nil {
 		return nil, err
-	}
-	for _, e := range elems {
-		next, err := Enter(dir, e)
-		dir.Close()
-		if err != nil {
-			return nil, err
-		}
-		dir = next
 	}
 	defer dir.Close()
 	entries, err := fs.ReadDir(dir.FS(), ".")
@@ -83,6 +75,23 @@ func ReadDir(base string, elems ...string) ([]os.FileInfo, error) {
 		infos = append(infos, fi)
 	}
 	return infos, nil
+}
+
+// enterAll opens the directory that elems lead to from base.
+func enterAll(base string, elems []string) (*os.Root, error) {
+	dir, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range elems {
+		next, err := Enter(dir, e)
+		dir.Close()
+		if err != nil {
+			return nil, err
+		}
+		dir = next
+	}
+	return dir, nil
 }
 
 // Enter opens the directory name of r, and fails if name is a link.
@@ -121,3 +130,17 @@ func check(base string, elems []string) error {
 }
 
 func owner(fi os.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }
+
+// Remove removes the file that elems lead to from base, or a link in its place.
+func Remove(base string, elems ...string) error {
+	if err := check(base, elems); err != nil {
+		return err
+	}
+	last := len(elems) - 1
+	dir, err := enterAll(base, elems[:last])
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Remove(elems[last])
+}

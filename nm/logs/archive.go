@@ -1,0 +1,115 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"heddle/yarn/records"
+)
+
+// Archive reads aggregated logs, ours and Hadoop's.
+type Archive struct {
+	FS    FS // as the user who reads
+	Place Place
+	// Older makes it look where Hadoop put logs before 3.3 as well
+	// (yarn.nodemanager.remote-app-log-dir-include-older).
+	Older bool
+}
+
+// NodeFile is what one node aggregated at one time.
+type NodeFile struct {
+	Path    string
+	Name    string // host_port, and the time if it rolls
+	Size    int64
+	ModTime int64 // ms since 1970
+}
+
+// ErrNoLogs means that nothing is aggregated of an application: it may be running, or its logs were removed.
+var ErrNoLogs = errors.New("no aggregated logs")
+
+// Files returns the complete files of an application, by name.
+func (a Archive) Files(ctx context.Context, app records.ApplicationID, owner string) ([]NodeFile, error) {
+	dirs := []string{a.Place.AppDir(app, owner)}
+	if a.Older {
+		dirs = append(dirs, a.Place.OlderAppDir(app, owner))
+	}
+	var files []NodeFile
+	for _, dir := range dirs {
+		infos, err := a.FS.List(ctx, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("application %s: %w", app, err)
+		}
+		for _, i := range infos {
+			if !i.Mode.IsDir() && !strings.HasSuffix(i.Name, tmpName) {
+				files = append(files, NodeFile{Path: dir + "/" + i.Name, Name: i.Name, Size: i.Size, ModTime: i.ModTime})
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("application %s: %w in %s", app, ErrNoLogs, strings.Join(dirs, ", "))
+	}
+	slices.SortFunc(files, func(a, b NodeFile) int { return strings.Compare(a.Name, b.Name) })
+	return files, nil
+}
+
+// AggregatedLog is a log of a container in a node's file.
+type AggregatedLog struct {
+	File      NodeFile
+	Container string
+	Name      string
+	Length    int64 // bytes
+}
+
+// Each calls fn for every log in a file. What fn doesn't read of content is skipped.
+func (a Archive) Each(ctx context.Context, file NodeFile, fn func(log AggregatedLog, content io.Reader) error) error {
+	f, err := a.FS.Open(ctx, file.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := NewFileReader(f, f.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.Path, err)
+	}
+	for r.Next() {
+		for {
+			name, length, ok := r.NextLog()
+			if !ok {
+				break
+			}
+			if err := fn(AggregatedLog{File: file, Container: r.Container(), Name: name, Length: length}, r); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("%s: %w", file.Path, err)
+	}
+	return nil
+}
+
+// WriteText writes an aggregated log as `yarn logs` does: size bytes from the beginning, or, if it is negative, from the
+// end.
+func (l AggregatedLog) WriteText(w io.Writer, content io.Reader, size int64) error {
+	if err := writeHead(w, l.Container, l.File.Name, "AGGREGATED", l.Name, l.File.ModTime, l.Length); err != nil {
+		return err
+	}
+	offset, count := Size(l.Length, size)
+	if _, err := io.CopyN(io.Discard, content, offset); err != nil {
+		return noEOF(err)
+	}
+	if _, err := io.CopyN(w, content, count); err != nil {
+		return noEOF(err)
+	}
+	end := "End of LogType:" + l.Name
+	_, err := io.WriteString(w, "\n"+end+"\n"+stars(end)+"\n\n")
+	return err
+}

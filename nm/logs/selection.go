@@ -1,0 +1,122 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"heddle/nm/userfiles"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Wishes are what an application says about its logs (YARN: LogAggregationContext). Patterns are regular expressions that are looked
+// for anywhere in a file's name; an empty one stands for no restriction. The rolled ones are for logs that are
+// uploaded while the application runs.
+type Wishes struct {
+	Include       string `json:"include,omitempty"`
+	Exclude       string `json:"exclude,omitempty"`
+	RolledInclude string `json:"rolledInclude,omitempty"`
+	RolledExclude string `json:"rolledExclude,omitempty"`
+	Policy        string `json:"policy,omitempty"` // class, instead of the node's
+	Parameters    string `json:"parameters,omitempty"`
+}
+
+// WishesFrom reads the wire form. What isn't set there is no restriction, whatever the default in the .proto file says.
+func WishesFrom(m *pb.LogAggregationContext) Wishes {
+	var w Wishes
+	if m.HasIncludePattern() {
+		w.Include = m.GetIncludePattern()
+	}
+	if m.HasExcludePattern() {
+		w.Exclude = m.GetExcludePattern()
+	}
+	if m.HasRolledLogsIncludePattern() {
+		w.RolledInclude = m.GetRolledLogsIncludePattern()
+	}
+	if m.HasRolledLogsExcludePattern() {
+		w.RolledExclude = m.GetRolledLogsExcludePattern()
+	}
+	w.Policy = m.GetLogAggregationPolicyClassName()
+	w.Parameters = m.GetLogAggregationPolicyParameters()
+	return w
+}
+
+// filter chooses files by name.
+type filter struct{ include, exclude *regexp.Regexp }
+
+// newFilter compiles patterns. One that can't be had (look-around, for instance) restricts nothing: rather too many logs
+// than none. The error says so.
+func newFilter(include, exclude string) (filter, error) {
+	var f filter
+	var errs []error
+	for _, p := range []struct {
+		pattern string
+		to      **regexp.Regexp
+	}{{include, &f.include}, {exclude, &f.exclude}} {
+		if p.pattern == "" {
+			continue
+		}
+		re, err := regexp.Compile(p.pattern)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("pattern %q is ignored: %w", p.pattern, err))
+			continue
+		}
+		*p.to = re
+	}
+	return f, errors.Join(errs...)
+}
+
+func (f filter) takes(name string) bool {
+	return (f.include == nil || f.include.MatchString(name)) && (f.exclude == nil || !f.exclude.MatchString(name))
+}
+
+// logFile is a log of a container on this node.
+type logFile struct {
+	dir     string // log directory that it lies in
+	name    string
+	size    int64
+	modTime int64 // ms since 1970
+}
+
+// mark tells a version of a file from others of the container.
+func (l logFile) mark() string { return l.name + "_" + strconv.FormatInt(l.modTime, 10) }
+
+// Dirs tells which log directories (yarn.nodemanager.log-dirs) can be read at the moment.
+type Dirs interface {
+	Readable() []string
+}
+
+// list returns the logs of a container, directory by directory. Only regular files count, not what lies deeper.
+func list(dirs Dirs, id records.ContainerID) ([]logFile, error) {
+	var files []logFile
+	var errs []error
+	for _, dir := range slices.Sorted(slices.Values(dirs.Readable())) {
+		infos, err := userfiles.ReadDir(dir, id.Attempt.App.String(), id.String())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it logged to another directory, or the user removed it
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, fi := range infos {
+			if fi.Mode().IsRegular() {
+				files = append(files, logFile{dir: dir, name: fi.Name(), size: fi.Size(), modTime: fi.ModTime().UnixMilli()})
+			}
+		}
+	}
+	if len(files) == 0 && len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return files, nil
+}
+
+// open opens a log of a container.
+func (l logFile) open(id records.ContainerID, uid int) (*os.File, error) {
+	return userfiles.Open(l.dir, uid, id.Attempt.App.String(), id.String(), l.name)
+}
