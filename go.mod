@@ -10,6 +10,7 @@ require (
 
 require (
 	github.com/colinmarc/hdfs/v2 v2.4.0
+	github.com/gorilla/mux v1.8.1
 	github.com/hashicorp/go-hclog v1.6.2
 	github.com/hashicorp/raft v1.7.3
 	github.com/hashicorp/raft-wal v0.4.0

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+)
+
+// Content types of answers, as YARN writes them.
+const (
+	JSONType = "application/json;charset=utf-8"
+	XMLType  = "application/xml; charset=utf-8"
+	TextType = "text/plain;charset=utf-8"
+	HTMLType = "text/html;charset=utf-8"
+)
+
+// Format is what a client is answered in.
+type Format uint8
+
+// Formats of answers.
+const (
+	JSON Format = iota
+	XML
+	Text
+	HTML
+)
+
+var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html"}
+
+// ContentType is the value of the header.
+func (f Format) ContentType() string {
+	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType}[f]
+}
+
+// Negotiate picks the format that a client prefers, by the quality it gives each and then by its own order; of the formats
+// that a wildcard admits, the first offered. Without a header it is the first as well. ok is false when none will do.
+func Negotiate(accept []string, offered ...Format) (f Format, ok bool) {
+	if len(accept) == 0 {
+		return offered[0], true
+	}
+	best := 0.0
+	wild := true
+	for _, header := range accept {
+		for part := range strings.SplitSeq(header, ",") {
+			media, q := mediaRange(part)
+			isWild := strings.Contains(media, "*")
+			if q <= 0 || q < best || q == best && (!wild || isWild) {
+				continue
+			}
+			for _, o := range offered {
+				if admits(media, mediaTypes[o]) {
+					f, best, wild, ok = o, q, isWild, true
+					break
+				}
+			}
+		}
+	}
+	return f, ok
+}
+
+// mediaRange reads one part of an Accept header; one that is malformed has quality 0.
+func mediaRange(part string) (media string, q float64) {
+	media, params, err := mime.ParseMediaType(part)
+	if err != nil {
+		return "", 0
+	}
+	if media == "*" {
+		media = "*/*"
+	}
+	text, given := params["q"]
+	if !given {
+		return media, 1
+	}
+	if q, err = strconv.ParseFloat(text, 64); err != nil || q > 1 {
+		return media, 0
+	}
+	return media, q
+}
+
+func admits(pattern, media string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return prefix == "*" || strings.HasPrefix(media, prefix+"/")
+	}
+	return pattern == media
+}

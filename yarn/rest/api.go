@@ -1,0 +1,261 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+	"github.com/sirupsen/logrus"
+)
+
+// Call is a request on its way to a handler.
+type Call struct {
+	*http.Request
+	Format Format // to answer in
+	api    *API
+	query  url.Values
+}
+
+// Var is a variable of the path.
+func (c *Call) Var(name string) string {
+	raw := mux.Vars(c.Request)[name]
+	if v, err := url.PathUnescape(raw); err == nil {
+		return v
+	}
+	return raw
+}
+
+// Query returns the parameters of the query; malformed ones are not in it.
+func (c *Call) Query() url.Values {
+	if c.query == nil {
+		c.query = c.URL.Query()
+	}
+	return c.query
+}
+
+// Decode reads the body. Its errors are of type *Error.
+func (c *Call) Decode(to Target) error {
+	body, err := c.Body()
+	if err != nil {
+		return err
+	}
+	return Decode(c.Header.Get("Content-Type"), body, to)
+}
+
+// Body reads the body as it is, up to the API's limit.
+func (c *Call) Body() ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, c.Request.Body, c.api.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &Error{
+			http.StatusRequestEntityTooLarge, WebApplicationException,
+			fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit),
+		}
+	case err != nil:
+		return nil, badBody("the body can't be read: %v", err)
+	}
+	return body, nil
+}
+
+// Self is the address that the client asked, scheme and host, to be put before a path.
+func (c *Call) Self() string { return Self(c.Request) }
+
+// Self is the address that a client asked, scheme and host, to be put before a path.
+func Self(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}
+
+// Reply is an answer. One field beside Status and Location is set at most; an answer may be empty.
+type Reply struct {
+	Status   int // 0 is 200
+	Location string
+	Document *Document
+	Text     string // as it is, under the content type of the format, as YARN writes it
+	// Serve writes the answer itself, status and headers included.
+	Serve http.HandlerFunc
+}
+
+// OK is a reply with a document.
+func OK(root string, style Style, value any) Reply {
+	return Reply{Document: &Document{root, style, value}}
+}
+
+// Say is a reply with a text.
+func Say(status int, format string, args ...any) Reply {
+	return Reply{Status: status, Text: fmt.Sprintf(format, args...)}
+}
+
+// Handler answers calls. A failure is best an *Error.
+type Handler func(*Call) (Reply, error)
+
+// Endpoint is one method of a path.
+type Endpoint struct {
+	Handle Handler
+	Takes  []string // media types that a body may have; nil when it has none that matters
+	Gives  []Format // formats of the answer; nil is JSON and XML
+}
+
+// TakesDocument are the types of bodies for Decode.
+var TakesDocument = []string{"application/json", "application/xml", "text/xml"}
+
+// Methods are the endpoints of a path by HTTP method. GET serves HEAD as well, and OPTIONS needs no entry.
+type Methods map[string]Endpoint
+
+// API routes requests to handlers.
+type API struct {
+	// MaxBody is the size of the largest body that Decode takes, in bytes.
+	MaxBody int64
+	// Failed turns what a handler returned, if it is no *Error, into a reply; nil, or !ok, makes it a 500.
+	Failed func(c *Call, err error) (r Reply, ok bool)
+	Log    *logrus.Entry
+
+	router *mux.Router
+}
+
+// NewAPI returns an API without paths.
+func NewAPI(log *logrus.Entry) *API {
+	a := &API{MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true)}
+	a.router.NotFoundHandler = http.HandlerFunc(NoSuchPage)
+	return a
+}
+
+// Handle adds a path, with variables in braces. It is served with a slash at the end as well.
+func (a *API) Handle(path string, m Methods) {
+	allow := []string{http.MethodOptions}
+	for method := range m {
+		allow = append(allow, method)
+		if method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	slices.Sort(allow)
+	a.router.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		a.dispatch(w, r, m, strings.Join(allow, ","))
+	})
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p := strings.TrimRight(r.URL.Path, "/"); p != r.URL.Path && p != "" {
+		u := *r.URL
+		u.Path, u.RawPath = p, strings.TrimRight(u.RawPath, "/")
+		clone := *r
+		clone.URL = &u
+		r = &clone
+	}
+	a.router.ServeHTTP(w, r)
+}
+
+func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow string) {
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", allow)
+		w.Header().Set("Content-Type", TextType)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	method := r.Method
+	if _, own := m[method]; method == http.MethodHead && !own {
+		method = http.MethodGet
+	}
+	e, ok := m[method]
+	offered := e.Gives
+	if offered == nil {
+		offered = []Format{JSON, XML}
+	}
+	format, acceptable := Negotiate(r.Header.Values("Accept"), offered...)
+	c := &Call{Request: r, Format: format, api: a}
+	switch {
+	case !ok:
+		w.Header().Set("Allow", allow)
+		a.write(w, c, fail(http.StatusMethodNotAllowed, "%s is not allowed here, but %s", r.Method, allow))
+	case !acceptable:
+		ErrorPage(w, r, http.StatusNotAcceptable, "None of the types in Accept can be had")
+	case !e.takes(r):
+		a.write(w, c, fail(http.StatusUnsupportedMediaType, "Content-Type is %q; it must be one of %s",
+			r.Header.Get("Content-Type"), strings.Join(e.Takes, ", ")))
+	default:
+		a.write(w, c, a.call(c, e.Handle))
+	}
+}
+
+func fail(status int, format string, args ...any) Reply {
+	d := (&Error{status, WebApplicationException, fmt.Sprintf(format, args...)}).Document()
+	return Reply{Status: status, Document: &d}
+}
+
+func (e *Endpoint) takes(r *http.Request) bool {
+	if e.Takes == nil {
+		return true
+	}
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return slices.Contains(e.Takes, strings.ToLower(strings.TrimSpace(media)))
+}
+
+// call runs a handler and makes a reply of its failure.
+func (a *API) call(c *Call, h Handler) (reply Reply) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			a.Log.WithField("path", c.URL.Path).WithField("panic", p).WithField("stack", string(debug.Stack())).
+				Error("a handler of the REST API failed")
+			reply = fail(http.StatusInternalServerError, "internal error")
+		}
+	}()
+	reply, err := h(c)
+	if err == nil {
+		return reply
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		d := e.Document()
+		return Reply{Status: e.Status, Document: &d}
+	}
+	if a.Failed != nil {
+		if r, ok := a.Failed(c, err); ok {
+			return r
+		}
+	}
+	a.Log.WithField("path", c.URL.Path).WithError(err).Error("a request failed")
+	return fail(http.StatusInternalServerError, "%v", err)
+}
+
+func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
+	if r.Serve != nil {
+		r.Serve(w, c.Request)
+		return
+	}
+	if r.Location != "" {
+		w.Header().Set("Location", r.Location)
+	}
+	if r.Status == 0 {
+		r.Status = http.StatusOK
+	}
+	var body []byte
+	format := c.Format
+	switch {
+	case r.Document != nil && format == XML:
+		body = r.Document.XML()
+	case r.Document != nil:
+		format = JSON
+		body = r.Document.JSON()
+	default:
+		body = []byte(r.Text)
+	}
+	w.Header().Set("Content-Type", format.ContentType())
+	w.WriteHeader(r.Status)
+	// a client that is gone needs no answer
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,174 @@
+// Package auth says who a web user is, as Hadoop's simple authentication does: by the parameter user.name, then by the signed
+// cookie that the answer to it sets.
+package auth
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"heddle/yarn/rest"
+)
+
+// Identity is who makes a request.
+type Identity struct {
+	User   string // "" if nobody can be told
+	Real   string // who acts for User; "" when he does so himself
+	Method string // how he proved it, as YARN calls it: SIMPLE, or simple, or null
+}
+
+type contextKey struct{}
+
+// From returns the identity that the Filter found.
+func From(ctx context.Context) Identity {
+	id, _ := ctx.Value(contextKey{}).(Identity)
+	return id
+}
+
+// With returns a context for a request of somebody.
+func With(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, contextKey{}, id)
+}
+
+// Filter finds out who makes a request. It is not to be changed once it is in use.
+type Filter struct {
+	// Anonymous admits requests that name nobody.
+	Anonymous bool
+	// Static is the user of such requests; "" is nobody.
+	Static string
+	// Delegation is the mode that ResourceManagers have when no other is configured: a request may be made for somebody
+	// else (doAs).
+	Delegation bool
+	// MayActFor decides on doAs. Its error is told to the client.
+	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
+	// Secrets sign cookies, the first one; the others still count. Without one there are no cookies.
+	Secrets func() [][]byte
+	// Validity is how long a cookie holds.
+	Validity                 time.Duration
+	CookiePath, CookieDomain string
+	Now                      func() time.Time
+}
+
+func (f *Filter) secrets() [][]byte {
+	if f.Secrets == nil {
+		return nil
+	}
+	return f.Secrets()
+}
+
+// kind is the type of tokens; those of one mode don't count in another.
+func (f *Filter) kind() string {
+	if f.Delegation {
+		return "simple-dt"
+	}
+	return "simple"
+}
+
+func (f *Filter) method() string {
+	if f.Delegation {
+		return "SIMPLE"
+	}
+	return "simple"
+}
+
+// Wrap passes requests on with the identity of who makes them, or refuses them.
+func (f *Filter) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := parameters(r.URL.RawQuery)
+		t, known, bad := f.fromCookie(r)
+		if !known {
+			if name, named := query.first(func(key string) bool { return key == "user.name" }); named {
+				if name == "" || strings.Contains(name, "&") {
+					rest.ErrorPage(w, r, http.StatusBadRequest,
+						"java.lang.IllegalArgumentException: userName is NULL, empty or contains a '&'")
+					return
+				}
+				t, known = f.newToken(name), true
+				f.setCookie(w.Header(), t)
+			}
+		}
+		if !known && !f.Anonymous {
+			f.refuse(w, r, bad)
+			return
+		}
+		id := Identity{User: f.Static, Method: "null"}
+		if known {
+			id = Identity{User: t.user, Method: f.method()}
+			if as, ok := query.first(isDoAs); ok && as != "" && f.Delegation {
+				if err := f.actFor(r, id.User, as); err != nil {
+					impersonationRefused(w, err)
+					return
+				}
+				id.User, id.Real = as, id.User
+			}
+		}
+		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
+	})
+}
+
+// refuse asks the client to say who he is. bad is what was wrong with his cookie.
+func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
+	message := "Authentication required"
+	if bad != nil {
+		message = bad.Error()
+	}
+	f.dropCookie(w.Header())
+	w.Header().Set("WWW-Authenticate", "PseudoAuth")
+	rest.ErrorPage(w, r, http.StatusUnauthorized, message)
+}
+
+func (f *Filter) actFor(r *http.Request, realUser, user string) error {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	from, _ := netip.ParseAddr(host)
+	return f.MayActFor(r.Context(), realUser, user, from)
+}
+
+type refusal struct {
+	Message   string `yarn:"message"`
+	Exception string `yarn:"exception"`
+	Class     string `yarn:"javaClassName"`
+}
+
+func impersonationRefused(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusForbidden)
+	_, _ = w.Write(rest.Document{
+		Root: "RemoteException", Value: refusal{err.Error(), "AuthorizationException", rest.AuthorizationException},
+	}.JSON())
+}
+
+// pairs are the parameters of a query in their order. Unlike url.Values they keep what url.ParseQuery drops.
+type pairs []struct{ key, value string }
+
+func parameters(raw string) (out pairs) {
+	unescape := func(s string) string {
+		if u, err := url.QueryUnescape(s); err == nil {
+			return u
+		}
+		return s
+	}
+	for part := range strings.SplitSeq(raw, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		out = append(out, struct{ key, value string }{unescape(key), unescape(value)})
+	}
+	return out
+}
+
+// first returns the first value of a parameter.
+func (p pairs) first(is func(key string) bool) (value string, ok bool) {
+	for _, kv := range p {
+		if is(kv.key) {
+			return kv.value, true
+		}
+	}
+	return "", false
+}
+
+func isDoAs(key string) bool { return strings.EqualFold(key, "doAs") }

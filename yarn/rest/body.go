@@ -1,0 +1,263 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// maxDepth bounds how deep a body may be nested.
+const maxDepth = 64
+
+// element is a body, or a part of it, whether it came as JSON or XML: a text, or members in the order in which they came.
+type element struct {
+	name    string
+	text    string
+	members []element
+}
+
+// Target is what a body is to be read into.
+type Target struct {
+	Root    string // element that the document consists of
+	Wrapped bool   // in JSON as well
+	Value   any    // pointer to a struct with yarn tags
+}
+
+// Decode reads a body. Its errors are of type *Error.
+func Decode(contentType string, body []byte, to Target) error {
+	media, _, err := mime.ParseMediaType(contentType)
+	var root element
+	switch {
+	case err == nil && media == mediaTypes[JSON]:
+		root, err = parseJSON(body, to)
+	case err == nil && (media == mediaTypes[XML] || media == "text/xml"):
+		root, err = parseXML(body, to)
+	default:
+		return &Error{
+			http.StatusUnsupportedMediaType, WebApplicationException,
+			fmt.Sprintf("a body of type %q can't be read: send application/json or application/xml", contentType),
+		}
+	}
+	if err != nil {
+		return err
+	}
+	fill(reflect.ValueOf(to.Value).Elem(), &root)
+	return nil
+}
+
+const unmarshal = "javax.xml.bind.UnmarshalException"
+
+// parseError words an error as JAXB does.
+func parseError(class string, err error) error {
+	return badBody("%s\n - with linked exception:\n[%s: %v]", unmarshal, class, err)
+}
+
+const (
+	streamException = "javax.xml.stream.XMLStreamException"
+	saxException    = "org.xml.sax.SAXParseException"
+)
+
+func parseJSON(body []byte, to Target) (element, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return element{}, badBody("%s: Error creating JSON-based XMLStreamReader\n - with linked exception:\n"+
+			"[%s: JSON expression can not be empty!]", unmarshal, streamException)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var root element
+	t, err := d.Token()
+	if err == nil && t == json.Delim('[') {
+		err = errors.New("an object is expected, and this is a list")
+	}
+	if err == nil {
+		err = readJSON(d, t, &root, 0)
+	}
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the end of the value")
+		}
+	}
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return element{}, parseError(streamException, err)
+	}
+	if !to.Wrapped {
+		return root, nil
+	}
+	if len(root.members) == 0 {
+		return element{}, parseError(streamException, fmt.Errorf("a member %q is expected", to.Root))
+	}
+	if got := root.members[0].name; got != to.Root {
+		return element{}, unexpected(got, to.Root)
+	}
+	return root.members[0], nil
+}
+
+func unexpected(got, want string) error {
+	return badBody("%s: unexpected element (uri:\"\", local:%q). Expected elements are <{}%s>", unmarshal, got, want)
+}
+
+// readJSON reads the value that a token begins. A list becomes members of the same name, null nothing.
+func readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	switch t := t.(type) {
+	case string:
+		to.text = t
+	case json.Number:
+		to.text = t.String()
+	case bool:
+		to.text = strconv.FormatBool(t)
+	case json.Delim:
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if err := readMember(d, name.(string), to, depth); err != nil {
+				return err
+			}
+		}
+		_, err := d.Token() // the closing brace
+		return err
+	}
+	return nil
+}
+
+func readMember(d *json.Decoder, name string, to *element, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if t == json.Delim('[') {
+		for d.More() {
+			if err := readMember(d, name, to, depth+1); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token()
+		return err
+	}
+	if t == nil {
+		return nil
+	}
+	m := element{name: name}
+	if err := readJSON(d, t, &m, depth+1); err != nil {
+		return err
+	}
+	to.members = append(to.members, m)
+	return nil
+}
+
+func parseXML(body []byte, to Target) (element, error) {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	var root element
+	for {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			err = errors.New("premature end of file")
+		}
+		if err != nil {
+			return element{}, parseError(saxException, err)
+		}
+		start, ok := t.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		root.name = start.Name.Local
+		if err := readXML(d, &root, 0); err != nil {
+			return element{}, parseError(saxException, err)
+		}
+		break
+	}
+	if root.name != to.Root {
+		return element{}, unexpected(root.name, to.Root)
+	}
+	return root, nil
+}
+
+// readXML reads what an element has inside.
+func readXML(d *xml.Decoder, to *element, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	var text strings.Builder
+	for {
+		t, err := d.Token()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		switch t := t.(type) {
+		case xml.CharData:
+			text.Write(t)
+		case xml.StartElement:
+			m := element{name: t.Name.Local}
+			if err := readXML(d, &m, depth+1); err != nil {
+				return err
+			}
+			to.members = append(to.members, m)
+		case xml.EndElement:
+			if len(to.members) == 0 {
+				to.text = text.String()
+			}
+			return nil
+		}
+	}
+}
+
+// fill sets the fields of a struct that a body has, and leaves the others alone.
+func fill(v reflect.Value, e *element) {
+	p := planOf(v.Type())
+	for i := range e.members {
+		m := &e.members[i]
+		if f := p.byName[m.name]; f != nil && !f.xsi {
+			set(v.FieldByIndex(f.index), m)
+		}
+	}
+}
+
+func set(v reflect.Value, e *element) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		set(v.Elem(), e)
+	case reflect.Slice:
+		item := reflect.New(v.Type().Elem()).Elem()
+		set(item, e)
+		v.Set(reflect.Append(v, item))
+	case reflect.Struct:
+		fill(v, e)
+	case reflect.String:
+		v.SetString(e.text)
+	case reflect.Bool:
+		text := strings.TrimSpace(e.text)
+		v.SetBool(text == "true" || text == "1")
+	case reflect.Int32, reflect.Int64:
+		n, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(e.text), "+"), 10, v.Type().Bits())
+		if err != nil {
+			n = 0
+		}
+		v.SetInt(n)
+	default:
+		panic("rest: a body can't be read into a " + v.Type().String())
+	}
+}

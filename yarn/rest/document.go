@@ -1,0 +1,286 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/xml"
+	"math"
+	"reflect"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Style is how a document is written as JSON. In XML all look the same.
+type Style uint8
+
+// Styles of JSON.
+const (
+	Natural   Style = iota // {"root":{"n":1,"list":["a"]}}
+	Unwrapped              // {"n":1,"list":["a"]}
+	Mapped                 // {"n":"1","list":"a"}
+)
+
+// Document is a struct to be written under the name of a root element.
+type Document struct {
+	Root  string
+	Style Style
+	Value any
+}
+
+// JSON writes the document in its style.
+func (d Document) JSON() []byte {
+	w := jsonWriter{mapped: d.Style == Mapped}
+	if d.Style == Natural {
+		w.b = append(w.b, '{')
+		w.key(d.Root)
+	}
+	w.object(reflect.Indirect(reflect.ValueOf(d.Value)), true)
+	if d.Style == Natural {
+		w.b = append(w.b, '}')
+	}
+	return w.b
+}
+
+// XML writes the document.
+func (d Document) XML() []byte {
+	var w xmlWriter
+	w.b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`)
+	w.element(d.Root, reflect.ValueOf(d.Value))
+	return w.b.Bytes()
+}
+
+// follow takes pointers and interfaces away; the zero Value stands for nil.
+func follow(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v
+}
+
+// absent reports whether a field is left out.
+func (f *field) absent(v reflect.Value) bool {
+	switch {
+	case !v.IsValid():
+		return true
+	case v.Kind() == reflect.Slice:
+		return v.Len() == 0
+	}
+	return f.omitEmpty && v.IsZero()
+}
+
+type jsonWriter struct {
+	b      []byte
+	mapped bool
+}
+
+func (w *jsonWriter) key(name string) {
+	if n := len(w.b); w.b[n-1] != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(appendString(w.b, name), ':')
+}
+
+// object writes a struct. One without members is {} at the root, and null further down in the mapped style.
+func (w *jsonWriter) object(v reflect.Value, root bool) {
+	start := len(w.b)
+	w.b = append(w.b, '{')
+	p := planOf(v.Type())
+	for i := range p.fields {
+		f := &p.fields[i]
+		fv := follow(v.FieldByIndex(f.index))
+		if f.absent(fv) {
+			continue
+		}
+		if fv.Kind() == reflect.Slice {
+			w.list(f, fv)
+			continue
+		}
+		w.key(f.name)
+		w.value(fv)
+	}
+	if w.mapped && !root && len(w.b) == start+1 {
+		w.b = append(w.b[:start], "null"...)
+		return
+	}
+	w.b = append(w.b, '}')
+}
+
+func (w *jsonWriter) list(f *field, v reflect.Value) {
+	n := v.Len()
+	if f.repeat && !w.mapped {
+		for i := range n {
+			w.key(f.name)
+			w.value(follow(v.Index(i)))
+		}
+		return
+	}
+	w.key(f.name)
+	if w.mapped && n == 1 {
+		w.value(follow(v.Index(0)))
+		return
+	}
+	w.b = append(w.b, '[')
+	for i := range n {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.value(follow(v.Index(i)))
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *jsonWriter) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		w.object(v, false)
+	case reflect.String:
+		w.b = appendString(w.b, v.String())
+	default:
+		if w.mapped {
+			w.b = append(appendScalar(append(w.b, '"'), v), '"')
+		} else {
+			w.b = appendScalar(w.b, v)
+		}
+	}
+}
+
+// appendScalar writes a number or boolean as Java does.
+func appendScalar(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return strconv.AppendUint(b, v.Uint(), 10)
+	case reflect.Float32:
+		return appendFloat(b, v.Float(), 32)
+	case reflect.Float64:
+		return appendFloat(b, v.Float(), 64)
+	}
+	panic("rest: a document can't hold a " + v.Type().String())
+}
+
+// appendFloat writes a float as Java's Float.toString and Double.toString do: always with a fraction, and with an exponent
+// outside of [0.001, 10,000,000). What JSON has no number for is written as 0.
+func appendFloat(b []byte, f float64, bits int) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	if a := math.Abs(f); a != 0 && (a < 1e-3 || a >= 1e7) {
+		return appendScientific(b, f, bits)
+	}
+	start := len(b)
+	b = strconv.AppendFloat(b, f, 'f', -1, bits)
+	if !bytes.ContainsRune(b[start:], '.') {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+func appendScientific(b []byte, f float64, bits int) []byte {
+	text := strconv.AppendFloat(nil, f, 'e', -1, bits)
+	mantissa, exponent, _ := bytes.Cut(text, []byte("e"))
+	b = append(b, mantissa...)
+	if !bytes.ContainsRune(mantissa, '.') {
+		b = append(b, ".0"...)
+	}
+	b = append(b, 'E')
+	n, _ := strconv.Atoi(string(exponent))
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string; bytes that are no UTF-8 become U+FFFD.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(append(b, s[start:i]...), "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+type xmlWriter struct {
+	b       bytes.Buffer
+	scratch []byte
+}
+
+// element writes a value as one element, a slice as one each.
+func (w *xmlWriter) element(name string, v reflect.Value) {
+	v = follow(v)
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			w.element(name, v.Index(i))
+		}
+		return
+	}
+	w.b.WriteByte('<')
+	w.b.WriteString(name)
+	if v.Kind() == reflect.Struct {
+		w.object(v)
+	} else {
+		w.b.WriteByte('>')
+		w.text(v)
+	}
+	w.b.WriteString("</")
+	w.b.WriteString(name)
+	w.b.WriteByte('>')
+}
+
+// object writes what follows an element's name: attributes, the end of the tag, children.
+func (w *xmlWriter) object(v reflect.Value) {
+	p := planOf(v.Type())
+	for i := range p.fields {
+		if f := &p.fields[i]; f.xsi {
+			w.b.WriteString(` xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="`)
+			w.text(v.FieldByIndex(f.index))
+			w.b.WriteByte('"')
+		}
+	}
+	w.b.WriteByte('>')
+	for i := range p.fields {
+		f := &p.fields[i]
+		if fv := follow(v.FieldByIndex(f.index)); !f.xsi && !f.absent(fv) {
+			w.element(f.name, fv)
+		}
+	}
+}
+
+func (w *xmlWriter) text(v reflect.Value) {
+	if v.Kind() == reflect.String {
+		// the buffer's Write doesn't fail
+		_ = xml.EscapeText(&w.b, []byte(v.String()))
+		return
+	}
+	w.scratch = appendScalar(w.scratch[:0], v)
+	w.b.Write(w.scratch)
+}

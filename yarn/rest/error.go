@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Error is an answer that says what was wrong, as YARN's RemoteException.
+type Error struct {
+	Status  int
+	Class   string // the Java class of the exception
+	Message string // "" is left out
+}
+
+func (e *Error) Error() string { return e.Message }
+
+type remoteException struct {
+	Exception string `yarn:"exception"`
+	Message   string `yarn:"message,omitempty"`
+	ClassName string `yarn:"javaClassName"`
+}
+
+// Document is the body of the answer.
+func (e *Error) Document() Document {
+	short := e.Class[strings.LastIndexByte(e.Class, '.')+1:]
+	short = short[strings.LastIndexByte(short, '$')+1:]
+	return Document{"RemoteException", Natural, remoteException{short, e.Message, e.Class}}
+}
+
+const webapp = "org.apache.hadoop.yarn.webapp."
+
+// Classes of exceptions that clients meet.
+const (
+	BadRequestException      = webapp + "BadRequestException"
+	NotFoundException        = webapp + "NotFoundException"
+	ForbiddenException       = webapp + "ForbiddenException"
+	IllegalArgument          = "java.lang.IllegalArgumentException"
+	NumberFormatException    = "java.lang.NumberFormatException"
+	IOException              = "java.io.IOException"
+	WebApplicationException  = "javax.ws.rs.WebApplicationException"
+	AuthorizationException   = "org.apache.hadoop.security.authorize.AuthorizationException"
+	AuthenticationException  = "org.apache.hadoop.security.authentication.client.AuthenticationException"
+	UnsupportedOperation     = "java.lang.UnsupportedOperationException"
+	YarnRuntimeException     = "org.apache.hadoop.yarn.exceptions.YarnRuntimeException"
+	YarnException            = "org.apache.hadoop.yarn.exceptions.YarnException"
+	UndeclaredThrowable      = "java.lang.reflect.UndeclaredThrowableException"
+	ApplicationNotFound      = "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"
+	ApplicationAttemptAbsent = "org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException"
+	ContainerNotFound        = "org.apache.hadoop.yarn.exceptions.ContainerNotFoundException"
+)
+
+// BadRequest is a 400. YARN wraps the reason in a java.lang.Exception, and so does this.
+func BadRequest(format string, args ...any) error {
+	return &Error{http.StatusBadRequest, BadRequestException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
+}
+
+// BadRequestBy is a 400 for an exception of another class.
+func BadRequestBy(class, format string, args ...any) error {
+	return &Error{http.StatusBadRequest, BadRequestException, class + ": " + fmt.Sprintf(format, args...)}
+}
+
+// Illegal is a 400 with a bare IllegalArgumentException.
+func Illegal(format string, args ...any) error {
+	return &Error{http.StatusBadRequest, IllegalArgument, fmt.Sprintf(format, args...)}
+}
+
+// NotFound is a 404.
+func NotFound(format string, args ...any) error {
+	return &Error{http.StatusNotFound, NotFoundException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
+}
+
+// NotFoundBy is a 404 for an exception of another class.
+func NotFoundBy(class, format string, args ...any) error {
+	return &Error{http.StatusNotFound, NotFoundException, class + ": " + fmt.Sprintf(format, args...)}
+}
+
+// Forbidden is a 403.
+func Forbidden(format string, args ...any) error {
+	return &Error{http.StatusForbidden, ForbiddenException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
+}
+
+// Unauthorized is a 401 for somebody who is known, and not admitted.
+func Unauthorized(format string, args ...any) error {
+	return &Error{http.StatusUnauthorized, AuthorizationException, fmt.Sprintf(format, args...)}
+}
+
+// badBody is a 400 for a body that can't be read.
+func badBody(format string, args ...any) error {
+	return &Error{http.StatusBadRequest, WebApplicationException, fmt.Sprintf(format, args...)}
+}
