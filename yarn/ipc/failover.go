@@ -79,8 +79,11 @@ func (f *Failover) SetIdentity(who Identity) {
 	}
 }
 
+// Active is the server that the next call goes to.
+func (f *Failover) Active() *Endpoint { return f.endpoint(f.current.Load()) }
+
 // Current is the address that the next call goes to.
-func (f *Failover) Current() string { return f.endpoint(f.current.Load()).addr }
+func (f *Failover) Current() string { return f.Active().addr }
 
 func (f *Failover) endpoint(n uint64) *Endpoint { return f.endpoints[n%uint64(len(f.endpoints))] }
 

@@ -1,0 +1,287 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// Applications is what a user asks the ResourceManager about applications. It is safe for use by several goroutines.
+type Applications struct {
+	rm    ipc.Invoker
+	at    string
+	types records.ResourceTypes
+	poll  time.Duration
+}
+
+// clientPatience is how long people wait for a ResourceManager unless yarn.resourcemanager.connect.max-wait.ms says otherwise:
+// longer than a change of leaders takes, and not the quarter of an hour that is its default.
+const clientPatience = 30 * time.Second
+
+// Applications returns the view of a user; an empty one is User.
+func (c *Cluster) Applications(user string) (*Applications, error) {
+	if user == "" {
+		var err error
+		if user, err = User(); err != nil {
+			return nil, err
+		}
+	}
+	patience := clientPatience
+	if key := "yarn.resourcemanager.connect.max-wait.ms"; c.conf.IsSet(key) {
+		patience = c.conf.Limit(key)
+	}
+	rm, at, err := c.resourceManager(clientAddress, protocol.ApplicationClient, ipc.Identity{User: user}, patience)
+	if err != nil {
+		return nil, err
+	}
+	return &Applications{
+		rm: rm, at: at, types: c.types, poll: c.conf.Duration("yarn.client.application-client-protocol.poll-interval-ms"),
+	}, nil
+}
+
+// failed says what could not be done, and whom was asked if nobody answered.
+func (a *Applications) failed(what string, err error) error {
+	if ipc.Class(err) != "" {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: no answer from the ResourceManager at %s: %w", what, a.at, err)
+}
+
+// New gets an id for an application, and the largest resource that one of its containers can have.
+func (a *Applications) New(ctx context.Context) (records.ApplicationID, records.Resource, error) {
+	resp, err := protocol.GetNewApplication.Call(ctx, a.rm, &pb.GetNewApplicationRequest{})
+	if err != nil {
+		return records.ApplicationID{}, records.Resource{}, a.failed("a new application", err)
+	}
+	// Types that the configuration doesn't have are of no concern to who can't ask for them.
+	maximum, _ := a.types.From(resp.GetMaximumCapability())
+	return records.ApplicationIDFrom(resp.GetApplicationId()), maximum, nil
+}
+
+// Submission is an application that is to run.
+type Submission struct {
+	ID       records.ApplicationID // from New
+	Name     string
+	Type     string // shown in lists; YARN if empty
+	Queue    string // the default queue if empty
+	Priority int32
+	Tags     []string
+	AM       Launch
+	Resource records.Resource // of the ApplicationMaster's container
+	// MaxAttempts is how often the ApplicationMaster is started at most; 0: as often as the cluster allows.
+	MaxAttempts int
+	// KeepContainers lets containers go on when their ApplicationMaster has ended and another one is started.
+	KeepContainers bool
+	// Unmanaged applications bring an ApplicationMaster that is running somewhere.
+	Unmanaged bool
+	// Lifetime is when the application is killed at the latest; 0: never.
+	Lifetime time.Duration
+}
+
+// PB returns the wire form.
+func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionContext, error) {
+	launch, err := s.AM.PB()
+	if err != nil {
+		return nil, err
+	}
+	m := &pb.ApplicationSubmissionContext{}
+	m.SetApplicationId(s.ID.PB())
+	m.SetApplicationName(s.Name)
+	if s.Type != "" {
+		m.SetApplicationType(s.Type)
+	}
+	if s.Queue != "" {
+		m.SetQueue(s.Queue)
+	}
+	p := &pb.Priority{}
+	p.SetPriority(s.Priority)
+	m.SetPriority(p)
+	m.SetApplicationTags(s.Tags)
+	m.SetAmContainerSpec(launch)
+	m.SetResource(types.PB(s.Resource))
+	m.SetMaxAppAttempts(int32(s.MaxAttempts))
+	m.SetKeepContainersAcrossApplicationAttempts(s.KeepContainers)
+	m.SetUnmanagedAm(s.Unmanaged)
+	if s.Lifetime > 0 {
+		t := &pb.ApplicationTimeoutMap{}
+		t.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+		t.SetTimeout(int64((s.Lifetime + time.Second - 1) / time.Second))
+		m.SetApplicationTimeouts([]*pb.ApplicationTimeoutMap{t})
+	}
+	return m, nil
+}
+
+// Submit submits an application and returns when it has been accepted. A refusal carries the ResourceManager's reason.
+func (a *Applications) Submit(ctx context.Context, s Submission) error {
+	m, err := s.PB(a.types)
+	if err != nil {
+		return fmt.Errorf("%v: %w", s.ID, err)
+	}
+	return a.SubmitContext(ctx, m)
+}
+
+// SubmitContext is Submit for an application in its wire form.
+func (a *Applications) SubmitContext(ctx context.Context, m *pb.ApplicationSubmissionContext) error {
+	id := records.ApplicationIDFrom(m.GetApplicationId())
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(m)
+	what := fmt.Sprintf("submitting %v", id)
+	if _, err := protocol.SubmitApplication.Call(ctx, a.rm, req); err != nil {
+		return a.failed(what, err)
+	}
+	for {
+		r, err := a.Report(ctx, id)
+		switch {
+		case ipc.IsClass(err, ipc.ApplicationNotFound):
+			// Another ResourceManager has taken over that hasn't heard of it.
+			if _, err := protocol.SubmitApplication.Call(ctx, a.rm, req); err != nil {
+				return a.failed(what, err)
+			}
+		case err != nil:
+			return err
+		case r.State == pb.YarnApplicationState_FAILED || r.State == pb.YarnApplicationState_KILLED:
+			return fmt.Errorf("%s: %s", what, r.Diagnostics)
+		case r.State > pb.YarnApplicationState_SUBMITTED:
+			return nil
+		}
+		if err := pause(ctx, a.poll); err != nil {
+			return fmt.Errorf("%s: waiting for it to be accepted: %w", what, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Report is what the ResourceManager knows of an application.
+type Report struct {
+	ID      records.ApplicationID
+	Attempt records.AttemptID // the current one
+	User    string
+	Queue   string
+	Name    string
+	State   pb.YarnApplicationState
+	Final   pb.FinalApplicationStatus
+	// Host and Port are where its ApplicationMaster listens; Host is empty, and Port -1, where it doesn't.
+	Host string
+	Port int32
+	// TrackingURL leads there through the ResourceManager's proxy, OriginalTrackingURL does so directly.
+	TrackingURL, OriginalTrackingURL string
+	Diagnostics                      string
+	Progress                         float32
+	Started, Finished                time.Time             // Finished is zero before
+	PB                               *pb.ApplicationReport // all of it
+}
+
+// Ended reports whether the application is over.
+func (r *Report) Ended() bool { return r.State >= pb.YarnApplicationState_FINISHED }
+
+// Succeeded reports whether the application is over and has been a success.
+func (r *Report) Succeeded() bool {
+	return r.State == pb.YarnApplicationState_FINISHED && r.Final == pb.FinalApplicationStatus_APP_SUCCEEDED
+}
+
+func report(m *pb.ApplicationReport) Report {
+	r := Report{
+		ID: records.ApplicationIDFrom(m.GetApplicationId()), Attempt: records.AttemptIDFrom(m.GetCurrentApplicationAttemptId()),
+		User: m.GetUser(), Queue: m.GetQueue(), Name: m.GetName(), State: m.GetYarnApplicationState(),
+		Final: m.GetFinalApplicationStatus(), Host: m.GetHost(), Port: m.GetRpcPort(),
+		TrackingURL: absent(m.GetTrackingUrl()), OriginalTrackingURL: absent(m.GetOriginalTrackingUrl()),
+		Diagnostics: m.GetDiagnostics(), Progress: m.GetProgress(), Started: time.UnixMilli(m.GetStartTime()), PB: m,
+	}
+	if t := m.GetFinishTime(); t > 0 {
+		r.Finished = time.UnixMilli(t)
+	}
+	if r.Host = absent(r.Host); r.Host == "" || r.Port <= 0 {
+		r.Host, r.Port = "", -1
+	}
+	return r
+}
+
+// absent turns Hadoop's word for nothing into nothing.
+func absent(s string) string {
+	if s == "N/A" {
+		return ""
+	}
+	return s
+}
+
+// Report asks about one application.
+func (a *Applications) Report(ctx context.Context, id records.ApplicationID) (Report, error) {
+	req := &pb.GetApplicationReportRequest{}
+	req.SetApplicationId(id.PB())
+	resp, err := protocol.GetApplicationReport.Call(ctx, a.rm, req)
+	if err != nil {
+		return Report{}, a.failed(fmt.Sprintf("report of %v", id), err)
+	}
+	return report(resp.GetApplicationReport()), nil
+}
+
+// Wait asks about an application again and again until it is over, or until enough, which may be nil, returns true.
+func (a *Applications) Wait(ctx context.Context, id records.ApplicationID, enough func(Report) bool) (Report, error) {
+	for {
+		r, err := a.Report(ctx, id)
+		if err != nil {
+			return Report{}, err
+		}
+		if enough != nil && enough(r) || r.Ended() {
+			return r, nil
+		}
+		if err := pause(ctx, a.poll); err != nil {
+			return r, fmt.Errorf("waiting for %v: %w", id, err)
+		}
+	}
+}
+
+// Kill kills an application and returns when that is on record. One that is over already is no error.
+func (a *Applications) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
+	req := &pb.KillApplicationRequest{}
+	req.SetApplicationId(id.PB())
+	if diagnostics != "" {
+		req.SetDiagnostics(diagnostics)
+	}
+	for {
+		resp, err := protocol.ForceKillApplication.Call(ctx, a.rm, req)
+		if err != nil {
+			return a.failed(fmt.Sprintf("killing %v", id), err)
+		}
+		if resp.GetIsKillCompleted() {
+			return nil
+		}
+		if err := pause(ctx, a.poll); err != nil {
+			return fmt.Errorf("killing %v: %w", id, err)
+		}
+	}
+}
+
+// List lists applications as a request describes them; nil stands for all.
+func (a *Applications) List(ctx context.Context, req *pb.GetApplicationsRequest) ([]Report, error) {
+	if req == nil {
+		req = &pb.GetApplicationsRequest{}
+	}
+	resp, err := protocol.GetApplications.Call(ctx, a.rm, req)
+	if err != nil {
+		return nil, a.failed("listing applications", err)
+	}
+	var out []Report
+	for _, m := range resp.GetApplications() {
+		out = append(out, report(m))
+	}
+	return out, nil
+}
+
+// IsNotFound reports whether the ResourceManager doesn't know an application.
+func IsNotFound(err error) bool { return ipc.IsClass(err, ipc.ApplicationNotFound) }

@@ -1,0 +1,135 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// Cluster is a cluster as a configuration describes it. It is safe for use by several goroutines.
+type Cluster struct {
+	conf  *conf.Config
+	types records.ResourceTypes
+	log   *logrus.Entry
+	rpc   *ipc.Client
+}
+
+// NewCluster returns a cluster; nothing is connected yet. It fails if the configuration has no ResourceManager, or
+// impossible resource types. log may be nil.
+func NewCluster(c *conf.Config, log *logrus.Entry) (*Cluster, error) {
+	if log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		log = logrus.NewEntry(l)
+	}
+	types, err := c.ResourceTypes()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.RMAddresses(clientAddress); err != nil {
+		return nil, err
+	}
+	// A server that is cut off doesn't close its connections: a call that takes this long goes to the next one.
+	rpc := ipc.NewClient(ipc.ClientConfig{
+		ConnectTimeout: 5 * time.Second, CallTimeout: maxHold + 10*time.Second, Log: log,
+		MaxResponseLength: c.Int("ipc.maximum.response.length"),
+	})
+	return &Cluster{conf: c, types: types, log: log, rpc: rpc}, nil
+}
+
+// maxHold is the longest time that a ResourceManager is asked to hold back an answer.
+const maxHold = 10 * time.Second
+
+const (
+	clientAddress = "yarn.resourcemanager.address"
+	masterAddress = "yarn.resourcemanager.scheduler.address"
+)
+
+// Close closes all connections.
+func (c *Cluster) Close() { c.rpc.Close() }
+
+// Types returns the resource types of the cluster.
+func (c *Cluster) Types() records.ResourceTypes { return c.types }
+
+// resourceManager returns whichever ResourceManager is active.
+func (c *Cluster) resourceManager(key string, p ipc.Protocol, who ipc.Identity, patience time.Duration) (*ipc.Failover, string, error) {
+	at, err := c.conf.RMAddresses(key)
+	if err != nil {
+		return nil, "", err
+	}
+	addrs := make([]string, len(at))
+	for i, a := range at {
+		addrs[i] = a.String()
+	}
+	policy := ipc.RetryPolicy{MaxElapsed: patience, Max: 2 * time.Second}
+	return c.rpc.Failover(addrs, p, who, policy), strings.Join(addrs, ", "), nil
+}
+
+// User returns who this process acts as without tokens: $HADOOP_USER_NAME, else its user on this machine.
+func User() (string, error) {
+	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
+		return name, nil
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("who are you? set HADOOP_USER_NAME: %w", err)
+	}
+	return u.Username, nil
+}
+
+// defaultRack is the rack of hosts that nobody placed elsewhere.
+const defaultRack = "/default-rack"
+
+// Racks knows which rack a host is in, as far as the ResourceManager has told. It is safe for use by several goroutines.
+type Racks struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+// Of returns the rack of a host, /default-rack if it isn't known.
+func (r *Racks) Of(host string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rack, ok := r.of[host]; ok {
+		return rack
+	}
+	return defaultRack
+}
+
+// Learn takes over the racks of nodes.
+func (r *Racks) Learn(nodes []*pb.NodeReport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = make(map[string]string, len(nodes))
+	}
+	for _, n := range nodes {
+		if rack := n.GetRackName(); rack != "" {
+			r.of[n.GetNodeId().GetHost()] = rack
+		}
+	}
+}
+
+// NodeReports lists the cluster's nodes in the given states, or in all.
+func (a *Applications) NodeReports(ctx context.Context, states ...pb.NodeState) ([]*pb.NodeReport, error) {
+	req := &pb.GetClusterNodesRequest{}
+	req.SetNodeStates(states)
+	resp, err := protocol.GetClusterNodes.Call(ctx, a.rm, req)
+	if err != nil {
+		return nil, a.failed("the cluster's nodes can't be listed", err)
+	}
+	return resp.GetNodeReports(), nil
+}

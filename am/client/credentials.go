@@ -1,0 +1,43 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"heddle/yarn/token"
+)
+
+// TokenFileVariable names the file with a container's credentials.
+const TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+
+// LoadCredentials reads the credentials that the NodeManager left for this process. getenv is os.LookupEnv if nil.
+func LoadCredentials(getenv func(string) (string, bool)) (*token.Credentials, error) {
+	if getenv == nil {
+		getenv = os.LookupEnv
+	}
+	path, ok := getenv(TokenFileVariable)
+	if !ok {
+		return nil, errors.New(TokenFileVariable + " is not set: this process isn't a container of a NodeManager")
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", TokenFileVariable, err)
+	}
+	c, err := token.DecodeCredentials(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", TokenFileVariable, path, err)
+	}
+	return c, nil
+}
+
+// WithoutMasterToken returns the credentials for containers: all but those that only the ApplicationMaster may have.
+func WithoutMasterToken(c *token.Credentials) *token.Credentials {
+	out := &token.Credentials{Secrets: c.Secrets}
+	for _, t := range c.Tokens {
+		if t.Token.Kind != token.KindAMRM {
+			out.Tokens = append(out.Tokens, t)
+		}
+	}
+	return out
+}

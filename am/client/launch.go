@@ -1,0 +1,159 @@
+package client
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/token"
+)
+
+// Launch says what a container is to do.
+type Launch struct {
+	// Command is run by a shell, its parts joined by blanks. <LOG_DIR> stands for the container's log folder, {{NAME}} for a
+	// variable of its environment.
+	Command []string
+	// Env values are expanded by a shell: a $ or a quotation mark in them means something.
+	Env map[string]string
+	// Resources are put into the container's work folder under the names that are the keys.
+	Resources map[string]Resource
+	// ServiceData is for auxiliary services of the node, by their names.
+	ServiceData map[string][]byte
+	Credentials *token.Credentials
+	// ACLs say who may see and change the application; they matter for ApplicationMasters.
+	ACLs map[pb.ApplicationAccessType]string
+}
+
+// Resource is a file that a node fetches for a container.
+type Resource struct {
+	URL        string // scheme://authority/path
+	Size       int64  // bytes
+	ModTime    int64  // ms since 1970; a file that has another one is refused
+	Type       ResourceType
+	Visibility Visibility
+	Pattern    string // of a Pattern resource: which entries of the archive are unpacked
+}
+
+// ResourceType is what a node does with a Resource.
+type ResourceType = pb.LocalResourceType
+
+// Visibility is with whom the copy of a Resource on a node is shared.
+type Visibility = pb.LocalResourceVisibility
+
+// Types and visibilities of resources.
+const (
+	File    = pb.LocalResourceType_FILE
+	Archive = pb.LocalResourceType_ARCHIVE // unpacked
+	Pattern = pb.LocalResourceType_PATTERN // unpacked as far as Pattern says, and kept as well
+
+	Public      = pb.LocalResourceVisibility_PUBLIC      // all users; the file must be readable for everybody
+	Private     = pb.LocalResourceVisibility_PRIVATE     // all applications of the user
+	Application = pb.LocalResourceVisibility_APPLICATION // the application's containers
+)
+
+// PB returns the wire form. It fails for resources without a proper URL.
+func (l Launch) PB() (*pb.ContainerLaunchContext, error) {
+	m := &pb.ContainerLaunchContext{}
+	m.SetCommand(l.Command)
+	var env []*pb.StringStringMap
+	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
+		e := &pb.StringStringMap{}
+		e.SetKey(name)
+		e.SetValue(l.Env[name])
+		env = append(env, e)
+	}
+	m.SetEnvironment(env)
+	var resources []*pb.StringLocalResourceMap
+	for _, name := range slices.Sorted(maps.Keys(l.Resources)) {
+		r, err := l.Resources[name].PB()
+		if err != nil {
+			return nil, fmt.Errorf("resource %q: %w", name, err)
+		}
+		e := &pb.StringLocalResourceMap{}
+		e.SetKey(name)
+		e.SetValue(r)
+		resources = append(resources, e)
+	}
+	m.SetLocalResources(resources)
+	var data []*pb.StringBytesMap
+	for _, name := range slices.Sorted(maps.Keys(l.ServiceData)) {
+		e := &pb.StringBytesMap{}
+		e.SetKey(name)
+		e.SetValue(l.ServiceData[name])
+		data = append(data, e)
+	}
+	m.SetServiceData(data)
+	if l.Credentials != nil {
+		raw, err := l.Credentials.Encode(token.FormatWritable)
+		if err != nil {
+			return nil, fmt.Errorf("credentials: %w", err)
+		}
+		m.SetTokens(raw)
+	}
+	var acls []*pb.ApplicationACLMap
+	for _, kind := range slices.Sorted(maps.Keys(l.ACLs)) {
+		a := &pb.ApplicationACLMap{}
+		a.SetAccessType(kind)
+		a.SetAcl(l.ACLs[kind])
+		acls = append(acls, a)
+	}
+	m.SetApplication_ACLs(acls)
+	return m, nil
+}
+
+// PB returns the wire form. It fails if the URL isn't one.
+func (r Resource) PB() (*pb.LocalResource, error) {
+	u, err := parseURL(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	m := &pb.LocalResource{}
+	m.SetResource(u)
+	m.SetSize(r.Size)
+	m.SetTimestamp(r.ModTime)
+	m.SetType(r.Type)
+	m.SetVisibility(r.Visibility)
+	if r.Pattern != "" {
+		m.SetPattern(r.Pattern)
+	}
+	return m, nil
+}
+
+// parseURL splits a file's name as hdfsadapter writes it: a path that isn't escaped.
+func parseURL(s string) (*pb.URL, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" {
+		return nil, fmt.Errorf("%q has no scheme", s)
+	}
+	slash := strings.IndexByte(rest, '/')
+	if slash < 0 {
+		return nil, fmt.Errorf("%q has no path", s)
+	}
+	authority, err := url.Parse("//" + rest[:slash])
+	if err != nil {
+		return nil, err
+	}
+	u := &pb.URL{}
+	u.SetScheme(scheme)
+	u.SetFile(rest[slash:])
+	u.SetPort(-1)
+	if host := authority.Host; host != "" {
+		u.SetHost(authority.Hostname())
+		if _, port, err := net.SplitHostPort(host); err == nil {
+			n, err := strconv.ParseUint(port, 10, 16)
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w", s, err)
+			}
+			u.SetPort(int32(n))
+		}
+	}
+	if authority.User != nil {
+		u.SetUserInfo(authority.User.String())
+	}
+	return u, nil
+}

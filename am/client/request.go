@@ -1,0 +1,110 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Request asks for containers.
+type Request struct {
+	Priority int32 // lower numbers are served first
+	Resource records.Resource
+	// Hosts and Racks are where the containers are wanted, by the names that NodeManagers have; the racks of hosts need not
+	// be named. Both may be empty.
+	Hosts, Racks []string
+	// RelaxLocality lets containers be elsewhere, too, if need be. Without it they are on Hosts and Racks and nowhere else.
+	// It means nothing where there are neither.
+	RelaxLocality bool
+	Count         int           // 0 stands for 1
+	ExecutionType ExecutionType // 0 stands for Guaranteed
+	// Tags are the application's own. They aren't sent; containers that serve the request have them.
+	Tags []string
+}
+
+// ExecutionType is what a container may expect of its node.
+type ExecutionType = pb.ExecutionType
+
+// Execution types.
+const (
+	Guaranteed    = pb.ExecutionType_GUARANTEED
+	Opportunistic = pb.ExecutionType_OPPORTUNISTIC
+)
+
+// RequestID names a Request until all of its containers are there.
+type RequestID int64
+
+// TooLargeError refuses a request that no node of the cluster could ever serve.
+type TooLargeError struct {
+	Type               records.ResourceType
+	Requested, Maximum int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("a container of %d%s %s is more than the cluster's maximum of %d%[2]s (the smaller of the configured "+
+		"maximum and the largest node)", e.Requested, unit(e.Type), e.Type.Name, e.Maximum)
+}
+
+func unit(t records.ResourceType) string {
+	if t.Units == "" {
+		return ""
+	}
+	return " " + t.Units
+}
+
+// check refuses requests that a ResourceManager would refuse, which would cost the whole call.
+func (r *Request) check(maximum records.Resource, types records.ResourceTypes) error {
+	if r.Count < 0 {
+		return fmt.Errorf("a request for %d containers", r.Count)
+	}
+	for i := range types.Len() {
+		if r.Resource[i] < 0 {
+			return fmt.Errorf("a container of %d %s", r.Resource[i], types.At(i).Name)
+		}
+		if !maximum.IsZero() && r.Resource[i] > maximum[i] {
+			return &TooLargeError{types.At(i), r.Resource[i], maximum[i]}
+		}
+	}
+	for _, name := range slices.Concat(r.Hosts, r.Racks) {
+		if name == "" || name == anyNode {
+			return fmt.Errorf("%q is no name of a host or rack", name)
+		}
+	}
+	return nil
+}
+
+// anyNode is the resource name of the row that all of a request's containers count in (YARN: ResourceRequest.ANY).
+const anyNode = "*"
+
+// normalized returns the request with its zero values filled in and names in order, without repetition.
+func (r Request) normalized() Request {
+	r.Count = max(r.Count, 1)
+	if r.ExecutionType == 0 {
+		r.ExecutionType = Guaranteed
+	}
+	r.Hosts, r.Racks = set(r.Hosts), set(r.Racks)
+	if len(r.Hosts)+len(r.Racks) == 0 {
+		r.RelaxLocality = true
+	}
+	return r
+}
+
+func set(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// places identifies where the containers of a strict request may be.
+func (r *Request) places() string {
+	if r.RelaxLocality {
+		return ""
+	}
+	return strings.Join(r.Hosts, ",") + "|" + strings.Join(r.Racks, ",")
+}

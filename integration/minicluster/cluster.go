@@ -1,0 +1,177 @@
+package minicluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/rm"
+)
+
+// Cluster is one or several ResourceManagers and the nodes that joined them.
+type Cluster struct {
+	// Conf is what clients, ApplicationMasters and nodes are configured with.
+	Conf    *conf.Config
+	t       testing.TB
+	members []*member
+}
+
+type member struct {
+	*rm.ResourceManager
+	stop context.CancelFunc
+	done chan error
+}
+
+// Start starts a number of ResourceManagers, with further settings. They are stopped when the test ends.
+func Start(t testing.TB, n int, set map[string]string) *Cluster {
+	t.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
+	c.Set("hadoop.tmp.dir", filepath.Join(dir, "tmp"))
+	c.Set("yarn.resourcemanager.cluster-id", "mini")
+	c.Set("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "100")
+	var ids []string
+	for i := range n {
+		id := fmt.Sprintf("rm%d", i+1)
+		ids = append(ids, id)
+		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
+			c.Set(key+"."+id, FreeAddress(t))
+			if n == 1 {
+				c.Set(key, FreeAddress(t))
+			}
+		}
+		c.Set("heddle.raft.address."+id, FreeAddress(t))
+	}
+	if n > 1 {
+		c.Set("yarn.resourcemanager.ha.enabled", "true")
+		c.Set("yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","))
+	}
+	for key, value := range set {
+		c.Set(key, value)
+	}
+	if r := c.Validate(); !r.OK() {
+		t.Fatal(r)
+	}
+	cluster := &Cluster{Conf: c, t: t}
+	for i := range n {
+		cluster.members = append(cluster.members, cluster.run(i))
+	}
+	t.Cleanup(func() {
+		for i := range cluster.members {
+			cluster.StopRM(i)
+		}
+	})
+	cluster.Leader()
+	return cluster
+}
+
+// FreeAddress returns an address on loopback that nobody listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Log returns a logger that writes into the test's output if $HEDDLE_TEST_LOG is set, and nowhere otherwise.
+func Log(t testing.TB) *logrus.Entry {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	if os.Getenv("HEDDLE_TEST_LOG") != "" {
+		l.SetOutput(t.Output())
+		l.SetLevel(logrus.DebugLevel)
+	}
+	return logrus.NewEntry(l)
+}
+
+func (c *Cluster) run(i int) *member {
+	c.t.Helper()
+	r, err := rm.New(rm.Options{Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &member{ResourceManager: r, stop: cancel, done: make(chan error, 1)}
+	go func() { m.done <- r.Run(ctx) }()
+	return m
+}
+
+// Leader waits until a ResourceManager leads and returns which one.
+func (c *Cluster) Leader() int {
+	c.t.Helper()
+	leader := -1
+	c.Until("a ResourceManager leads", func() bool {
+		for i, m := range c.members {
+			if m.stop != nil && m.Leader() != nil {
+				leader = i
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// StopRM stops a ResourceManager, if it runs.
+func (c *Cluster) StopRM(i int) {
+	c.t.Helper()
+	m := c.members[i]
+	if m.stop == nil {
+		return
+	}
+	m.stop()
+	m.stop = nil
+	if err := <-m.done; err != nil && !errors.Is(err, context.Canceled) {
+		c.t.Errorf("rm%d: %v", i+1, err)
+	}
+}
+
+// StartRM starts a ResourceManager that was stopped.
+func (c *Cluster) StartRM(i int) {
+	c.t.Helper()
+	c.members[i] = c.run(i)
+}
+
+// RM returns a ResourceManager.
+func (c *Cluster) RM(i int) *rm.ResourceManager { return c.members[i].ResourceManager }
+
+// Until waits until something is true, and fails the test if that takes too long.
+func (c *Cluster) Until(what string, f func() bool) {
+	c.t.Helper()
+	Until(c.t, what, f)
+}
+
+// patience is how long Until waits. It is generous: several builds may share the machine.
+const patience = 60 * time.Second
+
+// Until waits until something is true, and fails the test if that takes too long.
+func Until(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(patience)
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}

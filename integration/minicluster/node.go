@@ -1,0 +1,393 @@
+package minicluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Container is what a function that stands for a container knows.
+type Container struct {
+	ID     records.ContainerID
+	Node   *Node
+	User   string
+	Launch *pb.ContainerLaunchContext
+}
+
+// Env looks a variable of the launch context up.
+func (c *Container) Env(name string) (string, bool) {
+	for _, e := range c.Launch.GetEnvironment() {
+		if e.GetKey() == name {
+			return e.GetValue(), true
+		}
+	}
+	return "", false
+}
+
+// Program stands for what runs in a container: it returns the exit status. Its context ends when the container is stopped.
+type Program func(ctx context.Context, c Container) int
+
+// NodeOptions describe a node. Zero values stand for the defaults that are named with the fields.
+type NodeOptions struct {
+	Host     string           // 127.0.0.1
+	Resource records.Resource // 8192 MiB, 8 vcores
+	Run      Program          // of all containers; returns 0 at once
+	// Refuse makes the node refuse to start a container; nil results are no refusals.
+	Refuse func(records.ContainerID) *pb.SerializedException
+	// Fail makes a whole call to start containers fail.
+	Fail func() error
+	// Services are the metadata of auxiliary services.
+	Services map[string][]byte
+}
+
+// Node is a NodeManager whose containers are functions.
+type Node struct {
+	ID records.NodeID
+
+	c      *Cluster
+	o      NodeOptions
+	rpc    *ipc.Client
+	rm     ipc.Invoker
+	server *ipc.Server
+	kick   chan struct{}
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu         sync.Mutex
+	key        *token.MasterKey
+	response   int32
+	containers map[records.ContainerID]*running
+	gone       bool
+}
+
+type running struct {
+	cancel context.CancelFunc
+	done   bool
+	exit   int32
+}
+
+// Node has a node join the cluster. It leaves when the test ends.
+func (c *Cluster) Node(o NodeOptions) *Node {
+	c.t.Helper()
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
+	}
+	if o.Resource.IsZero() {
+		o.Resource = records.NewResource(8192, 8)
+	}
+	if o.Run == nil {
+		o.Run = func(context.Context, Container) int { return 0 }
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, "0"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n := &Node{
+		ID: records.NodeID{Host: o.Host, Port: int32(l.Addr().(*net.TCPAddr).Port)}, c: c, o: o,
+		rpc:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 2 * time.Second}),
+		kick: make(chan struct{}, 1), containers: map[records.ContainerID]*running{},
+	}
+	at, err := c.Conf.RMAddresses("yarn.resourcemanager.resource-tracker.address")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var addrs []string
+	for _, a := range at {
+		addrs = append(addrs, a.String())
+	}
+	n.rm = n.rpc.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, ipc.RetryPolicy{Max: 200 * time.Millisecond})
+	if n.server, err = ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: n}); err != nil {
+		c.t.Fatal(err)
+	}
+	protocol.StartContainers.Serve(n.server, n.startContainers)
+	protocol.StopContainers.Serve(n.server, n.stopContainers)
+	protocol.GetContainerStatuses.Serve(n.server, n.statuses)
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stop = cancel
+	if err := n.register(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	n.wg.Go(func() { _ = n.server.Serve(l) }) // until Shutdown
+	n.wg.Go(func() { n.beat(ctx) })
+	c.t.Cleanup(n.Kill)
+	return n
+}
+
+// Kill ends the node and all of its containers without a word to anybody.
+func (n *Node) Kill() {
+	n.mu.Lock()
+	if n.gone {
+		n.mu.Unlock()
+		return
+	}
+	n.gone = true
+	for _, r := range n.containers {
+		r.cancel()
+	}
+	n.mu.Unlock()
+	n.stop()
+	n.server.Close()
+	n.rpc.Close()
+	n.wg.Wait()
+}
+
+// Running returns the number of containers that run.
+func (n *Node) Running() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	count := 0
+	for _, r := range n.containers {
+		if !r.done {
+			count++
+		}
+	}
+	return count
+}
+
+// Bearer implements ipc.Secrets.
+func (n *Node) Bearer(identifier []byte) (ipc.Bearer, error) {
+	id, err := token.ParseNM(identifier)
+	if err != nil {
+		return ipc.Bearer{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id.KeyID != n.key.ID() || id.Node != n.ID {
+		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %v is not valid for current node manager.", id.Attempt)
+	}
+	return ipc.Bearer{Password: n.key.Sign(identifier), User: id.Attempt.String(), Kind: token.KindNM, Identifier: id}, nil
+}
+
+func (n *Node) register(ctx context.Context) error {
+	req := &pb.RegisterNodeManagerRequest{}
+	req.SetNodeId(n.ID.PB())
+	req.SetHttpPort(8042)
+	req.SetResource(records.ResourceTypes{}.PB(n.o.Resource))
+	req.SetNmVersion(conf.HadoopVersion)
+	n.mu.Lock()
+	for id, r := range n.containers {
+		s := &pb.NMContainerStatus{}
+		s.SetContainerId(id.PB())
+		s.SetContainerState(pb.ContainerState_C_RUNNING)
+		if r.done {
+			s.SetContainerState(pb.ContainerState_C_COMPLETE)
+			s.SetContainerExitStatus(r.exit)
+		}
+		req.SetContainerStatuses(append(req.GetContainerStatuses(), s))
+	}
+	n.mu.Unlock()
+	resp, err := protocol.RegisterNodeManager.Call(ctx, n.rm, req)
+	if err != nil {
+		return err
+	}
+	if resp.GetNodeAction() != pb.NodeAction_NORMAL {
+		return errors.New(resp.GetDiagnosticsMessage())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.response, n.key = 0, token.MasterKeyFromPB(resp.GetNmTokenMasterKey())
+	return nil
+}
+
+// beat sends heartbeats, at once when a container has ended.
+func (n *Node) beat(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if err := n.heartbeat(ctx); err != nil && ctx.Err() == nil {
+			n.c.t.Errorf("node %v: %v", n.ID, err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-n.kick:
+		}
+	}
+}
+
+func (n *Node) heartbeat(ctx context.Context) error {
+	status := &pb.NodeStatus{}
+	status.SetNodeId(n.ID.PB())
+	health := &pb.NodeHealthStatus{}
+	health.SetIsNodeHealthy(true)
+	status.SetNodeHealthStatus(health)
+	n.mu.Lock()
+	status.SetResponseId(n.response)
+	var all []*pb.ContainerStatus
+	for id, r := range n.containers {
+		all = append(all, r.status(id))
+	}
+	key := n.key
+	n.mu.Unlock()
+	status.SetContainersStatuses(all)
+	req := &pb.NodeHeartbeatRequest{}
+	req.SetNodeStatus(status)
+	req.SetLastKnownNmTokenMasterKey(key.PB())
+	resp, err := protocol.NodeHeartbeat.Call(ctx, n.rm, req)
+	switch {
+	case err != nil:
+		return err
+	case resp.GetNodeAction() == pb.NodeAction_RESYNC:
+		return n.register(ctx)
+	case resp.GetNodeAction() == pb.NodeAction_SHUTDOWN:
+		return fmt.Errorf("sent away: %s", resp.GetDiagnosticsMessage())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.response = resp.GetResponseId()
+	if k := resp.GetNmTokenMasterKey(); k != nil {
+		n.key = token.MasterKeyFromPB(k)
+	}
+	for _, id := range resp.GetContainersToCleanup() {
+		n.cancel(records.ContainerIDFrom(id))
+	}
+	for _, id := range resp.GetContainersToBeRemovedFromNm() {
+		if r := n.containers[records.ContainerIDFrom(id)]; r != nil && r.done {
+			delete(n.containers, records.ContainerIDFrom(id))
+		}
+	}
+	return nil
+}
+
+func (n *Node) cancel(id records.ContainerID) bool {
+	r := n.containers[id]
+	if r == nil {
+		return false
+	}
+	r.cancel()
+	return true
+}
+
+func (r *running) status(id records.ContainerID) *pb.ContainerStatus {
+	s := &pb.ContainerStatus{}
+	s.SetContainerId(id.PB())
+	s.SetState(pb.ContainerState_C_RUNNING)
+	s.SetExitStatus(records.ExitInvalid)
+	if r.done {
+		s.SetState(pb.ContainerState_C_COMPLETE)
+		s.SetExitStatus(r.exit)
+	}
+	return s
+}
+
+func (n *Node) startContainers(ctx context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {
+	if n.o.Fail != nil {
+		if err := n.o.Fail(); err != nil {
+			return nil, err
+		}
+	}
+	resp := &pb.StartContainersResponse{}
+	for name, data := range n.o.Services {
+		m := &pb.StringBytesMap{}
+		m.SetKey(name)
+		m.SetValue(data)
+		resp.SetServicesMetaData(append(resp.GetServicesMetaData(), m))
+	}
+	for _, r := range req.GetStartContainerRequest() {
+		id, err := token.ParseContainer(token.FromPB(r.GetContainerToken()).Identifier)
+		if err != nil {
+			return nil, err
+		}
+		cid := records.ContainerIDFrom(id.GetContainerId())
+		if caller, _ := ipc.CallFrom(ctx).Identifier.(token.NM); caller.Attempt.App != cid.Attempt.App {
+			return nil, ipc.NewException(ipc.YarnException, "NMToken of %v used for %v", caller.Attempt, cid)
+		}
+		if e := n.start(Container{cid, n, id.GetAppSubmitter(), r.GetContainerLaunchContext()}); e != nil {
+			f := &pb.ContainerExceptionMap{}
+			f.SetContainerId(cid.PB())
+			f.SetException(e)
+			resp.SetFailedRequests(append(resp.GetFailedRequests(), f))
+			continue
+		}
+		resp.SetSucceededRequests(append(resp.GetSucceededRequests(), cid.PB()))
+	}
+	return resp, nil
+}
+
+// Exception returns a refusal.
+func Exception(class, text string) *pb.SerializedException {
+	e := &pb.SerializedException{}
+	e.SetClassName(class)
+	e.SetMessage(text)
+	return e
+}
+
+func (n *Node) start(c Container) *pb.SerializedException {
+	if n.o.Refuse != nil {
+		if e := n.o.Refuse(c.ID); e != nil {
+			return e
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.gone || n.containers[c.ID] != nil {
+		return Exception(ipc.YarnException, fmt.Sprintf("Unauthorized request to start container.  Attempt to relaunch the same container with id %v.", c.ID))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{cancel: cancel}
+	n.containers[c.ID] = r
+	n.wg.Go(func() {
+		exit := n.o.Run(ctx, c)
+		stopped := ctx.Err() != nil
+		cancel()
+		n.mu.Lock()
+		r.done, r.exit = true, int32(exit)
+		if stopped {
+			r.exit = records.ExitKilledByAppMaster
+		}
+		n.mu.Unlock()
+		select {
+		case n.kick <- struct{}{}:
+		default:
+		}
+	})
+	return nil
+}
+
+func (n *Node) stopContainers(_ context.Context, req *pb.StopContainersRequest) (*pb.StopContainersResponse, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	resp := &pb.StopContainersResponse{}
+	for _, id := range req.GetContainerId() {
+		if n.cancel(records.ContainerIDFrom(id)) {
+			resp.SetSucceededRequests(append(resp.GetSucceededRequests(), id))
+			continue
+		}
+		resp.SetFailedRequests(append(resp.GetFailedRequests(), unknown(id)))
+	}
+	return resp, nil
+}
+
+func (n *Node) statuses(_ context.Context, req *pb.GetContainerStatusesRequest) (*pb.GetContainerStatusesResponse, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	resp := &pb.GetContainerStatusesResponse{}
+	for _, id := range req.GetContainerId() {
+		cid := records.ContainerIDFrom(id)
+		if r := n.containers[cid]; r != nil {
+			resp.SetStatus(append(resp.GetStatus(), r.status(cid)))
+			continue
+		}
+		resp.SetFailedRequests(append(resp.GetFailedRequests(), unknown(id)))
+	}
+	return resp, nil
+}
+
+func unknown(id *pb.ContainerId) *pb.ContainerExceptionMap {
+	f := &pb.ContainerExceptionMap{}
+	f.SetContainerId(id)
+	f.SetException(Exception(ipc.YarnException, fmt.Sprintf("Container %v is not handled by this NodeManager", records.ContainerIDFrom(id))))
+	return f
+}
