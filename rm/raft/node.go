@@ -134,7 +134,7 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		return t
 	}
 	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
-		Stream:  newStream(n.cfg.Listener, advertised, n.cfg.Cluster, n.cfg.TLS, n.cfg.Log),
+		Stream:  newStream(&n.cfg, advertised),
 		MaxPool: 3,
 		Timeout: 10 * time.Second,
 		Logger:  logger,

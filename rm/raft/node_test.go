@@ -365,7 +365,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	leader(t, []*member{m})
 	for greeting, want := range map[string]string{
 		"GET / HTTP/1.1\r\n":            "not a heddle ResourceManager",
-		"heddle-raft 1 prod\n":          `it belongs to cluster \"prod\", we to \"test\"`,
+		"heddle-raft 1 prod rm2\n":      `it belongs to cluster \"prod\", we to \"test\"`,
 		strings.Repeat("x", 4*maxHello): "too long",
 	} {
 		c, err := net.Dial("tcp", m.cfg.Listener.Addr().String())

@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	// the greeting is helloPrefix, the cluster's name, a blank and the dialling member's id
 	helloPrefix  = "heddle-raft 1 "
 	maxHello     = 512
 	helloTimeout = 5 * time.Second
@@ -27,6 +28,7 @@ type stream struct {
 	net.Listener
 	advertised string
 	cluster    string
+	id         string
 	tls        *tls.Config
 	log        *logrus.Entry
 
@@ -35,12 +37,13 @@ type stream struct {
 	closed bool
 }
 
-func newStream(l net.Listener, advertised, cluster string, conf *tls.Config, log *logrus.Entry) *stream {
-	if conf != nil {
-		l = tls.NewListener(l, conf)
+func newStream(cfg *Config, advertised string) *stream {
+	l := cfg.Listener
+	if cfg.TLS != nil {
+		l = tls.NewListener(l, cfg.TLS)
 	}
 	return &stream{
-		Listener: l, advertised: advertised, cluster: cluster, tls: conf, log: log,
+		Listener: l, advertised: advertised, cluster: cfg.Cluster, id: cfg.ID, tls: cfg.TLS, log: cfg.Log,
 		open: map[*greeted]bool{},
 	}
 }
@@ -58,7 +61,7 @@ func (s *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.C
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.WriteString(c, helloPrefix+s.cluster+"\n"); err != nil {
+	if _, err := io.WriteString(c, helloPrefix+s.cluster+" "+s.id+"\n"); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -145,11 +148,12 @@ func (g *greeted) hello() error {
 			return errors.New("not a heddle ResourceManager: its greeting is too long")
 		}
 	}
-	cluster, ok := strings.CutPrefix(string(line), helloPrefix)
-	if !ok {
+	rest, ok := strings.CutPrefix(string(line), helloPrefix)
+	last := strings.LastIndexByte(rest, ' ')
+	if !ok || last < 0 {
 		return fmt.Errorf("not a heddle ResourceManager: greeting %q", line)
 	}
-	if cluster != g.stream.cluster {
+	if cluster := rest[:last]; cluster != g.stream.cluster {
 		return fmt.Errorf("it belongs to cluster %q, we to %q: check heddle.raft.address.* and yarn.resourcemanager.cluster-id",
 			cluster, g.stream.cluster)
 	}
