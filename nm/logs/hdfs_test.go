@@ -15,6 +15,7 @@ import (
 	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
 	"heddle/nm/logs/tfile"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -39,13 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func onHDFS(t testing.TB) *hdfsadapter.Adapter {
+func onHDFS(t testing.TB, o hdfsadapter.Options) *hdfsadapter.Adapter {
 	t.Helper()
 	c, err := conf.Load(conf.Options{Dir: cluster.Lab(t).Conf()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := hdfsadapter.New(c, hdfsadapter.Options{})
+	a, err := hdfsadapter.New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func onHDFS(t testing.TB) *hdfsadapter.Adapter {
 
 // What is aggregated to HDFS, stock's `yarn logs` prints.
 func TestStockReadsOurLogs(t *testing.T) {
-	a := onHDFS(t)
+	a := onHDFS(t, hdfsadapter.Options{})
 	for i, compression := range []string{tfile.None, tfile.GZ} {
 		t.Run(compression, func(t *testing.T) {
 			app := records.ApplicationID{ClusterTimestamp: time.Now().UnixMilli(), ID: int32(i + 1)}
@@ -127,6 +128,50 @@ func TestStockReadsOurLogs(t *testing.T) {
 				t.Error("the logs are still there")
 			}
 		})
+	}
+}
+
+// The NameNode is away when an application ends, and comes again.
+func TestNameNodeOutage(t *testing.T) {
+	a := onHDFS(t, hdfsadapter.Options{Retry: 100 * time.Millisecond})
+	l := newLab(t, func(c *Config) {
+		c.Remote, c.Place.Root = OnHDFS(a), "/app-logs"
+		c.RetryFirst, c.RetryFor = 50*time.Millisecond, 5*time.Minute
+	})
+	app := records.ApplicationID{ClusterTimestamp: time.Now().UnixMilli(), ID: 7}
+	id := records.ContainerID{Attempt: records.AttemptID{App: app, Attempt: 1}, ID: 1}
+	if err := l.StartApplication(Start{App: app, User: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	path := l.log(0, id, "stdout", "kept")
+	l.ContainerFinished(Ended{ID: id})
+	lab := cluster.Lab(t)
+	lab.Daemon("namenode").Kill()
+	l.FinishApplication(app)
+	eventually(t, "the failure is reported", func() bool {
+		rs := l.TakeReports()
+		return len(rs) > 0 && rs[0].Status == pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE &&
+			strings.Contains(rs[0].Diagnostics, lab.URI()) && strings.Contains(rs[0].Diagnostics, "connection refused")
+	})
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the local log: %v", err)
+	}
+	if err := lab.Daemon("namenode").Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.WaitHDFS(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case o := <-l.ended:
+		if o.err != nil {
+			t.Errorf("finished with %v", o.err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the logs are never uploaded")
+	}
+	if rs := l.TakeReports(); len(rs) == 0 || rs[len(rs)-1].Status != pb.LogAggregationStatus_LOG_SUCCEEDED {
+		t.Errorf("reports %+v", rs)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -334,5 +335,22 @@ func TestDeleteAggregated(t *testing.T) {
 	})
 	if _, err := DeleteAggregated(t.Context(), fs, "/logs", time.UnixMilli(0), nil); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("the file system is away: %v", err)
+	}
+}
+
+func BenchmarkWriteText(b *testing.B) {
+	local, l := newLocal(b)
+	const size = 16 << 20
+	l.log(0, c1(1), "stdout", strings.Repeat("a line of a log\n", size/16))
+	b.SetBytes(size)
+	for b.Loop() {
+		log, err := local.Open(c1(1), "alice", "stdout")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := log.WriteText(io.Discard, testNode, math.MaxInt64, true); err != nil {
+			b.Fatal(err)
+		}
+		log.Close()
 	}
 }
