@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"heddle/nm/logs/javaio"
 	"heddle/nm/logs/tfile"
 )
 
@@ -52,7 +53,7 @@ func NewFileWriter(w io.Writer, compression, owner string, acls map[string]strin
 			continue
 		}
 		for _, s := range []string{kind, acl} {
-			b, err := appendUTF(nil, s)
+			b, err := javaio.AppendUTF(nil, s)
 			if err != nil {
 				return nil, fmt.Errorf("access control list %s: %w", kind, err)
 			}
@@ -62,7 +63,7 @@ func NewFileWriter(w io.Writer, compression, owner string, acls map[string]strin
 	if err := f.record(keyACL, values...); err != nil {
 		return nil, err
 	}
-	user, err := appendUTF(nil, owner)
+	user, err := javaio.AppendUTF(nil, owner)
 	if err != nil {
 		return nil, fmt.Errorf("owner: %w", err)
 	}
@@ -83,7 +84,7 @@ func (f *FileWriter) record(key string, values ...[]byte) error {
 
 // Begin starts the logs of a container.
 func (f *FileWriter) Begin(container string) error {
-	key, err := appendUTF(nil, container)
+	key, err := javaio.AppendUTF(nil, container)
 	if err != nil {
 		return err
 	}
@@ -99,14 +100,14 @@ func (e readError) Unwrap() error { return e.error }
 // Log adds a log of size bytes. If it turns out to be shorter, or can't be read to its end, line ends stand for what is
 // missing, as the size has been written by then.
 func (f *FileWriter) Log(name string, size int64, content io.Reader) error {
-	head, err := appendUTF(nil, name)
+	head, err := javaio.AppendUTF(nil, name)
 	if err != nil {
 		return readError{err}
 	}
 	if _, err := f.value.Write(head); err != nil {
 		return err
 	}
-	length, err := appendUTF(nil, strconv.FormatInt(size, 10))
+	length, err := javaio.AppendUTF(nil, strconv.FormatInt(size, 10))
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func NewFileReader(r io.ReaderAt, size int64) (*FileReader, error) {
 func (f *FileReader) Owner() (string, error) {
 	owner := ""
 	err := f.find(keyOwner, func(in io.Reader) (err error) {
-		owner, err = readUTF(in)
+		owner, err = javaio.ReadUTF(in)
 		return err
 	})
 	return owner, err
@@ -176,14 +177,14 @@ func (f *FileReader) ACLs() (map[string]string, error) {
 	acls := map[string]string{}
 	err := f.find(keyACL, func(in io.Reader) error {
 		for {
-			kind, err := readUTF(in)
+			kind, err := javaio.ReadUTF(in)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			if acls[kind], err = readUTF(in); err != nil {
+			if acls[kind], err = javaio.ReadUTF(in); err != nil {
 				return noEOF(err)
 			}
 		}
@@ -214,7 +215,7 @@ func (f *FileReader) find(want string, read func(io.Reader) error) error {
 }
 
 func readKey(b []byte) (string, error) {
-	key, err := readUTF(&sliceReader{b})
+	key, err := javaio.ReadUTF(&sliceReader{b})
 	if err != nil {
 		return "", fmt.Errorf("key of a record: %w", noEOF(err))
 	}
@@ -273,7 +274,7 @@ func (f *FileReader) NextLog() (name string, size int64, ok bool) {
 		}
 	}
 	f.log = nil
-	name, err := readUTF(f.in)
+	name, err := javaio.ReadUTF(f.in)
 	if errors.Is(err, io.EOF) {
 		return "", 0, false
 	}
@@ -281,7 +282,7 @@ func (f *FileReader) NextLog() (name string, size int64, ok bool) {
 		f.err = fmt.Errorf("container %s: name of a log: %w", f.container, err)
 		return "", 0, false
 	}
-	digits, err := readUTF(f.in)
+	digits, err := javaio.ReadUTF(f.in)
 	if err == nil {
 		size, err = strconv.ParseInt(digits, 10, 64)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/nm/logs/ifile"
+	"heddle/nm/logs/tfile"
 	"heddle/yarn/records"
 )
 
@@ -27,6 +29,8 @@ type NodeFile struct {
 	Name    string // host_port, and the time if it rolls
 	Size    int64
 	ModTime int64 // ms since 1970
+
+	good int64 // bytes that can be read, if it is being added to; else negative
 }
 
 // ErrNoLogs means that nothing is aggregated of an application: it may be running, or its logs were removed.
@@ -47,10 +51,16 @@ func (a Archive) Files(ctx context.Context, app records.ApplicationID, owner str
 		if err != nil {
 			return nil, fmt.Errorf("application %s: %w", app, err)
 		}
+		good := a.checksums(ctx, dir, infos)
 		for _, i := range infos {
-			if !i.Mode.IsDir() && !strings.HasSuffix(i.Name, tmpName) {
-				files = append(files, NodeFile{Path: dir + "/" + i.Name, Name: i.Name, Size: i.Size, ModTime: i.ModTime})
+			if i.Mode.IsDir() || strings.HasSuffix(i.Name, tmpName) || strings.HasSuffix(i.Name, ifile.ChecksumSuffix) {
+				continue
 			}
+			f := NodeFile{Path: dir + "/" + i.Name, Name: i.Name, Size: i.Size, ModTime: i.ModTime, good: -1}
+			if g, ok := good[i.Name]; ok {
+				f.good = g
+			}
+			files = append(files, f)
 		}
 	}
 	if len(files) == 0 {
@@ -58,6 +68,30 @@ func (a Archive) Files(ctx context.Context, app records.ApplicationID, owner str
 	}
 	slices.SortFunc(files, func(a, b NodeFile) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
+}
+
+// checksums reads how much of the files that are being added to is good. What can't be read is left out.
+func (a Archive) checksums(ctx context.Context, dir string, infos []FileInfo) map[string]int64 {
+	good := map[string]int64{}
+	for _, i := range infos {
+		const enough = 64 << 10
+		if !strings.HasSuffix(i.Name, ifile.ChecksumSuffix) || i.Size > enough {
+			continue
+		}
+		f, err := a.FS.Open(ctx, dir+"/"+i.Name)
+		if err != nil {
+			continue
+		}
+		b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+		f.Close()
+		if err != nil {
+			continue
+		}
+		if name, n, err := ifile.ParseChecksum(b); err == nil {
+			good[name] = n
+		}
+	}
+	return good
 }
 
 // AggregatedLog is a log of a container in a node's file.
@@ -68,16 +102,32 @@ type AggregatedLog struct {
 	Length    int64 // bytes
 }
 
-// Each calls fn for every log in a file. What fn doesn't read of content is skipped.
+// Each calls fn for every log in a file of either format. What fn doesn't read of content is skipped.
 func (a Archive) Each(ctx context.Context, file NodeFile, fn func(log AggregatedLog, content io.Reader) error) error {
 	f, err := a.FS.Open(ctx, file.Path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	head := make([]byte, len(tfile.Magic))
+	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	each := eachIndexed
+	if string(head) == tfile.Magic {
+		each = eachRecord
+	}
+	if err := each(f, file, fn); err != nil {
+		return fmt.Errorf("%s: %w", file.Path, err)
+	}
+	return nil
+}
+
+// eachRecord goes through a TFile.
+func eachRecord(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) error {
 	r, err := NewFileReader(f, f.Size())
 	if err != nil {
-		return fmt.Errorf("%s: %w", file.Path, err)
+		return err
 	}
 	for r.Next() {
 		for {
@@ -90,8 +140,30 @@ func (a Archive) Each(ctx context.Context, file NodeFile, fn func(log Aggregated
 			}
 		}
 	}
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("%s: %w", file.Path, err)
+	return r.Err()
+}
+
+// eachIndexed goes through a file of the indexed format.
+func eachIndexed(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) error {
+	size := f.Size()
+	if file.good >= 0 {
+		if file.good == 0 {
+			return nil // the first upload is under way
+		}
+		size = min(size, file.good)
+	}
+	r, err := ifile.NewReader(f, size)
+	if err != nil {
+		return err
+	}
+	for _, l := range r.Logs {
+		content, err := r.Open(l)
+		if err != nil {
+			return err
+		}
+		if err := fn(AggregatedLog{File: file, Container: l.Container, Name: l.Name, Length: l.Size}, content); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -24,7 +24,10 @@ const (
 	GZ   = "gz"
 )
 
-var magic = []byte("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50")
+// Magic is what a TFile begins with.
+const Magic = "\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50"
+
+var magic = []byte(Magic)
 
 // Names of the meta blocks.
 const (

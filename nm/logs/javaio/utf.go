@@ -1,4 +1,6 @@
-package logs
+// Package javaio reads and writes what Java programs leave in files by the means of their language: strings of
+// DataOutput, and serialized objects.
+package javaio
 
 import (
 	"encoding/binary"
@@ -9,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendUTF appends s as Java's DataOutput.writeUTF does: its length in two bytes and "modified UTF-8", in which a zero
+// AppendUTF appends s as Java's DataOutput.writeUTF does: its length in two bytes and "modified UTF-8", in which a zero
 // takes two bytes and a character beyond 16 bits is written as its two surrogates, three bytes each.
-func appendUTF(b []byte, s string) ([]byte, error) {
+func AppendUTF(b []byte, s string) ([]byte, error) {
 	start := len(b)
 	b = append(b, 0, 0)
 	for _, r := range s {
@@ -40,8 +42,8 @@ func appendUnit(b []byte, u rune) []byte {
 
 var errUTF = errors.New("malformed modified UTF-8")
 
-// readUTF reads what appendUTF writes. An io.EOF means that there was nothing.
-func readUTF(r io.Reader) (string, error) {
+// ReadUTF reads what AppendUTF writes. An io.EOF means that there was nothing.
+func ReadUTF(r io.Reader) (string, error) {
 	var size [2]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return "", err
@@ -53,6 +55,11 @@ func readUTF(r io.Reader) (string, error) {
 		}
 		return "", err
 	}
+	return decodeUTF(b)
+}
+
+// decodeUTF decodes modified UTF-8.
+func decodeUTF(b []byte) (string, error) {
 	units := make([]uint16, 0, len(b))
 	for len(b) > 0 {
 		c := b[0]

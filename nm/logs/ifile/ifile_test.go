@@ -1,0 +1,116 @@
+package ifile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func sample(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// read returns the logs of a file as "container/name:size content".
+func read(b []byte) ([]string, error) {
+	f, err := NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	var logs []string
+	for _, l := range f.Logs {
+		r, err := f.Open(l)
+		if err != nil {
+			return logs, err
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return logs, err
+		}
+		logs = append(logs, fmt.Sprintf("%s/%s:%d %s", l.Container, l.Name, l.Size, content))
+	}
+	slices.Sort(logs)
+	return logs, nil
+}
+
+// Files that Hadoop 3.4.2 wrote.
+func TestStock(t *testing.T) {
+	logs, err := read(sample(t, "stock-none.ifile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"container_1_0001_01_000001/empty:0 ", "container_1_0001_01_000001/stdout:17 out of the first\n",
+		"container_e02_1_0001_01_000004/ünï:16 of another epoch",
+	}
+	if !slices.Equal(logs, want) {
+		t.Errorf("got %q", logs)
+	}
+	logs, err = read(sample(t, "stock-gz.ifile"))
+	if err != nil || len(logs) != 8 {
+		t.Fatalf("%d logs, %v", len(logs), err)
+	}
+	line := strings.Repeat("o", 99) + "\n"
+	if want := "container_1_0001_01_000001/stdout:3500000 " + strings.Repeat(line, 35000); logs[2] != want {
+		t.Errorf("the large log: %d bytes, %.80q", len(logs[2]), logs[2])
+	}
+	b := sample(t, "stock-gz.ifile")
+	f, err := NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Owner != "alice" || fmt.Sprint(f.ACLs) != "map[MODIFY_APP:  VIEW_APP:alice,bob ops]" || f.Logs[0].ModTime == 0 {
+		t.Errorf("owner %q, ACLs %v, first log %+v", f.Owner, f.ACLs, f.Logs[0])
+	}
+}
+
+func TestDamage(t *testing.T) {
+	good := sample(t, "stock-none.ifile")
+	for n := range good {
+		if _, err := read(good[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes are a file", n, len(good))
+		}
+		bad := bytes.Clone(good)
+		bad[n] ^= 0xff
+		_, _ = read(bad)
+	}
+}
+
+func TestChecksum(t *testing.T) {
+	b := []byte("\x00\x00\x00\x04name\x00\x00\x00\x00\x00\x00\x01\x02")
+	if name, n, err := ParseChecksum(b); name != "name" || n != 0x102 || err != nil {
+		t.Errorf("%q, %d, %v", name, n, err)
+	}
+	for n := range b {
+		if _, _, err := ParseChecksum(b[:n]); err == nil {
+			t.Errorf("%d bytes are enough", n)
+		}
+	}
+	if _, _, err := ParseChecksum([]byte("\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff")); err == nil {
+		t.Error("a negative length was taken")
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add(sample(f, "stock-none.ifile"))
+	f.Add(sample(f, "stock-gz.ifile"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for _, l := range r.Logs[:min(100, len(r.Logs))] {
+			if in, err := r.Open(l); err == nil {
+				io.CopyN(io.Discard, in, 1<<20)
+			}
+		}
+	})
+}
