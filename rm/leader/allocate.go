@@ -415,6 +415,9 @@ func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, d
 	if IsReason(err, NoSuchAttempt) {
 		return l.finished(id)
 	}
+	if err == nil {
+		s.progress.Store(math.Float32bits(1))
+	}
 	return err
 }
 

@@ -344,8 +344,8 @@ func TestLifeOfAnApplication(t *testing.T) {
 		if err := w.Finish(am.attempt, pb.FinalApplicationStatus_APP_SUCCEEDED, "done", "http://history/"); err != nil {
 			t.Fatal(err)
 		}
-		if a := w.app(id); a.State != ledger.AppFinishing {
-			t.Errorf("after the farewell: %v", a.State)
+		if a := w.app(id); a.State != ledger.AppFinishing || w.Progress(am.attempt) != 1 {
+			t.Errorf("after the farewell: %v, progress %v", a.State, w.Progress(am.attempt))
 		}
 		reply = n.heartbeat(ended(l.Container.ID, 0))
 		a := w.app(id)

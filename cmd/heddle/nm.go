@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"heddle/conf"
+	"heddle/hdfsadapter"
+	"heddle/nm"
+	"heddle/nm/localizer"
+	"heddle/rm"
+)
+
+func newNM(s *source) *cobra.Command {
+	return &cobra.Command{
+		Use:     "nm",
+		Short:   "Run a NodeManager",
+		GroupID: roles,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, log, err := s.load()
+			if err != nil {
+				return err
+			}
+			return ended(runNode(cmd.Context(), c, log, true))
+		},
+	}
+}
+
+// runNode runs a NodeManager until ctx ends. Alone in its process it takes care of orphans.
+func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
+	files, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log})
+	if err != nil {
+		return fmt.Errorf("file systems: %w", err)
+	}
+	defer files.Close()
+	from := localizer.OnHDFS(files, localizer.LocalFiles{})
+	n, err := nm.New(nm.Options{
+		Conf: c, Log: log, Subreaper: alone,
+		Sources: localizer.Sources{"": from, "hdfs": from, "file": from},
+	})
+	if err != nil {
+		return err
+	}
+	return n.Run(ctx)
+}
+
+func newStandalone(s *source) *cobra.Command {
+	var id string
+	c := &cobra.Command{
+		Use:     "standalone",
+		Short:   "Run a ResourceManager and a NodeManager in one process",
+		GroupID: roles,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, log, err := s.load()
+			if err != nil {
+				return err
+			}
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log})
+			if err != nil {
+				return err
+			}
+			g, ctx := errgroup.WithContext(cmd.Context())
+			g.Go(func() error { return r.Run(ctx) })
+			g.Go(func() error { return runNode(ctx, c, log, false) })
+			return ended(g.Wait())
+		},
+	}
+	c.Flags().StringVar(&id, "id", "", "own id among yarn.resourcemanager.ha.rm-ids")
+	return c
+}
