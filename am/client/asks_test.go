@@ -193,19 +193,23 @@ func TestRowsOfARequest(t *testing.T) {
 	}{
 		{"anywhere", Request{Resource: small, Count: 3}, []row{{"*", 3, true}}},
 		{
-			"preferred hosts", Request{Resource: small, Hosts: []string{"h4", "h0", "h1"}, RelaxLocality: true},
+			"preferred hosts",
+			Request{Resource: small, Hosts: []string{"h4", "h0", "h1"}, RelaxLocality: true},
 			[]row{{"*", 1, true}, {"/r0", 1, true}, {"/r1", 1, true}, {"h0", 1, true}, {"h1", 1, true}, {"h4", 1, true}},
 		},
 		{
-			"only on a host", Request{Resource: small, Hosts: []string{"h4"}, Count: 2},
+			"only on a host",
+			Request{Resource: small, Hosts: []string{"h4"}, Count: 2},
 			[]row{{"*", 2, false}, {"/r1", 2, false}, {"h4", 2, true}},
 		},
 		{
-			"only in a rack", Request{Resource: small, Racks: []string{"/r9"}},
+			"only in a rack",
+			Request{Resource: small, Racks: []string{"/r9"}},
 			[]row{{"*", 1, false}, {"/r9", 1, true}},
 		},
 		{
-			"on a host or in another rack", Request{Resource: small, Hosts: []string{"h0"}, Racks: []string{"/r9"}},
+			"on a host or in another rack",
+			Request{Resource: small, Hosts: []string{"h0"}, Racks: []string{"/r9"}},
 			[]row{{"*", 1, false}, {"/r0", 1, false}, {"/r9", 1, true}, {"h0", 1, true}},
 		},
 	} {
