@@ -10,6 +10,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"heddle/nm/userfiles"
 )
 
@@ -23,6 +25,7 @@ type download struct {
 	now    func() time.Time
 	refuse bool // archives with links that lead out of them
 	meter  *meter
+	log    *logrus.Entry
 }
 
 // into fetches the resource into the directory slot of parent, which appears when it is complete, and returns the bytes that
@@ -35,6 +38,11 @@ func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size
 	}
 	if info.ModTime != d.res.Timestamp {
 		return 0, &ChangedError{Location: at, Expected: d.res.Timestamp, Was: info.ModTime, Now: d.now()}
+	}
+	if !info.Mode.IsDir() && info.Size != d.res.Size {
+		// YARN doesn't look, and applications that guess the size exist. Whether it is the right file the time tells.
+		d.log.WithFields(logrus.Fields{"resource": at.String(), "announced": d.res.Size, "size": info.Size}).
+			Warn("a local resource has another size than its application says")
 	}
 	if d.res.Visibility == Public {
 		if err := checkPublic(ctx, d.source, d.user, at, info, d.seen); err != nil {

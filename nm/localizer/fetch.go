@@ -18,6 +18,7 @@ func (l *Localizer) start(e *entry, c *call) {
 		seen:   c.seen,
 		now:    l.cfg.Now,
 		refuse: l.cfg.RefuseOutwardLinks,
+		log:    l.cfg.Log,
 	}
 	if e.cache.visibility != Public {
 		d.user, d.owner = c.req.User, c.owner

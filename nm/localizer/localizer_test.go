@@ -1,6 +1,7 @@
 package localizer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -571,6 +574,27 @@ func TestMissingFileIsFetchedAgain(t *testing.T) {
 	n.Release(container(1, 2))
 	if u := n.Usage(); u.Resources != 1 || u.Referenced != 0 {
 		t.Errorf("usage %v", u)
+	}
+}
+
+// A size that is wrong is remarked upon, no more; one resource may have two names.
+func TestWrongSizeAndTwoLinks(t *testing.T) {
+	var logged bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&logged)
+	n := newNode(t, func(c *Config) { c.Log = logrus.NewEntry(log) })
+	r := n.file("f", "content", Private)
+	r.Size = 3
+	res, err := n.Localize(t.Context(), Request{Container: container(1, 1), User: "alice", Resources: map[string]Resource{"a": r, "b": r}})
+	if err != nil || res.Paths["a"] != res.Paths["b"] {
+		t.Fatalf("%v, %v", res.Paths, err)
+	}
+	n.Close()
+	if !strings.Contains(logged.String(), "announced=3") || !strings.Contains(logged.String(), "size=7") {
+		t.Errorf("logged:\n%s", logged.String())
+	}
+	if got := n.source.count(r.Location.Path); got != 1 {
+		t.Errorf("downloaded %d times", got)
 	}
 }
 
