@@ -94,10 +94,11 @@ func yarnKeys() []Key {
 		list("yarn.resource-types.<type>.tags", "", "tags of the type").later(),
 		integer("yarn.resource-types.<type>.increment-allocation", "", "step in which amounts of the type grow").min(1).later(),
 
-		boolean("yarn.log-aggregation-enable", "false", "collect the logs of finished applications in a file system").later(),
+		boolean("yarn.log-aggregation-enable", "false", "collect the logs of finished applications in a file system"),
 		seconds("yarn.log-aggregation.retain-seconds", "-1", "how long collected logs are kept; -1 is for ever").min(1).or("-1").later(),
 		seconds("yarn.log-aggregation.retain-check-interval-seconds", "-1", "how often old collected logs are looked for; 0 or less is a tenth of the time they are kept").later(),
-		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs").later(),
+		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs; Heddle writes TFile"),
+		text("yarn.log-aggregation.<format>.remote-app-log-dir-suffix", "", "part of the path of logs collected in that format, instead of yarn.nodemanager.remote-app-log-dir-suffix and the format's name"),
 		uri("yarn.log.server.url", "", "where collected logs are shown"),
 		boolean("yarn.timeline-service.enabled", "false", "publish events to a timeline server").later(),
 		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels").later(),

@@ -93,9 +93,13 @@ func nodeManagerKeys() []Key {
 		millis(nm+"duration-to-track-stopped-containers", "", "how long a container that has ended can't be started again; by default 10 minutes").min(0),
 		millis(nm+"container-retry-minimum-interval-ms", "1000", "least time between attempts to restart a container").min(0),
 
-		uri(nm+"remote-app-log-dir", "/tmp/logs", "where logs are collected").later(),
-		text(nm+"remote-app-log-dir-suffix", "logs", "part of collected logs' path").later(),
-		enum(nm+"log-aggregation.compression-type", "none", "compression of collected logs", "none", "lzo", "gz").later(),
-		seconds(nm+"log-aggregation.roll-monitoring-interval-seconds", "-1", "how often logs of running containers are collected; -1 is never").later(),
+		uri(nm+"remote-app-log-dir", "/tmp/logs", "where logs are collected"),
+		text(nm+"remote-app-log-dir-suffix", "logs", "part of collected logs' path"),
+		enum(nm+"log-aggregation.compression-type", "none", "compression of collected logs", "none", "gz"),
+		seconds(nm+"log-aggregation.roll-monitoring-interval-seconds", "-1", "how often logs of running containers are collected; -1 is never"),
+		integer(nm+"log-aggregation.num-log-files-per-app", "30", "files of collected logs that a node keeps of a running application").min(1),
+		text(nm+"log-aggregation.policy.class", "org.apache.hadoop.yarn.server.nodemanager.containermanager.logaggregation.AllContainerLogAggregationPolicy", "which containers' logs are collected"),
+		text(nm+"log-aggregation.policy.parameters", "", "what that class wants to know"),
+		integer(nm+"logaggregation.threadpool-size-max", "100", "applications whose logs are collected at once").min(1),
 	}
 }

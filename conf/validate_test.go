@@ -87,8 +87,8 @@ func TestValidation(t *testing.T) {
 		{"heddle.log.level=loud", Error, "heddle.log.level", "one of trace, debug"},
 		{"yarn.schedular.minimum-allocation-mb=1", Warning, "yarn.schedular.minimum-allocation-mb", "did you mean " + min + "?"},
 		{"yarn.sharedcache.enabled=true", Info, "yarn.sharedcache.enabled", "no effect"},
-		{"yarn.log-aggregation-enable=true", Info, "yarn.log-aggregation-enable", "no effect in Heddle yet"},
-		{"yarn.log-aggregation-enable=perhaps", Warning, "yarn.log-aggregation-enable", "true or false"},
+		{"yarn.timeline-service.enabled=true", Info, "yarn.timeline-service.enabled", "no effect in Heddle yet"},
+		{"yarn.timeline-service.enabled=perhaps", Warning, "yarn.timeline-service.enabled", "true or false"},
 	} {
 		r := CheckWith(Options{Overrides: strings.Split(c.overrides, "|")})
 		if !slices.ContainsFunc(r.Problems, func(p Problem) bool {
@@ -105,7 +105,7 @@ func TestValidation(t *testing.T) {
 // Settings that must raise nothing at all.
 func TestValidSettings(t *testing.T) {
 	for _, overrides := range []string{
-		"yarn.log-aggregation-enable=false",         // as by default
+		"yarn.timeline-service.enabled=false",       // as by default
 		"yarn.sharedcache.enabled= false ",          // likewise
 		"mapreduce.map.memory.mb=x|my.own.key=${u}", // not ours
 		"yarn.app.mapreduce.am.staging-dir=/s",
@@ -176,7 +176,7 @@ func TestEmptyFolderIsWarnedAbout(t *testing.T) {
 }
 
 func TestReportForms(t *testing.T) {
-	dir := write(t, "yarn-site.xml", configuration(property("heddle.state-dir", "/x"), property("yarn.log-aggregation-enable", "true")))
+	dir := write(t, "yarn-site.xml", configuration(property("heddle.state-dir", "/x"), property("yarn.timeline-service.enabled", "true")))
 	r := Check(dir)
 	var text, js bytes.Buffer
 	if err := r.WriteText(&text); err != nil {

@@ -43,20 +43,11 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 		}
 		cfg := shuffle.Config{
 			Addr: net.JoinHostPort(s.listen.Host, strconv.Itoa(c.Int("mapreduce.shuffle.port"))),
-			Dirs: d.Local, Store: state.Bucket("shuffle"), Log: log,
+			Dirs: d.Local, Store: state.Bucket("shuffle"), Log: log, UID: uids(s.container.Owner),
 			MaxConnections: c.Int("mapreduce.shuffle.max.connections"),
 			MaxOpenFiles:   c.Int("mapreduce.shuffle.max.session-open-files"),
 			KeepAlive:      c.Bool("mapreduce.shuffle.connection-keep-alive.enable"),
 			KeepAliveFor:   c.Duration("mapreduce.shuffle.connection-keep-alive.timeout"),
-		}
-		if owner := s.container.Owner; owner != nil {
-			cfg.UID = func(user string) (int, error) {
-				o, err := owner(user)
-				if err != nil {
-					return 0, err
-				}
-				return o.UID, nil
-			}
 		}
 		service, err := shuffle.New(cfg)
 		if err != nil {

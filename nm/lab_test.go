@@ -172,6 +172,7 @@ type lab struct {
 	rm     *tracker
 	set    []string // further settings
 	node   *NodeManager
+	groups []string // names of its cgroups
 	cancel context.CancelFunc
 	ended  chan error
 	client *ipc.Client
@@ -216,6 +217,11 @@ func (l *lab) start() {
 		l.t.Fatal(err)
 	}
 	l.node = n
+	id, err := n.s.groupID()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.groups = append(l.groups, strings.ReplaceAll(id, ":", "_"))
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel, l.ended = cancel, make(chan error, 1)
 	go func() { l.ended <- n.Run(ctx) }()
@@ -253,9 +259,13 @@ func (l *lab) wait() error {
 }
 
 func (l *lab) checkNothingLeft() {
-	found, err := filepath.Glob("/sys/fs/cgroup/*/heddle/nm-localhost*")
-	if err != nil || len(found) > 0 {
-		l.t.Errorf("groups left: %q, %v", found, err)
+	for _, id := range l.groups {
+		for _, at := range []string{"/sys/fs/cgroup/*/heddle/nm-", "/sys/fs/cgroup/heddle/nm-"} {
+			found, err := filepath.Glob(at + id)
+			if err != nil || len(found) > 0 {
+				l.t.Errorf("groups left: %q, %v", found, err)
+			}
+		}
 	}
 	table, err := proc.Snapshot()
 	if err != nil {

@@ -2,13 +2,10 @@ package nm
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os/user"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/hdfsadapter"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/deletion"
@@ -45,6 +43,9 @@ type NodeManager struct {
 
 	state      *store.Store
 	disks      *disks.Disks
+	source     localizer.Source
+	logs       Logs
+	keepLogs   *appLogs // nil: somebody else's
 	deleter    *deletion.Service
 	keys       *service.Keys
 	groups     cgroup.Driver
@@ -69,16 +70,13 @@ type NodeManager struct {
 // answered or told before Run.
 func New(o Options) (*NodeManager, error) {
 	n := &NodeManager{o: o, log: o.Log, started: time.Now(), metrics: prometheus.NewRegistry()}
-	if n.o.Logs == nil {
-		n.o.Logs = noLogs{}
-	}
 	var err error
 	if n.s, err = readSettings(o.Conf); err != nil {
 		return nil, err
 	}
 	n.log = n.log.WithField("node", n.s.address.String())
 	for _, step := range []func() error{
-		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openServices, n.openContainers, n.openProtocols,
+		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols,
 	} {
 		if err := step(); err != nil {
 			n.Close()
@@ -166,14 +164,12 @@ func (n *NodeManager) kick() {
 }
 
 func (n *NodeManager) openGroups() (err error) {
-	// The state folder tells NodeManagers apart that would otherwise take each other's groups for leftovers.
-	path, err := filepath.Abs(n.s.state)
+	id, err := n.s.groupID()
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(path))
 	o := n.s.cgroup
-	o.ID, o.Log = n.s.id+"-"+hex.EncodeToString(sum[:4]), n.log
+	o.ID, o.Log = id, n.log
 	if n.groups, err = cgroup.Detect(o); err != nil {
 		return err
 	}
@@ -190,14 +186,34 @@ func (n *NodeManager) openGroups() (err error) {
 	return nil
 }
 
+// openFiles prepares the way to the files that containers need, and to where their logs go.
+func (n *NodeManager) openFiles() error {
+	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})
+	if err != nil {
+		return err
+	}
+	n.closing(func() { files.Close() })
+	n.source = n.o.Source
+	if n.source == nil {
+		n.source = localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner})
+	}
+	n.logs = n.o.Logs
+	if n.logs != nil {
+		return nil
+	}
+	own, err := newAppLogs(n.o.Conf, n.disks.Logs, files, n.identity.node(), uids(n.s.container.Owner), n.state.Bucket("logs"), n.log, n.kick)
+	if err != nil {
+		return err
+	}
+	n.closing(own.stop)
+	n.logs, n.keepLogs = own, own
+	return nil
+}
+
 func (n *NodeManager) openServices() (err error) {
 	c := n.o.Conf
-	sources := n.o.Sources
-	if sources == nil {
-		sources = localizer.Sources{"file": localizer.LocalFiles{Owner: n.s.container.Owner}}
-	}
 	n.localizer, err = localizer.New(localizer.Config{
-		Dirs: n.disks.Local, Source: sources, Store: n.state.Bucket("localizer"), Log: n.log, Owner: n.s.container.Owner,
+		Dirs: n.disks.Local, Source: n.source, Store: n.state.Bucket("localizer"), Log: n.log, Owner: n.s.container.Owner,
 		TargetSize: int64(c.Int("yarn.nodemanager.localizer.cache.target-size-mb")) << 20,
 		Interval:   c.Duration("yarn.nodemanager.localizer.cache.cleanup.interval-ms"),
 		Threads:    c.Int("yarn.nodemanager.localizer.fetch.thread-count"),
@@ -236,7 +252,7 @@ func (n *NodeManager) openContainers() error {
 		n.aux.stop(ctx)
 	})
 	n.containers = container.NewManager(container.Options{
-		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.o.Logs, Aux: n.aux,
+		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
 	})
@@ -248,6 +264,12 @@ func (n *NodeManager) openContainers() error {
 		if _, here := n.containers.Application(app); !here {
 			n.aux.StopApplication(app) // the last life ended before it could say so
 		}
+	}
+	if n.keepLogs != nil {
+		n.keepLogs.adopt(func(app records.ApplicationID) bool {
+			_, here := n.containers.Application(app)
+			return here
+		})
 	}
 	n.monitor = container.NewMonitor(n.containers, n.s.monitor)
 	n.sampler = machine.NewSampler("/")
@@ -279,7 +301,7 @@ func (n *NodeManager) openProtocols() error {
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last,
-		Logs: n.o.Logs, Log: n.log, Registered: n.registered,
+		Logs: n.logs, Log: n.log, Registered: n.registered,
 	}))
 	return nil
 }
@@ -343,6 +365,9 @@ func (n *NodeManager) Run(ctx context.Context) error {
 	running.Go(func() { n.health.Run(background) })
 	running.Go(func() { n.monitor.Run(background) })
 	running.Go(func() { n.sample(background) })
+	if n.keepLogs != nil {
+		running.Go(func() { n.keepLogs.keeper.Run(background) })
+	}
 
 	fail := make(chan error, 2)
 	running.Go(func() {

@@ -1,10 +1,12 @@
 package nm
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,10 +30,11 @@ type Options struct {
 	Conf *conf.Config
 	Log  *logrus.Entry
 
-	// Sources reads what containers need, by scheme; nil: only file:.
-	Sources localizer.Sources
+	// Source reads what containers need; nil: HDFS and this machine's file systems, as the configuration says.
+	Source localizer.Source
 
-	// Logs deals with the logs that applications leave; nil: they stay where they are.
+	// Logs deals with the logs that applications leave; nil: they are aggregated, or removed after some time, as the
+	// configuration says.
 	Logs Logs
 
 	// Subreaper makes this process the parent of orphans among its descendants. Only a process that does nothing but
@@ -49,16 +52,6 @@ type Logs interface {
 	Restore([]*pb.LogAggregationReport)
 	Last() []*pb.LogAggregationReport
 }
-
-// noLogs leaves logs where they are.
-type noLogs struct{}
-
-func (noLogs) StartApplication(container.Application) error                   { return nil }
-func (noLogs) ContainerFinished(container.Grant, int)                         {}
-func (noLogs) FinishApplication(context.Context, records.ApplicationID) error { return nil }
-func (noLogs) Reports() []*pb.LogAggregationReport                            { return nil }
-func (noLogs) Restore([]*pb.LogAggregationReport)                             {}
-func (noLogs) Last() []*pb.LogAggregationReport                               { return nil }
 
 // settings are what of a configuration this package and those below it use, read once.
 type settings struct {
@@ -148,6 +141,17 @@ func readSettings(c *conf.Config) (settings, error) {
 	return s, err
 }
 
+// groupID is the name of the node's part of the cgroups. The state folder is in it: it tells NodeManagers apart that
+// would otherwise take each other's groups for leftovers.
+func (s *settings) groupID() (string, error) {
+	path, err := filepath.Abs(s.state)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(path))
+	return s.id + "-" + hex.EncodeToString(sum[:4]), nil
+}
+
 func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 	owner, err := ownerOf(c)
 	if err != nil {
@@ -235,6 +239,20 @@ func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
 		known[name] = o
 		return o, nil
 	}, nil
+}
+
+// uids returns the numbers of the users whom containers run as; nil if that is this process's own.
+func uids(owner func(string) (*localizer.Owner, error)) func(string) (int, error) {
+	if owner == nil {
+		return nil
+	}
+	return func(submitter string) (int, error) {
+		o, err := owner(submitter)
+		if err != nil {
+			return 0, err
+		}
+		return o.UID, nil
+	}
 }
 
 // lookUp finds a user of the operating system. Root is refused: a container must not own the node.

@@ -261,13 +261,13 @@ func (a *application) finish(ctx context.Context) {
 	if err := a.m.Deleter.DeleteNow(private...); err != nil {
 		log.WithError(err).Warn("Could not have the application's files deleted")
 	}
+	a.set(AppFinished)
 	if err := a.m.Logs.FinishApplication(ctx, a.id); err != nil {
 		if errors.Is(err, ctx.Err()) {
 			return
 		}
 		log.WithError(err).Warn("The application's logs could not be dealt with")
 	}
-	a.set(AppFinished)
 	if err := a.m.AppRecords.Delete(a.id.String()); err != nil {
 		log.WithError(err).Warn("Could not forget the application")
 	}

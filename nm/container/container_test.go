@@ -130,6 +130,9 @@ func TestEnvironmentAndFolders(t *testing.T) {
 	if !slices.Equal(l.node.aux.stopped, []records.ApplicationID{appID(1)}) || !slices.Equal(l.node.logs.ended, []records.ApplicationID{appID(1)}) {
 		t.Errorf("stopped %v, logs ended %v", l.node.aux.stopped, l.node.logs.ended)
 	}
+	if !l.node.logs.running[c.ID()] {
+		t.Error("nobody was told that there are logs")
+	}
 	if code, ok := l.node.logs.finished[c.ID()]; !ok || code != records.ExitKilledByAppMaster {
 		t.Errorf("logs were told %d, %v", code, ok)
 	}

@@ -224,12 +224,13 @@ func (l *lab) checkNothingLeft() {
 type fakeLogs struct {
 	mu       sync.Mutex
 	started  map[records.ApplicationID]Application
+	running  map[records.ContainerID]bool
 	finished map[records.ContainerID]int
 	ended    []records.ApplicationID
 }
 
 func newFakeLogs() *fakeLogs {
-	return &fakeLogs{started: make(map[records.ApplicationID]Application), finished: make(map[records.ContainerID]int)}
+	return &fakeLogs{running: make(map[records.ContainerID]bool), started: make(map[records.ApplicationID]Application), finished: make(map[records.ContainerID]int)}
 }
 
 func (f *fakeLogs) StartApplication(app Application) error {
@@ -237,6 +238,12 @@ func (f *fakeLogs) StartApplication(app Application) error {
 	defer f.mu.Unlock()
 	f.started[app.ID] = app
 	return nil
+}
+
+func (f *fakeLogs) ContainerStarted(g Grant) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running[g.ID] = true
 }
 
 func (f *fakeLogs) ContainerFinished(g Grant, exitCode int) {

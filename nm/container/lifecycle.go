@@ -35,6 +35,7 @@ func (c *Container) live(from stage) {
 			return
 		}
 	}
+	c.m.Logs.ContainerStarted(c.Grant())
 	for {
 		if from != attached {
 			if err := c.launch(); err != nil {

@@ -29,6 +29,8 @@ type Localizer interface {
 // Logs deals with the logs that applications leave (nm/logs).
 type Logs interface {
 	StartApplication(app Application) error
+	// ContainerStarted says that there may be logs of a container from now on, which may have been here before.
+	ContainerStarted(g Grant)
 	ContainerFinished(g Grant, exitCode int)
 	// FinishApplication returns when there is nothing more to do for the logs of an application, or ctx ends. All of its
 	// containers have finished.

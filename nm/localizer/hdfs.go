@@ -18,6 +18,9 @@ type adapted struct {
 
 // isLocal tells whether at is for the LocalFiles, which unlike the adapter look after the user's rights.
 func (s adapted) isLocal(at Location) bool {
+	if at.Scheme == hdfsadapter.SchemeFile {
+		return true // with a host too, which Hadoop doesn't look at
+	}
 	l, err := s.a.As("").Locate(at.String())
 	return err == nil && l.Scheme == hdfsadapter.SchemeFile
 }

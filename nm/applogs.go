@@ -1,0 +1,187 @@
+package nm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/hdfsadapter"
+	"heddle/nm/container"
+	"heddle/nm/logs"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// appLogs deals with the logs of applications: they are aggregated if the node does that, and removed some time after
+// the application's end else.
+type appLogs struct {
+	log        *logrus.Entry
+	keeper     *logs.Keeper
+	aggregator *logs.Aggregator // nil: logs aren't aggregated
+	recovered  []records.ApplicationID
+
+	mu      sync.Mutex
+	waiting map[records.ApplicationID]chan error // applications whose aggregation somebody waits for
+}
+
+var _ Logs = (*appLogs)(nil)
+
+// newAppLogs takes up what an earlier life had to do. reported is called when there is something to report.
+func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node records.NodeID, uid func(string) (int, error),
+	bucket logs.Store, log *logrus.Entry, reported func(),
+) (*appLogs, error) {
+	const prefix = "yarn.nodemanager.log-aggregation."
+	a := &appLogs{
+		log: log, waiting: make(map[records.ApplicationID]chan error),
+		keeper: logs.NewKeeper(dirs, c.Duration("yarn.nodemanager.log.retain-seconds"), bucket, nil, log),
+	}
+	if err := a.keeper.Recover(); err != nil {
+		return nil, err
+	}
+	if !c.Bool("yarn.log-aggregation-enable") {
+		return a, nil
+	}
+	format := "TFile"
+	if formats := c.Strings("yarn.log-aggregation.file-formats"); len(formats) > 0 && formats[0] != format {
+		log.Warnf("Logs are aggregated in the format %s: Heddle can't write %s, the first of yarn.log-aggregation.file-formats", format, formats[0])
+	}
+	var err error
+	a.aggregator, err = logs.NewAggregator(logs.Config{
+		Dirs: dirs, Remote: logs.OnHDFS(files), Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
+		Place: logs.Place{
+			Root: c.Text("yarn.nodemanager.remote-app-log-dir"),
+			Suffix: logs.RemoteSuffix(format, c.Text("yarn.log-aggregation."+format+".remote-app-log-dir-suffix"),
+				c.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
+		},
+		Compression: c.Text(prefix + "compression-type"),
+		Policy:      c.Text(prefix + "policy.class"),
+		Parameters:  c.Text(prefix + "policy.parameters"),
+		Roll:        c.Duration(prefix + "roll-monitoring-interval-seconds"),
+		MaxRolled:   c.Int(prefix + "num-log-files-per-app"),
+		Uploads:     c.Int("yarn.nodemanager.logaggregation.threadpool-size-max"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.recovered, err = a.aggregator.Recover()
+	return a, err
+}
+
+// adopt has logs removed of applications that neither known nor the aggregation knows any more.
+func (a *appLogs) adopt(known func(records.ApplicationID) bool) {
+	err := a.keeper.Adopt(func(app records.ApplicationID) bool {
+		return known(app) || slices.Contains(a.recovered, app)
+	})
+	if err != nil {
+		a.log.WithError(err).Warn("Could not look for logs that nobody needs any more")
+	}
+}
+
+// stop leaves what isn't aggregated to the next life.
+func (a *appLogs) stop() {
+	if a.aggregator != nil {
+		a.aggregator.Stop(context.Background(), false)
+	}
+}
+
+func (a *appLogs) StartApplication(app container.Application) error {
+	if a.aggregator == nil {
+		return nil
+	}
+	acls := make(map[string]string)
+	for t, list := range app.ACLs {
+		switch t {
+		case pb.ApplicationAccessType_APPACCESS_VIEW_APP:
+			acls[logs.ViewApp] = list
+		case pb.ApplicationAccessType_APPACCESS_MODIFY_APP:
+			acls[logs.ModifyApp] = list
+		}
+	}
+	return a.aggregator.StartApplication(logs.Start{App: app.ID, User: app.User, ACLs: acls, Wishes: logs.WishesFrom(app.LogContext)})
+}
+
+func isMaster(g container.Grant) bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }
+
+func (a *appLogs) ContainerStarted(g container.Grant) {
+	if a.aggregator != nil {
+		a.aggregator.ContainerStarted(g.ID, isMaster(g))
+	}
+}
+
+func (a *appLogs) ContainerFinished(g container.Grant, exitCode int) {
+	if a.aggregator != nil {
+		a.aggregator.ContainerFinished(logs.Ended{ID: g.ID, Master: isMaster(g), ExitCode: exitCode})
+	}
+}
+
+func (a *appLogs) FinishApplication(ctx context.Context, app records.ApplicationID) error {
+	if a.aggregator == nil {
+		return a.keeper.Keep(app)
+	}
+	done := make(chan error, 1)
+	a.mu.Lock()
+	a.waiting[app] = done
+	a.mu.Unlock()
+	a.aggregator.FinishApplication(app)
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// finished is called once for every application that has finished. err is why its logs are still here.
+func (a *appLogs) finished(app records.ApplicationID, err error) {
+	if err != nil {
+		if kept := a.keeper.Keep(app); kept != nil {
+			err = fmt.Errorf("%w; they will stay here: %w", err, kept)
+		}
+	}
+	a.mu.Lock()
+	done := a.waiting[app]
+	delete(a.waiting, app)
+	a.mu.Unlock()
+	if done != nil {
+		done <- err
+	}
+}
+
+func pbOf(reports []logs.Report) []*pb.LogAggregationReport {
+	out := make([]*pb.LogAggregationReport, 0, len(reports))
+	for _, r := range reports {
+		out = append(out, r.PB())
+	}
+	return out
+}
+
+func (a *appLogs) Reports() []*pb.LogAggregationReport {
+	if a.aggregator == nil {
+		return nil
+	}
+	return pbOf(a.aggregator.TakeReports())
+}
+
+func (a *appLogs) Restore(undelivered []*pb.LogAggregationReport) {
+	if a.aggregator == nil || len(undelivered) == 0 {
+		return
+	}
+	back := make([]logs.Report, 0, len(undelivered))
+	for _, m := range undelivered {
+		back = append(back, logs.Report{
+			App: records.ApplicationIDFrom(m.GetApplicationId()), Status: m.GetLogAggregationStatus(), Diagnostics: m.GetDiagnostics(),
+		})
+	}
+	a.aggregator.PutBack(back)
+}
+
+func (a *appLogs) Last() []*pb.LogAggregationReport {
+	if a.aggregator == nil {
+		return nil
+	}
+	return pbOf(a.aggregator.Statuses())
+}

@@ -1,0 +1,117 @@
+package nm
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"heddle/hdfsadapter"
+	"heddle/nm/logs"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// finish has the ResourceManager say that applications are over.
+func (l *lab) finish(apps ...records.ApplicationID) {
+	l.rm.reply(func(m *pb.NodeHeartbeatResponse) {
+		var list []*pb.ApplicationId
+		for _, a := range apps {
+			list = append(list, a.PB())
+		}
+		m.SetApplicationsToCleanup(list)
+	})
+	l.node.kick()
+}
+
+func TestLogsAreAggregated(t *testing.T) {
+	remote := t.TempDir()
+	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+remote).up()
+	c := l.run(containerID(1, 1), "echo spoken; exit 3")
+	app := c.ID().Attempt.App
+	eventually(t, "the end", func() bool { return c.Status().ExitCode == 3 })
+	l.finish(app)
+	var reports []pb.LogAggregationStatus
+	l.rm.seen("the report of success", func(beats []*pb.NodeHeartbeatRequest) bool {
+		reports = nil
+		for _, b := range beats {
+			for _, r := range b.GetLogAggregationReportsForApps() {
+				reports = append(reports, r.GetLogAggregationStatus())
+			}
+		}
+		return slices.Contains(reports, pb.LogAggregationStatus_LOG_SUCCEEDED)
+	})
+	eventually(t, "the application to be gone", func() bool { _, here := l.node.Containers().Application(app); return !here })
+	if left, err := os.ReadDir(l.dir + "/logs/userlogs"); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+
+	files, err := hdfsadapter.New(l.conf(), hdfsadapter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	archive := logs.Archive{FS: logs.OnHDFS(files).As("ann"), Place: logs.Place{Root: "file://" + remote, Suffix: "logs-tfile"}}
+	found, err := archive.Files(t.Context(), app, "ann")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	texts := make(map[string]string)
+	err = archive.Each(t.Context(), found[0], func(log logs.AggregatedLog, content io.Reader) error {
+		b, err := io.ReadAll(content)
+		texts[log.Container+" "+log.Name] = string(b)
+		return err
+	})
+	if got := texts[c.ID().String()+" prelaunch.out"]; err != nil || got == "" {
+		t.Errorf("aggregated are %q, %v", texts, err)
+	}
+}
+
+func TestLogsThatCanNotBeAggregatedStay(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+file).up()
+	c := l.run(containerID(1, 1), "exit 0")
+	eventually(t, "the end", func() bool { return c.Status().ExitCode == 0 })
+	l.finish(c.ID().Attempt.App)
+	l.rm.seen("the report of a failure", func(beats []*pb.NodeHeartbeatRequest) bool {
+		for _, r := range beats[len(beats)-1].GetLogAggregationReportsForApps() {
+			if r.GetLogAggregationStatus() == pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE {
+				return r.GetDiagnostics() != ""
+			}
+		}
+		return false
+	})
+	l.node.s.supervised = true // leave things as they are
+	l.stop()
+	// The next life has not forgotten.
+	l.up()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the logs", func() bool {
+		found, err := filepath.Glob(file + "/ann/bucket-logs-tfile/0001/*/localhost_*")
+		return err == nil && len(found) == 1
+	})
+	eventually(t, "the application to be gone", func() bool { return len(l.node.Containers().Applications()) == 0 })
+}
+
+func TestLogsAreRemovedInTime(t *testing.T) {
+	l := newLab(t, "yarn.nodemanager.log.retain-seconds=0")
+	// An earlier life without recovery has left this.
+	old := l.dir + "/logs/userlogs/application_1_0001"
+	if err := os.MkdirAll(old+"/container_1_0001_01_000001", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l.up()
+	c := l.run(containerID(1, 1), "exit 0")
+	eventually(t, "the end", func() bool { return c.Status().ExitCode == 0 })
+	l.finish(c.ID().Attempt.App)
+	eventually(t, "the logs to be gone", func() bool {
+		left, err := os.ReadDir(l.dir + "/logs/userlogs")
+		return err == nil && len(left) == 0
+	})
+}
