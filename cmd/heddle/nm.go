@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"heddle/conf"
-	"heddle/hdfsadapter"
 	"heddle/nm"
-	"heddle/nm/localizer"
 	"heddle/rm"
 )
 
@@ -33,16 +30,7 @@ func newNM(s *source) *cobra.Command {
 
 // runNode runs a NodeManager until ctx ends. Alone in its process it takes care of orphans.
 func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
-	files, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log})
-	if err != nil {
-		return fmt.Errorf("file systems: %w", err)
-	}
-	defer files.Close()
-	from := localizer.OnHDFS(files, localizer.LocalFiles{})
-	n, err := nm.New(nm.Options{
-		Conf: c, Log: log, Subreaper: alone,
-		Sources: localizer.Sources{"": from, "hdfs": from, "file": from},
-	})
+	n, err := nm.New(nm.Options{Conf: c, Log: log, Subreaper: alone})
 	if err != nil {
 		return err
 	}
