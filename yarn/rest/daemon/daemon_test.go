@@ -1,0 +1,198 @@
+package daemon
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+)
+
+func ask(h http.Handler, method, target string, accept ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	for _, a := range accept {
+		r.Header.Set("Accept", a)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestConf(t *testing.T) {
+	c, err := conf.Load(conf.Options{Overrides: []string{"yarn.acl.enable=true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Conf(c)
+	for _, x := range []struct {
+		target, accept string
+		status         int
+		kind, want     string
+	}{
+		{"/conf", "*/*", 200, "text/xml;charset=utf-8", "<name>yarn.admin.acl</name>"},
+		{"/conf?name=yarn.acl.enable", "*/*", 200, "text/xml;charset=utf-8", "<value>true</value>"},
+		{"/conf?name=yarn.acl.enable&format=json", "*/*", 200, "text/xml;charset=utf-8", "<value>true</value>"},
+		{"/conf", "application/json", 200, "application/json;charset=utf-8", `"key":"yarn.admin.acl"`},
+		{"/conf?name=no.such.key", "*/*", 404, "text/xml;charset=utf-8", ""},
+	} {
+		w := ask(h, "GET", x.target, x.accept)
+		if w.Code != x.status || w.Header().Get("Content-Type") != x.kind || !strings.Contains(w.Body.String(), x.want) {
+			t.Errorf("%s, %s: %d %s %.200s", x.target, x.accept, w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+	}
+	if w := ask(h, "POST", "/conf", "*/*"); w.Code != 405 || !strings.Contains(w.Body.String(), "<title>Error 405 HTTP method POST is not supported by this URL</title>") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestJMX(t *testing.T) {
+	h := JMX(func() []Bean {
+		return []Bean{
+			{"Hadoop:service=NodeManager,name=A", "AType", []Attr{{"tag.Context", "x"}, {"N", 3}, {"F", math.NaN()}}},
+			{"Hadoop:service=NodeManager,name=A,q0=root", "BType", []Attr{{"Bool", true}}},
+			{"java.lang:type=Runtime", "R", nil},
+		}
+	})
+	const a = `{"name":"Hadoop:service=NodeManager,name=A","modelerType":"AType","tag.Context":"x","N":3,"F":"NaN"}`
+	const b = `{"name":"Hadoop:service=NodeManager,name=A,q0=root","modelerType":"BType","Bool":true}`
+	const r = `{"name":"java.lang:type=Runtime","modelerType":"R"}`
+	for query, want := range map[string]string{
+		"":                                          `{"beans":[` + a + `,` + b + `,` + r + `]}`,
+		"?qry=Hadoop:*":                             `{"beans":[` + a + `,` + b + `]}`,
+		"?qry=Hadoop:name=A,service=*":              `{"beans":[` + a + `]}`,
+		"?qry=Hadoop:service=Node?anager,*":         `{"beans":[` + a + `,` + b + `]}`,
+		"?qry=*:type=R*e":                           `{"beans":[` + r + `]}`,
+		"?qry=Hadoop:service=Nothing,*":             `{"beans":[]}`,
+		"?get=java.lang:type=Nothing::X":            `{"beans":[]}`,
+		"?get=Hadoop:service=NodeManager":           `{"result":"ERROR","message":"query format is not as expected."}`,
+		"?get=java.lang:type=Runtime::X::Y":         `{"result":"ERROR","message":"query format is not as expected."}`,
+		"?get=Hadoop:service=NodeManager,name=A::N": `{"beans":[{"name":"Hadoop:service=NodeManager,name=A","modelerType":"AType","N":3}]}`,
+	} {
+		w := ask(h, "GET", "/jmx"+query)
+		if w.Code != 200 || w.Header().Get("Content-Type") != "application/json; charset=utf8" || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %d %v", query, w.Code, w.Header())
+		}
+		if d := cmp.Diff(want, w.Body.String()); d != "" {
+			t.Errorf("%s: %s", query, d)
+		}
+	}
+	if w := ask(h, "GET", "/jmx?get=java.lang:type=Runtime::X"); w.Code != 404 || !strings.Contains(w.Body.String(), "No attribute with name X was found.") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask(h, "GET", "/jmx?qry=nonsense"); w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask(h, "DELETE", "/jmx"); w.Code != 405 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true},
+		{"*", "", true},
+		{"", "a", false},
+		{"a*b*c", "axbxbc", true},
+		{"a*b*c", "axbxb", false},
+		{"?", "a", true},
+		{"?", "", false},
+		{"a[b]", "ab", false},
+		{"a**", "a", true},
+	} {
+		if got := like(c.pattern, c.s); got != c.want {
+			t.Errorf("%q, %q: %v", c.pattern, c.s, got)
+		}
+	}
+}
+
+func TestStacks(t *testing.T) {
+	w := ask(Stacks(), "GET", "/stacks")
+	if w.Code != 200 || w.Header().Get("Content-Type") != "text/plain;charset=utf-8" || !strings.Contains(w.Body.String(), "TestStacks") {
+		t.Errorf("%d %v %.100s", w.Code, w.Header(), w.Body)
+	}
+}
+
+func TestLogLevel(t *testing.T) {
+	logger := logrus.New()
+	var refuse error
+	h := LogLevel(logger, func(*http.Request) error { return refuse })
+	if w := ask(h, "GET", "/logLevel"); w.Code != 200 || !strings.Contains(w.Body.String(), "<title>Log Level</title>") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	w := ask(h, "GET", "/logLevel?log=<b>&level=debug")
+	if logger.GetLevel() != logrus.DebugLevel || !strings.Contains(w.Body.String(), "Effective Level: <b>DEBUG</b>") || strings.Contains(w.Body.String(), "<b><b>") {
+		t.Errorf("%v %s", logger.GetLevel(), w.Body)
+	}
+	if w := ask(h, "GET", "/logLevel?log=x&level=loud"); !strings.Contains(w.Body.String(), "Bad Level : <b>loud</b>") {
+		t.Errorf("%s", w.Body)
+	}
+	refuse = errors.New("only for administrators")
+	if w := ask(h, "GET", "/logLevel?log=x&level=error"); w.Code != 403 || logger.GetLevel() != logrus.DebugLevel {
+		t.Errorf("%d %v", w.Code, logger.GetLevel())
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var traffic Traffic
+	s := httptest.NewServer(traffic.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/file":
+			f, err := os.Open(file)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			io.Copy(w, f)
+		case "/none":
+			http.NotFound(w, r)
+		default:
+			w.Write([]byte("abc"))
+		}
+		http.NewResponseController(w).Flush()
+	})))
+	defer s.Close()
+	for _, p := range []string{"/", "/file", "/none", "/none"} {
+		resp, err := http.Get(s.URL + p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	s.Close() // waits until all are counted
+	b := traffic.Bean("NodeManager", "h", 8042)
+	got := make(map[string]any)
+	for _, a := range b.Attrs {
+		got[a.Name] = a.Value
+	}
+	if b.Name != "Hadoop:service=NodeManager,name=HttpServer2-8042" || got["Requests"] != int64(4) || got["Responses2xx"] != int64(2) ||
+		got["Responses4xx"] != int64(2) || got["ResponsesBytesTotal"].(int64) < 8 || got["RequestsActive"] != 0 {
+		t.Errorf("%v", b)
+	}
+}
+
+func TestProcess(t *testing.T) {
+	b := Process("NodeManager", "h")
+	var v any
+	if err := json.Unmarshal(encode([]Bean{b}), &v); err != nil || b.Name != "Hadoop:service=NodeManager,name=JvmMetrics" || len(b.Attrs) != 22 {
+		t.Errorf("%v, %v", b, err)
+	}
+}

@@ -1,0 +1,200 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime"
+	"strings"
+)
+
+// Bean is a set of attributes that /jmx shows under a name such as Hadoop:service=NodeManager,name=NodeManagerMetrics.
+type Bean struct {
+	Name  string
+	Type  string // modelerType
+	Attrs []Attr
+}
+
+// Attr is an attribute of a bean. Its value is a string, a boolean, a number, or a slice or map of those.
+type Attr struct {
+	Name  string
+	Value any
+}
+
+// beanType is the content type of /jmx.
+const beanType = "application/json; charset=utf8"
+
+// JMX serves /jmx: all beans, those whose name matches the pattern ?qry=, or the attribute ?get=name::attribute.
+func JMX(beans func() []Bean) http.Handler {
+	return get(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Methods", "GET")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		q := r.URL.Query()
+		if one := q.Get("get"); one != "" {
+			name, attr, ok := strings.Cut(one, "::")
+			if !ok || strings.Contains(attr, "::") {
+				answer(w, http.StatusOK, beanType, []byte(`{"result":"ERROR","message":"query format is not as expected."}`))
+				return
+			}
+			answerOne(w, beans(), name, attr)
+			return
+		}
+		qry := q.Get("qry")
+		if qry != "" && !strings.Contains(qry, ":") {
+			answer(w, http.StatusBadRequest, beanType, nil)
+			return
+		}
+		var found []Bean
+		for _, b := range beans() {
+			if qry == "" || matches(qry, b.Name) {
+				found = append(found, b)
+			}
+		}
+		answer(w, http.StatusOK, beanType, encode(found))
+	})
+}
+
+// answerOne answers with one attribute of a bean.
+func answerOne(w http.ResponseWriter, beans []Bean, name, attr string) {
+	for _, b := range beans {
+		if b.Name != name {
+			continue
+		}
+		for _, a := range b.Attrs {
+			if a.Name == attr {
+				answer(w, http.StatusOK, beanType, encode([]Bean{{b.Name, b.Type, []Attr{a}}}))
+				return
+			}
+		}
+		missing := []Attr{{"result", "ERROR"}, {"message", "No attribute with name " + attr + " was found."}}
+		answer(w, http.StatusNotFound, beanType, encode([]Bean{{b.Name, b.Type, missing}}))
+		return
+	}
+	answer(w, http.StatusOK, beanType, encode(nil))
+}
+
+func encode(beans []Bean) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"beans":[`)
+	for i, bean := range beans {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('{')
+		attr(&b, "name", bean.Name)
+		b.WriteByte(',')
+		attr(&b, "modelerType", bean.Type)
+		for _, a := range bean.Attrs {
+			b.WriteByte(',')
+			attr(&b, a.Name, a.Value)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString("]}")
+	return b.Bytes()
+}
+
+func attr(b *bytes.Buffer, name string, value any) {
+	// What JSON has no number for is a text in Hadoop's answers as well.
+	if f, ok := value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		value = fmt.Sprint(f)
+	}
+	for i, v := range []any{name, value} {
+		if i > 0 {
+			b.WriteByte(':')
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			text, _ = json.Marshal(err.Error()) // texts never fail
+		}
+		b.Write(text)
+	}
+}
+
+// matches matches a bean's name with a pattern of JMX: domain:key=value,… where * and ? stand for any characters, and ,*
+// for any further keys.
+func matches(pattern, name string) bool {
+	domain, keys, _ := strings.Cut(pattern, ":")
+	nameDomain, nameKeys, _ := strings.Cut(name, ":")
+	if !like(domain, nameDomain) {
+		return false
+	}
+	have := properties(nameKeys)
+	more, named := false, 0
+	for key, value := range properties(keys) {
+		if key == "*" {
+			more = true
+			continue
+		}
+		got, ok := have[key]
+		if !ok || !like(value, got) {
+			return false
+		}
+		named++
+	}
+	return more || named == len(have)
+}
+
+func properties(s string) map[string]string {
+	out := make(map[string]string)
+	for kv := range strings.SplitSeq(s, ",") {
+		k, v, _ := strings.Cut(kv, "=")
+		out[k] = v
+	}
+	return out
+}
+
+// like matches with the wildcards * and ?.
+func like(pattern, s string) bool {
+	star, mark := -1, 0
+	p, i := 0, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+			p, i = p+1, i+1
+		case star >= 0: // let the last * take one more
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// Process is the bean JvmMetrics of a daemon such as ResourceManager, with what Go's runtime has in the place of a JVM's
+// figures: sizes in MiB, threads are goroutines.
+func Process(service, host string) Bean {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	mib := func(n uint64) float64 { return float64(n) / (1 << 20) }
+	return Bean{"Hadoop:service=" + service + ",name=JvmMetrics", "JvmMetrics", []Attr{
+		{"tag.Context", "jvm"},
+		{"tag.ProcessName", service},
+		{"tag.SessionId", ""},
+		{"tag.Hostname", host},
+		{"MemNonHeapUsedM", mib(m.StackInuse + m.MSpanInuse + m.MCacheInuse)},
+		{"MemNonHeapCommittedM", mib(m.Sys - m.HeapSys)},
+		{"MemNonHeapMaxM", -1.0},
+		{"MemHeapUsedM", mib(m.HeapAlloc)},
+		{"MemHeapCommittedM", mib(m.HeapSys - m.HeapReleased)},
+		{"MemHeapMaxM", mib(m.HeapSys)},
+		{"MemMaxM", mib(m.Sys)},
+		{"GcCount", m.NumGC},
+		{"GcTimeMillis", m.PauseTotalNs / 1e6},
+		{"GcNumWarnThresholdExceeded", 0},
+		{"GcNumInfoThresholdExceeded", 0},
+		{"GcTotalExtraSleepTime", 0},
+		{"ThreadsNew", 0},
+		{"ThreadsRunnable", runtime.NumGoroutine()},
+		{"ThreadsBlocked", 0},
+		{"ThreadsWaiting", 0},
+		{"ThreadsTimedWaiting", 0},
+		{"ThreadsTerminated", 0},
+	}}
+}
