@@ -682,7 +682,7 @@ func TestLifetime(t *testing.T) {
 			t.Fatalf("too early: %v", a.State)
 		}
 		time.Sleep(3 * time.Second)
-		if a := w.app(id); a.State != ledger.AppKilled || !strings.Contains(a.Diagnostics, "exceeded the application timeout type: LIFETIME") {
+		if a := w.app(id); a.State != ledger.AppKilled || !strings.Contains(a.Diagnostics, "exceeded the lifetime period") {
 			t.Errorf("%v: %q", a.State, a.Diagnostics)
 		}
 	})

@@ -72,8 +72,7 @@ func (t *turn) expireApps(now time.Time) {
 	for id := range t.apps {
 		app := t.work.Apps[id]
 		if app.Expires > 0 && now.UnixMilli() >= app.Expires {
-			t.kill(app, fmt.Sprintf("Application %v is killed by RM as it has exceeded the application timeout type: LIFETIME."+
-				" Timeout: %d sec.", id, (app.Expires-app.SubmitTime)/1000))
+			t.kill(app, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 		}
 	}
 }

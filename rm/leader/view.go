@@ -16,23 +16,32 @@ type AppView struct {
 	Black    []string
 }
 
-// App returns the soft state of a live application; ok is false for one that isn't.
-func (l *Leader) App(id records.ApplicationID) (view AppView, ok bool) {
+// Apps returns the soft state of those of some applications that live.
+func (l *Leader) Apps(ids []records.ApplicationID) map[records.ApplicationID]AppView {
+	views := make(map[records.ApplicationID]AppView, len(ids))
 	err := l.do(func(t *turn) error {
-		soft := t.apps[id]
-		if ok = soft != nil; !ok {
-			return nil
-		}
-		view = AppView{
-			Pending: t.sched.PendingResource(soft.handle), Waiting: t.sched.Pending(soft.handle),
-			Asks: t.sched.Asks(soft.handle), Black: t.sched.Blacklist(soft.handle),
-		}
-		if soft.session != nil {
-			view.Progress = soft.session.Progress()
+		for _, id := range ids {
+			if soft := t.apps[id]; soft != nil {
+				views[id] = t.view(soft)
+			}
 		}
 		return nil
 	})
-	return view, ok && err == nil
+	if err != nil {
+		return nil
+	}
+	return views
+}
+
+func (t *turn) view(soft *appSoft) AppView {
+	v := AppView{
+		Pending: t.sched.PendingResource(soft.handle), Waiting: t.sched.Pending(soft.handle),
+		Asks: t.sched.Asks(soft.handle), Black: t.sched.Blacklist(soft.handle),
+	}
+	if soft.session != nil {
+		v.Progress = soft.session.Progress()
+	}
+	return v
 }
 
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.

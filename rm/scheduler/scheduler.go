@@ -109,6 +109,7 @@ type Scheduler struct {
 	freeContainers []ContainerHandle
 
 	names      map[string]int32
+	spelled    []string // names by their number
 	dirtyNodes []NodeHandle
 	dirtyApps  []AppHandle
 	out        []Allocation
@@ -128,6 +129,7 @@ func (s *Scheduler) intern(name string) int32 {
 	if !ok {
 		id = int32(len(s.names))
 		s.names[name] = id
+		s.spelled = append(s.spelled, name)
 	}
 	return id
 }

@@ -50,15 +50,8 @@ func (s *Scheduler) Blacklist(h AppHandle) []string {
 	return names
 }
 
-// name is the inverse of intern. It is slow; only views need it.
-func (s *Scheduler) name(id int32) string {
-	for name, i := range s.names {
-		if i == id {
-			return name
-		}
-	}
-	return ""
-}
+// name is the inverse of intern.
+func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
 // Headroom is what new asks could get at most: the free resources of all open nodes.
 func (s *Scheduler) Headroom() records.Resource { return s.headroom }

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -285,14 +284,14 @@ func (s *Service) updateTimeouts(
 	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
 	for _, to := range req.GetApplicationTimeouts() {
-		at, err := time.Parse(isoTime, to.GetExpireTime())
+		at, err := view.ParseTime(to.GetExpireTime())
 		if err != nil {
 			return nil, ipc.NewException(ipc.YarnException, "Expire time is not in ISO8601 format. ISO8601 supported format is "+
 				"yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is %s", to.GetExpireTime())
 		}
 		if !at.After(s.View.Now()) {
 			return nil, ipc.NewException(ipc.YarnException, "Expire time is less than current time, current-time=%s expire-time=%s",
-				s.View.Now().Format(isoTime), to.GetExpireTime())
+				view.FormatTime(s.View.Now()), to.GetExpireTime())
 		}
 		if err := l.SetExpiry(id, at.UnixMilli()); err != nil {
 			return nil, s.exception(err)

@@ -1,8 +1,6 @@
 package service
 
 import (
-	"time"
-
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -12,11 +10,7 @@ import (
 const (
 	noLabel          = "<Not set>"
 	defaultPartition = "<DEFAULT_PARTITION>"
-	unlimited        = "UNLIMITED"
 )
-
-// isoTime is the format of points in time in reports (Hadoop: Times.formatISO8601).
-const isoTime = "2006-01-02T15:04:05.000-0700"
 
 func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	r := &pb.ApplicationReport{}
@@ -46,7 +40,9 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	r.SetUnmanagedApplication(a.Unmanaged)
 	r.SetPriority(priority(a.Priority))
 	r.SetAppNodeLabelExpression(noLabel)
-	r.SetAmNodeLabelExpression(defaultPartition)
+	if !a.Unmanaged {
+		r.SetAmNodeLabelExpression(defaultPartition)
+	}
 	r.SetAppTimeouts([]*pb.AppTimeoutsMap{s.lifetime(a)})
 	r.SetLaunchTime(a.LaunchTime)
 	return r
@@ -55,15 +51,9 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {
 	to := &pb.ApplicationTimeout{}
 	to.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
-	to.SetExpireTime(unlimited)
-	to.SetRemainingTime(-1)
-	if a.Expires > 0 {
-		to.SetExpireTime(time.UnixMilli(a.Expires).Format(isoTime))
-		to.SetRemainingTime(max(0, (a.Expires-s.View.Now().UnixMilli())/1000))
-		if a.State.Ended() {
-			to.SetRemainingTime(0)
-		}
-	}
+	expires, left := s.View.Lifetime(a)
+	to.SetExpireTime(expires)
+	to.SetRemainingTime(left)
 	m := &pb.AppTimeoutsMap{}
 	m.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
 	m.SetApplicationTimeout(to)
@@ -88,22 +78,13 @@ func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
 	u.SetReservedResources(reserved)
 	u.SetMemorySeconds(a.ResourceSeconds.MemoryMB())
 	u.SetVcoreSeconds(a.ResourceSeconds.VCores())
-	u.SetQueueUsagePercentage(s.share(a))
-	u.SetClusterUsagePercentage(s.share(a))
+	u.SetQueueUsagePercentage(s.View.Share(a))
+	u.SetClusterUsagePercentage(s.View.Share(a))
 	u.SetPreemptedMemorySeconds(a.PreemptedSeconds.MemoryMB())
 	u.SetPreemptedVcoreSeconds(a.PreemptedSeconds.VCores())
 	u.SetApplicationResourceUsageMap(s.amounts(a.ResourceSeconds))
 	u.SetApplicationPreemptedResourceUsageMap(s.amounts(a.PreemptedSeconds))
 	return u
-}
-
-// share is how much of the cluster's memory an application holds, in percent.
-func (s *Service) share(a *view.App) float32 {
-	total := s.View.Total().MemoryMB()
-	if total == 0 {
-		return 0
-	}
-	return 100 * float32(a.Used.MemoryMB()) / float32(total)
 }
 
 func (s *Service) amounts(r records.Resource) []*pb.StringLongMap {

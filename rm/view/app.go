@@ -3,9 +3,11 @@ package view
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
+	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -38,17 +40,23 @@ type App struct {
 	Host                string
 	RPCPort             int32
 	TrackingURL         string // where users are sent: the proxy while there is something behind it, else the own page
-	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing
+	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing; the own page if it came to grief
 
 	Used           records.Resource
 	Containers     int
-	ContextLabel   string // node label expression of the application
 	LogAggregation pb.LogAggregationStatus
+	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
 
 	ResourceSeconds     records.Resource // of ended and live containers
 	PreemptedSeconds    records.Resource
 	PreemptedContainers int64
 	PreemptedAMs        int64
+
+	// What the leader alone knows, of a live application; see AddAsks.
+	Pending  records.Resource // asked for, and not yet granted
+	Waiting  int64            // containers asked for
+	Asks     []scheduler.Ask
+	Excluded []string // hosts and racks on which it wants no containers
 }
 
 // maxType is how much of an application type is shown, in characters.
@@ -62,7 +70,7 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
-		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation,
+		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
@@ -77,7 +85,7 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
 	if t := a.Current(); t != nil {
 		v.attemptOf(&app, a, t, l)
 	}
-	app.TrackingURL = v.trackingURL(a)
+	app.TrackingURL, app.OriginalTrackingURL = v.trackingURLs(a, a.Current())
 	return app
 }
 
@@ -85,37 +93,57 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
 func (v *Viewer) attemptOf(app *App, a *ledger.Application, t *ledger.Attempt, l *leader.Leader) {
 	app.Attempt, app.AMContainer = t.ID, t.AMContainer
 	app.AMNode, app.AMHTTPAddress = t.AMNode, t.AMHTTPAddress
-	if t.RegisterTime > 0 {
-		app.Host, app.RPCPort = t.Host, t.RPCPort
-		if url := t.TrackingURL; url != "" {
-			app.OriginalTrackingURL = url
-		}
-	}
+	app.Host, app.RPCPort = address(t)
 	switch {
-	case a.State.Ended():
+	case t.State == ledger.AttemptFinished, t.State == ledger.AttemptKilled && t.LaunchTime > 0:
 		app.Progress = 1
-	case l != nil:
+	case l != nil && !t.State.Ended():
 		app.Progress = l.Progress(t.ID)
 	}
-	if a.State == ledger.AppAccepted && app.Diagnostics == "" && t.State == ledger.AttemptLaunched && !app.Unmanaged {
-		app.Diagnostics = "AM container is launched, waiting for AM container to Register with RM"
+	if app.Unmanaged {
+		app.LaunchTime = -1 // nobody launched it
+	}
+	if a.State == ledger.AppAccepted && app.Diagnostics == "" {
+		app.Diagnostics = diagnostics(t)
 	}
 }
 
-// trackingURL follows Hadoop: through the proxy as long as an attempt lives, or if it left an address; to the page of the
-// application otherwise.
-func (v *Viewer) trackingURL(a *ledger.Application) string {
-	t := a.Current()
-	switch {
-	case t == nil, a.State.Ended() && t.TrackingURL == "":
-		return v.PageURL(a.ID)
-	case a.Context.GetUnmanagedAm():
-		if t.TrackingURL == "" {
-			return "N/A"
-		}
-		return t.TrackingURL
+// launched is what YARN says of an attempt that nothing was heard of yet.
+const launched = "AM container is launched, waiting for AM container to Register with RM"
+
+// diagnostics are an attempt's.
+func diagnostics(t *ledger.Attempt) string {
+	if t.Diagnostics == "" && t.LaunchTime > 0 && t.RegisterTime == 0 {
+		return launched
 	}
-	return v.ProxyURL(a.ID)
+	return t.Diagnostics
+}
+
+// address is where an attempt's ApplicationMaster listens. It is taken back when the attempt comes to grief.
+func address(t *ledger.Attempt) (host string, port int32) {
+	if t.RegisterTime == 0 || t.State == ledger.AttemptFailed || t.State == ledger.AttemptKilled {
+		return "N/A", -1
+	}
+	return t.Host, t.RPCPort
+}
+
+// trackingURLs are where users are sent, and what the ApplicationMaster gave. They follow Hadoop: through the proxy, unless
+// the attempt came to grief, when there is nothing left but the application's page. There may be no attempt.
+func (v *Viewer) trackingURLs(a *ledger.Application, t *ledger.Attempt) (url, original string) {
+	switch {
+	case t == nil:
+		return v.ProxyURL(a.ID), "N/A"
+	case t.State == ledger.AttemptFailed, t.State == ledger.AttemptKilled:
+		return v.PageURL(a.ID), v.PageURL(a.ID)
+	}
+	original = t.TrackingURL
+	if original == "" {
+		original = "N/A"
+	}
+	if a.Context.GetUnmanagedAm() {
+		return original, original
+	}
+	return v.ProxyURL(a.ID), original
 }
 
 func typeName(ctx *pb.ApplicationSubmissionContext) string {
@@ -145,6 +173,26 @@ func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
 		}
 	})
 	return app, ok
+}
+
+// AddAsks fills in what only the leader knows of applications, in one turn of its loop; a follower leaves them as they are.
+func (v *Viewer) AddAsks(apps []App) {
+	l := v.Source.Leader()
+	var live []records.ApplicationID
+	for i := range apps {
+		if !apps[i].State.Ended() {
+			live = append(live, apps[i].ID)
+		}
+	}
+	if l == nil || len(live) == 0 {
+		return
+	}
+	soft := l.Apps(live)
+	for i := range apps {
+		if s, ok := soft[apps[i].ID]; ok {
+			apps[i].Pending, apps[i].Waiting, apps[i].Asks, apps[i].Excluded = s.Pending, s.Waiting, s.Asks, s.Black
+		}
+	}
 }
 
 // Filter picks applications. Empty fields admit everything.
@@ -201,4 +249,24 @@ func (v *Viewer) Apps(f Filter) []App {
 		}
 	})
 	return apps
+}
+
+// isoTime is the format of points in time that users set (Hadoop: Times.formatISO8601).
+const isoTime = "2006-01-02T15:04:05.000-0700"
+
+// ParseTime reads such a point in time.
+func ParseTime(s string) (time.Time, error) { return time.Parse(isoTime, s) }
+
+// FormatTime writes one.
+func FormatTime(t time.Time) string { return t.Format(isoTime) }
+
+// Lifetime is the end of an application's lifetime, UNLIMITED if it has none, and what is left of it, in seconds; -1 is no end.
+func (v *Viewer) Lifetime(a *App) (expires string, left int64) {
+	switch {
+	case a.Expires == 0:
+		return "UNLIMITED", -1
+	case a.State.Ended():
+		return FormatTime(time.UnixMilli(a.Expires)), 0
+	}
+	return FormatTime(time.UnixMilli(a.Expires)), max(0, (a.Expires-v.Now().UnixMilli())/1000)
 }

@@ -60,15 +60,10 @@ func (v *Viewer) Attempts(id records.ApplicationID) (list []Attempt, ok bool) {
 }
 
 func (v *Viewer) attempt(a *ledger.Application, t *ledger.Attempt) Attempt {
-	out := Attempt{Attempt: *t, User: a.User, OriginalTrackingURL: "N/A", TrackingURL: v.ProxyURL(a.ID)}
-	if t.TrackingURL != "" {
-		out.OriginalTrackingURL = t.TrackingURL
-	} else if t.State.Ended() {
-		out.TrackingURL = v.PageURL(a.ID)
-	}
-	if out.RegisterTime == 0 {
-		out.Host = "N/A"
-	}
+	out := Attempt{Attempt: *t, User: a.User}
+	out.Host, out.RPCPort = address(t)
+	out.Diagnostics = diagnostics(t)
+	out.TrackingURL, out.OriginalTrackingURL = v.trackingURLs(a, t)
 	return out
 }
 
@@ -168,6 +163,7 @@ type Metrics struct {
 	Completed, Failed, Killed       int64
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
+	Assigned                        int64 // of the live containers, those granted within the last second
 	Nodes                           map[pb.NodeState]int
 	UtilizedMB                      int64
 	UtilizedCores                   float32
@@ -176,13 +172,19 @@ type Metrics struct {
 // Metrics returns the cluster's sums.
 func (v *Viewer) Metrics() Metrics {
 	m := Metrics{Nodes: map[pb.NodeState]int{}}
+	second := v.Now().Add(-time.Second).UnixMilli()
 	v.Source.Read(func(s *ledger.State) {
 		m.Submitted = s.Submitted
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
 		for _, a := range s.Apps {
 			switch a.State {
 			case ledger.AppAccepted:
-				m.Pending++
+				// as YARN counts: an application runs from when its ApplicationMaster has a container
+				if t := a.Current(); t != nil && t.AMContainer != (records.ContainerID{}) {
+					m.Running++
+				} else {
+					m.Pending++
+				}
 			case ledger.AppRunning, ledger.AppFinishing:
 				m.Running++
 			}
@@ -193,6 +195,11 @@ func (v *Viewer) Metrics() Metrics {
 				m.Total = m.Total.Add(n.Capability)
 				m.Used = m.Used.Add(n.Used)
 				m.Containers += int64(len(n.Containers))
+			}
+			for _, c := range n.Containers {
+				if c.Allocated > second {
+					m.Assigned++
+				}
 			}
 		}
 	})
@@ -235,6 +242,15 @@ func (v *Viewer) Total() (sum records.Resource) {
 		}
 	})
 	return sum
+}
+
+// Share is how much of the cluster's memory an application holds, in percent.
+func (v *Viewer) Share(a *App) float32 {
+	total := v.Total().MemoryMB()
+	if total == 0 {
+		return 0
+	}
+	return 100 * float32(a.Used.MemoryMB()) / float32(total)
 }
 
 // Used is what the containers on them hold.
