@@ -295,3 +295,18 @@ func TestConnectable(t *testing.T) {
 		}
 	}
 }
+
+func TestVerbatimKeepsBlanks(t *testing.T) {
+	c := load1(t, Options{}, "yarn-site.xml", configuration(
+		property("yarn.admin.acl", " "), property("who", "bob"), property("yarn.scheduler.capacity.root.a.acl", "${who} "),
+	))
+	if got, ok := c.Verbatim("yarn.admin.acl"); !ok || got != " " {
+		t.Errorf("got %q, %v", got, ok)
+	}
+	if got := c.VerbatimWithPrefix("yarn.scheduler.capacity.")["root.a.acl"]; got != "bob " {
+		t.Errorf("got %q", got)
+	}
+	if got, ok := c.Verbatim("yarn.acl.enable"); !ok || got != "false" {
+		t.Errorf("default: got %q, %v", got, ok)
+	}
+}

@@ -28,12 +28,30 @@ func (c *Config) Where(key string) (at Source, ok bool) {
 	return p.Source, ok
 }
 
+// Verbatim returns any key's value with variables replaced and white space kept, or its default. In an access control list
+// a blank has a meaning: nobody.
+func (c *Config) Verbatim(key string) (value string, ok bool) {
+	key = canonical(key)
+	if value, ok = c.raw(key); !ok {
+		return "", false
+	}
+	value, err := c.expandFor(value, []string{key})
+	return value, err == nil
+}
+
 // WithPrefix returns the values of all keys that start with prefix, by the rest of their names.
-func (c *Config) WithPrefix(prefix string) map[string]string {
+func (c *Config) WithPrefix(prefix string) map[string]string { return c.withPrefix(prefix, c.Get) }
+
+// VerbatimWithPrefix is WithPrefix with white space kept; see Verbatim.
+func (c *Config) VerbatimWithPrefix(prefix string) map[string]string {
+	return c.withPrefix(prefix, c.Verbatim)
+}
+
+func (c *Config) withPrefix(prefix string, get func(string) (string, bool)) map[string]string {
 	out := map[string]string{}
 	add := func(key string) {
 		if rest, ok := strings.CutPrefix(key, prefix); ok {
-			if v, ok := c.Get(key); ok {
+			if v, ok := get(key); ok {
 				out[rest] = v
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os/user"
 	"sync"
 	"sync/atomic"
@@ -16,8 +17,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/rm/access"
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
 	"heddle/rm/service"
 	"heddle/rm/topology"
@@ -34,8 +37,8 @@ type Options struct {
 	Conf *conf.Config // validated
 	ID   string       // own id among several; by default found from the configuration
 	Log  *logrus.Entry
-	// Web makes the handler of the web port.
-	Web func(*ResourceManager) http.Handler
+	// Web makes the handler of the web port; rest.Of is the one for production.
+	Web func(*ResourceManager) (http.Handler, error)
 }
 
 // Ports of a ResourceManager, by the configuration key that names their address.
@@ -53,6 +56,9 @@ type ResourceManager struct {
 	id       string
 	log      *logrus.Entry
 	settings leader.Settings
+	login    string // the user who runs this process
+	access   *access.Checker
+	proxies  acl.ProxyUsers
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
@@ -93,13 +99,16 @@ func (r *ResourceManager) open(o Options) error {
 		}
 	}
 	r.settings = settings(r.conf, r.id, types)
+	if err := r.openAccess(); err != nil {
+		return err
+	}
 	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress()}
 	r.settings.PageURL = r.view.PageURL
 	if err := r.serve(types); err != nil {
 		return err
 	}
-	if o.Web != nil {
-		r.web = &http.Server{Handler: o.Web(r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: nil}
+	if err := r.openWeb(o); err != nil {
+		return err
 	}
 	return r.join()
 }
@@ -116,19 +125,6 @@ func (r *ResourceManager) listen(key string) error {
 	}
 	r.listeners[key] = l
 	return nil
-}
-
-// webAddress is what goes into links: the configured host, and the port that is really listened on.
-func (r *ResourceManager) webAddress() string {
-	a, err := r.conf.RMAddress(WebAddress, r.id)
-	if err != nil {
-		return r.Addr(WebAddress).String()
-	}
-	a = r.conf.Connectable(a)
-	if tcp, ok := r.Addr(WebAddress).(*net.TCPAddr); ok {
-		a.Port = tcp.Port
-	}
-	return a.String()
 }
 
 // join opens the replicated state.
@@ -162,15 +158,16 @@ func (r *ResourceManager) join() error {
 
 // serve sets up the protocols.
 func (r *ResourceManager) serve(types records.ResourceTypes) error {
-	admins := acl.Parse(r.conf.Text("yarn.admin.acl"))
 	svc := service.New(service.Config{
 		Backend: r, View: r.view, Types: types,
 		Expiry:    r.settings.AllocationExpiry,
 		Heartbeat: r.settings.HeartbeatInterval,
 		Resolve:   newResolver().ip,
 		Groups:    groupsOf,
-		IsAdmin:   func(user string) bool { return admins.Allows(user, groupsOf) },
-		Log:       r.log,
+		Access:    r.access,
+
+		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
+		Log:          r.log,
 	})
 	r.launcher = &service.Launcher{
 		Service: svc,
@@ -187,6 +184,13 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},
 	} {
 		p.cfg.Log = r.log.WithField("port", p.key)
+		p.cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
+			err := r.MayActFor(context.Background(), realUser, user, from)
+			if err != nil {
+				return ipc.NewException(ipc.AuthorizationException, "%v", err)
+			}
+			return nil
+		}
 		server, err := ipc.NewServer(p.cfg)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.key, err)
@@ -311,9 +315,14 @@ func (r *ResourceManager) propose(entry []byte) func() error {
 	}
 }
 
-// newKey makes a master key as Hadoop does: 64 bits, and a random id.
-func newKey() (int32, []byte, error) {
-	b := make([]byte, 12)
+// newKey makes a master key as Hadoop does: 64 bits, and a random id. Web users see what their key has signed and have time
+// to try keys out; it has 256 bits.
+func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
+	size := 8
+	if kind == ledgerpb.KeyKind_WEB {
+		size = 32
+	}
+	b := make([]byte, 4+size)
 	if _, err := rand.Read(b); err != nil {
 		return 0, nil, err
 	}
@@ -328,6 +337,21 @@ func (r *ResourceManager) ID() string { return r.id }
 
 // HA reports whether there are several ResourceManagers.
 func (r *ResourceManager) HA() bool { return r.conf.HAEnabled() }
+
+// Conf is the configuration.
+func (r *ResourceManager) Conf() *conf.Config { return r.conf }
+
+// Log is where the ResourceManager logs.
+func (r *ResourceManager) Log() *logrus.Entry { return r.log }
+
+// Settings are what the leader works with.
+func (r *ResourceManager) Settings() leader.Settings { return r.settings }
+
+// Access decides who may see and change what.
+func (r *ResourceManager) Access() *access.Checker { return r.access }
+
+// Login is the user who runs the ResourceManager.
+func (r *ResourceManager) Login() string { return r.login }
 
 // View shows what this member knows.
 func (r *ResourceManager) View() *view.Viewer { return r.view }

@@ -56,17 +56,19 @@ func settingsFor(t *testing.T, dir string, n int) *conf.Config {
 	}
 	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
 	c.Set("yarn.resourcemanager.cluster-id", "test")
+	freeAddress, done := freeAddresses(t)
+	defer done()
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("rm%d", i+1)
 		ids = append(ids, id)
 		for _, key := range []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress} {
-			c.Set(key+"."+id, freeAddress(t))
+			c.Set(key+"."+id, freeAddress())
 			if n == 1 {
-				c.Set(key, freeAddress(t))
+				c.Set(key, freeAddress())
 			}
 		}
-		c.Set("heddle.raft.address."+id, freeAddress(t))
+		c.Set("heddle.raft.address."+id, freeAddress())
 	}
 	if n > 1 {
 		c.Set("yarn.resourcemanager.ha.enabled", "true")
@@ -78,14 +80,23 @@ func settingsFor(t *testing.T, dir string, n int) *conf.Config {
 	return c
 }
 
-func freeAddress(t *testing.T) string {
+// freeAddresses hands out different free addresses until it is closed.
+func freeAddresses(t *testing.T) (next func() string, closed func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var open []net.Listener
+	next = func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, l)
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return next, func() {
+		for _, l := range open {
+			l.Close()
+		}
+	}
 }
 
 func startOne(t *testing.T, c *conf.Config, i int) *member {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"heddle/conf"
@@ -42,7 +41,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 			ledgerpb.KeyKind_CONTAINER: c.Duration(rm + "container-tokens.master-key-rolling-interval-secs"),
 			ledgerpb.KeyKind_NM:        c.Duration(rm + "nm-tokens.master-key-rolling-interval-secs"),
 		},
-		AnyQueue: strings.Contains(strings.ToLower(c.Text(rm+"scheduler.class")), "fifo"),
+		MaxTags:      c.Int(rm + "application.max-tags"),
+		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 	}
 }
 

@@ -2,11 +2,15 @@ package leader
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -49,7 +53,37 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
 		return refuse(NoApplicationID, "%v is not an application id", id)
 	}
+	if err := l.checkTags(ctx.GetApplicationTags()); err != nil {
+		return err
+	}
+	if name := queueOf(ctx); l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, name) {
+		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)
+	}
 	return l.do(func(t *turn) error { return t.submit(id, user, ctx) })
+}
+
+// checkTags has the words of Hadoop's ApplicationSubmissionContext.
+func (l *Leader) checkTags(tags []string) error {
+	if most := l.Settings.MaxTags; most > 0 && len(tags) > most {
+		return refuse(InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
+	}
+	for _, tag := range tags {
+		if most := l.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
+			return refuse(InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
+		}
+		if strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return refuse(InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
+		}
+	}
+	return nil
+}
+
+// queueOf is the name of the queue that an application asks for.
+func queueOf(ctx *pb.ApplicationSubmissionContext) string {
+	if name := ctx.GetQueue(); name != "" {
+		return name
+	}
+	return "default"
 }
 
 func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
@@ -60,10 +94,10 @@ func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.Application
 	if err != nil {
 		return err
 	}
-	queue, known := t.queue(ctx.GetQueue())
+	queue, against := t.queue(id, user, queueOf(ctx))
 	cmd := &ledgerpb.ApplicationSubmitted{
 		App: ledger.AppRef(id), User: user, Queue: queue, Context: ctx,
-		Priority:    min(ctx.GetPriority().GetPriority(), t.Settings.MaxPriority),
+		Priority:    t.priority(ctx.GetPriority().GetPriority()),
 		MaxAttempts: t.maxAttempts(ctx.GetMaxAppAttempts()),
 		AmResource:  ledger.Amounts(amSize(asks)),
 	}
@@ -74,9 +108,8 @@ func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.Application
 	}
 	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	t.Log.WithField("application", id).WithField("user", user).WithField("queue", queue).Info("application submitted")
-	if !known {
-		t.endApp(t.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED,
-			fmt.Sprintf("Application %v submitted by user %s to unknown queue: %s", id, user, ctx.GetQueue()))
+	if against != "" {
+		t.endApp(t.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
 		return nil
 	}
 	t.addApp(t.work.Apps[id], asks)
@@ -120,16 +153,56 @@ func amSize(asks []scheduler.Ask) records.Resource {
 	return records.Resource{}
 }
 
-// queue resolves the queue that an application names.
-func (t *turn) queue(name string) (path string, known bool) {
-	if t.Settings.AnyQueue {
-		return name, true
+// queue resolves the queue that an application names, and says what speaks against it, in Hadoop's words.
+func (t *turn) queue(id records.ApplicationID, user, name string) (path, against string) {
+	path, leaf := t.Settings.Queues.Resolve(name)
+	q, known := t.Settings.Queues.Find(path)
+	switch {
+	case leaf && known && q.Stopped:
+		return path, fmt.Sprintf("org.apache.hadoop.security.AccessControlException: Queue %s is STOPPED. "+
+			"Cannot accept submission of application: %v", path, id)
+	case leaf:
+		return path, ""
+	case known:
+		return path, fmt.Sprintf("Application %v submitted by user : %s to non-leaf queue : %s", id, user, path)
 	}
-	switch name {
-	case "", "default", "root.default":
-		return "root.default", true
+	return path, fmt.Sprintf("Application %v submitted by user %s to unknown queue: %s", id, user, name)
+}
+
+// priority is what the cluster makes of the priority that an application asks for. Of YARN's schedulers only the
+// CapacityScheduler has priorities.
+func (l *Leader) priority(asked int32) int32 {
+	if l.Settings.Queues.Kind != queue.Capacity {
+		return 0
 	}
-	return name, false
+	return min(asked, l.Settings.MaxPriority)
+}
+
+// Move puts a live application into another queue, and returns that queue's path.
+func (l *Leader) Move(id records.ApplicationID, name string) (path string, err error) {
+	err = l.do(func(t *turn) error {
+		app, err := t.liveApp(id)
+		if err != nil {
+			return err
+		}
+		q, known := t.Settings.Queues.Find(name)
+		switch {
+		case name == "" || !known:
+			return refuse(Refused, "Target queue %q doesn't exist", name)
+		case !q.Leaf():
+			return refuse(Refused, "Target queue %s is not a leaf queue", q.Path)
+		case q.Stopped:
+			return refuse(Refused, "Target queue %s is stopped, and takes no applications", q.Path)
+		}
+		if path = q.Path; app.Queue == path {
+			return nil
+		}
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(id), Queue: proto.String(path),
+		}})
+		return nil
+	})
+	return path, err
 }
 
 func (t *turn) maxAttempts(asked int32) int32 {
@@ -274,7 +347,7 @@ func (l *Leader) UpdatePriority(id records.ApplicationID, priority int32) (int32
 		if err != nil {
 			return err
 		}
-		priority = min(priority, t.Settings.MaxPriority)
+		priority = t.priority(priority)
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Priority: proto.Int32(priority),
 		}})

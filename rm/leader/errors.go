@@ -26,6 +26,7 @@ const (
 	NoApplicationID                 // ApplicationIdNotProvidedException
 	Refused                         // YarnException
 	AccessDenied                    // AccessControlException
+	InvalidTag                      // IllegalArgumentException
 )
 
 // Error is a refusal; its text is for whoever asked.

@@ -11,6 +11,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -37,8 +38,13 @@ type Settings struct {
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
 
-	// AnyQueue takes whatever queue an application names (YARN's FifoScheduler).
-	AnyQueue bool
+	// Queues are those that there are; nil is root.default alone.
+	Queues *queue.Tree
+	// MaySubmit decides who may submit to a queue, by the name that the application gives; nil lets everybody.
+	MaySubmit func(user, queue string) bool
+
+	MaxTags      int // of an application; 0 means no limit, as does 0 of the next
+	MaxTagLength int // in characters
 }
 
 // Launcher talks to NodeManagers on the leader's behalf. Its methods block until the node has answered.
@@ -62,8 +68,8 @@ type Config struct {
 	Propose  func(entry []byte) (wait func() error)
 	Launcher Launcher
 	Now      func() time.Time
-	NewKey   func() (id int32, secret []byte, err error) // a random master key
-	Rack     func(host string) string                    // rack of a host, such as /default-rack; may be slow
+	NewKey   func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
+	Rack     func(host string) string                                         // rack of a host, such as /default-rack; may be slow
 	Log      *logrus.Entry
 }
 
@@ -123,6 +129,9 @@ type turn struct{ *Leader }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
 func New(cfg Config) *Leader {
+	if cfg.Settings.Queues == nil {
+		cfg.Settings.Queues = queue.Default(queue.Capacity)
+	}
 	l := &Leader{
 		Config:     cfg,
 		work:       cfg.State,

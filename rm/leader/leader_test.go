@@ -111,7 +111,7 @@ func (w *world) propose(entry []byte) func() error {
 	}
 }
 
-func (w *world) newKey() (int32, []byte, error) {
+func (w *world) newKey(ledgerpb.KeyKind) (int32, []byte, error) {
 	w.keys++
 	return w.keys, []byte(fmt.Sprint("secret ", w.keys)), nil
 }

@@ -103,10 +103,12 @@ func (t *turn) rollKeys(now time.Time) error {
 	return nil
 }
 
-var keyKinds = []ledgerpb.KeyKind{ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM}
+var keyKinds = []ledgerpb.KeyKind{
+	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB,
+}
 
 func (t *turn) roll(kind ledgerpb.KeyKind, next bool) error {
-	id, secret, err := t.NewKey()
+	id, secret, err := t.NewKey(kind)
 	if err != nil {
 		return fmt.Errorf("make a master key of kind %v: %w", kind, err)
 	}

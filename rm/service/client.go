@@ -31,6 +31,7 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.GetQueueUserAcls.Serve(server, s.queueACLs)
 	protocol.UpdateApplicationPriority.Serve(server, s.updatePriority)
 	protocol.UpdateApplicationTimeouts.Serve(server, s.updateTimeouts)
+	protocol.MoveApplicationAcrossQueues.Serve(server, s.move)
 	protocol.SignalToContainer.Serve(server, s.signal)
 	s.serveExtras(server)
 }
@@ -83,7 +84,7 @@ func (s *Service) report(
 	if err != nil {
 		return nil, err
 	}
-	r := s.appReport(&a)
+	r := s.appReport(s.shown(ctx, &a))
 	if t := s.unmanagedToken(ctx, &a); t != nil {
 		r.SetAmRmToken(t)
 	}
@@ -110,6 +111,9 @@ func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb
 		return nil, err
 	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
+	if _, err := s.modifiable(ctx, id); err != nil {
+		return nil, err
+	}
 	call := ipc.CallFrom(ctx)
 	why := fmt.Sprintf("Application %v was killed by user %s at %s", id, call.User, call.Addr.Addr())
 	if d := req.GetDiagnostics(); d != "" {
@@ -124,13 +128,17 @@ func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb
 }
 
 func (s *Service) failAttempt(
-	_ context.Context, req *pb.FailApplicationAttemptRequest,
+	ctx context.Context, req *pb.FailApplicationAttemptRequest,
 ) (*pb.FailApplicationAttemptResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.FailAttempt(records.AttemptIDFrom(req.GetApplicationAttemptId())); err != nil {
+	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
+	if _, err := s.modifiable(ctx, id.App); err != nil {
+		return nil, err
+	}
+	if err := l.FailAttempt(id); err != nil {
 		return nil, s.exception(err)
 	}
 	return &pb.FailApplicationAttemptResponse{}, nil
@@ -150,8 +158,12 @@ func (s *Service) applications(
 		f.Users = append(f.Users, ipc.CallFrom(ctx).User)
 	}
 	var out []*pb.ApplicationReport
+	mine := s.FilterByUser
 	for _, a := range s.View.Apps(f) {
-		out = append(out, s.appReport(&a))
+		shown := s.shown(ctx, &a)
+		if shown == &a || !mine {
+			out = append(out, s.appReport(shown))
+		}
 	}
 	resp := &pb.GetApplicationsResponse{}
 	resp.SetApplications(out)
@@ -159,14 +171,13 @@ func (s *Service) applications(
 }
 
 func (s *Service) attempts(
-	_ context.Context, req *pb.GetApplicationAttemptsRequest,
+	ctx context.Context, req *pb.GetApplicationAttemptsRequest,
 ) (*pb.GetApplicationAttemptsResponse, error) {
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	list, ok := s.View.Attempts(id)
-	if !ok {
-		_, err := s.app(id)
+	if err := s.visible(ctx, id, "application "+id.String()); err != nil {
 		return nil, err
 	}
+	list, _ := s.View.Attempts(id)
 	var out []*pb.ApplicationAttemptReport
 	for i := range list {
 		out = append(out, attemptReport(&list[i]))
@@ -177,14 +188,13 @@ func (s *Service) attempts(
 }
 
 func (s *Service) attempt(
-	_ context.Context, req *pb.GetApplicationAttemptReportRequest,
+	ctx context.Context, req *pb.GetApplicationAttemptReportRequest,
 ) (*pb.GetApplicationAttemptReportResponse, error) {
 	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
-	list, ok := s.View.Attempts(id.App)
-	if !ok {
-		_, err := s.app(id.App)
+	if err := s.visible(ctx, id.App, "attempt "+id.String()); err != nil {
 		return nil, err
 	}
+	list, _ := s.View.Attempts(id.App)
 	for i := range list {
 		if list[i].ID == id {
 			resp := &pb.GetApplicationAttemptReportResponse{}
@@ -195,13 +205,13 @@ func (s *Service) attempt(
 	return nil, s.absent(ipc.AttemptNotFound, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
 }
 
-func (s *Service) containers(_ context.Context, req *pb.GetContainersRequest) (*pb.GetContainersResponse, error) {
+func (s *Service) containers(ctx context.Context, req *pb.GetContainersRequest) (*pb.GetContainersResponse, error) {
 	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
+	if err := s.visible(ctx, id.App, "application "+id.App.String()); err != nil {
+		return nil, err
+	}
 	list, ok := s.View.Containers(id)
 	if !ok {
-		if _, err := s.app(id.App); err != nil {
-			return nil, err
-		}
 		return nil, s.absent(ipc.AttemptNotFound, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
 	}
 	var out []*pb.ContainerReport
@@ -214,14 +224,14 @@ func (s *Service) containers(_ context.Context, req *pb.GetContainersRequest) (*
 }
 
 func (s *Service) container(
-	_ context.Context, req *pb.GetContainerReportRequest,
+	ctx context.Context, req *pb.GetContainerReportRequest,
 ) (*pb.GetContainerReportResponse, error) {
 	id := records.ContainerIDFrom(req.GetContainerId())
+	if err := s.visible(ctx, id.Attempt.App, "container "+id.String()); err != nil {
+		return nil, err
+	}
 	c, ok := s.View.Container(id)
 	if !ok {
-		if _, err := s.app(id.Attempt.App); err != nil {
-			return nil, err
-		}
 		return nil, s.absent(ipc.ContainerNotFound, "Container with id '%v' doesn't exist in RM.", id)
 	}
 	resp := &pb.GetContainerReportResponse{}
@@ -260,13 +270,17 @@ func (s *Service) nodes(_ context.Context, req *pb.GetClusterNodesRequest) (*pb.
 }
 
 func (s *Service) updatePriority(
-	_ context.Context, req *pb.UpdateApplicationPriorityRequest,
+	ctx context.Context, req *pb.UpdateApplicationPriorityRequest,
 ) (*pb.UpdateApplicationPriorityResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.UpdatePriority(records.ApplicationIDFrom(req.GetApplicationId()), req.GetApplicationPriority().GetPriority())
+	id := records.ApplicationIDFrom(req.GetApplicationId())
+	if _, err := s.modifiable(ctx, id); err != nil {
+		return nil, err
+	}
+	p, err := l.UpdatePriority(id, req.GetApplicationPriority().GetPriority())
 	if err != nil {
 		return nil, s.exception(err)
 	}
@@ -276,13 +290,16 @@ func (s *Service) updatePriority(
 }
 
 func (s *Service) updateTimeouts(
-	_ context.Context, req *pb.UpdateApplicationTimeoutsRequest,
+	ctx context.Context, req *pb.UpdateApplicationTimeoutsRequest,
 ) (*pb.UpdateApplicationTimeoutsResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
+	if _, err := s.modifiable(ctx, id); err != nil {
+		return nil, err
+	}
 	for _, to := range req.GetApplicationTimeouts() {
 		at, err := view.ParseTime(to.GetExpireTime())
 		if err != nil {
@@ -302,12 +319,16 @@ func (s *Service) updateTimeouts(
 	return resp, nil
 }
 
-func (s *Service) signal(_ context.Context, req *pb.SignalContainerRequest) (*pb.SignalContainerResponse, error) {
+func (s *Service) signal(ctx context.Context, req *pb.SignalContainerRequest) (*pb.SignalContainerResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	err = l.Signal(leader.Signal{Container: records.ContainerIDFrom(req.GetContainerId()), Command: req.GetCommand()})
+	id := records.ContainerIDFrom(req.GetContainerId())
+	if a, ok := s.View.App(id.Attempt.App); ok && !s.mayModify(ctx, &a) {
+		return nil, s.refused(ctx, a.ID)
+	}
+	err = l.Signal(leader.Signal{Container: id, Command: req.GetCommand()})
 	if leader.IsReason(err, leader.NoSuchContainer) {
 		return nil, ipc.NewException(ipc.YarnException, "%v", err)
 	}

@@ -69,7 +69,7 @@ func (s *Service) queueACLs(
 
 // admin returns the exception for a user who must not administer the cluster.
 func (s *Service) admin(ctx context.Context, what string) error {
-	if user := ipc.CallFrom(ctx).User; !s.IsAdmin(user) {
+	if user := ipc.CallFrom(ctx).User; !s.Access.Admin(user) {
 		return ipc.NewException(ipc.AccessControlException, "User %s doesn't have permission to call '%s'", user, what)
 	}
 	return nil

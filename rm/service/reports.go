@@ -36,7 +36,9 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	r.SetProgress(a.Progress)
 	r.SetApplicationType(a.Type)
 	r.SetApplicationTags(a.Tags)
-	r.SetLogAggregationStatus(a.LogAggregation)
+	if !a.Hidden {
+		r.SetLogAggregationStatus(a.LogAggregation)
+	}
 	r.SetUnmanagedApplication(a.Unmanaged)
 	r.SetPriority(priority(a.Priority))
 	r.SetAppNodeLabelExpression(noLabel)
@@ -63,7 +65,7 @@ func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {
 func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
 	u := &pb.ApplicationResourceUsageReport{}
 	containers, used, reserved := int32(a.Containers), s.Types.PB(a.Used), s.Types.PB(records.Resource{})
-	if a.State.Ended() {
+	if a.State.Ended() || a.Hidden {
 		containers = -1
 		gone := s.Types.PB(records.NewResource(-1, -1))
 		used, reserved = gone, gone

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/access"
 	"heddle/rm/leader"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
@@ -35,8 +36,10 @@ type Config struct {
 	Heartbeat time.Duration            // of NodeManagers
 	Resolve   func(host string) string // its IP address, for the service field of tokens
 	Groups    func(user string) ([]string, error)
-	IsAdmin   func(user string) bool
-	Log       *logrus.Entry
+	Access    *access.Checker
+	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
+	FilterByUser bool
+	Log          *logrus.Entry
 }
 
 // Service answers for one ResourceManager.
@@ -81,6 +84,7 @@ var classes = map[leader.Reason]string{
 	leader.NoApplicationID:   ipc.ApplicationIDNotProvided,
 	leader.Refused:           ipc.YarnException,
 	leader.AccessDenied:      ipc.AccessControlException,
+	leader.InvalidTag:        ipc.IllegalArgumentException,
 }
 
 // exception gives an error of the leader its Java class.

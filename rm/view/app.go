@@ -52,6 +52,9 @@ type App struct {
 	PreemptedContainers int64
 	PreemptedAMs        int64
 
+	// Hidden says that whoever asks may not see what the application uses.
+	Hidden bool
+
 	// What the leader alone knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
 	Waiting  int64            // containers asked for

@@ -1,0 +1,33 @@
+package rm
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os/user"
+
+	"heddle/rm/access"
+	"heddle/rm/queue"
+	"heddle/yarn/acl"
+)
+
+// openAccess reads who may do what.
+func (r *ResourceManager) openAccess() error {
+	me, err := user.Current()
+	if err != nil {
+		return fmt.Errorf("find out who runs this ResourceManager: %w", err)
+	}
+	r.login = me.Username
+	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
+		return err
+	}
+	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, groupsOf)
+	r.settings.MaySubmit = r.access.MaySubmit
+	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))
+	return nil
+}
+
+// MayActFor decides whether a user who calls from an address may act for another one.
+func (r *ResourceManager) MayActFor(ctx context.Context, realUser, user string, from netip.Addr) error {
+	return r.proxies.Allow(ctx, realUser, user, from, groupsOf)
+}

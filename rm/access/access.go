@@ -1,0 +1,86 @@
+// Package access decides who may see and change what, by YARN's access control lists: those of the cluster's administrators,
+// of queues, and of applications. RPC and REST ask the same Checker.
+package access
+
+import (
+	"heddle/conf"
+	"heddle/rm/queue"
+	"heddle/yarn/acl"
+	"heddle/yarn/pb"
+)
+
+// Checker decides. Its answers are those of yarn.acl.enable: without it everybody may see and change everything but what is
+// for administrators.
+type Checker struct {
+	// Enabled is yarn.acl.enable.
+	Enabled bool
+	// Admins are the administrators; who runs the ResourceManager is one as well.
+	Admins acl.List
+	Self   string
+	Queues *queue.Tree
+	Groups func(user string) ([]string, error)
+}
+
+// FromConf makes the checker that the configuration asks for. self is the user who runs this process.
+func FromConf(c *conf.Config, queues *queue.Tree, self string, groups func(string) ([]string, error)) *Checker {
+	admins, _ := c.Verbatim("yarn.admin.acl")
+	return &Checker{Enabled: c.Bool("yarn.acl.enable"), Admins: acl.Parse(admins), Self: self, Queues: queues, Groups: groups}
+}
+
+// Admin reports whether somebody is an administrator of the cluster.
+func (c *Checker) Admin(user string) bool {
+	return user != "" && user == c.Self || c.Admins.Allows(user, c.Groups)
+}
+
+// Application is what access to an application hangs on.
+type Application struct {
+	User, Queue string
+	Context     *pb.ApplicationSubmissionContext
+}
+
+// MayView reports whether somebody may see an application in full.
+func (c *Checker) MayView(user string, a Application) bool {
+	return c.may(user, a, pb.ApplicationAccessType_APPACCESS_VIEW_APP)
+}
+
+// MayModify reports whether somebody may change an application, or end it.
+func (c *Checker) MayModify(user string, a Application) bool {
+	return c.may(user, a, pb.ApplicationAccessType_APPACCESS_MODIFY_APP)
+}
+
+func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType) bool {
+	if !c.Enabled || user == a.User || c.Admin(user) {
+		return true
+	}
+	for _, m := range a.Context.GetAmContainerSpec().GetApplication_ACLs() {
+		if m.GetAccessType() == what && acl.Parse(m.GetAcl()).Allows(user, c.Groups) {
+			return true
+		}
+	}
+	return c.Queues.Allows(queue.Administer, a.Queue, user, c.Groups)
+}
+
+// MaySubmit reports whether somebody may submit to a queue. One that doesn't exist is open to everybody: what becomes of the
+// application then is not a question of rights.
+func (c *Checker) MaySubmit(user, name string) bool {
+	if !c.Enabled || c.Admin(user) {
+		return true
+	}
+	if _, ok := c.Queues.Find(name); !ok {
+		return true
+	}
+	return c.Queues.Allows(queue.Submit, name, user, c.Groups) || c.Queues.Allows(queue.Administer, name, user, c.Groups)
+}
+
+// OnQueue reports whether somebody has a right on a queue. Being an administrator of the cluster gives none, as in YARN.
+func (c *Checker) OnQueue(right queue.Right, user, name string) bool {
+	if c.Queues.Kind != queue.FIFO && !c.known(name) {
+		return false
+	}
+	return !c.Enabled || c.Queues.Allows(right, name, user, c.Groups)
+}
+
+func (c *Checker) known(name string) bool {
+	_, ok := c.Queues.Find(name)
+	return ok
+}

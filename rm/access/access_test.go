@@ -1,0 +1,102 @@
+package access
+
+import (
+	"testing"
+
+	"heddle/rm/queue"
+	"heddle/yarn/acl"
+	"heddle/yarn/pb"
+)
+
+// tree has the queues of Hadoop's recordings with access control lists on.
+func tree(t *testing.T) *queue.Tree {
+	t.Helper()
+	q, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "open,other", "root.acl_submit_applications": " ", "root.acl_administer_queue": " ",
+		"root.open.capacity": "60", "root.open.acl_submit_applications": "alice", "root.open.acl_administer_queue": "bob",
+		"root.other.capacity": "40", "root.other.acl_submit_applications": "eve",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestApplications(t *testing.T) {
+	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: tree(t)}
+	shared := &pb.ApplicationSubmissionContext{}
+	spec := &pb.ContainerLaunchContext{}
+	grant := func(what pb.ApplicationAccessType, who string) *pb.ApplicationACLMap {
+		m := &pb.ApplicationACLMap{}
+		m.SetAccessType(what)
+		m.SetAcl(who)
+		return m
+	}
+	spec.SetApplication_ACLs([]*pb.ApplicationACLMap{
+		grant(pb.ApplicationAccessType_APPACCESS_VIEW_APP, "eve"), grant(pb.ApplicationAccessType_APPACCESS_MODIFY_APP, "mallory"),
+	})
+	shared.SetAmContainerSpec(spec)
+	for _, x := range []struct {
+		user                            string
+		viewPrivate, viewShared, modify bool
+	}{
+		{"alice", true, true, true},
+		{"bob", true, true, true},
+		{"admin1", true, true, true},
+		{"root", true, true, true},
+		{"eve", false, true, false},
+		{"mallory", false, false, true},
+		{"dr.who", false, false, false},
+		{"", false, false, false},
+	} {
+		private := Application{User: "alice", Queue: "root.open"}
+		both := Application{User: "alice", Queue: "root.open", Context: shared}
+		if got := c.MayView(x.user, private); got != x.viewPrivate {
+			t.Errorf("%q sees the private application: %v", x.user, got)
+		}
+		if got := c.MayView(x.user, both); got != x.viewShared {
+			t.Errorf("%q sees the shared application: %v", x.user, got)
+		}
+		if got := c.MayModify(x.user, both); got != x.modify {
+			t.Errorf("%q changes the shared application: %v", x.user, got)
+		}
+	}
+	c.Enabled = false
+	if !c.MayModify("eve", Application{User: "alice", Queue: "root.open"}) {
+		t.Error("lists count although they are off")
+	}
+}
+
+func TestQueues(t *testing.T) {
+	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: tree(t)}
+	for _, x := range []struct {
+		user, queue                   string
+		submit, hasSubmit, administer bool
+	}{
+		{"alice", "open", true, true, false},
+		{"alice", "root.open", true, true, false},
+		{"bob", "open", true, false, true},
+		{"eve", "open", false, false, false},
+		{"eve", "other", true, true, false},
+		{"admin1", "open", true, false, false},
+		{"eve", "nowhere", true, false, false},
+	} {
+		if got := c.MaySubmit(x.user, x.queue); got != x.submit {
+			t.Errorf("%s may submit to %s: %v", x.user, x.queue, got)
+		}
+		if got := c.OnQueue(queue.Submit, x.user, x.queue); got != x.hasSubmit {
+			t.Errorf("%s has the right to submit to %s: %v", x.user, x.queue, got)
+		}
+		if got := c.OnQueue(queue.Administer, x.user, x.queue); got != x.administer {
+			t.Errorf("%s administers %s: %v", x.user, x.queue, got)
+		}
+	}
+	c.Enabled = false
+	if !c.OnQueue(queue.Administer, "eve", "open") || c.OnQueue(queue.Administer, "eve", "nowhere") {
+		t.Error("without lists everybody has every right on queues that exist, and none on others")
+	}
+	c.Queues = queue.Default(queue.FIFO)
+	if !c.OnQueue(queue.Administer, "eve", "nowhere") {
+		t.Error("a FIFO scheduler knows every queue")
+	}
+}

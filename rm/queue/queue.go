@@ -1,0 +1,162 @@
+// Package queue is the tree of queues as it is configured: names, states, who may use them, and the shares that are promised.
+// It decides nothing; scheduling policies, access checks and views read it.
+package queue
+
+import (
+	"math"
+
+	"heddle/yarn/acl"
+)
+
+// Right is what a queue's access control lists grant.
+type Right uint8
+
+// Rights on a queue; those on a parent hold for its children.
+const (
+	Submit Right = iota
+	Administer
+)
+
+// Queue is one queue. It is not to be changed.
+type Queue struct {
+	Name     string // last part of the path
+	Path     string // root.a.b
+	Parent   *Queue // nil for the root
+	Children []*Queue
+
+	Stopped            bool // own state, or that of an ancestor
+	Submit, Administer acl.List
+	MaxPriority        acl.List
+
+	// Capacity is the share of the parent that is promised, 0 to 1; Maximum what the queue may take of the parent at most.
+	Capacity, Maximum float32
+	// AbsoluteCapacity and AbsoluteMaximum are shares of the cluster.
+	AbsoluteCapacity, AbsoluteMaximum float32
+	MaxAMShare                        float32 // of the queue that ApplicationMasters may take, 0 to 1
+	UserLimit                         float32 // least share of the queue that an active user is promised, percent
+	UserLimitFactor                   float32
+	MaxApplications                   int32
+	MaxApplicationsPerUser            int32
+	MaxParallelApps                   int32
+	Priority, DefaultPriority         int32
+	MaxLifetime, DefaultLifetime      int64 // seconds, -1 = none
+	OrderingPolicy                    string
+	Reservable                        bool
+	Labels                            []string // node labels that it may use; "*" is all
+}
+
+// Leaf reports whether applications can be in the queue.
+func (q *Queue) Leaf() bool { return len(q.Children) == 0 && !q.Reservable }
+
+// Allows reports whether a user has a right on the queue, or on one above it.
+func (q *Queue) Allows(r Right, user string, groupsOf func(string) ([]string, error)) bool {
+	for ; q != nil; q = q.Parent {
+		list := &q.Submit
+		if r == Administer {
+			list = &q.Administer
+		}
+		if list.Allows(user, groupsOf) {
+			return true
+		}
+	}
+	return false
+}
+
+// All calls f with the queue and all below it, parents first.
+func (q *Queue) All(f func(*Queue)) {
+	f(q)
+	for _, c := range q.Children {
+		c.All(f)
+	}
+}
+
+// Tree is all queues.
+type Tree struct {
+	Root *Queue
+	// Kind names the scheduler whose queues these are.
+	Kind   Kind
+	byPath map[string]*Queue
+	byName map[string][]*Queue
+}
+
+// Kind is a scheduler of YARN.
+type Kind uint8
+
+// Kinds of trees.
+const (
+	Capacity Kind = iota
+	Fair
+	FIFO // one queue, and whatever other name an application gives is as good
+)
+
+func newTree(kind Kind, root *Queue) *Tree {
+	t := &Tree{Root: root, Kind: kind, byPath: map[string]*Queue{}, byName: map[string][]*Queue{}}
+	root.All(func(q *Queue) {
+		t.byPath[q.Path] = q
+		t.byName[q.Name] = append(t.byName[q.Name], q)
+	})
+	return t
+}
+
+// Find finds a queue by its path, or by the last part of it if only one queue has that. "" is the default queue.
+func (t *Tree) Find(name string) (*Queue, bool) {
+	if name == "" {
+		name = "default"
+	}
+	if q := t.byPath[name]; q != nil {
+		return q, true
+	}
+	if same := t.byName[name]; len(same) == 1 {
+		return same[0], true
+	}
+	return nil, false
+}
+
+// Resolve returns the path of the leaf that a name means. A FIFO tree takes any name, and keeps it as it is.
+func (t *Tree) Resolve(name string) (path string, leaf bool) {
+	if t.Kind == FIFO {
+		if name == "" {
+			name = "default"
+		}
+		return name, true
+	}
+	q, ok := t.Find(name)
+	if !ok {
+		return name, false
+	}
+	return q.Path, q.Leaf()
+}
+
+// Allows reports whether a user has a right on the queue of that name. Nobody has any on one that isn't there, except in a
+// FIFO tree, whose queue is everybody's.
+func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]string, error)) bool {
+	if t.Kind == FIFO {
+		return true
+	}
+	q, ok := t.Find(name)
+	return ok && q.Allows(r, user, groupsOf)
+}
+
+// Default is a tree with one leaf, root.default, that everybody may use.
+func Default(kind Kind) *Tree {
+	root := openQueue("root", nil)
+	root.Children = []*Queue{openQueue("default", root)}
+	return newTree(kind, root)
+}
+
+func openQueue(name string, parent *Queue) *Queue {
+	all := acl.Parse("*")
+	q := &Queue{
+		Name: name, Path: name, Parent: parent, Submit: all, Administer: all, MaxPriority: all,
+		Capacity: 1, Maximum: 1, AbsoluteCapacity: 1, AbsoluteMaximum: 1, MaxAMShare: 0.1, UserLimit: 100, UserLimitFactor: 1,
+		MaxApplications: maxApplications, MaxApplicationsPerUser: maxApplications, MaxParallelApps: math.MaxInt32,
+		MaxLifetime: -1, DefaultLifetime: -1, OrderingPolicy: "fifo", Labels: []string{"*"},
+	}
+	if parent != nil {
+		q.Path = parent.Path + "." + name
+	}
+	return q
+}
+
+// maxApplications is what a cluster holds at once by default.
+const maxApplications = 10000

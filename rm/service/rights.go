@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+
+	"heddle/rm/access"
+	"heddle/rm/view"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+func rights(a *view.App) access.Application {
+	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
+}
+
+func (s *Service) mayModify(ctx context.Context, a *view.App) bool {
+	return s.Access.MayModify(ipc.CallFrom(ctx).User, rights(a))
+}
+
+// modifiable returns an application that the caller may change.
+func (s *Service) modifiable(ctx context.Context, id records.ApplicationID) (view.App, error) {
+	a, err := s.app(id)
+	if err == nil && !s.mayModify(ctx, &a) {
+		err = s.refused(ctx, id)
+	}
+	return a, err
+}
+
+func (s *Service) refused(ctx context.Context, id records.ApplicationID) error {
+	return ipc.NewException(ipc.AccessControlException, "User %s cannot perform operation MODIFY_APP on %v",
+		ipc.CallFrom(ctx).User, id)
+}
+
+// visible returns an error unless the caller may see what belongs to an application that is there.
+func (s *Service) visible(ctx context.Context, id records.ApplicationID, what string) error {
+	a, err := s.app(id)
+	if err != nil {
+		return err
+	}
+	if user := ipc.CallFrom(ctx).User; !s.Access.MayView(user, rights(&a)) {
+		return ipc.NewException(ipc.YarnException, "User %s does not have privilege to see this %s", user, what)
+	}
+	return nil
+}
+
+// shown is what the caller may see of an application (Hadoop: RMAppImpl.createAndGetApplicationReport): a itself, or a copy
+// with the rest taken out.
+func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
+	if s.Access.MayView(ipc.CallFrom(ctx).User, rights(a)) {
+		return a
+	}
+	const unavailable = "N/A"
+	hidden := *a
+	hidden.Host, hidden.RPCPort = unavailable, -1
+	hidden.TrackingURL, hidden.OriginalTrackingURL = unavailable, unavailable
+	hidden.Diagnostics = unavailable
+	hidden.Attempt = records.AttemptID{App: a.ID}
+	hidden.Used, hidden.ResourceSeconds, hidden.PreemptedSeconds = records.Resource{}, records.Resource{}, records.Resource{}
+	hidden.Hidden = true
+	return &hidden
+}
+
+func (s *Service) move(
+	ctx context.Context, req *pb.MoveApplicationAcrossQueuesRequest,
+) (*pb.MoveApplicationAcrossQueuesResponse, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	id := records.ApplicationIDFrom(req.GetApplicationId())
+	if _, err := s.modifiable(ctx, id); err != nil {
+		return nil, err
+	}
+	user := ipc.CallFrom(ctx).User
+	if to := req.GetTargetQueue(); !s.Access.MaySubmit(user, to) {
+		return nil, ipc.NewException(ipc.AccessControlException,
+			"User %s does not have permission to submit/administer target queue %s", user, to)
+	}
+	if _, err := l.Move(id, req.GetTargetQueue()); err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.MoveApplicationAcrossQueuesResponse{}, nil
+}
