@@ -226,10 +226,11 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 	}
 	for _, s := range resp.GetCompletedContainerStatuses() {
 		done := completed(s)
-		_, released := m.releases[done.ID]
 		delete(m.releases, done.ID)
-		if !m.known[done.ID] && released {
-			continue // nobody has seen it
+		if !m.known[done.ID] {
+			// Nobody has seen it, or its end was told already: a ResourceManager that has taken over repeats what it can't be
+			// sure was heard.
+			continue
 		}
 		delete(m.known, done.ID)
 		out.Completed = append(out.Completed, done)

@@ -9,6 +9,7 @@ import (
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
+	"heddle/yarn/token"
 )
 
 // Applications is what a user asks the ResourceManager about applications. It is safe for use by several goroutines.
@@ -244,6 +245,18 @@ func (a *Applications) Wait(ctx context.Context, id records.ApplicationID, enoug
 			return r, fmt.Errorf("waiting for %v: %w", id, err)
 		}
 	}
+}
+
+// MasterToken waits until the ApplicationMaster of an unmanaged application is expected, and returns its token.
+func (a *Applications) MasterToken(ctx context.Context, id records.ApplicationID) (records.AttemptID, token.Token, error) {
+	r, err := a.Wait(ctx, id, func(r Report) bool { return r.PB.HasAmRmToken() })
+	if err == nil && !r.PB.HasAmRmToken() {
+		err = fmt.Errorf("%v is %v: %s", id, r.State, r.Diagnostics)
+	}
+	if err != nil {
+		return records.AttemptID{}, token.Token{}, err
+	}
+	return r.Attempt, token.FromPB(r.PB.GetAmRmToken()), nil
 }
 
 // Kill kills an application and returns when that is on record. One that is over already is no error.

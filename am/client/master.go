@@ -260,6 +260,10 @@ func (m *Master) Nudge(ctx context.Context) error {
 	if !holding {
 		return nil
 	}
+	return m.nudge(ctx)
+}
+
+func (m *Master) nudge(ctx context.Context) error {
 	req := &pb.AllocateRequest{}
 	req.SetHeddleNudge(true)
 	// Not by way of Failover: another server might be one that takes this for an ordinary call.
@@ -275,6 +279,12 @@ func (m *Master) Finish(ctx context.Context, status pb.FinalApplicationStatus, d
 	req.SetFinalApplicationStatus(status)
 	req.SetDiagnostics(diagnostics)
 	req.SetTrackingUrl(trackingURL)
+	if m.Holds() {
+		// An Allocate that the caller has given up is still held at the other end, and this call would queue behind it.
+		if err := m.nudge(ctx); err != nil {
+			m.log.WithError(err).Debug("A call under way could not be cut short")
+		}
+	}
 	for {
 		resp, err := protocol.FinishApplicationMaster.Call(ctx, m.rm, req)
 		switch {

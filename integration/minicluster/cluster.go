@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,17 +45,19 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	c.Set("hadoop.tmp.dir", filepath.Join(dir, "tmp"))
 	c.Set("yarn.resourcemanager.cluster-id", "mini")
 	c.Set("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "100")
+	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
+	free := FreeAddresses(t, n*(len(keys)+1))
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("rm%d", i+1)
 		ids = append(ids, id)
-		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-			c.Set(key+"."+id, FreeAddress(t))
-			if n == 1 {
-				c.Set(key, FreeAddress(t))
+		for k, key := range keys {
+			if n > 1 {
+				key += "." + id
 			}
+			c.Set(key, free[i*len(keys)+k])
 		}
-		c.Set("heddle.raft.address."+id, FreeAddress(t))
+		c.Set("heddle.raft.address."+id, free[n*len(keys)+i])
 	}
 	if n > 1 {
 		c.Set("yarn.resourcemanager.ha.enabled", "true")
@@ -79,15 +82,24 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	return cluster
 }
 
-// FreeAddress returns an address on loopback that nobody listens on.
-func FreeAddress(t testing.TB) string {
+// FreeAddresses returns different addresses on loopback that nobody listens on. Their ports are not among those that the
+// system hands out itself, so that nobody gets one of them by chance meanwhile.
+func FreeAddresses(t testing.TB, n int) []string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, last = 15000, 32000
+	var out []string
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first)))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // only now: no port twice
+		if out = append(out, l.Addr().String()); len(out) == n {
+			return out
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatalf("no %d free ports", n)
+	return nil
 }
 
 // Log returns a logger that writes into the test's output if $HEDDLE_TEST_LOG is set, and nowhere otherwise.

@@ -1,0 +1,196 @@
+package am
+
+import (
+	"sync"
+
+	"heddle/am/client"
+	"heddle/yarn/records"
+)
+
+// What requests and containers consist of is described in package client.
+type (
+	Request      = client.Request
+	RequestID    = client.RequestID
+	Container    = client.Container
+	Launch       = client.Launch
+	Resource     = client.Resource
+	NodeUpdate   = client.NodeUpdate
+	Preemption   = client.Preemption
+	Refusal      = client.Refusal
+	Registration = client.Registration
+)
+
+// ErrDismissed means that the ResourceManager doesn't want this attempt any more.
+var ErrDismissed = client.ErrDismissed
+
+// Event is one of the types of this package that are said to be events.
+type Event interface{ event() }
+
+// ContainersAllocated is the event that containers have arrived. Each is to be started or released.
+type ContainersAllocated struct{ Containers []Container }
+
+// ContainerStarted is the event that a NodeManager has taken a container in; its resources may still be on their way.
+type ContainerStarted struct {
+	Container Container
+	Services  map[string][]byte // metadata of the node's auxiliary services; nil if an answer was lost
+}
+
+// ContainerStartFailed is the event that a container could not be started. It is given back.
+type ContainerStartFailed struct {
+	Container Container
+	Err       error
+}
+
+// ContainerCompleted is the event that a container has ended, for whatever reason.
+type ContainerCompleted struct {
+	ID          records.ContainerID
+	Container   Container // all of it; only the ID if it wasn't known
+	ExitStatus  int32     // of the process, or one of records.Exit…
+	Diagnostics string
+}
+
+// NodesUpdated is the event that nodes have come, gone, or are about to go.
+type NodesUpdated struct{ Nodes []NodeUpdate }
+
+// PreemptionRequested is the event that the ResourceManager wants containers back. The application may release them in
+// its own time, or see them taken.
+type PreemptionRequested struct{ Containers []Preemption }
+
+// RequestsRefused is the event that the ResourceManager refuses requests. They are dropped.
+type RequestsRefused struct{ Refusal }
+
+// ContainersRecovered is the event that containers of earlier attempts turned out to go on after registration.
+type ContainersRecovered struct{ Containers []Container }
+
+// Resynced is the event that another ResourceManager has taken over and knows everything again.
+type Resynced struct{}
+
+// ShutdownRequested is the last event: the attempt is over, because the application was killed, for instance.
+type ShutdownRequested struct{ Err error }
+
+// Error is the last event: the conversation with the ResourceManager has ended by an error.
+type Error struct{ Err error }
+
+func (ContainersAllocated) event()  {}
+func (ContainerStarted) event()     {}
+func (ContainerStartFailed) event() {}
+func (ContainerCompleted) event()   {}
+func (NodesUpdated) event()         {}
+func (PreemptionRequested) event()  {}
+func (RequestsRefused) event()      {}
+func (ContainersRecovered) event()  {}
+func (Resynced) event()             {}
+func (ShutdownRequested) event()    {}
+func (Error) event()                {}
+
+// Callbacks are functions for events. Those that are nil are passed over.
+type Callbacks struct {
+	ContainersAllocated  func(ContainersAllocated)
+	ContainerStarted     func(ContainerStarted)
+	ContainerStartFailed func(ContainerStartFailed)
+	ContainerCompleted   func(ContainerCompleted)
+	NodesUpdated         func(NodesUpdated)
+	PreemptionRequested  func(PreemptionRequested)
+	RequestsRefused      func(RequestsRefused)
+	ContainersRecovered  func(ContainersRecovered)
+	Resynced             func(Resynced)
+	ShutdownRequested    func(ShutdownRequested)
+	Error                func(Error)
+}
+
+// Dispatch calls the function for an event.
+func (c *Callbacks) Dispatch(e Event) {
+	switch e := e.(type) {
+	case ContainersAllocated:
+		call(c.ContainersAllocated, e)
+	case ContainerStarted:
+		call(c.ContainerStarted, e)
+	case ContainerStartFailed:
+		call(c.ContainerStartFailed, e)
+	case ContainerCompleted:
+		call(c.ContainerCompleted, e)
+	case NodesUpdated:
+		call(c.NodesUpdated, e)
+	case PreemptionRequested:
+		call(c.PreemptionRequested, e)
+	case RequestsRefused:
+		call(c.RequestsRefused, e)
+	case ContainersRecovered:
+		call(c.ContainersRecovered, e)
+	case Resynced:
+		call(c.Resynced, e)
+	case ShutdownRequested:
+		call(c.ShutdownRequested, e)
+	case Error:
+		call(c.Error, e)
+	}
+}
+
+func call[E Event](f func(E), e E) {
+	if f != nil {
+		f(e)
+	}
+}
+
+// queue hands events on in order, however slow the application is, so that it never holds the conversation up.
+type queue struct {
+	out  chan Event
+	wake chan struct{}
+
+	mu     sync.Mutex
+	events []Event
+	closed bool
+}
+
+func newQueue() *queue { return &queue{out: make(chan Event), wake: make(chan struct{}, 1)} }
+
+func (q *queue) put(e Event) {
+	q.mu.Lock()
+	q.events = append(q.events, e)
+	q.mu.Unlock()
+	signal(q.wake)
+}
+
+// close lets run end after the events that are there.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	signal(q.wake)
+}
+
+// run hands events out until close, or until done, when nobody takes them any more. It closes out.
+func (q *queue) run(done <-chan struct{}) {
+	defer close(q.out)
+	for {
+		q.mu.Lock()
+		events, closed := q.events, q.closed
+		q.events = nil
+		q.mu.Unlock()
+		for _, e := range events {
+			select {
+			case q.out <- e:
+			case <-done:
+				return
+			}
+		}
+		switch {
+		case len(events) > 0:
+		case closed:
+			return
+		default:
+			select {
+			case <-q.wake:
+			case <-done:
+				return
+			}
+		}
+	}
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

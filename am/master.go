@@ -1,0 +1,282 @@
+package am
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am/client"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Master is a running ApplicationMaster. Its methods may be called from any goroutine.
+type Master struct {
+	o       Options
+	env     environment
+	log     *logrus.Entry
+	cluster *client.Cluster
+	rm      *client.Master
+	nodes   *client.Nodes
+	events  *queue
+
+	registration Registration
+	changed      chan struct{} // there is something to tell, and a call may have to be ended for it
+	pace         chan struct{} // likewise, for the pause between calls
+	ctx          context.Context
+	calls        sync.WaitGroup // to nodes
+
+	mu         sync.Mutex
+	containers map[records.ContainerID]*tracked
+	farewell   farewell
+	told       float32 // progress that a call was ended for
+	toldAt     time.Time
+}
+
+// tracked is a container that is not over.
+type tracked struct {
+	Container
+	state  state
+	cancel context.CancelFunc  // of the start
+	stop   bool                // as soon as it is started
+	over   *ContainerCompleted // to be reported once it is started
+}
+
+type state int
+
+const (
+	allocated state = iota
+	starting
+	started
+)
+
+type farewell struct {
+	status      pb.FinalApplicationStatus
+	diagnostics string
+	url         string
+}
+
+// Final states of an application.
+const (
+	Succeeded = pb.FinalApplicationStatus_APP_SUCCEEDED
+	Failed    = pb.FinalApplicationStatus_APP_FAILED
+	Killed    = pb.FinalApplicationStatus_APP_KILLED
+)
+
+// Run registers an ApplicationMaster, calls main, and says farewell: the application has succeeded if main returns nil, and
+// else failed with the error as its diagnostics, unless main has called SetResult. There is no farewell if main returns
+// because ctx has ended or the ResourceManager has dismissed the attempt; Run returns that then. main's context ends with ctx
+// and when the conversation with the ResourceManager does.
+func Run(ctx context.Context, o Options, main func(ctx context.Context, m *Master) error) error {
+	m, err := newMaster(o)
+	if err != nil {
+		return err
+	}
+	defer m.cluster.Close()
+	return m.run(ctx, main)
+}
+
+func newMaster(o Options) (*Master, error) {
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = logrus.NewEntry(l)
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = time.Second
+	}
+	env, err := o.environment()
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.configuration()
+	if err != nil {
+		return nil, err
+	}
+	m := &Master{
+		o: o, env: env, log: o.Log.WithField("app", env.attempt.App.String()), events: newQueue(),
+		changed: make(chan struct{}, 1), pace: make(chan struct{}, 1), containers: map[records.ContainerID]*tracked{},
+	}
+	if m.cluster, err = client.NewCluster(c, m.log); err != nil {
+		return nil, err
+	}
+	port := int32(o.Port)
+	if port == 0 {
+		port = -1
+	}
+	racks := &client.Racks{}
+	m.rm, err = m.cluster.Master(client.MasterOptions{
+		Attempt: env.attempt, Token: env.amrm, Host: env.host, Port: port, TrackingURL: o.TrackingURL, Hold: o.Hold, Racks: racks,
+	})
+	if err != nil {
+		m.cluster.Close()
+		return nil, err
+	}
+	m.nodes = m.cluster.Nodes(env.attempt, m.rm.NMTokens(), o.Calls)
+	m.learnRacks(racks)
+	return m, nil
+}
+
+// learnRacks finds out where hosts are. A stock ResourceManager serves requests for hosts only if they name the racks as
+// well. Where it can't be found out, hosts count as being in the default rack, and may be missed.
+func (m *Master) learnRacks(racks *client.Racks) {
+	apps, err := m.cluster.Applications("")
+	if err != nil {
+		m.log.WithError(err).Debug("Racks are not known")
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	nodes, err := apps.NodeReports(ctx, pb.NodeState_NS_RUNNING)
+	if err != nil {
+		m.log.WithError(err).Warn("Racks are not known; containers may be farther from their data than need be")
+		return
+	}
+	racks.Learn(nodes)
+}
+
+func (m *Master) run(ctx context.Context, main func(context.Context, *Master) error) error {
+	var err error
+	if m.registration, err = m.rm.Register(ctx); err != nil {
+		return err
+	}
+	m.recovered(m.registration.Previous)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.ctx = ctx
+	talking, hush := context.WithCancel(ctx)
+	over := make(chan struct{}) // main has returned
+	var running sync.WaitGroup
+	running.Go(func() { m.events.run(over) })
+	running.Go(func() { m.nudge(talking) })
+	running.Go(func() {
+		defer m.events.close()
+		if err := m.converse(talking); err != nil && talking.Err() == nil {
+			if errors.Is(err, ErrDismissed) {
+				m.events.put(ShutdownRequested{err})
+			} else {
+				m.events.put(Error{err})
+			}
+			cancel(err)
+		}
+	})
+	result := main(ctx, m)
+	cause := context.Cause(ctx)
+	hush()
+	close(over)
+	running.Wait()
+	if cause != nil {
+		cancel(cause)
+		m.calls.Wait()
+		return cause
+	}
+	err = m.leave(ctx, result)
+	cancel(nil)
+	m.calls.Wait()
+	return err
+}
+
+// leave says farewell.
+func (m *Master) leave(ctx context.Context, result error) error {
+	m.mu.Lock()
+	f := m.farewell
+	m.mu.Unlock()
+	if f.status == pb.FinalApplicationStatus_APP_UNDEFINED {
+		f.status = Succeeded
+		if result != nil {
+			f.status, f.diagnostics = Failed, result.Error()
+		}
+	}
+	if err := m.rm.Finish(ctx, f.status, f.diagnostics, f.url); err != nil {
+		return errors.Join(result, err)
+	}
+	return result
+}
+
+// SetResult decides what the farewell will say, whatever main returns. An empty trackingURL stands for none.
+func (m *Master) SetResult(status pb.FinalApplicationStatus, diagnostics, trackingURL string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.farewell = farewell{status, diagnostics, trackingURL}
+}
+
+// Events returns what happens. The channel is closed after ShutdownRequested or Error.
+func (m *Master) Events() <-chan Event { return m.events.out }
+
+// Attempt returns which attempt this is.
+func (m *Master) Attempt() records.AttemptID { return m.env.attempt }
+
+// Registration returns what the ResourceManager has said at registration.
+func (m *Master) Registration() Registration { return m.registration }
+
+// Credentials returns the attempt's credentials, among them those that its submitter gave it.
+func (m *Master) Credentials() *token.Credentials { return m.env.creds }
+
+// Host returns the name under which this host's other services know it.
+func (m *Master) Host() string { return m.env.host }
+
+// Request asks for containers. It fails if a container of that size can't exist in the cluster.
+func (m *Master) Request(r Request) (RequestID, error) {
+	id, err := m.rm.Request(r)
+	if err != nil {
+		return 0, fmt.Errorf("%v: %w", m.env.attempt, err)
+	}
+	m.change()
+	return id, nil
+}
+
+// Withdraw takes containers of a request back that have not arrived, and returns how many those were.
+func (m *Master) Withdraw(id RequestID, count int) int {
+	n := m.rm.Withdraw(id, count)
+	m.change()
+	return n
+}
+
+// Outstanding is the number of containers that are asked for and have not arrived.
+func (m *Master) Outstanding() int { return m.rm.Outstanding() }
+
+// Release gives containers back. Those that run are killed.
+func (m *Master) Release(ids ...records.ContainerID) {
+	m.rm.Release(ids...)
+	m.change()
+}
+
+// Blacklist keeps containers away from hosts (add), or allows them there again.
+func (m *Master) Blacklist(add, remove []string) {
+	m.rm.Blacklist(add, remove)
+	m.change()
+}
+
+// SetTrackingURL changes the address of the application's web pages.
+func (m *Master) SetTrackingURL(url string) {
+	m.rm.SetTrackingURL(url)
+	m.change()
+}
+
+// progressPause is how long a ResourceManager that holds answers back need not hear of progress.
+const progressPause = time.Second
+
+// SetProgress tells how much of the work is done, from 0 to 1.
+func (m *Master) SetProgress(p float32) {
+	m.rm.SetProgress(p)
+	m.mu.Lock()
+	news := (p-m.told >= 0.01 || p < m.told) && time.Since(m.toldAt) >= progressPause
+	if news {
+		m.told, m.toldAt = p, time.Now()
+	}
+	m.mu.Unlock()
+	if news {
+		m.change()
+	}
+}
+
+func (m *Master) change() {
+	signal(m.changed)
+	signal(m.pace)
+}
