@@ -100,6 +100,7 @@ func yarnKeys() []Key {
 		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs; Heddle writes TFile"),
 		text("yarn.log-aggregation.<format>.remote-app-log-dir-suffix", "", "part of the path of logs collected in that format, instead of yarn.nodemanager.remote-app-log-dir-suffix and the format's name"),
 		uri("yarn.log.server.url", "", "where collected logs are shown"),
+		uri("yarn.log.server.web-service.url", "", "REST API for collected logs"),
 		boolean("yarn.timeline-service.enabled", "false", "publish events to a timeline server").later(),
 		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels").later(),
 		uri("yarn.node-labels.fs-store.root-dir", "", "where labels are stored; Heddle replicates them").later(),

@@ -56,6 +56,7 @@ type NodeManager struct {
 	sampler    *machine.Sampler
 	health     *health.Checker
 	service    *service.Service
+	web        *webServer
 	updater    atomic.Pointer[heartbeat.Updater]
 	metrics    *prometheus.Registry
 
@@ -76,7 +77,7 @@ func New(o Options) (*NodeManager, error) {
 	}
 	n.log = n.log.WithField("node", n.s.address.String())
 	for _, step := range []func() error{
-		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols,
+		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
 	} {
 		if err := step(); err != nil {
 			n.Close()
@@ -316,15 +317,19 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 	for _, a := range at {
 		addrs = append(addrs, a.String())
 	}
-	name := "nodemanager"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
 	// A heartbeat that isn't answered soon is repeated: its ResourceManager may be cut off without knowing.
 	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Log: n.log})
 	n.closing(n.client.Close)
 	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second}
-	return n.client.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: name}, policy), nil
+	return n.client.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: ownName()}, policy), nil
+}
+
+// ownName is the user whom this process runs as.
+func ownName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "nodemanager"
 }
 
 // registered notes down with whom the node is registered.
@@ -375,9 +380,12 @@ func (n *NodeManager) Run(ctx context.Context) error {
 			fail <- err
 		}
 	})
-	web := n.web()
-	running.Go(func() { fail <- web.serve(n.webListener) })
-	defer web.close()
+	running.Go(func() {
+		if err := n.web.serve(n.webListener); err != nil {
+			fail <- err
+		}
+	})
+	defer n.web.close()
 	defer n.server.Close()
 
 	beating, stop := context.WithCancel(ctx)

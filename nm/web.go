@@ -5,13 +5,42 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"heddle/nm/logs"
+	"heddle/nm/rest"
+	"heddle/yarn/acl"
+	"heddle/yarn/rest/auth"
 )
 
 // webServer serves the node's REST API and pages.
 type webServer struct{ http.Server }
 
-func (n *NodeManager) web() *webServer {
-	return &webServer{http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: 30 * time.Second}}
+func (n *NodeManager) openWeb() error {
+	c := n.o.Conf
+	filter, err := auth.FromConf(c)
+	if err != nil {
+		return err
+	}
+	if filter.Secrets == nil {
+		filter.Secrets = auth.RandomSecret()
+	}
+	filter.Static = "" // Hadoop's NodeManagers take nobody for that user
+	logDir, _ := c.Get("yarn.log.dir")
+	handler := rest.New(rest.Options{
+		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types,
+		VirtualRatio: n.s.monitor.VirtualRatio, VirtualCheck: n.s.monitor.VirtualCheck, PhysicalCheck: n.s.monitor.PhysicalCheck,
+		SuspendTimeout: n.s.suspend, LogDir: logDir,
+		LogServer: c.Text("yarn.log.server.url"), LogServerREST: c.Text("yarn.log.server.web-service.url"),
+		Aggregated: c.Bool("yarn.log-aggregation-enable"),
+		Access: rest.Access{
+			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: acl.Groups,
+		},
+		Filter: filter, Configuration: c, Containers: n.containers,
+		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
+		Disks: n.disks, Health: n.health.Status, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
+	})
+	n.web = &webServer{http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}}
+	return nil
 }
 
 func (w *webServer) serve(l net.Listener) error {

@@ -72,6 +72,11 @@ func (c *Container) launch() error {
 		s.Abandon()
 		return err
 	}
+	c.mu.Lock()
+	took := c.record.Launched - c.record.Started
+	c.mu.Unlock()
+	c.m.counters.launched.Add(1)
+	c.m.counters.launchTime.Add(took * int64(time.Millisecond))
 	c.set(Running)
 	c.m.changed()
 	return nil

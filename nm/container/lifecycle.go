@@ -397,13 +397,14 @@ func (c *Container) complete() {
 	c.mu.Lock()
 	c.record.Complete = true
 	c.record.Finished = time.Now().UnixMilli()
-	code := c.record.ExitCode
+	code, killed := c.record.ExitCode, c.record.Kill != nil
 	size, admitted := c.grant.Resource, c.admitted
 	c.admitted = false
 	c.mu.Unlock()
 	if admitted {
 		c.m.admission.leave(size)
 	}
+	c.m.counters.ended(code, killed)
 	c.save()
 	c.m.Localizer.Release(c.ID())
 	c.m.Logs.ContainerFinished(c.Grant(), code)

@@ -134,8 +134,10 @@ type Manager struct {
 	lives  sync.WaitGroup
 
 	admission *admission
+	counters  counters
 
 	mu         sync.Mutex
+	resource   records.Resource // what the node has for containers
 	containers map[records.ContainerID]*Container
 	apps       map[records.ApplicationID]*application
 	stopped    map[records.ContainerID]time.Time // containers that the ResourceManager has let go of: until when to remember
@@ -150,6 +152,7 @@ func NewManager(o Options) *Manager {
 		apps:       make(map[records.ApplicationID]*application),
 		stopped:    make(map[records.ContainerID]time.Time),
 		admission:  newAdmission(o.Config.Resource),
+		resource:   o.Config.Resource,
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
@@ -195,6 +198,7 @@ func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte
 		c.forget()
 		return err
 	}
+	m.counters.accepted.Add(1)
 	if !app.add(c) {
 		c.Kill(records.ExitKilledAfterAppCompletion, "Application no longer running.\n")
 	}
@@ -266,7 +270,12 @@ func (m *Manager) remember(id records.ContainerID) {
 }
 
 // SetResource changes what the node has for containers. Those that run already go on even if they are too many.
-func (m *Manager) SetResource(r records.Resource) { m.admission.resize(r) }
+func (m *Manager) SetResource(r records.Resource) {
+	m.mu.Lock()
+	m.resource = r
+	m.mu.Unlock()
+	m.admission.resize(r)
+}
 
 // Block keeps new containers out.
 func (m *Manager) Block() {

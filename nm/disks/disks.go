@@ -194,6 +194,23 @@ func (l *Folders) Readable() []string {
 	return l.paths(func(f *folder) bool { return f.bad == "" })
 }
 
+// Summary counts the folders that can't be written to, and says how much of the file systems of the others is used, in
+// percent.
+func (d *Disks) Summary(l *Folders) (bad int, used float64) {
+	good := l.Writable()
+	var total, free int64
+	for _, path := range good {
+		if s, err := d.space(path); err == nil {
+			total += s.Total
+			free += s.Free
+		}
+	}
+	if total > 0 {
+		used = 100 * float64(total-free) / float64(total)
+	}
+	return len(l.all) - len(good), used
+}
+
 // Pick returns a folder to write something new to; each call takes another disk, in turn.
 func (l *Folders) Pick() (string, error) {
 	l.mu.Lock()

@@ -1,0 +1,53 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+
+	"heddle/nm/container"
+	"heddle/yarn/acl"
+	"heddle/yarn/pb"
+	"heddle/yarn/rest/auth"
+)
+
+// Access says who may do what.
+type Access struct {
+	Enabled  bool     // yarn.acl.enable; else everybody may do everything
+	Operator string   // whom the NodeManager runs as, an administrator in any case
+	Admins   acl.List // yarn.admin.acl
+	Groups   func(user string) ([]string, error)
+}
+
+// Admits reports whether somebody may see or change an application: its owner, those on its own list, administrators.
+func (a Access) Admits(user string, what pb.ApplicationAccessType, app container.Application) bool {
+	switch {
+	case !a.Enabled:
+		return true
+	case user == "":
+		return false
+	}
+	return user == app.User || acl.Parse(app.ACLs[what]).Allows(user, a.Groups) || a.administers(user)
+}
+
+func (a Access) administers(user string) bool {
+	return user != "" && (user == a.Operator || a.Admins.Allows(user, a.Groups))
+}
+
+func caller(r *http.Request) string { return auth.From(r.Context()).User }
+
+func (s *Server) mayView(r *http.Request, app container.Application) bool {
+	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_VIEW_APP, app)
+}
+
+func (s *Server) mayModify(r *http.Request, app container.Application) bool {
+	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_MODIFY_APP, app)
+}
+
+var errNotAdmin = errors.New("only administrators (yarn.admin.acl) may do this")
+
+func (s *Server) mayAdminister(r *http.Request) error {
+	if s.Access.Enabled && !s.Access.administers(caller(r)) {
+		return errNotAdmin
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"heddle/nm/container"
+	"heddle/nm/logs"
+	"heddle/yarn/records"
+	"heddle/yarn/rest"
+)
+
+func parseContainer(text string) (records.ContainerID, error) {
+	id, err := records.ParseContainerID(text)
+	if err != nil {
+		return id, rest.BadRequest("invalid container id, %s", text)
+	}
+	return id, nil
+}
+
+func conflict(err error) error {
+	return &rest.Error{Status: http.StatusConflict, Class: rest.YarnException, Message: err.Error()}
+}
+
+// denied is that somebody may not see logs, in Hadoop's words.
+func denied(r *http.Request, app records.ApplicationID) *rest.Error {
+	return &rest.Error{
+		Status: http.StatusForbidden, Class: rest.YarnException,
+		Message: "User [" + caller(r) + "] is not authorized to view the logs for application " + app.String(),
+	}
+}
+
+// unknownContainer has Hadoop's words for a container whose application is not here.
+const unknownContainer = "Unknown container. Container either has not started or has already completed or doesn't belong to this node at all."
+
+// access looks at whether somebody may see a container's logs, and whether there can be any.
+func (s *Server) access(r *http.Request, id records.ContainerID) (owner string, running bool, err error) {
+	app, ok := s.Containers.Application(id.Attempt.App)
+	if !ok {
+		return "", false, rest.NotFound(unknownContainer)
+	}
+	if !s.mayView(r, app) {
+		return "", false, denied(r, id.Attempt.App)
+	}
+	at, err := s.Containers.Container(id)
+	if err != nil {
+		return app.User, false, nil // it has ended, and its logs wait for the application's end
+	}
+	switch state := at.State(); state {
+	case container.New, container.Localizing:
+		return "", false, rest.NotFound("Container is not yet running. Current state is %s", state)
+	case container.LocalizationFailed:
+		return "", false, rest.NotFound("Container wasn't started. Localization failed.")
+	case container.Done:
+		return app.User, false, nil
+	}
+	return app.User, true, nil
+}
+
+type logFile struct {
+	Name    string `yarn:"fileName"`
+	Size    string `yarn:"fileSize"`
+	ModTime string `yarn:"lastModifiedTime"`
+}
+
+type logsInfo struct {
+	Files       []logFile `yarn:"containerLogInfo"`
+	Aggregation string    `yarn:"logAggregationType"`
+	Container   string    `yarn:"containerId"`
+	Node        string    `yarn:"nodeId"`
+}
+
+// logsInfos is how the list looks as XML.
+type logsInfos struct {
+	Infos []logsInfo `yarn:"containerLogsInfo"`
+}
+
+func (s *Server) logList(c *rest.Call) (rest.Reply, error) {
+	id, err := parseContainer(c.Var("container"))
+	if err != nil {
+		return rest.Reply{}, err
+	}
+	if _, _, err := s.access(c.Request, id); err != nil {
+		return s.orElsewhere(c.Request, err, "/containers/"+id.String()+"/logs")
+	}
+	files, err := s.Logs.List(id)
+	if err != nil {
+		return rest.Reply{}, err
+	}
+	info := logsInfo{Aggregation: "LOCAL", Container: id.String(), Node: s.Node.String()}
+	for _, f := range files {
+		info.Files = append(info.Files, logFile{f.Name, strconv.FormatInt(f.Size, 10), logs.FormatTime(f.ModTime)})
+	}
+	if c.Format == rest.XML {
+		return rest.OK("containerLogsInfoes", rest.Natural, logsInfos{[]logsInfo{info}}), nil
+	}
+	return rest.OK("containerLogsInfo", rest.Natural, info), nil
+}
+
+// orElsewhere sends clients to the log server, if there is one, with what can't be found here.
+func (s *Server) orElsewhere(r *http.Request, err error, path string) (rest.Reply, error) {
+	var e *rest.Error
+	if !errors.As(err, &e) || e.Status != http.StatusNotFound || s.LogServerREST == "" {
+		return rest.Reply{}, err
+	}
+	to := strings.TrimRight(s.LogServerREST, "/") + path
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	return rest.Reply{Status: http.StatusTemporaryRedirect, Location: to}, nil
+}
+
+// plain says an error as text, the only format that logs come in.
+func plain(reply rest.Reply, err error) (rest.Reply, error) {
+	var e *rest.Error
+	if errors.As(err, &e) {
+		return rest.Say(e.Status, "%s", e.Message), nil
+	}
+	return reply, err
+}
+
+func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
+	kind := rest.TextType
+	switch format := c.Query().Get("format"); strings.ToLower(format) {
+	case "", "text":
+	case "octet-stream":
+		kind = "application/octet-stream; charset=utf-8"
+	default:
+		return rest.Say(http.StatusBadRequest, "The valid values for the parameter : format are [text, octet-stream]"), nil
+	}
+	id, err := parseContainer(c.Var("container"))
+	if err != nil {
+		return plain(rest.Reply{}, err)
+	}
+	name := c.Var("file")
+	owner, running, err := s.access(c.Request, id)
+	if err != nil {
+		return plain(s.orElsewhere(c.Request, err, "/containers/"+id.String()+"/logs/"+url.PathEscape(name)))
+	}
+	log, err := s.Logs.Open(id, owner, name)
+	if err != nil {
+		if errors.Is(err, logs.ErrNotFound) {
+			err = rest.NotFound("%s", err)
+			return plain(s.orElsewhere(c.Request, err, "/containers/"+id.String()+"/logs/"+url.PathEscape(name)))
+		}
+		return rest.Say(http.StatusForbidden, "%s", err), nil
+	}
+	size := log.Entry.Size
+	if text := c.Query().Get("size"); text != "" {
+		if size, err = strconv.ParseInt(text, 10, 64); err != nil {
+			log.Close()
+			return rest.Say(http.StatusBadRequest, "size must be a number of bytes, from the end if it is negative, and not %q", text), nil
+		}
+	}
+	return rest.Reply{Serve: func(w http.ResponseWriter, _ *http.Request) {
+		defer log.Close()
+		w.Header().Set("Content-Type", kind)
+		// A client that is gone needs no more.
+		_ = log.WriteText(w, s.Node, size, running)
+	}}, nil
+}
+
+// daemonLogs serves the log folder of the NodeManager itself. What containers have written lies in it as a rule, and
+// is only shown where it is checked whose it is.
+func (s *Server) daemonLogs() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.mayAdminister(r); err != nil {
+			rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
+			return
+		}
+		path := filepath.Join(s.LogDir, filepath.FromSlash(strings.TrimPrefix(r.URL.Path, "/logs")))
+		for _, dir := range s.Logs.Dirs.Readable() {
+			if s.Access.Enabled && (path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))) {
+				rest.ErrorPage(w, r, http.StatusForbidden, "logs of containers are at /ws/v1/node/containers/ID/logs")
+				return
+			}
+		}
+		root, err := os.OpenRoot(s.LogDir) // no link leads out of it
+		if err != nil {
+			rest.ErrorPage(w, r, http.StatusNotFound, "there is no folder yarn.log.dir")
+			return
+		}
+		defer root.Close()
+		http.StripPrefix("/logs", http.FileServerFS(root.FS())).ServeHTTP(w, r)
+	})
+}

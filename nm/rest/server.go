@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/container"
+	"heddle/nm/disks"
+	"heddle/nm/health"
+	"heddle/nm/logs"
+	"heddle/nm/machine"
+	"heddle/yarn/records"
+	"heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
+	"heddle/yarn/rest/daemon"
+)
+
+// Options are what a Server shows. All must be set, except where it says so.
+type Options struct {
+	Node    records.NodeID
+	WebPort int
+	Started time.Time
+	Types   records.ResourceTypes
+	// VirtualRatio is yarn.nodemanager.vmem-pmem-ratio.
+	VirtualRatio                float64
+	VirtualCheck, PhysicalCheck bool
+	SuspendTimeout              time.Duration // bounds how long a container may take to stop or go on
+	LogDir                      string        // what /logs shows: yarn.log.dir
+	LogServer, LogServerREST    string        // yarn.log.server.url and …web-service.url; "": none
+	Aggregated                  bool          // logs of applications that have ended are at the log server
+	Access                      Access
+	Filter                      *auth.Filter
+	Configuration               daemon.Configuration
+	Containers                  *container.Manager
+	Logs                        logs.Local
+	Disks                       *disks.Disks
+	Health                      func() health.Status
+	Use                         func() machine.Use
+	Registry                    *prometheus.Registry // what others collect; the Server adds to it
+	Log                         *logrus.Entry
+}
+
+// Server answers web requests.
+type Server struct {
+	Options
+	traffic daemon.Traffic
+	handler http.Handler
+}
+
+// New returns a server.
+func New(o Options) *Server {
+	s := &Server{Options: o}
+	s.Registry.MustRegister(s.collectors()...)
+	api, pages := s.guardLogs(s.api()), s.guardLogs(s.pages())
+	mux := http.NewServeMux()
+	mux.Handle("/node/", pages)
+	mux.Handle("/node", pages)
+	mux.Handle("/jmx", daemon.JMX(s.beans))
+	mux.Handle("/conf", daemon.Conf(s.Configuration))
+	mux.Handle("/stacks", daemon.Stacks())
+	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayAdminister))
+	mux.Handle("/logs/", s.daemonLogs())
+	mux.Handle("/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/", s.root)
+	s.handler = s.traffic.Wrap(rest.Headers(s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/ws/") { // whose paths a ServeMux would tidy up
+			api.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))))
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) root(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/" {
+		rest.ErrorPage(w, r, http.StatusNotFound, "Not Found")
+		return
+	}
+	w.Header().Set("Content-Type", rest.TextType)
+	w.Header().Set("Location", rest.Self(r)+"/node")
+	w.WriteHeader(http.StatusFound)
+}
+
+func (s *Server) api() http.Handler {
+	a := rest.NewAPI(s.Log)
+	get := func(h rest.Handler) rest.Methods { return rest.Methods{http.MethodGet: {Handle: h}} }
+	const node = "/ws/v1/node"
+	a.Handle(node, get(s.info))
+	a.Handle(node+"/info", get(s.info))
+	a.Handle(node+"/apps", get(s.apps))
+	a.Handle(node+"/apps/{app}", get(s.app))
+	a.Handle(node+"/containers", get(s.containers))
+	a.Handle(node+"/containers/{container}", get(s.container))
+	a.Handle(node+"/containers/{container}/logs", get(s.logList))
+	file := rest.Methods{http.MethodGet: {Handle: s.logFile, Gives: []rest.Format{rest.Text}}}
+	a.Handle(node+"/containers/{container}/logs/{file}", file)
+	a.Handle(node+"/containerlogs/{container}/{file}", file)
+	a.Handle(node+"/auxiliaryservices", rest.Methods{
+		http.MethodGet: {Handle: s.auxiliary}, http.MethodPut: {Handle: s.auxiliary},
+	})
+	a.Handle(node+"/resources/{name}", get(s.resource))
+	a.Handle(node+"/yarn/sysfs/{user}/{app}", rest.Methods{http.MethodPut: {Handle: s.sysfs}})
+
+	const heddle = "/ws/v1/heddle"
+	a.Handle(heddle+"/containers", get(s.details))
+	a.Handle(heddle+"/containers/{container}", get(s.detail))
+	a.Handle(heddle+"/containers/{container}/suspend", rest.Methods{http.MethodPut: {Handle: s.suspend}})
+	a.Handle(heddle+"/containers/{container}/resume", rest.Methods{http.MethodPut: {Handle: s.resume}})
+	return a
+}
+
+// guardLogs asks those who want to see logs, and must be known for it, who they are. Hadoop's clients say so when they
+// are asked, but not before; so do they after a request for the OPTIONS of a path.
+func (s *Server) guardLogs(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Access.Enabled && auth.From(r.Context()).User == "" && strings.Contains(r.URL.Path, "/container") && strings.Contains(r.URL.Path, "logs") {
+			w.Header().Set("WWW-Authenticate", "PseudoAuth")
+			rest.ErrorPage(w, r, http.StatusUnauthorized, "Authentication required")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
