@@ -1,0 +1,50 @@
+import { get, optional } from '../api.js';
+import { badge, bar, el, facts, link, list, memory, span, table, time } from '../dom.js';
+
+export async function load(id, signal) {
+  const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
+  const [app, attempts, why] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
+    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/explain`, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why };
+}
+
+function lasted(a) {
+  return a.startedTime > 0 ? span(a.elapsedTime || (a.finishedTime || Date.now()) - a.startedTime) : '';
+}
+
+function explanation(why) {
+  const waiting = list(why?.explanation?.asks ?? why?.asks);
+  return waiting.length === 0 ? null : [el('h2', {}, 'What it waits for'), table([
+    { head: 'Priority', num: true, cell: (w) => w.priority },
+    { head: 'Containers', num: true, cell: (w) => w.containers },
+    { head: 'Where', cell: (w) => w.resourceName },
+    { head: 'Why not yet', wide: true, cell: (w) => w.reason },
+  ], waiting, '')];
+}
+
+export function draw({ app: a, attempts, why }) {
+  document.title = `${a.name} – Heddle`;
+  return [
+    el('h1', {}, `${a.name} `, el('small', {}, a.id)),
+    facts([
+      ['State', badge(a.state)], ['Final status', badge(a.finalStatus)], ['Progress', bar(a.progress)],
+      ['User', a.user], ['Queue', a.queue], ['Type', a.applicationType], ['Tags', a.applicationTags], ['Priority', a.priority],
+      ['Started', time(a.startedTime)], ['Finished', a.finishedTime ? time(a.finishedTime) : ''], ['Lasted', lasted(a)],
+      ['Tracking', link(a.trackingUrl, a.trackingUI)],
+      ['Master on', a.amHostHttpAddress ? link(`http://${a.amHostHttpAddress}`, a.amHostHttpAddress) : ''],
+      ['Master’s logs', link(a.amContainerLogs)],
+      ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
+      ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
+      ['Diagnostics', a.diagnostics?.trim()],
+    ]),
+    explanation(why),
+    el('h2', {}, 'Attempts'),
+    table([
+      { head: 'Attempt', cell: (t) => el('a', { href: `/cluster/appattempt/${t.appAttemptId ?? t.id}` }, t.appAttemptId ?? t.id) },
+      { head: 'Started', cell: (t) => time(t.startTime) },
+      { head: 'Master’s container', cell: (t) => (t.containerId ? el('a', { href: `/cluster/container/${t.containerId}` }, t.containerId) : '—') },
+      { head: 'Node', cell: (t) => (t.nodeHttpAddress ? link(`http://${t.nodeHttpAddress}`, t.nodeHttpAddress) : '—') },
+      { head: 'Logs', cell: (t) => link(t.logsLink, 'logs') },
+    ], attempts, 'No attempt has begun.'),
+  ];
+}

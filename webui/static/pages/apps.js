@@ -1,0 +1,48 @@
+import { get } from '../api.js';
+import { badge, bar, el, link, list, memory, table, tiles, time } from '../dom.js';
+
+const states = ['NEW', 'NEW_SAVING', 'SUBMITTED', 'ACCEPTED', 'RUNNING', 'FINISHED', 'FAILED', 'KILLED'];
+let wanted = '';
+
+export async function load(state, signal) {
+  const query = state ? `?states=${encodeURIComponent(state)}` : '';
+  const [metrics, apps] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get(`/ws/v1/cluster/apps${query}`, signal)]);
+  return { metrics: metrics.clusterMetrics, apps: list(apps.apps?.app) };
+}
+
+const text = (a) => [a.id, a.name, a.user, a.queue, a.applicationType, a.state, a.finalStatus].join(' ').toLowerCase();
+
+export function draw({ metrics: m, apps }, state, redraw) {
+  document.title = `${state || 'Applications'} – Heddle`;
+  const rows = apps.filter((a) => text(a).includes(wanted.toLowerCase())).sort((a, b) => b.startedTime - a.startedTime || b.id.localeCompare(a.id));
+  const filter = el('input', { id: 'filter', type: 'search', placeholder: 'Filter by id, name, user, queue…', 'aria-label': 'Filter applications',
+    oninput: (e) => { wanted = e.target.value; redraw(); } });
+  filter.value = wanted;
+  return [
+    tiles([
+      ['applications running', m.appsRunning], ['pending', m.appsPending], ['completed', m.appsCompleted],
+      ['containers', m.containersAllocated], ['containers asked for', m.containersPending],
+      ['memory used', `${memory(m.allocatedMB)} of ${memory(m.totalMB)}`],
+      ['vcores used', `${m.allocatedVirtualCores} of ${m.totalVirtualCores}`],
+      ['nodes active', m.activeNodes], ['nodes lost or unhealthy', m.lostNodes + m.unhealthyNodes],
+    ]),
+    el('div', { class: 'filters' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
+      states.map((s) => el('a', { href: `/cluster/apps/${s}`, 'aria-current': s === state ? 'page' : null }, s)), filter),
+    table([
+      { head: 'Application', cell: (a) => el('a', { href: `/cluster/app/${a.id}` }, a.id) },
+      { head: 'Name', wide: true, cell: (a) => a.name },
+      { head: 'User', cell: (a) => a.user },
+      { head: 'Type', cell: (a) => a.applicationType },
+      { head: 'Queue', cell: (a) => a.queue },
+      { head: 'Started', cell: (a) => time(a.startedTime) },
+      { head: 'Finished', cell: (a) => time(a.finishedTime) },
+      { head: 'State', cell: (a) => badge(a.state) },
+      { head: 'Final status', cell: (a) => badge(a.finalStatus) },
+      { head: 'Containers', num: true, cell: (a) => (a.runningContainers >= 0 ? a.runningContainers : '—') },
+      { head: 'Memory', num: true, cell: (a) => (a.allocatedMB >= 0 ? memory(a.allocatedMB) : '—') },
+      { head: 'VCores', num: true, cell: (a) => (a.allocatedVCores >= 0 ? a.allocatedVCores : '—') },
+      { head: 'Progress', cell: (a) => bar(a.progress) },
+      { head: 'Tracking', cell: (a) => link(a.trackingUrl, a.trackingUI && a.trackingUI !== 'UNASSIGNED' ? a.trackingUI : '') },
+    ], rows, wanted ? `No application matches “${wanted}”.` : 'No applications.'),
+  ];
+}

@@ -1,0 +1,25 @@
+import { get, optional } from '../api.js';
+import { badge, el, facts, link, list, table, time } from '../dom.js';
+
+export async function load(_, signal) {
+  const [info, members] = await Promise.all([get('/ws/v1/cluster/info', signal), optional('/ws/v1/heddle/members', signal)]);
+  return { info: info.clusterInfo, members: list(members?.members?.member ?? members?.members) };
+}
+
+export function draw({ info: i, members }) {
+  document.title = 'Cluster – Heddle';
+  return [
+    el('h1', {}, 'Cluster'),
+    facts([
+      ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Leads since', time(i.startedOn)],
+      ['Heddle', i.resourceManagerBuildVersion ?? i.resourceManagerVersion], ['Speaks as Hadoop', i.hadoopVersion],
+    ]),
+    el('h2', {}, 'ResourceManagers'),
+    table([
+      { head: 'Id', cell: (m) => m.id },
+      { head: 'Role', cell: (m) => badge(m.role ?? m.state) },
+      { head: 'Raft', cell: (m) => m.raftAddress ?? m.address },
+      { head: 'Web', cell: (m) => (m.webAddress ? link(`http://${m.webAddress}/cluster/cluster`, m.webAddress) : '') },
+    ], members, 'This ResourceManager is alone.'),
+  ];
+}

@@ -1,0 +1,32 @@
+import { get } from '../api.js';
+import { badge, bar, el, link, list, memory, table, tiles, time } from '../dom.js';
+
+export async function load(_, signal) {
+  const [metrics, nodes, gone] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get('/ws/v1/cluster/nodes', signal),
+    get('/ws/v1/cluster/nodes?states=LOST,DECOMMISSIONED,REBOOTED,SHUTDOWN', signal)]);
+  const seen = new Map();
+  for (const n of [...list(nodes.nodes?.node), ...list(gone.nodes?.node)]) seen.set(n.id, n);
+  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()] };
+}
+
+export function draw({ metrics: m, nodes }) {
+  document.title = 'Nodes – Heddle';
+  return [
+    el('h1', {}, 'Nodes'),
+    tiles([['active', m.activeNodes], ['unhealthy', m.unhealthyNodes], ['lost', m.lostNodes], ['decommissioning', m.decommissioningNodes],
+      ['decommissioned', m.decommissionedNodes], ['rebooted', m.rebootedNodes], ['shut down', m.shutdownNodes]]),
+    table([
+      { head: 'Node', cell: (n) => n.id },
+      { head: 'State', cell: (n) => badge(n.state) },
+      { head: 'Rack', cell: (n) => n.rack },
+      { head: 'HTTP', cell: (n) => (n.nodeHTTPAddress ? link(`http://${n.nodeHTTPAddress}`, n.nodeHTTPAddress) : '') },
+      { head: 'Containers', num: true, cell: (n) => n.numContainers },
+      { head: 'Memory', cell: (n) => [bar((100 * n.usedMemoryMB) / (n.usedMemoryMB + n.availMemoryMB)), ` of ${memory(n.usedMemoryMB + n.availMemoryMB)}`] },
+      { head: 'VCores', cell: (n) => `${n.usedVirtualCores} of ${n.usedVirtualCores + n.availableVirtualCores}` },
+      { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
+      { head: 'Version', cell: (n) => n.version },
+      { head: 'Last heard of', cell: (n) => time(n.lastHealthUpdate) },
+      { head: 'Health', wide: true, cell: (n) => n.healthReport },
+    ], nodes, 'No node has joined. Start one with `heddle nm` and the same configuration folder.'),
+  ];
+}
