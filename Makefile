@@ -7,12 +7,24 @@ LDFLAGS       := -s -w -X heddle/conf.Version=$(VERSION) -X heddle/conf.Built=$(
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: build demo test bench lint generate clean
+.PHONY: build demo demo-stop test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
+
+# KEEP=1 leaves the cluster running, demo-stop ends it; INPUT=folder counts other words.
+demo: build
+	@$(GO) run ./integration/demo -heddle bin/heddle $(if $(INPUT),-input $(INPUT)) $(if $(KEEP),-keep)
+
+demo-stop:
+	@$(GO) run ./integration/demo -stop
+
+bench: build
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+	bin/heddle bench rm
 
 test: build lint
 	$(GO) test -race -timeout 20m ./...

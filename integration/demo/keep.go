@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kept is what is noted of a cluster that goes on running.
+type kept struct {
+	Dir    string `json:"dir"`
+	Heddle string `json:"heddle"`
+	Nodes  []int  `json:"nodes"` // pids
+	RMs    []int  `json:"rms"`
+}
+
+func keptFile() string { return filepath.Join(os.TempDir(), "heddle-demo.json") }
+
+func readKept() (k kept, err error) {
+	raw, err := os.ReadFile(keptFile())
+	if err != nil {
+		return k, err
+	}
+	if err := json.Unmarshal(raw, &k); err != nil {
+		return k, fmt.Errorf("%s: %w", keptFile(), err)
+	}
+	return k, nil
+}
+
+// runs tells whether a pid is still that of a daemon of the cluster, and not of somebody who came later.
+func (k kept) runs(pid int) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(line), k.Dir)
+}
+
+// refuseSecond fails if a cluster was left running: two would fight about nothing but the memory, but nobody would find the first again.
+func refuseSecond() error {
+	k, err := readKept()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, pid := range append(k.Nodes, k.RMs...) {
+		if k.runs(pid) {
+			return fmt.Errorf("the cluster of an earlier run still runs in %s; `make demo-stop` ends it", k.Dir)
+		}
+	}
+	return os.Remove(keptFile())
+}
+
+// keep notes the daemons, so that stopKept finds them, and says how to use and how to stop them.
+func (c *cluster) keep(w io.Writer) error {
+	k := kept{Dir: c.dir, Heddle: c.heddle}
+	for _, d := range c.procs {
+		if d.args[0] == "nm" {
+			k.Nodes = append(k.Nodes, d.pid())
+		} else {
+			k.RMs = append(k.RMs, d.pid())
+		}
+	}
+	raw, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(keptFile(), raw, 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nThe cluster goes on running.\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.conf(""))
+	return nil
+}
+
+// stopKept ends the daemons that were left running, the nodes first, and removes their folder.
+func stopKept(w io.Writer) error {
+	k, err := readKept()
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(w, "No cluster was left running.")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, pids := range [][]int{k.Nodes, k.RMs} {
+		for _, pid := range pids {
+			if k.runs(pid) {
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}
+		for _, pid := range pids {
+			for end := time.Now().Add(patience); k.runs(pid); time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(end) {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+		}
+	}
+	if strings.Contains(filepath.Base(k.Dir), "heddle-demo-") {
+		if err := os.RemoveAll(k.Dir); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "The cluster in %s has ended.\n", k.Dir)
+	return os.Remove(keptFile())
+}

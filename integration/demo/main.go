@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flag.StringVar(&o.heddle, "heddle", "bin/heddle", "the binary that is shown")
+	flag.StringVar(&o.input, "input", "", "folder of text whose words are counted (default: the Go standard library's source)")
+	flag.BoolVar(&o.keep, "keep", false, "leave the cluster running")
+	end := flag.Bool("stop", false, "stop the cluster that an earlier run left running")
+	flag.Parse()
+	err := error(nil)
+	if *end {
+		err = stopKept(os.Stdout)
+	} else {
+		err = run(ctx, o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	heddle, input string
+	keep          bool
+}
+
+// prepare makes the options' paths absolute and checks that there is something at them.
+func (o *options) prepare() error {
+	if o.input == "" {
+		root, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return fmt.Errorf("ask Go where its source is: %w", err)
+		}
+		o.input = filepath.Join(strings.TrimSpace(string(root)), "src")
+	}
+	for _, p := range []*string{&o.heddle, &o.input} {
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(abs); err != nil {
+			return err
+		}
+		*p = abs
+	}
+	return nil
+}
+
+// run is the whole show.
+func run(ctx context.Context, o options) (err error) {
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	if err := refuseSecond(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "heddle-demo-")
+	if err != nil {
+		return err
+	}
+	c := newCluster(o, dir)
+	defer func() {
+		if err != nil || !o.keep {
+			if err != nil {
+				c.showLogs(os.Stderr)
+			}
+			c.stop()
+			_ = os.RemoveAll(dir)
+		}
+	}()
+	// Containers run as the submitting user, who must be able to get at the files that they share.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	if err := c.show(ctx, o.input); err != nil {
+		return err
+	}
+	if o.keep {
+		return c.keep(os.Stdout)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The job's commands, which would give the same in a pipe: a word a line; then lines of a word, or of a word and a number, summed up.
+const (
+	mapper  = `tr -cs A-Za-z '\n'`
+	reducer = `awk -F '\t' '$1 != "" { n[$1] += NF > 1 ? $2 : 1 } END { for (w in n) print w "\t" n[w] }'`
+)
+
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// show runs the job, kills the leader in its middle, and shows what came of it.
+func (c *cluster) show(ctx context.Context, input string) error {
+	files, bytes, err := size(input)
+	if err != nil {
+		return err
+	}
+	out := filepath.Join(c.dir, "words")
+	say("\nCounting the words of %s: %d files, %d MB", input, files, bytes>>20)
+	say("  heddle mr -input %s -output %s -mapper \"%s\" -combiner … -reducer \"%s\"\n", input, out, mapper, reducer)
+
+	began := time.Now()
+	job := c.submit(ctx, input, out)
+	struck := make(chan error, 1)
+	jobCtx, ended := context.WithCancel(ctx)
+	go func() { struck <- c.strike(jobCtx) }()
+	err = job.Run()
+	took := time.Since(began)
+	ended()
+	if err := errors.Join(<-struck, describe("heddle mr", err)); err != nil {
+		return err
+	}
+	counts, err := readCounts(out)
+	if err != nil {
+		return err
+	}
+	say("\nThe job took %.1f s, the loss of a leader included. The ten commonest words:\n", took.Seconds())
+	for _, w := range counts.commonest(10) {
+		say("%10d  %s", counts[w], w)
+	}
+	if err := compare(input, counts); err != nil {
+		return err
+	}
+	say("\n%d words, %d different: just what one process counts that reads all files.", counts.total(), len(counts))
+	return nil
+}
+
+func describe(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// submit prepares the job as a user would type it.
+func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.heddle, "mr",
+		"-D", "mapreduce.job.name=words of "+filepath.Base(filepath.Dir(input)),
+		"-D", "mapreduce.input.fileinputformat.input.dir.recursive=true",
+		"-input", "file://"+input, "-output", "file://"+output,
+		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// strike kills the leading ResourceManager when a third of the job is done, tells when another leads, and starts the killed one anew.
+func (c *cluster) strike(ctx context.Context) error {
+	if err := c.until(ctx, "a third of the job is done", func() bool {
+		a, err := c.job(ctx)
+		return err == nil && a.State == "RUNNING" && a.Progress >= 33
+	}); err != nil {
+		return describe("wait for the middle of the job", err)
+	}
+	old := c.leads(ctx)
+	i := c.find(old)
+	if i < 0 {
+		return fmt.Errorf("no ResourceManager leads in the middle of the job")
+	}
+	victim := c.procs[i]
+	c.procs = append(c.procs[:i:i], c.procs[i+1:]...)
+	struck := time.Now()
+	victim.kill()
+	say("\n*** %s, which leads, is killed with SIGKILL (pid %d) ***", old, victim.pid())
+	leader, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := c.job(ctx)
+	if err != nil {
+		return err
+	}
+	say("*** %s leads after %.2f s; %s is %s with %d containers ***\n", leader, time.Since(struck).Seconds(), a.ID, a.State, a.Containers)
+	again := &daemon{name: victim.name, args: victim.args}
+	if err := c.launch(again); err != nil {
+		return err
+	}
+	c.procs = append([]*daemon{again}, c.procs...)
+	return nil
+}
+
+func (c *cluster) find(name string) int {
+	for i, d := range c.procs {
+		if d.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// size counts the files below a folder, and their bytes.
+func size(dir string) (files int, bytes int64, err error) {
+	err = walk(dir, func(path string, info fs.FileInfo) error {
+		files++
+		bytes += info.Size()
+		return nil
+	})
+	return files, bytes, err
+}
+
+// walk visits the files that a job reads: none whose name, or whose folder's name, begins with _ or a dot (Hadoop: FileInputFormat).
+func walk(dir string, visit func(path string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if hidden := strings.HasPrefix(e.Name(), "_") || strings.HasPrefix(e.Name(), "."); hidden && path != dir {
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		return visit(path, info)
+	})
+}
+
+// readCounts reads the job's output.
+func readCounts(dir string) (counts, error) {
+	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "_SUCCESS")); err != nil {
+		return nil, err
+	}
+	out := counts{}
+	for _, p := range parts {
+		f, err := os.Open(p)
+		if err != nil {
+			return nil, err
+		}
+		s := bufio.NewScanner(f)
+		for s.Scan() {
+			var word string
+			var n int
+			if _, err := fmt.Sscanf(s.Text(), "%s\t%d", &word, &n); err != nil {
+				_ = f.Close()
+				return nil, fmt.Errorf("%s: %q: %w", p, s.Text(), err)
+			}
+			out[word] += n
+		}
+		_ = f.Close()
+		if err := s.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// counts says how often each word occurs.
+type counts map[string]int
+
+func (c counts) total() (n int) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// commonest returns the n words that occur most often, the commonest first.
+func (c counts) commonest(n int) []string {
+	words := make([]string, 0, len(c))
+	for w := range c {
+		words = append(words, w)
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(c[b], c[a]), cmp.Compare(a, b)) })
+	return words[:min(n, len(words))]
+}
+
+// add counts the words of a text: runs of letters.
+func (c counts) add(text []byte) {
+	for i := 0; i < len(text); {
+		if !letter(text[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(text) && letter(text[i]) {
+			i++
+		}
+		c[string(text[start:i])]++
+	}
+}
+
+func letter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// compare counts the words of the input in this process, and tells the first difference from what the job counted.
+func compare(input string, got counts) error {
+	want, err := count(input)
+	if err != nil {
+		return err
+	}
+	for w, n := range want {
+		if got[w] != n {
+			return fmt.Errorf("the job counted %q %d times, but it occurs %d times", w, got[w], n)
+		}
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("the job counted %d different words, but there are %d", len(got), len(want))
+	}
+	return nil
+}
+
+// count counts the words of all files below a folder.
+func count(dir string) (counts, error) {
+	paths := make(chan string)
+	var mu sync.Mutex
+	var failed error
+	all := counts{}
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			own := counts{}
+			for p := range paths {
+				text, err := os.ReadFile(p)
+				if err != nil {
+					mu.Lock()
+					failed = err
+					mu.Unlock()
+				}
+				own.add(text)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for w, n := range own {
+				all[w] += n
+			}
+		})
+	}
+	err := walk(dir, func(path string, _ fs.FileInfo) error {
+		paths <- path
+		return nil
+	})
+	close(paths)
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return all, failed
+}
