@@ -165,6 +165,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Resolve:   newResolver().ip,
 		Groups:    groupsOf,
 		Access:    r.access,
+		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
 		Log:          r.log,
@@ -178,7 +179,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		cfg   ipc.ServerConfig
 		serve func(*ipc.Server)
 	}{
-		{ClientAddress, ipc.ServerConfig{Gate: svc.Gate}, svc.ServeClients},
+		{ClientAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: service.ClientSecrets{Service: svc}}, svc.ServeClients},
 		{MasterAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthToken, Secrets: service.MasterSecrets{Service: svc}}, svc.ServeMasters},
 		{TrackerAddress, ipc.ServerConfig{Gate: svc.Gate}, svc.ServeNodes},
 		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},

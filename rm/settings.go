@@ -40,7 +40,12 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 			ledgerpb.KeyKind_AM_RM:     c.Duration(rm + "am-rm-tokens.master-key-rolling-interval-secs"),
 			ledgerpb.KeyKind_CONTAINER: c.Duration(rm + "container-tokens.master-key-rolling-interval-secs"),
 			ledgerpb.KeyKind_NM:        c.Duration(rm + "nm-tokens.master-key-rolling-interval-secs"),
+
+			ledgerpb.KeyKind_DELEGATION: c.Duration(rm + "delegation.key.update-interval"),
 		},
+		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
+		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
+
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 	}

@@ -27,6 +27,7 @@ const (
 	Refused                         // YarnException
 	AccessDenied                    // AccessControlException
 	InvalidTag                      // IllegalArgumentException
+	NoSuchToken                     // SecretManager.InvalidToken
 )
 
 // Error is a refusal; its text is for whoever asked.

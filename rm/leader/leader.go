@@ -35,6 +35,9 @@ type Settings struct {
 	HeartbeatInterval time.Duration // of NodeManagers
 	KeyLifetime       map[ledgerpb.KeyKind]time.Duration
 
+	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
+	DelegationRenewal  time.Duration // within which it must be renewed
+
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
 

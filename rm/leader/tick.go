@@ -19,6 +19,7 @@ func (t *turn) tick() error {
 	t.expireAttempts(now)
 	t.expireUnstarted(now)
 	t.expireApps(now)
+	t.expireDelegations(now)
 	return t.rollKeys(now)
 }
 
@@ -104,7 +105,7 @@ func (t *turn) rollKeys(now time.Time) error {
 }
 
 var keyKinds = []ledgerpb.KeyKind{
-	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB,
+	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB, ledgerpb.KeyKind_DELEGATION,
 }
 
 func (t *turn) roll(kind ledgerpb.KeyKind, next bool) error {

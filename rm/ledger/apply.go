@@ -92,6 +92,12 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		return nil
 	case c.KeyActivated != nil:
 		return s.keyActivated(c.KeyActivated)
+	case c.DelegationIssued != nil:
+		return s.delegationIssued(c.DelegationIssued)
+	case c.DelegationRenewed != nil:
+		return s.delegationRenewed(c.DelegationRenewed)
+	case c.DelegationsEnded != nil:
+		return s.delegationsEnded(c.DelegationsEnded)
 	}
 	return errors.New("unknown kind of command: was it written by a newer version?")
 }

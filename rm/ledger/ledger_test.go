@@ -363,7 +363,7 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 	a := rapid.Int32Range(1, 3).Draw(t, "app")
 	n := rapid.Int32Range(1, 3).Draw(t, "attempt")
 	c := container(a, n, rapid.Int64Range(1, 6).Draw(t, "container"))
-	switch rapid.IntRange(0, 13).Draw(t, "kind") {
+	switch rapid.IntRange(0, 16).Draw(t, "kind") {
 	case 0:
 		return submit(a)
 	case 1, 2:
@@ -386,6 +386,14 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 		return &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(c)}}
 	case 12:
 		return &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(c)}}
+	case 13:
+		return &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
+			Sequence: n, Identifier: []byte{byte(a)}, Password: []byte{1}, RenewBy: 1000,
+		}}
+	case 14:
+		return &ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: n, RenewBy: 2000}}
+	case 15:
+		return &ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: []int32{n}}}
 	default:
 		return &ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: NodeRef(node1), State: proto.Int32(int32(pb.NodeState_NS_UNHEALTHY)),

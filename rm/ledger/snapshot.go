@@ -42,6 +42,11 @@ func (s *State) WriteSnapshot(w io.Writer) error {
 			return fmt.Errorf("snapshot: %v: %w", id, err)
 		}
 	}
+	for _, seq := range sortedKeys(s.Delegations, cmp.Compare[int32]) {
+		if err := put(&ledgerpb.SnapshotRecord{Delegation: s.Delegations[seq].record(seq)}); err != nil {
+			return fmt.Errorf("snapshot: delegation token %d: %w", seq, err)
+		}
+	}
 	return b.Flush()
 }
 
@@ -74,6 +79,8 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 		return s.restoreNode(rec.Node)
 	case rec.Application != nil:
 		return s.restoreApplication(rec.Application)
+	case rec.Delegation != nil:
+		return s.delegationIssued(rec.Delegation)
 	}
 	return errors.New("unknown kind: was it written by a newer version?")
 }
@@ -86,6 +93,7 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		Leader:          s.Leader,
 		LastApplication: s.LastApplication,
 		Submitted:       s.Submitted,
+		LastDelegation:  s.LastDelegation,
 	}
 	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
@@ -114,6 +122,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	}
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
+	s.LastDelegation = c.GetLastDelegation()
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
 	}

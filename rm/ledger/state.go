@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -24,6 +26,10 @@ type State struct {
 
 	Apps  map[records.ApplicationID]*Application
 	Nodes map[records.NodeID]*Node
+
+	// Delegations are the delegation tokens that are good, by sequence number; LastDelegation is the highest one given.
+	Delegations    map[int32]Delegation
+	LastDelegation int32
 }
 
 // KeyRing is the master key that new tokens are signed with, the one before it, which stays good for tokens made with it,
@@ -254,6 +260,8 @@ func New() *State {
 		Ended: map[AppState]int64{},
 		Apps:  map[records.ApplicationID]*Application{},
 		Nodes: map[records.NodeID]*Node{},
+
+		Delegations: map[int32]Delegation{},
 	}
 }
 
@@ -297,6 +305,7 @@ func (s *State) Clone() *State {
 	for id, a := range s.Apps {
 		c.Apps[id] = a.clone(c.Nodes)
 	}
+	c.Delegations = maps.Clone(s.Delegations)
 	return &c
 }
 

@@ -33,6 +33,9 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.UpdateApplicationTimeouts.Serve(server, s.updateTimeouts)
 	protocol.MoveApplicationAcrossQueues.Serve(server, s.move)
 	protocol.SignalToContainer.Serve(server, s.signal)
+	protocol.GetDelegationToken.Serve(server, s.delegationToken)
+	protocol.RenewDelegationToken.Serve(server, s.renewDelegationToken)
+	protocol.CancelDelegationToken.Serve(server, s.cancelDelegationToken)
 	s.serveExtras(server)
 }
 

@@ -37,6 +37,7 @@ type Config struct {
 	Resolve   func(host string) string // its IP address, for the service field of tokens
 	Groups    func(user string) ([]string, error)
 	Access    *access.Checker
+	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
 	Log          *logrus.Entry
@@ -85,6 +86,7 @@ var classes = map[leader.Reason]string{
 	leader.Refused:           ipc.YarnException,
 	leader.AccessDenied:      ipc.AccessControlException,
 	leader.InvalidTag:        ipc.IllegalArgumentException,
+	leader.NoSuchToken:       ipc.InvalidToken,
 }
 
 // exception gives an error of the leader its Java class.
