@@ -10,6 +10,7 @@ import (
 	"heddle/conf"
 	"heddle/nm"
 	"heddle/rm"
+	"heddle/rm/rest"
 )
 
 func newNM(s *source) *cobra.Command {
@@ -49,7 +50,7 @@ func newStandalone(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log})
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: rest.Of})
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/rm"
+	"heddle/rm/rest"
 )
 
 func newRM(s *source) *cobra.Command {
@@ -21,7 +22,7 @@ func newRM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log})
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: rest.Of})
 			if err != nil {
 				return err
 			}

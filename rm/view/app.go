@@ -35,6 +35,7 @@ type App struct {
 
 	Attempt             records.AttemptID // current; number 0 before the first
 	AMContainer         records.ContainerID
+	AMResource          records.Resource // that an ApplicationMaster of it takes
 	AMNode              records.NodeID
 	AMHTTPAddress       string // of the node, host:port
 	Host                string
@@ -73,7 +74,7 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
-		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context,
+		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
@@ -272,4 +273,14 @@ func (v *Viewer) Lifetime(a *App) (expires string, left int64) {
 		return FormatTime(time.UnixMilli(a.Expires)), 0
 	}
 	return FormatTime(time.UnixMilli(a.Expires)), max(0, (a.Expires-v.Now().UnixMilli())/1000)
+}
+
+// Live returns the applications that haven't ended, with what only the leader knows of them, by id.
+func (v *Viewer) Live() []App {
+	apps := v.Apps(Filter{States: []pb.YarnApplicationState{
+		pb.YarnApplicationState_NEW, pb.YarnApplicationState_NEW_SAVING, pb.YarnApplicationState_SUBMITTED,
+		pb.YarnApplicationState_ACCEPTED, pb.YarnApplicationState_RUNNING,
+	}})
+	v.AddAsks(apps)
+	return apps
 }

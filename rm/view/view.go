@@ -275,3 +275,18 @@ func (v *Viewer) NodeCounts() map[pb.NodeState]int {
 	})
 	return counts
 }
+
+// Suspended is the number of suspended containers by node.
+func (v *Viewer) Suspended() map[records.NodeID]int {
+	counts := map[records.NodeID]int{}
+	v.Source.Read(func(s *ledger.State) {
+		for id, n := range s.Nodes {
+			for _, c := range n.Containers {
+				if c.Suspended {
+					counts[id]++
+				}
+			}
+		}
+	})
+	return counts
+}

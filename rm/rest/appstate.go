@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/view"
+	yarnrest "heddle/yarn/rest"
+)
+
+type appState struct {
+	State       string `yarn:"state"`
+	Diagnostics string `yarn:"diagnostics,omitempty"`
+}
+
+func (s *server) state(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)}), nil
+}
+
+// mayNot is the answer to somebody who may not change an application. YARN gives it as a plain text.
+func mayNot(c *yarnrest.Call, what string, id any) yarnrest.Reply {
+	return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, caller(c))
+}
+
+func (s *server) mayModify(c *yarnrest.Call, a *view.App) bool {
+	return s.Access.MayModify(caller(c), rights(a))
+}
+
+// noCaller refuses changes by somebody who can't be told.
+func noCaller(c *yarnrest.Call) error {
+	if caller(c) == "" {
+		return yarnrest.Unauthorized("Unable to obtain user name, user not authenticated")
+	}
+	return nil
+}
+
+// setState kills an application; there is no other state that a client could set.
+func (s *server) setState(c *yarnrest.Call) (yarnrest.Reply, error) {
+	var want appState
+	if err := c.Decode(yarnrest.Target{Root: "appstate", Value: &want}); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if want.State == stateName(a.State) || want.State == "KILLED" && a.State.Ended() {
+		return yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)}), nil
+	}
+	if want.State != "KILLED" {
+		return yarnrest.Reply{}, yarnrest.BadRequest("Only '%s' is allowed as a target state.", "KILLED")
+	}
+	if !s.mayModify(c, &a) {
+		return mayNot(c, "kill appid", a.ID), nil
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	why := fmt.Sprintf("Application %v was killed by user %s", a.ID, caller(c))
+	if host := remoteHost(c.Request); host != "" {
+		why += " at " + host
+	}
+	if want.Diagnostics != "" {
+		why += " with the following diagnostics: " + want.Diagnostics
+	}
+	if err := l.Kill(a.ID, why); err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	r := yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)})
+	r.Status, r.Location = http.StatusAccepted, c.Self()+c.URL.EscapedPath()
+	return r, nil
+}
+
+type appQueue struct {
+	Queue string `yarn:"queue"`
+}
+
+func (s *server) queue(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{a.Queue}), nil
+}
+
+func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
+	var want appQueue
+	if err := c.Decode(yarnrest.Target{Root: "appqueue", Value: &want}); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if !s.mayModify(c, &a) || !s.Access.MaySubmit(caller(c), want.Queue) {
+		return mayNot(c, "move appid", a.ID), nil
+	}
+	if a.State.Ended() {
+		return yarnrest.Say(http.StatusBadRequest, "App in %s state cannot be moved.", stateName(a.State)), nil
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if s.Queues.Kind == queue.FIFO {
+		return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{a.Queue}), nil
+	}
+	path, err := l.Move(a.ID, want.Queue)
+	if err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{path}), nil
+}
+
+type appPriority struct {
+	Priority int32 `yarn:"priority"`
+}
+
+func (s *server) priority(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{a.Priority}), nil
+}
+
+func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
+	var want appPriority
+	if err := c.Decode(yarnrest.Target{Root: "applicationpriority", Value: &want}); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if !s.mayModify(c, &a) {
+		return mayNot(c, "change priority of appid", a.ID), nil
+	}
+	if a.State.Ended() || want.Priority == a.Priority {
+		return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{a.Priority}), nil
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	p, err := l.UpdatePriority(a.ID, want.Priority)
+	if err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{p}), nil
+}
+
+func (s *server) timeouts(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("timeouts", yarnrest.Natural, timeouts{[]timeout{s.lifetime(&a)}}), nil
+}
+
+func (s *server) timeoutOf(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if kind := c.Var("type"); !strings.EqualFold(kind, lifetime) {
+		return yarnrest.Reply{}, yarnrest.BadRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
+	}
+	return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
+}
+
+func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
+	want := timeout{Expires: "UNLIMITED"}
+	if err := c.Decode(yarnrest.Target{Root: "timeout", Wrapped: true, Value: &want}); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if !s.mayModify(c, &a) {
+		return mayNot(c, "change timeout of app", a.ID), nil
+	}
+	if want.Type != lifetime || want.Expires == "" {
+		return yarnrest.Say(http.StatusBadRequest, "Timeout type or ExpiryTime is null."), nil
+	}
+	if a.State.Ended() {
+		return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
+	}
+	at, err := view.ParseTime(want.Expires)
+	if err != nil {
+		return yarnrest.Reply{}, &yarnrest.Error{
+			Status: http.StatusBadRequest, Class: "java.time.format.DateTimeParseException",
+			Message: fmt.Sprintf("Text '%s' could not be parsed at index 0", want.Expires),
+		}
+	}
+	if !at.After(s.Now()) {
+		return yarnrest.Reply{}, yarnrest.BadRequest("Expire time is less than current time, current-time=%s expire-time=%s",
+			view.FormatTime(s.Now()), want.Expires)
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := l.SetExpiry(a.ID, at.UnixMilli()); err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	a.Expires = at.UnixMilli()
+	return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
+}

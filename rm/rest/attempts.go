@@ -1,0 +1,252 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/rm/leader"
+	"heddle/rm/view"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+type attemptList struct {
+	Attempt []attemptInfo `yarn:"appAttempt"`
+}
+
+// attemptInfo is an attempt among those of its application.
+type attemptInfo struct {
+	ID          int32   `yarn:"id"`
+	StartTime   int64   `yarn:"startTime"`
+	FinishTime  int64   `yarn:"finishedTime"`
+	Container   string  `yarn:"containerId"`
+	NodeHTTP    string  `yarn:"nodeHttpAddress"`
+	Node        string  `yarn:"nodeId"`
+	Logs        string  `yarn:"logsLink"`
+	Blacklisted string  `yarn:"blacklistedNodes"`
+	BySystem    *string `yarn:"nodesBlacklistedBySystem"`
+	AttemptID   string  `yarn:"appAttemptId"`
+	ExportPorts string  `yarn:"exportPorts"`
+	State       string  `yarn:"appAttemptState"`
+}
+
+func (s *server) attemptInfo(t *view.Attempt, black []string, mayView bool) attemptInfo {
+	out := attemptInfo{
+		ID: t.ID.Attempt, StartTime: t.StartTime, FinishTime: t.FinishTime, AttemptID: t.ID.String(),
+		Blacklisted: strings.Join(black, ", "), State: records.AttemptStateName(t.State.Public()),
+	}
+	if mayView && t.AMContainer != (records.ContainerID{}) {
+		out.Container, out.Node, out.NodeHTTP = t.AMContainer.String(), t.AMNode.String(), t.AMHTTPAddress
+		out.Logs = logsURL(t.AMHTTPAddress, t.AMContainer, t.User)
+		// as Java prints a map that isn't there
+		out.BySystem, out.ExportPorts = new(string), "null"
+	}
+	return out
+}
+
+func (s *server) attempts(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findApp(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	one := []view.App{a}
+	s.View.AddAsks(one)
+	may := s.Access.MayView(caller(c), rights(&a))
+	list, _ := s.View.Attempts(a.ID)
+	var out attemptList
+	for i := range list {
+		var black []string
+		if i == len(list)-1 && may {
+			black = one[0].Excluded
+		}
+		out.Attempt = append(out.Attempt, s.attemptInfo(&list[i], black, may))
+	}
+	return yarnrest.OK("appAttempts", yarnrest.Natural, out), nil
+}
+
+// attemptReport is an attempt by itself.
+type attemptReport struct {
+	ID          string  `yarn:"appAttemptId"`
+	Host        string  `yarn:"host"`
+	RPCPort     int32   `yarn:"rpcPort"`
+	TrackingURL string  `yarn:"trackingUrl"`
+	Original    string  `yarn:"originalTrackingUrl"`
+	Diagnostics string  `yarn:"diagnosticsInfo"`
+	State       string  `yarn:"appAttemptState"`
+	Container   *string `yarn:"amContainerId"`
+	Started     int64   `yarn:"startedTime"`
+	Finished    int64   `yarn:"finishedTime"`
+}
+
+// visible finds the application of an attempt or container that the caller may see; what says what he asked for.
+func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string) (view.App, error) {
+	a, ok := s.View.App(id)
+	if !ok {
+		return a, s.absent(yarnrest.NotFoundBy(yarnrest.ApplicationNotFound,
+			"Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id))
+	}
+	if !s.Access.MayView(caller(c), rights(&a)) {
+		// Hadoop answers with a 503 that isn't worth a retry
+		return a, &yarnrest.Error{
+			Status: http.StatusForbidden, Class: yarnrest.WebApplicationException,
+			Message: fmt.Sprintf("%s: User %s does not have privilege to see this %s", yarnrest.YarnException, caller(c), what),
+		}
+	}
+	return a, nil
+}
+
+// findAttempt finds the attempt that the path names.
+func (s *server) findAttempt(c *yarnrest.Call, what string) (*view.Attempt, error) {
+	if _, err := applicationID(c.Var("app")); err != nil {
+		return nil, err
+	}
+	id, err := attemptID(c.Var("attempt"))
+	if err != nil {
+		return nil, err
+	}
+	if what == "" {
+		what = "attempt " + id.String()
+	} else {
+		what = "application " + id.App.String()
+	}
+	if _, err := s.visible(c, id.App, what); err != nil {
+		return nil, err
+	}
+	list, _ := s.View.Attempts(id.App)
+	i := slices.IndexFunc(list, func(t view.Attempt) bool { return t.ID == id })
+	if i < 0 {
+		return nil, s.absent(yarnrest.NotFoundBy(yarnrest.ApplicationAttemptAbsent,
+			"ApplicationAttempt with id '%v' doesn't exist in RM.", id))
+	}
+	return &list[i], nil
+}
+
+func (s *server) attempt(c *yarnrest.Call) (yarnrest.Reply, error) {
+	t, err := s.findAttempt(c, "")
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	out := attemptReport{
+		ID: t.ID.String(), Host: t.Host, RPCPort: t.RPCPort, TrackingURL: t.TrackingURL, Original: t.OriginalTrackingURL,
+		Diagnostics: t.Diagnostics, State: records.AttemptStateName(t.State.Public()), Started: t.StartTime, Finished: t.FinishTime,
+	}
+	if t.AMContainer != (records.ContainerID{}) {
+		id := t.AMContainer.String()
+		out.Container = &id
+	}
+	return yarnrest.OK("appAttempt", yarnrest.Mapped, out), nil
+}
+
+type containerList struct {
+	Container []containerInfo `yarn:"container"`
+}
+
+type containerInfo struct {
+	ID         string    `yarn:"containerId"`
+	MB         int64     `yarn:"allocatedMB"`
+	VCores     int64     `yarn:"allocatedVCores"`
+	AssignedTo string    `yarn:"assignedNodeId"`
+	Priority   int32     `yarn:"priority"`
+	Started    int64     `yarn:"startedTime"`
+	Finished   int64     `yarn:"finishedTime"`
+	Elapsed    int64     `yarn:"elapsedTime"`
+	Logs       string    `yarn:"logUrl"`
+	ExitStatus int32     `yarn:"containerExitStatus"`
+	State      string    `yarn:"containerState"`
+	NodeHTTP   string    `yarn:"nodeHttpAddress"`
+	Node       string    `yarn:"nodeId"`
+	Resources  amountMap `yarn:"allocatedResources"`
+	Ports      string    `yarn:"exposedPorts"`
+}
+
+// amountMap is a map of resources, in the style that writes a list as one.
+type amountMap struct {
+	Entry []amount `yarn:"entry"`
+}
+
+func (s *server) containerInfo(c *view.Container) containerInfo {
+	out := containerInfo{
+		ID: c.ID.String(), MB: c.Resource.MemoryMB(), VCores: c.Resource.VCores(), AssignedTo: c.Node.String(),
+		Priority: c.Priority, Started: c.Allocated, Elapsed: max(0, s.Now().UnixMilli()-c.Allocated),
+		Logs: logsURL(c.NodeHTTPAddress, c.ID, c.User), State: "RUNNING", NodeHTTP: "http://" + c.NodeHTTPAddress,
+		Node: c.Node.String(), Resources: amountMap{s.amounts(c.Resource).Entry},
+	}
+	if c.Suspended {
+		out.State = "PAUSED"
+	}
+	return out
+}
+
+func (s *server) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
+	t, err := s.findAttempt(c, "containers")
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	list, _ := s.View.Containers(t.ID)
+	var out containerList
+	for i := range list {
+		out.Container = append(out.Container, s.containerInfo(&list[i]))
+	}
+	return yarnrest.OK("containers", yarnrest.Mapped, out), nil
+}
+
+func (s *server) container(c *yarnrest.Call) (yarnrest.Reply, error) {
+	for _, check := range []func() error{
+		func() error { _, err := applicationID(c.Var("app")); return err },
+		func() error { _, err := attemptID(c.Var("attempt")); return err },
+	} {
+		if err := check(); err != nil {
+			return yarnrest.Reply{}, err
+		}
+	}
+	id, err := containerID(c.Var("container"))
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if _, err := s.visible(c, id.Attempt.App, "container "+id.String()); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	found, ok := s.View.Container(id)
+	if !ok {
+		return yarnrest.Reply{}, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound,
+			"Container with id '%v' doesn't exist in RM.", id))
+	}
+	return yarnrest.OK("container", yarnrest.Mapped, s.containerInfo(&found)), nil
+}
+
+var signalCommands = []string{"OUTPUT_THREAD_DUMP", "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN"}
+
+// signal sends a command to a container. Its answers are plain texts.
+func (s *server) signal(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	command := strings.ToUpper(c.Var("command"))
+	if !slices.Contains(signalCommands, command) {
+		return yarnrest.Say(http.StatusBadRequest, "Invalid command: %s, valid commands are: [%s]", command,
+			strings.Join(signalCommands, ", ")), nil
+	}
+	id, err := containerID(c.Var("container"))
+	if err != nil {
+		return yarnrest.Say(http.StatusBadRequest, "Invalid ContainerId prefix: %s", c.Var("container")), nil
+	}
+	if a, ok := s.View.App(id.Attempt.App); ok && !s.mayModify(c, &a) {
+		return mayNot(c, "signal container", strconv.Quote(id.String())), nil
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	err = l.Signal(leader.Signal{Container: id, Command: pb.SignalContainerCommand(pb.SignalContainerCommand_value[command])})
+	if leader.IsReason(err, leader.NoSuchContainer) {
+		return yarnrest.Say(http.StatusNotFound, "%v", err), nil
+	}
+	if err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	return yarnrest.Reply{}, nil
+}

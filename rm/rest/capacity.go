@@ -1,0 +1,425 @@
+package rest
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/view"
+	"heddle/yarn/acl"
+	"heddle/yarn/records"
+)
+
+// capacityRoot is what YARN's CapacityScheduler tells of itself: its root queue (Hadoop: CapacitySchedulerInfo).
+type capacityRoot struct {
+	Type             string          `yarn:"type,xsi"`
+	Capacity         float32         `yarn:"capacity"`
+	UsedCapacity     float32         `yarn:"usedCapacity"`
+	MaxCapacity      float32         `yarn:"maxCapacity"`
+	Weight           float32         `yarn:"weight"`
+	NormalizedWeight float32         `yarn:"normalizedWeight"`
+	Vector           capacityVector  `yarn:"queueCapacityVectorInfo"`
+	Name             string          `yarn:"queueName"`
+	Path             string          `yarn:"queuePath"`
+	MaxParallelApps  int32           `yarn:"maxParallelApps"`
+	Absolute         bool            `yarn:"isAbsoluteResource"`
+	Queues           capacityQueues  `yarn:"queues"`
+	Capacities       queueCapacities `yarn:"capacities"`
+	Health           health          `yarn:"health"`
+	Maximum          resourceInfo    `yarn:"maximumAllocation"`
+	ACLs             queueACLs       `yarn:"queueAcls"`
+	Priority         int32           `yarn:"queuePriority"`
+	OrderingPolicy   string          `yarn:"orderingPolicyInfo"`
+	queueKind
+}
+
+type queueKind struct {
+	Mode               string   `yarn:"mode"`
+	QueueType          string   `yarn:"queueType"`
+	CreationMethod     string   `yarn:"creationMethod"`
+	AutoCreation       string   `yarn:"autoCreationEligibility"`
+	AutoTemplate       struct{} `yarn:"autoQueueTemplateProperties"`
+	AutoParentTemplate struct{} `yarn:"autoQueueParentTemplateProperties"`
+	AutoLeafTemplate   struct{} `yarn:"autoQueueLeafTemplateProperties"`
+}
+
+type capacityQueues struct {
+	Queue []any `yarn:"queue"` // capacityQueue or capacityLeaf
+}
+
+// capacityQueue is a queue below the root (Hadoop: CapacitySchedulerQueueInfo).
+type capacityQueue struct {
+	Path               string          `yarn:"queuePath"`
+	Capacity           float32         `yarn:"capacity"`
+	UsedCapacity       float32         `yarn:"usedCapacity"`
+	MaxCapacity        float32         `yarn:"maxCapacity"`
+	AbsoluteCapacity   float32         `yarn:"absoluteCapacity"`
+	AbsoluteMax        float32         `yarn:"absoluteMaxCapacity"`
+	AbsoluteUsed       float32         `yarn:"absoluteUsedCapacity"`
+	Weight             float32         `yarn:"weight"`
+	NormalizedWeight   float32         `yarn:"normalizedWeight"`
+	Applications       int             `yarn:"numApplications"`
+	MaxParallelApps    int32           `yarn:"maxParallelApps"`
+	Name               string          `yarn:"queueName"`
+	Absolute           bool            `yarn:"isAbsoluteResource"`
+	State              string          `yarn:"state"`
+	Queues             *capacityQueues `yarn:"queues"`
+	Used               resourceInfo    `yarn:"resourcesUsed"`
+	HideReservations   bool            `yarn:"hideReservationQueues"`
+	Labels             []string        `yarn:"nodeLabels"`
+	AllocatedContainer int             `yarn:"allocatedContainers"`
+	ReservedContainers int             `yarn:"reservedContainers"`
+	PendingContainers  int64           `yarn:"pendingContainers"`
+	Capacities         queueCapacities `yarn:"capacities"`
+	Resources          partitions      `yarn:"resources"`
+	MinEffective       resourceInfo    `yarn:"minEffectiveCapacity"`
+	MaxEffective       resourceInfo    `yarn:"maxEffectiveCapacity"`
+	Maximum            resourceInfo    `yarn:"maximumAllocation"`
+	ACLs               queueACLs       `yarn:"queueAcls"`
+	Priority           int32           `yarn:"queuePriority"`
+	OrderingPolicy     string          `yarn:"orderingPolicyInfo"`
+	AutoCreate         bool            `yarn:"autoCreateChildQueueEnabled"`
+	LeafTemplate       struct{}        `yarn:"leafQueueTemplate"`
+	queueKind
+}
+
+// capacityLeaf is a queue that holds applications (Hadoop: CapacitySchedulerLeafQueueInfo).
+type capacityLeaf struct {
+	Type string `yarn:"type,xsi"`
+	capacityQueue
+	Active            int          `yarn:"numActiveApplications"`
+	Pending           int          `yarn:"numPendingApplications"`
+	Containers        int          `yarn:"numContainers"`
+	MaxApplications   int32        `yarn:"maxApplications"`
+	MaxPerUser        int32        `yarn:"maxApplicationsPerUser"`
+	UserLimit         float32      `yarn:"userLimit"`
+	Users             queueUsers   `yarn:"users"`
+	UserLimitFactor   float32      `yarn:"userLimitFactor"`
+	MaxAMShare        float32      `yarn:"configuredMaxAMResourceLimit"`
+	AMLimit           resourceInfo `yarn:"AMResourceLimit"`
+	AMUsed            resourceInfo `yarn:"usedAMResource"`
+	UserAMLimit       resourceInfo `yarn:"userAMResourceLimit"`
+	NoPreemption      bool         `yarn:"preemptionDisabled"`
+	NoIntraPreemption bool         `yarn:"intraQueuePreemptionDisabled"`
+	DefaultPriority   int32        `yarn:"defaultPriority"`
+	AutoCreated       bool         `yarn:"isAutoCreatedLeafQueue"`
+	MaxLifetime       int64        `yarn:"maxApplicationLifetime"`
+	DefaultLifetime   int64        `yarn:"defaultApplicationLifetime"`
+}
+
+type capacityVector struct {
+	Text    string                `yarn:"configuredCapacityVector"`
+	Entries []capacityVectorEntry `yarn:"capacityVectorEntries"`
+}
+
+type capacityVectorEntry struct {
+	Resource string `yarn:"resourceName"`
+	Value    string `yarn:"resourceValue"`
+}
+
+type queueCapacities struct {
+	Partitions []partitionCapacity `yarn:"queueCapacitiesByPartition"`
+}
+
+type partitionCapacity struct {
+	Name             string         `yarn:"partitionName"`
+	Vector           capacityVector `yarn:"queueCapacityVectorInfo"`
+	Capacity         float32        `yarn:"capacity"`
+	UsedCapacity     float32        `yarn:"usedCapacity"`
+	MaxCapacity      float32        `yarn:"maxCapacity"`
+	AbsoluteCapacity float32        `yarn:"absoluteCapacity"`
+	AbsoluteUsed     float32        `yarn:"absoluteUsedCapacity"`
+	AbsoluteMax      float32        `yarn:"absoluteMaxCapacity"`
+	MaxAMLimit       float32        `yarn:"maxAMLimitPercentage"`
+	Weight           float32        `yarn:"weight"`
+	NormalizedWeight float32        `yarn:"normalizedWeight"`
+	ConfiguredMin    resourceInfo   `yarn:"configuredMinResource"`
+	ConfiguredMax    resourceInfo   `yarn:"configuredMaxResource"`
+	EffectiveMin     resourceInfo   `yarn:"effectiveMinResource"`
+	EffectiveMax     resourceInfo   `yarn:"effectiveMaxResource"`
+}
+
+type queueACLs struct {
+	ACL []queueACL `yarn:"queueAcl"`
+}
+
+type queueACL struct {
+	Type string `yarn:"accessType"`
+	List string `yarn:"accessControlList"`
+}
+
+type queueUsers struct {
+	User []queueUser `yarn:"user"`
+}
+
+type queueUser struct {
+	Name      string       `yarn:"username"`
+	Used      resourceInfo `yarn:"resourcesUsed"`
+	Pending   int          `yarn:"numPendingApplications"`
+	Active    int          `yarn:"numActiveApplications"`
+	AMUsed    resourceInfo `yarn:"AMResourceUsed"`
+	Limit     resourceInfo `yarn:"userResourceLimit"`
+	Resources partitions   `yarn:"resources"`
+	Weight    float32      `yarn:"userWeight"`
+	IsActive  bool         `yarn:"isActive"`
+}
+
+// health is a summary of the scheduler's last run (Hadoop: CapacitySchedulerHealthInfo).
+type health struct {
+	LastRun    int64             `yarn:"lastrun"`
+	Operations []healthOperation `yarn:"operationsInfo"`
+	Details    []healthDetail    `yarn:"lastRunDetails"`
+}
+
+type healthOperation struct {
+	Operation string `yarn:"operation"`
+	Node      string `yarn:"nodeId"`
+	Container string `yarn:"containerId"`
+	Queue     string `yarn:"queue"`
+}
+
+type healthDetail struct {
+	Operation string       `yarn:"operation"`
+	Count     int          `yarn:"count"`
+	Resources resourceInfo `yarn:"resources"`
+}
+
+// health names no operations: decisions are taken when something is asked for, not in runs.
+func (s *server) health() health {
+	h := health{LastRun: s.Now().UnixMilli()}
+	for _, op := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
+		h.Operations = append(h.Operations, healthOperation{op, "N/A", "N/A", "N/A"})
+	}
+	for _, op := range []string{"releases", "allocations", "reservations"} {
+		h.Details = append(h.Details, healthDetail{op, 0, s.resource(records.Resource{})})
+	}
+	return h
+}
+
+// use is what queues hold, and the applications in them.
+type use struct {
+	used, pending, am records.Resource
+	containers        int
+	waiting           int64
+	apps              []*view.App
+}
+
+// uses sums up live applications by queue, for leaves and all above them.
+func (s *server) uses() map[string]*use {
+	apps := s.View.Live()
+	out := map[string]*use{}
+	s.Queues.Root.All(func(q *queue.Queue) { out[q.Path] = &use{} })
+	for i := range apps {
+		a := &apps[i]
+		q, ok := s.Queues.Find(a.Queue)
+		for ; ok && q != nil; q = q.Parent {
+			u := out[q.Path]
+			u.used, u.pending = u.used.Add(a.Used), u.pending.Add(a.Pending)
+			u.am = u.am.Add(s.amHeld(a))
+			u.containers += a.Containers
+			u.waiting += a.Waiting
+			u.apps = append(u.apps, a)
+		}
+	}
+	return out
+}
+
+// amHeld is what counts as held by an ApplicationMaster from when the application was admitted.
+func (s *server) amHeld(a *view.App) records.Resource {
+	return s.amResource(a)
+}
+
+// capacityOf builds the tree as a client sees it.
+type capacityTree struct {
+	*server
+	total records.Resource
+	uses  map[string]*use
+}
+
+func (s *server) capacityInfo() capacityRoot {
+	t := capacityTree{s, s.View.Total(), s.uses()}
+	root := s.Queues.Root
+	out := capacityRoot{
+		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
+		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,
+		Capacities: t.capacities(root), Health: s.health(), Maximum: s.resource(s.MaxAllocation), ACLs: t.acls(root),
+		Priority: root.Priority, OrderingPolicy: root.OrderingPolicy, queueKind: kindOf(root),
+	}
+	for _, q := range root.Children {
+		out.Queues.Queue = append(out.Queues.Queue, t.queue(q))
+	}
+	return out
+}
+
+func kindOf(q *queue.Queue) queueKind {
+	kind := "parent"
+	if q.Leaf() {
+		kind = "leaf"
+	}
+	return queueKind{Mode: "percentage", QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
+}
+
+// fraction is a share of the cluster, rounded down as Hadoop does.
+func (t *capacityTree) fraction(share float32) (out records.Resource) {
+	for i, n := range t.total {
+		out[i] = int64(float32(n) * share)
+	}
+	return out
+}
+
+// usedShare is how much of what it is promised a queue uses, in percent.
+func (t *capacityTree) usedShare(q *queue.Queue) float32 {
+	return percentOf(t.uses[q.Path].used, t.fraction(q.AbsoluteCapacity))
+}
+
+// percentOf is the larger share of memory and cores.
+func percentOf(part, whole records.Resource) (most float32) {
+	for _, i := range []int{records.Memory, records.VCores} {
+		if whole[i] > 0 {
+			most = max(most, 100*float32(part[i])/float32(whole[i]))
+		}
+	}
+	return most
+}
+
+func (t *capacityTree) vector(q *queue.Queue) capacityVector {
+	value := strconv.FormatFloat(float64(100*q.Capacity), 'f', -1, 64)
+	if !strings.Contains(value, ".") {
+		value += ".0"
+	}
+	value += "%"
+	var v capacityVector
+	var parts []string
+	for i := range t.Types.Len() {
+		name := t.Types.At(i).Name
+		parts = append(parts, name+"="+value)
+		v.Entries = append(v.Entries, capacityVectorEntry{name, value})
+	}
+	v.Text = "[" + strings.Join(parts, ",") + "]"
+	return v
+}
+
+func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
+	none := t.bounded(records.Resource{})
+	return queueCapacities{[]partitionCapacity{{
+		Vector: t.vector(q), Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
+		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: percentOf(t.uses[q.Path].used, t.total),
+		AbsoluteMax: 100 * q.AbsoluteMaximum, MaxAMLimit: 100 * q.MaxAMShare, Weight: -1,
+		ConfiguredMin: none, ConfiguredMax: none,
+		EffectiveMin: t.resource(t.fraction(q.AbsoluteCapacity)), EffectiveMax: t.resource(t.fraction(q.AbsoluteMaximum)),
+	}}}
+}
+
+// bounded is an amount that tells the bounds of containers.
+func (s *server) bounded(r records.Resource) resourceInfo {
+	out := s.resource(r)
+	for i := range out.Informations.Information {
+		info := &out.Informations.Information[i]
+		info.MinimumAllocation, info.MaximumAllocation = s.MinAllocation[i], s.MaxAllocation[i]
+	}
+	return out
+}
+
+func (t *capacityTree) acls(q *queue.Queue) queueACLs {
+	return queueACLs{[]queueACL{
+		{"ADMINISTER_QUEUE", aclText(q.Administer)},
+		{"APPLICATION_MAX_PRIORITY", aclText(q.MaxPriority)},
+		{"SUBMIT_APP", aclText(q.Submit)},
+	}}
+}
+
+func aclText(l acl.List) string { return l.String() }
+
+func (t *capacityTree) queue(q *queue.Queue) any {
+	u := t.uses[q.Path]
+	none := t.resource(records.Resource{})
+	state := "RUNNING"
+	if q.Stopped {
+		state = "STOPPED"
+		if len(u.apps) > 0 {
+			state = "DRAINING"
+		}
+	}
+	out := capacityQueue{
+		Path: q.Path, Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
+		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteMax: 100 * q.AbsoluteMaximum,
+		AbsoluteUsed: percentOf(u.used, t.total), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
+		Name: q.Name, State: state, Used: t.resource(u.used), HideReservations: q.Reservable, Labels: q.Labels,
+		AllocatedContainer: u.containers, PendingContainers: u.waiting, Capacities: t.capacities(q),
+		MinEffective: t.resource(t.fraction(q.AbsoluteCapacity)), MaxEffective: t.resource(t.fraction(q.AbsoluteMaximum)),
+		Maximum: t.resource(t.MaxAllocation), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
+		queueKind: kindOf(q),
+		Resources: partitions{[]partitionUsage{{Used: t.resource(u.used), Reserved: none, Pending: t.resource(u.pending)}}},
+	}
+	if !q.Leaf() {
+		out.Queues = &capacityQueues{}
+		for _, c := range q.Children {
+			out.Queues.Queue = append(out.Queues.Queue, t.queue(c))
+		}
+		return out
+	}
+	return t.leaf(q, u, out)
+}
+
+func (t *capacityTree) leaf(q *queue.Queue, u *use, base capacityQueue) capacityLeaf {
+	limit, held, none := t.resource(t.amLimit(q)), t.resource(u.am), t.resource(records.Resource{})
+	usage := &base.Resources.Usage[0]
+	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &none
+	return capacityLeaf{
+		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: len(u.apps), Containers: u.containers,
+		MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
+		Users: t.users(q, u), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
+		UserAMLimit: limit, NoPreemption: true, NoIntraPreemption: true, DefaultPriority: q.DefaultPriority,
+		MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
+	}
+}
+
+// amLimit is what ApplicationMasters may take of what the queue can have now, in steps of the smallest container.
+func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
+	most := t.fraction(q.AbsoluteMaximum)
+	for i, n := range most {
+		out[i] = roundUp(float64(n)*float64(q.MaxAMShare), t.MinAllocation[i])
+	}
+	return out
+}
+
+func roundUp(n float64, step int64) int64 {
+	step = max(1, step)
+	return int64(math.Ceil(n/float64(step))) * step
+}
+
+func (t *capacityTree) users(q *queue.Queue, u *use) (out queueUsers) {
+	byName := map[string]*use{}
+	var names []string
+	for _, a := range u.apps {
+		one := byName[a.User]
+		if one == nil {
+			one = &use{}
+			byName[a.User] = one
+			names = append(names, a.User)
+		}
+		one.used, one.pending, one.am = one.used.Add(a.Used), one.pending.Add(a.Pending), one.am.Add(t.amHeld(a))
+		one.waiting += a.Waiting
+		one.apps = append(one.apps, a)
+	}
+	slices.Sort(names)
+	limit, none := t.resource(t.amLimit(q)), t.resource(records.Resource{})
+	var fair records.Resource
+	for i, n := range t.fraction(q.AbsoluteCapacity) {
+		fair[i] = roundUp(float64(n), t.MinAllocation[i])
+	}
+	for _, name := range names {
+		one := byName[name]
+		held := t.resource(one.am)
+		out.User = append(out.User, queueUser{
+			Name: name, Used: t.resource(one.used), Active: len(one.apps), AMUsed: held, Limit: t.resource(fair),
+			Resources: partitions{[]partitionUsage{{
+				Used: t.resource(one.used), Reserved: none, Pending: none, AMUsed: &held, AMLimit: &limit, UserAMLimit: &none,
+			}}},
+			Weight: 1, IsActive: one.waiting > 0,
+		})
+	}
+	return out
+}

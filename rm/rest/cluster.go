@@ -1,0 +1,217 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"heddle/conf"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+const clusterBase = "/ws/v1/cluster"
+
+// routeCluster adds the paths of YARN's API.
+func (s *server) routeCluster(api *yarnrest.API) {
+	get := func(path string, h yarnrest.Handler) {
+		api.Handle(clusterBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
+	}
+	get("", s.info)
+	get("/info", s.info)
+	get("/userinfo", s.userInfo)
+	get("/metrics", s.metrics)
+	get("/scheduler-overview", s.schedulerOverview)
+	get("/appstatistics", s.statistics)
+	s.routeScheduler(api)
+	s.routeNodes(api)
+	s.routeApps(api)
+	s.routeQueues(api)
+	s.routeLabels(api)
+	s.routeReservations(api)
+	s.routeTokens(api)
+}
+
+type clusterInfo struct {
+	ID                  int64  `yarn:"id"`
+	StartedOn           int64  `yarn:"startedOn"`
+	State               string `yarn:"state"`
+	HAState             string `yarn:"haState"`
+	StateStore          string `yarn:"rmStateStoreName"`
+	Version             string `yarn:"resourceManagerVersion"`
+	BuildVersion        string `yarn:"resourceManagerBuildVersion"`
+	BuiltOn             string `yarn:"resourceManagerVersionBuiltOn"`
+	HadoopVersion       string `yarn:"hadoopVersion"`
+	HadoopBuildVersion  string `yarn:"hadoopBuildVersion"`
+	HadoopBuiltOn       string `yarn:"hadoopVersionBuiltOn"`
+	ZooKeeperConnection string `yarn:"haZooKeeperConnectionState"`
+}
+
+// haState is the member's role, as HAServiceProtocol names it.
+func (s *server) haState() string {
+	switch {
+	case s.Backend.Leader() != nil:
+		return "ACTIVE"
+	case s.Backend.HA():
+		return "STANDBY"
+	}
+	return "INITIALIZING"
+}
+
+// buildVersion is what goes where Hadoop names the revision it was built from.
+func buildVersion() string { return conf.HadoopVersion + " from heddle " + conf.Version }
+
+func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
+	cluster := s.View.Cluster()
+	zk := "Could not find leader elector. Verify both HA and automatic failover are enabled."
+	if s.Backend.HA() {
+		zk = "There is no ZooKeeper: the ResourceManagers elect a leader among themselves"
+	}
+	// clients see where a configuration has state kept; Heddle replicates its own
+	store := "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
+	if s.Conf.Bool("yarn.resourcemanager.recovery.enabled") {
+		store = s.Conf.Text("yarn.resourcemanager.store.class")
+	}
+	return yarnrest.OK("clusterInfo", yarnrest.Natural, clusterInfo{
+		ID: cluster.Timestamp, StartedOn: cluster.Timestamp, State: "STARTED", HAState: s.haState(), StateStore: store,
+		Version: conf.HadoopVersion, BuildVersion: buildVersion(), BuiltOn: conf.Built,
+		HadoopVersion: conf.HadoopVersion, HadoopBuildVersion: buildVersion(), HadoopBuiltOn: conf.Built,
+		ZooKeeperConnection: zk,
+	}), nil
+}
+
+type clusterUserInfo struct {
+	Login     string `yarn:"rmLoginUser"`
+	Requested string `yarn:"requestedUser,omitempty"`
+}
+
+func (s *server) userInfo(c *yarnrest.Call) (yarnrest.Reply, error) {
+	return yarnrest.OK("clusterUserInfo", yarnrest.Mapped, clusterUserInfo{s.Login, caller(c)}), nil
+}
+
+type clusterMetrics struct {
+	AppsSubmitted int64 `yarn:"appsSubmitted"`
+	AppsCompleted int64 `yarn:"appsCompleted"`
+	AppsPending   int64 `yarn:"appsPending"`
+	AppsRunning   int64 `yarn:"appsRunning"`
+	AppsFailed    int64 `yarn:"appsFailed"`
+	AppsKilled    int64 `yarn:"appsKilled"`
+
+	ReservedMB            int64 `yarn:"reservedMB"`
+	AvailableMB           int64 `yarn:"availableMB"`
+	AllocatedMB           int64 `yarn:"allocatedMB"`
+	PendingMB             int64 `yarn:"pendingMB"`
+	ReservedVirtualCores  int64 `yarn:"reservedVirtualCores"`
+	AvailableVirtualCores int64 `yarn:"availableVirtualCores"`
+	AllocatedVirtualCores int64 `yarn:"allocatedVirtualCores"`
+	PendingVirtualCores   int64 `yarn:"pendingVirtualCores"`
+
+	ContainersAllocated int64 `yarn:"containersAllocated"`
+	ContainersReserved  int64 `yarn:"containersReserved"`
+	ContainersPending   int64 `yarn:"containersPending"`
+
+	TotalMB              int64 `yarn:"totalMB"`
+	UtilizedMB           int64 `yarn:"utilizedMB"`
+	TotalVirtualCores    int64 `yarn:"totalVirtualCores"`
+	UtilizedVirtualCores int64 `yarn:"utilizedVirtualCores"`
+	UtilizedMBPercent    int64 `yarn:"utilizedMBPercent"`
+	UtilizedCoresPercent int64 `yarn:"utilizedVirtualCoresPercent"`
+	SchedulerBusyPercent int64 `yarn:"rmSchedulerBusyPercent"`
+
+	TotalNodes           int `yarn:"totalNodes"`
+	LostNodes            int `yarn:"lostNodes"`
+	UnhealthyNodes       int `yarn:"unhealthyNodes"`
+	DecommissioningNodes int `yarn:"decommissioningNodes"`
+	DecommissionedNodes  int `yarn:"decommissionedNodes"`
+	RebootedNodes        int `yarn:"rebootedNodes"`
+	ActiveNodes          int `yarn:"activeNodes"`
+	ShutdownNodes        int `yarn:"shutdownNodes"`
+
+	ContainersPerSecond int64         `yarn:"containerAssignedPerSecond"`
+	Used                *resourceInfo `yarn:"totalUsedResourcesAcrossPartition"`
+	Total               *resourceInfo `yarn:"totalClusterResourcesAcrossPartition"`
+	Reserved            *resourceInfo `yarn:"totalReservedResourcesAcrossPartition"`
+	Allocated           int64         `yarn:"totalAllocatedContainersAcrossPartition"`
+	AcrossPartitions    bool          `yarn:"crossPartitionMetricsAvailable"`
+	EventQueue          int           `yarn:"rmEventQueueSize"`
+	SchedulerQueue      int           `yarn:"schedulerEventQueueSize"`
+}
+
+func percent(part, whole int64) int64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part * 100 / whole
+}
+
+func (s *server) metrics(*yarnrest.Call) (yarnrest.Reply, error) {
+	m := s.View.Metrics()
+	total := 0
+	for _, state := range []pb.NodeState{ // those that YARN counts
+		pb.NodeState_NS_RUNNING, pb.NodeState_NS_LOST, pb.NodeState_NS_DECOMMISSIONED, pb.NodeState_NS_REBOOTED,
+		pb.NodeState_NS_UNHEALTHY, pb.NodeState_NS_DECOMMISSIONING, pb.NodeState_NS_SHUTDOWN,
+	} {
+		total += m.Nodes[state]
+	}
+	out := clusterMetrics{
+		AppsSubmitted: m.Submitted, AppsCompleted: m.Completed, AppsPending: m.Pending, AppsRunning: m.Running,
+		AppsFailed: m.Failed, AppsKilled: m.Killed,
+		AvailableMB: m.Available.MemoryMB(), AllocatedMB: m.Used.MemoryMB(), PendingMB: m.Waiting.MemoryMB(),
+		AvailableVirtualCores: m.Available.VCores(), AllocatedVirtualCores: m.Used.VCores(), PendingVirtualCores: m.Waiting.VCores(),
+		ContainersAllocated: m.Containers, ContainersPending: m.WaitingContainers,
+		TotalMB: m.Total.MemoryMB(), UtilizedMB: m.UtilizedMB,
+		TotalVirtualCores: m.Total.VCores(), UtilizedVirtualCores: int64(m.UtilizedCores),
+		UtilizedMBPercent:    percent(m.UtilizedMB, m.Total.MemoryMB()),
+		UtilizedCoresPercent: percent(int64(m.UtilizedCores), m.Total.VCores()),
+		TotalNodes:           total,
+		LostNodes:            m.Nodes[pb.NodeState_NS_LOST],
+		UnhealthyNodes:       m.Nodes[pb.NodeState_NS_UNHEALTHY],
+		DecommissioningNodes: m.Nodes[pb.NodeState_NS_DECOMMISSIONING],
+		DecommissionedNodes:  m.Nodes[pb.NodeState_NS_DECOMMISSIONED],
+		RebootedNodes:        m.Nodes[pb.NodeState_NS_REBOOTED],
+		ActiveNodes:          m.Nodes[pb.NodeState_NS_RUNNING],
+		ShutdownNodes:        m.Nodes[pb.NodeState_NS_SHUTDOWN],
+		ContainersPerSecond:  m.Assigned,
+	}
+	if s.capacityScheduler() {
+		used, all, reserved := s.resource(m.Used), s.resource(m.Total), s.resource(records.Resource{})
+		out.Used, out.Total, out.Reserved = &used, &all, &reserved
+		out.Allocated, out.AcrossPartitions = m.Containers, true
+	}
+	return yarnrest.OK("clusterMetrics", yarnrest.Natural, out), nil
+}
+
+type overview struct {
+	Type         string       `yarn:"schedulerType"`
+	Resources    string       `yarn:"schedulingResourceType"`
+	Minimum      resourceInfo `yarn:"minimumAllocation"`
+	Maximum      resourceInfo `yarn:"maximumAllocation"`
+	Priority     int32        `yarn:"applicationPriority"`
+	Busy         int          `yarn:"schedulerBusy"`
+	EventQueue   int          `yarn:"rmDispatcherEventQueueSize"`
+	SchedulerLen int          `yarn:"schedulerDispatcherEventQueueSize"`
+}
+
+// typeNames lists the resources, with the units of those that have one.
+func (s *server) typeNames() string {
+	var names []string
+	for i := range s.Types.Len() {
+		t := s.Types.At(i)
+		name := t.Name
+		if t.Units != "" {
+			name += " (unit=" + t.Units + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ",")
+}
+
+func (s *server) schedulerOverview(*yarnrest.Call) (yarnrest.Reply, error) {
+	return yarnrest.OK("scheduler", yarnrest.Mapped, overview{
+		Type: s.schedulerName() + " Scheduler", Resources: s.typeNames(),
+		Minimum: s.resource(s.MinAllocation), Maximum: s.resource(s.MaxAllocation), Priority: s.MaxPriority,
+	}), nil
+}

@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	yarnrest "heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
+	"heddle/yarn/rest/daemon"
+)
+
+// pages puts what is served at the web port in its places.
+func (s *server) pages(api *yarnrest.API) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/conf", daemon.Conf(s.Conf))
+	mux.Handle("/jmx", daemon.JMX(s.beans))
+	mux.Handle("/stacks", daemon.Stacks())
+	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayChangeLog))
+	metrics := promhttp.HandlerFor(s.collectors(), promhttp.HandlerOpts{})
+	mux.Handle("/metrics", metrics)
+	mux.HandleFunc("/isActive", s.isActive)
+	mux.HandleFunc("/logs", redirect("/logs/"))
+	mux.Handle("/logs/", s.logs())
+	pages := s.Pages
+	if pages == nil {
+		pages = http.HandlerFunc(s.plainPage)
+	}
+	mux.Handle("/cluster", pages)
+	mux.Handle("/cluster/", pages)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			yarnrest.ErrorPage(w, r, http.StatusNotFound, "Not Found")
+			return
+		}
+		// as YARN does: what is asked for stays with the request
+		u := url.URL{Path: "/cluster", RawQuery: r.URL.RawQuery}
+		w.Header().Set("Content-Type", yarnrest.TextType)
+		w.Header().Set("Location", yarnrest.Self(r)+u.String())
+		w.WriteHeader(http.StatusFound)
+	})
+	// paths of these are passed on as they are, where a ServeMux would clean them
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/ws/"):
+			api.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/proxy/") && s.Proxy != nil:
+			s.Proxy.ServeHTTP(w, r)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
+
+func redirect(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", yarnrest.Self(r)+to)
+		w.WriteHeader(http.StatusFound)
+	}
+}
+
+// isActive is how the filters of ApplicationMasters find the ResourceManager that leads (Hadoop: IsActiveServlet).
+func (s *server) isActive(w http.ResponseWriter, r *http.Request) {
+	if s.Backend.Leader() == nil {
+		yarnrest.ErrorPage(w, r, http.StatusMethodNotAllowed, "I am not Active!")
+		return
+	}
+	w.Header().Set("Content-Type", yarnrest.TextType)
+	_, _ = fmt.Fprint(w, "I am Active!")
+}
+
+func (s *server) mayChangeLog(r *http.Request) error {
+	if user := auth.From(r.Context()).User; !s.Access.Admin(user) {
+		return fmt.Errorf("user %s is not authorized to change log levels", user)
+	}
+	return nil
+}
+
+// logs serves the folder hadoop.log.dir, where this daemon's logs are if its output is sent there.
+func (s *server) logs() http.Handler {
+	files := http.StripPrefix("/logs/", http.FileServer(http.Dir(s.LogDir)))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user := auth.From(r.Context()).User; s.Access.Enabled && !s.Access.Admin(user) {
+			yarnrest.ErrorPage(w, r, http.StatusForbidden, "User "+user+" is unauthorized to access this page.")
+			return
+		}
+		if name := strings.TrimPrefix(r.URL.Path, "/logs/"); name != "" && s.LogDir != "" {
+			files.ServeHTTP(w, r)
+			return
+		}
+		yarnrest.Page(w, http.StatusOK, "Directory: /logs/", s.logList())
+	})
+}
+
+// logList is the folder's listing. One that isn't there is empty.
+func (s *server) logList() string {
+	var b strings.Builder
+	entries, _ := os.ReadDir(s.LogDir)
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		fmt.Fprintf(&b, "<p><a href=\"%s\">%s</a></p>\n", (&url.URL{Path: name}).EscapedPath(), html.EscapeString(name))
+	}
+	if b.Len() == 0 {
+		b.WriteString("<p>This daemon logs to its standard error stream.</p>")
+	}
+	return b.String()
+}
+
+// plainPage stands in for the web pages.
+func (s *server) plainPage(w http.ResponseWriter, r *http.Request) {
+	if id, ok := strings.CutPrefix(r.URL.Path, "/cluster/app/"); ok {
+		yarnrest.Page(w, http.StatusOK, "Application "+id, `<p>See <a href="/ws/v1/cluster/apps/`+url.PathEscape(id)+`">REST</a>.</p>`)
+		return
+	}
+	yarnrest.Page(w, http.StatusOK, "All Applications", `<p>See <a href="/ws/v1/cluster/apps">REST</a>.</p>`)
+}

@@ -1,0 +1,237 @@
+package rest
+
+import (
+	"net/http"
+
+	"heddle/rm/leader"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+// heddleBase is where Heddle's own API begins; docs/heddle-api.yaml describes it.
+const heddleBase = "/ws/v1/heddle"
+
+// routeHeddle adds the paths of what YARN lacks.
+func (s *server) routeHeddle(api *yarnrest.API) {
+	get := func(path string, h yarnrest.Handler) {
+		api.Handle(heddleBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
+	}
+	get("/members", s.members)
+	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.transfer}})
+	get("/apps/{app}/explanation", s.explanation)
+	get("/apps/{app}/containers", s.appContainers)
+	get("/containers/{container}", s.ownContainer)
+	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
+	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
+	get("/nodes", s.ownNodes)
+}
+
+type memberList struct {
+	Leader string       `yarn:"leader"`
+	Term   int64        `yarn:"epoch"`
+	Member []memberInfo `yarn:"member"`
+}
+
+type memberInfo struct {
+	ID      string `yarn:"id"`
+	Address string `yarn:"raftAddress"`
+	Web     string `yarn:"webAddress"`
+	Leader  bool   `yarn:"leader"`
+	Self    bool   `yarn:"self"`
+}
+
+// members lists the ResourceManagers. Every member answers for itself, as far as it knows.
+func (s *server) members(*yarnrest.Call) (yarnrest.Reply, error) {
+	list, err := s.Backend.Members()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	out := memberList{Leader: s.Backend.LeaderID(), Term: s.View.Cluster().Epoch}
+	for _, m := range list {
+		// a member that the configuration doesn't know has no web address
+		web, _ := s.Backend.WebAddressOf(m.ID)
+		out.Member = append(out.Member, memberInfo{m.ID, m.Address, web, m.Leader, m.Self})
+	}
+	return yarnrest.OK("members", yarnrest.Natural, out), nil
+}
+
+// transfer has a member lead.
+func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if !s.Access.Admin(caller(c)) {
+		return yarnrest.Reply{}, yarnrest.Forbidden("User %s is no administrator (yarn.admin.acl) and can't change who leads", caller(c))
+	}
+	id := c.Var("member")
+	if _, err := s.Backend.WebAddressOf(id); err != nil {
+		return yarnrest.Reply{}, yarnrest.NotFound("member %s is not in yarn.resourcemanager.ha.rm-ids", id)
+	}
+	if err := s.Backend.Transfer(c.Context(), id); err != nil {
+		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
+	}
+	return yarnrest.OK("transfer", yarnrest.Natural, memberList{Leader: id}), nil
+}
+
+type explanation struct {
+	App     string   `yarn:"applicationId"`
+	State   string   `yarn:"state"`
+	Queue   string   `yarn:"queue"`
+	Summary string   `yarn:"summary"`
+	Reasons []reason `yarn:"reason"`
+}
+
+func (s *server) explanation(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findVisible(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	one := []view.App{a}
+	s.View.AddAsks(one)
+	reasons := s.explain(&one[0])
+	return yarnrest.OK("explanation", yarnrest.Natural, explanation{
+		a.ID.String(), stateName(a.State), a.Queue, summary(&one[0], reasons), reasons,
+	}), nil
+}
+
+// findVisible finds the application that the path names, if the caller may see it.
+func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
+	a, err := s.findApp(c)
+	if err == nil && !s.Access.MayView(caller(c), rights(&a)) {
+		err = yarnrest.Forbidden("User %s does not have privilege to see application %v", caller(c), a.ID)
+	}
+	return a, err
+}
+
+type ownContainers struct {
+	Container []ownContainer `yarn:"container"`
+}
+
+// ownContainer is a container with what YARN doesn't show.
+type ownContainer struct {
+	ID        string       `yarn:"containerId"`
+	Node      string       `yarn:"nodeId"`
+	NodeHTTP  string       `yarn:"nodeHttpAddress"`
+	User      string       `yarn:"user"`
+	Resource  resourceInfo `yarn:"resource"`
+	Priority  int32        `yarn:"priority"`
+	Master    bool         `yarn:"applicationMaster"`
+	Suspended bool         `yarn:"suspended"`
+	State     string       `yarn:"state"`
+	Allocated int64        `yarn:"allocatedTime"`
+	Started   int64        `yarn:"startedTime"`
+	Logs      string       `yarn:"logUrl"`
+}
+
+func (s *server) ownContainerInfo(c *view.Container) ownContainer {
+	state := "RUNNING"
+	switch {
+	case c.Suspended:
+		state = "SUSPENDED"
+	case c.Started == 0:
+		state = "ALLOCATED"
+	}
+	return ownContainer{
+		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended, state,
+		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User),
+	}
+}
+
+func (s *server) appContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findVisible(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	var out ownContainers
+	if a.Attempt.Attempt > 0 {
+		list, _ := s.View.Containers(a.Attempt)
+		for i := range list {
+			out.Container = append(out.Container, s.ownContainerInfo(&list[i]))
+		}
+	}
+	return yarnrest.OK("containers", yarnrest.Natural, out), nil
+}
+
+// findContainer finds the container that the path names, and its application.
+func (s *server) findContainer(c *yarnrest.Call) (view.Container, view.App, error) {
+	id, err := containerID(c.Var("container"))
+	if err != nil {
+		return view.Container{}, view.App{}, err
+	}
+	found, ok := s.View.Container(id)
+	if !ok {
+		return found, view.App{}, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound,
+			"Container with id '%v' doesn't exist, or has ended", id))
+	}
+	a, ok := s.View.App(id.Attempt.App)
+	if !ok {
+		return found, a, s.absent(yarnrest.NotFound("app with id: %v not found", id.Attempt.App))
+	}
+	return found, a, nil
+}
+
+func (s *server) ownContainer(c *yarnrest.Call) (yarnrest.Reply, error) {
+	found, a, err := s.findContainer(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if !s.Access.MayView(caller(c), rights(&a)) {
+		return yarnrest.Reply{}, yarnrest.Forbidden("User %s does not have privilege to see container %v", caller(c), found.ID)
+	}
+	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil
+}
+
+func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
+	return s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id) })
+}
+
+func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
+	return s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
+}
+
+// onContainer has the node of a container do something with it, and answers when that is done.
+func (s *server) onContainer(
+	c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error,
+) (yarnrest.Reply, error) {
+	if err := noCaller(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	found, a, err := s.findContainer(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if !s.mayModify(c, &a) {
+		return yarnrest.Reply{}, yarnrest.Forbidden("User %s may not %s container %v of user %s", caller(c), what, found.ID, a.User)
+	}
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := do(l, found.ID); err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	if again, ok := s.View.Container(found.ID); ok {
+		found = again
+	}
+	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil
+}
+
+type ownNodeList struct {
+	Node []ownNode `yarn:"node"`
+}
+
+// ownNode is what a node can do beyond YARN's, and which guarantees it lacks.
+type ownNode struct {
+	ID        string   `yarn:"id"`
+	State     string   `yarn:"state"`
+	Features  []string `yarn:"feature"`
+	Missing   []string `yarn:"missing"`
+	Suspended int      `yarn:"suspendedContainers"`
+}
+
+func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
+	suspended := s.View.Suspended()
+	var out ownNodeList
+	for _, n := range s.View.Nodes() {
+		out.Node = append(out.Node, ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID]})
+	}
+	return yarnrest.OK("nodes", yarnrest.Natural, out), nil
+}

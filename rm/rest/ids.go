@@ -1,0 +1,86 @@
+package rest
+
+import (
+	"errors"
+	"strings"
+
+	"heddle/rm/access"
+	"heddle/rm/leader"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+// The errors of the three are those of Hadoop's fromString.
+
+func applicationID(text string) (records.ApplicationID, error) {
+	id, err := records.ParseApplicationID(text)
+	switch {
+	case err == nil:
+		return id, nil
+	case !strings.HasPrefix(text, "application_"):
+		return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument,
+			"Invalid ApplicationId prefix: %s. The valid ApplicationId should start with prefix application", text)
+	}
+	return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid ApplicationId: %s", text)
+}
+
+func attemptID(text string) (records.AttemptID, error) {
+	id, err := records.ParseAttemptID(text)
+	switch {
+	case err == nil:
+		return id, nil
+	case !strings.HasPrefix(text, "appattempt_"):
+		return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid AppAttemptId prefix: %s", text)
+	}
+	return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid AppAttemptId: %s", text)
+}
+
+func containerID(text string) (records.ContainerID, error) {
+	id, err := records.ParseContainerID(text)
+	switch {
+	case err == nil:
+		return id, nil
+	case !strings.HasPrefix(text, "container_"):
+		return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid ContainerId prefix: %s", text)
+	}
+	return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid ContainerId: %s", text)
+}
+
+// findApp finds the application that the path names.
+func (s *server) findApp(c *yarnrest.Call) (view.App, error) {
+	id, err := applicationID(c.Var("app"))
+	if err != nil {
+		return view.App{}, err
+	}
+	a, ok := s.View.App(id)
+	if !ok {
+		return a, s.absent(yarnrest.NotFound("app with id: %s not found", c.Var("app")))
+	}
+	return a, nil
+}
+
+func rights(a *view.App) access.Application {
+	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
+}
+
+// refusal makes a reply of the leader's refusals. Anything else passes.
+func refusal(err error) error {
+	var e *leader.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Reason {
+	case leader.NoSuchApplication:
+		return yarnrest.NotFoundBy(yarnrest.ApplicationNotFound, "%s", e.Text)
+	case leader.NoSuchAttempt:
+		return yarnrest.NotFoundBy(yarnrest.ApplicationAttemptAbsent, "%s", e.Text)
+	case leader.NoSuchContainer:
+		return yarnrest.NotFoundBy(yarnrest.ContainerNotFound, "%s", e.Text)
+	case leader.AccessDenied:
+		return yarnrest.BadRequest("org.apache.hadoop.security.AccessControlException: %s", e.Text)
+	case leader.InvalidTag:
+		return yarnrest.BadRequest("%s: %s", yarnrest.IllegalArgument, e.Text)
+	}
+	return yarnrest.BadRequest("%s", e.Text)
+}

@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// collectors are what /metrics shows: the cluster's sums, read when they are asked for, and the process's own.
+func (s *server) collectors() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), clusterCollector{s})
+	return r
+}
+
+type clusterCollector struct{ s *server }
+
+var (
+	descLeader    = desc("leader", "1 if this ResourceManager leads")
+	descNodes     = desc("nodes", "Nodes by state", "state")
+	descApps      = desc("applications", "Applications by state; ended ones since the cluster was created", "state")
+	descSubmitted = desc("applications_submitted_total", "Applications submitted since the cluster was created")
+	descCapacity  = desc("resource_capacity", "What the usable nodes have: memory in MiB, others in units", "resource")
+	descUsed      = desc("resource_used", "What containers hold", "resource")
+	descWaiting   = desc("resource_pending", "What is asked for and not yet granted", "resource")
+	descLive      = desc("containers", "Live containers")
+	descPending   = desc("containers_pending", "Containers asked for and not yet granted")
+	descSuspended = desc("containers_suspended", "Suspended containers")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("heddle_rm_"+name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector. It says nothing, which makes the registry ask no questions: there is nothing to
+// collect yet when the handler is made.
+func (c clusterCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	leads := 0.0
+	if c.s.Backend.Leader() != nil {
+		leads = 1
+	}
+	gauge(descLeader, leads)
+	m := c.s.View.Metrics()
+	for n := range pb.NodeState_name {
+		state := pb.NodeState(n)
+		gauge(descNodes, float64(m.Nodes[state]), records.NodeStateName(state))
+	}
+	for _, a := range []struct {
+		state string
+		count int64
+	}{
+		{"pending", m.Pending}, {"running", m.Running}, {"finished", m.Completed}, {"failed", m.Failed}, {"killed", m.Killed},
+	} {
+		gauge(descApps, float64(a.count), a.state)
+	}
+	ch <- prometheus.MustNewConstMetric(descSubmitted, prometheus.CounterValue, float64(m.Submitted))
+	for i := range c.s.Types.Len() {
+		name := c.s.Types.At(i).Name
+		gauge(descCapacity, float64(m.Total[i]), name)
+		gauge(descUsed, float64(m.Used[i]), name)
+		gauge(descWaiting, float64(m.Waiting[i]), name)
+	}
+	gauge(descLive, float64(m.Containers))
+	gauge(descPending, float64(m.WaitingContainers))
+	suspended := 0
+	for _, n := range c.s.View.Suspended() {
+		suspended += n
+	}
+	gauge(descSuspended, float64(suspended))
+}

@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/rm"
+	"heddle/rm/access"
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
+	"heddle/rm/raft"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
+	"heddle/yarn/rest/daemon"
+)
+
+// Backend is the ResourceManager that is shown.
+type Backend interface {
+	view.Source
+	// LeaderID is the id of the member that leads, "" if none is known; WebAddressOf the host:port of a member's web port.
+	LeaderID() string
+	WebAddressOf(id string) (string, error)
+	VerifyLeader() error
+	Members() ([]raft.MemberInfo, error)
+	Transfer(ctx context.Context, to string) error
+	HA() bool
+	ID() string
+}
+
+// Config is what the web port is made of.
+type Config struct {
+	Backend Backend
+	View    *view.Viewer
+	Conf    *conf.Config
+	Types   records.ResourceTypes
+	Access  *access.Checker
+	Queues  *queue.Tree
+	Login   string // the user who runs the ResourceManager
+	// MinAllocation and MaxAllocation bound containers.
+	MinAllocation, MaxAllocation records.Resource
+	MaxPriority                  int32
+	// MayActFor decides who may make requests for others.
+	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
+	// LogDir is the folder with this daemon's logs; "" if it has none.
+	LogDir string
+	// Pages are the web pages below /cluster; nil is a plain one.
+	Pages http.Handler
+	// Proxy leads to the pages of applications, below /proxy; nil is none.
+	Proxy http.Handler
+	Log   *logrus.Entry
+	Now   func() time.Time
+}
+
+// server answers on the web port.
+type server struct {
+	Config
+	traffic daemon.Traffic
+	started time.Time
+}
+
+// Of is the handler of a ResourceManager's web port.
+func Of(r *rm.ResourceManager) (http.Handler, error) {
+	s := r.Settings()
+	logDir, _ := r.Conf().Get("hadoop.log.dir")
+	return New(Config{
+		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Queues, Login: r.Login(),
+		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
+		MayActFor: r.MayActFor, LogDir: logDir, Log: r.Log(), Now: time.Now,
+	})
+}
+
+// New makes the handler of a web port.
+func New(cfg Config) (http.Handler, error) {
+	s := &server{Config: cfg, started: cfg.Now()}
+	filter, err := s.filter()
+	if err != nil {
+		return nil, err
+	}
+	api := yarnrest.NewAPI(cfg.Log)
+	api.Failed = s.failed
+	s.routeCluster(api)
+	s.routeHeddle(api)
+	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(filter.Wrap(s.standby(s.pages(api)))))), nil
+}
+
+// filter finds out who calls. Cookies are signed with the key of the cluster, so that any member takes those of another,
+// unless a file has a secret.
+func (s *server) filter() (*auth.Filter, error) {
+	f, err := auth.FromConf(s.Conf)
+	if err != nil {
+		return nil, err
+	}
+	f.Delegation = !auth.Configured(s.Conf)
+	f.MayActFor = s.MayActFor
+	f.Now = s.Now
+	if f.Secrets == nil {
+		f.Secrets = s.secrets
+	}
+	return f, nil
+}
+
+func (s *server) secrets() (out [][]byte) {
+	s.Backend.Read(func(st *ledger.State) {
+		ring := st.Keys[ledgerpb.KeyKind_WEB]
+		for _, k := range []ledger.Key{ring.Current, ring.Previous, ring.Next} {
+			if k.Secret != nil {
+				out = append(out, k.Secret)
+			}
+		}
+	})
+	return out
+}
+
+// caller is who makes a request.
+func caller(c *yarnrest.Call) string { return auth.From(c.Context()).User }
+
+// errStandby makes a request be sent on to the leader.
+var errStandby = errors.New("this ResourceManager doesn't lead")
+
+// leader returns the leader, or sends the request on.
+func (s *server) leader() (*leader.Leader, error) {
+	if l := s.Backend.Leader(); l != nil {
+		return l, nil
+	}
+	return nil, errStandby
+}
+
+// failed answers what the leader refuses.
+func (s *server) failed(c *yarnrest.Call, err error) (yarnrest.Reply, bool) {
+	if errors.Is(err, errStandby) || errors.Is(err, leader.ErrDeposed) {
+		return yarnrest.Reply{Serve: s.sendOn}, true
+	}
+	return yarnrest.Reply{}, false
+}
+
+// absent makes sure that what isn't here isn't anywhere: a member that was deposed without knowing may not have heard of it.
+func (s *server) absent(notFound error) error {
+	if err := s.Backend.VerifyLeader(); err != nil {
+		return errStandby
+	}
+	return notFound
+}
+
+// crossOrigin lets pages of other origins use the API, where that is configured (Hadoop: CrossOriginFilter).
+func (s *server) crossOrigin(next http.Handler) http.Handler {
+	if !s.Conf.Bool("yarn.resourcemanager.webapp.cross-origin.enabled") {
+		return next
+	}
+	setting := func(key, def string) string {
+		if v, ok := s.Conf.Get("hadoop.http.cross-origin." + key); ok {
+			return v
+		}
+		return def
+	}
+	origins := conf.ParseList(setting("allowed-origins", "*"))
+	methods, headers := setting("allowed-methods", "GET,POST,HEAD"), setting("allowed-headers", "X-Requested-With,Content-Type,Accept,Origin")
+	age := setting("max-age", "1800")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if origin := r.Header.Get("Origin"); origin != "" && !strings.ContainsAny(origin, "\r\n") && originAllowed(origins, origin) {
+			h := w.Header()
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Allow-Credentials", "true")
+			h.Set("Access-Control-Allow-Methods", methods)
+			h.Set("Access-Control-Allow-Headers", headers)
+			h.Set("Access-Control-Max-Age", age)
+			h.Add("Vary", "Origin")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// originAllowed compares with patterns, in which * stands for any text.
+func originAllowed(patterns []string, origin string) bool {
+	for _, p := range patterns {
+		before, after, wild := strings.Cut(p, "*")
+		if p == origin || wild && len(origin) >= len(before)+len(after) && strings.HasPrefix(origin, before) && strings.HasSuffix(origin, after) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,387 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"heddle/conf"
+	"heddle/rm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is a group of ResourceManagers with their web ports, and no node.
+type cluster struct {
+	t    *testing.T
+	urls map[string]string // by id
+	stop map[string]func()
+	rms  map[string]*rm.ResourceManager
+}
+
+// start runs n ResourceManagers on loopback. more are settings, key=value.
+func start(t *testing.T, n int, more ...string) *cluster {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Overrides: more})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Set("heddle.state.dir", filepath.Join(t.TempDir(), "state"))
+	var held []net.Listener
+	free := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, l)
+		return l.Addr().String()
+	}
+	var ids []string
+	for i := range n {
+		id := fmt.Sprintf("rm%d", i+1)
+		ids = append(ids, id)
+		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
+			c.Set(key+"."+id, free())
+			if n == 1 {
+				c.Set(key, free())
+			}
+		}
+		c.Set("heddle.raft.address."+id, free())
+	}
+	if n > 1 {
+		c.Set("yarn.resourcemanager.ha.enabled", "true")
+		c.Set("yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","))
+	}
+	if r := c.Validate(); !r.OK() {
+		t.Fatal(r)
+	}
+	for _, l := range held {
+		l.Close()
+	}
+	out := &cluster{t: t, urls: map[string]string{}, stop: map[string]func(){}, rms: map[string]*rm.ResourceManager{}}
+	for _, id := range ids {
+		out.run(c, id)
+	}
+	t.Cleanup(func() {
+		for _, stop := range out.stop {
+			stop()
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return out
+}
+
+func (c *cluster) run(settings *conf.Config, id string) {
+	c.t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	r, err := rm.New(rm.Options{Conf: settings, ID: id, Log: logrus.NewEntry(log), Web: Of})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	c.stop[id] = func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.t.Error(err)
+		}
+	}
+	c.urls[id] = "http://" + r.Addr(rm.WebAddress).String()
+	c.rms[id] = r
+}
+
+// leader waits until a member leads, and returns its id.
+func (c *cluster) leader() string {
+	c.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for id, r := range c.rms {
+			if r.Leader() != nil {
+				return id
+			}
+		}
+	}
+	c.t.Fatal("nobody leads")
+	return ""
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask makes a request and doesn't follow redirects.
+func (c *cluster) ask(id, method, path, body string, headers ...string) answer {
+	c.t.Helper()
+	req, err := http.NewRequest(method, c.urls[id]+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+func (a answer) json(t *testing.T) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return v
+}
+
+// at follows a path of keys, and indices, into a document.
+func at(v any, keys ...any) any {
+	for _, k := range keys {
+		switch k := k.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[k]
+		case int:
+			l, _ := v.([]any)
+			if k >= len(l) {
+				return nil
+			}
+			v = l[k]
+		}
+	}
+	return v
+}
+
+// submit submits an application of alice, and returns its id.
+func (c *cluster) submit(id, more string) string {
+	c.t.Helper()
+	app, _ := at(c.ask(id, "POST", "/ws/v1/cluster/apps/new-application?user.name=alice", "").json(c.t), "application-id").(string)
+	body := `{"application-id":"` + app + `","application-name":"n","am-container-spec":{"commands":{"command":"true"}},` +
+		`"resource":{"memory":1024,"vCores":1}` + more + `}`
+	a := c.ask(id, "POST", "/ws/v1/cluster/apps?user.name=alice", body)
+	if want := c.urls[id] + "/ws/v1/cluster/apps/" + app; a.status != 202 || a.header.Get("Location") != want {
+		c.t.Fatalf("%d %s %s", a.status, a.header.Get("Location"), a.body)
+	}
+	return app
+}
+
+func TestLifeOfAnApplication(t *testing.T) {
+	c := start(t, 1)
+	me := c.leader()
+	app := c.submit(me, `,"application-tags":{"tag":["B","a"]},"priority":2,"application-type":"SHELL"`)
+	path := "/ws/v1/cluster/apps/" + app
+
+	got := c.ask(me, "GET", path, "").json(t)
+	for key, want := range map[string]any{
+		"user": "alice", "state": "ACCEPTED", "queue": "root.default", "applicationTags": "a,b", "finalStatus": "UNDEFINED",
+		"trackingUI": "UNASSIGNED", "applicationType": "SHELL", "priority": float64(0),
+	} {
+		if v := at(got, "app", key); v != want {
+			t.Errorf("%s is %v, not %v", key, v, want)
+		}
+	}
+	if v := at(got, "app", "resourceRequests", 0, "capability", "memory"); v != float64(1024) {
+		t.Errorf("asks for %v", v)
+	}
+	reason := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/explanation?user.name=alice", "").json(t)
+	if v := at(reason, "explanation", "reason", 0, "limit"); v != "nodes" {
+		t.Errorf("explained by %v: %v", v, reason)
+	}
+	for query, want := range map[string]bool{
+		"states=accepted": true, "states=RUNNING": false, "user=alice": true, "user=bob": false, "queue=default": true,
+		"queue=root.default": true, "applicationTypes=shell": true, "applicationTags=B": true, "applicationTags=c": false,
+		"name=n": true, "name=m": false, "finalStatus=UNDEFINED": true, "finishedTimeBegin=1": false, "startedTimeEnd=1": false,
+	} {
+		list := c.ask(me, "GET", "/ws/v1/cluster/apps?"+query, "").json(t)
+		if found := at(list, "apps", "app", 0, "id") == app; found != want {
+			t.Errorf("%s: found is %v", query, found)
+		}
+	}
+
+	a := c.ask(me, "PUT", path+"/state?user.name=bob", `{"state":"RUNNING"}`)
+	if a.status != 400 || !strings.Contains(a.body, "Only 'KILLED' is allowed as a target state.") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a = c.ask(me, "PUT", path+"/state?user.name=alice", `{"state":"KILLED","diagnostics":"enough"}`)
+	if a.status != 202 || !strings.HasSuffix(a.header.Get("Location"), path+"/state") {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if v := at(c.ask(me, "GET", path+"/state", "").json(t), "state"); v != "KILLED" {
+		t.Errorf("it is %v", v)
+	}
+	if v, _ := at(c.ask(me, "GET", path, "").json(t), "app", "diagnostics").(string); !strings.Contains(v, "enough") {
+		t.Errorf("it was killed because of %q", v)
+	}
+	if a = c.ask(me, "PUT", path+"/state?user.name=alice", `{"state":"KILLED"}`); a.status != 200 {
+		t.Errorf("killed twice: %d", a.status)
+	}
+}
+
+func TestXML(t *testing.T) {
+	c := start(t, 1)
+	me := c.leader()
+	a := c.ask(me, "POST", "/ws/v1/cluster/apps/new-application?user.name=bob", "", "Accept", "application/xml")
+	var fresh struct {
+		XMLName xml.Name `xml:"NewApplication"`
+		ID      string   `xml:"application-id"`
+		VCores  int      `xml:"maximum-resource-capability>vCores"`
+	}
+	if err := xml.Unmarshal([]byte(a.body), &fresh); err != nil || fresh.VCores == 0 {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+	body := `<application-submission-context><application-id>` + fresh.ID + `</application-id><application-name>x</application-name>` +
+		`<am-container-spec><commands><command>true</command></commands><environment><entry><key>K</key><value>V</value></entry>` +
+		`</environment></am-container-spec><resource><memory>512</memory><vCores>1</vCores></resource>` +
+		`<application-tags><tag>t</tag></application-tags></application-submission-context>`
+	a = c.ask(me, "POST", "/ws/v1/cluster/apps?user.name=bob", body, "Accept", "application/xml", "Content-Type", "application/xml")
+	if a.status != 202 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	a = c.ask(me, "GET", "/ws/v1/cluster/apps", "", "Accept", "application/xml")
+	var list struct {
+		XMLName xml.Name `xml:"apps"`
+		App     []struct {
+			ID, Name string
+			Tags     string `xml:"applicationTags"`
+		} `xml:"app"`
+	}
+	if err := xml.Unmarshal([]byte(a.body), &list); err != nil || len(list.App) != 1 || list.App[0].Tags != "t" {
+		t.Errorf("%v: %s", err, a.body)
+	}
+	a = c.ask(me, "GET", "/ws/v1/cluster/scheduler", "", "Accept", "application/xml")
+	if !strings.Contains(a.body, `<schedulerInfo xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="capacityScheduler">`) {
+		t.Errorf("%.300s", a.body)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	c := start(t, 1)
+	me := c.leader()
+	const base = "/ws/v1/cluster"
+	for _, x := range []struct {
+		method, path, body string
+		status             int
+		class, message     string
+	}{
+		{"GET", base + "/apps/nonsense", "", 400, "BadRequestException", "Invalid ApplicationId prefix: nonsense."},
+		{"GET", base + "/apps/application_1_0001", "", 404, "NotFoundException", "app with id: application_1_0001 not found"},
+		{"GET", base + "/apps?limit=0", "", 400, "BadRequestException", "limit value must be greater then 0"},
+		{"GET", base + "/apps?states=SLEEPING", "", 400, "BadRequestException", "Invalid application-state SLEEPING"},
+		{"GET", base + "/apps?deSelects=x", "", 400, "BadRequestException", "Invalid deSelects string x"},
+		{"GET", base + "/apps?startedTimeBegin=2&startedTimeEnd=1", "", 400, "BadRequestException", "startedTimeEnd must be greater"},
+		{"GET", base + "/nodes/nohost", "", 400, "IllegalArgumentException", "Invalid NodeId [nohost]"},
+		{"GET", base + "/nodes/nohost:1", "", 404, "NotFoundException", "nodeId, nohost:1, is not found"},
+		{"POST", base + "/apps?user.name=a", "{}", 400, "BadRequestException", "Could not parse application id "},
+		{"POST", base + "/apps?user.name=a", "{", 400, "WebApplicationException", "UnmarshalException"},
+		{
+			"POST", base + "/apps?user.name=a", `{"application-id":"application_1_0001","resource":{"memory":99999999}}`, 400,
+			"BadRequestException", "Requested more memory than configured max",
+		},
+		{
+			"POST", base + "/apps?user.name=a", `{"application-id":"application_1_0001","am-container-spec":{"local-resources":` +
+				`{"entry":[{"key":"f","value":{"type":"FILE"}}]}}}`, 400, "BadRequestException", "local resource f",
+		},
+		{
+			"POST", base + "/apps?user.name=a", `{"application-id":"application_1_0001","am-container-spec":{"credentials":` +
+				`{"secrets":{"entry":[{"key":"s","value":"***"}]}}}}`, 400, "BadRequestException", "secret s",
+		},
+		{"PUT", base + "/apps/application_1_0001/priority?user.name=a", `{"priority":1}`, 404, "NotFoundException", "not found"},
+		{"DELETE", base + "/info", "", 405, "WebApplicationException", ""},
+		{"POST", "/ws/v1/heddle/containers/container_1_0001_01_000001/suspend?user.name=a", "", 404, "NotFoundException", "doesn't exist"},
+		{"POST", base + "/scheduler-conf/validate", "{}", 400, "", "only supported by MutableConfScheduler"},
+	} {
+		a := c.ask(me, x.method, x.path, x.body)
+		var got struct {
+			E struct{ Exception, Message string } `json:"RemoteException"`
+		}
+		if x.class != "" {
+			if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+				t.Errorf("%s %s: %v: %s", x.method, x.path, err, a.body)
+			}
+		} else {
+			got.E.Message = a.body
+		}
+		if a.status != x.status || got.E.Exception != x.class || !strings.Contains(got.E.Message, x.message) {
+			t.Errorf("%s %s %s: %d %s", x.method, x.path, x.body, a.status, a.body)
+		}
+	}
+}
+
+func TestPagesOfTheDaemon(t *testing.T) {
+	c := start(t, 1, "yarn.admin.acl=boss")
+	me := c.leader()
+	for _, x := range []struct{ path, kind, want string }{
+		{"/conf?name=yarn.acl.enable", "application/json", "yarn.acl.enable"},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=ClusterMetrics", "application/json", `"NumActiveNMs":0`},
+		{"/stacks", "text/plain", "goroutine"},
+		{"/logLevel", "text/html", "Log Level"},
+		{"/metrics", "text/plain", "heddle_rm_leader 1"},
+		{"/isActive", "text/plain", "I am Active!"},
+		{"/logs/", "text/html", "Directory: /logs/"},
+		{"/ws/v1/heddle/members", "application/json", `"leader":"` + me + `"`},
+	} {
+		a := c.ask(me, "GET", x.path, "")
+		if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), x.kind) || !strings.Contains(a.body, x.want) {
+			t.Errorf("%s: %d %s %.300s", x.path, a.status, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	if a := c.ask(me, "GET", "/?user.name=x", ""); a.status != 302 || a.header.Get("Location") != c.urls[me]+"/cluster?user.name=x" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if a := c.ask(me, "GET", "/logLevel?log=x&level=debug&user.name=mallory", ""); a.status != 403 {
+		t.Errorf("mallory may change the log level: %d", a.status)
+	}
+}
+
+// A member that doesn't lead sends clients to the one that does, and tells of itself.
+func TestStandby(t *testing.T) {
+	c := start(t, 3)
+	leads := c.leader()
+	for id, r := range c.rms {
+		if id == leads {
+			continue
+		}
+		for deadline := time.Now().Add(10 * time.Second); r.LeaderID() != leads && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		const path = "/ws/v1/cluster/apps?states=RUNNING"
+		a := c.ask(id, "GET", path, "")
+		if a.status != 307 || a.header.Get("Location") != c.urls[leads]+path || !strings.HasPrefix(a.body, "This is standby RM.") {
+			t.Errorf("%s: %d %v %s", id, a.status, a.header, a.body)
+		}
+		if v := at(c.ask(id, "GET", "/ws/v1/cluster/info", "").json(t), "clusterInfo", "haState"); v != "STANDBY" {
+			t.Errorf("%s says that it is %v", id, v)
+		}
+		if a := c.ask(id, "GET", "/isActive", ""); a.status != 405 {
+			t.Errorf("%s: %d", id, a.status)
+		}
+		members := c.ask(id, "GET", "/ws/v1/heddle/members", "").json(t)
+		if n, _ := at(members, "members", "member").([]any); len(n) != 3 || at(members, "members", "leader") != leads {
+			t.Errorf("%s: %v", id, members)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/view"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+func (s *server) routeScheduler(api *yarnrest.API) {
+	get := func(path string, h yarnrest.Handler) {
+		api.Handle(clusterBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
+	}
+	get("/scheduler", s.scheduler)
+	get("/scheduler/activities", s.activities)
+	get("/scheduler/app-activities/{app}", s.appActivities)
+	get("/scheduler/bulk-activities", s.bulkActivities)
+	api.Handle(clusterBase+"/scheduler/logs", yarnrest.Methods{http.MethodPost: {Handle: s.schedulerLogs}})
+	s.routeSchedulerConf(api)
+}
+
+func (s *server) capacityScheduler() bool { return s.Queues.Kind == queue.Capacity }
+
+// schedulerName is the scheduler's name, as YARN has it.
+func (s *server) schedulerName() string {
+	switch s.Queues.Kind {
+	case queue.Fair:
+		return "Fair"
+	case queue.FIFO:
+		return "Fifo"
+	}
+	return "Capacity"
+}
+
+type schedulerType struct {
+	Info any `yarn:"schedulerInfo"`
+}
+
+func (s *server) scheduler(*yarnrest.Call) (yarnrest.Reply, error) {
+	var info any
+	switch s.Queues.Kind {
+	case queue.Fair:
+		info = s.fairInfo()
+	case queue.FIFO:
+		info = s.fifoInfo()
+	default:
+		info = s.capacityInfo()
+	}
+	return yarnrest.OK("scheduler", yarnrest.Natural, schedulerType{info}), nil
+}
+
+// fifoInfo is what YARN's FifoScheduler tells of itself.
+type fifoInfo struct {
+	Type       string  `yarn:"type,xsi"`
+	Capacity   float32 `yarn:"capacity"`
+	Used       float32 `yarn:"usedCapacity"`
+	State      string  `yarn:"qstate"`
+	MinMemory  int64   `yarn:"minQueueMemoryCapacity"`
+	MaxMemory  int64   `yarn:"maxQueueMemoryCapacity"`
+	Nodes      int     `yarn:"numNodes"`
+	UsedMB     int64   `yarn:"usedNodeCapacity"`
+	FreeMB     int64   `yarn:"availNodeCapacity"`
+	TotalMB    int64   `yarn:"totalNodeCapacity"`
+	Containers int     `yarn:"numContainers"`
+}
+
+func (s *server) fifoInfo() fifoInfo {
+	out := fifoInfo{
+		Type: "fifoScheduler", Capacity: 1, State: "RUNNING",
+		MinMemory: s.MinAllocation.MemoryMB(), MaxMemory: s.MaxAllocation.MemoryMB(),
+	}
+	for _, n := range s.View.Nodes(pb.NodeState_NS_RUNNING, pb.NodeState_NS_DECOMMISSIONING) {
+		out.Nodes++
+		out.UsedMB += n.Used.MemoryMB()
+		out.TotalMB += n.Capability.MemoryMB()
+		out.Containers += n.Count
+	}
+	out.FreeMB = out.TotalMB - out.UsedMB
+	if out.TotalMB > 0 {
+		out.Used = float32(out.UsedMB) / float32(out.TotalMB)
+	}
+	return out
+}
+
+// fairInfo is what YARN's FairScheduler tells of itself.
+type fairInfo struct {
+	Type string    `yarn:"type,xsi"`
+	Root fairQueue `yarn:"rootQueue"`
+}
+
+type fairQueue struct {
+	MaxApps       int32        `yarn:"maxApps"`
+	Min           resourceInfo `yarn:"minResources"`
+	Max           resourceInfo `yarn:"maxResources"`
+	Used          resourceInfo `yarn:"usedResources"`
+	AMUsed        resourceInfo `yarn:"amUsedResources"`
+	AMMax         resourceInfo `yarn:"amMaxResources"`
+	Demand        resourceInfo `yarn:"demandResources"`
+	SteadyFair    resourceInfo `yarn:"steadyFairResources"`
+	Fair          resourceInfo `yarn:"fairResources"`
+	Cluster       resourceInfo `yarn:"clusterResources"`
+	Reserved      resourceInfo `yarn:"reservedResources"`
+	MaxContainer  resourceInfo `yarn:"maxContainerAllocation"`
+	Pending       int64        `yarn:"pendingContainers"`
+	Allocated     int          `yarn:"allocatedContainers"`
+	ReservedCount int          `yarn:"reservedContainers"`
+	Name          string       `yarn:"queueName"`
+	Policy        string       `yarn:"schedulingPolicy"`
+	Preemptable   bool         `yarn:"preemptable"`
+	Children      *fairQueues  `yarn:"childQueues"`
+}
+
+type fairQueues struct {
+	Queue []any `yarn:"queue"` // fairQueue or fairLeaf
+}
+
+type fairLeaf struct {
+	Type string `yarn:"type,xsi"`
+	fairQueue
+	PendingApps int `yarn:"numPendingApps"`
+	ActiveApps  int `yarn:"numActiveApps"`
+}
+
+func (s *server) fairInfo() fairInfo {
+	uses, total := s.uses(), s.View.Total()
+	root := s.fairQueue(s.Queues.Root, uses, total)
+	return fairInfo{"fairScheduler", root}
+}
+
+// fairQueue shows a queue; all of the cluster is the share of each, as nothing else was promised.
+func (s *server) fairQueue(q *queue.Queue, uses map[string]*use, total records.Resource) fairQueue {
+	u, none, all := uses[q.Path], records.Resource{}, s.resource(total)
+	out := fairQueue{
+		MaxApps: math.MaxInt32, Min: s.bounded(none), Max: all, Used: s.resource(u.used), AMUsed: s.resource(none),
+		AMMax: s.resource(none), Demand: s.resource(u.used.Add(u.pending)), SteadyFair: all, Fair: all, Cluster: all,
+		Reserved: s.resource(none), MaxContainer: s.resource(s.MaxAllocation), Pending: u.waiting, Allocated: u.containers,
+		Name: q.Path, Policy: "fair", Preemptable: true,
+	}
+	if q.Leaf() {
+		out.AMUsed = s.resource(u.am)
+		return out
+	}
+	out.Children = &fairQueues{}
+	for _, c := range q.Children {
+		child := s.fairQueue(c, uses, total)
+		if !c.Leaf() {
+			out.Children.Queue = append(out.Children.Queue, child)
+			continue
+		}
+		active := 0
+		for _, a := range uses[c.Path].apps {
+			if a.Containers > 0 {
+				active++
+			}
+		}
+		out.Children.Queue = append(out.Children.Queue, fairLeaf{
+			"fairSchedulerLeafQueueInfo", child, len(uses[c.Path].apps) - active, active,
+		})
+	}
+	return out
+}
+
+type activities struct {
+	Node       string `yarn:"nodeId,omitempty"`
+	Diagnostic string `yarn:"diagnostic"`
+}
+
+const (
+	notCapacity  = "Not Capacity Scheduler"
+	noActivities = "waiting for next allocation"
+)
+
+// activities has nothing to show of YARN's scheduler: see /ws/v1/heddle/apps/{app}/explanation for what holds an application.
+func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
+	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: noActivities}
+	group := c.Query().Get("groupBy")
+	switch {
+	case !s.capacityScheduler():
+		out = activities{Diagnostic: notCapacity}
+	case group != "" && !strings.EqualFold(group, "diagnostic"):
+		out = activities{Diagnostic: "Got invalid groupBy: " + group + ", valid groupBy types: [DIAGNOSTIC]"}
+	}
+	return yarnrest.OK("activities", yarnrest.Natural, out), nil
+}
+
+func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if n := c.Query().Get("activitiesCount"); n != "" {
+		if _, err := strconv.Atoi(n); err != nil {
+			return yarnrest.Reply{}, yarnrest.BadRequestBy(yarnrest.NumberFormatException, "For input string: %q", n)
+		}
+	}
+	if !s.capacityScheduler() {
+		return yarnrest.Reply{}, yarnrest.BadRequest(notCapacity)
+	}
+	return yarnrest.OK("bulkActivities", yarnrest.Natural, struct{}{}), nil
+}
+
+type appActivities struct {
+	App         string          `yarn:"applicationId"`
+	Diagnostic  string          `yarn:"diagnostic,omitempty"`
+	Timestamp   int64           `yarn:"timestamp"`
+	DateTime    string          `yarn:"dateTime"`
+	Allocations []appAllocation `yarn:"allocations"`
+}
+
+type appAllocation struct {
+	Timestamp int64          `yarn:"timestamp"`
+	DateTime  string         `yarn:"dateTime"`
+	Queue     string         `yarn:"queueName"`
+	Priority  int32          `yarn:"appPriority"`
+	State     string         `yarn:"allocationState"`
+	Children  []appRejection `yarn:"children"`
+}
+
+type appRejection struct {
+	Priority   int32  `yarn:"requestPriority"`
+	ID         int64  `yarn:"allocationRequestId"`
+	State      string `yarn:"allocationState"`
+	Diagnostic string `yarn:"diagnostic"`
+}
+
+const javaDate = "Mon Jan 02 15:04:05 MST 2006"
+
+// appActivities tells why an application waits, in YARN's form. The reasons are those of explain.
+func (s *server) appActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
+	now := s.Now()
+	out := appActivities{App: c.Var("app"), Timestamp: now.UnixMilli(), DateTime: now.Format(javaDate)}
+	if v := c.Query().Get("maxTime"); v != "" {
+		if _, err := strconv.ParseFloat(v, 64); err != nil {
+			return yarnrest.Reply{}, &yarnrest.Error{
+				Status: http.StatusBadRequest, Class: yarnrest.NumberFormatException, Message: "For input string: \"" + v + ".0\"",
+			}
+		}
+	}
+	if out.Diagnostic = s.refuseActivities(c); out.Diagnostic == "" {
+		s.addAllocations(c, &out)
+	}
+	return yarnrest.OK("appActivities", yarnrest.Natural, out), nil
+}
+
+// refuseActivities is what is wrong with a request for an application's activities, in Hadoop's words.
+func (s *server) refuseActivities(c *yarnrest.Call) string {
+	q := c.Query()
+	if !s.capacityScheduler() {
+		return notCapacity
+	}
+	for _, action := range values(c, "actions") {
+		if !slices.Contains([]string{"REFRESH", "GET"}, strings.ToUpper(action)) {
+			return "Got invalid action: " + action + ", valid actions: [REFRESH, GET]"
+		}
+	}
+	for name, text := range map[string]string{
+		"requestPriorities": "request priorities must be integers!", "allocationRequestIds": "allocation request Ids must be integers!",
+	} {
+		for _, v := range values(c, name) {
+			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+				return text
+			}
+		}
+	}
+	if v := q.Get("limit"); v != "" {
+		n, err := strconv.Atoi(v)
+		switch {
+		case err != nil:
+			return "limit must be integer!"
+		case n <= 0:
+			return "limit must be greater than 0!"
+		}
+	}
+	return ""
+}
+
+func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
+	id, err := records.ParseApplicationID(out.App)
+	if err != nil {
+		out.Diagnostic = "Cannot find application with given appId"
+		return
+	}
+	a, ok := s.View.App(id)
+	if !ok || a.State.Ended() || !s.Access.MayView(caller(c), rights(&a)) {
+		out.Diagnostic = "fail to get application activities after finished"
+		return
+	}
+	one := []view.App{a}
+	s.View.AddAsks(one)
+	reasons := s.explain(&one[0])
+	if len(reasons) == 0 {
+		out.Diagnostic = noActivities
+		return
+	}
+	alloc := appAllocation{
+		Timestamp: out.Timestamp, DateTime: out.DateTime, Queue: a.Queue, Priority: a.Priority, State: "SKIPPED",
+	}
+	for _, r := range reasons {
+		alloc.Children = append(alloc.Children, appRejection{r.Priority, r.RequestID, "REJECTED", r.Reason})
+	}
+	out.Allocations = []appAllocation{alloc}
+}
+
+// schedulerLogs pretends to dump YARN's scheduler's log: what it would show is in this daemon's log anyway.
+func (s *server) schedulerLogs(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if err := s.mustAdminister(c); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := c.ParseForm(); err != nil {
+		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
+	}
+	v := c.PostForm.Get("time")
+	n, err := strconv.Atoi(v)
+	switch {
+	case err != nil:
+		return yarnrest.Reply{}, &yarnrest.Error{
+			Status: http.StatusBadRequest, Class: yarnrest.NumberFormatException, Message: "For input string: \"" + v + "\"",
+		}
+	case n <= 0:
+		return yarnrest.Reply{}, yarnrest.BadRequest("Period must be greater than 0")
+	}
+	return yarnrest.Say(http.StatusOK, "%s scheduler logs are being created.", s.schedulerName()), nil
+}
