@@ -33,8 +33,10 @@ func (s *server) beans() []daemon.Bean {
 		}},
 		{Name: service + "UgiMetrics", Type: "UgiMetrics", Attrs: []daemon.Attr{{Name: "tag.Context", Value: "ugi"}, {Name: "tag.Hostname", Value: host}}},
 		{Name: "java.lang:type=Runtime", Type: "Go runtime", Attrs: []daemon.Attr{
-			{Name: "VmName", Value: "Go " + runtime.Version()}, {Name: "SpecVersion", Value: conf.Version},
-			{Name: "StartTime", Value: s.started.UnixMilli()}, {Name: "Uptime", Value: s.Now().Sub(s.started).Milliseconds()},
+			{Name: "VmName", Value: "Go " + runtime.Version()},
+			{Name: "SpecVersion", Value: conf.Version},
+			{Name: "StartTime", Value: s.started.UnixMilli()},
+			{Name: "Uptime", Value: s.Now().Sub(s.started).Milliseconds()},
 		}},
 		{Name: "java.lang:type=Threading", Type: "Go runtime", Attrs: []daemon.Attr{{Name: "ThreadCount", Value: runtime.NumGoroutine()}}},
 	}
@@ -104,24 +106,37 @@ func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string)
 		}
 	}
 	attrs := []daemon.Attr{
-		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
-		{Name: "ActiveApplications", Value: len(u.apps)}, {Name: "ActiveUsers", Value: len(users)},
-		{Name: "AllocatedContainers", Value: u.containers}, {Name: "AllocatedMB", Value: u.used.MemoryMB()},
+		{Name: "tag.Queue", Value: q.Path},
+		{Name: "tag.Context", Value: "yarn"},
+		{Name: "tag.Hostname", Value: host},
+		{Name: "ActiveApplications", Value: len(u.apps)},
+		{Name: "ActiveUsers", Value: len(users)},
+		{Name: "AllocatedContainers", Value: u.containers},
+		{Name: "AllocatedMB", Value: u.used.MemoryMB()},
 		{Name: "AllocatedVCores", Value: u.used.VCores()},
-		{Name: "AppsPending", Value: pending}, {Name: "AppsRunning", Value: running},
-		{Name: "AvailableMB", Value: m.Available.MemoryMB()}, {Name: "AvailableVCores", Value: m.Available.VCores()},
-		{Name: "PendingContainers", Value: u.waiting}, {Name: "PendingMB", Value: u.pending.MemoryMB()},
+		{Name: "AppsPending", Value: pending},
+		{Name: "AppsRunning", Value: running},
+		{Name: "AvailableMB", Value: m.Available.MemoryMB()},
+		{Name: "AvailableVCores", Value: m.Available.VCores()},
+		{Name: "PendingContainers", Value: u.waiting},
+		{Name: "PendingMB", Value: u.pending.MemoryMB()},
 		{Name: "PendingVCores", Value: u.pending.VCores()},
-		{Name: "ReservedContainers", Value: 0}, {Name: "ReservedMB", Value: 0}, {Name: "ReservedVCores", Value: 0},
+		{Name: "ReservedContainers", Value: 0},
+		{Name: "ReservedMB", Value: 0},
+		{Name: "ReservedVCores", Value: 0},
 		{Name: "UsedCapacity", Value: share(u.used, m.Total) / max(q.AbsoluteCapacity, 1e-6)},
 		{Name: "AbsoluteUsedCapacity", Value: share(u.used, m.Total)},
-		{Name: "GuaranteedCapacity", Value: q.Capacity}, {Name: "GuaranteedAbsoluteCapacity", Value: q.AbsoluteCapacity},
-		{Name: "MaxCapacity", Value: q.Maximum}, {Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
+		{Name: "GuaranteedCapacity", Value: q.Capacity},
+		{Name: "GuaranteedAbsoluteCapacity", Value: q.AbsoluteCapacity},
+		{Name: "MaxCapacity", Value: q.Maximum},
+		{Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
 	}
 	if q.Parent == nil {
 		attrs = append(attrs, []daemon.Attr{
-			{Name: "AppsSubmitted", Value: m.Submitted}, {Name: "AppsCompleted", Value: m.Completed},
-			{Name: "AppsFailed", Value: m.Failed}, {Name: "AppsKilled", Value: m.Killed},
+			{Name: "AppsSubmitted", Value: m.Submitted},
+			{Name: "AppsCompleted", Value: m.Completed},
+			{Name: "AppsFailed", Value: m.Failed},
+			{Name: "AppsKilled", Value: m.Killed},
 		}...)
 	}
 	return attrs
