@@ -10,7 +10,6 @@ import (
 	"heddle/conf"
 	"heddle/nm"
 	"heddle/rm"
-	"heddle/rm/rest"
 )
 
 func newNM(s *source) *cobra.Command {
@@ -50,7 +49,7 @@ func newStandalone(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: rest.Of})
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: webPort})
 			if err != nil {
 				return err
 			}

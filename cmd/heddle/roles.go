@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"heddle/rm"
 	"heddle/rm/rest"
+	"heddle/webui"
 )
 
 func newRM(s *source) *cobra.Command {
@@ -22,7 +24,7 @@ func newRM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: rest.Of})
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: webPort})
 			if err != nil {
 				return err
 			}
@@ -40,3 +42,6 @@ func ended(err error) error {
 	}
 	return err
 }
+
+// webPort is what a ResourceManager's web port serves.
+func webPort(r *rm.ResourceManager) (http.Handler, error) { return rest.Of(r, webui.Handler()) }

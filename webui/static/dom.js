@@ -47,7 +47,7 @@ export function tiles(pairs) {
 
 const kinds = {
   good: ['SUCCEEDED', 'RUNNING', 'ACTIVE', 'COMPLETE', 'LEADER', 'Leader'],
-  wait: ['ACCEPTED', 'SUBMITTED', 'NEW', 'NEW_SAVING', 'UNHEALTHY', 'DECOMMISSIONING', 'LOST', 'STANDBY', 'PAUSED', 'SUSPENDED', 'Follower'],
+  wait: ['ACCEPTED', 'SUBMITTED', 'NEW', 'NEW_SAVING', 'UNHEALTHY', 'DECOMMISSIONING', 'LOST', 'STANDBY', 'PAUSED', 'SUSPENDED'],
   bad: ['FAILED', 'KILLED', 'SHUTDOWN', 'DECOMMISSIONED', 'REBOOTED'],
 };
 
@@ -63,8 +63,9 @@ export function bar(percent) {
   return [el('span', { class: 'bar', role: 'progressbar', 'aria-valuenow': p.toFixed(0), 'aria-valuemin': 0, 'aria-valuemax': 100 }, fill), `${p.toFixed(1)} %`];
 }
 
+/** time writes a time stamp (ms since 1970), a number or a text, as YARN gives either. */
 export function time(ms) {
-  return ms > 0 ? new Date(ms).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' }) : '—';
+  return Number(ms) > 0 ? new Date(Number(ms)).toLocaleString(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false }) : '—';
 }
 
 export function span(ms) {
@@ -78,7 +79,7 @@ export function span(ms) {
 }
 
 export function memory(mb) {
-  return mb >= 10240 ? `${(mb / 1024).toFixed(mb % 1024 ? 1 : 0)} GB` : `${mb} MB`;
+  return mb >= 1024 ? `${(mb / 1024).toFixed(mb % 1024 ? 1 : 0)} GB` : `${mb} MB`;
 }
 
 /** list makes a list of what XML-minded servers give as one, several or nothing. */

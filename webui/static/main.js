@@ -53,7 +53,8 @@ async function refresh() {
 }
 
 for (const a of document.querySelectorAll('nav a')) {
-  const target = new URL(a.href).pathname.split('/')[2];
+  const [, base, target] = new URL(a.href).pathname.split('/');
+  if (base !== 'cluster') continue;
   if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name))) a.setAttribute('aria-current', 'page');
 }
 if (page) refresh();

@@ -4,20 +4,23 @@ import { badge, bar, el, facts, link, list, memory, span, table, time } from '..
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
   const [app, attempts, why] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/explain`, signal)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why };
+    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/explanation`, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why: why?.explanation };
 }
 
 function lasted(a) {
   return a.startedTime > 0 ? span(a.elapsedTime || (a.finishedTime || Date.now()) - a.startedTime) : '';
 }
 
+/** explanation says what holds each request that waits. */
 function explanation(why) {
-  const waiting = list(why?.explanation?.asks ?? why?.asks);
+  const waiting = list(why?.reason);
   return waiting.length === 0 ? null : [el('h2', {}, 'What it waits for'), table([
     { head: 'Priority', num: true, cell: (w) => w.priority },
-    { head: 'Containers', num: true, cell: (w) => w.containers },
+    { head: 'Containers', num: true, cell: (w) => w.numContainers },
+    { head: 'Size', cell: (w) => `${memory(w.capability.memory)}, ${w.capability.vCores} vcores` },
     { head: 'Where', cell: (w) => w.resourceName },
+    { head: 'Held by', cell: (w) => badge(w.limit) },
     { head: 'Why not yet', wide: true, cell: (w) => w.reason },
   ], waiting, '')];
 }
@@ -35,7 +38,7 @@ export function draw({ app: a, attempts, why }) {
       ['Master’s logs', link(a.amContainerLogs)],
       ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
-      ['Diagnostics', a.diagnostics?.trim()],
+      ['Waits for', why?.reason ? why.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
     ]),
     explanation(why),
     el('h2', {}, 'Attempts'),

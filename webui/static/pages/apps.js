@@ -20,11 +20,11 @@ export function draw({ metrics: m, apps }, state, redraw) {
   filter.value = wanted;
   return [
     tiles([
-      ['applications running', m.appsRunning], ['pending', m.appsPending], ['completed', m.appsCompleted],
-      ['containers', m.containersAllocated], ['containers asked for', m.containersPending],
+      ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['applications ended', m.appsCompleted],
+      ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
       ['memory used', `${memory(m.allocatedMB)} of ${memory(m.totalMB)}`],
       ['vcores used', `${m.allocatedVirtualCores} of ${m.totalVirtualCores}`],
-      ['nodes active', m.activeNodes], ['nodes lost or unhealthy', m.lostNodes + m.unhealthyNodes],
+      ['nodes active', m.lostNodes + m.unhealthyNodes ? `${m.activeNodes} (${m.lostNodes + m.unhealthyNodes} not)` : m.activeNodes],
     ]),
     el('div', { class: 'filters' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
       states.map((s) => el('a', { href: `/cluster/apps/${s}`, 'aria-current': s === state ? 'page' : null }, s)), filter),
@@ -38,9 +38,7 @@ export function draw({ metrics: m, apps }, state, redraw) {
       { head: 'Finished', cell: (a) => time(a.finishedTime) },
       { head: 'State', cell: (a) => badge(a.state) },
       { head: 'Final status', cell: (a) => badge(a.finalStatus) },
-      { head: 'Containers', num: true, cell: (a) => (a.runningContainers >= 0 ? a.runningContainers : '—') },
-      { head: 'Memory', num: true, cell: (a) => (a.allocatedMB >= 0 ? memory(a.allocatedMB) : '—') },
-      { head: 'VCores', num: true, cell: (a) => (a.allocatedVCores >= 0 ? a.allocatedVCores : '—') },
+      { head: 'Holds', cell: (a) => (a.runningContainers > 0 ? `${memory(a.allocatedMB)} in ${a.runningContainers}` : '—') },
       { head: 'Progress', cell: (a) => bar(a.progress) },
       { head: 'Tracking', cell: (a) => link(a.trackingUrl, a.trackingUI && a.trackingUI !== 'UNASSIGNED' ? a.trackingUI : '') },
     ], rows, wanted ? `No application matches “${wanted}”.` : 'No applications.'),

@@ -3,15 +3,15 @@ import { badge, el, facts, link, list, table, time } from '../dom.js';
 
 export async function load(_, signal) {
   const [info, members] = await Promise.all([get('/ws/v1/cluster/info', signal), optional('/ws/v1/heddle/members', signal)]);
-  return { info: info.clusterInfo, members: list(members?.members?.member ?? members?.members) };
+  return { info: info.clusterInfo, members: list(members?.members?.member), epoch: members?.members?.epoch };
 }
 
-export function draw({ info: i, members }) {
+export function draw({ info: i, members, epoch }) {
   document.title = 'Cluster – Heddle';
   return [
     el('h1', {}, 'Cluster'),
     facts([
-      ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Leads since', time(i.startedOn)],
+      ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Up since', time(i.startedOn)], ['Leaders so far', epoch],
       ['Heddle', i.resourceManagerBuildVersion ?? i.resourceManagerVersion], ['Speaks as Hadoop', i.hadoopVersion],
     ]),
     el('h2', {}, 'ResourceManagers'),

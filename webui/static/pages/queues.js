@@ -10,7 +10,7 @@ function queue(q, depth) {
   const children = [...list(q.queues?.queue), ...list(q.childQueues?.queue ?? q.childQueues)];
   const used = q.usedCapacity ?? (q.maxResources?.memory ? (100 * q.usedResources.memory) / q.maxResources.memory : null);
   return el('details', { open: depth < 3 },
-    el('summary', {}, el('b', {}, q.queuePath ?? q.queueName ?? 'root'), ' ', used === null ? null : bar(used), q.state ? badge(q.state) : null),
+    el('summary', {}, el('b', {}, q.queuePath ?? q.queueName ?? 'root'), ' ', used === null ? null : bar(used), ' ', q.state ? badge(q.state) : null),
     facts([
       ['Capacity', q.capacity === undefined ? '' : `${q.capacity} % (at most ${q.maxCapacity} %)`],
       ['Used', q.usedCapacity === undefined ? '' : `${q.usedCapacity} % of its capacity, ${q.absoluteUsedCapacity ?? 0} % of the cluster`],
