@@ -157,7 +157,7 @@ func (m *Master) run(ctx context.Context, main func(context.Context, *Master) er
 	running.Go(func() { m.nudge(talking) })
 	running.Go(func() {
 		defer m.events.close()
-		if err := m.converse(talking); err != nil && talking.Err() == nil {
+		if err := m.converse(talking); talking.Err() == nil {
 			if errors.Is(err, ErrDismissed) {
 				m.events.put(ShutdownRequested{err})
 			} else {
