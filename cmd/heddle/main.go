@@ -46,7 +46,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: tools, Title: "Tools:"})
-	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s))
+	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newMR(&s), newMRMaster(), newMRWorker())
 	return root
 }
 

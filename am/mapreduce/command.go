@@ -1,0 +1,186 @@
+package mapreduce
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// tailLines is how many of the last lines that a command wrote to its standard error come with its failure.
+const tailLines = 10
+
+// command is a user's command as it is run for a task.
+type command struct {
+	role string // mapper, combiner or reducer
+	line string // for sh
+	dir  string
+	env  []string // in addition to that of this process
+	log  *stderr
+}
+
+// CommandError is the failure of a command.
+type CommandError struct {
+	Role, Line string
+	Err        error // such as "exit status 1"
+}
+
+func (e *CommandError) Error() string {
+	text := fmt.Sprintf("%s %q: %v", e.Role, e.Line, e.Err)
+	var exit *exec.ExitError
+	if errors.As(e.Err, &exit) {
+		switch exit.ExitCode() {
+		case 127:
+			text += " (there is no such command on the node; -files takes one there)"
+		case 126:
+			text += " (the command can't be executed)"
+		}
+	}
+	return text
+}
+
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// lingering is how long the end of what a command writes is waited for once it has ended: something that it has started may
+// hold its standard error.
+const lingering = 3 * time.Second
+
+// run runs the command with what feed writes as its input and has take read its output to the end. A command that doesn't
+// read all of its input, and succeeds, is fine. feed's writer is buffered.
+func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = lingering
+	cmd.Stderr = c.log
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return &CommandError{c.role, c.line, err}
+	}
+	var feeding sync.WaitGroup
+	var fed error
+	feeding.Go(func() {
+		w := bufio.NewWriterSize(stdin, chunk)
+		fed = feed(w)
+		if fed == nil {
+			fed = w.Flush()
+		}
+		if errors.Is(fed, syscall.EPIPE) || errors.Is(fed, os.ErrClosed) {
+			fed = nil // it has read enough
+		}
+		if fed != nil {
+			cancel(fed) // before its input ends, so that it doesn't take this for the end
+		}
+		stdin.Close()
+	})
+	taken := take(stdout)
+	if taken != nil {
+		cancel(taken)
+	}
+	exited := make(chan error, 1)
+	if taken == nil {
+		// Wait closes the pipes; the command may have closed its output and go on reading.
+		feeding.Wait()
+	}
+	exited <- cmd.Wait()
+	feeding.Wait()
+	c.log.flush()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err := <-exited; err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return &CommandError{c.role, c.line, err}
+	}
+	return nil
+}
+
+// stderr takes what commands write to their standard error: it is passed on, but for lines such as
+// "reporter:counter:group,name,1" and "reporter:status:text", which Hadoop Streaming understands.
+type stderr struct {
+	to io.Writer
+
+	mu       sync.Mutex
+	counters Counters
+	status   string
+	partial  []byte
+	tail     []string
+	seen     time.Time // when something was written
+}
+
+func newStderr(to io.Writer) *stderr { return &stderr{to: to, counters: Counters{}, seen: time.Now()} }
+
+// maxStderrLine is how much of a line is kept, in bytes.
+const maxStderrLine = 4096
+
+func (s *stderr) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = time.Now()
+	for rest := b; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			s.partial = append(s.partial, rest[:min(len(rest), max(0, maxStderrLine-len(s.partial)))]...)
+			break
+		}
+		line := append(s.partial, rest[:min(i, max(0, maxStderrLine-len(s.partial)))]...)
+		s.line(string(line))
+		s.partial = s.partial[:0]
+		rest = rest[i+1:]
+	}
+	return len(b), nil
+}
+
+func (s *stderr) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.partial) > 0 {
+		s.line(string(s.partial))
+		s.partial = s.partial[:0]
+	}
+}
+
+func (s *stderr) line(line string) {
+	if text, ok := strings.CutPrefix(line, "reporter:counter:"); ok {
+		// As in Hadoop the number is behind the last comma, and the name may have none.
+		parts := strings.Split(text, ",")
+		if len(parts) == 3 {
+			if n, err := strconv.ParseInt(strings.TrimSpace(parts[2]), 10, 64); err == nil {
+				s.counters.Add(parts[0], parts[1], n)
+				return
+			}
+		}
+	} else if text, ok := strings.CutPrefix(line, "reporter:status:"); ok {
+		s.status = text
+		return
+	}
+	fmt.Fprintln(s.to, line)
+	if s.tail = append(s.tail, line); len(s.tail) > tailLines {
+		s.tail = s.tail[1:]
+	}
+}
+
+func (s *stderr) last() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.tail...)
+}

@@ -1,0 +1,245 @@
+package mapreduce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/hdfsadapter"
+)
+
+// piece is a part of a file: the lines that begin in it.
+type piece struct {
+	Path   string
+	Offset int64
+	Length int64
+}
+
+// split is the input of a map task.
+type split struct {
+	Pieces []piece
+	Length int64
+	Hosts  []string // that have it; none if that makes no difference
+}
+
+// InputError says that an input can't be used.
+type InputError struct {
+	Input string
+	Err   error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("input %s: %v", e.Input, e.Err) }
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// findInputs lists the files of a job's inputs, in order. Files and directories whose names begin with _ or . are passed over
+// unless they are named (Hadoop: FileInputFormat); so are empty files.
+func findInputs(ctx context.Context, files *hdfsadapter.FS, inputs []string) ([]hdfsadapter.Info, error) {
+	var out []hdfsadapter.Info
+	for _, in := range inputs {
+		matches, err := match(ctx, files, in)
+		if err != nil {
+			return nil, &InputError{in, err}
+		}
+		for _, m := range matches {
+			if out, err = walk(ctx, files, m, out); err != nil {
+				return nil, &InputError{in, err}
+			}
+		}
+	}
+	return out, nil
+}
+
+func match(ctx context.Context, files *hdfsadapter.FS, in string) ([]hdfsadapter.Info, error) {
+	info, err := files.Stat(ctx, in)
+	if err == nil {
+		return []hdfsadapter.Info{info}, nil
+	}
+	if !strings.ContainsAny(in, `*?[{\`) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the path does not exist: %w", err)
+		}
+		return nil, err
+	}
+	matches, err := files.Glob(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	matches = slices.DeleteFunc(matches, func(i hdfsadapter.Info) bool { return hidden(i.Name) })
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("the pattern matches no files: %w", fs.ErrNotExist)
+	}
+	return matches, nil
+}
+
+func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
+
+func walk(ctx context.Context, files *hdfsadapter.FS, at hdfsadapter.Info, out []hdfsadapter.Info) ([]hdfsadapter.Info, error) {
+	if !at.IsDir() {
+		if at.Size > 0 {
+			out = append(out, at)
+		}
+		return out, nil
+	}
+	entries, err := files.List(ctx, at.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if hidden(e.Name) {
+			continue
+		}
+		if out, err = walk(ctx, files, e, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Bounds of splits, in bytes.
+const (
+	localBlock  = 32 << 20 // of files that have no blocks (Hadoop: fs.local.block.size)
+	leastPacked = 1 << 20  // that small files are put together to, however little there is
+	wantedTasks = 16       // as many splits are made of small files if there is enough in them
+	slop        = 1.1      // a last split may be that much longer than the others (Hadoop: SPLIT_SLOP)
+)
+
+// cut makes splits of files. Large files give splits of a block each; small ones, and the ends of large ones, are put
+// together with others of the same hosts (Hadoop: FileInputFormat, CombineFileInputFormat).
+func cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, least, most int64) ([]split, error) {
+	blocks := make([][]hdfsadapter.Block, len(inputs))
+	var g errgroup.Group
+	g.SetLimit(16)
+	for i, in := range inputs {
+		if strings.HasPrefix(in.Path, hdfsadapter.SchemeFile+":") {
+			continue // of no host in particular
+		}
+		g.Go(func() error {
+			b, err := files.Blocks(ctx, in.Path, 0, in.Size)
+			blocks[i] = b
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var total int64
+	for _, in := range inputs {
+		total += in.Size
+	}
+	var splits []split
+	p := packer{bins: map[string]*split{}, load: map[string]int64{}}
+	for i, in := range inputs {
+		block := in.BlockSize
+		if block <= 0 || strings.HasPrefix(in.Path, hdfsadapter.SchemeFile+":") {
+			block = localBlock
+		}
+		target := max(least, min(most, block), 1)
+		p.target = max(least, min(most, block, max(total/wantedTasks, leastPacked)), 1)
+		if compressed(in.Path) {
+			splits = append(splits, split{
+				Pieces: []piece{{in.Path, 0, in.Size}}, Length: in.Size, Hosts: hostsAt(blocks[i], 0),
+			})
+			continue
+		}
+		var at int64
+		for float64(in.Size-at) > slop*float64(target) {
+			splits = append(splits, split{Pieces: []piece{{in.Path, at, target}}, Length: target, Hosts: hostsAt(blocks[i], at)})
+			at += target
+		}
+		rest := piece{in.Path, at, in.Size - at}
+		if hosts := hostsAt(blocks[i], at); rest.Length >= p.target {
+			splits = append(splits, split{Pieces: []piece{rest}, Length: rest.Length, Hosts: hosts})
+		} else if full := p.add(rest, hosts); full != nil {
+			splits = append(splits, *full)
+		}
+	}
+	splits = append(splits, p.rest()...)
+	slices.SortStableFunc(splits, func(a, b split) int { return cmp.Compare(b.Length, a.Length) })
+	return splits, nil
+}
+
+func hostsAt(blocks []hdfsadapter.Block, offset int64) []string {
+	for _, b := range blocks {
+		if offset >= b.Offset && offset < b.Offset+b.Length {
+			return b.Hosts
+		}
+	}
+	return nil
+}
+
+// packer puts pieces together, as far as possible those of one host.
+type packer struct {
+	target int64
+	bins   map[string]*split // by host; "" for those of no host in particular
+	load   map[string]int64  // bytes given to hosts so far
+}
+
+func (p *packer) add(x piece, hosts []string) *split {
+	host := ""
+	for i, h := range hosts {
+		if i == 0 || p.load[h] < p.load[host] {
+			host = h
+		}
+	}
+	p.load[host] += x.Length
+	b := p.bins[host]
+	if b == nil {
+		b = &split{}
+		if host != "" {
+			b.Hosts = []string{host}
+		}
+		p.bins[host] = b
+	}
+	b.Pieces = append(b.Pieces, x)
+	if b.Length += x.Length; b.Length < p.target {
+		return nil
+	}
+	delete(p.bins, host)
+	return b
+}
+
+// rest returns what is left: of each host if it's at least half of what was wanted, and the others together.
+func (p *packer) rest() []split {
+	var out []split
+	var mixed split
+	for _, host := range slices.Sorted(maps.Keys(p.bins)) {
+		b := p.bins[host]
+		if host != "" && 2*b.Length >= p.target {
+			out = append(out, *b)
+			continue
+		}
+		if mixed.Length > 0 && mixed.Length+b.Length > p.target {
+			out = append(out, mixed)
+			mixed = split{}
+		}
+		if mixed.Length == 0 {
+			mixed.Hosts = b.Hosts
+		} else {
+			mixed.Hosts = nil
+		}
+		mixed.Pieces = append(mixed.Pieces, b.Pieces...)
+		mixed.Length += b.Length
+	}
+	if mixed.Length > 0 {
+		out = append(out, mixed)
+	}
+	return out
+}
+
+// compressed reports whether a file's name says that it is compressed; such files can't be cut.
+func compressed(name string) bool {
+	switch path.Ext(name) {
+	case ".gz", ".bz2":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,294 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am"
+	"heddle/am/client"
+	"heddle/hdfsadapter"
+	"heddle/yarn/token"
+)
+
+// Master is the main function of a job's ApplicationMaster. The error of a job that has failed is returned as well.
+func Master(ctx context.Context, log *logrus.Entry) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	s, err := readSpec(folder)
+	if err != nil {
+		return err
+	}
+	var splits []split
+	if err := readJSON(filepath.Join(folder, splitsFile), &splits); err != nil {
+		return err
+	}
+	c, err := s.config()
+	if err != nil {
+		return err
+	}
+	adapter, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	defer adapter.Close()
+	creds, err := client.LoadCredentials(nil)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return err
+	}
+	host := os.Getenv("NM_HOST")
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			l.Close()
+			return err
+		}
+	}
+	m := &master{
+		spec: s, splits: splits, files: adapter.As(s.User, tokensOf(creds)...), log: log, creds: creds,
+		listener: l, url: "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)),
+	}
+	defer l.Close()
+	err = am.Run(ctx, am.Options{Conf: c, Credentials: creds, TrackingURL: m.url, Log: log}, m.run)
+	if m.concluded {
+		ctx := context.WithoutCancel(ctx)
+		if err := m.files.RemoveAll(ctx, s.Staging); err != nil {
+			log.WithError(err).Warn("Staged files are left behind")
+		}
+	}
+	return err
+}
+
+type master struct {
+	spec      *spec
+	splits    []split
+	files     *hdfsadapter.FS
+	creds     *token.Credentials
+	log       *logrus.Entry
+	listener  net.Listener
+	url       string
+	tasks     *coordinator
+	concluded bool
+}
+
+// goodbye is how long the user's side is waited for to take the outcome.
+const goodbye = 2 * time.Second
+
+func (m *master) run(ctx context.Context, a *am.Master) error {
+	attempt := a.Attempt()
+	c := newCoordinator(m.spec, m.splits, attempt.App, m.log)
+	c.cluster = a
+	c.output = fmt.Sprintf("%s/%d", m.temporary(), attempt.Attempt)
+	m.tasks = c
+	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
+	go server.Serve(m.listener) // until Close
+	defer server.Close()
+
+	var committed bool
+	launch, err := m.workerLaunch(ctx)
+	if err == nil {
+		c.launch = launch
+		committed, err = m.prepare(ctx, attempt.Attempt)
+	}
+	if err == nil && !committed {
+		err = m.work(ctx, a)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // another attempt may go on
+	}
+	if err != nil {
+		m.discard(ctx)
+	}
+	c.conclude(err)
+	c.heard(ctx, goodbye)
+	m.concluded = ctx.Err() == nil
+	return err
+}
+
+func (m *master) temporary() string { return m.spec.Output + "/_temporary" }
+
+const successFile = "_SUCCESS"
+
+// prepare makes the output folder. It reports whether an earlier attempt has made the output already.
+func (m *master) prepare(ctx context.Context, attempt int32) (committed bool, err error) {
+	_, err = m.files.Stat(ctx, m.spec.Output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, err
+	case attempt == 1:
+		return false, &OutputError{m.spec.Output, fs.ErrExist}
+	default:
+		if _, err := m.files.Stat(ctx, m.spec.Output+"/"+successFile); err == nil {
+			return true, nil
+		}
+		if err := m.files.RemoveAll(ctx, m.temporary()); err != nil {
+			return false, err
+		}
+	}
+	return false, m.files.MkdirAll(ctx, m.tasks.output, 0)
+}
+
+// OutputError says that the output can't be written.
+type OutputError struct {
+	Output string
+	Err    error
+}
+
+func (e *OutputError) Error() string {
+	if errors.Is(e.Err, fs.ErrExist) {
+		return fmt.Sprintf("output %s exists already: remove it, or name another folder", e.Output)
+	}
+	return fmt.Sprintf("output %s: %v", e.Output, e.Err)
+}
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// work does all tasks and commits the output.
+func (m *master) work(ctx context.Context, a *am.Master) error {
+	ctx, cancel := context.WithCancel(ctx)
+	listened := make(chan struct{})
+	go func() {
+		defer close(listened)
+		m.listen(ctx, a)
+	}()
+	defer func() {
+		cancel()
+		<-listened
+	}()
+	m.tasks.begin()
+	if err := m.tasks.await(ctx); err != nil {
+		return err
+	}
+	return m.commit(ctx)
+}
+
+// listen takes events in until ctx ends.
+func (m *master) listen(ctx context.Context, a *am.Master) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	events := am.Callbacks{
+		ContainersAllocated: func(e am.ContainersAllocated) { m.tasks.allocated(e.Containers) },
+		ContainerStartFailed: func(e am.ContainerStartFailed) {
+			m.tasks.completed(e.Container.ID, -1, fmt.Sprintf("it could not be started: %v", e.Err))
+		},
+		ContainerCompleted: func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
+		RequestsRefused:    func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
+		Resynced:           func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			m.tasks.relieve()
+			a.SetProgress(m.tasks.fraction())
+		case e, ok := <-a.Events():
+			if !ok {
+				return
+			}
+			events.Dispatch(e)
+		}
+	}
+}
+
+// commit moves the parts of the output to where they belong. It can be repeated.
+func (m *master) commit(ctx context.Context) error {
+	for _, part := range m.tasks.parts() {
+		if err := m.files.Rename(ctx, part, m.spec.Output+"/"+path.Base(part), true); err != nil {
+			return fmt.Errorf("commit of the output: %w", err)
+		}
+	}
+	if err := m.files.RemoveAll(ctx, m.temporary()); err != nil {
+		return fmt.Errorf("commit of the output: %w", err)
+	}
+	f, err := m.files.Create(ctx, m.spec.Output+"/"+successFile, hdfsadapter.CreateOptions{Overwrite: true})
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("commit of the output: %w", err)
+	}
+	return nil
+}
+
+// discard removes what a job that has failed has written.
+func (m *master) discard(ctx context.Context) {
+	err := m.files.RemoveAll(ctx, m.temporary())
+	if err == nil {
+		err = m.files.Remove(ctx, m.spec.Output)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.log.WithError(err).Warn("Parts of the output are left behind")
+	}
+}
+
+func (m *master) workerLaunch(ctx context.Context) (am.Launch, error) {
+	info, err := m.files.Stat(ctx, m.spec.Staging+"/"+specFile)
+	if err != nil {
+		return am.Launch{}, fmt.Errorf("staged files: %w", err)
+	}
+	job := resource{Name: specFile, URL: info.Path, Size: info.Size, ModTime: info.ModTime}
+	return am.Launch{
+		Command:     []string{"exec ./" + binaryFile + " mr-worker " + m.url + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+		Resources:   localResources(append(slices.Clone(m.spec.Resources), job)),
+		Credentials: client.WithoutMasterToken(m.creds),
+	}, nil
+}
+
+func localResources(list []resource) map[string]client.Resource {
+	out := map[string]client.Resource{}
+	for _, r := range list {
+		kind := client.File
+		if r.Archive {
+			kind = client.Archive
+		}
+		out[r.Name] = client.Resource{URL: r.URL, Size: r.Size, ModTime: r.ModTime, Type: kind, Visibility: client.Application}
+	}
+	return out
+}
+
+// handler serves workers and the user's side, which sign what they say, and a page for everybody.
+func (m *master) handler() http.Handler {
+	c := m.tasks
+	mux := http.NewServeMux()
+	for path, h := range map[string]http.Handler{
+		"/worker/next": serveJSON(c.next), "/worker/progress": serveJSON(c.progress), "/worker/done": serveJSON(c.finished),
+		"/worker/outputs": serveJSON(c.whereabouts), "/worker/lost": serveJSON(c.unfetchable), "/status": serveJSON(c.status),
+	} {
+		mux.Handle(path, authentic(m.spec.Key, h))
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		c.mu.Lock()
+		s := c.snapshot()
+		c.mu.Unlock()
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "%v\n\n%v\n\n", c.app, s)
+		s.Counters.Print(w) // to a browser that may have gone
+	})
+	return mux
+}
+
+// String says in a line where a job is.
+func (s Status) String() string {
+	text := fmt.Sprintf("map %3.0f%% (%d of %d done, %d running)", 100*s.Maps.Progress, s.Maps.Done, s.Maps.Total, s.Maps.Running)
+	if s.Reduces.Total > 0 {
+		text += fmt.Sprintf("  reduce %3.0f%% (%d of %d done, %d running)", 100*s.Reduces.Progress, s.Reduces.Done, s.Reduces.Total, s.Reduces.Running)
+	}
+	return text
+}

@@ -1,0 +1,449 @@
+package mapreduce
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// outputs are the outputs of map tasks that a worker has, and serves.
+type outputs struct {
+	mu    sync.RWMutex
+	files map[[2]int]outputFile // by map and attempt
+}
+
+func (o *outputs) put(m, attempt int, f outputFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.files == nil {
+		o.files = map[[2]int]outputFile{}
+	}
+	o.files[[2]int{m, attempt}] = f
+}
+
+const (
+	outputPath = "/output"
+	sumHeader  = "X-Heddle-Crc32c"
+)
+
+// ServeHTTP answers /output?map=…&attempt=…&reduce=… with the sorted lines of a map task's output for a reduce task.
+func (o *outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	var n [3]int
+	for i, name := range []string{"map", "attempt", "reduce"} {
+		var err error
+		if n[i], err = strconv.Atoi(q.Get(name)); err != nil {
+			http.Error(w, fmt.Sprintf("%s is %q: a number is wanted", name, q.Get(name)), http.StatusBadRequest)
+			return
+		}
+	}
+	o.mu.RLock()
+	f, ok := o.files[[2]int{n[0], n[1]}]
+	o.mu.RUnlock()
+	if !ok || n[2] < 0 || n[2] >= len(f.segments) {
+		http.Error(w, fmt.Sprintf("no output of map task %d, attempt %d, for reduce task %d", n[0], n[1], n[2]), http.StatusNotFound)
+		return
+	}
+	g := f.segments[n[2]]
+	in, err := os.Open(f.path)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer in.Close()
+	if _, err := in.Seek(g.Offset, io.SeekStart); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(g.Length, 10))
+	w.Header().Set(sumHeader, strconv.FormatUint(uint64(g.Sum), 10))
+	io.CopyN(w, in, g.Length) // by sendfile; the reader notices if it comes short
+}
+
+// shuffle collects what the map tasks have for one reduce task.
+type shuffle struct {
+	reduce   int
+	maps     int
+	copies   int
+	factor   int
+	limit    int64 // bytes kept in memory
+	file     func(name string) string
+	key      []byte
+	http     *http.Client
+	outputs  func(ctx context.Context, from int) (outputsResponse, error) // where outputs are
+	failed   func(ctx context.Context, f fetchFailure) error
+	progress func(done int)
+	counters Counters
+
+	mu     sync.Mutex
+	wake   chan struct{} // closed when there is news
+	where  map[int]mapOutput
+	busy   map[int]bool
+	have   map[int]bool
+	memory [][]byte
+	piled  int64
+	disk   []string
+	spills int
+	err    error
+}
+
+// run fetches everything; then merge has it in order.
+func (s *shuffle) run(ctx context.Context) error {
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	s.wake = make(chan struct{})
+	s.where, s.busy, s.have = map[int]mapOutput{}, map[int]bool{}, map[int]bool{}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.follow(following) })
+	var fetchers sync.WaitGroup
+	for range s.copies {
+		fetchers.Go(func() { s.fetchAll(ctx) })
+	}
+	fetchers.Wait()
+	stop()
+	wg.Wait()
+	return s.err
+}
+
+func (s *shuffle) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && err != nil {
+		s.err = err
+	}
+	s.news()
+}
+
+func (s *shuffle) news() {
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// follow keeps up with where outputs are.
+func (s *shuffle) follow(ctx context.Context) {
+	from := 0
+	for {
+		resp, err := s.outputs(ctx, from)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		from = resp.Next
+		s.mu.Lock()
+		for _, e := range resp.Events {
+			if !e.Lost {
+				s.where[e.Map] = e
+			} else if s.where[e.Map].Attempt == e.Attempt {
+				delete(s.where, e.Map)
+			}
+		}
+		s.news()
+		s.mu.Unlock()
+	}
+}
+
+// fetchAll fetches one output after the other until there are all.
+func (s *shuffle) fetchAll(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		if s.err != nil || len(s.have) == s.maps {
+			s.mu.Unlock()
+			return
+		}
+		var from mapOutput
+		found := false
+		for m, o := range s.where {
+			if !s.busy[m] && !s.have[m] {
+				from, found = o, true
+				s.busy[m] = true
+				break
+			}
+		}
+		wake := s.wake
+		s.mu.Unlock()
+		if !found {
+			select {
+			case <-ctx.Done():
+				s.fail(ctx.Err())
+			case <-wake:
+			}
+			continue
+		}
+		err := s.fetch(ctx, from)
+		s.mu.Lock()
+		delete(s.busy, from.Map)
+		if err == nil {
+			s.have[from.Map] = true
+			s.counters.Add(taskGroup, shuffledMaps, 1)
+			s.progress(len(s.have))
+		} else if s.where[from.Map] == from {
+			delete(s.where, from.Map)
+		}
+		s.news()
+		s.mu.Unlock()
+		var local *localError
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			s.fail(ctx.Err())
+		case errors.As(err, &local):
+			s.fail(err)
+		default:
+			s.count(failedShuffle, 1)
+			if err := s.failed(ctx, fetchFailure{Map: from.Map, Attempt: from.Attempt, Error: err.Error()}); err != nil {
+				s.fail(err)
+			}
+		}
+	}
+}
+
+func (s *shuffle) count(name string, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters.Add(taskGroup, name, n)
+}
+
+// localError is trouble of this side of the shuffle.
+type localError struct{ err error }
+
+func (e *localError) Error() string { return "shuffle: " + e.err.Error() }
+
+func (e *localError) Unwrap() error { return e.err }
+
+// Attempts to fetch an output, and the pause between them, which doubles.
+const (
+	fetchTries = 4
+	fetchPause = 250 * time.Millisecond
+)
+
+func (s *shuffle) fetch(ctx context.Context, from mapOutput) error {
+	pause := fetchPause
+	for try := 1; ; try++ {
+		err := s.fetchOnce(ctx, from)
+		var local *localError
+		if err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &local) || errors.Is(err, errNotThere) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause *= 2
+		s.mu.Lock()
+		moved := s.where[from.Map] != from
+		s.mu.Unlock()
+		if moved {
+			return err
+		}
+	}
+}
+
+var errNotThere = errors.New("it isn't there any more")
+
+// fetchStall is how long no byte may come.
+const fetchStall = 30 * time.Second
+
+func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stall := time.AfterFunc(fetchStall, cancel)
+	defer stall.Stop()
+	url := fmt.Sprintf("%s%s?map=%d&attempt=%d&reduce=%d", from.URL, outputPath, from.Map, from.Attempt, s.reduce)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	sign(s.key, r)
+	a, err := s.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(a.Body, 500))
+		err := fmt.Errorf("%s: %s: %s", url, a.Status, text)
+		if a.StatusCode == http.StatusNotFound {
+			err = errors.Join(err, errNotThere)
+		}
+		return err
+	}
+	want, err := strconv.ParseUint(a.Header.Get(sumHeader), 10, 32)
+	if err != nil || a.ContentLength < 0 {
+		return fmt.Errorf("%s: not the answer of a worker", url)
+	}
+	body := &watchedReader{r: a.Body, stall: stall}
+	if a.ContentLength > s.limit/8 {
+		return s.toDisk(body, url, a.ContentLength, uint32(want))
+	}
+	data := make([]byte, a.ContentLength)
+	if _, err := io.ReadFull(body, data); err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	if got := crc32.Checksum(data, castagnoli); got != uint32(want) {
+		return fmt.Errorf("%s: checksum %08x, not %08x", url, got, want)
+	}
+	return s.keep(data)
+}
+
+type watchedReader struct {
+	r     io.Reader
+	stall *time.Timer
+}
+
+func (w *watchedReader) Read(b []byte) (int, error) {
+	n, err := w.r.Read(b)
+	w.stall.Reset(fetchStall)
+	return n, err
+}
+
+func (s *shuffle) newFile() (*os.File, error) {
+	s.spills++
+	return os.OpenFile(s.file(fmt.Sprintf("fetched%d", s.spills)), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+}
+
+func (s *shuffle) toDisk(r io.Reader, url string, length int64, want uint32) error {
+	s.mu.Lock()
+	f, err := s.newFile()
+	s.mu.Unlock()
+	if err != nil {
+		return &localError{err}
+	}
+	sum := crc32.New(castagnoli)
+	w := &localWriter{w: f}
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(w, sum)}, r, make([]byte, chunk))
+	switch {
+	case w.err != nil:
+		err = &localError{w.err}
+	case err == nil && n != length:
+		err = io.ErrUnexpectedEOF
+	case err == nil && sum.Sum32() != want:
+		err = fmt.Errorf("%s: checksum %08x, not %08x", url, sum.Sum32(), want)
+	}
+	if e := f.Close(); err == nil && e != nil {
+		err = &localError{e}
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters.Add(taskGroup, shuffleBytes, length)
+	s.disk = append(s.disk, f.Name())
+	return nil
+}
+
+// localWriter tells errors of the disk from those of the network.
+type localWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (l *localWriter) Write(b []byte) (int, error) {
+	n, err := l.w.Write(b)
+	l.err = err
+	return n, err
+}
+
+// keep keeps an output in memory, as long as there is room.
+func (s *shuffle) keep(data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters.Add(taskGroup, shuffleBytes, int64(len(data)))
+	if len(data) == 0 {
+		return nil
+	}
+	s.memory = append(s.memory, data)
+	if s.piled += int64(len(data)); s.piled <= s.limit {
+		return nil
+	}
+	var runs []io.Reader
+	for _, m := range s.memory {
+		runs = append(runs, bytes.NewReader(m))
+	}
+	if err := s.mergeToDisk(runs); err != nil {
+		return err
+	}
+	s.memory, s.piled = nil, 0
+	return nil
+}
+
+func (s *shuffle) mergeToDisk(runs []io.Reader) error {
+	f, err := s.newFile()
+	if err != nil {
+		return &localError{err}
+	}
+	out := bufio.NewWriterSize(f, chunk)
+	w := &lineCounter{w: out}
+	err = mergeRuns(w, runs)
+	if err == nil {
+		err = out.Flush()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return &localError{err}
+	}
+	s.counters.Add(taskGroup, spilledRecords, w.lines)
+	s.disk = append(s.disk, f.Name())
+	return nil
+}
+
+// size is how much was fetched, in bytes.
+func (s *shuffle) size() int64 { return s.counters.Get(taskGroup, shuffleBytes) }
+
+// merge writes all that was fetched, in order.
+func (s *shuffle) merge(ctx context.Context, w io.Writer) error {
+	for len(s.disk) > s.factor {
+		some := slices.Clone(s.disk[:s.factor])
+		err := withFiles(some, func(runs []io.Reader) error { return s.mergeToDisk(runs) })
+		if err != nil {
+			return err
+		}
+		for _, name := range some {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+		s.disk = slices.Clone(s.disk[s.factor:])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return withFiles(s.disk, func(runs []io.Reader) error {
+		for _, m := range s.memory {
+			runs = append(runs, bytes.NewReader(m))
+		}
+		return mergeRuns(w, runs)
+	})
+}
+
+func withFiles(names []string, f func([]io.Reader) error) error {
+	var runs []io.Reader
+	for _, name := range names {
+		r, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		runs = append(runs, r)
+	}
+	return f(runs)
+}

@@ -1,0 +1,331 @@
+package mapreduce
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"unsafe"
+)
+
+// segment is the part of a map task's output that is for one reduce task: sorted lines.
+type segment struct {
+	Offset, Length int64 // in the file, bytes
+	Records        int64
+	Sum            uint32 // CRC-32C
+}
+
+// outputFile is a file of sorted lines, a segment for each reduce task.
+type outputFile struct {
+	path     string
+	segments []segment
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// entry is a line in a sorter's arena.
+type entry struct {
+	prefix    uint64 // its first bytes, which decide most comparisons
+	off, len  uint32 // without the line feed
+	partition uint32
+}
+
+const entrySize = int64(unsafe.Sizeof(entry{}))
+
+// combineFunc passes sorted lines through a combiner: it reads what feed writes, and hands its own output to take.
+type combineFunc func(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error
+
+// sorter sorts lines by partition and bytes; what doesn't fit in memory goes to files.
+type sorter struct {
+	partitions int
+	key        func(line []byte) []byte
+	limit      int64 // bytes of memory
+	factor     int
+	file       func(name string) string // where a file may be written
+	combine    combineFunc              // nil: nothing is combined
+	counters   Counters
+
+	arena   []byte
+	entries []entry
+	spills  []outputFile
+}
+
+// add takes a line over, with or without line feed.
+func (s *sorter) add(ctx context.Context, line []byte) error {
+	if n := len(line); n > 0 && line[n-1] == '\n' {
+		line = line[:n-1]
+	}
+	used := int64(len(s.arena)) + int64(len(s.entries))*entrySize
+	if len(s.entries) > 0 && used+int64(len(line))+entrySize > s.limit {
+		if err := s.spill(ctx); err != nil {
+			return err
+		}
+	}
+	if int64(len(s.arena))+int64(len(line)) > math.MaxUint32 {
+		return fmt.Errorf("a line of %d bytes is too long", len(line))
+	}
+	s.entries = append(s.entries, entry{
+		prefix: prefixOf(line), off: uint32(len(s.arena)), len: uint32(len(line)),
+		partition: uint32(partition(s.key(line), s.partitions)),
+	})
+	s.arena = append(s.arena, line...)
+	return nil
+}
+
+func prefixOf(line []byte) uint64 {
+	if len(line) >= 8 {
+		return binary.BigEndian.Uint64(line)
+	}
+	var p [8]byte
+	copy(p[:], line)
+	return binary.BigEndian.Uint64(p[:])
+}
+
+func (s *sorter) line(e *entry) []byte { return s.arena[e.off : e.off+e.len] }
+
+func (s *sorter) sort() {
+	slices.SortFunc(s.entries, func(a, b entry) int {
+		if a.partition != b.partition {
+			return cmp.Compare(a.partition, b.partition)
+		}
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return bytes.Compare(s.line(&a), s.line(&b))
+	})
+}
+
+// spill sorts what is in memory into a file.
+func (s *sorter) spill(ctx context.Context) error {
+	s.sort()
+	w, err := createOutput(s.file(fmt.Sprintf("spill%d", len(s.spills))), s.partitions)
+	if err != nil {
+		return err
+	}
+	defer w.abandon()
+	rest := s.entries
+	for p := range s.partitions {
+		n := 0
+		for n < len(rest) && rest[n].partition == uint32(p) {
+			n++
+		}
+		mine := rest[:n]
+		rest = rest[n:]
+		feed := func(to io.Writer) error {
+			for i := range mine {
+				// The writers here are buffers.
+				if _, err := to.Write(s.line(&mine[i])); err != nil {
+					return err
+				}
+				if _, err := to.Write(newline); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := s.writePartition(ctx, w, p, int64(n), feed); err != nil {
+			return err
+		}
+	}
+	f, err := w.close()
+	if err != nil {
+		return err
+	}
+	s.counters.Add(taskGroup, spilledRecords, f.records())
+	s.spills = append(s.spills, f)
+	s.arena, s.entries = s.arena[:0], s.entries[:0]
+	return nil
+}
+
+// writePartition writes n sorted lines, combined if there is a combiner.
+func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n int64, feed func(io.Writer) error) error {
+	w.begin(p)
+	if s.combine == nil || n == 0 {
+		return feed(w)
+	}
+	s.counters.Add(taskGroup, combineInputRecords, n)
+	// A combiner may write keys that it hasn't read, and in another order.
+	var lines [][]byte
+	sorted := true
+	err := s.combine(ctx, feed, func(r io.Reader) error {
+		in := newLineReader(r, chunk)
+		var block []byte
+		for {
+			line, err := in.next()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if len(block)+len(line)+1 > cap(block) {
+				block = make([]byte, 0, max(chunk, len(line)+1))
+			}
+			at := len(block)
+			block = append(block, line...)
+			if line[len(line)-1] != '\n' {
+				block = append(block, '\n')
+			}
+			line = block[at:len(block):len(block)]
+			if n := len(lines); n > 0 && compareLines(lines[n-1], line) > 0 {
+				sorted = false
+			}
+			lines = append(lines, line)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("combiner: %w", err)
+	}
+	if !sorted {
+		slices.SortFunc(lines, compareLines)
+	}
+	s.counters.Add(taskGroup, combineOutputRecords, int64(len(lines)))
+	for _, line := range lines {
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareLines compares lines that end in a line feed, which is below no byte that can be in a line, by what is before it.
+func compareLines(a, b []byte) int { return bytes.Compare(a[:len(a)-1], b[:len(b)-1]) }
+
+// finish returns all lines in one file.
+func (s *sorter) finish(ctx context.Context) (outputFile, error) {
+	if len(s.entries) > 0 || len(s.spills) == 0 {
+		if err := s.spill(ctx); err != nil {
+			return outputFile{}, err
+		}
+	}
+	s.arena, s.entries = nil, nil
+	for round := 0; len(s.spills) > 1; round++ {
+		n := min(len(s.spills), s.factor)
+		merged, err := s.merge(ctx, fmt.Sprintf("merge%d", round), s.spills[:n])
+		if err != nil {
+			return outputFile{}, err
+		}
+		for _, f := range s.spills[:n] {
+			if err := os.Remove(f.path); err != nil {
+				return outputFile{}, err
+			}
+		}
+		s.spills = append(slices.Clone(s.spills[n:]), merged)
+	}
+	return s.spills[0], nil
+}
+
+// combineFrom is how many spills make it worth while to combine once more (Hadoop: mapreduce.map.combine.minspills).
+const combineFrom = 3
+
+func (s *sorter) merge(ctx context.Context, name string, files []outputFile) (outputFile, error) {
+	w, err := createOutput(s.file(name), s.partitions)
+	if err != nil {
+		return outputFile{}, err
+	}
+	defer w.abandon()
+	var opened []*os.File
+	defer func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}()
+	for _, f := range files {
+		r, err := os.Open(f.path)
+		if err != nil {
+			return outputFile{}, err
+		}
+		opened = append(opened, r)
+	}
+	combine := s.combine
+	defer func() { s.combine = combine }()
+	if len(files) < combineFrom {
+		s.combine = nil
+	}
+	for p := range s.partitions {
+		var runs []io.Reader
+		var n int64
+		for i, f := range files {
+			g := f.segments[p]
+			if n += g.Records; g.Length > 0 {
+				runs = append(runs, io.NewSectionReader(opened[i], g.Offset, g.Length))
+			}
+		}
+		feed := func(to io.Writer) error { return mergeRuns(to, runs) }
+		if err := s.writePartition(ctx, w, p, n, feed); err != nil {
+			return outputFile{}, err
+		}
+	}
+	return w.close()
+}
+
+func (f *outputFile) records() (n int64) {
+	for _, g := range f.segments {
+		n += g.Records
+	}
+	return n
+}
+
+// outputWriter writes an outputFile.
+type outputWriter struct {
+	f        *os.File
+	w        *bufio.Writer
+	segments []segment
+	current  int
+	offset   int64
+}
+
+func createOutput(path string, partitions int) (*outputWriter, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &outputWriter{f: f, w: bufio.NewWriterSize(f, chunk), segments: make([]segment, partitions)}, nil
+}
+
+func (w *outputWriter) begin(p int) {
+	w.current = p
+	w.segments[p].Offset = w.offset
+}
+
+func (w *outputWriter) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	g := &w.segments[w.current]
+	g.Length += int64(n)
+	w.offset += int64(n)
+	g.Sum = crc32.Update(g.Sum, castagnoli, b[:n])
+	g.Records += int64(bytes.Count(b[:n], newline))
+	return n, err
+}
+
+func (w *outputWriter) close() (outputFile, error) {
+	err := w.w.Flush()
+	if e := w.f.Close(); err == nil {
+		err = e
+	}
+	f := outputFile{w.f.Name(), w.segments}
+	if err != nil {
+		os.Remove(f.path)
+	}
+	w.f = nil
+	return f, err
+}
+
+// abandon removes the file unless it was closed.
+func (w *outputWriter) abandon() {
+	if w.f != nil {
+		w.f.Close()
+		os.Remove(w.f.Name())
+	}
+}

@@ -1,0 +1,285 @@
+package mapreduce
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am"
+	"heddle/am/client"
+	"heddle/conf"
+	"heddle/hdfsadapter"
+	"heddle/yarn/records"
+)
+
+// Options say with what a job is submitted.
+type Options struct {
+	Conf   *conf.Config
+	Binary string // that has the functions Master and Worker as its commands mr-master and mr-worker; this one if empty
+	User   string // client.User if empty
+	Log    *logrus.Entry
+}
+
+// Submitted is a job that runs, or has run.
+type Submitted struct {
+	ID          records.ApplicationID
+	TrackingURL string // through the ResourceManager's proxy; known once Follow has been told
+	Maps        int
+	InputBytes  int64
+	Files       int
+
+	spec    *spec
+	cluster *client.Cluster
+	apps    *client.Applications
+	adapter *hdfsadapter.Adapter
+	files   *hdfsadapter.FS
+	log     *logrus.Entry
+}
+
+// Submit checks a job, stages its files, and submits it. Its Close is to be called when it isn't needed any more; the job goes
+// on. Of errors, *InputError and *OutputError say that the job's files are not as they should be.
+func Submit(ctx context.Context, j Job, o Options) (*Submitted, error) {
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = logrus.NewEntry(l)
+	}
+	s, err := newSpec(j, o.Conf)
+	if err != nil {
+		return nil, err
+	}
+	if s.User = o.User; s.User == "" {
+		if s.User, err = client.User(); err != nil {
+			return nil, err
+		}
+	}
+	x := &Submitted{spec: s, log: o.Log}
+	if x.adapter, err = hdfsadapter.New(o.Conf, hdfsadapter.Options{Log: o.Log}); err != nil {
+		return nil, err
+	}
+	x.files = x.adapter.As(s.User)
+	if err := x.submit(ctx, o); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// Close closes connections.
+func (x *Submitted) Close() {
+	if x.cluster != nil {
+		x.cluster.Close()
+	}
+	x.adapter.Close()
+}
+
+func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
+	s := x.spec
+	out, err := x.files.Locate(s.Job.Output)
+	if err != nil {
+		return &OutputError{s.Job.Output, err}
+	}
+	s.Output = out.String()
+	if _, err := x.files.Stat(ctx, s.Output); err == nil {
+		return &OutputError{s.Output, fs.ErrExist}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return &OutputError{s.Output, err}
+	}
+	inputs, err := findInputs(ctx, x.files, s.Job.Inputs)
+	if err != nil {
+		return err
+	}
+	splits, err := cut(ctx, x.files, inputs, s.SplitMin, s.SplitMax)
+	if err != nil {
+		return err
+	}
+	s.Maps, x.Maps, x.Files = len(splits), len(splits), len(inputs)
+	for _, in := range inputs {
+		x.InputBytes += in.Size
+	}
+	s.Key = make([]byte, 32)
+	if _, err := rand.Read(s.Key); err != nil {
+		return err
+	}
+	if x.cluster, err = client.NewCluster(o.Conf, o.Log); err != nil {
+		return err
+	}
+	if x.apps, err = x.cluster.Applications(s.User); err != nil {
+		return err
+	}
+	var most records.Resource
+	if x.ID, most, err = x.apps.New(ctx); err != nil {
+		return err
+	}
+	if m := s.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
+		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", keyMasterMemory, m, most[0])
+	}
+	base, ok := o.Conf.Get(keyStaging)
+	if !ok || base == "" {
+		base = "/tmp/hadoop-yarn/staging"
+	}
+	staging, err := x.files.Locate(path.Join(base, s.User, ".staging", x.ID.String()))
+	if strings.Contains(base, "://") {
+		staging, err = x.files.Locate(strings.TrimRight(base, "/") + "/" + path.Join(s.User, ".staging", x.ID.String()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", keyStaging, err)
+	}
+	s.Staging = staging.String()
+	defer func() {
+		if err != nil {
+			x.clean(context.WithoutCancel(ctx))
+		}
+	}()
+	resources, err := x.stage(ctx, splits, o.Binary)
+	if err != nil {
+		return fmt.Errorf("staging in %s: %w", s.Staging, err)
+	}
+	return x.apps.Submit(ctx, client.Submission{
+		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Priority: s.Priority, MaxAttempts: s.MasterTries,
+		Resource: s.MasterSize.resource(),
+		AM: am.Launch{
+			Command:   []string{"exec ./" + binaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			Env:       map[string]string{"HADOOP_USER_NAME": quote(s.User)},
+			Resources: localResources(resources),
+		},
+	})
+}
+
+// quote has a shell leave a text as it is between the double quotes that NodeManagers put around values.
+func quote(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
+}
+
+// stage puts the job's files where nodes can fetch them. It returns those for the ApplicationMaster.
+func (x *Submitted) stage(ctx context.Context, splits []split, binary string) ([]resource, error) {
+	s := x.spec
+	if err := x.files.MkdirAll(ctx, s.Staging, 0o700); err != nil {
+		return nil, err
+	}
+	if binary == "" {
+		var err error
+		if binary, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	program, err := x.copyIn(ctx, binary, binaryFile, binaryFile, 0o700)
+	if err != nil {
+		return nil, err
+	}
+	s.Resources = []resource{program}
+	names := map[string]string{}
+	for i, list := range [][]string{s.Job.Files, s.Job.Archives} {
+		for _, file := range list {
+			r, err := x.resource(ctx, file)
+			if err != nil {
+				return nil, err
+			}
+			if other, ok := names[r.Name]; ok {
+				return nil, fmt.Errorf("%s and %s would both be called %s: end one with #another-name", other, file, r.Name)
+			}
+			names[r.Name] = file
+			r.Archive = i == 1
+			s.Resources = append(s.Resources, r)
+		}
+	}
+	var rest []resource
+	for _, f := range []struct {
+		name string
+		what any
+	}{{splitsFile, splits}, {specFile, s}} {
+		b, err := json.Marshal(f.what)
+		if err != nil {
+			return nil, err
+		}
+		r, err := x.write(ctx, strings.NewReader(string(b)), f.name, f.name, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		rest = append(rest, r)
+	}
+	return append(s.Resources, rest...), nil
+}
+
+// resource makes a file of the user's one for containers: a local one is staged.
+func (x *Submitted) resource(ctx context.Context, file string) (resource, error) {
+	name, as, _ := strings.Cut(file, "#")
+	if as == "" {
+		as = path.Base(name)
+	}
+	if as == "." || as == ".." || strings.ContainsAny(as, "/\x00") || strings.HasPrefix(as, ".") {
+		return resource{}, fmt.Errorf("%s: a file can't be called %q in the work folder", file, as)
+	}
+	if !strings.Contains(name, "://") {
+		local, err := filepath.Abs(strings.TrimPrefix(name, "file:"))
+		if err != nil {
+			return resource{}, err
+		}
+		return x.copyIn(ctx, local, "files/"+as, as, 0o700)
+	}
+	if local, ok := strings.CutPrefix(name, "file://"); ok {
+		return x.copyIn(ctx, local, "files/"+as, as, 0o700)
+	}
+	info, err := x.files.Stat(ctx, name)
+	if err != nil {
+		return resource{}, err
+	}
+	if info.IsDir() {
+		return resource{}, fmt.Errorf("%s is a folder", file)
+	}
+	return resource{Name: as, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
+}
+
+func (x *Submitted) copyIn(ctx context.Context, local, to, name string, perm fs.FileMode) (resource, error) {
+	f, err := os.Open(local)
+	if err != nil {
+		return resource{}, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return resource{}, err
+	} else if !info.Mode().IsRegular() {
+		return resource{}, fmt.Errorf("%s is not a file", local)
+	}
+	return x.write(ctx, f, to, name, perm)
+}
+
+func (x *Submitted) write(ctx context.Context, from io.Reader, to, name string, perm fs.FileMode) (resource, error) {
+	to = x.spec.Staging + "/" + to
+	w, err := x.files.Create(ctx, to, hdfsadapter.CreateOptions{Perm: perm, Replication: 0})
+	if err != nil {
+		return resource{}, err
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, 1<<20))
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return resource{}, fmt.Errorf("%s: %w", to, err)
+	}
+	info, err := x.files.Stat(ctx, to)
+	if err != nil {
+		return resource{}, err
+	}
+	return resource{Name: name, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
+}
+
+// clean removes the staged files.
+func (x *Submitted) clean(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := x.files.RemoveAll(ctx, x.spec.Staging); err != nil {
+		x.log.WithError(err).Warn("Staged files are left behind")
+	}
+}

@@ -1,0 +1,305 @@
+package mapreduce
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"heddle/hdfsadapter"
+	"heddle/yarn/records"
+)
+
+// task is an attempt at a task as it runs in a worker.
+type task struct {
+	assignment
+	spec  *spec
+	app   records.ApplicationID
+	files *hdfsadapter.FS
+	dir   string // the commands' work folder
+	temp  func(name string) string
+	log   *stderr
+	stats Counters // only changed by the task itself
+
+	progress atomic.Int64 // in millionths
+	active   atomic.Int64 // when something moved, ns since 1970
+}
+
+func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
+
+func (t *task) setProgress(f float64) {
+	t.progress.Store(int64(f * 1e6))
+	t.touch()
+}
+
+// outputName is the name of the task's part of the job's output.
+func (t *task) outputName() string { return fmt.Sprintf("part-%05d", t.ID.Index) }
+
+func (t *task) command(role, line string) *command {
+	return &command{role: role, line: line, dir: t.dir, env: t.environment(), log: t.log}
+}
+
+// environment is what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task.
+func (t *task) environment() []string {
+	var env []string
+	set := func(name, value string) {
+		env = append(env, strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '_'
+		}, name)+"="+value)
+	}
+	for k, v := range t.spec.Job.Settings {
+		set(k, v)
+	}
+	name := t.ID.name(t.app)
+	set("mapreduce.job.id", fmt.Sprintf("job_%d_%04d", t.app.ClusterTimestamp, t.app.ID))
+	set("mapreduce.job.name", t.spec.Job.Name)
+	set("mapreduce.job.maps", fmt.Sprint(t.spec.Maps))
+	set("mapreduce.job.reduces", fmt.Sprint(t.spec.Job.Reduces))
+	set("mapreduce.job.output.dir", t.spec.Output)
+	set("mapreduce.task.attempt.id", name)
+	set("mapreduce.task.id", "task"+strings.TrimPrefix(name[:strings.LastIndexByte(name, '_')], "attempt"))
+	set("mapreduce.task.partition", fmt.Sprint(t.ID.Index))
+	set("mapreduce.task.ismap", fmt.Sprint(t.ID.Kind == mapTask))
+	set("user.name", t.spec.User)
+	if s := t.Split; s != nil && len(s.Pieces) > 0 {
+		set("mapreduce.map.input.file", s.Pieces[0].Path)
+		set("mapreduce.map.input.start", fmt.Sprint(s.Pieces[0].Offset))
+		set("mapreduce.map.input.length", fmt.Sprint(s.Length))
+	}
+	for k, v := range t.spec.Job.Env {
+		env = append(env, k+"="+v)
+	}
+	return env
+}
+
+// runMap runs a map task. It returns its output for reduce tasks, or the name of its part of the job's output.
+func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
+	mapper := t.command("mapper", t.spec.Job.Mapper)
+	in := &lineCounter{}
+	defer func() {
+		t.stats.Add(taskGroup, mapInputRecords, in.lines)
+		t.stats.Add(taskGroup, mapInputBytes, in.bytes)
+	}()
+	if t.Output != "" {
+		var out string
+		err := mapper.run(ctx, t.feedSplit(ctx, in), func(r io.Reader) (err error) {
+			out, err = t.write(ctx, copyOf(r, t.touch), mapOutputRecords)
+			return err
+		})
+		return outputFile{}, out, err
+	}
+	s := &sorter{
+		partitions: t.spec.Job.Reduces, key: t.spec.keyOf, limit: int64(t.spec.SortMB) << 20, factor: t.spec.Factor,
+		file: t.temp, counters: t.stats,
+	}
+	if t.spec.Job.Combiner != "" {
+		s.combine = t.command("combiner", t.spec.Job.Combiner).run
+	}
+	var n, bytes int64
+	err := mapper.run(ctx, t.feedSplit(ctx, in), func(r io.Reader) error {
+		lines := newLineReader(r, chunk)
+		for {
+			line, err := lines.next()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if n++; n%1024 == 0 {
+				t.touch()
+			}
+			bytes += int64(len(line))
+			if err := s.add(ctx, line); err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return outputFile{}, "", err
+	}
+	t.stats.Add(taskGroup, mapOutputRecords, n)
+	t.stats.Add(taskGroup, mapOutputBytes, bytes)
+	f, err := s.finish(ctx)
+	return f, "", err
+}
+
+// feedSplit returns what writes the split's lines, counted by c.
+func (t *task) feedSplit(ctx context.Context, c *lineCounter) func(io.Writer) error {
+	return func(w io.Writer) error {
+		buf := make([]byte, chunk)
+		c.w = &progressWriter{w: w, t: t, total: t.Split.Length}
+		for _, p := range t.Split.Pieces {
+			if err := t.feedPiece(ctx, c, p, buf); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (t *task) feedPiece(ctx context.Context, w io.Writer, p piece, buf []byte) error {
+	f, err := t.files.Open(ctx, p.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if compressed(p.Path) {
+		var r io.Reader
+		if path.Ext(p.Path) == ".bz2" {
+			r = bzip2.NewReader(bufio.NewReaderSize(f, chunk))
+		} else if r, err = gzip.NewReader(bufio.NewReaderSize(f, chunk)); err != nil {
+			return fmt.Errorf("%s: %w", p.Path, err)
+		}
+		c := &lineCounter{w: w}
+		if _, err := io.CopyBuffer(struct{ io.Writer }{c}, r, buf); err != nil {
+			return fmt.Errorf("%s: %w", p.Path, err)
+		}
+		return c.finish()
+	}
+	if p.Offset > 0 {
+		if _, err := f.Seek(p.Offset-1, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	_, _, err = copyLines(w, f, p.Offset, p.Length, buf)
+	return err
+}
+
+type progressWriter struct {
+	w       io.Writer
+	t       *task
+	written int64
+	total   int64
+}
+
+func (p *progressWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.written += int64(n)
+	p.t.setProgress(min(1, float64(p.written)/float64(max(p.total, 1))))
+	return n, err
+}
+
+// write writes the task's part of the job's output, and counts its lines.
+func (t *task) write(ctx context.Context, from io.WriterTo, counter string) (name string, err error) {
+	name = t.Output + "/" + t.outputName()
+	f, err := t.files.Create(ctx, name, hdfsadapter.CreateOptions{Overwrite: true})
+	if err != nil {
+		return "", err
+	}
+	buffer := bufio.NewWriterSize(f, chunk)
+	c := &lineCounter{w: buffer}
+	_, err = from.WriteTo(struct{ io.Writer }{c})
+	if err == nil {
+		err = c.finish()
+	}
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if e := f.Close(); err == nil && e != nil {
+		err = fmt.Errorf("%s: %w", name, e)
+	}
+	t.stats.Add(taskGroup, counter, c.lines)
+	t.stats.Add(fileGroup, bytesWritten, c.bytes)
+	return name, err
+}
+
+// writerTo makes a function a source.
+type writerTo func(io.Writer) error
+
+func (f writerTo) WriteTo(w io.Writer) (int64, error) { return 0, f(w) }
+
+// copyOf is a source that has all of a reader.
+func copyOf(r io.Reader, touch func()) writerTo {
+	return func(w io.Writer) error {
+		buf := make([]byte, chunk)
+		for {
+			n, err := r.Read(buf)
+			if n > 0 {
+				touch()
+				if _, err := w.Write(buf[:n]); err != nil {
+					return err
+				}
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// runReduce runs a reduce task and returns the name of its part of the job's output.
+func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
+	s.counters = t.stats
+	s.file = t.temp
+	s.progress = func(done int) { t.setProgress(float64(done) / float64(max(s.maps, 1)) / 3) }
+	if err := s.run(ctx); err != nil {
+		return "", err
+	}
+	t.setProgress(1. / 3)
+	total := s.size()
+	in := &lineCounter{}
+	feed := func(w io.Writer) error {
+		in.w = &reduceProgress{w, t, 0, total}
+		return s.merge(ctx, in)
+	}
+	var out string
+	var err error
+	if t.spec.Job.Reducer == "" {
+		out, err = t.write(ctx, writerTo(feed), reduceOutputRecords)
+	} else {
+		err = t.command("reducer", t.spec.Job.Reducer).run(ctx, feed, func(r io.Reader) (err error) {
+			out, err = t.write(ctx, copyOf(r, t.touch), reduceOutputRecords)
+			return err
+		})
+	}
+	t.stats.Add(taskGroup, reduceInputRecords, in.lines)
+	return out, err
+}
+
+type reduceProgress struct {
+	w              io.Writer
+	t              *task
+	written, total int64
+}
+
+func (p *reduceProgress) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	before := p.written / chunk
+	if p.written += int64(n); p.written/chunk != before {
+		p.t.setProgress(1./3 + 2./3*min(1, float64(p.written)/float64(max(p.total, 1))))
+	}
+	return n, err
+}
+
+// workFolder makes the folder in which the task's commands run: an own one, in which the job's files are.
+func workFolder(container, name string, resources []resource) (string, error) {
+	dir := filepath.Join(container, "work", name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	for _, r := range resources {
+		if strings.HasPrefix(r.Name, ".") {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(container, r.Name), filepath.Join(dir, r.Name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return "", err
+		}
+	}
+	return dir, nil
+}

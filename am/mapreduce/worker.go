@@ -1,0 +1,286 @@
+package mapreduce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am/client"
+	"heddle/hdfsadapter"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Names of the files that containers find in their work folder.
+const (
+	binaryFile = ".heddle"
+	specFile   = ".job.json"
+	splitsFile = ".splits.json"
+)
+
+// Worker is the main function of a job's containers other than the ApplicationMaster's. It does tasks until there are none
+// left, and returns nil then. master is the ApplicationMaster's http://host:port.
+func Worker(ctx context.Context, master string, log *logrus.Entry) error {
+	w, err := newWorker(master, log)
+	if err != nil {
+		return err
+	}
+	defer w.files.Close()
+	return w.run(ctx)
+}
+
+type worker struct {
+	spec      *spec
+	app       records.ApplicationID
+	container string // id
+	folder    string // the container's work folder
+	disks     []string
+	host      string
+	creds     *token.Credentials
+	files     *hdfsadapter.Adapter
+	master    *caller
+	log       *logrus.Entry
+	outputs   outputs
+	url       string
+	memory    int64 // bytes for the shuffle
+}
+
+func newWorker(master string, log *logrus.Entry) (*worker, error) {
+	w := &worker{log: log, container: os.Getenv("CONTAINER_ID"), host: os.Getenv("NM_HOST")}
+	id, err := records.ParseContainerID(w.container)
+	if err != nil {
+		return nil, fmt.Errorf("CONTAINER_ID: %w: a worker has to be started by a NodeManager", err)
+	}
+	w.app = id.Attempt.App
+	if w.folder, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	if w.spec, err = readSpec(w.folder); err != nil {
+		return nil, err
+	}
+	if w.host == "" {
+		if w.host, err = os.Hostname(); err != nil {
+			return nil, err
+		}
+	}
+	if w.creds, err = client.LoadCredentials(nil); err != nil {
+		return nil, err
+	}
+	for _, dir := range strings.Split(os.Getenv("LOCAL_DIRS"), ",") {
+		if dir != "" {
+			w.disks = append(w.disks, filepath.Join(dir, "mapreduce", w.container))
+		}
+	}
+	if len(w.disks) == 0 {
+		w.disks = []string{filepath.Join(w.folder, "tmp")}
+	}
+	c, err := w.spec.config()
+	if err != nil {
+		return nil, err
+	}
+	if w.files, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log}); err != nil {
+		return nil, err
+	}
+	// What isn't the sorter's, the shuffle's, or this program's is left to the user's commands.
+	memory := min(w.spec.MapSize.MemoryMB, w.spec.ReduceSize.MemoryMB) << 20
+	w.memory = max(memory/5, 8<<20)
+	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
+	w.master = &caller{base: master, key: w.spec.Key, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	return w, nil
+}
+
+func readSpec(folder string) (*spec, error) {
+	var s spec
+	return &s, readJSON(filepath.Join(folder, specFile), &s)
+}
+
+func readJSON(name string, to any) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (w *worker) run(ctx context.Context) error {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return err
+	}
+	w.url = "http://" + net.JoinHostPort(w.host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+	server := &http.Server{
+		Handler: authentic(w.spec.Key, &w.outputs), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+	}
+	go server.Serve(l) // until Close
+	defer server.Close()
+	defer func() {
+		for _, dir := range w.disks {
+			os.RemoveAll(dir)
+		}
+	}()
+	for {
+		var next nextResponse
+		err := w.master.insist(ctx, "/worker/next", nextRequest{w.container, w.host, w.url}, &next)
+		switch {
+		case errors.Is(err, errGone), err == nil && next.Exit:
+			return nil
+		case err != nil:
+			return err
+		case next.Task == nil:
+			continue
+		}
+		if err := w.do(ctx, next.Task); err != nil {
+			return err
+		}
+	}
+}
+
+// do does a task and reports how it went; an error is one of reporting.
+func (w *worker) do(ctx context.Context, a *assignment) error {
+	log := w.log.WithField("task", a.ID.String())
+	log.Info("Begins")
+	name := a.ID.name(w.app)
+	t := &task{
+		assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, tokensOf(w.creds)...),
+		log: newStderr(os.Stderr), stats: Counters{},
+	}
+	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
+	t.touch()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var reporting sync.WaitGroup
+	reporting.Go(func() { w.report(ctx, cancel, t) })
+	report := doneReport{Worker: w.container, ID: a.ID}
+	output, part, err := w.perform(ctx, t, name)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	reporting.Wait()
+	if errors.Is(err, errAbandoned) || errors.Is(err, errGone) {
+		log.Info("Abandoned")
+		w.clean(a.ID, name)
+		return nil
+	}
+	if err != nil {
+		log.WithError(err).Error("Failed")
+		report.Error, report.Stderr = err.Error(), t.log.last()
+		w.clean(a.ID, name)
+	} else {
+		log.Info("Done")
+		if output.path != "" {
+			w.outputs.put(a.ID.Index, a.ID.Attempt, output)
+		}
+		report.Output = part
+	}
+	os.RemoveAll(filepath.Join(w.folder, "work", name))
+	t.stats.AddAll(t.log.counters)
+	report.Counters = t.stats
+	err = w.master.insist(context.WithoutCancel(ctx), "/worker/done", report, nil)
+	if errors.Is(err, errGone) {
+		return nil // the next call says so as well
+	}
+	return err
+}
+
+func tokensOf(c *token.Credentials) []token.Token {
+	var out []token.Token
+	for _, t := range c.Tokens {
+		out = append(out, t.Token)
+	}
+	return out
+}
+
+func (w *worker) disk(id taskID) string { return w.disks[(id.Index+id.Attempt)%len(w.disks)] }
+
+func (w *worker) clean(id taskID, name string) {
+	os.RemoveAll(filepath.Join(w.disk(id), name))
+	os.RemoveAll(filepath.Join(w.folder, "work", name))
+}
+
+func (w *worker) perform(ctx context.Context, t *task, name string) (output outputFile, part string, err error) {
+	if err := os.MkdirAll(filepath.Join(w.disk(t.ID), name), 0o700); err != nil {
+		return output, "", err
+	}
+	if t.dir, err = workFolder(w.folder, name, w.spec.Resources); err != nil {
+		return output, "", err
+	}
+	if t.ID.Kind == mapTask {
+		return t.runMap(ctx)
+	}
+	s := &shuffle{
+		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, key: w.spec.Key,
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
+		outputs: func(ctx context.Context, from int) (resp outputsResponse, err error) {
+			err = w.master.insist(ctx, "/worker/outputs", outputsRequest{w.container, from}, &resp)
+			return resp, err
+		},
+		failed: func(ctx context.Context, f fetchFailure) error {
+			w.log.WithField("task", t.ID.String()).Warnf("Output of map task %d, attempt %d: %s", f.Map, f.Attempt, f.Error)
+			f.Worker = w.container
+			return w.master.insist(ctx, "/worker/lost", f, nil)
+		},
+	}
+	defer s.http.CloseIdleConnections()
+	part, err = t.runReduce(ctx, s)
+	if err == nil {
+		os.RemoveAll(filepath.Join(w.disk(t.ID), name))
+	}
+	return output, part, err
+}
+
+var (
+	errAbandoned = errors.New("the ApplicationMaster has abandoned this attempt")
+	errStuck     = errors.New("nothing was read or written")
+)
+
+// reportEvery is how often the ApplicationMaster hears of a task.
+const reportEvery = 500 * time.Millisecond
+
+// report tells the ApplicationMaster how a task gets on, and ends one that doesn't.
+func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *task) {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		t.log.mu.Lock()
+		status, heard := t.log.status, t.log.seen
+		t.log.mu.Unlock()
+		if limit := w.spec.Timeout; limit > 0 && time.Since(time.Unix(0, t.active.Load())) > limit && time.Since(heard) > limit {
+			cancel(fmt.Errorf("%w for %v (%s)", errStuck, limit, keyTimeout))
+			return
+		}
+		var resp progressResponse
+		err := w.master.insist(ctx, "/worker/progress", progressReport{
+			Worker: w.container, ID: t.ID, Progress: float64(t.progress.Load()) / 1e6, Status: status,
+		}, &resp)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			cancel(err)
+			return
+		case resp.Abandon:
+			cancel(errAbandoned)
+			return
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"heddle/am/mapreduce"
+	"heddle/conf"
+)
+
+func newMR(s *source) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mr -input PATH -output DIR -mapper COMMAND [options]",
+		Short: "Run a streaming MapReduce job",
+		Long: `Runs commands over files in parallel, as Hadoop Streaming does and with its options. The mapper reads lines of the
+input and writes lines; these reach the reducer sorted, those with the same key (the part before the first tab) together.
+
+With one reduce task the output is that of   cat INPUT | MAPPER | LC_ALL=C sort | REDUCER
+
+` + mrOptions().usage(),
+		Example: `  heddle mr -input /data/text -output /data/counts -mapper 'tr -s " " "\n"' -reducer 'uniq -c'
+  heddle mr -input 'hdfs://nn/logs/*.gz' -output out -mapper ./parse.py -reducer 'sort -u' -file parse.py -numReduceTasks 4`,
+		GroupID:            tools,
+		DisableFlagParsing: true, // Hadoop's options have one dash
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := mrOptions()
+			if err := o.parse(s, args); err != nil {
+				if errors.Is(err, flag.ErrHelp) {
+					return cmd.Help()
+				}
+				return err
+			}
+			return o.run(cmd.Context(), s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+}
+
+// newMRMaster and newMRWorker are what a job's containers run.
+func newMRMaster() *cobra.Command {
+	return &cobra.Command{
+		Use: "mr-master", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return mapreduce.Master(cmd.Context(), containerLog())
+		},
+	}
+}
+
+func newMRWorker() *cobra.Command {
+	return &cobra.Command{
+		Use: "mr-worker", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return mapreduce.Worker(cmd.Context(), args[0], containerLog())
+		},
+	}
+}
+
+func containerLog() *logrus.Entry {
+	l := logrus.New() // to standard error
+	l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "2006-01-02T15:04:05.000", DisableColors: true})
+	return logrus.NewEntry(l)
+}
+
+// mrJob is what the command line of heddle mr says.
+type mrJob struct {
+	flags       *flag.FlagSet
+	job         mapreduce.Job
+	reduces     int
+	definitions list
+	environment list
+	conf        string
+	binary      string
+	json        bool
+	quiet       bool
+	background  bool
+}
+
+// list is an option that may be given several times.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, " ") }
+
+func (l *list) Set(v string) error {
+	*l = append(*l, v)
+	return nil
+}
+
+// commas is a list whose values may be lists themselves.
+type commas struct{ to *[]string }
+
+func (c commas) String() string { return "" }
+
+func (c commas) Set(v string) error {
+	*c.to = append(*c.to, splitInputs(v)...)
+	return nil
+}
+
+// splitInputs splits at commas outside of braces, which are alternatives of a pattern.
+func splitInputs(s string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := 0; i <= len(s); i++ {
+		switch {
+		case i == len(s) || s[i] == ',' && depth == 0:
+			if part := strings.TrimSpace(s[from:i]); part != "" {
+				out = append(out, part)
+			}
+			from = i + 1
+		case s[i] == '{':
+			depth++
+		case s[i] == '}' && depth > 0:
+			depth--
+		}
+	}
+	return out
+}
+
+func mrOptions() *mrJob {
+	o := &mrJob{reduces: -1}
+	f := flag.NewFlagSet("mr", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	o.flags = f
+	f.Var(commas{&o.job.Inputs}, "input", "file, directory (with all below it) or pattern `PATH`; may be repeated")
+	f.StringVar(&o.job.Output, "output", "", "`DIR` for the output, which must not exist")
+	f.StringVar(&o.job.Mapper, "mapper", "", "`COMMAND` that turns input lines into output lines")
+	f.StringVar(&o.job.Combiner, "combiner", "", "`COMMAND` that reduces a map task's own output")
+	f.StringVar(&o.job.Reducer, "reducer", "", "`COMMAND` that reads sorted lines; without one these are the output; NONE: no sorting either")
+	f.IntVar(&o.reduces, "numReduceTasks", -1, "reduce tasks, `N`; 0 makes the mappers' output the job's (default 1)")
+	f.Var((*list)(&o.job.Files), "file", "local `FILE` for the commands; may be repeated")
+	f.Var(commas{&o.job.Files}, "files", "files for the commands, `A,B`; local, or with a scheme; #name changes the name")
+	f.Var(commas{&o.job.Archives}, "archives", "archives for the commands, `A,B`, which are unpacked")
+	f.Var(&o.environment, "cmdenv", "variable of the commands' environment, `NAME=VALUE`; may be repeated")
+	f.Var(&o.definitions, "D", "setting, `KEY=VALUE`; may be repeated")
+	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
+	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
+	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR)")
+	f.StringVar(&o.binary, "binary", "", "heddle `FILE` for the nodes, if they run another system than this machine")
+	f.BoolVar(&o.json, "json", false, "print a report as JSON when the job is over")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&o.background, "background", false, "submit the job, print its id, and don't wait")
+	return o
+}
+
+func (o *mrJob) usage() string {
+	var b strings.Builder
+	b.WriteString("Options:\n")
+	o.flags.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(&b, "  %-28s %s\n", strings.TrimRight("-"+f.Name+" "+name, " "), text)
+	})
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// notSupported are options of Hadoop Streaming that take Java classes.
+var notSupported = map[string]string{
+	"inputformat": "lines of text are read", "outputformat": "lines of text are written", "partitioner": "lines are partitioned by the hash of their keys",
+	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java is run",
+}
+
+func (o *mrJob) parse(s *source, args []string) error {
+	for _, a := range args {
+		if why, ok := notSupported[strings.TrimLeft(a, "-")]; ok && strings.HasPrefix(a, "-") {
+			return fmt.Errorf("mr: %s is not supported: %s", a, why)
+		}
+	}
+	if err := o.flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("mr: %w (heddle mr -help lists the options)", err)
+	}
+	if o.flags.NArg() > 0 {
+		return fmt.Errorf("mr: unexpected argument %q: quote commands that have blanks", o.flags.Arg(0))
+	}
+	if o.conf != "" {
+		s.dir = o.conf
+	}
+	o.job.Settings = map[string]string{}
+	for _, d := range o.definitions {
+		k, v, ok := strings.Cut(d, "=")
+		if !ok || k == "" {
+			return fmt.Errorf("mr: -D %s: KEY=VALUE is wanted", d)
+		}
+		o.job.Settings[k] = v
+		s.overrides = append(s.overrides, d)
+	}
+	o.job.Env = map[string]string{}
+	for _, e := range o.environment {
+		k, v, ok := strings.Cut(e, "=")
+		if !ok || k == "" {
+			return fmt.Errorf("mr: -cmdenv %s: NAME=VALUE is wanted", e)
+		}
+		o.job.Env[k] = v
+	}
+	return nil
+}
+
+// decideReduces says how many reduce tasks there are, by Hadoop Streaming's rules.
+func (o *mrJob) decideReduces(c *conf.Config) error {
+	const key = "mapreduce.job.reduces"
+	o.job.Reduces = 1
+	if text, ok := c.Get(key); ok && c.IsSet(key) {
+		n, err := conf.ParseInt(text)
+		if err != nil || n < 0 || n > 1e6 {
+			return fmt.Errorf("mr: %s is %q: an integer from 0 to 1000000 is allowed", key, text)
+		}
+		o.job.Reduces = int(n)
+	}
+	given := false
+	o.flags.Visit(func(f *flag.Flag) { given = given || f.Name == "numReduceTasks" })
+	if given {
+		if o.reduces < 0 {
+			return fmt.Errorf("mr: -numReduceTasks is %d: 0 is the least", o.reduces)
+		}
+		o.job.Reduces = o.reduces
+	}
+	switch o.job.Reducer {
+	case "NONE":
+		o.job.Reducer, o.job.Reduces = "", 0
+	case "aggregate":
+		return errors.New("mr: the reducer aggregate is a Java class of Hadoop's and not supported: name a command")
+	case "org.apache.hadoop.mapred.lib.IdentityReducer", "IdentityReducer":
+		o.job.Reducer = ""
+	}
+	return nil
+}
+
+func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) error {
+	c, err := conf.Load(s.options())
+	if err != nil {
+		return err
+	}
+	if err := c.Validate().Err(); err != nil {
+		return err
+	}
+	log := logger(c)
+	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
+		log.Logger.SetLevel(logrus.WarnLevel)
+	}
+	if err := o.decideReduces(c); err != nil {
+		return err
+	}
+	began := time.Now()
+	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Log: log})
+	if err != nil {
+		return fmt.Errorf("mr: %w", err)
+	}
+	defer job.Close()
+	if o.background {
+		_, err := fmt.Fprintln(stdout, job.ID)
+		return err
+	}
+	p := newProgress(stderr, o.quiet)
+	p.line("%v: %d map and %d reduce tasks over %s in %d files", job.ID, job.Maps, o.job.Reduces, bytesText(job.InputBytes), job.Files)
+	r, err := job.Follow(ctx, p.tell)
+	p.end()
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("mr: interrupted; %v goes on (heddle app -kill %v ends it)", job.ID, job.ID)
+		}
+		return fmt.Errorf("mr: %v: %w", job.ID, err)
+	}
+	p.failures(r.Status.Failures)
+	if o.json {
+		if err := printReport(stdout, &r, time.Since(began)); err != nil {
+			return err
+		}
+	}
+	if !r.Succeeded() {
+		why := r.Report.Diagnostics
+		if r.Status.Error != "" {
+			why = r.Status.Error
+		}
+		return fmt.Errorf("mr: %v %v: %s", job.ID, r.Report.State, strings.TrimSpace(why))
+	}
+	if !o.quiet && r.Known {
+		if err := r.Status.Counters.Print(stderr); err != nil {
+			return err
+		}
+	}
+	p.line("%v has succeeded after %.1f s: %s", job.ID, time.Since(began).Seconds(), o.job.Output)
+	return nil
+}
+
+// printReport prints the outcome as JSON.
+func printReport(w io.Writer, r *mapreduce.Result, took time.Duration) error {
+	out := struct {
+		Application string
+		State       string
+		FinalStatus string
+		Diagnostics string
+		TrackingURL string
+		Attempts    int32
+		Seconds     float64
+		Maps        mapreduce.Stage
+		Reduces     mapreduce.Stage
+		Counters    mapreduce.Counters
+		Failures    []mapreduce.Failure
+	}{
+		r.Report.ID.String(), r.Report.State.String(), strings.TrimPrefix(r.Report.Final.String(), "APP_"), r.Report.Diagnostics,
+		r.Report.TrackingURL, r.Report.Attempt.Attempt, took.Seconds(), r.Status.Maps, r.Status.Reduces, r.Status.Counters, r.Status.Failures,
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}

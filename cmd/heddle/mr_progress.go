@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/am/mapreduce"
+)
+
+// mrProgress shows how a job gets on: a bar on a terminal, lines elsewhere.
+type mrProgress struct {
+	w       io.Writer
+	quiet   bool
+	bar     bool
+	shown   string
+	state   string
+	url     bool
+	attempt int32
+	failed  int // failures that were shown
+	last    string
+}
+
+func newProgress(w io.Writer, quiet bool) *mrProgress {
+	p := &mrProgress{w: w, quiet: quiet}
+	if f, ok := w.(*os.File); ok {
+		_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+		p.bar = err == nil
+	}
+	return p
+}
+
+func (p *mrProgress) line(format string, args ...any) {
+	if p.quiet {
+		return
+	}
+	p.wipe()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+func (p *mrProgress) wipe() {
+	if p.shown != "" {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = ""
+	}
+}
+
+func (p *mrProgress) tell(s mapreduce.Progress) {
+	r := s.Report
+	if state := r.State.String(); state != p.state {
+		if p.state = state; state == "ACCEPTED" || state == "RUNNING" {
+			p.line("%v is %s", r.ID, state)
+		}
+	}
+	if !p.url && r.TrackingURL != "" && r.TrackingURL != "N/A" {
+		p.url = true
+		p.line("tracking URL: %s", r.TrackingURL)
+	}
+	if a := r.Attempt.Attempt; a > p.attempt {
+		if p.attempt = a; a > 1 {
+			p.failed, p.last = 0, ""
+			p.line("attempt %d at the application begins", a)
+		}
+	}
+	if !s.Known {
+		return
+	}
+	p.failures(s.Status.Failures)
+	st := s.Status
+	if p.bar && !p.quiet {
+		text := fmt.Sprintf("map %s %3.0f%%", bar(st.Maps), 100*st.Maps.Progress)
+		if st.Reduces.Total > 0 {
+			text += fmt.Sprintf("  reduce %s %3.0f%%", bar(st.Reduces), 100*st.Reduces.Progress)
+		}
+		if text != p.shown {
+			p.wipe()
+			fmt.Fprint(p.w, text)
+			p.shown = text
+		}
+		return
+	}
+	// As Hadoop's job client writes it; every ten percent are enough in a file.
+	m, rd := int(st.Maps.Progress*10)*10, int(st.Reduces.Progress*10)*10
+	if st.Reduces.Total == 0 {
+		rd = 0
+	}
+	if text := fmt.Sprintf("map %d%% reduce %d%%", m, rd); text != p.last {
+		p.last = text
+		p.line(" %s", text)
+	}
+}
+
+// failures shows tasks that have failed since the last call.
+func (p *mrProgress) failures(list []mapreduce.Failure) {
+	for _, f := range list[min(p.failed, len(list)):] {
+		p.line("failed: %v", f)
+	}
+	p.failed = max(p.failed, len(list))
+}
+
+func (p *mrProgress) end() {
+	if p.shown != "" {
+		fmt.Fprintln(p.w)
+		p.shown = ""
+	}
+}
+
+func bar(s mapreduce.Stage) string {
+	const width = 20
+	n := int(s.Progress * width)
+	return "[" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"
+}
+
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"kB", 1 << 10}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
