@@ -21,6 +21,11 @@ func (s *source) options() conf.Options {
 	return conf.Options{Dir: conf.Locate(s.dir, nil), Overrides: s.overrides}
 }
 
+// loadConf loads the configuration for commands that talk to a cluster.
+func loadConf(dir string, settings []string) (*conf.Config, error) {
+	return conf.Load(conf.Options{Dir: conf.Locate(dir, nil), Overrides: settings})
+}
+
 // load reads and validates the configuration; warnings go to the log.
 func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 	c, err := conf.Load(s.options())

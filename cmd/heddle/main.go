@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/command"
 	"heddle/conf"
 )
 
@@ -24,6 +25,10 @@ func main() {
 	var code exitCode
 	if errors.As(err, &code) {
 		os.Exit(int(code))
+	}
+	var exit command.Exit
+	if errors.As(err, &exit) {
+		os.Exit(int(exit))
 	}
 	fmt.Fprintln(os.Stderr, "heddle:", err)
 	os.Exit(1)
@@ -45,8 +50,9 @@ func newRoot() *cobra.Command {
 	var s source
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
-	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: tools, Title: "Tools:"})
+	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
 	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newMR(&s), newMRMaster(), newMRWorker())
+	root.AddCommand(command.All(loadConf)...)
 	return root
 }
 

@@ -1,0 +1,218 @@
+// Package cluster is the command line's access to a cluster, YARN's or Heddle's, as a configuration describes it: calls of
+// YARN's client and administration protocols, and requests to the REST API. Both find the active ResourceManager by
+// themselves, and an answer that doesn't come says whose it was and where its address is configured.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/yarn/ipc"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+const (
+	clientAddress = "yarn.resourcemanager.address"
+	adminAddress  = "yarn.resourcemanager.admin.address"
+	maxWait       = "yarn.resourcemanager.connect.max-wait.ms"
+)
+
+// How long a ResourceManager is looked for unless yarn.resourcemanager.connect.max-wait.ms says otherwise: one of several
+// for longer than a change of leaders takes, a single one for as long as somebody at a terminal likes to wait.
+const (
+	patience       = 10 * time.Second
+	patienceForOne = 2 * time.Second
+)
+
+// Cluster is a cluster. It is safe for use by several goroutines.
+type Cluster struct {
+	conf  *conf.Config
+	user  string
+	types records.ResourceTypes
+	rpc   *ipc.Client
+	web   *web
+}
+
+// New returns the cluster of a configuration; nothing is connected yet.
+func New(c *conf.Config) (*Cluster, error) {
+	name, err := userName()
+	if err != nil {
+		return nil, err
+	}
+	types, err := c.ResourceTypes()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.RMAddresses(clientAddress); err != nil {
+		return nil, err
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return &Cluster{
+		conf: c, user: name, types: types,
+		rpc: ipc.NewClient(ipc.ClientConfig{
+			ConnectTimeout: 5 * time.Second, CallTimeout: time.Minute, Log: logrus.NewEntry(log),
+			MaxResponseLength: c.Int("ipc.maximum.response.length"),
+		}),
+		web: newWeb(c, name),
+	}, nil
+}
+
+// Close closes all connections.
+func (c *Cluster) Close() {
+	c.rpc.Close()
+	c.web.client.CloseIdleConnections()
+}
+
+// Conf is the configuration.
+func (c *Cluster) Conf() *conf.Config { return c.conf }
+
+// User is who makes the calls: $HADOOP_USER_NAME, else this machine's user.
+func (c *Cluster) User() string { return c.user }
+
+// Types are the resource types that the configuration knows.
+func (c *Cluster) Types() records.ResourceTypes { return c.types }
+
+func userName() (string, error) {
+	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
+		return name, nil
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("who are you? set HADOOP_USER_NAME: %w", err)
+	}
+	return u.Username, nil
+}
+
+// Call calls a method of the client protocol on the active ResourceManager.
+func Call[Req, Resp any](ctx context.Context, c *Cluster, m protocol.Method[Req, Resp], req *Req) (*Resp, error) {
+	return call(ctx, c, clientAddress, m, req)
+}
+
+// Admin calls a method of the administration protocol on the active ResourceManager.
+func Admin[Req, Resp any](ctx context.Context, c *Cluster, m protocol.Method[Req, Resp], req *Req) (*Resp, error) {
+	return call(ctx, c, adminAddress, m, req)
+}
+
+func call[Req, Resp any](ctx context.Context, c *Cluster, key string, m protocol.Method[Req, Resp], req *Req) (*Resp, error) {
+	at, err := c.conf.RMAddresses(key)
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]string, len(at))
+	for i, a := range at {
+		addrs[i] = a.String()
+	}
+	rm := c.rpc.Failover(addrs, m.Protocol, ipc.Identity{User: c.user},
+		ipc.RetryPolicy{MaxElapsed: c.patience(len(at)), Max: 2 * time.Second})
+	resp, err := m.Call(ctx, rm, req)
+	return resp, c.explain(key, c.conf.RMIDs(), addrs, err)
+}
+
+// patience is how long to look for one of so many ResourceManagers.
+func (c *Cluster) patience(servers int) time.Duration {
+	switch {
+	case c.conf.IsSet(maxWait):
+		return c.conf.Limit(maxWait)
+	case servers > 1:
+		return patience
+	}
+	return patienceForOne
+}
+
+// Member calls a method on the ResourceManager of an id, at its administration address, active or not.
+func Member[Req, Resp any](
+	ctx context.Context, c *Cluster, id string, m protocol.Method[Req, Resp], req *Req,
+) (*Resp, error) {
+	a, err := c.conf.RMAddress(adminAddress, id)
+	if err != nil {
+		return nil, err
+	}
+	addr := c.conf.Connectable(a).String()
+	resp, err := m.Call(ctx, c.rpc.Endpoint(addr, m.Protocol, ipc.Identity{User: c.user}), req)
+	return resp, c.explain(adminAddress, []string{id}, []string{addr}, err)
+}
+
+// MemberAddress returns the administration address of the ResourceManager of an id.
+func (c *Cluster) MemberAddress(id string) (conf.Address, error) {
+	return c.conf.RMAddress(adminAddress, id)
+}
+
+// UnreachableError says that no ResourceManager has answered, where they were looked for, and what says so.
+type UnreachableError struct {
+	Addrs   []string
+	Sources []string // "<key>, set in <file>:<line>", one each
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	var b strings.Builder
+	b.WriteString("no answer from the ResourceManager at ")
+	for i, a := range e.Addrs {
+		if i > 0 {
+			b.WriteString(", nor at ")
+		}
+		fmt.Fprintf(&b, "%s (%s)", a, e.Sources[i])
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	return b.String()
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// explain adds to an error that isn't a ResourceManager's own answer where the addresses come from.
+func (c *Cluster) explain(key string, ids, addrs []string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var remote *ipc.RemoteError
+	if errors.As(err, &remote) && !ipc.IsClass(err, ipc.StandbyException) {
+		return err
+	}
+	u := &UnreachableError{Addrs: addrs, Err: cause(err)}
+	for _, id := range ids {
+		u.Sources = append(u.Sources, c.origin(key, id))
+	}
+	return u
+}
+
+// cause is what an error of the network comes down to, without the addresses that are named already.
+func cause(err error) error {
+	var conn *ipc.ConnError
+	if errors.As(err, &conn) {
+		err = conn.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return op.Err
+	}
+	return err
+}
+
+// origin says which key an address comes from, and where that is set.
+func (c *Cluster) origin(key, id string) string {
+	candidates := []string{key, "yarn.resourcemanager.hostname"}
+	if c.conf.HAEnabled() {
+		candidates = []string{key + "." + id, "yarn.resourcemanager.hostname." + id}
+	}
+	for _, k := range candidates {
+		if at, ok := c.conf.Where(k); ok {
+			return fmt.Sprintf("%s, set in %v", k, at)
+		}
+	}
+	if c.conf.Dir() == "" {
+		return candidates[0] + ", its default: no configuration folder; set HADOOP_CONF_DIR or give --conf DIR"
+	}
+	return fmt.Sprintf("%s, its default: not set in %s", candidates[0], c.conf.Dir())
+}

@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"heddle/conf"
+)
+
+const (
+	webAddress      = "yarn.resourcemanager.webapp.address"
+	webHTTPSAddress = "yarn.resourcemanager.webapp.https.address"
+)
+
+// maxAnswer is the longest answer that is read, in bytes: some 200,000 applications.
+const maxAnswer = 1 << 30
+
+// web is access to the REST APIs.
+type web struct {
+	client *http.Client
+	user   string
+	scheme string // http or https
+	key    string // of the ResourceManager's address
+}
+
+func newWeb(c *conf.Config, user string) *web {
+	w := &web{client: &http.Client{Timeout: time.Minute}, user: user, scheme: "http", key: webAddress}
+	if strings.HasPrefix(c.Text("yarn.http.policy"), "HTTPS_ONLY") {
+		w.scheme, w.key = "https", webHTTPSAddress
+	}
+	return w
+}
+
+// RESTError is an error that a server has answered with.
+type RESTError struct {
+	Method, URL string
+	Status      int
+	Exception   string // Java's class name without packages; may be empty
+	Message     string
+}
+
+func (e *RESTError) Error() string {
+	msg := e.Message
+	if msg == "" {
+		msg = http.StatusText(e.Status)
+	}
+	return fmt.Sprintf("%s (%d from %s %s)", msg, e.Status, e.Method, e.URL)
+}
+
+// IsStatus reports whether err is an answer with an HTTP status.
+func IsStatus(err error, status int) bool {
+	var rest *RESTError
+	return errors.As(err, &rest) && rest.Status == status
+}
+
+// Request is a request to a REST API.
+type Request struct {
+	Method string // GET if empty
+	Path   string
+	Query  url.Values
+	Body   any // sent as JSON, if not nil; json.RawMessage as it is
+}
+
+// Answer is a successful one.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Get asks the active ResourceManager.
+func (c *Cluster) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	a, err := c.REST(ctx, Request{Path: path, Query: query})
+	if err != nil {
+		return nil, err
+	}
+	return a.Body, nil
+}
+
+// GetInto is Get for an answer that is read into a value; numbers become json.Number where its type leaves that open.
+func (c *Cluster) GetInto(ctx context.Context, path string, query url.Values, to any) error {
+	body, err := c.Get(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // figures come out as they came in
+	if err := d.Decode(to); err != nil {
+		return fmt.Errorf("the answer of %s is not the JSON that was expected: %w", path, err)
+	}
+	return nil
+}
+
+// errStandby is the answer of a ResourceManager that isn't active and doesn't know which one is.
+var errStandby = errors.New("it is on standby and doesn't know which one is active")
+
+// REST makes a request to the active ResourceManager: each is tried in turn, again and again for a while if none is
+// active, and a standby's redirect is followed. What a server refuses is a *RESTError.
+func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
+	ids := c.conf.RMIDs()
+	at, err := c.conf.RMAddresses(c.web.key)
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]string, len(at))
+	for i, a := range at {
+		addrs[i] = a.String()
+	}
+	wait, began := c.patience(len(at)), time.Now()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		for _, addr := range addrs {
+			var a *Answer
+			a, err = c.web.do(ctx, addr, r)
+			var rest *RESTError
+			if err == nil || errors.As(err, &rest) && rest.Status != http.StatusServiceUnavailable || ctx.Err() != nil {
+				return a, err
+			}
+			if !repeatable(err, r.Method) {
+				return nil, c.explain(c.web.key, ids, addrs, err)
+			}
+		}
+		if time.Since(began)+pause > wait {
+			return nil, c.explain(c.web.key, ids, addrs, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// repeatable reports whether a failed request may be sent again: it only asked, or has not been carried out.
+func repeatable(err error, method string) bool {
+	if method == "" || method == http.MethodGet {
+		return true
+	}
+	return errors.Is(err, errStandby) || isDial(err)
+}
+
+// At makes a request to any server, such as a NodeManager, by its host and port.
+func (c *Cluster) At(ctx context.Context, addr string, r Request) (*Answer, error) {
+	a, err := c.web.do(ctx, addr, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, cause(err))
+	}
+	return a, nil
+}
+
+// Open is a GET at any server, of an answer that is read as it comes.
+func (c *Cluster) Open(ctx context.Context, addr, path string, query url.Values) (io.ReadCloser, error) {
+	resp, err := c.web.send(ctx, addr, Request{Path: path, Query: query}, "*/*")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, cause(err))
+	}
+	return resp.Body, nil
+}
+
+func (w *web) do(ctx context.Context, addr string, r Request) (*Answer, error) {
+	resp, err := w.send(ctx, addr, r, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer of %s: %w", resp.Request.URL.Redacted(), err)
+	}
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("the answer of %s is longer than %d bytes", resp.Request.URL.Redacted(), maxAnswer)
+	}
+	if bytes.HasPrefix(body, []byte("This is standby RM")) || bytes.HasPrefix(body, []byte("There is no active RM")) {
+		return nil, errStandby
+	}
+	return &Answer{resp.StatusCode, resp.Header, body}, nil
+}
+
+// send returns a successful response, whose body is the caller's to close.
+func (w *web) send(ctx context.Context, addr string, r Request, accept string) (*http.Response, error) {
+	query := url.Values{}
+	for k, v := range r.Query {
+		query[k] = v
+	}
+	query.Set("user.name", w.user)
+	u := url.URL{Scheme: w.scheme, Host: addr, Path: r.Path, RawQuery: query.Encode()}
+	method := r.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	var body io.Reader
+	if r.Body != nil {
+		data, err := json.Marshal(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, refusal(method, &u, resp)
+}
+
+// refusal reads what a server says about a request that it refuses.
+func refusal(method string, u *url.URL, resp *http.Response) error {
+	shown := *u
+	shown.RawQuery = ""
+	e := &RESTError{Method: method, URL: shown.String(), Status: resp.StatusCode}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return e
+	}
+	var remote struct {
+		RemoteException struct{ Exception, Message string }
+	}
+	switch json.Unmarshal(body, &remote) {
+	case nil:
+		e.Exception, e.Message = remote.RemoteException.Exception, remote.RemoteException.Message
+	default:
+		if t := resp.Header.Get("Content-Type"); strings.HasPrefix(t, "text/plain") || t == "" {
+			e.Message = strings.TrimSpace(string(body))
+		}
+	}
+	// Java's exceptions carry the class of their cause.
+	for {
+		class, rest, ok := strings.Cut(e.Message, ": ")
+		if !ok || !strings.Contains(class, ".") || strings.ContainsAny(class, " '\"/") {
+			return e
+		}
+		e.Message = rest
+	}
+}
+
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}

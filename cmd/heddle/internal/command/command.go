@@ -1,0 +1,234 @@
+// Package command is heddle's commands for users and operators of a cluster, in the habits of Hadoop's yarn command: the
+// same words, options, tables, messages and exit codes, so that what people and scripts know goes on working, against a
+// ResourceManager of either make.
+//
+// Tables are made from YARN's client protocol, as yarn's are, because REST lacks some of what they show (where an
+// application's own web pages are, the states of attempts, any queue of any scheduler in one form). With --json a command
+// prints REST's answer as it is.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/conf"
+	"heddle/yarn/ipc"
+)
+
+// Group is the group of these commands in the help.
+const Group = "cluster"
+
+// Exit is the error of a command that has said everything and ends with a status.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// failed is the status of -1, with which yarn's commands end for wrong usage and for things that don't exist.
+const failed = Exit(255)
+
+// Load loads the configuration of a folder ("": the usual places) with some settings, as -D key=value.
+type Load func(dir string, settings []string) (*conf.Config, error)
+
+// All returns the commands.
+func All(load Load) []*cobra.Command {
+	var out []*cobra.Command
+	for _, v := range verbs() {
+		out = append(out, v.command(load))
+	}
+	return out
+}
+
+func verbs() []verb {
+	return []verb{application, attempt, container, node, queue, clusterInfo}
+}
+
+// verb is one command.
+type verb struct {
+	name, alias string
+	title       string // in the usage
+	short       string
+	options     func() []option.Option
+	run         func(*session, *option.Line) error
+}
+
+// session is one run of a command.
+type session struct {
+	context.Context
+	out, err io.Writer
+	conf     *conf.Config
+	title    string
+	options  *option.Set
+	json     bool
+	opened   *cluster.Cluster
+	// now and zone are the clock.
+	now  func() time.Time
+	zone *time.Location
+}
+
+func (v verb) command(load Load) *cobra.Command {
+	c := &cobra.Command{
+		Use: v.name, Short: v.short, GroupID: Group,
+		DisableFlagParsing: true, // options with one dash
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := &session{Context: cmd.Context(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), now: time.Now, zone: time.Local}
+			return v.start(s, load, args)
+		},
+	}
+	if v.alias != "" {
+		c.Aliases = []string{v.alias}
+	}
+	c.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		// An error here is one of standard output.
+		_ = v.set().WriteUsage(cmd.OutOrStdout(), v.title)
+	})
+	return c
+}
+
+func (v verb) set() *option.Set {
+	set := option.NewSet(v.options()...)
+	set.Add(
+		option.Option{Name: "help", Long: "h", Help: "Shows this help."},
+		option.Option{Name: "json", Help: "Prints JSON, as the REST API has it."},
+		option.Option{Name: "conf", Arg: "Folder or File", Help: "Reads this configuration folder, or this file on top of the usual one ($HADOOP_CONF_DIR)."},
+		option.Option{Name: "D", Long: "define", Arg: "Key=Value", Help: "Sets a configuration key."},
+		option.Option{Name: "fs", Arg: "URI", Hidden: true},
+		option.Option{Name: "jt", Arg: "Address", Hidden: true},
+		option.Option{Name: "clusterId", Arg: "Cluster ID", Hidden: true},
+	)
+	return set
+}
+
+// start reads the command line and the configuration, and runs the command.
+func (v verb) start(s *session, load Load, args []string) error {
+	s.title, s.options = v.title, v.set()
+	line, err := s.options.Parse(args)
+	var missing *option.MissingArgumentError
+	switch {
+	case errors.As(err, &missing):
+		fmt.Fprintln(s.out, "Missing argument for options")
+		return s.usage()
+	case err != nil:
+		return fmt.Errorf("%w; heddle %s -help lists what there is", err, v.name)
+	case line.Has("help"):
+		return s.options.WriteUsage(s.out, v.title)
+	}
+	s.json = line.Has("json")
+	settings := line.Values("D")
+	if fs := line.Value("fs"); fs != "" {
+		settings = append(settings, "fs.defaultFS="+fs)
+	}
+	if jt := line.Value("jt"); jt != "" {
+		settings = append(settings, "yarn.resourcemanager.address="+jt)
+	}
+	if s.conf, err = loadWith(load, line.Value("conf"), settings); err != nil {
+		return err
+	}
+	defer s.close()
+	return tidy(v.run(s, line))
+}
+
+// loadWith loads a configuration; where is a folder, or a file that comes on top of the usual folder.
+func loadWith(load Load, where string, settings []string) (*conf.Config, error) {
+	info, err := os.Stat(where)
+	switch {
+	case where == "":
+		return load("", settings)
+	case err != nil:
+		return nil, fmt.Errorf("-conf: %w", err)
+	case info.IsDir():
+		return load(where, settings)
+	}
+	c, err := load("", settings)
+	if err != nil {
+		return nil, err
+	}
+	if where, err = filepath.Abs(where); err != nil {
+		return nil, err
+	}
+	return c.With(where)
+}
+
+// tidy leaves of a server's exception what a person can use: its message, without the class and the stack.
+func tidy(err error) error {
+	var remote *ipc.RemoteError
+	if errors.As(err, &remote) {
+		return errors.New(message(err))
+	}
+	return err
+}
+
+// message is the message of an error, of a server's exception only its own words.
+func message(err error) string {
+	var remote *ipc.RemoteError
+	if !errors.As(err, &remote) {
+		return err.Error()
+	}
+	text := remote.Message()
+	for {
+		class, rest, ok := strings.Cut(text, ": ")
+		if !ok || !strings.Contains(class, ".") || strings.ContainsAny(class, " '\"/") {
+			return text
+		}
+		text = rest
+	}
+}
+
+// cluster returns the cluster of the configuration.
+func (s *session) cluster() (*cluster.Cluster, error) {
+	if s.opened == nil {
+		c, err := cluster.New(s.conf)
+		if err != nil {
+			return nil, err
+		}
+		s.opened = c
+	}
+	return s.opened, nil
+}
+
+func (s *session) close() {
+	if s.opened != nil {
+		s.opened.Close()
+	}
+}
+
+// usage says how the command is used, for a wrong one.
+func (s *session) usage() error {
+	if err := s.options.WriteUsage(s.out, s.title); err != nil {
+		return err
+	}
+	return failed
+}
+
+// invalid is the answer to a command line that asks for nothing.
+func (s *session) invalid() error {
+	fmt.Fprintln(s.err, "Invalid Command Usage : ")
+	return s.usage()
+}
+
+// print writes to standard output.
+func (s *session) print(format string, args ...any) {
+	fmt.Fprintf(s.out, format, args...)
+}
+
+// words splits the values of an option that are separated by commas, without blanks and empty ones.
+func words(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for w := range strings.SplitSeq(v, ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/javafmt"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// signals are the commands that a container can be sent.
+var signals = []pb.SignalContainerCommand{
+	pb.SignalContainerCommand_OUTPUT_THREAD_DUMP, pb.SignalContainerCommand_GRACEFUL_SHUTDOWN,
+	pb.SignalContainerCommand_FORCEFUL_SHUTDOWN,
+}
+
+func signalNames() string {
+	var names []string
+	for _, c := range signals {
+		names = append(names, c.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+var container = verb{
+	name: "container", title: "container",
+	short: "List containers, look at them, signal, suspend and resume them",
+	options: func() []option.Option {
+		return []option.Option{
+			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt."},
+			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
+			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one if none is given."},
+		}
+	},
+	run: func(s *session, l *option.Line) error {
+		switch {
+		case len(l.Args) > 0:
+			return s.usage()
+		case l.Has("status"):
+			return s.containerStatus(l.Value("status"))
+		case l.Has("list"):
+			return s.containerList(l.Value("list"))
+		case l.Has("signal"):
+			return s.containerSignal(l.Values("signal"))
+		}
+		return s.invalid()
+	},
+}
+
+var containerColumns = []int{30, 20, 20, 20, 20, 20, 35}
+
+func (s *session) containerList(text string) error {
+	id, err := records.ParseAttemptID(text)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printREST(attemptPath(id)+"/containers", nil)
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	req := &pb.GetContainersRequest{}
+	req.SetApplicationAttemptId(id.PB())
+	resp, err := cluster.Call(s, c, protocol.GetContainers, req)
+	if err != nil {
+		return err
+	}
+	s.print("Total number of containers :%d\n", len(resp.GetContainers()))
+	s.print("%s", javafmt.Row(containerColumns, "Container-Id", "Start Time", "Finish Time", "State", "Host",
+		"Node Http Address", "LOG-URL"))
+	for _, r := range resp.GetContainers() {
+		s.print("%s", javafmt.Row(containerColumns, records.ContainerIDFrom(r.GetContainerId()).String(),
+			javafmt.Time(r.GetCreationTime(), s.zone), javafmt.Time(r.GetFinishTime(), s.zone),
+			records.ContainerStateName(r.GetContainerState()), containerHost(r), containerHTTP(r),
+			orNull(r.HasLogUrl(), r.GetLogUrl())))
+	}
+	return nil
+}
+
+func containerHost(r *pb.ContainerReport) string {
+	if !r.HasNodeId() {
+		return "null"
+	}
+	return records.NodeIDFrom(r.GetNodeId()).String()
+}
+
+func containerHTTP(r *pb.ContainerReport) string {
+	if !r.HasNodeHttpAddress() {
+		return javafmt.NotAvailable
+	}
+	return r.GetNodeHttpAddress()
+}
+
+// containerReport asks for a container. What isn't there is said in YARN's words.
+func (s *session) containerReport(id records.ContainerID, text string) (*pb.ContainerReport, error) {
+	c, err := s.cluster()
+	if err != nil {
+		return nil, err
+	}
+	req := &pb.GetContainerReportRequest{}
+	req.SetContainerId(id.PB())
+	resp, err := cluster.Call(s, c, protocol.GetContainerReport, req)
+	missing := ""
+	switch {
+	case err == nil:
+		return resp.GetContainerReport(), nil
+	case ipc.IsClass(err, ipc.ApplicationNotFound):
+		missing = "Application for Container"
+	case ipc.IsClass(err, ipc.AttemptNotFound):
+		missing = "Application Attempt for Container"
+	case ipc.IsClass(err, ipc.ContainerNotFound):
+		missing = "Container"
+	default:
+		return nil, err
+	}
+	s.print("%s with id '%s' doesn't exist in RM or Timeline Server.\n", missing, text)
+	return nil, failed
+}
+
+func (s *session) containerStatus(text string) error {
+	id, err := records.ParseContainerID(text)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printREST(attemptPath(id.Attempt)+"/containers/"+id.String(), nil)
+	}
+	r, err := s.containerReport(id, text)
+	if err != nil {
+		return err
+	}
+	s.print("Container Report : \n")
+	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
+	field("Container-Id", records.ContainerIDFrom(r.GetContainerId()).String())
+	field("Start-Time", fmt.Sprint(r.GetCreationTime()))
+	field("Finish-Time", fmt.Sprint(r.GetFinishTime()))
+	field("State", records.ContainerStateName(r.GetContainerState()))
+	field("Execution-Type", r.GetExecutionType().String())
+	field("LOG-URL", orNull(r.HasLogUrl(), r.GetLogUrl()))
+	field("Host", containerHost(r))
+	field("NodeHttpAddress", containerHTTP(r))
+	field("ExposedPorts", r.GetExposedPorts())
+	field("Diagnostics", orNull(r.HasDiagnosticsInfo(), r.GetDiagnosticsInfo()))
+	return nil
+}
+
+func (s *session) containerSignal(values []string) error {
+	id, err := records.ParseContainerID(values[0])
+	if err != nil {
+		return err
+	}
+	command := signals[0]
+	switch len(values) {
+	case 1:
+	case 2:
+		i := slices.IndexFunc(signals, func(c pb.SignalContainerCommand) bool { return c.String() == values[1] })
+		if i < 0 {
+			return fmt.Errorf("%q is not a command for containers; there are %s", values[1], signalNames())
+		}
+		command = signals[i]
+	default:
+		return s.usage()
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	s.print("Signalling container %s\n", values[0])
+	req := &pb.SignalContainerRequest{}
+	req.SetContainerId(id.PB())
+	req.SetCommand(command)
+	_, err = cluster.Call(s, c, protocol.SignalToContainer, req)
+	return err
+}

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/yarn/records"
+)
+
+// api is where YARN's REST API of the ResourceManager starts.
+const api = "/ws/v1/cluster"
+
+// printREST prints what the ResourceManager's REST API answers.
+func (s *session) printREST(path string, query url.Values) error {
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	body, err := c.Get(s, path, query)
+	if err != nil {
+		return err
+	}
+	return s.printJSON(body)
+}
+
+// printJSON prints JSON so that people can read it. What isn't any is an error, not output.
+func (s *session) printJSON(body []byte) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(body), "", "  "); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err := b.WriteTo(s.out)
+	return err
+}
+
+// printValue prints a value of our own as JSON.
+func (s *session) printValue(v any) error {
+	e := json.NewEncoder(s.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// appPath is an application's place in the REST API.
+func appPath(id records.ApplicationID) string { return api + "/apps/" + id.String() }
+
+// attemptPath is an attempt's place in the REST API.
+func attemptPath(id records.AttemptID) string { return appPath(id.App) + "/appattempts/" + id.String() }
+
+// isNotFound reports whether REST says that something doesn't exist.
+func isNotFound(err error) bool { return cluster.IsStatus(err, http.StatusNotFound) }
+
+// restReason is what REST says about a failure, in its own words.
+func restReason(err error) string {
+	var rest *cluster.RESTError
+	if errors.As(err, &rest) && rest.Message != "" {
+		return rest.Message
+	}
+	return err.Error()
+}

@@ -1,0 +1,233 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/javafmt"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+var queue = verb{
+	name: "queue", title: "queue",
+	short: "List queues and look at them",
+	options: func() []option.Option {
+		return []option.Option{
+			{Name: "status", Arg: "Queue Name", Help: "Shows a queue, by its name or its path from root."},
+			{Name: "list", Arg: "Parent Queue Name", Help: "Lists the queues below this one; all: every queue."},
+			{Name: "subClusterId", Arg: "ID", Hidden: true},
+		}
+	},
+	run: func(s *session, l *option.Line) error {
+		switch {
+		case len(l.Args) > 0:
+			return s.usage()
+		case s.json && (l.Has("status") || l.Has("list")):
+			return s.queueJSON(l)
+		case l.Has("status"):
+			return s.queueStatus(l.Value("status"))
+		case l.Has("list"):
+			return s.queueList(l.Value("list"))
+		}
+		return s.invalid()
+	},
+}
+
+// queueInfo asks for a queue; nil if there is none of that name.
+func (s *session) queueInfo(name string, children, recursive bool) (*pb.QueueInfo, error) {
+	c, err := s.cluster()
+	if err != nil {
+		return nil, err
+	}
+	req := &pb.GetQueueInfoRequest{}
+	req.SetQueueName(name)
+	req.SetIncludeChildQueues(children)
+	req.SetRecursive(recursive)
+	resp, err := cluster.Call(s, c, protocol.GetQueueInfo, req)
+	if err != nil || !resp.HasQueueInfo() {
+		return nil, err
+	}
+	return resp.GetQueueInfo(), nil
+}
+
+func (s *session) queueStatus(name string) error {
+	q, err := s.queueInfo(name, false, false)
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		s.print("Cannot get queue from RM by queueName = %s, please check.\n", name)
+		return failed
+	}
+	s.print("Queue Information : \n")
+	if q.GetSchedulerType() == "FairScheduler" {
+		s.fairQueue(q)
+		return nil
+	}
+	if q.HasSchedulerType() {
+		s.print("Scheduler Name : %s\n", q.GetSchedulerType())
+	}
+	s.print("Queue Name : %s\nQueue Path : %s\n", q.GetQueueName(), orNull(q.HasQueuePath(), q.GetQueuePath()))
+	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
+	field("State", queueState(q))
+	field("Capacity", share(q.GetCapacity()))
+	field("Current Capacity", share(q.GetCurrentCapacity()))
+	field("Maximum Capacity", share(q.GetMaximumCapacity()))
+	field("Weight", javafmt.Hundredths(q.GetWeight()))
+	field("Maximum Parallel Apps", fmt.Sprint(q.GetMaxParallelApps()))
+	label := q.GetDefaultNodeLabelExpression()
+	if strings.TrimSpace(label) == "" {
+		label = "<DEFAULT_PARTITION>"
+	}
+	field("Default Node Label expression", label)
+	names := slices.Clone(q.GetAccessibleNodeLabels())
+	slices.Sort(names)
+	field("Accessible Node Labels", strings.Join(names, ","))
+	if q.HasPreemptionDisabled() {
+		field("Preemption", enabled(!q.GetPreemptionDisabled()))
+	}
+	if q.HasIntraQueuePreemptionDisabled() {
+		field("Intra-queue Preemption", enabled(!q.GetIntraQueuePreemptionDisabled()))
+	}
+	return nil
+}
+
+// fairQueue writes what a Fair Scheduler says of a queue.
+func (s *session) fairQueue(q *pb.QueueInfo) {
+	s.print("Scheduler Name : %s\nQueue Name : %s\n", q.GetSchedulerType(), q.GetQueueName())
+	weight := javafmt.Hundredths(q.GetWeight())
+	if strings.HasPrefix(weight, ".") {
+		weight = "0" + weight
+	}
+	s.print("\tWeight : %s\n\tState : %s\n", weight, queueState(q))
+	amount := func(name string, memory int64, vcores int32) {
+		s.print("\t%s : <memory : %d, vCores:%d>\n", name, memory, vcores)
+	}
+	amount("MinResource", q.GetMinResourceMemory(), q.GetMinResourceVCore())
+	amount("MaxResource", q.GetMaxResourceMemory(), q.GetMaxResourceVCore())
+	amount("ReservedResource", q.GetReservedResourceMemory(), q.GetReservedResourceVCore())
+	amount("SteadyFairShare", q.GetSteadyFairShareMemory(), q.GetSteadyFairShareVCore())
+	if q.HasPreemptionDisabled() {
+		// yarn says it the other way round here; what it says is what scripts look for.
+		s.print("\tQueue Preemption : %s\n", enabled(q.GetPreemptionDisabled()))
+	}
+}
+
+func enabled(yes bool) string {
+	if yes {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+func queueState(q *pb.QueueInfo) string { return strings.TrimPrefix(q.GetState().String(), "Q_") }
+
+func share(v float32) string { return javafmt.Hundredths(v*100) + "%" }
+
+var queueHead = []string{
+	"Queue Name", "Queue Path", "State", "Capacity", "Current Capacity", "Maximum Capacity", "Weight", "Maximum Parallel Apps",
+}
+
+func (s *session) queueList(name string) error {
+	parent := name
+	if strings.EqualFold(name, "all") {
+		parent = "root"
+	}
+	q, err := s.queueInfo(parent, true, true)
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		s.print("Cannot get any queues under %s from RM,please check.\n", name)
+		return failed
+	}
+	var rows [][]string
+	var add func(q *pb.QueueInfo)
+	add = func(q *pb.QueueInfo) {
+		for _, child := range q.GetChildQueues() {
+			rows = append(rows, []string{
+				child.GetQueueName(), orNull(child.HasQueuePath(), child.GetQueuePath()), queueState(child), share(child.GetCapacity()),
+				share(child.GetCurrentCapacity()), share(child.GetMaximumCapacity()), javafmt.Hundredths(child.GetWeight()),
+				fmt.Sprint(child.GetMaxParallelApps()),
+			})
+			add(child)
+		}
+	}
+	add(q)
+	s.print("%s", javafmt.Box(fmt.Sprintf("%d queues were found", len(rows)), queueHead, rows))
+	return nil
+}
+
+// queueJSON prints the part of the scheduler's REST answer that is about a queue.
+func (s *session) queueJSON(l *option.Line) error {
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Scheduler struct {
+			SchedulerInfo map[string]any `json:"schedulerInfo"`
+		} `json:"scheduler"`
+	}
+	if err := c.GetInto(s, api+"/scheduler", nil, &answer); err != nil {
+		return err
+	}
+	root := answer.Scheduler.SchedulerInfo
+	if fair, ok := root["rootQueue"].(map[string]any); ok {
+		root = fair
+	}
+	name := l.Value("status")
+	if !l.Has("status") {
+		if name = l.Value("list"); strings.EqualFold(name, "all") {
+			return s.printValue(root)
+		}
+	}
+	found := findQueue(root, name)
+	if found == nil {
+		fmt.Fprintf(s.err, "Cannot get queue from RM by queueName = %s, please check.\n", name)
+		return failed
+	}
+	if l.Has("list") {
+		return s.printValue(childQueues(found))
+	}
+	return s.printValue(found)
+}
+
+// findQueue finds a queue by its name or path in what REST says about the scheduler.
+func findQueue(q map[string]any, name string) map[string]any {
+	if q["queueName"] == name || q["queuePath"] == name {
+		return q
+	}
+	for _, child := range childQueues(q) {
+		if found := findQueue(child, name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// childQueues lists the queues below one, in the forms of the Capacity Scheduler ("queues") and the Fair Scheduler
+// ("childQueues").
+func childQueues(q map[string]any) []map[string]any {
+	out := []map[string]any{}
+	for _, key := range []string{"queues", "childQueues"} {
+		under, ok := q[key].(map[string]any)
+		if !ok {
+			continue
+		}
+		list, ok := under["queue"].([]any)
+		if !ok {
+			continue
+		}
+		for _, e := range list {
+			if child, ok := e.(map[string]any); ok {
+				out = append(out, child)
+			}
+		}
+	}
+	return out
+}

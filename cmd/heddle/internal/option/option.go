@@ -1,0 +1,230 @@
+// Package option reads command lines as Hadoop's commands do: options are words with one dash or two, whatever their
+// length, they take one or several values, and a value that isn't an option may begin with a dash (commons-cli:
+// GnuParser, which yarn's commands use).
+package option
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Unlimited is the number of values of an option that takes all that follow.
+const Unlimited = -1
+
+// Option is an option of a command.
+type Option struct {
+	Name string // without dashes
+	Long string // another name; may be empty
+	// Arg says in a word or two what the value is; an option without takes none.
+	Arg string
+	// Values is the most values that it takes, or Unlimited; 0 stands for one if there is an Arg, else none.
+	Values int
+	// Separator separates values within an argument; 0: nothing does.
+	Separator byte
+	// Optional allows the option without any value.
+	Optional bool
+	Help     string
+	// Hidden options are taken and not shown in the usage.
+	Hidden bool
+}
+
+func (o *Option) limit() int {
+	if o.Values == 0 && o.Arg != "" {
+		return 1
+	}
+	return o.Values
+}
+
+// Set is the options of a command.
+type Set struct {
+	options []Option
+}
+
+// NewSet returns a set of options.
+func NewSet(options ...Option) *Set { return &Set{options: options} }
+
+// Add adds options.
+func (s *Set) Add(options ...Option) { s.options = append(s.options, options...) }
+
+// find returns the option of a word with its dashes, nil if there is none.
+func (s *Set) find(word string) *Option {
+	name := bare(word)
+	if name == "" {
+		return nil
+	}
+	for i := range s.options {
+		if o := &s.options[i]; o.Name == name || o.Long == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// bare removes one or two dashes.
+func bare(word string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+}
+
+// MissingArgumentError is an option without the value that it takes.
+type MissingArgumentError struct{ Option string }
+
+func (e *MissingArgumentError) Error() string { return "Missing argument for option: " + e.Option }
+
+// UnrecognizedError is a word that looks like an option and isn't one.
+type UnrecognizedError struct{ Word string }
+
+func (e *UnrecognizedError) Error() string { return "Unrecognized option: " + e.Word }
+
+// Line is a command line that was read.
+type Line struct {
+	// Args are the words that belong to no option.
+	Args   []string
+	values map[string][]string // by Option.Name
+}
+
+// Parse reads a command line. The error is a *MissingArgumentError or an *UnrecognizedError.
+func (s *Set) Parse(args []string) (*Line, error) {
+	words, rest := s.split(args)
+	l := &Line{values: make(map[string][]string)}
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		if len(word) < 2 || word[0] != '-' {
+			l.Args = append(l.Args, word)
+			continue
+		}
+		o := s.find(word)
+		if o == nil {
+			return nil, &UnrecognizedError{word}
+		}
+		var got []string
+		for len(words) > 0 && (o.limit() == Unlimited || len(got) < o.limit()) {
+			if words[0] != "" && words[0][0] == '-' && s.find(words[0]) != nil {
+				break
+			}
+			got = append(got, o.cut(unquote(words[0]), len(got))...)
+			words = words[1:]
+		}
+		if o.limit() != 0 && len(got) == 0 && !o.Optional {
+			return nil, &MissingArgumentError{o.Name}
+		}
+		l.values[o.Name] = append(l.values[o.Name], got...)
+	}
+	l.Args = append(l.Args, rest...)
+	return l, nil
+}
+
+// cut cuts a value at the separators, into no more values than the option can have besides the n that it has.
+func (o *Option) cut(value string, n int) []string {
+	if o.Separator == 0 {
+		return []string{value}
+	}
+	limit := -1
+	if o.limit() != Unlimited {
+		limit = o.limit() - n
+	}
+	return strings.SplitN(value, string(o.Separator), limit)
+}
+
+// split takes apart -name=value and -Dvalue, and returns what follows a lone -- by itself.
+func (s *Set) split(args []string) (words, rest []string) {
+	for i, a := range args {
+		name, value, assigned := strings.Cut(a, "=")
+		switch {
+		case a == "--":
+			return words, args[i+1:]
+		case len(a) < 2 || a[0] != '-' || s.find(a) != nil:
+			words = append(words, a)
+		case assigned && s.find(name) != nil:
+			words = append(words, name, value)
+		case a[1] != '-' && s.find(a[:2]) != nil:
+			words = append(words, a[:2], a[2:])
+		default:
+			words = append(words, a)
+		}
+	}
+	return words, nil
+}
+
+// unquote removes quotation marks around a value, which some scripts pass on.
+func unquote(s string) string {
+	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' && !strings.Contains(s[1:len(s)-1], `"`) {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// Has reports whether an option was given.
+func (l *Line) Has(name string) bool {
+	_, ok := l.values[name]
+	return ok
+}
+
+// Value returns the first value of an option, "" if there is none.
+func (l *Line) Value(name string) string {
+	if v := l.values[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// Values returns all values of an option.
+func (l *Line) Values(name string) []string { return l.values[name] }
+
+// usageWidth is the width of a usage text, in columns.
+const usageWidth = 100
+
+// WriteUsage writes what a command takes.
+func (s *Set) WriteUsage(w io.Writer, title string) error {
+	var heads []string
+	var shown []Option
+	widest := 0
+	options := slices.Clone(s.options)
+	slices.SortFunc(options, func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
+	for _, o := range options {
+		if o.Hidden {
+			continue
+		}
+		head := " -" + o.Name
+		if o.Long != "" {
+			head += ",--" + o.Long
+		}
+		if o.Arg != "" {
+			head += " <" + o.Arg + ">"
+		}
+		heads, shown = append(heads, head), append(shown, o)
+		widest = max(widest, len(head))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: %s\n", title)
+	for i, o := range shown {
+		for j, line := range wrap(o.Help, max(usageWidth-widest-3, 30)) {
+			head := ""
+			if j == 0 {
+				head = heads[i]
+			}
+			fmt.Fprintf(&b, "%-*s   %s\n", widest, head, line)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
