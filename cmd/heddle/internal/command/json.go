@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,12 +54,3 @@ func attemptPath(id records.AttemptID) string { return appPath(id.App) + "/appat
 
 // isNotFound reports whether REST says that something doesn't exist.
 func isNotFound(err error) bool { return cluster.IsStatus(err, http.StatusNotFound) }
-
-// restReason is what REST says about a failure, in its own words.
-func restReason(err error) string {
-	var rest *cluster.RESTError
-	if errors.As(err, &rest) && rest.Message != "" {
-		return rest.Message
-	}
-	return err.Error()
-}
