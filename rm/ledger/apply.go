@@ -71,7 +71,7 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	case c.AttemptEnded != nil:
 		return s.attemptEnded(now, c.AttemptEnded)
 	case c.ApplicationIdIssued != nil:
-		s.LastApplication++
+		s.applicationIDIssued()
 		return nil
 	case c.ApplicationSubmitted != nil:
 		return s.applicationSubmitted(now, c.ApplicationSubmitted)
@@ -136,12 +136,18 @@ func (s *State) applicationSubmitted(now int64, c *ledgerpb.ApplicationSubmitted
 		return fmt.Errorf("%v was submitted already", id)
 	}
 	s.Apps[id] = newApplication(c, now)
-	s.Submitted++
-	if id.ClusterTimestamp == s.Timestamp {
-		// a client may bring an id of its own making: it is not to be handed out again
-		s.LastApplication = max(s.LastApplication, id.ID)
-	}
 	return nil
+}
+
+// applicationIDIssued counts on. A client may have brought an id of its own making, as high as it likes: such a one is not
+// to be handed out again, and must not use up those below it.
+func (s *State) applicationIDIssued() {
+	for {
+		s.LastApplication++
+		if s.Apps[records.ApplicationID{ClusterTimestamp: s.Timestamp, ID: s.LastApplication}] == nil {
+			return
+		}
+	}
 }
 
 func newApplication(c *ledgerpb.ApplicationSubmitted, now int64) *Application {
@@ -224,7 +230,9 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 	app.FinalStatus = pb.FinalApplicationStatus(c.GetFinalStatus())
 	app.Diagnostics = c.GetDiagnostics()
 	app.FinishTime = now
-	s.Ended[state]++
+	if len(app.Attempts) > 0 {
+		s.Ended[state]++
+	}
 	return nil
 }
 
@@ -268,6 +276,9 @@ func (s *State) attemptStarted(now int64, c *ledgerpb.AttemptStarted) error {
 	}
 	if id.Attempt != next {
 		return fmt.Errorf("%v can't start: the next attempt is number %d", id, next)
+	}
+	if next == 1 {
+		s.Submitted++
 	}
 	app.Attempts = append(app.Attempts, &Attempt{
 		ID: id, StartTime: now, RPCPort: -1, ExitStatus: records.ExitInvalid,

@@ -16,11 +16,11 @@ type State struct {
 	Leaders int64
 	// Leader is the id of the member that leads, or led last.
 	Leader string
-	// LastApplication is the highest application number handed out.
+	// LastApplication is the application number handed out last.
 	LastApplication int32
 	// Keys are the master keys by kind.
 	Keys map[ledgerpb.KeyKind]KeyRing
-	// Submitted counts the applications ever submitted, Ended those that came to an end, by state.
+	// Submitted counts the applications that a queue ever took, Ended those of them that came to an end, by state.
 	Submitted int64
 	Ended     map[AppState]int64
 

@@ -47,6 +47,7 @@ func ParseCapacity(settings map[string]string) (*Tree, error) {
 		return nil, errors.Join(p.errs...)
 	}
 	t := newTree(Capacity, root)
+	t.Dominant = strings.Contains(settings["resource-calculator"], "DominantResourceCalculator")
 	for path, q := range t.byPath {
 		if !strings.HasPrefix(path, "root") || q.Name == "" {
 			return nil, fmt.Errorf("%squeue %q has no proper name", capacityPrefix, path)
@@ -132,9 +133,13 @@ func (p *parser) own(path, key, def string) (name, value string) {
 }
 
 func (p *parser) capacities(q *Queue) {
-	q.Capacity, q.Maximum = 1, 1
+	q.Capacity, q.Percent, q.Maximum = 1, 100, 1
 	if q.Parent != nil {
 		q.Capacity = p.share(q.Path, "capacity", "0")
+		q.Percent = 100 * float64(q.Capacity)
+		if f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(p.settings[q.Path+".capacity"]), "%"), 64); err == nil {
+			q.Percent = f
+		}
 		q.Maximum = p.share(q.Path, "maximum-capacity", "100")
 	}
 	q.AbsoluteCapacity, q.AbsoluteMaximum = q.Capacity, q.Maximum

@@ -30,6 +30,8 @@ type Queue struct {
 
 	// Capacity is the share of the parent that is promised, 0 to 1; Maximum what the queue may take of the parent at most.
 	Capacity, Maximum float32
+	// Percent is the capacity as it is configured, which Capacity is only close to.
+	Percent float64
 	// AbsoluteCapacity and AbsoluteMaximum are shares of the cluster.
 	AbsoluteCapacity, AbsoluteMaximum float32
 	MaxAMShare                        float32 // of the queue that ApplicationMasters may take, 0 to 1
@@ -74,9 +76,12 @@ func (q *Queue) All(f func(*Queue)) {
 type Tree struct {
 	Root *Queue
 	// Kind names the scheduler whose queues these are.
-	Kind   Kind
-	byPath map[string]*Queue
-	byName map[string][]*Queue
+	Kind Kind
+	// Dominant says that queues are measured by the resource of which they use the largest share, not by memory alone
+	// (YARN: DominantResourceCalculator).
+	Dominant bool
+	byPath   map[string]*Queue
+	byName   map[string][]*Queue
 }
 
 // Kind is a scheduler of YARN.
@@ -148,7 +153,7 @@ func openQueue(name string, parent *Queue) *Queue {
 	all := acl.Parse("*")
 	q := &Queue{
 		Name: name, Path: name, Parent: parent, Submit: all, Administer: all, MaxPriority: all,
-		Capacity: 1, Maximum: 1, AbsoluteCapacity: 1, AbsoluteMaximum: 1, MaxAMShare: 0.1, UserLimit: 100, UserLimitFactor: 1,
+		Capacity: 1, Percent: 100, Maximum: 1, AbsoluteCapacity: 1, AbsoluteMaximum: 1, MaxAMShare: 0.1, UserLimit: 100, UserLimitFactor: 1,
 		MaxApplications: maxApplications, MaxApplicationsPerUser: maxApplications, MaxParallelApps: math.MaxInt32,
 		MaxLifetime: -1, DefaultLifetime: -1, OrderingPolicy: "fifo", Labels: []string{"*"},
 	}

@@ -143,7 +143,7 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 		out.PreemptedResourceSeconds = s.amounts(a.PreemptedSeconds)
 	}
 	out.QueueUsage, out.ClusterUsage = s.queueUsage(a), s.View.Share(a)
-	if a.Context.HasNodeLabelExpression() && !without["appNodeLabelExpression"] {
+	if a.Context.HasNodeLabelExpression() { // YARN keeps it when it is deselected
 		label := a.Context.GetNodeLabelExpression()
 		out.Label = &label
 	}

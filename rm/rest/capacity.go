@@ -271,21 +271,30 @@ func (t *capacityTree) fraction(share float32) (out records.Resource) {
 
 // usedShare is how much of what it is promised a queue uses, in percent.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
-	return percentOf(t.uses[q.Path].used, t.fraction(q.AbsoluteCapacity))
+	promised := t.shareOf(t.fraction(q.AbsoluteCapacity), t.total)
+	if promised == 0 {
+		return 0
+	}
+	return 100 * t.shareOf(t.uses[q.Path].used, t.total) / promised
 }
 
-// percentOf is the larger share of memory and cores.
-func percentOf(part, whole records.Resource) (most float32) {
-	for _, i := range []int{records.Memory, records.VCores} {
-		if whole[i] > 0 {
-			most = max(most, 100*float32(part[i])/float32(whole[i]))
+// shareOf is how much of the cluster something is, 0 to 1: the largest of its shares, or that of memory, as the scheduler
+// measures queues.
+func (s *server) shareOf(part, whole records.Resource) (most float32) {
+	for i := range s.Types.Len() {
+		if whole[i] > 0 && (i == records.Memory || s.Queues.Dominant) {
+			most = max(most, float32(part[i])/float32(whole[i]))
 		}
 	}
 	return most
 }
 
 func (t *capacityTree) vector(q *queue.Queue) capacityVector {
-	value := strconv.FormatFloat(float64(100*q.Capacity), 'f', -1, 64)
+	percent := q.Percent
+	if q.Reservable {
+		percent = float64(100 * q.Capacity)
+	}
+	value := strconv.FormatFloat(percent, 'f', -1, 64)
 	if !strings.Contains(value, ".") {
 		value += ".0"
 	}
@@ -305,7 +314,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	none := t.bounded(records.Resource{})
 	return queueCapacities{[]partitionCapacity{{
 		Vector: t.vector(q), Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
-		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: percentOf(t.uses[q.Path].used, t.total),
+		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * t.shareOf(t.uses[q.Path].used, t.total),
 		AbsoluteMax: 100 * q.AbsoluteMaximum, MaxAMLimit: 100 * q.MaxAMShare, Weight: -1,
 		ConfiguredMin: none, ConfiguredMax: none,
 		EffectiveMin: t.resource(t.fraction(q.AbsoluteCapacity)), EffectiveMax: t.resource(t.fraction(q.AbsoluteMaximum)),
@@ -345,7 +354,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 	out := capacityQueue{
 		Path: q.Path, Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
 		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteMax: 100 * q.AbsoluteMaximum,
-		AbsoluteUsed: percentOf(u.used, t.total), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
+		AbsoluteUsed: 100 * t.shareOf(u.used, t.total), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
 		Name: q.Name, State: state, Used: t.resource(u.used), HideReservations: q.Reservable, Labels: q.Labels,
 		AllocatedContainer: u.containers, PendingContainers: u.waiting, Capacities: t.capacities(q),
 		MinEffective: t.resource(t.fraction(q.AbsoluteCapacity)), MaxEffective: t.resource(t.fraction(q.AbsoluteMaximum)),

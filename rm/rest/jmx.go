@@ -124,8 +124,8 @@ func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string)
 		{Name: "ReservedContainers", Value: 0},
 		{Name: "ReservedMB", Value: 0},
 		{Name: "ReservedVCores", Value: 0},
-		{Name: "UsedCapacity", Value: share(u.used, m.Total) / max(q.AbsoluteCapacity, 1e-6)},
-		{Name: "AbsoluteUsedCapacity", Value: share(u.used, m.Total)},
+		{Name: "UsedCapacity", Value: s.shareOf(u.used, m.Total) / max(q.AbsoluteCapacity, 1e-6)},
+		{Name: "AbsoluteUsedCapacity", Value: s.shareOf(u.used, m.Total)},
 		{Name: "GuaranteedCapacity", Value: q.Capacity},
 		{Name: "GuaranteedAbsoluteCapacity", Value: q.AbsoluteCapacity},
 		{Name: "MaxCapacity", Value: q.Maximum},
@@ -141,5 +141,3 @@ func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string)
 	}
 	return attrs
 }
-
-func share(part, whole records.Resource) float32 { return percentOf(part, whole) / 100 }
