@@ -48,6 +48,7 @@ const (
 	TrackerAddress = "yarn.resourcemanager.resource-tracker.address"
 	AdminAddress   = "yarn.resourcemanager.admin.address"
 	WebAddress     = "yarn.resourcemanager.webapp.address"
+	ProxyAddress   = "yarn.web-proxy.address" // opened only where it is set, and is an address of this machine
 )
 
 // ResourceManager is one of a cluster's ResourceManagers.
@@ -98,11 +99,14 @@ func (r *ResourceManager) open(o Options) error {
 			return err
 		}
 	}
+	if err := r.listenForProxy(); err != nil {
+		return err
+	}
 	r.settings = settings(r.conf, r.id, types)
 	if err := r.openAccess(); err != nil {
 		return err
 	}
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress()}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress()}
 	r.settings.PageURL = r.view.PageURL
 	if err := r.serve(types); err != nil {
 		return err
@@ -214,12 +218,14 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 			}
 		})
 	}
-	if r.web != nil {
-		running.Go(func() {
-			if err := r.web.Serve(r.listeners[WebAddress]); !errors.Is(err, http.ErrServerClosed) {
-				cancel(fmt.Errorf("%s: %w", WebAddress, err))
-			}
-		})
+	for _, key := range []string{WebAddress, ProxyAddress} {
+		if l := r.listeners[key]; l != nil && r.web != nil {
+			running.Go(func() {
+				if err := r.web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+					cancel(fmt.Errorf("%s: %w", key, err))
+				}
+			})
+		}
 	}
 	running.Go(func() { r.followTerms(ctx) })
 	r.log.WithField("web", r.webAddress()).WithField("clients", r.Addr(ClientAddress).String()).Info("ResourceManager is up")

@@ -1,12 +1,14 @@
 package rm
 
 import (
+	"errors"
 	"fmt"
 	stdlog "log"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -30,6 +32,42 @@ func (r *ResourceManager) openWeb(o Options) error {
 		Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: stdlog.New(debugLog{r.log.WithField("port", WebAddress)}, "", 0),
 	}
+	return nil
+}
+
+// proxyAddress is where the proxy to applications' pages is reached.
+func (r *ResourceManager) proxyAddress() string {
+	if r.conf.Text(ProxyAddress) == "" {
+		return r.webAddress()
+	}
+	a := r.conf.Connectable(r.conf.Address(ProxyAddress))
+	if l := r.listeners[ProxyAddress]; l != nil {
+		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+			a.Port = tcp.Port
+		}
+	}
+	return a.String()
+}
+
+// listenForProxy opens the proxy's own port, if it is to have one and it is on this machine; elsewhere it is another
+// process's. Of several ResourceManagers on one machine the first one has it.
+func (r *ResourceManager) listenForProxy() error {
+	if r.conf.Text(ProxyAddress) == "" {
+		return nil
+	}
+	a := r.conf.Address(ProxyAddress)
+	if web, err := r.conf.RMAddress(WebAddress, r.id); err == nil && web.String() == a.String() {
+		return nil
+	}
+	l, err := net.Listen("tcp", a.String())
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EADDRINUSE):
+		r.log.WithField("address", a.String()).Info("the proxy to applications' pages (yarn.web-proxy.address) is somebody else's")
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", ProxyAddress, err)
+	}
+	r.listeners[ProxyAddress] = l
 	return nil
 }
 

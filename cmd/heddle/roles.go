@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"heddle/rm"
-	"heddle/rm/rest"
-	"heddle/webui"
 )
 
 func newRM(s *source) *cobra.Command {
@@ -42,6 +39,3 @@ func ended(err error) error {
 	}
 	return err
 }
-
-// webPort is what a ResourceManager's web port serves.
-func webPort(r *rm.ResourceManager) (http.Handler, error) { return rest.Of(r, webui.Handler()) }

@@ -69,14 +69,20 @@ type server struct {
 	started time.Time
 }
 
-// Of is the handler of a ResourceManager's web port, with the pages below /cluster; nil is a plain one.
-func Of(r *rm.ResourceManager, pages http.Handler) (http.Handler, error) {
+// Mounts are what else is served at the web port.
+type Mounts struct {
+	Pages http.Handler // below /cluster; nil is plain ones
+	Proxy http.Handler // below /proxy; nil is none
+}
+
+// Of is the handler of a ResourceManager's web port.
+func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
 	return New(Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Queues, Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, LogDir: logDir, Pages: pages, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	})
 }
 

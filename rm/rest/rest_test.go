@@ -86,7 +86,7 @@ func (c *cluster) run(settings *conf.Config, id string) {
 	c.t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	r, err := rm.New(rm.Options{Conf: settings, ID: id, Log: logrus.NewEntry(log), Web: Of})
+	r, err := rm.New(rm.Options{Conf: settings, ID: id, Log: logrus.NewEntry(log), Web: func(r *rm.ResourceManager) (http.Handler, error) { return Of(r, Mounts{}) }})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ type Viewer struct {
 	Source Source
 	Types  records.ResourceTypes
 	Now    func() time.Time
-	// Web is the address of the web pages, host:port.
-	Web string
+	// Web is the address of the web pages, host:port; Proxy that of the proxy to applications' own pages.
+	Web, Proxy string
 }
 
 // PageURL is the address of an application's page.
@@ -34,7 +34,7 @@ func (v *Viewer) PageURL(id records.ApplicationID) string {
 
 // ProxyURL is where an application's own pages are found.
 func (v *Viewer) ProxyURL(id records.ApplicationID) string {
-	return "http://" + v.Web + "/proxy/" + id.String() + "/"
+	return "http://" + v.Proxy + "/proxy/" + id.String() + "/"
 }
 
 // Attempt is an attempt as it is shown.

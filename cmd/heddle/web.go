@@ -1,0 +1,32 @@
+package main
+
+import (
+	"net/http"
+
+	"heddle/rm"
+	"heddle/rm/access"
+	"heddle/rm/rest"
+	"heddle/webui"
+	"heddle/webui/proxy"
+	"heddle/yarn/records"
+	"heddle/yarn/rest/auth"
+)
+
+// webPort is what a ResourceManager serves at its web port: the APIs, the pages, and the proxy to applications' own pages.
+func webPort(r *rm.ResourceManager) (http.Handler, error) {
+	view := r.View()
+	return rest.Of(r, rest.Mounts{Pages: webui.Handler(), Proxy: proxy.New(proxy.Config{
+		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
+			a, ok := view.App(id)
+			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State.Ended()}, ok
+		},
+		User: func(req *http.Request) string { return auth.From(req.Context()).User },
+		MayView: func(user string, id records.ApplicationID) bool {
+			a, ok := view.App(id)
+			return ok && r.Access().MayView(user, access.Application{User: a.User, Queue: a.Queue, Context: a.Context})
+		},
+		Pages: "http://" + view.Web + "/cluster",
+		Warn:  r.Conf().Text("hadoop.security.authentication") == "kerberos",
+		Log:   r.Log(),
+	})})
+}

@@ -1,0 +1,350 @@
+// Package proxy leads users to the web pages of applications, which their ApplicationMasters serve (Hadoop:
+// WebAppProxyServlet). Requests to /proxy/<application>/… are made anew to the address that the ApplicationMaster gave when it
+// registered, with the user's name in a cookie and with nothing else of his: his own cookies stay here, so that an application
+// can't act in his name. The filter that Hadoop's ApplicationMasters have in front of their pages (AmIpFilter) believes that
+// cookie, and sends users who come without the proxy to /proxy/redirect/<application>/….
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/yarn/records"
+	"heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
+)
+
+// Base is where the paths that are served begin.
+const Base = "/proxy"
+
+const (
+	userCookie     = "proxy-user"    // names the user to the ApplicationMaster
+	approvalCookie = "checked_"      // and the application: the user was warned, and went on
+	approval       = "proxyapproved" // parameter of the link in the warning
+	approvalPeriod = 2 * time.Hour
+	redirected     = "redirect" // what stands before the application when its filter sent the user
+)
+
+// App is what the proxy knows of an application.
+type App struct {
+	User     string
+	Tracking string // address that the ApplicationMaster gave; "" or N/A if none
+	Ended    bool
+}
+
+// Config is what a proxy works with.
+type Config struct {
+	// Lookup finds an application; ok is false when there is none.
+	Lookup func(records.ApplicationID) (app App, ok bool)
+	// User is who makes a request, "" if that isn't known.
+	User func(*http.Request) string
+	// MayView decides who may see the live pages of an application.
+	MayView func(user string, id records.ApplicationID) bool
+	// Pages is the address of the pages about applications, such as http://host:8088/cluster.
+	Pages string
+	// Warn has users confirm that they want to see pages that somebody else's program made. Hadoop does so where logins are
+	// secured by Kerberos.
+	Warn bool
+	// Local reports whether an address is one of this machine's own.
+	Local func(net.IP) bool
+	Log   *logrus.Entry
+}
+
+// Proxy serves what is below Base.
+type Proxy struct {
+	Config
+	client *http.Client
+}
+
+// New returns a proxy. Close ends its idle connections.
+func New(cfg Config) *Proxy {
+	if cfg.Local == nil {
+		cfg.Local = isLocal
+	}
+	return &Proxy{Config: cfg, client: &http.Client{
+		Transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			ResponseHeaderTimeout: 60 * time.Second,
+			IdleConnTimeout:       30 * time.Second,
+			DisableCompression:    true, // what the application compresses is passed on as it is
+		},
+		CheckRedirect: checkRedirect,
+	}}
+}
+
+// Close ends idle connections to applications.
+func (p *Proxy) Close() { p.client.CloseIdleConnections() }
+
+// maxRedirects bounds how long an application can lead the proxy about.
+const maxRedirects = 10
+
+var errBack = errors.New("the application leads back to the proxy")
+
+// checkRedirect follows an application to where it leads, but not back to a proxy, which would come here again and again.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if strings.HasPrefix(r.URL.Path, Base+"/") {
+		return errBack
+	}
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPut:
+	default:
+		w.Header().Set("Allow", "GET, HEAD, PUT")
+		rest.ErrorPage(w, r, http.StatusMethodNotAllowed, "HTTP method "+r.Method+" is not supported by this URL")
+		return
+	}
+	name, below, again := split(r.URL.EscapedPath())
+	if again && name == "" {
+		notFound(w, "Your path appears to be formatted incorrectly.")
+		return
+	}
+	id, err := records.ParseApplicationID(name)
+	if err != nil {
+		rest.ErrorPage(w, r, http.StatusBadRequest,
+			"org.apache.hadoop.yarn.exceptions.YarnRuntimeException: Error parsing application ID: "+name)
+		return
+	}
+	if again && p.fromHere(r) {
+		// the application doesn't know this machine for the proxy, and would send every request of it back
+		p.Log.WithField("application", id).Error("the ApplicationMaster sent the proxy's own request back: it resolves the address " +
+			"of the ResourceManager, or yarn.web-proxy.address, to something else than the proxy calls from")
+		moved(w, p.Pages+"/failure/"+id.String())
+		return
+	}
+	app, ok := p.Lookup(id)
+	if !ok {
+		notFound(w, "Application "+id.String()+" could not be found, please try the history server")
+		return
+	}
+	p.serve(w, r, id, app, below)
+}
+
+// split takes a path apart: /proxy/[redirect/]<application>/<below>.
+func split(escaped string) (app, below string, again bool) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(escaped, Base), "/")
+	if rest == redirected || strings.HasPrefix(rest, redirected+"/") {
+		again, rest = true, strings.TrimPrefix(strings.TrimPrefix(rest, redirected), "/")
+	}
+	app, below, _ = strings.Cut(rest, "/")
+	return app, below, again
+}
+
+func (p *Proxy) fromHere(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && p.Local(ip)
+}
+
+func isLocal(ip net.IP) bool {
+	if ip.IsLoopback() {
+		return true
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app App, below string) {
+	if app.Tracking == "" || app.Tracking == "N/A" {
+		moved(w, p.Pages+"/app/"+id.String())
+		return
+	}
+	to, err := target(app.Tracking, below, r.URL.RawQuery)
+	if err != nil {
+		p.Log.WithField("application", id).WithError(err).Warn("the tracking URL of an application is no address of web pages")
+		moved(w, p.Pages+"/app/"+id.String())
+		return
+	}
+	user := p.User(r)
+	if !p.MayView(user, id) {
+		rest.ErrorPage(w, r, http.StatusForbidden, "User "+user+" does not have privilege to see application "+id.String())
+		return
+	}
+	approved := p.Warn && r.URL.Query().Get(approval) == "true"
+	if p.Warn && user != app.User && !approved && !wasWarned(r, id) {
+		warn(w, r, id, app.User)
+		return
+	}
+	if app.Ended {
+		moved(w, to.String())
+		return
+	}
+	if approved {
+		http.SetCookie(w, &http.Cookie{
+			Name: approvalCookie + id.String(), Value: "true", Path: Base + "/" + id.String() + "/",
+			MaxAge: int(approvalPeriod / time.Second), HttpOnly: true,
+		})
+	}
+	p.pass(w, r, id, to, user)
+}
+
+// target is the address at the application: below its tracking URL, with the query, but for what is meant for the proxy.
+func target(tracking, below, query string) (*url.URL, error) {
+	if !strings.Contains(tracking, "://") {
+		tracking = "http://" + tracking
+	}
+	u, err := url.Parse(tracking)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("%q has no scheme http or https, or no host", tracking)
+	}
+	if below != "" {
+		base := u.EscapedPath()
+		if !strings.HasSuffix(base, "/") {
+			base += "/"
+		}
+		if u.Path, err = url.PathUnescape(base + below); err != nil {
+			return nil, err
+		}
+		u.RawPath = base + below
+	}
+	var keep []string
+	for part := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(part, "="); part != "" && name != approval {
+			keep = append(keep, part)
+		}
+	}
+	if len(keep) > 0 {
+		u.RawQuery = strings.Join(keep, "&")
+	}
+	return u, nil
+}
+
+func wasWarned(r *http.Request, id records.ApplicationID) bool {
+	c, err := r.Cookie(approvalCookie + id.String())
+	return err == nil && c.Value == "true"
+}
+
+// passedOn are the headers of a user's request that an application gets to see.
+var passedOn = []string{
+	"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type", "Origin",
+	"Access-Control-Request-Method", "Access-Control-Request-Headers",
+}
+
+// kept are headers of an application's answer that are between it and the proxy alone (RFC 9110, 7.6.1), or that would change
+// what the user's browser knows of this host.
+var kept = []string{
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Strict-Transport-Security",
+}
+
+// pass makes the request to the application and hands its answer back.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, to *url.URL, user string) {
+	var body io.Reader
+	if r.Method == http.MethodPut {
+		body = r.Body
+	}
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, to.String(), body)
+	if err != nil {
+		rest.ErrorPage(w, r, http.StatusBadRequest, err.Error())
+		return
+	}
+	for _, name := range passedOn {
+		if v := r.Header.Values(name); len(v) > 0 {
+			req.Header[name] = v
+		}
+	}
+	if user != "" {
+		req.Header.Set("Cookie", userCookie+"="+url.QueryEscape(user))
+	}
+	resp, err := p.client.Do(req)
+	switch {
+	case errors.Is(err, errBack):
+		moved(w, p.Pages+"/failure/"+id.String())
+		return
+	case err != nil:
+		p.Log.WithField("application", id).WithError(err).Info("the pages of an application can't be reached")
+		page := p.Pages + "/app/" + id.String()
+		rest.Page(w, http.StatusBadGateway, "The pages of application "+id.String()+" can't be reached",
+			`<p>It may have just ended, or not have begun to serve them. See <a href="`+html.EscapeString(page)+`">what the cluster knows of it</a>.</p>`)
+		return
+	}
+	defer resp.Body.Close()
+	h := w.Header()
+	for name, values := range resp.Header {
+		if name != "Set-Cookie" {
+			h[name] = values
+		}
+	}
+	for _, c := range resp.Header["Set-Cookie"] {
+		if !strings.HasPrefix(strings.TrimSpace(c), auth.CookieName+"=") { // an application is not to log users in or out
+			h.Add("Set-Cookie", c)
+		}
+	}
+	for _, name := range kept {
+		h.Del(name)
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, resp.Body) // either side may go away at any time
+}
+
+// flushing passes on what an application sends bit by bit.
+type flushing struct {
+	io.Writer
+	c *http.ResponseController
+}
+
+func (f flushing) Write(b []byte) (int, error) {
+	n, err := f.Writer.Write(b)
+	if err == nil {
+		err = f.c.Flush()
+		if errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	return n, err
+}
+
+// moved redirects, with a page for those who don't follow by themselves (Hadoop: ProxyUtils.sendRedirect).
+func moved(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", to)
+	rest.Page(w, http.StatusFound, "Moved", `<p>Content has moved <a href="`+html.EscapeString(to)+`">here</a>.</p>`)
+}
+
+func notFound(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", rest.HTMLType)
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = fmt.Fprintf(w, "<!DOCTYPE html>\n<html><body><h1>%s</h1></body></html>\n", html.EscapeString(text))
+}
+
+// warn asks the user whether he wants to see pages that somebody else's program made.
+func warn(w http.ResponseWriter, r *http.Request, id records.ApplicationID, owner string) {
+	q := r.URL.Query()
+	q.Set(approval, "true")
+	link := url.URL{Path: path.Clean(r.URL.Path), RawQuery: q.Encode()}
+	if strings.HasSuffix(r.URL.Path, "/") {
+		link.Path += "/"
+	}
+	rest.Page(w, http.StatusOK, "WARNING: The following page may not be safe!",
+		`<p>It is served by application `+html.EscapeString(id.String())+`, which belongs to `+html.EscapeString(owner)+
+			`. <a href="`+html.EscapeString(link.String())+`">Click here to continue to it</a>.</p>`)
+}
