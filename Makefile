@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: build demo demo-stop test bench lint generate clean
+.PHONY: build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -26,8 +26,13 @@ bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 	bin/heddle bench rm
 
-test: build lint
+test: prerequisites build lint
 	$(GO) test -race -timeout 20m ./...
+
+# What tests need beyond Go, Java, Maven and Python: a browser.
+prerequisites:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
 
 lint:
 	@mkdir -p $(TOOLS)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,11 @@ func refuseSecond() error {
 }
 
 // keep notes the daemons, so that stopKept finds them, and says how to use and how to stop them.
-func (c *cluster) keep(w io.Writer) error {
+func (c *cluster) keep(ctx context.Context, w io.Writer) error {
+	leader, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
 	k := kept{Dir: c.dir, Heddle: c.heddle}
 	for _, d := range c.procs {
 		if d.args[0] == "nm" {
@@ -74,7 +79,7 @@ func (c *cluster) keep(w io.Writer) error {
 	if err := os.WriteFile(keptFile(), raw, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe cluster goes on running.\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.conf(""))
+	fmt.Fprintf(w, "\nThe cluster goes on running; its pages are at http://%s/cluster\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.web(leader), c.conf(""))
 	return nil
 }
 

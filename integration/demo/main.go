@@ -17,7 +17,7 @@ func main() {
 	defer stop()
 	var o options
 	flag.StringVar(&o.heddle, "heddle", "bin/heddle", "the binary that is shown")
-	flag.StringVar(&o.input, "input", "", "folder of text whose words are counted (default: the Go standard library's source)")
+	flag.StringVar(&o.input, "input", "", "folder with Go files, whose words are counted (default: the Go standard library's source)")
 	flag.BoolVar(&o.keep, "keep", false, "leave the cluster running")
 	end := flag.Bool("stop", false, "stop the cluster that an earlier run left running")
 	flag.Parse()
@@ -93,7 +93,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if o.keep {
-		return c.keep(os.Stdout)
+		return c.keep(ctx, os.Stdout)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,16 +23,17 @@ func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 // show runs the job, kills the leader in its middle, and shows what came of it.
 func (c *cluster) show(ctx context.Context, input string) error {
-	files, bytes, err := size(input)
+	text := filepath.Join(c.dir, "text")
+	files, bytes, err := gather(input, text)
 	if err != nil {
 		return err
 	}
 	out := filepath.Join(c.dir, "words")
-	say("\nCounting the words of %s: %d files, %d MB", input, files, bytes>>20)
-	say("  heddle mr -input %s -output %s -mapper \"%s\" -combiner … -reducer \"%s\"\n", input, out, mapper, reducer)
+	say("\nCounting the words of %s: %d files of Go, %d MB", input, files, bytes>>20)
+	say("  heddle mr -input %s -output %s -mapper \"%s\" -combiner … -reducer …\n", text, out, mapper)
 
 	began := time.Now()
-	job := c.submit(ctx, input, out)
+	job := c.submit(ctx, text, out)
 	struck := make(chan error, 1)
 	jobCtx, ended := context.WithCancel(ctx)
 	go func() { struck <- c.strike(jobCtx) }()
@@ -50,7 +51,7 @@ func (c *cluster) show(ctx context.Context, input string) error {
 	for _, w := range counts.commonest(10) {
 		say("%10d  %s", counts[w], w)
 	}
-	if err := compare(input, counts); err != nil {
+	if err := compare(text, counts); err != nil {
 		return err
 	}
 	say("\n%d words, %d different: just what one process counts that reads all files.", counts.total(), len(counts))
@@ -67,7 +68,7 @@ func describe(what string, err error) error {
 // submit prepares the job as a user would type it.
 func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.heddle, "mr",
-		"-D", "mapreduce.job.name=words of "+filepath.Base(filepath.Dir(input)),
+		"-D", "mapreduce.job.name=words of Go",
 		"-D", "mapreduce.input.fileinputformat.input.dir.recursive=true",
 		"-input", "file://"+input, "-output", "file://"+output,
 		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
@@ -122,37 +123,43 @@ func (c *cluster) find(name string) int {
 	return -1
 }
 
-// size counts the files below a folder, and their bytes.
-func size(dir string) (files int, bytes int64, err error) {
-	err = walk(dir, func(path string, info fs.FileInfo) error {
-		files++
-		bytes += info.Size()
-		return nil
-	})
-	return files, bytes, err
-}
-
-// walk visits the files that a job reads: none whose name, or whose folder's name, begins with _ or a dot (Hadoop: FileInputFormat).
-func walk(dir string, visit func(path string, info fs.FileInfo) error) error {
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+// gather copies the Go files below a folder, and counts them and their bytes. The rest of what is there are archives and pictures
+// for tests, and names that jobs pass over: those that begin with _ or a dot (Hadoop: FileInputFormat).
+func gather(from, to string) (files int, bytes int64, err error) {
+	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if hidden := strings.HasPrefix(e.Name(), "_") || strings.HasPrefix(e.Name(), "."); hidden && path != dir {
+		name := e.Name()
+		if path != from && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")) {
 			if e.IsDir() {
 				return filepath.SkipDir
 			}
 			return nil
 		}
-		if !e.Type().IsRegular() {
+		if !e.Type().IsRegular() || !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		info, err := e.Info()
+		rel, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
 		}
-		return visit(path, info)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		bytes += int64(len(raw))
+		copied := filepath.Join(to, rel)
+		if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(copied, raw, 0o644)
 	})
+	if err == nil && files == 0 {
+		err = fmt.Errorf("%s holds no Go files", from)
+	}
+	return files, bytes, err
 }
 
 // readCounts reads the job's output.
@@ -166,23 +173,17 @@ func readCounts(dir string) (counts, error) {
 	}
 	out := counts{}
 	for _, p := range parts {
-		f, err := os.Open(p)
+		raw, err := os.ReadFile(p)
 		if err != nil {
 			return nil, err
 		}
-		s := bufio.NewScanner(f)
-		for s.Scan() {
-			var word string
-			var n int
-			if _, err := fmt.Sscanf(s.Text(), "%s\t%d", &word, &n); err != nil {
-				_ = f.Close()
-				return nil, fmt.Errorf("%s: %q: %w", p, s.Text(), err)
+		for line := range strings.Lines(string(raw)) {
+			word, n, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			k, err := strconv.Atoi(n)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", p, line, err)
 			}
-			out[word] += n
-		}
-		_ = f.Close()
-		if err := s.Err(); err != nil {
-			return nil, err
+			out[word] += k
 		}
 	}
 	return out, nil

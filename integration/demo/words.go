@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -90,9 +91,11 @@ func count(dir string) (counts, error) {
 			}
 		})
 	}
-	err := walk(dir, func(path string, _ fs.FileInfo) error {
-		paths <- path
-		return nil
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			paths <- path
+		}
+		return err
 	})
 	close(paths)
 	wg.Wait()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,8 @@ import (
 
 	"heddle/conf"
 	"heddle/rm"
+	"heddle/rm/rest"
+	"heddle/webui"
 )
 
 // Cluster is one or several ResourceManagers and the nodes that joined them.
@@ -115,7 +118,12 @@ func Log(t testing.TB) *logrus.Entry {
 
 func (c *Cluster) run(i int) *member {
 	c.t.Helper()
-	r, err := rm.New(rm.Options{Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t)})
+	r, err := rm.New(rm.Options{
+		Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t),
+		Web: func(r *rm.ResourceManager) (http.Handler, error) {
+			return rest.Of(r, rest.Mounts{Pages: webui.Handler()})
+		},
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}

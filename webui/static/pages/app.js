@@ -38,7 +38,7 @@ export function draw({ app: a, attempts, why }) {
       ['Master’s logs', link(a.amContainerLogs)],
       ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
-      ['Waits for', why?.reason ? why.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
+      ['In a word', !a.finishedTime && why?.summary !== 'waits for nothing' ? why?.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
     ]),
     explanation(why),
     el('h2', {}, 'Attempts'),

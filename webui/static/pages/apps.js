@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, bar, el, link, list, memory, table, tiles, time } from '../dom.js';
+import { badge, bar, el, link, list, memory, span, table, tiles, time } from '../dom.js';
 
 const states = ['NEW', 'NEW_SAVING', 'SUBMITTED', 'ACCEPTED', 'RUNNING', 'FINISHED', 'FAILED', 'KILLED'];
 let wanted = '';
@@ -22,8 +22,8 @@ export function draw({ metrics: m, apps }, state, redraw) {
     tiles([
       ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['applications ended', m.appsCompleted],
       ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
-      ['memory used', `${memory(m.allocatedMB)} of ${memory(m.totalMB)}`],
-      ['vcores used', `${m.allocatedVirtualCores} of ${m.totalVirtualCores}`],
+      ['memory used', `${(m.allocatedMB / 1024).toFixed(1)} / ${(m.totalMB / 1024).toFixed(0)} GB`],
+      ['vcores used', `${m.allocatedVirtualCores} / ${m.totalVirtualCores}`],
       ['nodes active', m.lostNodes + m.unhealthyNodes ? `${m.activeNodes} (${m.lostNodes + m.unhealthyNodes} not)` : m.activeNodes],
     ]),
     el('div', { class: 'filters' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
@@ -35,7 +35,7 @@ export function draw({ metrics: m, apps }, state, redraw) {
       { head: 'Type', cell: (a) => a.applicationType },
       { head: 'Queue', cell: (a) => a.queue },
       { head: 'Started', cell: (a) => time(a.startedTime) },
-      { head: 'Finished', cell: (a) => time(a.finishedTime) },
+      { head: 'Lasted', num: true, cell: (a) => (a.startedTime ? span((a.finishedTime || Date.now()) - a.startedTime) : '—') },
       { head: 'State', cell: (a) => badge(a.state) },
       { head: 'Final status', cell: (a) => badge(a.finalStatus) },
       { head: 'Holds', cell: (a) => (a.runningContainers > 0 ? `${memory(a.allocatedMB)} in ${a.runningContainers}` : '—') },

@@ -17,8 +17,8 @@ export function draw({ info: i, members, epoch }) {
     el('h2', {}, 'ResourceManagers'),
     table([
       { head: 'Id', cell: (m) => m.id },
-      { head: 'Role', cell: (m) => badge(m.role ?? m.state) },
-      { head: 'Raft', cell: (m) => m.raftAddress ?? m.address },
+      { head: 'Role', cell: (m) => badge(m.leader ? 'Leader' : 'Follower') },
+      { head: 'Raft', cell: (m) => m.raftAddress },
       { head: 'Web', cell: (m) => (m.webAddress ? link(`http://${m.webAddress}/cluster/cluster`, m.webAddress) : '') },
     ], members, 'This ResourceManager is alone.'),
   ];
