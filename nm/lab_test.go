@@ -25,7 +25,14 @@ import (
 	"heddle/yarn/token"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if path, _ := binary(); path != "" {
+			os.RemoveAll(filepath.Dir(path))
+		}
+		os.Exit(code)
+	}))
+}
 
 // The keys of the recorded cluster.
 var (
@@ -59,6 +66,7 @@ type tracker struct {
 	keys       [2]*token.MasterKey
 	interval   int64
 	arrived    chan struct{}
+	close      func()
 }
 
 func newTracker(t *testing.T) *tracker {
@@ -84,10 +92,11 @@ func newTracker(t *testing.T) *tracker {
 		defer close(done)
 		server.Serve(l)
 	}()
-	t.Cleanup(func() {
+	r.close = sync.OnceFunc(func() {
 		server.Close()
 		<-done
 	})
+	t.Cleanup(r.close)
 	return r
 }
 
@@ -172,7 +181,8 @@ type lab struct {
 	rm     *tracker
 	set    []string // further settings
 	node   *NodeManager
-	groups []string // names of its cgroups
+	id     records.NodeID // of a node that is a process of its own
+	groups []string       // names of its cgroups
 	cancel context.CancelFunc
 	ended  chan error
 	client *ipc.Client
@@ -191,15 +201,27 @@ func newLab(t *testing.T, set ...string) *lab {
 	return l
 }
 
-func (l *lab) conf() *conf.Config {
-	l.t.Helper()
-	c, err := conf.Load(conf.Options{Overrides: append([]string{
+// at is the node's id.
+func (l *lab) at() records.NodeID {
+	if l.node == nil {
+		return l.id
+	}
+	return l.node.Node()
+}
+
+func (l *lab) settings() []string {
+	return append([]string{
 		"hadoop.tmp.dir=" + l.dir, "yarn.log.dir=" + l.dir + "/logs",
 		"yarn.resourcemanager.resource-tracker.address=" + l.rm.addr,
 		"yarn.nodemanager.hostname=localhost", "yarn.nodemanager.webapp.address=localhost:0",
 		"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.port=0",
 		"yarn.nodemanager.disk-health-checker.enable=false", "yarn.nodemanager.resource.memory-mb=4096",
-	}, l.set...)})
+	}, l.set...)
+}
+
+func (l *lab) conf() *conf.Config {
+	l.t.Helper()
+	c, err := conf.Load(conf.Options{Overrides: l.settings()})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -290,12 +312,12 @@ func containerID(app int32, n int64) records.ContainerID {
 // as returns a connection with the NM token of an attempt.
 func (l *lab) as(who records.AttemptID, change ...func(*token.NM)) ipc.Invoker {
 	l.t.Helper()
-	id := token.NM{Attempt: who, Node: l.node.Node(), Submitter: "ann", KeyID: nodeKey.ID()}
+	id := token.NM{Attempt: who, Node: l.at(), Submitter: "ann", KeyID: nodeKey.ID()}
 	for _, f := range change {
 		f(&id)
 	}
 	tok := nodeKey.Mint(token.KindNM, "", id.Encode())
-	return l.client.Endpoint(l.node.Node().String(), protocol.ContainerManagement, ipc.Identity{Token: &tok})
+	return l.client.Endpoint(l.at().String(), protocol.ContainerManagement, ipc.Identity{Token: &tok})
 }
 
 // grant makes a container token.
@@ -303,7 +325,7 @@ func (l *lab) grant(id records.ContainerID, change ...func(*pb.ContainerTokenIde
 	l.t.Helper()
 	m := &pb.ContainerTokenIdentifier{}
 	m.SetContainerId(id.PB())
-	m.SetNmHostAddr(l.node.Node().String())
+	m.SetNmHostAddr(l.at().String())
 	m.SetAppSubmitter("ann")
 	m.SetResource(records.ResourceTypes{}.PB(records.NewResource(256, 1)))
 	m.SetExpiryTimeStamp(time.Now().Add(time.Minute).UnixMilli())

@@ -132,6 +132,7 @@ func (n *NodeManager) openPorts() (err error) {
 	n.closing(func() { n.webListener.Close() })
 	n.identity.Host, n.identity.Port, n.identity.WebPort = n.s.address.Host, port, webPort
 	n.identity.ClusterID = n.s.clusterID
+	n.log = n.o.Log.WithField("node", n.identity.node().String())
 	n.s.container.Node, n.s.container.HTTPPort = n.identity.node(), webPort
 	if err := n.state.Bucket("node").PutJSON(identityKey, n.identity); err != nil {
 		return err
@@ -421,7 +422,20 @@ func (n *NodeManager) leave(why error) error {
 		n.forget = true // as the ResourceManager has
 		return err
 	}
-	return errors.Join(err, n.updater.Load().Unregister(ctx))
+	n.unregister()
+	return err
+}
+
+// unregisterLimit is how long a ResourceManager may take to hear that the node goes away. One that doesn't will find
+// out when the heartbeats stay away.
+const unregisterLimit = 3 * time.Second
+
+func (n *NodeManager) unregister() {
+	ctx, cancel := context.WithTimeout(context.Background(), unregisterLimit)
+	defer cancel()
+	if err := n.updater.Load().Unregister(ctx); err != nil {
+		n.log.WithError(err).Warn("The ResourceManager could not be told that the node goes away")
+	}
 }
 
 // sample measures what is in use on the machine.

@@ -83,7 +83,7 @@ func readSettings(c *conf.Config) (settings, error) {
 	s := settings{
 		address: c.Address("yarn.nodemanager.address"), listen: c.NMListen("yarn.nodemanager.address"),
 		web: c.Address("yarn.nodemanager.webapp.address"), webBind: c.NMListen("yarn.nodemanager.webapp.address"),
-		suspend: c.Duration("heddle.container.suspend-timeout-ms"), supervised: c.Bool("yarn.nodemanager.recovery.supervised"),
+		suspend: c.Duration("heddle.container.suspend-timeout-ms"), supervised: supervised(c),
 		clusterID: c.Text("yarn.resourcemanager.cluster-id"),
 	}
 	s.address, s.web = c.Connectable(s.address), c.Connectable(s.web)
@@ -139,6 +139,13 @@ func readSettings(c *conf.Config) (settings, error) {
 	}
 	s.container, err = containerConfig(c, &s)
 	return s, err
+}
+
+// supervised reports whether containers are left alone when the node is asked to stop, as it will be started again. Like
+// in Hadoop that takes two keys, but the first is only in the way when it is set to false: Heddle can always recover.
+func supervised(c *conf.Config) bool {
+	const enabled = "yarn.nodemanager.recovery.enabled"
+	return c.Bool("yarn.nodemanager.recovery.supervised") && (c.Bool(enabled) || !c.IsSet(enabled))
 }
 
 // groupID is the name of the node's part of the cgroups. The state folder is in it: it tells NodeManagers apart that

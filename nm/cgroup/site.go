@@ -134,7 +134,12 @@ func (s *site) place(m mount, controller string) (top, base string, err error) {
 }
 
 func (s *site) try(m mount, top string) error {
-	if err := mkdirAll(s.tree, m.point, top); err != nil {
+	err := mkdirAll(s.tree, m.point, top)
+	// Another NodeManager that ends takes away what is empty, and that may be just what was made.
+	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
+		err = mkdirAll(s.tree, m.point, top)
+	}
+	if err != nil {
 		return err
 	}
 	probe := filepath.Join(top, "probe")

@@ -12,6 +12,7 @@ const (
 	XMLType  = "application/xml; charset=utf-8"
 	TextType = "text/plain;charset=utf-8"
 	HTMLType = "text/html;charset=utf-8"
+	WADLType = "application/vnd.sun.wadl+xml"
 )
 
 // Format is what a client is answered in.
@@ -23,13 +24,14 @@ const (
 	XML
 	Text
 	HTML
+	WADL // a description of what can be asked
 )
 
-var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html"}
+var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml"}
 
 // ContentType is the value of the header.
 func (f Format) ContentType() string {
-	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType}[f]
+	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType}[f]
 }
 
 // Negotiate picks the format that a client prefers, by the quality it gives each and then by its own order; of the formats

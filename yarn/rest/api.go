@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"bytes"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -159,9 +161,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow string) {
 	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", allow)
-		w.Header().Set("Content-Type", TextType)
-		w.WriteHeader(http.StatusNoContent)
+		options(w, r, allow)
 		return
 	}
 	method := r.Method
@@ -187,6 +187,29 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	default:
 		a.write(w, c, a.call(c, e.Handle))
 	}
+}
+
+// options answers with the methods of a path, as a document if the client takes any. Hadoop's clients, who say by such a
+// request who they are, count nothing else as a success.
+func options(w http.ResponseWriter, r *http.Request, allow string) {
+	w.Header().Set("Allow", allow)
+	if _, ok := Negotiate(r.Header.Values("Accept"), WADL); !ok {
+		w.Header().Set("Content-Type", TextType)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	var b bytes.Buffer
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?><application xmlns="http://wadl.dev.java.net/2009/02"><resources base="`)
+	// a buffer's Write doesn't fail
+	_ = xml.EscapeText(&b, []byte(Self(r)+r.URL.Path))
+	b.WriteString(`"><resource path="">`)
+	for method := range strings.SplitSeq(allow, ",") {
+		b.WriteString(`<method name="` + method + `"/>`)
+	}
+	b.WriteString(`</resource></resources></application>`)
+	w.Header().Set("Content-Type", WADL.ContentType())
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(b.Bytes())
 }
 
 func fail(status int, format string, args ...any) Reply {

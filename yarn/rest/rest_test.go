@@ -276,7 +276,11 @@ func TestAPI(t *testing.T) {
 			want: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><thing><n>3</n></thing>`,
 		},
 		{name: "head", method: "HEAD", path: "/v1/things/abc", status: 200, contentType: JSONType, want: `{"thing":{"n":3}}`},
-		{name: "options", method: "OPTIONS", path: "/v1/things/abc", status: 204, contentType: TextType, header: "Allow", value: "GET,HEAD,OPTIONS,PUT"},
+		{
+			name: "options as Java asks", method: "OPTIONS", path: "/v1/things/abc", accept: "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",
+			status: 200, contentType: WADLType, header: "Allow", value: "GET,HEAD,OPTIONS,PUT",
+		},
+		{name: "options", method: "OPTIONS", path: "/v1/things/abc", accept: "application/json", status: 204, contentType: TextType, header: "Allow", value: "GET,HEAD,OPTIONS,PUT"},
 		{name: "wrong method", method: "DELETE", path: "/v1/things/abc", status: 405, contentType: JSONType, header: "Allow", value: "GET,HEAD,OPTIONS,PUT"},
 		{name: "not acceptable", method: "GET", path: "/v1/things/abc", accept: "image/png", status: 406},
 		{name: "not acceptable as page", method: "GET", path: "/v1/things/abc", accept: "text/html", status: 406, contentType: errorType},
