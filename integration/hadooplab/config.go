@@ -144,7 +144,12 @@ func (l *Lab) settings() map[string]string {
 			"yarn.app.mapreduce.am.resource.mb":                                             "512",
 			"yarn.app.mapreduce.am.command-opts":                                            "-Xmx384m " + strings.Join(javaFlags, " "),
 			"yarn.app.mapreduce.am.staging-dir":                                             "/tmp/hadoop-yarn/staging",
+			"yarn.log-aggregation-enable":                                                   strconv.FormatBool(o.NameNodes > 0),
+			"yarn.nodemanager.remote-app-log-dir":                                           "/app-logs",
 		})
+	}
+	if o.Heddle != "" {
+		s["heddle.cgroup.root"] = "/" + cgroupOf(l.dir)
 	}
 	if o.HistoryServer {
 		maps.Copy(s, map[string]string{

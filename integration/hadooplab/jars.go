@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -113,11 +114,16 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Jar returns the path of a jar by the start of its name, such as hadoop-mapreduce-examples.
+// Jar returns the path of a jar by the start of its name, such as hadoop-mapreduce-examples; one of tests has -tests at
+// its end.
 func (l *Lab) Jar(name string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(l.lib, name+"-"+Version+".jar"))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("%d jars are named %s-%s.jar in %s", len(found), name, Version, l.lib)
+	base, suffix := name, ""
+	if b, ok := strings.CutSuffix(name, "-tests"); ok {
+		base, suffix = b, "-tests"
 	}
-	return found[0], nil
+	path := filepath.Join(l.lib, base+"-"+Version+suffix+".jar")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("no jar is named %s: %w", name, err)
+	}
+	return path, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // javaFlags let Hadoop reflect into the JDK, as it needs from Java 17 on.
@@ -34,26 +35,90 @@ func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// java runs a class to its end and returns what it wrote to standard output; the error shows standard error.
-func (l *Lab) java(ctx context.Context, env []string, class string, args ...string) (string, error) {
+// Result is what a command has done.
+type Result struct {
+	Stdout, Stderr string
+	Code           int // exit code; −1 if a signal ended it
+}
+
+// Command is one of Hadoop's commands under way.
+type Command struct {
+	p              *process
+	stdout, stderr buffer
+}
+
+// buffer is a bytes.Buffer that can be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Stderr is what the command has written to standard error so far.
+func (c *Command) Stderr() string { return c.stderr.String() }
+
+// Ended reports whether the command has ended.
+func (c *Command) Ended() bool {
+	select {
+	case <-c.p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns what the command has done when it has ended, and kills it if ctx ends before.
+func (c *Command) Wait(ctx context.Context) (Result, error) {
+	select {
+	case <-c.p.done:
+	case <-ctx.Done():
+		c.p.kill()
+		return Result{c.stdout.String(), c.stderr.String(), -1}, ctx.Err()
+	}
+	return Result{c.stdout.String(), c.stderr.String(), c.p.cmd.ProcessState.ExitCode()}, nil
+}
+
+func (l *Lab) begin(env []string, class string, args ...string) (*Command, error) {
+	c := &Command{}
 	cmd := l.javaCommand("512m", class, args...)
 	cmd.Env = append(cmd.Env, env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	p, err := l.starter.start(cmd)
+	cmd.Stdout, cmd.Stderr = &c.stdout, &c.stderr
+	var err error
+	c.p, err = l.starter.start(cmd)
+	return c, err
+}
+
+// exec runs a class to its end. The error is not about what the class makes of it.
+func (l *Lab) exec(ctx context.Context, env []string, class string, args ...string) (Result, error) {
+	c, err := l.begin(env, class, args...)
 	if err != nil {
-		return "", err
+		return Result{Code: -1}, err
 	}
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		p.kill()
-		return stdout.String(), fmt.Errorf("%s %s: %w", class, strings.Join(args, " "), ctx.Err())
+	r, err := c.Wait(ctx)
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", class, strings.Join(args, " "), err)
 	}
-	if p.err != nil {
-		return stdout.String(), fmt.Errorf("%s %s: %w\n%s%s", class, strings.Join(args, " "), p.err, &stdout, &stderr)
+	return r, err
+}
+
+// java runs a class to its end and returns what it wrote to standard output; the error shows standard error.
+func (l *Lab) java(ctx context.Context, env []string, class string, args ...string) (string, error) {
+	r, err := l.exec(ctx, env, class, args...)
+	if err == nil && r.Code != 0 {
+		err = fmt.Errorf("%s %s: exit code %d\n%s%s", class, strings.Join(args, " "), r.Code, r.Stdout, r.Stderr)
 	}
-	return stdout.String(), nil
+	return r.Stdout, err
 }
 
 // mains are the classes behind Hadoop's commands. Those with a * take their subcommand as first argument.
@@ -87,23 +152,53 @@ func (l *Lab) Run(ctx context.Context, command ...string) (string, error) {
 
 // RunAs is Run as another user.
 func (l *Lab) RunAs(ctx context.Context, user string, command ...string) (string, error) {
-	var env []string
-	if user != "" {
-		env = []string{"HADOOP_USER_NAME=" + user}
+	class, args, err := classOf(command)
+	if err != nil {
+		return "", err
 	}
+	return l.java(ctx, asUser(user), class, args...)
+}
+
+// Try is RunAs for a command that may fail; the error is only about running it. user "" is this process's.
+func (l *Lab) Try(ctx context.Context, user string, command ...string) (Result, error) {
+	class, args, err := classOf(command)
+	if err != nil {
+		return Result{Code: -1}, err
+	}
+	return l.exec(ctx, asUser(user), class, args...)
+}
+
+// Begin starts a command; Wait has to follow.
+func (l *Lab) Begin(user string, command ...string) (*Command, error) {
+	class, args, err := classOf(command)
+	if err != nil {
+		return nil, err
+	}
+	return l.begin(asUser(user), class, args...)
+}
+
+func asUser(user string) []string {
+	if user == "" {
+		return nil
+	}
+	return []string{"HADOOP_USER_NAME=" + user}
+}
+
+// classOf returns the class behind a command.
+func classOf(command []string) (class string, args []string, err error) {
 	if len(command) < 2 {
-		return "", fmt.Errorf("%q is not a command of Hadoop", command)
+		return "", nil, fmt.Errorf("%q is not a command of Hadoop", command)
 	}
 	if command[0] == "class" {
-		return l.java(ctx, env, command[1], command[2:]...)
+		return command[1], command[2:], nil
 	}
 	class, ok := mains[command[0]+" "+command[1]]
 	if !ok {
-		return "", fmt.Errorf("%q is not a command that hadooplab knows", command[:2])
+		return "", nil, fmt.Errorf("%q is not a command that hadooplab knows", command[:2])
 	}
-	args := command[2:]
+	args = command[2:]
 	if rest, ok := strings.CutPrefix(class, "*"); ok {
 		class, args = rest, command[1:]
 	}
-	return l.java(ctx, env, class, args...)
+	return class, args, nil
 }

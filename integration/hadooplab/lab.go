@@ -27,6 +27,9 @@ type Options struct {
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
+	// Heddle is the path of a heddle binary that ResourceManager and NodeManagers are run by, with the configuration that
+	// Hadoop's would have; "" is Hadoop.
+	Heddle string
 	// Site are further settings. Their file follows from their names.
 	Site map[string]string
 	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".
@@ -161,12 +164,12 @@ func (l *Lab) startHDFS(ctx context.Context) error {
 
 func (l *Lab) startYARN(ctx context.Context) error {
 	if l.options.ResourceManager {
-		if err := l.launch("resourcemanager", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"); err != nil {
+		if err := l.launchYARN("resourcemanager", "rm", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"); err != nil {
 			return err
 		}
 	}
 	for i := 1; i <= l.options.NodeManagers; i++ {
-		if err := l.launch(fmt.Sprintf("nodemanager%d", i), "org.apache.hadoop.yarn.server.nodemanager.NodeManager", l.nodeManagerArgs(i)...); err != nil {
+		if err := l.launchYARN(fmt.Sprintf("nodemanager%d", i), "nm", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", l.nodeManagerArgs(i)...); err != nil {
 			return err
 		}
 	}
@@ -182,6 +185,14 @@ func (l *Lab) startYARN(ctx context.Context) error {
 		return l.WaitYARN(ctx, l.options.NodeManagers)
 	}
 	return nil
+}
+
+// launchYARN starts one of YARN's daemons, Hadoop's or Heddle's.
+func (l *Lab) launchYARN(name, role, class string, args ...string) error {
+	if l.options.Heddle == "" {
+		return l.launch(name, class, args...)
+	}
+	return l.launchHeddle(name, append([]string{role}, args...)...)
 }
 
 func daemonName(kind string, i, n int) string {
@@ -224,6 +235,9 @@ func (l *Lab) Daemon(name string) *Daemon {
 // Close ends all processes of the lab and removes its folder.
 func (l *Lab) Close() error {
 	for _, d := range slices.Backward(l.daemons) {
+		if d.heddle {
+			d.Stop() // Hadoop's daemons have nothing that the watchdog couldn't clear away
+		}
 		d.Kill()
 	}
 	if l.starter != nil {

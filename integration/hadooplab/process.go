@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // starter starts processes that the kernel kills when this one dies. The kernel means the thread that started them, not
@@ -71,13 +73,14 @@ func (s *starter) close() {
 	<-s.done
 }
 
-// Daemon is one of Hadoop's daemons.
+// Daemon is one of Hadoop's daemons, or of Heddle's.
 type Daemon struct {
-	lab   *Lab
-	name  string
-	class string
-	args  []string
-	log   string
+	lab    *Lab
+	name   string
+	class  string
+	args   []string
+	log    string
+	heddle bool
 
 	mu    sync.Mutex
 	p     *process // nil once killed
@@ -94,6 +97,26 @@ func (l *Lab) launch(name, class string, args ...string) error {
 	return nil
 }
 
+// launchHeddle starts a role of Heddle.
+func (l *Lab) launchHeddle(name string, args ...string) error {
+	d := &Daemon{lab: l, name: name, args: args, log: l.logFile(name), heddle: true}
+	if err := d.start(); err != nil {
+		return err
+	}
+	l.daemons = append(l.daemons, d)
+	return nil
+}
+
+func (d *Daemon) command() *exec.Cmd {
+	if !d.heddle {
+		return d.lab.javaCommand("512m", d.class, d.args...)
+	}
+	cmd := exec.Command(d.lab.options.Heddle, d.args...)
+	cmd.Dir = d.lab.dir
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+d.lab.Conf(), "YARN_LOG_DIR="+filepath.Join(d.lab.dir, "log"))
+	return cmd
+}
+
 func (d *Daemon) start() error {
 	f, err := os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -105,7 +128,7 @@ func (d *Daemon) start() error {
 		return err
 	}
 	d.since = st.Size()
-	cmd := d.lab.javaCommand("512m", d.class, d.args...)
+	cmd := d.command()
 	cmd.Stdout, cmd.Stderr = f, f
 	d.p, err = d.lab.starter.start(cmd)
 	return err
@@ -131,6 +154,38 @@ func (d *Daemon) Kill() {
 		d.p.kill()
 		d.p = nil
 	}
+}
+
+// stopLimit is how long a daemon may take to stop.
+const stopLimit = 30 * time.Second
+
+// Stop ends the daemon with SIGTERM and returns what it ended with. One that doesn't end in time is killed.
+func (d *Daemon) Stop() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.p == nil {
+		return nil
+	}
+	p := d.p
+	d.p = nil
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(stopLimit):
+		p.kill()
+		return fmt.Errorf("%s did not stop within %v", d.name, stopLimit)
+	}
+}
+
+// PID is the daemon's process, 0 when it was ended.
+func (d *Daemon) PID() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.p == nil {
+		return 0
+	}
+	return d.p.cmd.Process.Pid
 }
 
 // WaitLog waits until the daemon has logged a text since its last start.
@@ -187,8 +242,8 @@ func (d *Daemon) ended() bool {
 }
 
 // watchdog is a process that outlives this one by a moment. When its standard input ends, which happens whatever this
-// process dies of, it kills all processes that work in the lab's folder, such as containers of a NodeManager, and
-// removes the folder.
+// process dies of, it kills all processes that work in the lab's folder, such as containers of a NodeManager, or are in
+// its cgroups, and removes folder and cgroups.
 type watchdog struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -196,6 +251,7 @@ type watchdog struct {
 
 // sweep repeats itself until nothing is found, as a process may have started another one meanwhile.
 const sweep = `
+# $1 is the folder, $2 the name of its cgroups
 cat >/dev/null
 for round in 1 2 3 4 5 6 7 8 9 10; do
 	found=
@@ -204,13 +260,22 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 		"$1"|"$1"/*) kill -9 "${p#/proc/}" 2>/dev/null && found=yes;;
 		esac
 	done
+	for group in $(find /sys/fs/cgroup -depth -type d -path "*/$2" -o -type d -path "*/$2/*" 2>/dev/null); do
+		for p in $(cat "$group/cgroup.procs" 2>/dev/null); do
+			kill -9 "$p" 2>/dev/null && found=yes
+		done
+		rmdir "$group" 2>/dev/null || found=yes
+	done
 	[ -z "$found" ] && break
 done
 rm -rf "$1"
 `
 
+// cgroupOf is the name of the cgroup that Heddle's NodeManagers of a lab have theirs in.
+func cgroupOf(dir string) string { return "heddle-" + filepath.Base(dir) }
+
 func startWatchdog(dir string) (*watchdog, error) {
-	cmd := exec.Command("/bin/sh", "-c", sweep, "sh", dir)
+	cmd := exec.Command("/bin/sh", "-c", sweep, "sh", dir, cgroupOf(dir))
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that ^C at a terminal doesn't reach it
 	stdin, err := cmd.StdinPipe()

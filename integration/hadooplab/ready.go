@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
 )
 
 // errPortTaken says that a daemon found its port in use.
@@ -34,7 +38,7 @@ func (l *Lab) poll(ctx context.Context, what string, ready func(ctx context.Cont
 				continue
 			}
 			cause := errors.New("it ended by itself")
-			if strings.Contains(d.Log(), "java.net.BindException") {
+			if log := d.Log(); strings.Contains(log, "java.net.BindException") || strings.Contains(log, "address already in use") {
 				cause = errPortTaken
 			}
 			return fmt.Errorf("waiting for %s: %s: %w; end of its log:\n%s", what, d.name, cause, tail(d.log, 0, logTail))
@@ -128,14 +132,15 @@ func (l *Lab) waitAnswer(ctx context.Context, name string) error {
 
 // WaitYARN waits until the ResourceManager answers and knows that many nodes running.
 func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
+	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 5 * time.Second})
+	defer client.Close()
+	rm := client.Endpoint(fmt.Sprintf("localhost:%d", l.Port("rm")), protocol.ApplicationClient, ipc.Identity{User: "lab"})
 	return l.poll(ctx, "YARN", func(ctx context.Context) error {
-		var page struct {
-			ClusterMetrics struct{ ActiveNodes int }
-		}
-		if err := l.get(ctx, "rm-http", "/ws/v1/cluster/metrics", &page); err != nil {
+		m, err := protocol.GetClusterMetrics.Call(ctx, rm, &pb.GetClusterMetricsRequest{})
+		if err != nil {
 			return err
 		}
-		if n := page.ClusterMetrics.ActiveNodes; n < nodes {
+		if n := m.GetClusterMetrics().GetNumActiveNms(); int(n) < nodes {
 			return fmt.Errorf("%d nodes of %d are running", n, nodes)
 		}
 		return nil

@@ -1,0 +1,202 @@
+package hadoop
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"heddle/integration/hadooplab"
+)
+
+var lab *hadooplab.Shared
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "heddle-bin-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	o := hadooplab.Options{
+		DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true,
+		Site: map[string]string{
+			"mapreduce.job.reduce.slowstart.completedmaps": "0.5",
+			"mapreduce.job.counters.max":                   "200",
+			"mapreduce.jobhistory.move.interval-ms":        "1000",
+			"mapreduce.job.maps":                           "1",
+			"yarn.nodemanager.resource.memory-mb":          "6144",
+		},
+	}
+	if os.Getenv("HEDDLE_TEST_STOCK") == "" {
+		o.Heddle = filepath.Join(dir, "heddle")
+		build := exec.Command("go", "build", "-o", o.Heddle, "heddle/cmd/heddle")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+			return 1
+		}
+	}
+	lab = hadooplab.NewShared(o)
+	return lab.Run(m)
+}
+
+// job is a finished job, as its client has told of it.
+type job struct {
+	hadooplab.Result
+	app string
+}
+
+var submitted = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
+
+// program is the beginning of a command: a jar, or a class.
+type program []string
+
+var sleeper = program{"class", "org.apache.hadoop.mapreduce.SleepJob"} // as "sleep" in the jar of tests, which needs further jars
+
+func jar(t *testing.T, l *hadooplab.Lab, name string, args ...string) program {
+	t.Helper()
+	path, err := l.Jar(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(program{"hadoop", "jar", path}, args...)
+}
+
+func example(t *testing.T, l *hadooplab.Lab, name string) program {
+	t.Helper()
+	return jar(t, l, "hadoop-mapreduce-examples", name)
+}
+
+func streaming(t *testing.T, l *hadooplab.Lab) program {
+	t.Helper()
+	return jar(t, l, "hadoop-streaming")
+}
+
+// begin starts a job and returns when its id is known, or it has ended.
+func begin(t *testing.T, l *hadooplab.Lab, p program, args ...string) (c *hadooplab.Command, app string) {
+	t.Helper()
+	c, err := l.Begin("", append(slices.Clone(p), args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // of a test that has failed before it waited
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, _ = c.Wait(done)
+	})
+	until(t, "the job is known", func() bool {
+		if m := submitted.FindStringSubmatch(c.Stderr()); m != nil {
+			app = m[1]
+		}
+		return app != "" || c.Ended()
+	})
+	return c, app
+}
+
+// end waits for the end of a job.
+func end(t *testing.T, c *hadooplab.Command, app string) job {
+	t.Helper()
+	r, err := c.Wait(t.Context())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.Stderr)
+	}
+	return job{r, app}
+}
+
+// try runs a job to its end.
+func try(t *testing.T, l *hadooplab.Lab, p program, args ...string) job {
+	t.Helper()
+	c, app := begin(t, l, p, args...)
+	return end(t, c, app)
+}
+
+// succeed is try for a job that must succeed.
+func succeed(t *testing.T, l *hadooplab.Lab, p program, args ...string) job {
+	t.Helper()
+	j := try(t, l, p, args...)
+	if j.Code != 0 {
+		t.Fatalf("%s: exit code %d\n%s\n%s", strings.Join(args, " "), j.Code, j.Stdout, j.Stderr)
+	}
+	return j
+}
+
+// counter is a job's counter, as the client has printed it; −1 if it hasn't.
+func (j job) counter(name string) int64 {
+	m := regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(name) + `=(-?\d+)$`).FindStringSubmatch(j.Stderr)
+	if m == nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// put writes a file into HDFS.
+func put(t *testing.T, l *hadooplab.Lab, path, text string) {
+	t.Helper()
+	local := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(local, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(t.Context(), "hdfs", "dfs", "-mkdir", "-p", filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(t.Context(), "hdfs", "dfs", "-put", "-f", local, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cat returns the contents of files in HDFS.
+func cat(t *testing.T, l *hadooplab.Lab, pattern string) string {
+	t.Helper()
+	out, err := l.Run(t.Context(), "hdfs", "dfs", "-cat", pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// counts compares counters; −1 is for one that the job doesn't have.
+func (j job) counts(t *testing.T, want map[string]int64) {
+	t.Helper()
+	for name, n := range want {
+		if got := j.counter(name); got != n {
+			t.Errorf("%s is %d, want %d", name, got, n)
+		}
+	}
+	if t.Failed() {
+		t.Log(j.Stderr)
+	}
+}
+
+// historyOf is what the JobHistoryServer has on a job, as soon as it has.
+func historyOf(t *testing.T, l *hadooplab.Lab, j job) string {
+	t.Helper()
+	url := fmt.Sprintf("http://localhost:%d/ws/v1/history/mapreduce/jobs/%s", l.Port("history-http"), strings.Replace(j.app, "application", "job", 1))
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var text string
+	until(t, "the history server has the job", func() bool {
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		text = string(b)
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+	return text
+}

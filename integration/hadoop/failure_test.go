@@ -1,0 +1,130 @@
+package hadoop
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"heddle/integration/hadooplab"
+)
+
+// status is what "yarn application -status" says.
+func status(t *testing.T, l *hadooplab.Lab, app string) string {
+	t.Helper()
+	out, err := l.Run(t.Context(), "yarn", "application", "-status", app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// until waits until something is true.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// processes returns the pids of processes whose working folder is that of a container, by the container's id.
+func processes(t *testing.T, l *hadooplab.Lab) map[string][]int {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]int{}
+	for _, link := range links {
+		dir, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(dir, l.Dir()) {
+			continue
+		}
+		for part := range strings.SplitSeq(dir, "/") {
+			if id, _, _ := strings.Cut(part, " "); strings.HasPrefix(id, "container_") {
+				pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+				out[id] = append(out[id], pid)
+			}
+		}
+	}
+	return out
+}
+
+// of returns the ids of containers of an application, "" for any, of an attempt.
+func of(all map[string][]int, app string) []string {
+	var ids []string
+	for id := range all {
+		if strings.Contains(id, strings.TrimPrefix(app, "application_")) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func master(app string, attempt int) string {
+	return "container_" + strings.TrimPrefix(app, "application_") + "_0" + strconv.Itoa(attempt) + "_000001"
+}
+
+func TestMasterFailure(t *testing.T) {
+	t.Parallel()
+	l := lab.Lab(t)
+	c, app := begin(t, l, sleeper, "-Dmapreduce.am.max-attempts=2", "-m", "1", "-r", "1", "-mt", "10", "-rt", "12000")
+	var old []int
+	until(t, "the reduce runs and the map is done", func() bool {
+		all := processes(t, l)
+		old = all[master(app, 1)]
+		for _, id := range of(all, app) {
+			if strings.HasSuffix(id, "_01_000003") && len(of(all, app)) == 2 {
+				return len(old) > 0
+			}
+		}
+		return false
+	})
+	for _, pid := range old {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			t.Fatal(err)
+		}
+	}
+	b := end(t, c, app)
+	if b.Code != 0 {
+		t.Fatalf("exit code %d\n%s", b.Code, b.Stderr)
+	}
+	if n := b.counter("Launched map tasks"); n > 1 {
+		t.Errorf("%d maps were launched: the first one's output was there\n%s", n, b.Stderr)
+	}
+	var out string
+	until(t, "both attempts have ended", func() bool {
+		var err error
+		if out, err = l.Run(t.Context(), "yarn", "applicationattempt", "-list", app); err != nil {
+			t.Fatal(err)
+		}
+		return !strings.Contains(out, "FINISHING")
+	})
+	if !strings.Contains(out, "Total number of application attempts :2") || strings.Count(out, "FAILED") != 1 || strings.Count(out, "FINISHED") != 1 {
+		t.Error(out)
+	}
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	l := lab.Lab(t)
+	c, app := begin(t, l, sleeper, "-m", "2", "-r", "0", "-mt", "600000")
+	until(t, "the maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
+	out, err := l.Run(t.Context(), "yarn", "application", "-kill", app)
+	if err != nil || !strings.Contains(out, "Killing application "+app) {
+		t.Errorf("%s, %v", out, err)
+	}
+	b := end(t, c, app)
+	if b.Code == 0 || !strings.Contains(b.Stderr, "failed with state KILLED") {
+		t.Errorf("exit code %d\n%s", b.Code, b.Stderr)
+	}
+	until(t, "nothing runs any more", func() bool { return len(of(processes(t, l), app)) == 0 })
+	if got := status(t, l, app); !strings.Contains(got, "Final-State : KILLED") || !strings.Contains(got, "\tState : KILLED") {
+		t.Error(got)
+	}
+}
