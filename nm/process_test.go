@@ -153,11 +153,6 @@ func (p *nodeProcess) begin(id records.ContainerID, command string) {
 	}
 }
 
-func (p *nodeProcess) exists(name string) bool {
-	_, err := os.Stat(filepath.Join(p.dir, name))
-	return err == nil
-}
-
 func (p *nodeProcess) touch(name string) {
 	p.t.Helper()
 	if err := os.WriteFile(filepath.Join(p.dir, name), nil, 0o600); err != nil {

@@ -71,7 +71,7 @@ func TestWordCount(t *testing.T) {
 		if !strings.Contains(j.Stderr, "running in uber mode : true") {
 			t.Error(j.Stderr)
 		}
-		j.counts(t, map[string]int64{"Launched uber tasks": 3, "Num submaps in uber": 2, "Map input records": 10000})
+		j.counts(t, map[string]int64{"TOTAL_LAUNCHED_UBERTASKS": 3, "NUM_UBER_SUBMAPS": 2, "Map input records": 10000})
 	})
 	t.Run("output exists", func(t *testing.T) {
 		j := try(t, l, example(t, l, "wordcount"), "/wordcount/in", "/wordcount/out")
