@@ -1,0 +1,378 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"pgregory.net/rapid"
+
+	"heddle/am"
+	"heddle/yarn/records"
+)
+
+// fakeCluster keeps account of what is asked for.
+type fakeCluster struct {
+	next     am.RequestID
+	asks     map[am.RequestID]am.Request
+	released []records.ContainerID
+	started  []records.ContainerID
+	err      error
+}
+
+func (f *fakeCluster) Request(r am.Request) (am.RequestID, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	f.next++
+	f.asks[f.next] = r
+	return f.next, nil
+}
+
+func (f *fakeCluster) Withdraw(id am.RequestID, _ int) int {
+	if _, ok := f.asks[id]; !ok {
+		return 0
+	}
+	delete(f.asks, id)
+	return 1
+}
+
+func (f *fakeCluster) Release(ids ...records.ContainerID) { f.released = append(f.released, ids...) }
+
+func (f *fakeCluster) Start(id records.ContainerID, _ am.Launch) { f.started = append(f.started, id) }
+
+// play is a coordinator with what it has to do with.
+type play struct {
+	c       *coordinator
+	cluster *fakeCluster
+	now     time.Time
+	id      int64
+}
+
+var testApp = records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+
+func newPlay(maps, reduces int, hosts ...string) *play {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	s := &spec{
+		Job: Job{Reduces: reduces}, MapSize: size{1024, 1}, ReduceSize: size{1024, 1}, MapTries: 3, ReduceTries: 3, SlowStart: 0.05,
+	}
+	splits := make([]split, maps)
+	for i := range hosts {
+		splits[i].Hosts = []string{hosts[i]}
+	}
+	p := &play{cluster: &fakeCluster{asks: map[am.RequestID]am.Request{}}, now: time.Unix(1e9, 0)}
+	p.c = newCoordinator(s, splits, testApp, logrus.NewEntry(log))
+	p.c.cluster, p.c.output = p.cluster, "out"
+	p.c.now = func() time.Time { return p.now }
+	p.c.begin()
+	return p
+}
+
+// grant serves one of the requests with a container on a host, and returns its id if it was started.
+func (p *play) grant(host string) string {
+	for id, r := range p.cluster.asks {
+		delete(p.cluster.asks, id)
+		p.id++
+		x := am.Container{
+			ID: records.ContainerID{Attempt: records.AttemptID{App: testApp, Attempt: 1}, ID: p.id}, Request: id, Resource: r.Resource,
+			Node: records.NodeID{Host: host, Port: 1},
+		}
+		n := len(p.cluster.started)
+		p.c.allocated([]am.Container{x})
+		if len(p.cluster.started) > n {
+			return x.ID.String()
+		}
+		return ""
+	}
+	return ""
+}
+
+// next asks for work without waiting for it.
+func (p *play) next(w string) (nextResponse, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.c.mu.Lock()
+	ws := p.c.workers[w]
+	var due bool
+	if ws != nil && (ws.task == nil || ws.abandon) {
+		due = p.c.pick(ws) != nil
+	}
+	p.c.mu.Unlock()
+	if due {
+		ctx = context.Background()
+	}
+	return p.c.next(ctx, &nextRequest{Worker: w, URL: "http://" + w})
+}
+
+func (p *play) done(w string, id taskID) {
+	r := &doneReport{Worker: w, ID: id}
+	if id.Kind == reduceTask || len(p.c.reduces) == 0 {
+		r.Output = "out/" + id.name(testApp) + "/part"
+	}
+	p.c.finished(context.Background(), r)
+}
+
+func (p *play) fail(w string, id taskID) {
+	p.c.finished(context.Background(), &doneReport{Worker: w, ID: id, Error: "it failed", Stderr: []string{"why"}})
+}
+
+func (p *play) end(w string, exit int32) {
+	p.c.completed(must(records.ParseContainerID(w)), exit, "diagnostics")
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func TestContainersAreAskedForByNeed(t *testing.T) {
+	p := newPlay(3, 2, "a", "b")
+	var hosts []string
+	for _, r := range p.cluster.asks {
+		hosts = append(hosts, strings.Join(r.Hosts, ","))
+		if r.Priority != mapPriority || !r.RelaxLocality {
+			t.Errorf("%+v", r)
+		}
+	}
+	if slices.Sort(hosts); !slices.Equal(hosts, []string{"", "a", "b"}) {
+		t.Fatalf("containers on %q", hosts)
+	}
+	w := p.grant("b")
+	r, err := p.next(w)
+	if err != nil || r.Task == nil || r.Task.ID != (taskID{mapTask, 1, 0}) {
+		t.Fatalf("%+v, %v instead of the task whose input is there", r, err)
+	}
+	again, _ := p.next(w)
+	if again.Task == nil || again.Task.ID != r.Task.ID {
+		t.Errorf("an answer that was lost becomes %+v", again)
+	}
+	p.done(w, r.Task.ID)
+	p.done(w, r.Task.ID) // said twice
+	for range 2 {
+		r, _ := p.next(w)
+		p.done(w, r.Task.ID)
+	}
+	// All maps are done by one worker: it does a reduce, and a container is asked for the other one.
+	r, _ = p.next(w)
+	if r.Task == nil || r.Task.ID.Kind != reduceTask || r.Task.Output != "out/"+r.Task.ID.name(testApp) {
+		t.Fatalf("%+v instead of a reduce task", r)
+	}
+	if len(p.cluster.asks) != 1 {
+		t.Errorf("%d requests for one reduce task", len(p.cluster.asks))
+	}
+	for _, r := range p.cluster.asks {
+		if r.Priority != reducePriority {
+			t.Errorf("%+v", r)
+		}
+	}
+	p.done(w, r.Task.ID)
+	r, _ = p.next(w)
+	p.done(w, r.Task.ID)
+	if r, _ = p.next(w); !r.Exit {
+		t.Errorf("%+v at the end", r)
+	}
+	if err := p.c.await(t.Context()); err != nil || len(p.cluster.asks) > 0 {
+		t.Errorf("%v, %d requests are left", err, len(p.cluster.asks))
+	}
+	if _, err := p.next(w); !errors.Is(err, errGone) {
+		t.Errorf("a worker that has gone: %v", err)
+	}
+}
+
+func TestJobFailsWhenATaskHasFailedTooOften(t *testing.T) {
+	p := newPlay(1, 0)
+	for i := range 3 {
+		w := p.grant("a")
+		if w == "" {
+			t.Fatalf("no container for attempt %d", i)
+		}
+		r, _ := p.next(w)
+		if r.Task == nil || r.Task.ID.Attempt != i {
+			t.Fatalf("attempt %d: %+v", i, r)
+		}
+		p.fail(w, r.Task.ID)
+		p.end(w, 1)
+	}
+	err := p.c.await(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "map task 0 failed 3 times") || !strings.Contains(err.Error(), "why") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPreemptedContainersCostNoAttempt(t *testing.T) {
+	p := newPlay(1, 0)
+	for i := range 10 {
+		w := p.grant("a")
+		r, _ := p.next(w)
+		if r.Task == nil {
+			t.Fatalf("nothing to do after %d containers were taken", i)
+		}
+		p.end(w, records.ExitPreempted)
+	}
+	w := p.grant("a")
+	r, _ := p.next(w)
+	p.done(w, r.Task.ID)
+	if err := p.c.await(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWorkersThatDoNotStart(t *testing.T) {
+	p := newPlay(1, 0)
+	for range uselessLimit {
+		p.end(p.grant("a"), 127)
+	}
+	if err := p.c.await(t.Context()); err == nil || !strings.Contains(err.Error(), "workers don't start") || !strings.Contains(err.Error(), "diagnostics") {
+		t.Errorf("%v", err)
+	}
+	p = newPlay(1, 0)
+	p.cluster.err = errors.New("too large")
+	p.c.mu.Lock()
+	p.c.asks, p.c.maps[0].ask = map[am.RequestID]*taskState{}, 0
+	p.c.change()
+	p.c.mu.Unlock()
+	if err := p.c.await(t.Context()); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReduceMakesRoomForALostMap(t *testing.T) {
+	p := newPlay(1, 1)
+	a := p.grant("a")
+	r, _ := p.next(a)
+	p.done(a, r.Task.ID)
+	r, _ = p.next(a)
+	if r.Task == nil || r.Task.ID.Kind != reduceTask {
+		t.Fatalf("%+v", r)
+	}
+	reduce := r.Task.ID
+	p.c.unfetchable(t.Context(), &fetchFailure{Worker: a, Map: 0, Attempt: 0})
+	for range 10 {
+		p.c.relieve()
+		p.now = p.now.Add(time.Second)
+	}
+	resp, err := p.c.progress(t.Context(), &progressReport{Worker: a, ID: reduce})
+	if err != nil || !resp.Abandon {
+		t.Fatalf("%+v, %v: the reduce task goes on", resp, err)
+	}
+	p.done(a, reduce) // too late
+	r, _ = p.next(a)
+	if r.Task == nil || r.Task.ID != (taskID{mapTask, 0, 1}) {
+		t.Fatalf("%+v instead of the map task", r.Task)
+	}
+	p.done(a, r.Task.ID)
+	r, _ = p.next(a)
+	if r.Task == nil || r.Task.ID != (taskID{reduceTask, 0, 1}) {
+		t.Fatalf("%+v instead of the reduce task", r.Task)
+	}
+	p.done(a, r.Task.ID)
+	if err := p.c.await(t.Context()); err != nil {
+		t.Error(err)
+	}
+	events, err := p.c.whereabouts(t.Context(), &outputsRequest{})
+	if err != nil || fmt.Sprint(events.Events) != "[{0 0 http://"+a+" false} {0 0  true} {0 1 http://"+a+" false}]" {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// Whatever happens to containers, tasks and outputs: a job ends, each task's last attempt is done by a worker that is there,
+// outputs included, and nothing is asked for in vain.
+func TestJobsEndWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		maps, reduces := rapid.IntRange(0, 8).Draw(t, "maps"), rapid.IntRange(0, 3).Draw(t, "reduces")
+		p := newPlay(maps, reduces)
+		p.c.spec.MapTries, p.c.spec.ReduceTries = 1000, 1000
+		var workers []string
+		doing := map[string]taskID{}
+		drop := func(i int) {
+			delete(doing, workers[i])
+			workers = slices.Delete(workers, i, i+1)
+		}
+		over := func() bool {
+			p.c.mu.Lock()
+			defer p.c.mu.Unlock()
+			return p.c.over
+		}
+		trouble := rapid.IntRange(0, 100).Draw(t, "trouble")
+		for step := 0; !over(); step++ {
+			if step > 5000 {
+				t.Fatalf("no end: %+v", p.c.snapshot())
+			}
+			if n := len(p.cluster.asks); n > maps+reduces {
+				t.Fatalf("%d requests for %d tasks", n, maps+reduces)
+			}
+			if len(p.cluster.asks) > 0 && (len(workers) == 0 || rapid.Bool().Draw(t, "grant")) {
+				if w := p.grant("a"); w != "" {
+					workers = append(workers, w)
+				}
+				continue
+			}
+			if len(workers) == 0 {
+				t.Fatalf("no worker, and no request: %+v", p.c.snapshot())
+			}
+			i := rapid.IntRange(0, len(workers)-1).Draw(t, "worker")
+			w := workers[i]
+			id, busy := doing[w]
+			if trouble > 0 {
+				switch trouble--; rapid.IntRange(0, 3).Draw(t, "what") {
+				case 0:
+					p.end(w, 137)
+					drop(i)
+					continue
+				case 1:
+					if busy {
+						p.fail(w, id)
+						delete(doing, w)
+						continue
+					}
+				case 2:
+					p.c.unfetchable(context.Background(), &fetchFailure{Map: rapid.IntRange(0, 8).Draw(t, "map"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt")})
+					continue
+				}
+			}
+			p.now = p.now.Add(time.Second)
+			p.c.relieve()
+			switch {
+			case !busy:
+				r, err := p.next(w)
+				if err != nil {
+					t.Fatalf("%s: %v", w, err)
+				}
+				if r.Exit {
+					drop(i)
+				} else if r.Task != nil {
+					doing[w] = r.Task.ID
+				}
+			case id.Kind == reduceTask && p.c.count(p.c.maps, done) < maps:
+				// it waits for outputs, or learns that it's not wanted
+				if r, _ := p.c.progress(context.Background(), &progressReport{Worker: w, ID: id}); r.Abandon {
+					delete(doing, w)
+				}
+			default:
+				p.done(w, id)
+				delete(doing, w)
+			}
+		}
+		if p.c.err != nil {
+			if !strings.Contains(p.c.err.Error(), "lost") && !strings.Contains(p.c.err.Error(), "start") {
+				t.Fatalf("%v", p.c.err)
+			}
+			return
+		}
+		if parts := p.c.parts(); reduces > 0 && len(parts) != reduces || reduces == 0 && len(parts) != maps {
+			t.Fatalf("%d parts of %d maps and %d reduces", len(parts), maps, reduces)
+		}
+		if len(p.cluster.asks) > 0 {
+			t.Fatalf("%d requests at the end", len(p.cluster.asks))
+		}
+	})
+}

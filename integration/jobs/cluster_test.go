@@ -1,0 +1,391 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"heddle/am/client"
+	"heddle/conf"
+	"heddle/integration/minicluster"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// binary is what the tests run: $HEDDLE_BINARY, or one that is built once.
+var binary = sync.OnceValues(func() (string, error) {
+	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
+		return b, nil
+	}
+	dir, err := os.MkdirTemp("", "heddle-jobs-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	out := filepath.Join(dir, "heddle")
+	if b, err := exec.Command("go", "build", "-o", out, "heddle/cmd/heddle").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, b)
+	}
+	return out, nil
+})
+
+var built string // to be removed
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// cluster consists of ResourceManagers and NodeManagers that are processes.
+type cluster struct {
+	t      *testing.T
+	binary string
+	dir    string
+	conf   string
+	run    map[string]*exec.Cmd
+	admin  map[string]string // addresses of the ResourceManagers' administration
+}
+
+// startCluster starts a cluster of ours and waits until its nodes are known.
+func startCluster(t *testing.T, rms, nms int, set map[string]string) *cluster {
+	t.Helper()
+	b, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, admin: map[string]string{}}
+	c.conf = filepath.Join(c.dir, "conf")
+	site := map[string]string{
+		"hadoop.tmp.dir":                          filepath.Join(c.dir, "tmp"),
+		"yarn.app.mapreduce.am.staging-dir":       filepath.Join(c.dir, "staging"),
+		"yarn.resourcemanager.cluster-id":         "jobs",
+		"yarn.resourcemanager.ha.enabled":         fmt.Sprint(rms > 1),
+		"yarn.nodemanager.resource.memory-mb":     "8192",
+		"yarn.nodemanager.delete.debug-delay-sec": "0",
+		"heddle.log.level":                        "info",
+	}
+	var ids []string
+	for i := range rms {
+		id := fmt.Sprintf("rm%d", i+1)
+		ids = append(ids, id)
+		keys := []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"}
+		free := minicluster.FreeAddresses(t, len(keys)+1)
+		for k, key := range keys {
+			key = "yarn.resourcemanager." + key
+			if rms > 1 {
+				key += "." + id
+			}
+			site[key] = free[k]
+			if strings.Contains(key, "admin") {
+				c.admin[id] = free[k]
+			}
+		}
+		site["heddle.raft.address."+id] = free[len(keys)]
+	}
+	if rms > 1 {
+		site["yarn.resourcemanager.ha.rm-ids"] = strings.Join(ids, ",")
+	}
+	for k, v := range set {
+		site[k] = v
+	}
+	c.write("yarn-site.xml", site)
+	t.Cleanup(c.stop)
+	for _, id := range ids {
+		c.start(id, "rm", "--id", id)
+	}
+	for i := range nms {
+		c.node(i)
+	}
+	c.ready(nms)
+	return c
+}
+
+func (c *cluster) node(i int) {
+	id := fmt.Sprintf("nm%d", i+1)
+	free := minicluster.FreeAddresses(c.t, 3)
+	c.start(id, "nm",
+		"-D", "yarn.nodemanager.address="+free[0], "-D", "yarn.nodemanager.localizer.address="+free[1],
+		"-D", "yarn.nodemanager.webapp.address="+free[2], "-D", "yarn.nodemanager.local-dirs="+filepath.Join(c.dir, id, "local"),
+		"-D", "yarn.nodemanager.log-dirs="+filepath.Join(c.dir, id, "log"))
+}
+
+func (c *cluster) write(name string, site map[string]string) {
+	c.t.Helper()
+	var b bytes.Buffer
+	b.WriteString("<configuration>\n")
+	for k, v := range site {
+		fmt.Fprintf(&b, "<property><name>%s</name><value>", k)
+		xml.EscapeText(&b, []byte(v)) // never fails
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	if err := os.MkdirAll(c.conf, 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.conf, name), b.Bytes(), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) start(id, role string, args ...string) {
+	c.t.Helper()
+	log, err := os.OpenFile(filepath.Join(c.dir, id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(c.binary, append([]string{role, "--conf", c.conf}, args...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attributes()
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.run[id] = cmd
+}
+
+func (c *cluster) kill(id string) {
+	cmd := c.run[id]
+	delete(c.run, id)
+	cmd.Process.Kill()
+	cmd.Wait()
+}
+
+func (c *cluster) stop() {
+	for _, role := range []string{"nm", "rm"} { // nodes take their leave of a ResourceManager
+		var wg sync.WaitGroup
+		for id, cmd := range c.run {
+			if strings.HasPrefix(id, role) {
+				cmd.Process.Signal(syscall.SIGTERM)
+				wg.Go(func() {
+					timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+					cmd.Wait()
+					timer.Stop()
+				})
+			}
+		}
+		wg.Wait()
+	}
+	if c.t.Failed() {
+		for _, log := range must(filepath.Glob(filepath.Join(c.dir, "*.log"))) {
+			b, _ := os.ReadFile(log)
+			c.t.Logf("%s:\n%s", log, b[max(0, len(b)-6000):])
+		}
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// applications is the view of who runs the tests.
+func (c *cluster) applications() *client.Applications {
+	c.t.Helper()
+	cfg, err := conf.Load(conf.Options{Dir: c.conf})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cl, err := client.NewCluster(cfg, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(cl.Close)
+	apps, err := cl.Applications("")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return apps
+}
+
+func (c *cluster) ready(nodes int) {
+	c.t.Helper()
+	apps := c.applications()
+	c.until("the nodes are running", func() bool {
+		ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
+		defer cancel()
+		list, err := apps.NodeReports(ctx, pb.NodeState_NS_RUNNING)
+		return err == nil && len(list) == nodes
+	})
+}
+
+// leader returns the id of the ResourceManager that leads.
+func (c *cluster) leader() string {
+	c.t.Helper()
+	cl := ipc.NewClient(ipc.ClientConfig{})
+	defer cl.Close()
+	for id := range c.run {
+		addr, ok := c.admin[id]
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
+		s, err := protocol.GetServiceStatus.Call(ctx, cl.Endpoint(addr, protocol.HAService, ipc.Identity{User: "root"}), &pb.GetServiceStatusRequest{})
+		cancel()
+		if err == nil && s.GetState() == pb.HAServiceState_ACTIVE {
+			return id
+		}
+	}
+	c.t.Fatal("nobody leads")
+	return ""
+}
+
+func (c *cluster) until(what string, ok func() bool) {
+	c.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("not within 60 s: %s", what)
+		}
+	}
+}
+
+// job is a heddle mr that runs.
+type job struct {
+	c              *cluster
+	cmd            *exec.Cmd
+	stdout, stderr *buffer
+	done           chan error
+}
+
+// buffer is a bytes.Buffer that may be read meanwhile.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func (c *cluster) mr(args ...string) *job {
+	c.t.Helper()
+	j := &job{c: c, stdout: &buffer{}, stderr: &buffer{}, done: make(chan error, 1)}
+	j.cmd = exec.Command(c.binary, append([]string{"mr", "-conf", c.conf, "-json"}, args...)...)
+	j.cmd.Dir = c.dir
+	j.cmd.Stdout, j.cmd.Stderr = j.stdout, j.stderr
+	j.cmd.SysProcAttr = attributes()
+	if err := j.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { j.done <- j.cmd.Wait() }()
+	return j
+}
+
+// report is what heddle mr -json prints.
+type report struct {
+	Application string
+	State       string
+	FinalStatus string
+	Attempts    int
+	Counters    map[string]map[string]int64
+	Failures    []struct {
+		Task, Host, Error string
+		Stderr            []string
+	}
+}
+
+const (
+	taskCounters = "org.apache.hadoop.mapreduce.TaskCounter"
+	jobCounters  = "org.apache.hadoop.mapreduce.JobCounter"
+)
+
+// end waits for the job, which must succeed.
+func (j *job) end() report {
+	j.c.t.Helper()
+	r, err := j.wait()
+	if err != nil {
+		j.c.t.Fatalf("%v\n%s", err, j.stderr)
+	}
+	return r
+}
+
+func (j *job) wait() (report, error) {
+	j.c.t.Helper()
+	var r report
+	select {
+	case err := <-j.done:
+		if out := j.stdout.String(); out != "" {
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				j.c.t.Fatalf("%v: %s", err, out)
+			}
+		}
+		return r, err
+	case <-time.After(2 * time.Minute):
+		j.cmd.Process.Kill()
+		j.c.t.Fatalf("the job isn't over after 2 minutes:\n%s", j.stderr)
+		return r, nil
+	}
+}
+
+func (j *job) until(text string) {
+	j.c.t.Helper()
+	j.c.until(fmt.Sprintf("heddle mr writes %q", text), func() bool { return strings.Contains(j.stderr.String(), text) })
+}
+
+// processes returns the pids of processes whose command line has all of the texts.
+func processes(texts ...string) []int {
+	var out []int
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		b, err := os.ReadFile(d + "/cmdline")
+		if err != nil {
+			continue
+		}
+		cwd, _ := os.Readlink(d + "/cwd")
+		all := strings.ReplaceAll(string(b), "\x00", " ") + " " + cwd
+		found := len(b) > 0
+		for _, t := range texts {
+			found = found && strings.Contains(all, t)
+		}
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(d), "%d", &pid); err == nil && found && pid != os.Getpid() {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// output returns what a job has written, in the order of its parts.
+func (c *cluster) output(dir string) string {
+	c.t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, "_SUCCESS")); err != nil {
+		c.t.Error(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var out strings.Builder
+	for i, f := range files[1:] {
+		if want := fmt.Sprintf("part-%05d", i); filepath.Base(f) != want {
+			c.t.Errorf("%s instead of %s", f, want)
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		out.Write(b)
+	}
+	return out.String()
+}
