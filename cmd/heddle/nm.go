@@ -54,8 +54,14 @@ func newStandalone(s *source) *cobra.Command {
 				return err
 			}
 			g, ctx := errgroup.WithContext(cmd.Context())
-			g.Go(func() error { return r.Run(ctx) })
-			g.Go(func() error { return runNode(ctx, c, log, false) })
+			// the node is to say farewell while there is somebody who hears it
+			after, stop := context.WithCancel(context.WithoutCancel(ctx))
+			defer stop()
+			g.Go(func() error { return r.Run(after) })
+			g.Go(func() error {
+				defer stop()
+				return runNode(ctx, c, log, false)
+			})
 			return ended(g.Wait())
 		},
 	}

@@ -108,15 +108,18 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.mayModify(c, &a) || !s.Access.MaySubmit(caller(c), want.Queue) {
 		return mayNot(c, "move appid", a.ID), nil
 	}
+	if s.Queues.Kind == queue.FIFO { // there is one, whatever applications call it
+		if !s.knownQueue(want.Queue) {
+			return yarnrest.Reply{}, yarnrest.BadRequest("Target queue %q doesn't exist", want.Queue)
+		}
+		return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{a.Queue}), nil
+	}
 	if a.State.Ended() {
 		return yarnrest.Say(http.StatusBadRequest, "App in %s state cannot be moved.", stateName(a.State)), nil
 	}
 	l, err := s.leader()
 	if err != nil {
 		return yarnrest.Reply{}, err
-	}
-	if s.Queues.Kind == queue.FIFO {
-		return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{a.Queue}), nil
 	}
 	path, err := l.Move(a.ID, want.Queue)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/acl"
@@ -275,15 +276,15 @@ func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	if promised == 0 {
 		return 0
 	}
-	return 100 * t.shareOf(t.uses[q.Path].used, t.total) / promised
+	return 100 * float32(t.shareOf(t.uses[q.Path].used, t.total)/promised)
 }
 
 // shareOf is how much of the cluster something is, 0 to 1: the largest of its shares, or that of memory, as the scheduler
 // measures queues.
-func (s *server) shareOf(part, whole records.Resource) (most float32) {
+func (s *server) shareOf(part, whole records.Resource) (most float64) {
 	for i := range s.Types.Len() {
 		if whole[i] > 0 && (i == records.Memory || s.Queues.Dominant) {
-			most = max(most, float32(part[i])/float32(whole[i]))
+			most = max(most, float64(part[i])/float64(whole[i]))
 		}
 	}
 	return most
@@ -314,7 +315,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	none := t.bounded(records.Resource{})
 	return queueCapacities{[]partitionCapacity{{
 		Vector: t.vector(q), Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
-		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * t.shareOf(t.uses[q.Path].used, t.total),
+		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].used, t.total)),
 		AbsoluteMax: 100 * q.AbsoluteMaximum, MaxAMLimit: 100 * q.MaxAMShare, Weight: -1,
 		ConfiguredMin: none, ConfiguredMax: none,
 		EffectiveMin: t.resource(t.fraction(q.AbsoluteCapacity)), EffectiveMax: t.resource(t.fraction(q.AbsoluteMaximum)),
@@ -339,7 +340,14 @@ func (t *capacityTree) acls(q *queue.Queue) queueACLs {
 	}}
 }
 
-func aclText(l acl.List) string { return l.String() }
+// aclText writes a list as Hadoop does: users, a blank, groups.
+func aclText(l acl.List) string {
+	if l.AllowsAll() {
+		return "*"
+	}
+	users, groups, _ := strings.Cut(l.String(), " ")
+	return strings.Join(conf.ParseList(users), ",") + " " + strings.Join(conf.ParseList(groups), ",")
+}
 
 func (t *capacityTree) queue(q *queue.Queue) any {
 	u := t.uses[q.Path]
@@ -354,7 +362,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 	out := capacityQueue{
 		Path: q.Path, Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
 		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteMax: 100 * q.AbsoluteMaximum,
-		AbsoluteUsed: 100 * t.shareOf(u.used, t.total), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
+		AbsoluteUsed: 100 * float32(t.shareOf(u.used, t.total)), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
 		Name: q.Name, State: state, Used: t.resource(u.used), HideReservations: q.Reservable, Labels: q.Labels,
 		AllocatedContainer: u.containers, PendingContainers: u.waiting, Capacities: t.capacities(q),
 		MinEffective: t.resource(t.fraction(q.AbsoluteCapacity)), MaxEffective: t.resource(t.fraction(q.AbsoluteMaximum)),

@@ -1,9 +1,12 @@
 package rest
 
 import (
+	"encoding/json"
+	"maps"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +34,21 @@ func (s *server) beans() []daemon.Bean {
 		{Name: service + "RMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMInfo", Attrs: []daemon.Attr{
 			{Name: "State", Value: strings.ToLower(s.haState())}, {Name: "HostAndPort", Value: s.View.Web}, {Name: "SecurityEnabled", Value: false},
 		}},
-		{Name: service + "UgiMetrics", Type: "UgiMetrics", Attrs: []daemon.Attr{{Name: "tag.Context", Value: "ugi"}, {Name: "tag.Hostname", Value: host}}},
+		{Name: service + "UgiMetrics", Type: "UgiMetrics", Attrs: []daemon.Attr{
+			{Name: "tag.Context", Value: "ugi"},
+			{Name: "tag.Hostname", Value: host},
+			{Name: "GetGroupsNumOps", Value: 0},
+			{Name: "GetGroupsAvgTime", Value: 0.0},
+			{Name: "LoginFailureNumOps", Value: 0},
+			{Name: "LoginFailureAvgTime", Value: 0.0},
+			{Name: "LoginSuccessNumOps", Value: 0},
+			{Name: "LoginSuccessAvgTime", Value: 0.0},
+			{Name: "RenewalFailures", Value: 0},
+			{Name: "RenewalFailuresTotal", Value: 0},
+		}},
+		{Name: service + "RMNMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", Attrs: []daemon.Attr{
+			{Name: "LiveNodeManagers", Value: s.liveNodes()},
+		}},
 		{Name: "java.lang:type=Runtime", Type: "Go runtime", Attrs: []daemon.Attr{
 			{Name: "VmName", Value: "Go " + runtime.Version()},
 			{Name: "SpecVersion", Value: conf.Version},
@@ -78,66 +95,147 @@ func clusterBean(m view.Metrics, host string) daemon.Bean {
 	}}
 }
 
+// liveNodes is a list of the usable nodes as a text in JSON, which is what YARN has here.
+func (s *server) liveNodes() string {
+	list := []map[string]any{}
+	for _, n := range s.View.Nodes() {
+		if !n.Usable() {
+			continue
+		}
+		info := s.nodeInfo(&n)
+		list = append(list, map[string]any{
+			"HostName": info.HostName, "Rack": info.Rack, "State": info.State, "NodeId": info.ID, "NodeHTTPAddress": info.HTTPAddress,
+			"LastHealthUpdate": info.LastHealthUpdate, "HealthReport": info.HealthReport, "NodeManagerVersion": info.Version,
+			"NumContainers": info.Containers, "UsedMemoryMB": info.UsedMemoryMB, "AvailableMemoryMB": info.AvailMemoryMB,
+		})
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // texts and numbers never fail
+	}
+	return string(b)
+}
+
 // queueBeans are YARN's QueueMetrics, one for each queue. Sums of ended applications are known of the cluster alone.
 func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 	uses := s.uses()
+	const partition = "PartitionQueueMetrics,partition="
+	if s.capacityScheduler() {
+		root := uses[s.Queues.Root.Path]
+		out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: s.partitionAttrs(nil, root, m, host)})
+	}
 	s.Queues.Root.All(func(q *queue.Queue) {
-		var name strings.Builder
-		name.WriteString(service + "QueueMetrics")
+		var path strings.Builder
 		for i, part := range strings.Split(q.Path, ".") {
-			name.WriteString(",q" + strconv.Itoa(i) + "=" + part)
+			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)
 		}
-		out = append(out, daemon.Bean{
-			Name: name.String(), Type: "QueueMetrics,q0=" + q.Path, Attrs: s.queueAttrs(q, uses[q.Path], m, host),
-		})
+		name := "QueueMetrics" + path.String()
+		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: s.queueAttrs(q, uses[q.Path], m, host)})
+		if s.capacityScheduler() {
+			name = partition + path.String()
+			out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: s.partitionAttrs(q, uses[q.Path], m, host)})
+		}
 	})
 	return out
 }
 
 func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string) []daemon.Attr {
-	var running, pending int
+	t := capacityTree{s, m.Total, nil}
+	promised, most, masters := t.fraction(q.AbsoluteCapacity), t.fraction(q.AbsoluteMaximum), t.amLimit(q)
+	attrs := append([]daemon.Attr{
+		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
+	}, useAttrs(u, m, q.Parent == nil)...)
+	used := float32(s.shareOf(u.used, m.Total))
+	return append(attrs, []daemon.Attr{
+		{Name: "AMResourceLimitMB", Value: masters.MemoryMB()},
+		{Name: "AMResourceLimitVCores", Value: masters.VCores()},
+		{Name: "UsedAMResourceMB", Value: u.am.MemoryMB()},
+		{Name: "UsedAMResourceVCores", Value: u.am.VCores()},
+		{Name: "UsedCapacity", Value: used / max(q.AbsoluteCapacity, 1e-6)},
+		{Name: "AbsoluteUsedCapacity", Value: used},
+		{Name: "GuaranteedCapacity", Value: q.Capacity},
+		{Name: "GuaranteedAbsoluteCapacity", Value: q.AbsoluteCapacity},
+		{Name: "GuaranteedMB", Value: promised.MemoryMB()},
+		{Name: "GuaranteedVCores", Value: promised.VCores()},
+		{Name: "MaxCapacity", Value: q.Maximum},
+		{Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
+		{Name: "MaxCapacityMB", Value: most.MemoryMB()},
+		{Name: "MaxCapacityVCores", Value: most.VCores()},
+	}...)
+}
+
+// partitionAttrs are those of a queue in the one partition that there is, or of the partition itself when q is nil.
+func (s *server) partitionAttrs(q *queue.Queue, u *use, m view.Metrics, host string) []daemon.Attr {
+	attrs := []daemon.Attr{{Name: "tag.Partition", Value: ""}}
+	if q != nil {
+		attrs = append(attrs, daemon.Attr{Name: "tag.Queue", Value: q.Path})
+	}
+	attrs = append(attrs, daemon.Attr{Name: "tag.Context", Value: "yarn"}, daemon.Attr{Name: "tag.Hostname", Value: host})
+	return append(attrs, useAttrs(u, m, q == nil || q.Parent == nil)...)
+}
+
+// runningFor are the spans of time, in minutes, by which YARN counts running applications.
+var runningFor = []int64{0, 60, 300, 1440}
+
+// useAttrs are what a queue holds, and counts of what happened in it. What nobody counts for single queues is 0 there.
+func useAttrs(u *use, m view.Metrics, root bool) (attrs []daemon.Attr) {
+	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
+	var running, pending, unmanagedRunning, unmanagedPending int
+	ages := make([]int, len(runningFor))
 	users := map[string]bool{}
 	for _, a := range u.apps {
 		users[a.User] = true
-		if a.AMContainer != (records.ContainerID{}) {
-			running++
-		} else {
-			pending++
+		runs, waits := &running, &pending
+		if a.Unmanaged {
+			runs, waits = &unmanagedRunning, &unmanagedPending
+		}
+		if a.AMContainer == (records.ContainerID{}) {
+			*waits++
+			continue
+		}
+		*runs++
+		for i := len(runningFor) - 1; i >= 0; i-- {
+			if a.Elapsed >= runningFor[i]*60_000 {
+				ages[i]++
+				break
+			}
 		}
 	}
-	attrs := []daemon.Attr{
-		{Name: "tag.Queue", Value: q.Path},
-		{Name: "tag.Context", Value: "yarn"},
-		{Name: "tag.Hostname", Value: host},
-		{Name: "ActiveApplications", Value: len(u.apps)},
-		{Name: "ActiveUsers", Value: len(users)},
-		{Name: "AllocatedContainers", Value: u.containers},
-		{Name: "AllocatedMB", Value: u.used.MemoryMB()},
-		{Name: "AllocatedVCores", Value: u.used.VCores()},
-		{Name: "AppsPending", Value: pending},
-		{Name: "AppsRunning", Value: running},
-		{Name: "AvailableMB", Value: m.Available.MemoryMB()},
-		{Name: "AvailableVCores", Value: m.Available.VCores()},
-		{Name: "PendingContainers", Value: u.waiting},
-		{Name: "PendingMB", Value: u.pending.MemoryMB()},
-		{Name: "PendingVCores", Value: u.pending.VCores()},
-		{Name: "ReservedContainers", Value: 0},
-		{Name: "ReservedMB", Value: 0},
-		{Name: "ReservedVCores", Value: 0},
-		{Name: "UsedCapacity", Value: s.shareOf(u.used, m.Total) / max(q.AbsoluteCapacity, 1e-6)},
-		{Name: "AbsoluteUsedCapacity", Value: s.shareOf(u.used, m.Total)},
-		{Name: "GuaranteedCapacity", Value: q.Capacity},
-		{Name: "GuaranteedAbsoluteCapacity", Value: q.AbsoluteCapacity},
-		{Name: "MaxCapacity", Value: q.Maximum},
-		{Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
+	for i, minutes := range runningFor {
+		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
 	}
-	if q.Parent == nil {
-		attrs = append(attrs, []daemon.Attr{
-			{Name: "AppsSubmitted", Value: m.Submitted},
-			{Name: "AppsCompleted", Value: m.Completed},
-			{Name: "AppsFailed", Value: m.Failed},
-			{Name: "AppsKilled", Value: m.Killed},
-		}...)
+	number("ActiveApplications", len(u.apps))
+	number("ActiveUsers", len(users))
+	number("AllocatedContainers", u.containers)
+	number("AllocatedMB", u.used.MemoryMB())
+	number("AllocatedVCores", u.used.VCores())
+	number("AppsPending", pending+unmanagedPending)
+	number("AppsRunning", running+unmanagedRunning)
+	number("AvailableMB", m.Available.MemoryMB())
+	number("AvailableVCores", m.Available.VCores())
+	number("PendingContainers", u.waiting)
+	number("PendingMB", u.pending.MemoryMB())
+	number("PendingVCores", u.pending.VCores())
+	number("UnmanagedAppsPending", unmanagedPending)
+	number("UnmanagedAppsRunning", unmanagedRunning)
+	ended := map[string]int64{"AppsSubmitted": 0, "AppsCompleted": 0, "AppsFailed": 0, "AppsKilled": 0}
+	if root {
+		ended = map[string]int64{
+			"AppsSubmitted": m.Submitted, "AppsCompleted": m.Completed, "AppsFailed": m.Failed, "AppsKilled": m.Killed,
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ended)) {
+		number(name, ended[name])
+		number("Unmanaged"+name, 0)
+	}
+	for _, name := range []string{
+		"AggregateContainersAllocated", "AggregateContainersPreempted", "AggregateContainersReleased", "AggregateMemoryMBPreempted",
+		"AggregateMemoryMBSecondsPreempted", "AggregateNodeLocalContainersAllocated", "AggregateOffSwitchContainersAllocated",
+		"AggregateRackLocalContainersAllocated", "AggregateVcoreSecondsPreempted", "AggregateVcoresPreempted",
+		"AppAttemptFirstContainerAllocationDelayNumOps", "AppAttemptFirstContainerAllocationDelayAvgTime",
+		"ReservedContainers", "ReservedMB", "ReservedVCores",
+	} {
+		number(name, 0)
 	}
 	return attrs
 }

@@ -1,0 +1,225 @@
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cluster is a ResourceManager and a NodeManager in a process of their own, with one of the recorded configurations.
+type cluster struct {
+	conf   string
+	rm, nm string // URLs
+}
+
+type property struct {
+	Name  string `xml:"name"`
+	Value string `xml:"value"`
+}
+
+type properties struct {
+	XMLName  xml.Name   `xml:"configuration"`
+	Property []property `xml:"property"`
+}
+
+func (p *properties) set(name, value string) {
+	for i := range p.Property {
+		if p.Property[i].Name == name {
+			p.Property[i].Value = value
+			return
+		}
+	}
+	p.Property = append(p.Property, property{name, value})
+}
+
+// scratch is a folder that the users of containers may look into, unlike those of t.TempDir.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rest")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// start starts the cluster and waits until its node has joined.
+func start(t *testing.T, heddle, dir, profile string) cluster {
+	t.Helper()
+	c := cluster{conf: filepath.Join(dir, "conf")}
+	site := c.configure(t, dir, profile)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(heddle, "standalone", "--conf", c.conf)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("heddle standalone: %v", err)
+		}
+		log.Close()
+		if t.Failed() {
+			copyLog(t, log.Name())
+		}
+	})
+	c.rm, c.nm = "http://"+site["yarn.resourcemanager.webapp.address"], "http://"+site["yarn.nodemanager.webapp.address"]
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for !c.ready(ctx) {
+		if ctx.Err() != nil {
+			t.Fatal("the node didn't join")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return c
+}
+
+func copyLog(t *testing.T, name string) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	t.Logf("the last of the log:\n%s", b[max(0, len(b)-4000):])
+}
+
+func (c *cluster) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.rm+"/ws/v1/cluster/nodes?user.name=root&states=RUNNING", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return err == nil && strings.Contains(string(b), `"state":"RUNNING"`)
+}
+
+// configure writes the base configuration with the profile's on top, and returns what it sets.
+func (c *cluster) configure(t *testing.T, dir, profile string) map[string]string {
+	t.Helper()
+	if err := os.MkdirAll(c.conf, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ports := freeAddresses(t, 8)
+	site := properties{Property: []property{
+		{"heddle.state.dir", filepath.Join(dir, "state")},
+		{"yarn.resourcemanager.address", ports[0]},
+		{"yarn.resourcemanager.scheduler.address", ports[1]},
+		{"yarn.resourcemanager.resource-tracker.address", ports[2]},
+		{"yarn.resourcemanager.admin.address", ports[3]},
+		{"yarn.resourcemanager.webapp.address", ports[4]},
+		{"yarn.nodemanager.hostname", "localhost"},
+		{"yarn.nodemanager.address", ports[5]},
+		{"yarn.nodemanager.webapp.address", ports[6]},
+		{"yarn.nodemanager.localizer.address", ports[7]},
+		{"yarn.nodemanager.resource.memory-mb", "8192"},
+		{"yarn.nodemanager.resource.cpu-vcores", "8"},
+		{"yarn.nodemanager.local-dirs", filepath.Join(dir, "local")},
+		{"yarn.nodemanager.log-dirs", filepath.Join(dir, "logs")},
+		{"yarn.nodemanager.vmem-check-enabled", "false"},
+		{"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "99"},
+		{"yarn.log-aggregation-enable", "true"},
+		{"yarn.nodemanager.remote-app-log-dir", filepath.Join(dir, "app-logs")},
+	}}
+	core := properties{Property: []property{
+		{"fs.defaultFS", "file:///"},
+		{"hadoop.tmp.dir", filepath.Join(dir, "tmp")},
+		{"hadoop.http.staticuser.user", "root"},
+		{"hadoop.proxyuser.root.hosts", "*"},
+		{"hadoop.proxyuser.root.groups", "*"},
+	}}
+	overlay := os.DirFS(filepath.Join("testdata", "conf", profile))
+	names, err := fs.Glob(overlay, "*.xml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no configuration for %s: %v", profile, err)
+	}
+	for _, name := range names {
+		b, err := fs.ReadFile(overlay, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := map[string]*properties{"yarn-site.xml": &site, "core-site.xml": &core}[name]
+		if base == nil {
+			write(t, filepath.Join(c.conf, name), b)
+			continue
+		}
+		var more properties
+		if err := xml.Unmarshal(b, &more); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, p := range more.Property {
+			if p.Value == "http-secret" {
+				p.Value = filepath.Join(c.conf, "http-secret")
+			}
+			base.set(p.Name, p.Value)
+		}
+	}
+	secret := make([]byte, 24)
+	_, _ = rand.Read(secret) // never fails
+	write(t, filepath.Join(c.conf, "http-secret"), []byte(base64.StdEncoding.EncodeToString(secret)))
+	out := map[string]string{}
+	for name, p := range map[string]properties{"yarn-site.xml": site, "core-site.xml": core} {
+		b, err := xml.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(c.conf, name), b)
+		for _, p := range p.Property {
+			out[p.Name] = p.Value
+		}
+	}
+	return out
+}
+
+func write(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddresses returns different addresses that nobody listens on.
+func freeAddresses(t *testing.T, n int) (out []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "localhost:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		out = append(out, fmt.Sprintf("localhost:%d", l.Addr().(*net.TCPAddr).Port))
+	}
+	return out
+}
