@@ -62,9 +62,16 @@ func IsStatus(err error, status int) bool {
 	return errors.As(err, &rest) && rest.Status == status
 }
 
+// IsUnknownPath reports whether err says that a server has no such path, rather than that what the path names isn't there.
+func IsUnknownPath(err error) bool {
+	var rest *RESTError
+	return errors.As(err, &rest) && rest.Status == http.StatusNotFound && rest.Exception == ""
+}
+
 // Request is a request to a REST API.
 type Request struct {
 	Method string // GET if empty
+	Scheme string // http or https; that of the cluster if empty
 	Path   string
 	Query  url.Values
 	Body   any // sent as JSON, if not nil; json.RawMessage as it is
@@ -191,7 +198,11 @@ func (w *web) send(ctx context.Context, addr string, r Request, accept string) (
 		query[k] = v
 	}
 	query.Set("user.name", w.user)
-	u := url.URL{Scheme: w.scheme, Host: addr, Path: r.Path, RawQuery: query.Encode()}
+	scheme := r.Scheme
+	if scheme == "" {
+		scheme = w.scheme
+	}
+	u := url.URL{Scheme: scheme, Host: addr, Path: r.Path, RawQuery: query.Encode()}
 	method := r.Method
 	if method == "" {
 		method = http.MethodGet
@@ -239,8 +250,9 @@ func refusal(method string, u *url.URL, resp *http.Response) error {
 	case nil:
 		e.Exception, e.Message = remote.RemoteException.Exception, remote.RemoteException.Message
 	default:
-		if t := resp.Header.Get("Content-Type"); strings.HasPrefix(t, "text/plain") || t == "" {
-			e.Message = strings.TrimSpace(string(body))
+		// Some refusals are a sentence, whatever the content type says; others a web page.
+		if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "<") {
+			e.Message = strings.Trim(text, `"`)
 		}
 	}
 	// Java's exceptions carry the class of their cause.

@@ -30,6 +30,8 @@ func applicationOptions() []option.Option {
 		{Name: "appTypes", Arg: "Types", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications of these types, such as MAPREDUCE,SPARK."},
 		{Name: "appTags", Arg: "Tags", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications with one of these tags."},
 		{Name: "status", Arg: "Application ID", Help: "Shows an application."},
+		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes, in JSON as POST /ws/v1/cluster/apps takes it (-: standard input). If it lacks an application-id, it gets one."},
+		{Name: "explain", Arg: "Application ID", Help: "Says why an application doesn't get what it has asked for."},
 		{Name: "kill", Arg: "Application IDs", Values: option.Unlimited, Help: "Kills applications."},
 		{Name: "movetoqueue", Arg: "Application ID", Help: "Moves an application to the queue of -queue."},
 		{Name: "queue", Arg: "Queue Name", Help: "With -movetoqueue: the queue."},
@@ -51,6 +53,10 @@ func (s *session) application(l *option.Line) error {
 		return s.appList(l)
 	case l.Has("kill"):
 		return s.appKill(l.Values("kill"))
+	case l.Has("submit"):
+		return s.appSubmit(l.Value("submit"))
+	case l.Has("explain"):
+		return s.appExplain(l.Value("explain"))
 	case l.Has("movetoqueue"):
 		if !l.Has("queue") {
 			return s.usage()

@@ -49,7 +49,7 @@ func All(load Load) []*cobra.Command {
 }
 
 func verbs() []verb {
-	return []verb{application, attempt, container, node, queue, clusterInfo}
+	return []verb{application, attempt, container, node, queue, clusterInfo, rmadmin, schedulerConf, daemonLog}
 }
 
 // verb is one command.
@@ -57,6 +57,7 @@ type verb struct {
 	name, alias string
 	title       string // in the usage
 	short       string
+	unknown     Exit // the code for options that don't exist; 0: that of any error
 	options     func() []option.Option
 	run         func(*session, *option.Line) error
 }
@@ -118,7 +119,12 @@ func (v verb) start(s *session, load Load, args []string) error {
 		fmt.Fprintln(s.out, "Missing argument for options")
 		return s.usage()
 	case err != nil:
-		return fmt.Errorf("%w; heddle %s -help lists what there is", err, v.name)
+		err = fmt.Errorf("%w; heddle %s -help lists what there is", err, v.name)
+		if v.unknown != 0 {
+			fmt.Fprintln(s.err, err)
+			return v.unknown
+		}
+		return err
 	case line.Has("help"):
 		return s.options.WriteUsage(s.out, v.title)
 	}

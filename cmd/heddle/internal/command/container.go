@@ -35,6 +35,8 @@ var container = verb{
 		return []option.Option{
 			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt."},
 			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
+			{Name: "suspend", Arg: "Container ID", Help: "Has a container stop where it is, keeping what it has in memory."},
+			{Name: "resume", Arg: "Container ID", Help: "Has a suspended container go on."},
 			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one if none is given."},
 		}
 	},
@@ -46,6 +48,10 @@ var container = verb{
 			return s.containerStatus(l.Value("status"))
 		case l.Has("list"):
 			return s.containerList(l.Value("list"))
+		case l.Has("suspend"):
+			return s.containerControl(l.Value("suspend"), "suspend")
+		case l.Has("resume"):
+			return s.containerControl(l.Value("resume"), "resume")
 		case l.Has("signal"):
 			return s.containerSignal(l.Values("signal"))
 		}

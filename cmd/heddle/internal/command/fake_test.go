@@ -270,6 +270,60 @@ func (f *fakeRM) serve(s *ipc.Server) {
 			`nodeAttributes { attributeKey { attributePrefix: "nm.yarn.io" attributeName: "zone" } attributeType: STRING }`), nil
 	})
 	f.serveChanges(s)
+	f.serveAdmins(s)
+}
+
+// serveAdmins serves what administrators ask for.
+func (f *fakeRM) serveAdmins(s *ipc.Server) {
+	protocol.GetServiceStatus.Serve(s, func(context.Context, *pb.GetServiceStatusRequest) (*pb.GetServiceStatusResponse, error) {
+		return from(&pb.GetServiceStatusResponse{}, `state: STANDBY readyToBecomeActive: true`), nil
+	})
+	protocol.TransitionToActive.Serve(s, func(_ context.Context, req *pb.TransitionToActiveRequest) (*pb.TransitionToActiveResponse, error) {
+		f.note("active", req)
+		return &pb.TransitionToActiveResponse{}, nil
+	})
+	protocol.MonitorHealth.Serve(s, func(context.Context, *pb.MonitorHealthRequest) (*pb.MonitorHealthResponse, error) {
+		return nil, ipc.NewException(ipc.HealthCheckFailed, "the disk is full")
+	})
+	protocol.RefreshQueues.Serve(s, func(_ context.Context, req *pb.RefreshQueuesRequest) (*pb.RefreshQueuesResponse, error) {
+		f.note("refreshQueues", req)
+		return &pb.RefreshQueuesResponse{}, nil
+	})
+	protocol.RefreshServiceAcls.Serve(s, func(context.Context, *pb.RefreshServiceAclsRequest) (*pb.RefreshServiceAclsResponse, error) {
+		return nil, ipc.NewException(ipc.YarnException, "java.io.IOException: Service Authorization is not enabled.\n\tat Some.java")
+	})
+	protocol.RefreshNodes.Serve(s, func(_ context.Context, req *pb.RefreshNodesRequest) (*pb.RefreshNodesResponse, error) {
+		f.note("refreshNodes", req)
+		return &pb.RefreshNodesResponse{}, nil
+	})
+	protocol.CheckForDecommissioningNodes.Serve(s,
+		func(_ context.Context, req *pb.CheckForDecommissioningNodesRequest) (*pb.CheckForDecommissioningNodesResponse, error) {
+			return &pb.CheckForDecommissioningNodesResponse{}, nil
+		})
+	protocol.GetGroupsForUser.Serve(s, func(_ context.Context, req *pb.GetGroupsForUserRequest) (*pb.GetGroupsForUserResponse, error) {
+		resp := &pb.GetGroupsForUserResponse{}
+		if req.GetUser() == "alice" {
+			resp.SetGroups([]string{"staff", "users"})
+		}
+		return resp, nil
+	})
+	protocol.UpdateNodeResource.Serve(s, func(_ context.Context, req *pb.UpdateNodeResourceRequest) (*pb.UpdateNodeResourceResponse, error) {
+		f.note("updateNodeResource", req)
+		return &pb.UpdateNodeResourceResponse{}, nil
+	})
+	protocol.AddToClusterNodeLabels.Serve(s, func(_ context.Context, req *pb.AddToClusterNodeLabelsRequest) (*pb.AddToClusterNodeLabelsResponse, error) {
+		f.note("addLabels", req)
+		return &pb.AddToClusterNodeLabelsResponse{}, nil
+	})
+	protocol.RemoveFromClusterNodeLabels.Serve(s,
+		func(_ context.Context, req *pb.RemoveFromClusterNodeLabelsRequest) (*pb.RemoveFromClusterNodeLabelsResponse, error) {
+			f.note("removeLabels", req)
+			return &pb.RemoveFromClusterNodeLabelsResponse{}, nil
+		})
+	protocol.ReplaceLabelsOnNodes.Serve(s, func(_ context.Context, req *pb.ReplaceLabelsOnNodeRequest) (*pb.ReplaceLabelsOnNodeResponse, error) {
+		f.note("replaceLabels", req)
+		return &pb.ReplaceLabelsOnNodeResponse{}, nil
+	})
 }
 
 func (f *fakeRM) serveChanges(s *ipc.Server) {
@@ -315,6 +369,7 @@ func (f *fakeRM) serveChanges(s *ipc.Server) {
 func (f *fakeRM) settings() map[string]string {
 	return map[string]string{
 		"yarn.resourcemanager.address":             f.addr,
+		"yarn.resourcemanager.admin.address":       f.addr,
 		"yarn.resourcemanager.connect.max-wait.ms": "1000",
 		"yarn.resource-types":                      "yarn.io/gpu",
 	}
@@ -374,4 +429,19 @@ func runIn(t *testing.T, dir string, args ...string) result {
 		r.code = 1
 	}
 	return r
+}
+
+// haSettings are settings with two ResourceManagers, of which the second is gone.
+func (f *fakeRM) haSettings() map[string]string {
+	all := map[string]string{
+		"yarn.resourcemanager.ha.enabled":          "true",
+		"yarn.resourcemanager.ha.rm-ids":           "rm1,rm2",
+		"yarn.resourcemanager.cluster-id":          "c",
+		"yarn.resourcemanager.connect.max-wait.ms": "1000",
+	}
+	for _, key := range []string{"address", "admin.address", "scheduler.address", "resource-tracker.address", "webapp.address"} {
+		all["yarn.resourcemanager."+key+".rm1"] = f.addr
+		all["yarn.resourcemanager."+key+".rm2"] = "127.0.0.1:1"
+	}
+	return all
 }

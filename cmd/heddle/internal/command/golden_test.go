@@ -68,6 +68,27 @@ var golden = []struct {
 	{"queue-list-leaf", "queue -list users", 0},
 	{"cluster-labels", "cluster -lnl", 0},
 	{"cluster-attributes", "cluster --list-node-attributes", 0},
+	{"rmadmin-refresh", "rmadmin -refreshQueues", 0},
+	{"rmadmin-refused", "rmadmin -refreshServiceAcl", 255},
+	{"rmadmin-groups", "rmadmin -getGroups alice bob", 0},
+	{"rmadmin-no-ha", "rmadmin -getServiceState rm1", 255},
+	{"rmadmin-decommission", "rmadmin -refreshNodes -g -client", 0},
+	{"rmadmin-resource", "rmadmin -updateNodeResource n:1 2048 2", 0},
+	{"rmadmin-labels", "rmadmin -addToClusterNodeLabels a,b(exclusive=false)", 0},
+	{"rmadmin-unknown", "rmadmin -paintQueues", 255},
+	{"ha-state", "rmadmin -getServiceState rm1", 0},
+	{"ha-state-gone", "rmadmin -getServiceState rm2", 255},
+	{"ha-state-unknown", "rmadmin -getServiceState rm9", 255},
+	{"ha-health", "rmadmin -checkHealth rm1", 255},
+	{"ha-node-list", "node -list", 0},
+}
+
+// goldenSettings are the settings of a case: those whose names begin with ha have two ResourceManagers.
+func goldenSettings(f *fakeRM, name string) map[string]string {
+	if strings.HasPrefix(name, "ha-") {
+		return f.haSettings()
+	}
+	return f.settings()
 }
 
 func goldenFile(name string) string { return filepath.Join("testdata", "yarn", name+".txt") }
@@ -84,7 +105,7 @@ func readGolden(t *testing.T, name string) string {
 func TestCommandsPrintWhatYarnPrints(t *testing.T) {
 	for _, c := range golden {
 		t.Run(c.file, func(t *testing.T) {
-			got := run(t, startRM(t).settings(), strings.Fields(c.line)...)
+			got := run(t, goldenSettings(startRM(t), c.file), strings.Fields(c.line)...)
 			if diff := cmp.Diff(readGolden(t, c.file), got.out); diff != "" {
 				t.Errorf("%s (-yarn +heddle):\n%s", c.line, diff)
 			}
@@ -99,7 +120,7 @@ func TestCommandsPrintWhatYarnPrints(t *testing.T) {
 // they all are made anew.
 var sample = []string{
 	"app-list-filters", "app-status-running", "app-status-bare", "attempt-list", "container-list", "container-status", "node-list-all",
-	"node-status", "queue-status", "queue-list", "cluster-attributes",
+	"node-status", "queue-status", "queue-list", "cluster-attributes", "rmadmin-groups", "ha-state",
 }
 
 // Hadoop's own commands, against the same ResourceManager, print what the golden files say.
@@ -110,7 +131,7 @@ func TestYarnPrintsTheGoldenFiles(t *testing.T) {
 			continue
 		}
 		t.Run(c.file, func(t *testing.T) {
-			lab := hadooplab.Start(t, hadooplab.Options{Site: startRM(t).settings()})
+			lab := hadooplab.Start(t, hadooplab.Options{Site: goldenSettings(startRM(t), c.file)})
 			out, err := lab.Run(t.Context(), append([]string{"yarn"}, strings.Fields(c.line)...)...)
 			code := 0
 			var exit *exec.ExitError

@@ -170,6 +170,9 @@ func (l *Line) Value(name string) string {
 	return ""
 }
 
+// Set gives an option a value, as if it were on the line.
+func (l *Line) Set(name, value string) { l.values[name] = []string{value} }
+
 // Values returns all values of an option.
 func (l *Line) Values(name string) []string { return l.values[name] }
 

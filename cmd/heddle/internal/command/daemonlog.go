@@ -1,0 +1,93 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/conf"
+)
+
+var daemonLog = verb{
+	name: "daemonlog", title: "heddle daemonlog",
+	short: "Look at how much a daemon logs, and change it while it runs",
+	options: func() []option.Option {
+		return []option.Option{
+			{Name: "getlevel", Arg: "Host:Port [Logger]", Values: 2, Help: "Shows the level of a daemon's log, at the address of its web pages."},
+			{Name: "setlevel", Arg: "Host:Port [Logger] Level", Values: 3, Help: "Changes it: trace, debug, info, warn, error or fatal. It goes back with the next start."},
+			{Name: "protocol", Arg: "http or https", Help: "How to reach the daemon; http."},
+		}
+	},
+	run: (*session).daemonLog,
+}
+
+// ownLogger stands for the logger of a daemon of Heddle's, which has one.
+const ownLogger = "heddle"
+
+func (s *session) daemonLog(l *option.Line) error {
+	get, set := l.Values("getlevel"), l.Values("setlevel")
+	query := url.Values{"log": {ownLogger}}
+	var addr string
+	switch {
+	case len(l.Args) > 0 || l.Has("getlevel") == l.Has("setlevel"):
+		return s.usage()
+	case len(get) > 0:
+		addr = get[0]
+		if len(get) > 1 {
+			query.Set("log", get[1])
+		}
+	case len(set) < 2:
+		return s.usage()
+	default:
+		addr = set[0]
+		query.Set("level", set[len(set)-1])
+		if len(set) > 2 {
+			query.Set("log", set[1])
+		}
+	}
+	if _, err := conf.ParseAddress(addr, -1); err != nil {
+		return fmt.Errorf("%s: %w", addr, err)
+	}
+	scheme := l.Value("protocol")
+	switch scheme {
+	case "":
+		scheme = "http"
+	case "http", "https":
+	default:
+		return fmt.Errorf("Invalid protocol: %s; it is http or https", scheme)
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	s.print("Connecting to %s\n", (&url.URL{Scheme: scheme, Host: addr, Path: "/logLevel", RawQuery: query.Encode()}).String())
+	a, err := c.At(s, addr, cluster.Request{Scheme: scheme, Path: "/logLevel", Query: query})
+	if err != nil {
+		return err
+	}
+	const marker = "<!-- OUTPUT -->"
+	for lines := bufio.NewScanner(bytes.NewReader(a.Body)); lines.Scan(); {
+		if _, text, ok := strings.Cut(lines.Text(), marker); ok {
+			s.print("%s\n", withoutTags(text))
+		}
+	}
+	return nil
+}
+
+// withoutTags removes HTML's tags from a text.
+func withoutTags(text string) string {
+	var b strings.Builder
+	for text != "" {
+		before, rest, ok := strings.Cut(text, "<")
+		b.WriteString(before)
+		if !ok {
+			break
+		}
+		_, text, _ = strings.Cut(rest, ">")
+	}
+	return b.String()
+}

@@ -1,0 +1,255 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeWeb answers requests by their method and path, and notes them.
+type fakeWeb struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string
+}
+
+func startWeb(t *testing.T, answers map[string]func(http.ResponseWriter, *http.Request)) *fakeWeb {
+	t.Helper()
+	f := &fakeWeb{}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		user := r.URL.Query().Get("user.name")
+		f.mu.Lock()
+		f.requests = append(f.requests, strings.TrimSpace(fmt.Sprintf("%s %s as %s %s", r.Method, r.URL.Path, user, body)))
+		f.mu.Unlock()
+		if h := answers[r.Method+" "+r.URL.Path]; h != nil {
+			h(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func say(status int, contentType, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func (f *fakeWeb) host() string { return strings.TrimPrefix(f.URL, "http://") }
+
+func (f *fakeWeb) settings() map[string]string {
+	return map[string]string{
+		"yarn.resourcemanager.webapp.address":      f.host(),
+		"yarn.resourcemanager.connect.max-wait.ms": "500",
+	}
+}
+
+const jsonType = "application/json;charset=utf-8"
+
+func TestSubmit(t *testing.T) {
+	t.Setenv("HADOOP_USER_NAME", "alice")
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"POST /ws/v1/cluster/apps/new-application": say(200, jsonType, `{"application-id":"application_5_0001"}`),
+		"POST /ws/v1/cluster/apps":                 say(202, jsonType, ""),
+	})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "app.json")
+	if err := os.WriteFile(file, []byte(`{"application-name": "a <b>", "max-app-attempts": 12345678901234567890}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, web.settings(), "app", "-submit", file); r.code != 0 || r.out != "Submitted application application_5_0001\n" {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+	want := []string{
+		"POST /ws/v1/cluster/apps/new-application as alice",
+		`POST /ws/v1/cluster/apps as alice {"application-id":"application_5_0001","application-name":"a \u003cb\u003e","max-app-attempts":12345678901234567890}`,
+	}
+	if diff := cmp.Diff(want, web.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	for text, says := range map[string]string{
+		"{\n\"a\": }":                  file + ":2: not JSON",
+		"[]":                           "JSON object",
+		"null":                         "JSON object",
+		`{"application-id": "foo"}`:    "application-id",
+		`{"application-id": {"id":1}}`: "application-id",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := run(t, web.settings(), "app", "-submit", file); r.code != 1 || !strings.Contains(r.failure.Error(), says) {
+			t.Errorf("%s: exit code %d, %v; it should say %q", text, r.code, r.failure, says)
+		}
+	}
+	if len(web.requests) != 2 {
+		t.Errorf("a description that isn't one was sent: %q", web.requests)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	const answer = `{"apps":{"app":[{"id":"application_1_0001","memorySeconds":12345678901234567890,"m":{"entry":{"key":"a"},"entry":{"key":"b"}}}]}}`
+	var query string
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"GET /ws/v1/cluster/apps": func(w http.ResponseWriter, r *http.Request) {
+			query = r.URL.Query().Get("states") + " " + r.URL.Query().Get("applicationTypes") + " " + r.URL.Query().Get("applicationTags")
+			say(200, jsonType, answer)(w, r)
+		},
+		"GET /ws/v1/cluster/apps/application_1_0002": say(404, jsonType,
+			`{"RemoteException":{"exception":"NotFoundException","message":"java.lang.Exception: app with id: application_1_0002 not found","javaClassName":"x"}}`),
+		"GET /ws/v1/cluster/nodes": say(200, "text/html", "<html>"),
+	})
+	r := run(t, web.settings(), "app", "-list", "-appTypes", "spark", "-appTags", "x,y", "--json")
+	want := `{
+  "apps": {
+    "app": [
+      {
+        "id": "application_1_0001",
+        "memorySeconds": 12345678901234567890,
+        "m": {
+          "entry": {
+            "key": "a"
+          },
+          "entry": {
+            "key": "b"
+          }
+        }
+      }
+    ]
+  }
+}
+`
+	if r.out != want {
+		t.Errorf("exit code %d (%v):\n%s", r.code, r.failure, r.out)
+	}
+	if query != "SUBMITTED,ACCEPTED,RUNNING SPARK x,y" {
+		t.Errorf("it asks for %q", query)
+	}
+	if r := run(t, web.settings(), "app", "-status", "application_1_0002", "--json"); r.code != 255 || !strings.Contains(r.err, "doesn't exist") || r.out != "" {
+		t.Errorf("an unknown application: exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := run(t, web.settings(), "node", "-list", "--json"); r.code != 1 || r.out != "" || !strings.Contains(r.failure.Error(), "not JSON") {
+		t.Errorf("an answer that isn't JSON: exit code %d, %v, %s", r.code, r.failure, r.out)
+	}
+}
+
+// The active one of several ResourceManagers is found: by a redirect, and past those that say that they don't know.
+func TestStandbys(t *testing.T) {
+	active := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"GET /ws/v1/cluster/nodes": say(200, jsonType, `{"nodes":"from the active one"}`),
+	})
+	for name, standby := range map[string]func(http.ResponseWriter, *http.Request){
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, active.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		},
+		"says so":     say(200, "text/plain", "This is standby RM. There is no active RM right now."),
+		"is too busy": say(503, "text/plain", "no leader"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){"GET /ws/v1/cluster/nodes": standby})
+			r := run(t, map[string]string{
+				"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b",
+				"yarn.resourcemanager.hostname.a": "localhost", "yarn.resourcemanager.hostname.b": "localhost",
+				"yarn.resourcemanager.webapp.address.a": other.host(), "yarn.resourcemanager.webapp.address.b": active.host(),
+			}, "node", "-list", "--json")
+			if r.code != 0 || !strings.Contains(r.out, "from the active one") {
+				t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+			}
+		})
+	}
+}
+
+func TestHeddlesOwnAPI(t *testing.T) {
+	const container = "container_1_0002_01_000003"
+	t.Setenv("HADOOP_USER_NAME", "bob")
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"POST /ws/v1/heddle/containers/" + container + "/suspend": say(200, jsonType, `{"container":{"suspended":true}}`),
+		"POST /ws/v1/heddle/containers/" + container + "/resume": say(403, jsonType,
+			`{"RemoteException":{"exception":"ForbiddenException","message":"User bob may not resume it"}}`),
+		"GET /ws/v1/heddle/apps/application_1_0002/explanation": say(200, jsonType, `{"explanation":{"applicationId":"application_1_0002","state":"RUNNING","queue":"root.q","summary":"waits for 2 containers",
+			"reason":[{"priority":20,"numContainers":2,"resourceName":"*","capability":{"memory":9000,"vCores":1},"limit":"size","reason":"no node has that much"}]}}`),
+		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"member":[
+			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true},{"id":"rm2","raftAddress":"h2:8034","webAddress":"h2:8088","leader":true,"self":false}]}}`),
+	})
+	for _, c := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"container -suspend " + container, 0, "Container " + container + " is suspended\n"},
+		{"container -suspend " + container + " --json", 0, "{\n  \"container\": {\n    \"suspended\": true\n  }\n}\n"},
+		{"container -resume " + container, 1, "User bob may not resume it"},
+		{"container -resume container_1_0002_01_000004", 1, "this ResourceManager is not Heddle's"},
+		{"app -explain application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n"},
+		{"rmadmin -members", 0, "        Id\t             Raft-Address\t              Web-Address\t     State\n" +
+			"       rm1\t                  h1:8034\t                  h1:8088\t   standby\n" +
+			"       rm2\t                  h2:8034\t                  h2:8088\t    active\n"},
+	} {
+		r := run(t, web.settings(), strings.Fields(c.line)...)
+		got := r.out
+		if r.code == 1 {
+			got = r.failure.Error()
+		}
+		if r.code != c.code || r.code == 0 && got != c.want || !strings.Contains(got, c.want) {
+			t.Errorf("%s: exit code %d, want %d\n%s\nwant\n%s", c.line, r.code, c.code, got, c.want)
+		}
+	}
+}
+
+func TestSchedulerConf(t *testing.T) {
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"PUT /ws/v1/cluster/scheduler-conf":        say(200, jsonType, "Configuration change successfully applied."),
+		"GET /ws/v1/cluster/scheduler-conf":        say(200, jsonType, `{"property":[{"name":"a.b","value":"x<y"}]}`),
+		"GET /ws/v1/cluster/scheduler-conf/format": say(400, "application/json", "only supported by MutableConfScheduler"),
+	})
+	t.Setenv("HADOOP_USER_NAME", "root")
+	r := run(t, web.settings(), "schedulerconf", "-add", `root.c:capacity=20,acl_submit_applications=a\,b g;root.d:capacity=1`, "-remove", "root.x;root.y",
+		"-update", "root.a:capacity=60,maximum-applications=", "-global", "k=v")
+	if r.code != 0 || r.out != "Configuration changed successfully.\n" {
+		t.Fatalf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+	want := `PUT /ws/v1/cluster/scheduler-conf as root {"add-queue":[{"queue-name":"root.c","params":{"entry":[{"key":"capacity","value":"20"},` +
+		`{"key":"acl_submit_applications","value":"a,b g"}]}},{"queue-name":"root.d","params":{"entry":[{"key":"capacity","value":"1"}]}}],` +
+		`"remove-queue":["root.x","root.y"],"update-queue":[{"queue-name":"root.a","params":{"entry":[{"key":"capacity","value":"60"},` +
+		`{"key":"maximum-applications","value":null}]}}],"global-updates":{"entry":[{"key":"k","value":"v"}]}}`
+	if web.requests[0] != want {
+		t.Errorf("sent\n%s\nwant\n%s", web.requests[0], want)
+	}
+	if r := run(t, web.settings(), "schedulerconf", "-getconf"); !strings.Contains(r.out, "<name>a.b</name>\n    <value>x&lt;y</value>") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+	if r := run(t, web.settings(), "schedulerconf", "-format"); r.code != 1 || !strings.Contains(r.failure.Error(), "only supported by MutableConfScheduler") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+}
+
+func TestDaemonLog(t *testing.T) {
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"GET /logLevel": func(w http.ResponseWriter, r *http.Request) {
+			say(200, "text/html", "<html>\n<!-- OUTPUT -->Effective Level: <b>"+r.URL.Query().Get("log")+" "+r.URL.Query().Get("level")+"</b><br />\n</html>\n")(w, r)
+		},
+	})
+	r := run(t, nil, "daemonlog", "-setlevel", web.host(), "org.example", "DEBUG")
+	if want := "Connecting to " + web.URL + "/logLevel?level=DEBUG&log=org.example\nEffective Level: org.example DEBUG\n"; r.out != want {
+		t.Errorf("exit code %d (%v):\n%swant\n%s", r.code, r.failure, r.out, want)
+	}
+	r = run(t, nil, "daemonlog", "-getlevel", web.host())
+	if !strings.HasSuffix(r.out, "Effective Level: heddle \n") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+}

@@ -1,0 +1,183 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// heddleAPI is where Heddle's own REST API of the ResourceManager starts.
+const heddleAPI = "/ws/v1/heddle"
+
+// member checks that there are several ResourceManagers and that an id is one of theirs.
+func (s *session) member(name, id string) (*cluster.Cluster, error) {
+	if !s.conf.HAEnabled() {
+		s.print("Cannot run -%s when ResourceManager HA is not enabled\n", name)
+		return nil, failed
+	}
+	if ids := s.conf.RMIDs(); id != "" && !slices.Contains(ids, id) {
+		fmt.Fprintf(s.err, "Illegal argument: %s is not a valid serviceId. It should be one of %s \n", id, strings.Join(ids, " "))
+		return nil, failed
+	}
+	return s.cluster()
+}
+
+// haError is the failure of a command for one ResourceManager.
+func (s *session) haError(err error) error {
+	if err == nil || s.Err() != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "Operation failed: %s\n", message(err))
+	return failed
+}
+
+func stateName(st pb.HAServiceState) string { return strings.ToLower(st.String()) }
+
+func (s *session) serviceState(l *option.Line) error {
+	id := l.Value("getServiceState")
+	c, err := s.member("getServiceState", id)
+	if err != nil {
+		return err
+	}
+	resp, err := cluster.Member(s, c, id, protocol.GetServiceStatus, &pb.GetServiceStatusRequest{})
+	if err != nil {
+		return s.haError(err)
+	}
+	if s.json {
+		return s.printValue(map[string]string{"id": id, "state": stateName(resp.GetState())})
+	}
+	s.print("%s\n", stateName(resp.GetState()))
+	return nil
+}
+
+func (s *session) allServiceStates(*option.Line) error {
+	c, err := s.member("getAllServiceState", "")
+	if err != nil {
+		return err
+	}
+	type state struct {
+		ID      string `json:"id"`
+		Address string `json:"address"`
+		State   string `json:"state,omitempty"`
+		Error   string `json:"error,omitempty"`
+	}
+	var all []state
+	for _, id := range s.conf.RMIDs() {
+		addr, err := c.MemberAddress(id)
+		if err != nil {
+			return err
+		}
+		one := state{ID: id, Address: addr.String()}
+		resp, err := cluster.Member(s, c, id, protocol.GetServiceStatus, &pb.GetServiceStatusRequest{})
+		if err != nil {
+			one.Error = message(err)
+		} else {
+			one.State = stateName(resp.GetState())
+		}
+		all = append(all, one)
+	}
+	if s.json {
+		return s.printValue(all)
+	}
+	for _, one := range all {
+		text := one.State
+		if one.Error != "" {
+			text = "Failed to connect: " + one.Error
+		}
+		s.print("%-50s %-10s\n", one.Address, text)
+	}
+	return nil
+}
+
+// byUser says that a person asks for a transition.
+func byUser(l *option.Line) *pb.HAStateChangeRequestInfo {
+	info := &pb.HAStateChangeRequestInfo{}
+	info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER)
+	if l.Has("forcemanual") {
+		info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER_FORCED)
+	}
+	return info
+}
+
+func (s *session) toActive(l *option.Line) error {
+	id := l.Value("transitionToActive")
+	c, err := s.member("transitionToActive", id)
+	if err != nil {
+		return err
+	}
+	req := &pb.TransitionToActiveRequest{}
+	req.SetReqInfo(byUser(l))
+	_, err = cluster.Member(s, c, id, protocol.TransitionToActive, req)
+	return s.haError(err)
+}
+
+func (s *session) toStandby(l *option.Line) error {
+	id := l.Value("transitionToStandby")
+	c, err := s.member("transitionToStandby", id)
+	if err != nil {
+		return err
+	}
+	req := &pb.TransitionToStandbyRequest{}
+	req.SetReqInfo(byUser(l))
+	_, err = cluster.Member(s, c, id, protocol.TransitionToStandby, req)
+	return s.haError(err)
+}
+
+func (s *session) checkHealth(l *option.Line) error {
+	id := l.Value("checkHealth")
+	c, err := s.member("checkHealth", id)
+	if err != nil {
+		return err
+	}
+	_, err = cluster.Member(s, c, id, protocol.MonitorHealth, &pb.MonitorHealthRequest{})
+	return s.haError(err)
+}
+
+// members lists the members of the replicated group, which a stock ResourceManager isn't one of.
+func (s *session) members(*option.Line) error {
+	path := heddleAPI + "/members"
+	if s.json {
+		return notHeddle(s.printREST(path, nil))
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Members struct {
+			Leader string `json:"leader"`
+			Member []struct {
+				ID     string `json:"id"`
+				Raft   string `json:"raftAddress"`
+				Web    string `json:"webAddress"`
+				Leader bool   `json:"leader"`
+			} `json:"member"`
+		} `json:"members"`
+	}
+	if err := c.GetInto(s, path, nil, &answer); err != nil {
+		return notHeddle(err)
+	}
+	s.print("%10s\t%25s\t%25s\t%10s\n", "Id", "Raft-Address", "Web-Address", "State")
+	for _, m := range answer.Members.Member {
+		state := "standby"
+		if m.Leader {
+			state = "active"
+		}
+		s.print("%10s\t%25s\t%25s\t%10s\n", m.ID, m.Raft, m.Web, state)
+	}
+	return nil
+}
+
+// notHeddle explains why a ResourceManager doesn't know a path of Heddle's own API.
+func notHeddle(err error) error {
+	if cluster.IsUnknownPath(err) {
+		return errors.New("this ResourceManager is not Heddle's, and YARN's can't do this")
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/option"
+)
+
+var schedulerConf = verb{
+	name: "schedulerconf", title: "heddle schedulerconf",
+	short: "Look at the scheduler's configuration and change it",
+	options: func() []option.Option {
+		return []option.Option{
+			{Name: "add", Long: "addQueues", Arg: "Queues", Help: `Adds queues: "root.a:capacity=60,state=RUNNING;root.b:capacity=40". \, is a comma within a value.`},
+			{Name: "remove", Long: "removeQueues", Arg: "Queues", Help: `Removes queues: "root.a;root.b".`},
+			{Name: "update", Long: "updateQueues", Arg: "Queues", Help: "Changes queues, in the form of -add. A key without a value is taken away."},
+			{Name: "global", Long: "globalUpdates", Arg: "Settings", Help: `Changes settings of the scheduler: "key=value,key=value".`},
+			{Name: "getconf", Long: "getConf", Help: "Shows the configuration."},
+			{Name: "format", Long: "formatConfig", Help: "Returns to what the configuration files say."},
+		}
+	},
+	run: (*session).schedulerConf,
+}
+
+type setting struct {
+	Key   string  `json:"key"`
+	Value *string `json:"value"`
+}
+
+type settings struct {
+	Entry []setting `json:"entry"`
+}
+
+type queueSettings struct {
+	Queue  string   `json:"queue-name"`
+	Params settings `json:"params"`
+}
+
+// schedulerChange is a change of the scheduler's configuration in REST's form.
+type schedulerChange struct {
+	Add    []queueSettings `json:"add-queue,omitempty"`
+	Remove []string        `json:"remove-queue,omitempty"`
+	Update []queueSettings `json:"update-queue,omitempty"`
+	Global *settings       `json:"global-updates,omitempty"`
+}
+
+func (s *session) schedulerConf(l *option.Line) error {
+	path := api + "/scheduler-conf"
+	if len(l.Args) > 0 {
+		return s.usage()
+	}
+	var change schedulerChange
+	var err error
+	switch {
+	case l.Has("format"):
+		return s.schedulerAnswer(cluster.Request{Path: path + "/format"})
+	case l.Has("getconf"):
+		return s.schedulerShow(path)
+	case l.Has("add"), l.Has("remove"), l.Has("update"), l.Has("global"):
+		if change.Add, err = parseQueueSettings(l.Value("add")); err != nil {
+			return fmt.Errorf("-add: %w", err)
+		}
+		if change.Update, err = parseQueueSettings(l.Value("update")); err != nil {
+			return fmt.Errorf("-update: %w", err)
+		}
+		for q := range strings.SplitSeq(l.Value("remove"), ";") {
+			if q = strings.TrimSpace(q); q != "" {
+				change.Remove = append(change.Remove, q)
+			}
+		}
+		if text := l.Value("global"); text != "" {
+			change.Global = &settings{}
+			if change.Global.Entry, err = parseSettings(text); err != nil {
+				return fmt.Errorf("-global: %w", err)
+			}
+		}
+	default:
+		fmt.Fprintln(s.err, "Invalid Command Usage:")
+		return s.usage()
+	}
+	return s.schedulerAnswer(cluster.Request{Method: http.MethodPut, Path: path, Body: change})
+}
+
+// schedulerAnswer makes a request whose answer is a sentence.
+func (s *session) schedulerAnswer(r cluster.Request) error {
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	a, err := c.REST(s, r)
+	if err != nil {
+		what := "Configuration change unsuccessful"
+		if r.Body == nil {
+			what = "Failed to format scheduler configuration"
+		}
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	text := strings.TrimSpace(string(a.Body))
+	if r.Body != nil {
+		text = "Configuration changed successfully."
+	}
+	if s.json {
+		return s.printValue(map[string]string{"message": text})
+	}
+	s.print("%s\n", text)
+	return nil
+}
+
+// schedulerShow prints the configuration as XML, or as REST's JSON.
+func (s *session) schedulerShow(path string) error {
+	if s.json {
+		return s.printREST(path, nil)
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Property []struct{ Name, Value string } `json:"property"`
+	}
+	if err := c.GetInto(s, path, nil, &answer); err != nil {
+		return fmt.Errorf("Failed to get scheduler configuration: %w", err)
+	}
+	s.print("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<configuration>\n")
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	for _, p := range answer.Property {
+		s.print("  <property>\n    <name>%s</name>\n    <value>%s</value>\n  </property>\n", escape.Replace(p.Name), escape.Replace(p.Value))
+	}
+	s.print("</configuration>\n")
+	return nil
+}
+
+// parseQueueSettings reads queue:key=value,…;queue:….
+func parseQueueSettings(text string) ([]queueSettings, error) {
+	var out []queueSettings
+	for part := range strings.SplitSeq(text, ";") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		name, rest, _ := strings.Cut(part, ":")
+		q := queueSettings{Queue: strings.TrimSpace(name)}
+		if q.Queue == "" {
+			return nil, fmt.Errorf("%q names no queue", part)
+		}
+		var err error
+		if q.Params.Entry, err = parseSettings(rest); err != nil {
+			return nil, fmt.Errorf("queue %s: %w", q.Queue, err)
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// parseSettings reads key=value,…; a comma after a backslash belongs to the value.
+func parseSettings(text string) ([]setting, error) {
+	const kept = "\x00"
+	out := []setting{}
+	for pair := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, kept), ",") {
+		if pair = strings.ReplaceAll(strings.TrimSpace(pair), kept, ","); pair == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || strings.TrimSpace(key) == "" {
+			return nil, fmt.Errorf("Specify configuration key value as confKey=confVal, not %q", pair)
+		}
+		entry := setting{Key: strings.TrimSpace(key)}
+		if value = strings.TrimSpace(value); value != "" {
+			entry.Value = &value
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/yarn/records"
+)
+
+// submissionID is the member of a submission that names the application.
+const submissionID = "application-id"
+
+// appSubmit submits an application that a file describes as the REST API takes it ("-": standard input). Without an
+// application-id a new one is got.
+func (s *session) appSubmit(file string) error {
+	given, err := readSubmission(file)
+	if err != nil {
+		return err
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var id string
+	if raw, ok := given[submissionID]; ok {
+		if err := json.Unmarshal(raw, &id); err != nil {
+			return fmt.Errorf("%s: %s: %w", file, submissionID, err)
+		}
+		if _, err := records.ParseApplicationID(id); err != nil {
+			return fmt.Errorf("%s: %s: %w", file, submissionID, err)
+		}
+	} else {
+		a, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: api + "/apps/new-application"})
+		if err != nil {
+			return fmt.Errorf("getting an id for the application: %w", err)
+		}
+		var fresh struct {
+			ID string `json:"application-id"`
+		}
+		if err := json.Unmarshal(a.Body, &fresh); err != nil || fresh.ID == "" {
+			return errors.New("getting an id for the application: the ResourceManager's answer has none")
+		}
+		id = fresh.ID
+		if given[submissionID], err = json.Marshal(id); err != nil {
+			return err
+		}
+	}
+	if _, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: api + "/apps", Body: given}); err != nil {
+		return fmt.Errorf("submitting %s: %w", id, err)
+	}
+	if s.json {
+		return s.printValue(map[string]string{submissionID: id})
+	}
+	s.print("Submitted application %s\n", id)
+	return nil
+}
+
+// maxSubmission is the longest description that is read, in bytes.
+const maxSubmission = 64 << 20
+
+func readSubmission(file string) (map[string]json.RawMessage, error) {
+	in := io.Reader(os.Stdin)
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxSubmission+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	if len(data) > maxSubmission {
+		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxSubmission)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
+			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line, err)
+		}
+		return nil, fmt.Errorf("%s: an application is described by a JSON object: %w", file, err)
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%s: an application is described by a JSON object, not null", file)
+	}
+	return m, nil
+}
+
+// appExplain says why an application doesn't get the containers that it has asked for.
+func (s *session) appExplain(text string) error {
+	id, err := records.ParseApplicationID(text)
+	if err != nil {
+		return err
+	}
+	path := heddleAPI + "/apps/" + id.String() + "/explanation"
+	if s.json {
+		return notHeddle(s.printREST(path, nil))
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	type amount struct {
+		Memory json.Number `json:"memory"`
+		VCores json.Number `json:"vCores"`
+	}
+	var answer struct {
+		Explanation struct {
+			State, Queue, Summary string
+			Reasons               []struct {
+				Priority json.Number `json:"priority"`
+				Count    json.Number `json:"numContainers"`
+				Place    string      `json:"resourceName"`
+				Asked    amount      `json:"capability"`
+				Limit    string      `json:"limit"`
+				Reason   string      `json:"reason"`
+			} `json:"reason"`
+		} `json:"explanation"`
+	}
+	if err := c.GetInto(s, path, nil, &answer); err != nil {
+		return notHeddle(err)
+	}
+	e := answer.Explanation
+	s.print("%s is %s in queue %s\n", id, e.State, e.Queue)
+	if e.Summary != "" {
+		s.print("%s\n", e.Summary)
+	}
+	for _, r := range e.Reasons {
+		s.print("\t%s x <memory:%s, vCores:%s> at %s, priority %s: %s\n", r.Count, r.Asked.Memory, r.Asked.VCores,
+			strings.TrimSpace(r.Place), r.Priority, r.Reason)
+	}
+	return nil
+}
+
+// containerControl suspends or resumes a container.
+func (s *session) containerControl(text, verb string) error {
+	id, err := records.ParseContainerID(text)
+	if err != nil {
+		return err
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	a, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: heddleAPI + "/containers/" + id.String() + "/" + verb})
+	if err != nil {
+		return notHeddle(err)
+	}
+	if s.json {
+		return s.printJSON(a.Body)
+	}
+	s.print("Container %s is %s\n", id, map[string]string{"suspend": "suspended", "resume": "running again"}[verb])
+	return nil
+}
