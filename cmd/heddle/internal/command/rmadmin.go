@@ -48,7 +48,8 @@ func rmadminOptions() []option.Option {
 		{Name: "removeFromClusterNodeLabels", Arg: "Labels", Optional: true, Values: option.Unlimited, Help: `Removes node labels: "a,b".`},
 		{Name: "replaceLabelsOnNode", Arg: "Mappings", Optional: true, Values: option.Unlimited, Help: `Gives nodes labels: "node1[:port]=a node2=b".`},
 		{Name: "failOnUnknownNodes", Help: "With -replaceLabelsOnNode: nodes that aren't there are an error."},
-		{Name: "forceactive", Hidden: true}, {Name: "forcemanual", Hidden: true},
+		{Name: "forceactive", Hidden: true},
+		{Name: "forcemanual", Hidden: true},
 		{Name: "directlyAccessNodeLabelStore", Hidden: true},
 	}
 }
