@@ -58,7 +58,7 @@ func (s *session) daemonLog(l *option.Line) error {
 		scheme = "http"
 	case "http", "https":
 	default:
-		return fmt.Errorf("Invalid protocol: %s; it is http or https", scheme)
+		return fmt.Errorf("invalid protocol: %s; it is http or https", scheme)
 	}
 	c, err := s.cluster()
 	if err != nil {

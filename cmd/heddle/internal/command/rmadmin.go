@@ -238,7 +238,7 @@ func (s *session) updateNodeResource(l *option.Line) error {
 	timeout := int64(-1)
 	if len(rest) > 0 {
 		if timeout, err = strconv.ParseInt(rest[0], 10, 32); err != nil || timeout < -1 || len(rest) > 1 {
-			return fmt.Errorf("Invalid timeout specified : %s", strings.Join(rest, " "))
+			return fmt.Errorf("invalid timeout specified : %s", strings.Join(rest, " "))
 		}
 	}
 	option := &pb.ResourceOption{}
@@ -271,7 +271,7 @@ func (s *session) nodeResource(v []string) (*pb.Resource, []string, error) {
 		for i := range 2 {
 			n, err := strconv.ParseInt(v[i], 10, 64)
 			if err != nil || n < 0 || i == records.VCores && n > 1<<31-1 {
-				return nil, nil, fmt.Errorf("Invalid resource value: (%s,%s) for updateNodeResource.", v[0], v[1])
+				return nil, nil, fmt.Errorf("invalid resource value: (%s,%s) for updateNodeResource", v[0], v[1])
 			}
 			r[i] = n
 		}
@@ -282,12 +282,12 @@ func (s *session) nodeResource(v []string) (*pb.Resource, []string, error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		i, ok := types.Index(name)
 		if !ok {
-			return nil, nil, fmt.Errorf("Invalid resource type: %s. Not allowed. The cluster has %s", name, types)
+			return nil, nil, fmt.Errorf("invalid resource type: %s. not allowed. The cluster has %s", name, types)
 		}
 		digits := strings.TrimRight(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || n < 0 {
-			return nil, nil, fmt.Errorf("Invalid resource value: %s. Unable to extract unit and actual value.", pair)
+			return nil, nil, fmt.Errorf("invalid resource value: %s. unable to extract unit and actual value", pair)
 		}
 		if unit := value[len(digits):]; unit != "" {
 			if n, err = records.ConvertUnits(unit, types.At(i).Units, n); err != nil {

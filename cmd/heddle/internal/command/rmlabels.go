@@ -117,7 +117,7 @@ func parseNodeLabels(text string) (*pb.NodeIdToLabels, error) {
 	}
 	labels := words([]string{label})
 	if len(labels) > 1 {
-		return nil, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(labels), host)
+		return nil, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now", len(labels), host)
 	}
 	m := &pb.NodeIdToLabels{}
 	m.SetNodeId(id)

@@ -122,7 +122,7 @@ func (s *session) schedulerShow(path string) error {
 		Property []struct{ Name, Value string } `json:"property"`
 	}
 	if err := c.GetInto(s, path, nil, &answer); err != nil {
-		return fmt.Errorf("Failed to get scheduler configuration: %w", err)
+		return fmt.Errorf("failed to get scheduler configuration: %w", err)
 	}
 	s.print("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<configuration>\n")
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -164,7 +164,7 @@ func parseSettings(text string) ([]setting, error) {
 		}
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || strings.TrimSpace(key) == "" {
-			return nil, fmt.Errorf("Specify configuration key value as confKey=confVal, not %q", pair)
+			return nil, fmt.Errorf("specify configuration key value as confKey=confVal, not %q", pair)
 		}
 		entry := setting{Key: strings.TrimSpace(key)}
 		if value = strings.TrimSpace(value); value != "" {
