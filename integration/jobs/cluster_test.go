@@ -55,17 +55,18 @@ type cluster struct {
 	dir    string
 	conf   string
 	run    map[string]*exec.Cmd
+	hosts  []string          // of nodes; 127.0.0.1 for those that it doesn't have
 	admin  map[string]string // addresses of the ResourceManagers' administration
 }
 
 // startCluster starts a cluster of ours and waits until its nodes are known.
-func startCluster(t *testing.T, rms, nms int, set map[string]string) *cluster {
+func startCluster(t *testing.T, rms, nms int, set map[string]string, hosts ...string) *cluster {
 	t.Helper()
 	b, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, admin: map[string]string{}}
+	c := &cluster{t: t, hosts: hosts, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, admin: map[string]string{}}
 	c.conf = filepath.Join(c.dir, "conf")
 	site := map[string]string{
 		"hadoop.tmp.dir":                          filepath.Join(c.dir, "tmp"),
@@ -115,6 +116,11 @@ func startCluster(t *testing.T, rms, nms int, set map[string]string) *cluster {
 func (c *cluster) node(i int) {
 	id := fmt.Sprintf("nm%d", i+1)
 	free := minicluster.FreeAddresses(c.t, 3)
+	if i < len(c.hosts) {
+		for k, a := range free {
+			free[k] = strings.Replace(a, "127.0.0.1", c.hosts[i], 1)
+		}
+	}
 	c.start(id, "nm",
 		"-D", "yarn.nodemanager.address="+free[0], "-D", "yarn.nodemanager.localizer.address="+free[1],
 		"-D", "yarn.nodemanager.webapp.address="+free[2], "-D", "yarn.nodemanager.local-dirs="+filepath.Join(c.dir, id, "local"),
