@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,37 +16,38 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-var lab *hadooplab.Shared
+// options are those of the lab that tests share.
+var options = hadooplab.Options{
+	DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true,
+	Site: map[string]string{
+		"mapreduce.job.reduce.slowstart.completedmaps":   "0.5",
+		"mapreduce.job.counters.max":                     "200",
+		"mapreduce.jobhistory.move.interval-ms":          "1000",
+		"mapreduce.job.maps":                             "1",
+		"yarn.nodemanager.resource.memory-mb":            "6144",
+		"yarn.resourcemanager.connect.retry-interval.ms": "500",
+		"yarn.client.failover-sleep-base-ms":             "100",
+	},
+}
+
+var (
+	lab      *hadooplab.Shared
+	onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "heddle-bin-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	o := hadooplab.Options{
-		DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true,
-		Site: map[string]string{
-			"mapreduce.job.reduce.slowstart.completedmaps": "0.5",
-			"mapreduce.job.counters.max":                   "200",
-			"mapreduce.jobhistory.move.interval-ms":        "1000",
-			"mapreduce.job.maps":                           "1",
-			"yarn.nodemanager.resource.memory-mb":          "6144",
-		},
-	}
-	if os.Getenv("HEDDLE_TEST_STOCK") == "" {
-		o.Heddle = filepath.Join(dir, "heddle")
-		build := exec.Command("go", "build", "-o", o.Heddle, "heddle/cmd/heddle")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+	if onHeddle {
+		path, remove, err := hadooplab.BuildHeddle()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		defer remove()
+		options.Heddle = path
 	}
-	lab = hadooplab.NewShared(o)
+	lab = hadooplab.NewShared(options)
 	return lab.Run(m)
 }
 

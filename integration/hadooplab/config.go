@@ -17,6 +17,9 @@ import (
 // nameservice is the logical name of a highly available HDFS.
 const nameservice = "lab"
 
+// rmServices are the ports of a ResourceManager; those of a group have their number at the end.
+var rmServices = []string{"rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http"}
+
 // portNames lists the services whose ports have to be known beforehand. DataNodes and NodeManagers take any and tell.
 func portNames(o Options) []string {
 	var names []string
@@ -25,7 +28,12 @@ func portNames(o Options) []string {
 		names = append(names, nn, nn+"-http")
 	}
 	if o.ResourceManager || o.NodeManagers > 0 {
-		names = append(names, "rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http")
+		names = append(names, rmServices...)
+	}
+	for i := 1; i <= o.ResourceManagers; i++ {
+		for _, s := range append([]string{"rm-raft"}, rmServices...) {
+			names = append(names, s+strconv.Itoa(i))
+		}
 	}
 	for i := 1; i <= o.NodeManagers; i++ {
 		names = append(names, fmt.Sprintf("nodemanager%d-http", i))
@@ -147,6 +155,23 @@ func (l *Lab) settings() map[string]string {
 			"yarn.log-aggregation-enable":                                                   strconv.FormatBool(o.NameNodes > 0),
 			"yarn.nodemanager.remote-app-log-dir":                                           "/app-logs",
 		})
+	}
+	if o.ResourceManagers > 0 {
+		s["yarn.resourcemanager.ha.enabled"] = "true"
+		s["yarn.resourcemanager.cluster-id"] = nameservice
+		var ids []string
+		for i := 1; i <= o.ResourceManagers; i++ {
+			id := "rm" + strconv.Itoa(i)
+			ids = append(ids, id)
+			s["yarn.resourcemanager.hostname."+id] = "localhost"
+			s["heddle.raft.address."+id] = at("rm-raft" + strconv.Itoa(i))
+			for service, key := range map[string]string{
+				"rm": "address", "rm-scheduler": "scheduler.address", "rm-tracker": "resource-tracker.address", "rm-admin": "admin.address", "rm-http": "webapp.address",
+			} {
+				s["yarn.resourcemanager."+key+"."+id] = at(service + strconv.Itoa(i))
+			}
+		}
+		s["yarn.resourcemanager.ha.rm-ids"] = strings.Join(ids, ",")
 	}
 	if o.Heddle != "" {
 		s["heddle.cgroup.root"] = "/" + cgroupOf(l.dir)

@@ -35,61 +35,71 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "heddle"), nil
 }
 
-// jars returns the folder of Hadoop's jars and fetches them if this is the first time. Processes that ask at the same
-// time wait for the one that fetches.
+// jars returns the folder of Hadoop's jars and fetches them if this is the first time.
 func jars(ctx context.Context) (string, error) {
+	sum := sha256.Sum256(pom)
+	base, err := Cached(ctx, "hadoop-"+Version+"-"+hex.EncodeToString(sum[:4]), "lib", func(ctx context.Context, base, partial string) error {
+		file := filepath.Join(base, "pom.xml")
+		if err := os.WriteFile(file, pom, 0o644); err != nil {
+			return err
+		}
+		mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", file,
+			"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+partial)
+		if out, err := mvn.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", mvn, err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("fetching Hadoop's jars: %w", err)
+	}
+	return base, nil
+}
+
+// Cached returns the folder part of name in the cache, which is fetched into a folder called partial if this is the first
+// time. Processes that ask at the same time wait for the one that fetches. What fetch needs besides may lie in base.
+func Cached(ctx context.Context, name, part string, fetch func(ctx context.Context, base, partial string) error) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(pom)
-	base := filepath.Join(cache, "hadoop-"+Version+"-"+hex.EncodeToString(sum[:4]))
-	lib := filepath.Join(base, "lib")
-	if _, err := os.Stat(lib); err == nil {
-		return lib, nil
+	base := filepath.Join(cache, name)
+	whole := filepath.Join(base, part)
+	if _, err := os.Stat(whole); err == nil {
+		return whole, nil
 	}
 	if err := os.MkdirAll(base, 0o755); err != nil {
-		return "", fmt.Errorf("a place for Hadoop's jars: %w", err)
+		return "", err
 	}
 	unlock, err := lockFile(ctx, filepath.Join(base, "lock"))
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	if _, err := os.Stat(lib); err == nil {
-		return lib, nil
+	if _, err := os.Stat(whole); err == nil {
+		return whole, nil
 	}
-	if err := fetch(ctx, base, lib); err != nil {
-		return "", fmt.Errorf("fetching Hadoop's jars into %s: %w", lib, err)
-	}
-	return lib, nil
-}
-
-// fetch downloads the jars and puts them in place as a whole.
-func fetch(ctx context.Context, base, lib string) error {
-	// A folder of its own, as a mvn of a killed test may still be at work; what such a one left goes.
+	// A folder of its own, as what a killed test has started may still be at work; what such a one left goes.
 	old, err := filepath.Glob(filepath.Join(base, "partial-*"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, dir := range old {
 		if err := os.RemoveAll(dir); err != nil {
-			return err
+			return "", err
 		}
 	}
 	partial, err := os.MkdirTemp(base, "partial-")
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(base, "pom.xml"), pom, 0o644); err != nil {
-		return err
+	if err := fetch(ctx, base, partial); err != nil {
+		return "", err
 	}
-	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(base, "pom.xml"),
-		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+partial)
-	if out, err := mvn.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", mvn, err, out)
+	if err := os.Chmod(partial, 0o755); err != nil {
+		return "", err
 	}
-	return os.Rename(partial, lib)
+	return whole, os.Rename(partial, whole)
 }
 
 // lockFile waits for an exclusive lock, which the kernel releases if this process dies.

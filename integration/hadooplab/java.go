@@ -90,9 +90,14 @@ func (c *Command) Wait(ctx context.Context) (Result, error) {
 }
 
 func (l *Lab) begin(env []string, class string, args ...string) (*Command, error) {
-	c := &Command{}
 	cmd := l.javaCommand("512m", class, args...)
 	cmd.Env = append(cmd.Env, env...)
+	return l.BeginCommand(cmd)
+}
+
+// BeginCommand starts a command of the caller's, which ends with the lab at the latest; Wait has to follow.
+func (l *Lab) BeginCommand(cmd *exec.Cmd) (*Command, error) {
+	c := &Command{}
 	cmd.Stdout, cmd.Stderr = &c.stdout, &c.stderr
 	var err error
 	c.p, err = l.starter.start(cmd)

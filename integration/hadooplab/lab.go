@@ -27,6 +27,9 @@ type Options struct {
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
+	// ResourceManagers is 3 or more for a highly available group, rm1, rm2, …, which only Heddle has. Their daemons are
+	// called resourcemanager1, …
+	ResourceManagers int
 	// Heddle is the path of a heddle binary that ResourceManager and NodeManagers are run by, with the configuration that
 	// Hadoop's would have; "" is Hadoop.
 	Heddle string
@@ -163,7 +166,12 @@ func (l *Lab) startHDFS(ctx context.Context) error {
 }
 
 func (l *Lab) startYARN(ctx context.Context) error {
-	if l.options.ResourceManager {
+	for i := 1; i <= l.options.ResourceManagers; i++ {
+		if err := l.launchHeddle(fmt.Sprintf("resourcemanager%d", i), "rm", "--id", fmt.Sprintf("rm%d", i)); err != nil {
+			return err
+		}
+	}
+	if l.options.ResourceManager && l.options.ResourceManagers == 0 {
 		if err := l.launchYARN("resourcemanager", "rm", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"); err != nil {
 			return err
 		}

@@ -134,7 +134,14 @@ func (l *Lab) waitAnswer(ctx context.Context, name string) error {
 func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 5 * time.Second})
 	defer client.Close()
-	rm := client.Endpoint(fmt.Sprintf("localhost:%d", l.Port("rm")), protocol.ApplicationClient, ipc.Identity{User: "lab"})
+	var rms []string
+	for i := 1; i <= l.options.ResourceManagers; i++ {
+		rms = append(rms, fmt.Sprintf("localhost:%d", l.Port(fmt.Sprintf("rm%d", i))))
+	}
+	if len(rms) == 0 {
+		rms = append(rms, fmt.Sprintf("localhost:%d", l.Port("rm")))
+	}
+	rm := client.Failover(rms, protocol.ApplicationClient, ipc.Identity{User: "lab"}, ipc.RetryPolicy{MaxElapsed: time.Second, Max: 100 * time.Millisecond})
 	return l.poll(ctx, "YARN", func(ctx context.Context) error {
 		m, err := protocol.GetClusterMetrics.Call(ctx, rm, &pb.GetClusterMetricsRequest{})
 		if err != nil {
