@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -28,6 +28,13 @@ bench: build
 
 test: prerequisites build lint
 	$(GO) test -race -timeout 20m ./...
+
+# Jobs of Hadoop's own clients; with integration-full also what takes long or has to fetch much (Spark, 400 MB).
+integration: build
+	$(GO) test -count=1 -timeout 25m ./integration/...
+
+integration-full: build
+	HEDDLE_TEST_FULL=1 $(GO) test -count=1 -timeout 60m ./integration/...
 
 # What tests need beyond Go, Java, Maven and Python: a browser.
 prerequisites:

@@ -34,7 +34,7 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 	for _, name := range c.Strings("yarn.nodemanager.aux-services") {
 		class := c.Text("yarn.nodemanager.aux-services." + name + ".class")
 		if class != shuffleClass && (class != "" || name != shuffle.Name) {
-			log.Warnf("Auxiliary service %s of class %q is not available: Heddle has %s", name, class, shuffleClass)
+			log.Warnf("Auxiliary service %s of class %q is not available: %s", name, class, instead(class))
 			continue
 		}
 		if len(a.services) > 0 {
@@ -56,6 +56,18 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 		a.services[name] = service
 	}
 	return a, nil
+}
+
+// sparkShuffleClass is Spark's external shuffle service, which keeps what executors have shuffled beyond their end.
+const sparkShuffleClass = "org.apache.spark.network.yarn.YarnShuffleService"
+
+// instead says what there is instead of a class.
+func instead(class string) string {
+	if class == sparkShuffleClass {
+		return "it is Java. Spark's executors can serve their shuffles themselves: set spark.shuffle.service.enabled=false, and with dynamic allocation " +
+			"spark.dynamicAllocation.shuffleTracking.enabled=true"
+	}
+	return "Heddle has " + shuffleClass
 }
 
 // start recovers the applications that are served and listens. It returns those applications.
