@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -48,6 +49,20 @@ func processes(t *testing.T, l *hadooplab.Lab) map[string][]int {
 		for part := range strings.SplitSeq(dir, "/") {
 			if id, _, _ := strings.Cut(part, " "); strings.HasPrefix(id, "container_") {
 				pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+				out[id] = append(out[id], pid)
+			}
+		}
+	}
+	return out
+}
+
+// programs keeps those processes that are Java's, not the shells that start it.
+func programs(all map[string][]int) map[string][]int {
+	out := map[string][]int{}
+	for id, pids := range all {
+		for _, pid := range pids {
+			exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+			if err == nil && filepath.Base(exe) == "java" {
 				out[id] = append(out[id], pid)
 			}
 		}

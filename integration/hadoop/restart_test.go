@@ -16,8 +16,8 @@ func TestDaemonsDie(t *testing.T) {
 	}
 	// The reduce starts only after all maps, and fetches what they have left with the second life of the NodeManager.
 	c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "2", "-r", "1", "-mt", "20000", "-rt", "5000")
-	until(t, "both maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
-	before := processes(t, l)
+	until(t, "both maps run", func() bool { return len(of(programs(processes(t, l)), app)) == 3 })
+	before := programs(processes(t, l))
 	node, rm := l.Daemon("nodemanager1"), l.Daemon("resourcemanager")
 	node.Kill()
 	rm.Kill()
@@ -30,7 +30,7 @@ func TestDaemonsDie(t *testing.T) {
 	if err := l.WaitYARN(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	after := processes(t, l)
+	after := programs(processes(t, l))
 	for id, pids := range before {
 		if !slices.Equal(after[id], pids) {
 			t.Errorf("processes %v of %s are %v after the restart", pids, id, after[id])
