@@ -360,6 +360,11 @@ func (r *ResourceManager) Access() *access.Checker { return r.access }
 // Login is the user who runs the ResourceManager.
 func (r *ResourceManager) Login() string { return r.login }
 
+// Tokens hands out delegation tokens, and takes them.
+func (r *ResourceManager) Tokens() service.ClientSecrets {
+	return service.ClientSecrets{Service: r.launcher.Service}
+}
+
 // View shows what this member knows.
 func (r *ResourceManager) View() *view.Viewer { return r.view }
 

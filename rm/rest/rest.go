@@ -52,6 +52,8 @@ type Config struct {
 	MaxPriority                  int32
 	// MayActFor decides who may make requests for others.
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
+	// Tokens hands out delegation tokens; nil is none.
+	Tokens Tokens
 	// LogDir is the folder with this daemon's logs; "" if it has none.
 	LogDir string
 	// Pages are the web pages below /cluster; nil is a plain one.
@@ -82,7 +84,7 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	return New(Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Queues, Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, Tokens: r.Tokens(), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	})
 }
 
@@ -97,7 +99,7 @@ func New(cfg Config) (http.Handler, error) {
 	api.Failed = s.failed
 	s.routeCluster(api)
 	s.routeHeddle(api)
-	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(filter.Wrap(s.standby(s.pages(api)))))), nil
+	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(s.standby(filter.Wrap(s.pages(api)))))), nil
 }
 
 // filter finds out who calls. Cookies are signed with the key of the cluster, so that any member takes those of another,
@@ -109,6 +111,9 @@ func (s *server) filter() (*auth.Filter, error) {
 	}
 	f.Delegation = !auth.Configured(s.Conf)
 	f.MayActFor = s.MayActFor
+	if s.Tokens != nil {
+		f.Delegations = delegations{s.Tokens}
+	}
 	f.Now = s.Now
 	if f.Secrets == nil {
 		f.Secrets = s.secrets

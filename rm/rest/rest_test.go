@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm"
+	yarnrest "heddle/yarn/rest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -383,5 +386,69 @@ func TestStandby(t *testing.T) {
 		if n, _ := at(members, "members", "member").([]any); len(n) != 3 || at(members, "members", "leader") != leads {
 			t.Errorf("%s: %v", id, members)
 		}
+	}
+}
+
+// A delegation token lets its bearer act for its owner, until it is cancelled, and by nothing else.
+func TestDelegationTokens(t *testing.T) {
+	c := start(t, 1)
+	me := c.leader()
+	const who = "/ws/v1/cluster/userinfo"
+	a := c.ask(me, "GET", who+"?op=getdelegationtoken&renewer=bob&user.name=alice", "")
+	text, _ := at(a.json(t), "Token", "urlString").(string)
+	if a.status != 200 || text == "" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	user := func(path string, headers ...string) any {
+		t.Helper()
+		return at(c.ask(me, "GET", path, "", headers...).json(t), "requestedUser")
+	}
+	if u := user(who + "?delegation=" + text); u != "alice" {
+		t.Errorf("by parameter it is %v", u)
+	}
+	if u := user(who+"?user.name=eve", "X-Hadoop-Delegation-Token", text); u != "alice" {
+		t.Errorf("by header it is %v", u)
+	}
+	for _, x := range []struct {
+		method, query string
+		status        int
+	}{
+		{"PUT", "op=RENEWDELEGATIONTOKEN&user.name=eve&token=" + text, 403},
+		{"PUT", "op=RENEWDELEGATIONTOKEN&user.name=bob&token=" + text, 200},
+		{"PUT", "op=RENEWDELEGATIONTOKEN&user.name=bob", 400},
+		{"PUT", "op=RENEWDELEGATIONTOKEN&user.name=bob&token=nonsense", 403},
+		{"PUT", "op=GETDELEGATIONTOKEN&user.name=alice", 400},
+		{"GET", "op=GETDELEGATIONTOKEN", 401},
+		{"GET", "delegation=nonsense", 403},
+		{"GET", "delegation=" + text[:len(text)-60] + "AAAA" + text[len(text)-56:], 403},
+		{"PUT", "op=CANCELDELEGATIONTOKEN&user.name=eve&token=" + text, 404},
+		{"PUT", "op=CANCELDELEGATIONTOKEN&user.name=alice&token=" + text, 200},
+		{"GET", "delegation=" + text, 403},
+	} {
+		if a := c.ask(me, x.method, who+"?"+x.query, ""); a.status != x.status {
+			t.Errorf("%s %s: %d %s", x.method, x.query, a.status, a.body)
+		}
+	}
+}
+
+// The description of our API has the paths that are served, no more and no less.
+func TestDescription(t *testing.T) {
+	b, err := os.ReadFile("../../docs/heddle-api.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described []string
+	for line := range strings.Lines(string(b)) {
+		if path, ok := strings.CutPrefix(strings.TrimRight(line, ":\n"), "  "); ok && strings.HasPrefix(path, "/") {
+			described = append(described, path)
+		}
+	}
+	api := yarnrest.NewAPI(nil)
+	(&server{}).routeHeddle(api)
+	served := api.Paths()
+	slices.Sort(described)
+	slices.Sort(served)
+	if !slices.Equal(described, served) {
+		t.Errorf("described: %v\nserved: %v", described, served)
 	}
 }

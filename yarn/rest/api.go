@@ -123,7 +123,11 @@ type API struct {
 	Log    *logrus.Entry
 
 	router *mux.Router
+	paths  []string
 }
+
+// Paths are those that were added.
+func (a *API) Paths() []string { return slices.Clone(a.paths) }
 
 // NewAPI returns an API without paths.
 func NewAPI(log *logrus.Entry) *API {
@@ -142,6 +146,7 @@ func (a *API) Handle(path string, m Methods) {
 		}
 	}
 	slices.Sort(allow)
+	a.paths = append(a.paths, path)
 	a.router.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		a.dispatch(w, r, m, strings.Join(allow, ","))
 	})

@@ -18,7 +18,7 @@ import (
 type Identity struct {
 	User   string // "" if nobody can be told
 	Real   string // who acts for User; "" when he does so himself
-	Method string // how he proved it, as YARN calls it: SIMPLE, or simple, or null
+	Method string // how he proved it, as YARN calls it: SIMPLE, or simple, or TOKEN, or null
 }
 
 type contextKey struct{}
@@ -43,6 +43,8 @@ type Filter struct {
 	// Delegation is the mode that ResourceManagers have when no other is configured: a request may be made for somebody
 	// else (doAs).
 	Delegation bool
+	// Delegations are the tokens of the delegation mode; nil is none.
+	Delegations Delegations
 	// MayActFor decides on doAs. Its error is told to the client.
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
 	// Secrets sign cookies, the first one; the others still count. Without one there are no cookies.
@@ -79,6 +81,14 @@ func (f *Filter) method() string {
 func (f *Filter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := parameters(r.URL.RawQuery)
+		if id, borne, err := f.bearer(r, query); borne {
+			if err != nil {
+				remoteException(w, rest.AuthenticationException, err)
+			} else {
+				next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
+			}
+			return
+		}
 		t, known, bad := f.fromCookie(r)
 		if !known {
 			if name, named := query.first(func(key string) bool { return key == "user.name" }); named {
@@ -100,11 +110,14 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 			id = Identity{User: t.user, Method: f.method()}
 			if as, ok := query.first(isDoAs); ok && as != "" && f.Delegation {
 				if err := f.actFor(r, id.User, as); err != nil {
-					impersonationRefused(w, err)
+					remoteException(w, rest.AuthorizationException, err)
 					return
 				}
 				id.User, id.Real = as, id.User
 			}
+		}
+		if f.operate(w, r, query, id, known) {
+			return
 		}
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
 	})
@@ -128,20 +141,6 @@ func (f *Filter) actFor(r *http.Request, realUser, user string) error {
 	}
 	from, _ := netip.ParseAddr(host)
 	return f.MayActFor(r.Context(), realUser, user, from)
-}
-
-type refusal struct {
-	Message   string `yarn:"message"`
-	Exception string `yarn:"exception"`
-	Class     string `yarn:"javaClassName"`
-}
-
-func impersonationRefused(w http.ResponseWriter, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusForbidden)
-	_, _ = w.Write(rest.Document{
-		Root: "RemoteException", Value: refusal{err.Error(), "AuthorizationException", rest.AuthorizationException},
-	}.JSON())
 }
 
 // pairs are the parameters of a query in their order. Unlike url.Values they keep what url.ParseQuery drops.
