@@ -117,6 +117,10 @@ func (c *coordinator) change() {
 
 func (c *coordinator) publish() {
 	c.version++
+	c.wake()
+}
+
+func (c *coordinator) wake() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -620,7 +624,10 @@ func (c *coordinator) status(ctx context.Context, r *statusRequest) (Status, err
 	}
 	c.asked = c.now()
 	s := c.snapshot()
-	c.told = c.told || s.Ended
+	if s.Ended && !c.told {
+		c.told = true
+		c.wake()
+	}
 	return s, nil
 }
 
@@ -672,15 +679,15 @@ func (c *coordinator) fraction() float32 {
 	return float32(m.Progress+r.Progress) / 2
 }
 
-// heard waits until the user's side knows the outcome, if it's there.
+// heard waits until the user's side knows the outcome, if it's there or may still come.
 func (c *coordinator) heard(ctx context.Context, limit time.Duration) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for !c.told && c.now().Sub(c.asked) < limit+statusPoll {
-		if !c.wait(ctx, deadline.C) {
-			return
-		}
+	if !c.asked.IsZero() && c.now().Sub(c.asked) > limit+statusPoll {
+		return // it has gone
+	}
+	for !c.told && c.wait(ctx, deadline.C) {
 	}
 }

@@ -64,6 +64,7 @@ type spec struct {
 	Output    string            // full name
 	Key       []byte            // with which the job's processes prove that they belong to it
 	Maps      int
+	Alone     bool       // nobody follows the job
 	Resources []resource // for workers
 
 	MapSize, ReduceSize size

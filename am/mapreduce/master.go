@@ -115,7 +115,9 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 		m.discard(ctx)
 	}
 	c.conclude(err)
-	c.heard(ctx, goodbye)
+	if !m.spec.Alone {
+		c.heard(ctx, goodbye)
+	}
 	m.concluded = ctx.Err() == nil
 	return err
 }

@@ -28,6 +28,7 @@ type Options struct {
 	Conf   *conf.Config
 	Binary string // that has the functions Master and Worker as its commands mr-master and mr-worker; this one if empty
 	User   string // client.User if empty
+	Alone  bool   // nobody is going to call Follow, so that the job doesn't wait for the outcome being heard
 	Log    *logrus.Entry
 }
 
@@ -64,6 +65,7 @@ func Submit(ctx context.Context, j Job, o Options) (*Submitted, error) {
 			return nil, err
 		}
 	}
+	s.Alone = o.Alone
 	x := &Submitted{spec: s, log: o.Log}
 	if x.adapter, err = hdfsadapter.New(o.Conf, hdfsadapter.Options{Log: o.Log}); err != nil {
 		return nil, err

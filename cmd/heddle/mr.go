@@ -249,7 +249,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		return err
 	}
 	began := time.Now()
-	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Log: log})
+	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Alone: o.background, Log: log})
 	if err != nil {
 		return fmt.Errorf("mr: %w", err)
 	}
