@@ -31,8 +31,12 @@ func (r *run) less(o *run) bool {
 	if r.prefix != o.prefix {
 		return r.prefix < o.prefix
 	}
-	if c := bytes.Compare(r.line[:len(r.line)-1], o.line[:len(o.line)-1]); c != 0 {
-		return c < 0
+	if a, b := len(r.line)-1, len(o.line)-1; a > 8 && b > 8 {
+		if c := bytes.Compare(r.line[8:a], o.line[8:b]); c != 0 {
+			return c < 0
+		}
+	} else if a != b {
+		return a < b // the shorter one is how the longer one begins
 	}
 	return r.order < o.order
 }

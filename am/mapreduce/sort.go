@@ -53,9 +53,14 @@ type sorter struct {
 	combine    combineFunc              // nil: nothing is combined
 	counters   Counters
 
+	*sortMemory
+	spills []outputFile
+}
+
+// sortMemory is where sorters keep lines. It can be used again by another one when that is done.
+type sortMemory struct {
 	arena   []byte
 	entries []entry
-	spills  []outputFile
 }
 
 // add takes a line over, with or without line feed.
@@ -99,7 +104,10 @@ func (s *sorter) sort() {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}
-		return bytes.Compare(s.line(&a), s.line(&b))
+		if a.len <= 8 || b.len <= 8 {
+			return cmp.Compare(a.len, b.len) // the shorter one is how the longer one begins
+		}
+		return bytes.Compare(s.line(&a)[8:], s.line(&b)[8:])
 	})
 }
 
@@ -206,7 +214,6 @@ func (s *sorter) finish(ctx context.Context) (outputFile, error) {
 			return outputFile{}, err
 		}
 	}
-	s.arena, s.entries = nil, nil
 	for round := 0; len(s.spills) > 1; round++ {
 		n := min(len(s.spills), s.factor)
 		merged, err := s.merge(ctx, fmt.Sprintf("merge%d", round), s.spills[:n])

@@ -45,7 +45,7 @@ func read(t interface{ Fatal(...any) }, f outputFile) [][]string {
 func testSorter(dir string, partitions int, limit int64, factor int) *sorter {
 	return &sorter{
 		partitions: partitions, key: func(l []byte) []byte { return keyOf(l, "\t", 1) }, limit: limit, factor: factor,
-		file: func(name string) string { return filepath.Join(dir, name) }, counters: Counters{},
+		file: func(name string) string { return filepath.Join(dir, name) }, counters: Counters{}, sortMemory: &sortMemory{},
 	}
 }
 
@@ -170,9 +170,11 @@ func BenchmarkSort(b *testing.B) {
 		lines = append(lines, fmt.Appendf(nil, "w%d\t1", i*7919%65537))
 	}
 	dir := b.TempDir()
+	memory := &sortMemory{}
 	b.SetBytes(int64(len(lines)) * 8)
 	for b.Loop() {
 		s := testSorter(dir, 4, 100<<20, 64)
+		s.sortMemory = memory
 		for _, l := range lines {
 			if err := s.add(b.Context(), l); err != nil {
 				b.Fatal(err)

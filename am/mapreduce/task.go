@@ -22,13 +22,14 @@ import (
 // task is an attempt at a task as it runs in a worker.
 type task struct {
 	assignment
-	spec  *spec
-	app   records.ApplicationID
-	files *hdfsadapter.FS
-	dir   string // the commands' work folder
-	temp  func(name string) string
-	log   *stderr
-	stats Counters // only changed by the task itself
+	spec   *spec
+	app    records.ApplicationID
+	files  *hdfsadapter.FS
+	dir    string // the commands' work folder
+	temp   func(name string) string
+	log    *stderr
+	memory *sortMemory
+	stats  Counters // only changed by the task itself
 
 	progress atomic.Int64 // in millionths
 	active   atomic.Int64 // when something moved, ns since 1970
@@ -102,7 +103,7 @@ func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
 	}
 	s := &sorter{
 		partitions: t.spec.Job.Reduces, key: t.spec.keyOf, limit: int64(t.spec.SortMB) << 20, factor: t.spec.Factor,
-		file: t.temp, counters: t.stats,
+		file: t.temp, counters: t.stats, sortMemory: t.memory,
 	}
 	if t.spec.Job.Combiner != "" {
 		s.combine = t.command("combiner", t.spec.Job.Combiner).run

@@ -52,6 +52,7 @@ type worker struct {
 	master    *caller
 	log       *logrus.Entry
 	outputs   outputs
+	sorting   sortMemory
 	url       string
 	memory    int64 // bytes for the shuffle
 }
@@ -156,7 +157,7 @@ func (w *worker) do(ctx context.Context, a *assignment) error {
 	name := a.ID.name(w.app)
 	t := &task{
 		assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, tokensOf(w.creds)...),
-		log: newStderr(os.Stderr), stats: Counters{},
+		log: newStderr(os.Stderr), stats: Counters{}, memory: &w.sorting,
 	}
 	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
 	t.touch()
@@ -220,8 +221,10 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output outp
 		return output, "", err
 	}
 	if t.ID.Kind == mapTask {
+		w.sorting.arena, w.sorting.entries = w.sorting.arena[:0], w.sorting.entries[:0] // the last task may have failed
 		return t.runMap(ctx)
 	}
+	w.sorting = sortMemory{} // the shuffle needs it
 	s := &shuffle{
 		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, key: w.spec.Key,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},

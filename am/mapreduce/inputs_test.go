@@ -1,0 +1,196 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/conf"
+	"heddle/hdfsadapter"
+)
+
+func localFiles(t *testing.T) *hdfsadapter.FS {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := hdfsadapter.New(c, hdfsadapter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a.As("")
+}
+
+func TestInputs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b", "a", "sub/c", "sub/_hidden", ".hidden/x", "empty", "_named"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := "x\n"
+		if name == "empty" {
+			text = ""
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := localFiles(t)
+	for _, c := range []struct {
+		in   []string
+		want string
+	}{
+		{[]string{dir}, "a b sub/c"},
+		{[]string{dir + "/b", dir + "/a"}, "b a"},
+		{[]string{dir + "/{a,b}"}, "a b"},
+		{[]string{dir + "/s*"}, "sub/c"},
+		{[]string{dir + "/*"}, "a b sub/c"},
+		{[]string{dir + "/_named"}, "_named"},
+		{[]string{dir + "/empty"}, ""},
+		{[]string{"file://" + dir + "/a"}, "a"},
+	} {
+		infos, err := findInputs(t.Context(), files, c.in)
+		if err != nil {
+			t.Errorf("%q: %v", c.in, err)
+			continue
+		}
+		var got []string
+		for _, i := range infos {
+			got = append(got, strings.TrimPrefix(i.Path, "file://"+dir+"/"))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q: %q", c.in, got)
+		}
+	}
+	for _, in := range []string{dir + "/none", dir + "/none*", dir + "/.hidden*"} {
+		_, err := findInputs(t.Context(), files, []string{dir, in})
+		var e *InputError
+		if !errors.As(err, &e) || e.Input != in || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+// Splits have every byte of every file once, are as long as they should be, and compressed files are whole.
+func TestSplitsCoverAllFiles(t *testing.T) {
+	files := localFiles(t)
+	rapid.Check(t, func(t *rapid.T) {
+		var inputs []hdfsadapter.Info
+		for i := range rapid.IntRange(0, 40).Draw(t, "files") {
+			size := rapid.OneOf(rapid.Int64Range(1, 5000), rapid.Int64Range(1, 500<<20)).Draw(t, "size")
+			ext := rapid.SampledFrom([]string{"", ".gz"}).Draw(t, "extension")
+			inputs = append(inputs, hdfsadapter.Info{Path: fmt.Sprintf("file:///%d%s", i, ext), Size: size})
+		}
+		least := rapid.Int64Range(0, 100<<20).Draw(t, "least")
+		most := rapid.Int64Range(1<<10, 1<<40).Draw(t, "most")
+		splits, err := cut(context.Background(), files, inputs, least, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[string][]piece{}
+		for _, s := range splits {
+			var n int64
+			for _, p := range s.Pieces {
+				at[p.Path] = append(at[p.Path], p)
+				n += p.Length
+			}
+			if n != s.Length || n == 0 {
+				t.Fatalf("split of %d bytes has %d", s.Length, n)
+			}
+			if limit := 2 * max(least, min(most, localBlock)); n > limit && !compressed(s.Pieces[0].Path) {
+				t.Fatalf("split of %d bytes, more than %d", n, limit)
+			}
+		}
+		for _, in := range inputs {
+			pieces := at[in.Path]
+			slices.SortFunc(pieces, func(a, b piece) int { return int(a.Offset - b.Offset) })
+			var end int64
+			for _, p := range pieces {
+				if p.Offset != end {
+					t.Fatalf("%s: %+v", in.Path, pieces)
+				}
+				end += p.Length
+			}
+			if end != in.Size || compressed(in.Path) && len(pieces) != 1 {
+				t.Fatalf("%s of %d bytes: %+v", in.Path, in.Size, pieces)
+			}
+		}
+	})
+}
+
+func TestSmallFilesKeepToTheirHosts(t *testing.T) {
+	p := packer{target: 100, bins: map[string]*split{}, load: map[string]int64{}}
+	var splits []split
+	for i := range 100 {
+		hosts := []string{fmt.Sprint("h", i%3), fmt.Sprint("h", (i+1)%3)}
+		if s := p.add(piece{fmt.Sprint(i), 0, 10}, hosts); s != nil {
+			splits = append(splits, *s)
+		}
+	}
+	splits = append(splits, p.rest()...)
+	total, local := 0, 0
+	for _, s := range splits {
+		total += len(s.Pieces)
+		if len(s.Hosts) != 1 {
+			continue
+		}
+		for _, x := range s.Pieces {
+			var i int
+			fmt.Sscan(x.Path, &i)
+			if s.Hosts[0] == fmt.Sprint("h", i%3) || s.Hosts[0] == fmt.Sprint("h", (i+1)%3) {
+				local++
+			}
+		}
+	}
+	if total != 100 || local < 90 || len(splits) > 12 {
+		t.Errorf("%d files in %d splits, %d of them local", total, len(splits), local)
+	}
+}
+
+func TestSpecRefusesImpossibleSettings(t *testing.T) {
+	good := Job{Inputs: []string{"in"}, Output: "out", Mapper: "cat", Reduces: 1}
+	for _, c := range []struct {
+		set  string
+		want string
+	}{
+		{keySort + "=0", keySort},
+		{keySort + "=many", keySort},
+		{keyMapMemory + "=5", keyMapMemory},
+		{keySlowStart + "=1.5", keySlowStart},
+		{keyPriority + "=urgent", keyPriority},
+		{keyTimeout + "=-1", keyTimeout},
+		{keyFactor + "=1", keyFactor},
+	} {
+		cfg, err := conf.Load(conf.Options{Overrides: []string{c.set}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(c.set, "=")
+		if _, err := newSpec(good, cfg); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), value) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	cfg, err := conf.Load(conf.Options{Overrides: []string{keyMapMemory + "=-1", keyPriority + "=high", keyTimeout + "=0", keySeparator + "=:"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSpec(good, cfg)
+	if err != nil || s.MapSize.MemoryMB != 1024 || s.Priority != 4 || s.Timeout != 0 || s.Separator != ":" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	again, err := s.config()
+	if err != nil || !again.IsSet(keyMapMemory) || again.IsSet(keyReduces) {
+		t.Errorf("the configuration doesn't come through: %v", err)
+	}
+}

@@ -1,0 +1,244 @@
+package mapreduce
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mapped writes the output of a map task.
+func mapped(t *testing.T, o *outputs, m, attempt, reduces int, lines []string) {
+	t.Helper()
+	s := testSorter(filepath.Join(t.TempDir(), fmt.Sprint(m, attempt)), reduces, 1<<20, 10)
+	for _, l := range lines {
+		if err := s.add(t.Context(), []byte(l)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := s.finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.put(m, attempt, f)
+}
+
+// testShuffle fetches from what tell returns for every question.
+func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Context, from int) (outputsResponse, error)) *shuffle {
+	dir := t.TempDir()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	return &shuffle{
+		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, key: []byte("key"), http: client, outputs: tell,
+		file:     func(name string) string { return filepath.Join(dir, name) },
+		progress: func(int) {}, counters: Counters{},
+		failed: func(context.Context, fetchFailure) error { return errors.New("an output can't be fetched") },
+	}
+}
+
+// once tells all events at once, and nothing more until the end.
+func once(events []mapOutput) func(context.Context, int) (outputsResponse, error) {
+	return func(ctx context.Context, from int) (outputsResponse, error) {
+		if from >= len(events) {
+			<-ctx.Done()
+			return outputsResponse{}, ctx.Err()
+		}
+		return outputsResponse{events[from:], len(events)}, nil
+	}
+}
+
+func TestShuffleWhateverTheMemory(t *testing.T) {
+	o := &outputs{}
+	server := httptest.NewServer(authentic([]byte("key"), o))
+	defer server.Close()
+	const maps = 20
+	var want []string
+	var events []mapOutput
+	for m := range maps {
+		var lines []string
+		for i := range m * m { // none of the first
+			lines = append(lines, fmt.Sprintf("%d\t%d", i*37%100, m))
+		}
+		mapped(t, o, m, 0, 3, lines)
+		events = append(events, mapOutput{Map: m, URL: server.URL})
+		for _, l := range lines {
+			if partition(keyOf([]byte(l), "\t", 1), 3) == 1 {
+				want = append(want, l)
+			}
+		}
+	}
+	slices.Sort(want)
+	for _, limit := range []int64{1, 500, 5000, 1 << 30} {
+		s := testShuffle(t, maps, limit, once(events))
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := s.merge(t.Context(), &out); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); !slices.Equal(got, want) {
+			t.Errorf("limit %d: %d lines instead of %d, or others", limit, len(got), len(want))
+		}
+		if n := s.counters.Get(taskGroup, shuffledMaps); n != maps || s.size() != int64(out.Len()) {
+			t.Errorf("%v for %d bytes", s.counters, out.Len())
+		}
+	}
+}
+
+// An output that is broken, or has gone, is reported, and fetched from where it's said to be then.
+func TestShuffleGetsOverLostOutputs(t *testing.T) {
+	o := &outputs{}
+	mapped(t, o, 0, 0, 2, []string{"a", "b", "c", "d"})
+	mapped(t, o, 0, 1, 2, []string{"a", "b", "c", "d"})
+	var broken atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("attempt") == "0" {
+			broken.Add(1)
+			w.Header().Set(sumHeader, "1")
+			w.Write([]byte("garbage\n"))
+			return
+		}
+		authentic([]byte("key"), o).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	var mu sync.Mutex
+	events := []mapOutput{{Map: 0, Attempt: 0, URL: server.URL}}
+	more := make(chan struct{}, 10)
+	var failures []fetchFailure
+	s := testShuffle(t, 1, 1000, func(ctx context.Context, from int) (outputsResponse, error) {
+		for {
+			mu.Lock()
+			if from < len(events) {
+				defer mu.Unlock()
+				return outputsResponse{slices.Clone(events[from:]), len(events)}, nil
+			}
+			mu.Unlock()
+			select {
+			case <-ctx.Done():
+				return outputsResponse{}, ctx.Err()
+			case <-more:
+			}
+		}
+	})
+	s.failed = func(_ context.Context, f fetchFailure) error {
+		mu.Lock()
+		defer mu.Unlock()
+		next := mapOutput{Map: 0, Attempt: 1, URL: server.URL}
+		if failures = append(failures, f); len(failures) == 1 {
+			next = mapOutput{Map: 0, Attempt: 7, URL: server.URL} // that isn't there either
+		}
+		events = append(events, mapOutput{Map: 0, Attempt: f.Attempt, Lost: true}, next)
+		more <- struct{}{}
+		return nil
+	}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := s.merge(t.Context(), &out); err != nil || out.String() != "b\nd\n" && out.String() != "a\nc\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+	if len(failures) != 2 || !strings.Contains(failures[0].Error, "checksum") || broken.Load() != fetchTries || !strings.Contains(failures[1].Error, "404") {
+		t.Errorf("%+v after %d attempts", failures, broken.Load())
+	}
+}
+
+func TestShuffleEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := testShuffle(t, 1, 1000, func(ctx context.Context, _ int) (outputsResponse, error) {
+		cancel()
+		<-ctx.Done()
+		return outputsResponse{}, ctx.Err()
+	})
+	if err := s.run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	gone := errors.New("gone")
+	s = testShuffle(t, 1, 1000, func(context.Context, int) (outputsResponse, error) { return outputsResponse{}, gone })
+	if err := s.run(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStrangersGetNothing(t *testing.T) {
+	o := &outputs{}
+	mapped(t, o, 0, 0, 1, []string{"secret"})
+	server := httptest.NewServer(authentic([]byte("key"), o))
+	defer server.Close()
+	get := func(query, key string) int {
+		r, err := http.NewRequest(http.MethodGet, server.URL+outputPath+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			sign([]byte(key), r)
+		}
+		a, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		return a.StatusCode
+	}
+	const good = "?map=0&attempt=0&reduce=0"
+	for _, c := range []struct {
+		query, key string
+		want       int
+	}{
+		{good, "key", 200},
+		{good, "", 403},
+		{good, "other", 403},
+		{"?map=0&attempt=0&reduce=1", "key", 404},
+		{"?map=0&attempt=0&reduce=-1", "key", 404},
+		{"?map=1&attempt=0&reduce=0", "key", 404},
+		{"?map=x&attempt=0&reduce=0", "key", 400},
+		{"", "key", 400},
+	} {
+		if got := get(c.query, c.key); got != c.want {
+			t.Errorf("%s with key %q: status %d, not %d", c.query, c.key, got, c.want)
+		}
+	}
+}
+
+func TestCallerInsists(t *testing.T) {
+	var calls atomic.Int32
+	server := httptest.NewServer(authentic([]byte("key"), serveJSON(func(_ context.Context, r *statusRequest) (Status, error) {
+		switch {
+		case r.Version == 13:
+			return Status{}, errGone
+		case calls.Add(1) == 1:
+			return Status{}, errors.New("trouble")
+		}
+		return Status{Version: r.Version + 1}, nil
+	})))
+	defer server.Close()
+	c := &caller{base: server.URL, key: []byte("key"), http: server.Client()}
+	var s Status
+	if err := c.call(t.Context(), "/status", statusRequest{}, &s); err == nil || !strings.Contains(err.Error(), "trouble") {
+		t.Errorf("%v", err)
+	}
+	if err := c.insist(t.Context(), "/status", statusRequest{5}, &s); err != nil || s.Version != 6 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := c.insist(t.Context(), "/status", statusRequest{13}, &s); !errors.Is(err, errGone) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.insist(ctx, "/status", statusRequest{}, &s); err == nil {
+		t.Error("a call of nobody succeeds")
+	}
+}
