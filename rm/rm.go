@@ -169,6 +169,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Resolve:   newResolver().ip,
 		Groups:    groupsOf,
 		Access:    r.access,
+		Queues:    r.settings.Queues,
 		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),

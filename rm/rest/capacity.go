@@ -199,44 +199,13 @@ func (s *server) health() health {
 	return h
 }
 
-// use is what queues hold, and the applications in them.
-type use struct {
-	used, pending, am records.Resource
-	containers        int
-	waiting           int64
-	apps              []*view.App
-}
+func (s *server) uses() map[string]*view.QueueUse { return s.View.QueueUses(s.Queues, s.MinAllocation) }
 
-// uses sums up live applications by queue, for leaves and all above them.
-func (s *server) uses() map[string]*use {
-	apps := s.View.Live()
-	out := map[string]*use{}
-	s.Queues.Root.All(func(q *queue.Queue) { out[q.Path] = &use{} })
-	for i := range apps {
-		a := &apps[i]
-		q, ok := s.Queues.Find(a.Queue)
-		for ; ok && q != nil; q = q.Parent {
-			u := out[q.Path]
-			u.used, u.pending = u.used.Add(a.Used), u.pending.Add(a.Pending)
-			u.am = u.am.Add(s.amHeld(a))
-			u.containers += a.Containers
-			u.waiting += a.Waiting
-			u.apps = append(u.apps, a)
-		}
-	}
-	return out
-}
-
-// amHeld is what counts as held by an ApplicationMaster from when the application was admitted.
-func (s *server) amHeld(a *view.App) records.Resource {
-	return s.amResource(a)
-}
-
-// capacityOf builds the tree as a client sees it.
+// capacityTree builds the tree as a client sees it.
 type capacityTree struct {
 	*server
 	total records.Resource
-	uses  map[string]*use
+	uses  map[string]*view.QueueUse
 }
 
 func (s *server) capacityInfo() capacityRoot {
@@ -276,7 +245,7 @@ func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	if promised == 0 {
 		return 0
 	}
-	return 100 * float32(t.shareOf(t.uses[q.Path].used, t.total)/promised)
+	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/promised)
 }
 
 // shareOf is how much of the cluster something is, 0 to 1: the largest of its shares, or that of memory, as the scheduler
@@ -315,7 +284,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	none := t.bounded(records.Resource{})
 	return queueCapacities{[]partitionCapacity{{
 		Vector: t.vector(q), Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
-		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].used, t.total)),
+		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)),
 		AbsoluteMax: 100 * q.AbsoluteMaximum, MaxAMLimit: 100 * q.MaxAMShare, Weight: -1,
 		ConfiguredMin: none, ConfiguredMax: none,
 		EffectiveMin: t.resource(t.fraction(q.AbsoluteCapacity)), EffectiveMax: t.resource(t.fraction(q.AbsoluteMaximum)),
@@ -355,20 +324,20 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 	state := "RUNNING"
 	if q.Stopped {
 		state = "STOPPED"
-		if len(u.apps) > 0 {
+		if len(u.Apps) > 0 {
 			state = "DRAINING"
 		}
 	}
 	out := capacityQueue{
 		Path: q.Path, Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
 		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteMax: 100 * q.AbsoluteMaximum,
-		AbsoluteUsed: 100 * float32(t.shareOf(u.used, t.total)), Weight: -1, Applications: len(u.apps), MaxParallelApps: q.MaxParallelApps,
-		Name: q.Name, State: state, Used: t.resource(u.used), HideReservations: q.Reservable, Labels: q.Labels,
-		AllocatedContainer: u.containers, PendingContainers: u.waiting, Capacities: t.capacities(q),
+		AbsoluteUsed: 100 * float32(t.shareOf(u.Used, t.total)), Weight: -1, Applications: len(u.Apps), MaxParallelApps: q.MaxParallelApps,
+		Name: q.Name, State: state, Used: t.resource(u.Used), HideReservations: q.Reservable, Labels: q.Labels,
+		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: t.capacities(q),
 		MinEffective: t.resource(t.fraction(q.AbsoluteCapacity)), MaxEffective: t.resource(t.fraction(q.AbsoluteMaximum)),
 		Maximum: t.resource(t.MaxAllocation), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
 		queueKind: kindOf(q),
-		Resources: partitions{[]partitionUsage{{Used: t.resource(u.used), Reserved: none, Pending: t.resource(u.pending)}}},
+		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: none, Pending: t.resource(u.Pending)}}},
 	}
 	if !q.Leaf() {
 		out.Queues = &capacityQueues{}
@@ -380,12 +349,12 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 	return t.leaf(q, u, out)
 }
 
-func (t *capacityTree) leaf(q *queue.Queue, u *use, base capacityQueue) capacityLeaf {
-	limit, held, none := t.resource(t.amLimit(q)), t.resource(u.am), t.resource(records.Resource{})
+func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue) capacityLeaf {
+	limit, held, none := t.resource(t.amLimit(q)), t.resource(u.Masters), t.resource(records.Resource{})
 	usage := &base.Resources.Usage[0]
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &none
 	return capacityLeaf{
-		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: len(u.apps), Containers: u.containers,
+		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: len(u.Apps), Containers: u.Containers,
 		MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(q, u), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
 		UserAMLimit: limit, NoPreemption: true, NoIntraPreemption: true, DefaultPriority: q.DefaultPriority,
@@ -407,19 +376,19 @@ func roundUp(n float64, step int64) int64 {
 	return int64(math.Ceil(n/float64(step))) * step
 }
 
-func (t *capacityTree) users(q *queue.Queue, u *use) (out queueUsers) {
-	byName := map[string]*use{}
+func (t *capacityTree) users(q *queue.Queue, u *view.QueueUse) (out queueUsers) {
+	byName := map[string]*view.QueueUse{}
 	var names []string
-	for _, a := range u.apps {
+	for _, a := range u.Apps {
 		one := byName[a.User]
 		if one == nil {
-			one = &use{}
+			one = &view.QueueUse{}
 			byName[a.User] = one
 			names = append(names, a.User)
 		}
-		one.used, one.pending, one.am = one.used.Add(a.Used), one.pending.Add(a.Pending), one.am.Add(t.amHeld(a))
-		one.waiting += a.Waiting
-		one.apps = append(one.apps, a)
+		one.Used, one.Pending, one.Masters = one.Used.Add(a.Used), one.Pending.Add(a.Pending), one.Masters.Add(t.amResource(a))
+		one.Waiting += a.Waiting
+		one.Apps = append(one.Apps, a)
 	}
 	slices.Sort(names)
 	limit, none := t.resource(t.amLimit(q)), t.resource(records.Resource{})
@@ -429,13 +398,13 @@ func (t *capacityTree) users(q *queue.Queue, u *use) (out queueUsers) {
 	}
 	for _, name := range names {
 		one := byName[name]
-		held := t.resource(one.am)
+		held := t.resource(one.Masters)
 		out.User = append(out.User, queueUser{
-			Name: name, Used: t.resource(one.used), Active: len(one.apps), AMUsed: held, Limit: t.resource(fair),
+			Name: name, Used: t.resource(one.Used), Active: len(one.Apps), AMUsed: held, Limit: t.resource(fair),
 			Resources: partitions{[]partitionUsage{{
-				Used: t.resource(one.used), Reserved: none, Pending: none, AMUsed: &held, AMLimit: &limit, UserAMLimit: &none,
+				Used: t.resource(one.Used), Reserved: none, Pending: none, AMUsed: &held, AMLimit: &limit, UserAMLimit: &none,
 			}}},
-			Weight: 1, IsActive: one.waiting > 0,
+			Weight: 1, IsActive: one.Waiting > 0,
 		})
 	}
 	return out

@@ -139,18 +139,18 @@ func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 	return out
 }
 
-func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string) []daemon.Attr {
+func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
 	t := capacityTree{s, m.Total, nil}
 	promised, most, masters := t.fraction(q.AbsoluteCapacity), t.fraction(q.AbsoluteMaximum), t.amLimit(q)
 	attrs := append([]daemon.Attr{
 		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
 	}, useAttrs(u, m, q.Parent == nil)...)
-	used := float32(s.shareOf(u.used, m.Total))
+	used := float32(s.shareOf(u.Used, m.Total))
 	return append(attrs, []daemon.Attr{
 		{Name: "AMResourceLimitMB", Value: masters.MemoryMB()},
 		{Name: "AMResourceLimitVCores", Value: masters.VCores()},
-		{Name: "UsedAMResourceMB", Value: u.am.MemoryMB()},
-		{Name: "UsedAMResourceVCores", Value: u.am.VCores()},
+		{Name: "UsedAMResourceMB", Value: u.Masters.MemoryMB()},
+		{Name: "UsedAMResourceVCores", Value: u.Masters.VCores()},
 		{Name: "UsedCapacity", Value: used / max(q.AbsoluteCapacity, 1e-6)},
 		{Name: "AbsoluteUsedCapacity", Value: used},
 		{Name: "GuaranteedCapacity", Value: q.Capacity},
@@ -165,7 +165,7 @@ func (s *server) queueAttrs(q *queue.Queue, u *use, m view.Metrics, host string)
 }
 
 // partitionAttrs are those of a queue in the one partition that there is, or of the partition itself when q is nil.
-func (s *server) partitionAttrs(q *queue.Queue, u *use, m view.Metrics, host string) []daemon.Attr {
+func (s *server) partitionAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
 	attrs := []daemon.Attr{{Name: "tag.Partition", Value: ""}}
 	if q != nil {
 		attrs = append(attrs, daemon.Attr{Name: "tag.Queue", Value: q.Path})
@@ -178,12 +178,12 @@ func (s *server) partitionAttrs(q *queue.Queue, u *use, m view.Metrics, host str
 var runningFor = []int64{0, 60, 300, 1440}
 
 // useAttrs are what a queue holds, and counts of what happened in it. What nobody counts for single queues is 0 there.
-func useAttrs(u *use, m view.Metrics, root bool) (attrs []daemon.Attr) {
+func useAttrs(u *view.QueueUse, m view.Metrics, root bool) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int
 	ages := make([]int, len(runningFor))
 	users := map[string]bool{}
-	for _, a := range u.apps {
+	for _, a := range u.Apps {
 		users[a.User] = true
 		runs, waits := &running, &pending
 		if a.Unmanaged {
@@ -204,18 +204,18 @@ func useAttrs(u *use, m view.Metrics, root bool) (attrs []daemon.Attr) {
 	for i, minutes := range runningFor {
 		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
 	}
-	number("ActiveApplications", len(u.apps))
+	number("ActiveApplications", len(u.Apps))
 	number("ActiveUsers", len(users))
-	number("AllocatedContainers", u.containers)
-	number("AllocatedMB", u.used.MemoryMB())
-	number("AllocatedVCores", u.used.VCores())
+	number("AllocatedContainers", u.Containers)
+	number("AllocatedMB", u.Used.MemoryMB())
+	number("AllocatedVCores", u.Used.VCores())
 	number("AppsPending", pending+unmanagedPending)
 	number("AppsRunning", running+unmanagedRunning)
 	number("AvailableMB", m.Available.MemoryMB())
 	number("AvailableVCores", m.Available.VCores())
-	number("PendingContainers", u.waiting)
-	number("PendingMB", u.pending.MemoryMB())
-	number("PendingVCores", u.pending.VCores())
+	number("PendingContainers", u.Waiting)
+	number("PendingMB", u.Pending.MemoryMB())
+	number("PendingVCores", u.Pending.VCores())
 	number("UnmanagedAppsPending", unmanagedPending)
 	number("UnmanagedAppsRunning", unmanagedRunning)
 	ended := map[string]int64{"AppsSubmitted": 0, "AppsCompleted": 0, "AppsFailed": 0, "AppsKilled": 0}

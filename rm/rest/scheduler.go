@@ -135,16 +135,16 @@ func (s *server) fairInfo() fairInfo {
 }
 
 // fairQueue shows a queue; all of the cluster is the share of each, as nothing else was promised.
-func (s *server) fairQueue(q *queue.Queue, uses map[string]*use, total records.Resource) fairQueue {
+func (s *server) fairQueue(q *queue.Queue, uses map[string]*view.QueueUse, total records.Resource) fairQueue {
 	u, none, all := uses[q.Path], records.Resource{}, s.resource(total)
 	out := fairQueue{
-		MaxApps: math.MaxInt32, Min: s.bounded(none), Max: all, Used: s.resource(u.used), AMUsed: s.resource(none),
-		AMMax: s.resource(none), Demand: s.resource(u.used.Add(u.pending)), SteadyFair: all, Fair: all, Cluster: all,
-		Reserved: s.resource(none), MaxContainer: s.resource(s.MaxAllocation), Pending: u.waiting, Allocated: u.containers,
+		MaxApps: math.MaxInt32, Min: s.bounded(none), Max: all, Used: s.resource(u.Used), AMUsed: s.resource(none),
+		AMMax: s.resource(none), Demand: s.resource(u.Used.Add(u.Pending)), SteadyFair: all, Fair: all, Cluster: all,
+		Reserved: s.resource(none), MaxContainer: s.resource(s.MaxAllocation), Pending: u.Waiting, Allocated: u.Containers,
 		Name: q.Path, Policy: "fair", Preemptable: true,
 	}
 	if q.Leaf() {
-		out.AMUsed = s.resource(u.am)
+		out.AMUsed = s.resource(u.Masters)
 		return out
 	}
 	out.Children = &fairQueues{}
@@ -155,13 +155,13 @@ func (s *server) fairQueue(q *queue.Queue, uses map[string]*use, total records.R
 			continue
 		}
 		active := 0
-		for _, a := range uses[c.Path].apps {
+		for _, a := range uses[c.Path].Apps {
 			if a.Containers > 0 {
 				active++
 			}
 		}
 		out.Children.Queue = append(out.Children.Queue, fairLeaf{
-			"fairSchedulerLeafQueueInfo", child, len(uses[c.Path].apps) - active, active,
+			"fairSchedulerLeafQueueInfo", child, len(uses[c.Path].Apps) - active, active,
 		})
 	}
 	return out

@@ -3,74 +3,163 @@ package service
 import (
 	"context"
 
+	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
-// queue answers for the one queue that there is, and its root. An unknown queue is an answer without one, as in Hadoop.
-func (s *Service) queue(_ context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
+// queue answers with a queue, and those below it. An unknown queue is an answer without one, as in Hadoop.
+func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
 	resp := &pb.GetQueueInfoResponse{}
-	switch req.GetQueueName() {
-	case "root":
-		root := s.queueInfo("root", "root", req.GetIncludeApplications())
-		if req.GetIncludeChildQueues() {
-			root.SetChildQueues([]*pb.QueueInfo{s.queueInfo("default", "root.default", req.GetIncludeApplications())})
-		}
-		resp.SetQueueInfo(root)
-	case "default", "root.default":
-		resp.SetQueueInfo(s.queueInfo("default", "root.default", req.GetIncludeApplications()))
+	q, ok := s.Queues.Find(req.GetQueueName())
+	if !ok || req.GetQueueName() == "" {
+		return resp, nil
 	}
+	t := queueTree{
+		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues, records.Resource{}), total: s.View.Total(),
+		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
+	}
+	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
 }
 
-func (s *Service) queueInfo(name, path string, apps bool) *pb.QueueInfo {
-	total, used := s.View.Total(), s.View.Used()
-	q := &pb.QueueInfo{}
-	q.SetQueueName(name)
-	q.SetQueuePath(path)
-	q.SetCapacity(1)
-	q.SetMaximumCapacity(1)
-	q.SetCurrentCapacity(0)
-	if total.MemoryMB() > 0 {
-		q.SetCurrentCapacity(float32(used.MemoryMB()) / float32(total.MemoryMB()))
-	}
-	q.SetState(pb.QueueState_Q_RUNNING)
-	q.SetAccessibleNodeLabels([]string{"*"})
-	q.SetPreemptionDisabled(true)
-	q.SetIntraQueuePreemptionDisabled(true)
-	q.SetSchedulerType("CapacityScheduler")
-	if apps {
-		var list []*pb.ApplicationReport
-		for _, a := range s.View.Apps(view.Filter{States: []pb.YarnApplicationState{
-			pb.YarnApplicationState_ACCEPTED, pb.YarnApplicationState_RUNNING,
-		}}) {
-			list = append(list, s.appReport(&a))
-		}
-		q.SetApplications(list)
-	}
-	return q
+// queueTree makes answers about queues.
+type queueTree struct {
+	*Service
+	ctx   context.Context
+	uses  map[string]*view.QueueUse
+	total records.Resource
+	apps  bool // with the applications in them
+	deep  bool // with all queues below
 }
 
-func (s *Service) queueACLs(
-	context.Context, *pb.GetQueueUserAclsInfoRequest,
-) (*pb.GetQueueUserAclsInfoResponse, error) {
-	var out []*pb.QueueUserACLInfo
-	for _, name := range []string{"root", "default"} {
-		info := &pb.QueueUserACLInfo{}
-		info.SetQueueName(name)
-		info.SetUserAcls([]pb.QueueACL{pb.QueueACL_QACL_SUBMIT_APPLICATIONS, pb.QueueACL_QACL_ADMINISTER_QUEUE})
-		out = append(out, info)
+func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
+	u := t.uses[q.Path]
+	promised, most := fraction(t.total, q.AbsoluteCapacity), fraction(t.total, q.AbsoluteMaximum)
+	m := &pb.QueueInfo{}
+	m.SetQueueName(q.Name)
+	m.SetQueuePath(q.Path)
+	m.SetCapacity(q.Capacity)
+	m.SetMaximumCapacity(q.Maximum)
+	m.SetCurrentCapacity(0)
+	if promised.MemoryMB() > 0 {
+		m.SetCurrentCapacity(float32(u.Used.MemoryMB()) / float32(promised.MemoryMB()))
 	}
+	m.SetState(queueState(q, u))
+	m.SetAccessibleNodeLabels(q.Labels)
+	m.SetPreemptionDisabled(true)
+	m.SetIntraQueuePreemptionDisabled(true)
+	m.SetWeight(-1)
+	m.SetMaxParallelApps(q.MaxParallelApps)
+	m.SetSchedulerType(schedulerTypes[t.Queues.Kind])
+	m.SetQueueStatistics(t.statistics(q, u, most))
+	c := &pb.QueueConfigurations{}
+	c.SetCapacity(q.Capacity)
+	c.SetAbsoluteCapacity(q.AbsoluteCapacity)
+	c.SetMaxCapacity(q.Maximum)
+	c.SetAbsoluteMaxCapacity(q.AbsoluteMaximum)
+	c.SetMaxAMPercentage(q.MaxAMShare)
+	c.SetEffectiveMinCapacity(t.Types.PB(promised))
+	c.SetEffectiveMaxCapacity(t.Types.PB(most))
+	c.SetConfiguredMinCapacity(t.Types.PB(records.Resource{}))
+	c.SetConfiguredMaxCapacity(t.Types.PB(records.Resource{}))
+	partition := &pb.QueueConfigurationsMap{}
+	partition.SetPartitionName("")
+	partition.SetQueueConfigurations(c)
+	m.SetQueueConfigurationsMap([]*pb.QueueConfigurationsMap{partition})
+	if t.apps {
+		var list []*pb.ApplicationReport
+		for _, a := range u.Apps {
+			list = append(list, t.appReport(t.shown(t.ctx, a)))
+		}
+		m.SetApplications(list)
+	}
+	if children {
+		var list []*pb.QueueInfo
+		for _, child := range q.Children {
+			list = append(list, t.info(child, t.deep))
+		}
+		m.SetChildQueues(list)
+	}
+	return m
+}
+
+var schedulerTypes = map[queue.Kind]string{
+	queue.Capacity: "CapacityScheduler", queue.Fair: "FairScheduler", queue.FIFO: "FifoScheduler",
+}
+
+// queueState: a queue that was stopped drains as long as there are applications in it.
+func queueState(q *queue.Queue, u *view.QueueUse) pb.QueueState {
+	switch {
+	case !q.Stopped:
+		return pb.QueueState_Q_RUNNING
+	case len(u.Apps) > 0:
+		return pb.QueueState_Q_DRAINING
+	}
+	return pb.QueueState_Q_STOPPED
+}
+
+// fraction is a share of the cluster, rounded down.
+func fraction(total records.Resource, share float32) (out records.Resource) {
+	for i, n := range total {
+		out[i] = int64(float32(n) * share)
+	}
+	return out
+}
+
+// statistics count what lives in a queue; what has ended is counted for the cluster alone, and so for its only queue.
+func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Resource) *pb.QueueStatistics {
+	m := &pb.QueueStatistics{}
+	started := int64(u.Started())
+	m.SetNumAppsSubmitted(int64(len(u.Apps)))
+	m.SetNumAppsRunning(started)
+	m.SetNumAppsPending(int64(len(u.Apps)) - started)
+	m.SetNumAppsCompleted(0)
+	m.SetNumAppsKilled(0)
+	m.SetNumAppsFailed(0)
+	if q.Parent == nil || len(t.Queues.Root.Children) == 1 && q.Leaf() {
+		all := t.View.Metrics()
+		m.SetNumAppsSubmitted(all.Submitted)
+		m.SetNumAppsCompleted(all.Completed)
+		m.SetNumAppsKilled(all.Killed)
+		m.SetNumAppsFailed(all.Failed)
+	}
+	m.SetNumActiveUsers(int64(u.Users()))
+	free := most.Sub(u.Used).Max(records.Resource{})
+	m.SetAvailableMemoryMB(free.MemoryMB())
+	m.SetAvailableVCores(free.VCores())
+	m.SetAllocatedMemoryMB(u.Used.MemoryMB())
+	m.SetAllocatedVCores(u.Used.VCores())
+	m.SetPendingMemoryMB(u.Pending.MemoryMB())
+	m.SetPendingVCores(u.Pending.VCores())
+	m.SetReservedMemoryMB(0)
+	m.SetReservedVCores(0)
+	m.SetAllocatedContainers(int64(u.Containers))
+	m.SetPendingContainers(u.Waiting)
+	m.SetReservedContainers(0)
+	return m
+}
+
+// queueACLs tells the caller what he may do with each queue.
+func (s *Service) queueACLs(ctx context.Context, _ *pb.GetQueueUserAclsInfoRequest) (*pb.GetQueueUserAclsInfoResponse, error) {
+	user := ipc.CallFrom(ctx).User
+	var out []*pb.QueueUserACLInfo
+	s.Queues.Root.All(func(q *queue.Queue) {
+		info := &pb.QueueUserACLInfo{}
+		info.SetQueueName(q.Path)
+		var may []pb.QueueACL
+		if s.Access.OnQueue(queue.Submit, user, q.Path) {
+			may = append(may, pb.QueueACL_QACL_SUBMIT_APPLICATIONS)
+		}
+		if s.Access.OnQueue(queue.Administer, user, q.Path) {
+			may = append(may, pb.QueueACL_QACL_ADMINISTER_QUEUE)
+		}
+		info.SetUserAcls(may)
+		out = append(out, info)
+	})
 	resp := &pb.GetQueueUserAclsInfoResponse{}
 	resp.SetQueueUserAcls(out)
 	return resp, nil
-}
-
-// admin returns the exception for a user who must not administer the cluster.
-func (s *Service) admin(ctx context.Context, what string) error {
-	if user := ipc.CallFrom(ctx).User; !s.Access.Admin(user) {
-		return ipc.NewException(ipc.AccessControlException, "User %s doesn't have permission to call '%s'", user, what)
-	}
-	return nil
 }

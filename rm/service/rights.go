@@ -82,3 +82,11 @@ func (s *Service) move(
 	}
 	return &pb.MoveApplicationAcrossQueuesResponse{}, nil
 }
+
+// admin returns the exception for a user who must not administer the cluster.
+func (s *Service) admin(ctx context.Context, what string) error {
+	if user := ipc.CallFrom(ctx).User; !s.Access.Admin(user) {
+		return ipc.NewException(ipc.AccessControlException, "User %s doesn't have permission to call '%s'", user, what)
+	}
+	return nil
+}

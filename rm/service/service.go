@@ -9,6 +9,7 @@ import (
 
 	"heddle/rm/access"
 	"heddle/rm/leader"
+	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
@@ -37,6 +38,7 @@ type Config struct {
 	Resolve   func(host string) string // its IP address, for the service field of tokens
 	Groups    func(user string) ([]string, error)
 	Access    *access.Checker
+	Queues    *queue.Tree
 	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool

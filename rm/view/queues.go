@@ -1,0 +1,61 @@
+package view
+
+import (
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// QueueUse is what a queue and those below it hold, and the live applications in them.
+type QueueUse struct {
+	Used, Pending records.Resource
+	Masters       records.Resource // what ApplicationMasters hold, or wait for
+	Containers    int
+	Waiting       int64 // containers asked for
+	Apps          []*App
+}
+
+// Users is the number of users with live applications.
+func (u *QueueUse) Users() int {
+	names := map[string]bool{}
+	for _, a := range u.Apps {
+		names[a.User] = true
+	}
+	return len(names)
+}
+
+// Started is the number of applications whose ApplicationMaster has a container; YARN calls them running.
+func (u *QueueUse) Started() (n int) {
+	for _, a := range u.Apps {
+		if a.AMContainer != (records.ContainerID{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// QueueUses sums up live applications by the paths of queues. unmanaged is what an ApplicationMaster without a container
+// counts for.
+func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string]*QueueUse {
+	apps := v.Live()
+	out := map[string]*QueueUse{}
+	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{} })
+	for i := range apps {
+		a := &apps[i]
+		master := a.AMResource
+		if a.Unmanaged {
+			master = unmanaged
+		}
+		q, ok := t.Find(a.Queue)
+		if !ok && t.Kind == queue.FIFO {
+			q, ok = t.Find("default")
+		}
+		for ; ok && q != nil; q = q.Parent {
+			u := out[q.Path]
+			u.Used, u.Pending, u.Masters = u.Used.Add(a.Used), u.Pending.Add(a.Pending), u.Masters.Add(master)
+			u.Containers += a.Containers
+			u.Waiting += a.Waiting
+			u.Apps = append(u.Apps, a)
+		}
+	}
+	return out
+}
