@@ -45,18 +45,23 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	if !c.Bool("yarn.log-aggregation-enable") {
 		return a, nil
 	}
-	format := "TFile"
-	if formats := c.Strings("yarn.log-aggregation.file-formats"); len(formats) > 0 && formats[0] != format {
-		log.Warnf("Logs are aggregated in the format %s: Heddle can't write %s, the first of yarn.log-aggregation.file-formats", format, formats[0])
+	name := "TFile" // Hadoop writes in the first format of the list
+	if formats := c.Strings("yarn.log-aggregation.file-formats"); len(formats) > 0 {
+		name = formats[0]
 	}
-	var err error
+	format, err := logs.ParseFormat(name, c.Text("yarn.log-aggregation.file-controller."+name+".class"))
+	if err != nil {
+		log.WithError(err).Warn("Logs are aggregated in the format TFile")
+		name = "TFile"
+	}
 	a.aggregator, err = logs.NewAggregator(logs.Config{
 		Dirs: dirs, Remote: logs.OnHDFS(files), Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
 		Place: logs.Place{
 			Root: c.Text("yarn.nodemanager.remote-app-log-dir"),
-			Suffix: logs.RemoteSuffix(format, c.Text("yarn.log-aggregation."+format+".remote-app-log-dir-suffix"),
+			Suffix: logs.RemoteSuffix(name, c.Text("yarn.log-aggregation."+name+".remote-app-log-dir-suffix"),
 				c.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
 		},
+		Format:      format,
 		Compression: c.Text(prefix + "compression-type"),
 		Policy:      c.Text(prefix + "policy.class"),
 		Parameters:  c.Text(prefix + "policy.parameters"),

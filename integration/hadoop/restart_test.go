@@ -1,6 +1,9 @@
 package hadoop
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +85,91 @@ func TestLeaderDies(t *testing.T) {
 	if err != nil || !strings.Contains(out, "Total number of application attempts :1") {
 		t.Errorf("%s, %v", out, err)
 	}
+}
+
+// TestContainersOfTheirUsers runs a job as another user than the NodeManager's, with the keys that
+// LinuxContainerExecutor has. Its logs are aggregated in the other of Hadoop's formats.
+func TestContainersOfTheirUsers(t *testing.T) {
+	if !onHeddle || os.Geteuid() != 0 {
+		t.Skip("Hadoop needs a program of root's for this, and Heddle to be root")
+	}
+	const who = "daemon" // a user that every Linux has
+	o := options
+	o.HistoryServer = false
+	o.Dir = scratch(t)
+	// The jars are somewhere in this user's home.
+	some, err := lab.Lab(t).Jar("hadoop-streaming")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := scratch(t)
+	if err := os.CopyFS(lib, os.DirFS(filepath.Dir(some))); err != nil {
+		t.Fatal(err)
+	}
+	o.Site = maps.Clone(options.Site)
+	maps.Copy(o.Site, map[string]string{
+		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
+		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
+		"yarn.nodemanager.linux-container-executor.group":                      "root",
+		"yarn.log-aggregation.file-formats":                                    "IFile,TFile",
+		"yarn.log-aggregation.file-controller.IFile.class":                     "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController",
+		"mapreduce.application.classpath":                                      lib + "/*",
+		"yarn.application.classpath":                                           lib + "/*",
+		"dfs.permissions.enabled":                                              "false",
+	})
+	l := hadooplab.Start(t, o)
+	in := text(1000)
+	put(t, l, "/users/in", in)
+	path, err := l.Jar("hadoop-streaming")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mapper = `#!/bin/sh
+echo "I am $(id -un)" >&2
+tr ' ' '\n' | sed 's/$/\t1/'
+`
+	dir := scratch(t)
+	for name, text := range map[string]string{"map.sh": mapper, "reduce.py": sumUp} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := l.Try(t.Context(), who, "hadoop", "jar", path, "-files", dir+"/map.sh,"+dir+"/reduce.py",
+		"-input", "/users/in", "-output", "/users/out", "-mapper", "map.sh", "-reducer", "reduce.py")
+	if err != nil || r.Code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", r.Code, err, r.Stderr)
+	}
+	if got, want := cat(t, l, "/users/out/part-*"), wordCount(in); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	j := job{Result: r, app: submitted.FindStringSubmatch(r.Stderr)[1]}
+	j.counts(t, map[string]int64{"Failed Shuffles": 0, "Failed map tasks": -1, "Shuffled Maps ": 1})
+	until(t, "the logs are aggregated", func() bool {
+		r, err := l.Try(t.Context(), who, "yarn", "logs", "-applicationId", j.app, "-log_files", "stderr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(r.Stdout, "I am "+who)
+	})
+	if out, err := l.Run(t.Context(), "hdfs", "dfs", "-ls", "-R", "/app-logs"); err != nil || !strings.Contains(out, "/app-logs/"+who+"/bucket-logs-ifile/") {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// scratch is a folder that others may look into, unlike t.TempDir's.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "heddle-hadoop-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -106,6 +106,10 @@ func start(ctx context.Context, lib string, o Options) (_ *Lab, err error) {
 	} else if dir, err = os.MkdirTemp(dir, "lab-"); err != nil {
 		return nil, err
 	}
+	// Containers of other users have to get to their folders.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
 	l := &Lab{options: o, dir: dir, lib: lib}
 	defer func() {
 		if err != nil {

@@ -37,6 +37,7 @@ type Config struct {
 	// belong to anybody, as it is when all containers run as the NodeManager does.
 	UID func(user string) (int, error)
 
+	Format      Format // of files; default TFile
 	Compression string // yarn.nodemanager.log-aggregation.compression-type: none (default) or gz
 	Policy      string // yarn.nodemanager.log-aggregation.policy.class
 	Parameters  string // yarn.nodemanager.log-aggregation.policy.parameters

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/nm/logs/ifile"
 	"heddle/nm/userfiles"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -261,7 +262,7 @@ func (a *Aggregator) write(app *application, cs []chosen, at int64) error {
 	}
 	name := nodeName(a.cfg.Node)
 	tmp := dir + "/" + name + tmpName
-	if err := a.fill(app, user, tmp, cs); err != nil {
+	if err := a.fill(app, user, tmp, cs, at); err != nil {
 		// A context that has ended must not keep the garbage.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 10*time.Second)
 		defer cancel()
@@ -343,7 +344,7 @@ func (a *Aggregator) makeAppDir(user FS, dir string) error {
 }
 
 // fill writes the logs to a file.
-func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen) (err error) {
+func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen, at int64) (err error) {
 	out, err := user.Create(a.ctx, name, fileMode)
 	if err != nil {
 		return err
@@ -353,7 +354,7 @@ func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen) (
 			err = cerr
 		}
 	}()
-	w, err := NewFileWriter(out, a.cfg.Compression, app.User, app.ACLs)
+	w, err := a.newWriter(out, app, path.Base(name), at)
 	if err != nil {
 		return err
 	}
@@ -361,7 +362,7 @@ func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen) (
 		if len(c.files) == 0 {
 			continue
 		}
-		if err := w.Begin(c.id.String()); err != nil {
+		if err := w.begin(c.id); err != nil {
 			return err
 		}
 		for _, f := range c.files {
@@ -372,15 +373,15 @@ func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen) (
 				return err
 			}
 		}
-		if err := w.End(); err != nil {
+		if err := w.end(); err != nil {
 			return err
 		}
 	}
-	return w.Close()
+	return w.close()
 }
 
 // addLog adds one log. One that can't be read is left out, or cut off: the others are not to suffer.
-func (a *Aggregator) addLog(app *application, w *FileWriter, id records.ContainerID, f logFile) error {
+func (a *Aggregator) addLog(app *application, w archiveWriter, id records.ContainerID, f logFile) error {
 	log := a.log.WithFields(logrus.Fields{"app": app.App.String(), "container": id.String(), "file": path.Join(f.dir, f.name)})
 	in, err := f.open(id, app.uid)
 	if err != nil {
@@ -388,9 +389,10 @@ func (a *Aggregator) addLog(app *application, w *FileWriter, id records.Containe
 		return nil
 	}
 	defer in.Close()
-	err = w.Log(f.name, f.size, in)
+	err = w.add(f, in)
 	var broken readError
-	if errors.As(err, &broken) {
+	var indexed ifile.ReadError
+	if errors.As(err, &broken) || errors.As(err, &indexed) {
 		log.WithError(err).Warn("a log is not aggregated whole")
 		return nil
 	}

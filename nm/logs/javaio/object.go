@@ -46,6 +46,7 @@ const (
 	flagSerializable   = 0x02
 	flagExternalizable = 0x04
 	flagBlockData      = 0x08
+	flagEnum           = 0x10
 )
 
 // maxNesting bounds how deep objects nest.
