@@ -94,6 +94,7 @@ func nodeManagerKeys() []Key {
 		millis(nm+"container-retry-minimum-interval-ms", "1000", "least time between attempts to restart a container").min(0),
 
 		uri(nm+"remote-app-log-dir", "/tmp/logs", "where logs are collected"),
+		boolean(nm+"remote-app-log-dir-include-older", "true", "look for collected logs where Hadoop put them before 3.3 as well"),
 		text(nm+"remote-app-log-dir-suffix", "logs", "part of collected logs' path"),
 		enum(nm+"log-aggregation.compression-type", "none", "compression of collected logs", "none", "gz"),
 		seconds(nm+"log-aggregation.roll-monitoring-interval-seconds", "-1", "how often logs of running containers are collected; -1 is never"),

@@ -31,7 +31,7 @@ const (
 // How long a ResourceManager is looked for unless yarn.resourcemanager.connect.max-wait.ms says otherwise: one of several
 // for longer than a change of leaders takes, a single one for as long as somebody at a terminal likes to wait.
 const (
-	patience       = 10 * time.Second
+	Patience       = 10 * time.Second
 	patienceForOne = 2 * time.Second
 )
 
@@ -126,7 +126,7 @@ func (c *Cluster) patience(servers int) time.Duration {
 	case c.conf.IsSet(maxWait):
 		return c.conf.Limit(maxWait)
 	case servers > 1:
-		return patience
+		return Patience
 	}
 	return patienceForOne
 }

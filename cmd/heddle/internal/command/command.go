@@ -49,7 +49,7 @@ func All(load Load) []*cobra.Command {
 }
 
 func verbs() []verb {
-	return []verb{application, attempt, container, node, queue, clusterInfo, rmadmin, schedulerConf, daemonLog}
+	return []verb{application, attempt, container, node, queue, clusterInfo, rmadmin, schedulerConf, daemonLog, logsVerb, top, version}
 }
 
 // verb is one command.
@@ -71,6 +71,7 @@ type session struct {
 	options  *option.Set
 	json     bool
 	opened   *cluster.Cluster
+	closers  []func() error
 	// now and zone are the clock.
 	now  func() time.Time
 	zone *time.Location
@@ -201,7 +202,11 @@ func (s *session) cluster() (*cluster.Cluster, error) {
 	return s.opened, nil
 }
 
+// close gives back what the command has opened. Nothing is written to any of it, so that an error changes nothing.
 func (s *session) close() {
+	for _, c := range s.closers {
+		_ = c()
+	}
 	if s.opened != nil {
 		s.opened.Close()
 	}

@@ -223,7 +223,9 @@ func (f *fakeRM) serve(s *ipc.Server) {
 	protocol.GetContainers.Serve(s, func(_ context.Context, req *pb.GetContainersRequest) (*pb.GetContainersResponse, error) {
 		_, err := attemptOf(req.GetApplicationAttemptId())
 		resp := &pb.GetContainersResponse{}
-		resp.SetContainers(containers)
+		if req.GetApplicationAttemptId().GetAttemptId() == 1 {
+			resp.SetContainers(containers)
+		}
 		return resp, err
 	})
 	protocol.GetContainerReport.Serve(s, func(_ context.Context, req *pb.GetContainerReportRequest) (*pb.GetContainerReportResponse, error) {

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package command
+
+import "os"
+
+// isTerminal is false where terminals aren't known: the output is plain.
+func isTerminal(*os.File) bool { return false }
+
+func terminalSize(*os.File) (rows, columns int) { return 24, 80 }
+
+func readKeys(*os.File) (keys <-chan byte, restore func()) { return nil, func() {} }
