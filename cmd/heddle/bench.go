@@ -17,7 +17,7 @@ import (
 
 func newBench(s *source) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure a cluster", GroupID: tools}
-	c.AddCommand(newBenchRM(s))
+	c.AddCommand(newBenchRM(s), newBenchJobs())
 	return c
 }
 

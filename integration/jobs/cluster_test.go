@@ -17,6 +17,7 @@ import (
 
 	"heddle/am/client"
 	"heddle/conf"
+	"heddle/integration/hadooplab"
 	"heddle/integration/minicluster"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -28,23 +29,18 @@ var binary = sync.OnceValues(func() (string, error) {
 	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
 		return b, nil
 	}
-	dir, err := os.MkdirTemp("", "heddle-jobs-")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	out := filepath.Join(dir, "heddle")
-	if b, err := exec.Command("go", "build", "-o", out, "heddle/cmd/heddle").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, b)
-	}
-	return out, nil
+	b, remove, err := hadooplab.BuildHeddle()
+	cleanUp = remove
+	return b, err
 })
 
-var built string // to be removed
+var cleanUp func() // what binary has made
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	os.RemoveAll(built)
+	if cleanUp != nil {
+		cleanUp()
+	}
 	os.Exit(code)
 }
 

@@ -1,0 +1,108 @@
+package walltime
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Programs say where the jobs' programs are. Jobs whose program isn't named are left out.
+type Programs struct {
+	Heddle    bool     // the heddle command is there
+	Examples  string   // hadoop-mapreduce-examples-….jar
+	Streaming string   // hadoop-streaming-….jar
+	Spark     string   // $SPARK_HOME
+	SparkArgs []string // for every spark-submit
+	Python    string   // for streaming jobs
+}
+
+// Sizes are those of the jobs' inputs, in MB.
+type Sizes struct{ Text, Terasort int }
+
+// Standard returns the jobs that Heddle is measured by. Their inputs and outputs are in a folder of the clusters' file
+// system; temp is a local one.
+func Standard(p Programs, s Sizes, folder, temp string) []Job {
+	text := folder + "/text"
+	putText := func(ctx context.Context, c Cluster) error {
+		local := filepath.Join(temp, "text")
+		if err := writeText(local, s.Text<<20); err != nil {
+			return err
+		}
+		if err := c.Run(ctx, "hdfs", "dfs", "-mkdir", "-p", text); err != nil {
+			return err
+		}
+		return c.Run(ctx, "hdfs", "dfs", "-put", "-f", local, text+"/part")
+	}
+	var jobs []Job
+	if p.Heddle {
+		jobs = append(jobs, Job{"heddle-mr", putText, func(out string) []string {
+			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
+		}})
+	}
+	if p.Examples != "" {
+		jobs = append(
+			jobs,
+			Job{"wordcount", putText, func(out string) []string {
+				return []string{"hadoop", "jar", p.Examples, "wordcount", text, out}
+			}},
+			Job{"pi-2x10", nil, func(string) []string { return []string{"hadoop", "jar", p.Examples, "pi", "2", "10"} }},
+			Job{fmt.Sprintf("terasort-%dMB", s.Terasort), func(ctx context.Context, c Cluster) error {
+				return c.Run(ctx, "hadoop", "jar", p.Examples, "teragen", fmt.Sprint(s.Terasort*10_000), folder+"/terasort")
+			}, func(out string) []string {
+				return []string{"hadoop", "jar", p.Examples, "terasort", folder + "/terasort", out}
+			}},
+		)
+	}
+	if p.Streaming != "" {
+		jobs = append(jobs, Job{"streaming", putText, func(out string) []string {
+			return []string{"hadoop", "jar", p.Streaming, "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z \n`, "-reducer", "uniq -c"}
+		}})
+	}
+	if p.Spark != "" {
+		pi := filepath.Join(p.Spark, "examples/src/main/python/pi.py")
+		for _, mode := range []string{"client", "cluster"} {
+			jobs = append(jobs, Job{"spark-pi-" + mode, nil, func(string) []string {
+				return append(append([]string{"spark-submit", "--master", "yarn", "--deploy-mode", mode}, p.SparkArgs...), pi, "4")
+			}})
+		}
+	}
+	return jobs
+}
+
+// Only returns the jobs with the given names, all of them if there are none. It fails for a name that no job has.
+func Only(jobs []Job, names []string) ([]Job, error) {
+	if len(names) == 0 {
+		return jobs, nil
+	}
+	var out []Job
+	for _, n := range names {
+		i := slices.IndexFunc(jobs, func(j Job) bool { return j.Name == n })
+		if i < 0 {
+			var known []string
+			for _, j := range jobs {
+				known = append(known, j.Name)
+			}
+			return nil, fmt.Errorf("no job is called %q, or its program is missing; there are %s", n, strings.Join(known, ", "))
+		}
+		out = append(out, jobs[i])
+	}
+	return out, nil
+}
+
+// writeText writes words whose frequencies fall as those of a language do.
+func writeText(path string, size int) error {
+	r := rand.New(rand.NewPCG(1, 1))
+	z := rand.NewZipf(r, 1.2, 2, 50_000)
+	b := make([]byte, 0, size+100)
+	for len(b) < size {
+		for range 12 {
+			b = append(fmt.Appendf(b, "word%d", z.Uint64()), ' ')
+		}
+		b[len(b)-1] = '\n'
+	}
+	return os.WriteFile(path, b, 0o644)
+}
