@@ -17,7 +17,7 @@ import (
 type RetryPolicy struct {
 	MaxAttempts int           // tries of one call, the first one included
 	MaxElapsed  time.Duration // from the first try to the beginning of the last one
-	// Base is the first pause, after all addresses have been tried in a row; it doubles with every further try up to Max.
+	// Base is the first pause, after all addresses have been tried in a row; it doubles with every further round up to Max.
 	// Pauses vary at random between half and one and a half of that. The defaults are 100 ms and 10 s.
 	Base, Max time.Duration
 	// Random returns numbers in [0, 1); the default is math/rand/v2.
@@ -51,7 +51,7 @@ func (p *RetryPolicy) pause(n int) time.Duration {
 //	RetriableException                                                   the same server
 //	InvalidToken, failed authentication, other exceptions of the server  the caller
 //
-// The next server is tried at once until all have been, then after a pause.
+// The next server is tried at once; when all have been tried in a row there is a pause. So a new leader is found within one pause.
 type Failover struct {
 	endpoints []*Endpoint
 	policy    RetryPolicy
@@ -115,7 +115,7 @@ func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message
 			f.current.CompareAndSwap(at, at+1)
 			failovers++
 		}
-		if what == trySame || failovers >= len(f.endpoints) {
+		if what == trySame || failovers%len(f.endpoints) == 0 {
 			pause = f.policy.pause(pauses)
 			pauses++
 		}
