@@ -69,12 +69,18 @@ type ResourceManager struct {
 
 	listeners map[string]net.Listener
 	servers   map[string]*ipc.Server
-	web       *http.Server
+	closing   chan struct{} // closed when Close begins
+	closeOnce sync.Once
+	offers    struct { // who was offered leadership before this member took it; used by one goroutine
+		leaders int64
+		to      map[string]bool
+	}
+	web *http.Server
 }
 
 // New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
 func New(o Options) (*ResourceManager, error) {
-	r := &ResourceManager{conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}}
+	r := &ResourceManager{conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{})}
 	var err error
 	if r.id, err = o.Conf.OwnRMID(context.Background(), o.ID); err != nil {
 		return nil, err
@@ -244,6 +250,7 @@ const shutdownPatience = 3 * time.Second
 
 // Close stops everything.
 func (r *ResourceManager) Close() error {
+	r.closeOnce.Do(func() { close(r.closing) })
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
 	var errs []error
@@ -289,12 +296,22 @@ func (r *ResourceManager) lead(term context.Context) {
 		r.log.WithError(err).Info("elected, and not leader any more")
 		return
 	}
+	state := r.replica.Clone()
+	chosen := state.Offered == r.id
+	if !chosen && r.giveWay(term, state) {
+		return
+	}
 	l := leader.New(leader.Config{
-		Settings: r.settings, State: r.replica.Clone(), Propose: r.propose, Launcher: r.launcher, Now: time.Now,
+		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
 		NewKey: newKey, Rack: r.racks.Rack, Log: r.log,
 	})
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
 	err := l.Run(term, func() {
 		r.leading.Store(l)
+		if !chosen {
+			waiting.Go(func() { r.moveHome(l) })
+		}
 		if err := r.raft.AdoptMembers(); err != nil {
 			r.log.WithError(err).Warn("the group's record differs from the configuration")
 		}
@@ -386,11 +403,20 @@ func (r *ResourceManager) Members() ([]raft.MemberInfo, error) { return r.raft.M
 
 // Transfer has a member lead, or with "" any but this one. A member that doesn't lead passes the wish on to the leader.
 func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
-	if r.Leader() != nil {
+	r.AwaitLeadership() // there may be an election under way
+	if l := r.Leader(); l != nil {
+		if to != "" {
+			if _, err := r.WebAddressOf(to); err != nil {
+				return err
+			}
+			if err := l.OfferLeadership(to); err != nil {
+				return err
+			}
+		}
 		return r.raft.Transfer(to)
 	}
 	leads := r.LeaderID()
-	if leads == "" {
+	if leads == "" || leads == r.id {
 		return errors.New("nobody leads that could hand leadership over")
 	}
 	a, err := r.conf.RMAddress(AdminAddress, leads)

@@ -33,6 +33,14 @@ func (t *turn) takeOver() error {
 	return nil
 }
 
+// OfferLeadership puts on record that an administrator wants a member to lead next.
+func (l *Leader) OfferLeadership(to string) error {
+	return l.do(func(t *turn) error {
+		t.enter(&ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: to}})
+		return nil
+	})
+}
+
 func (t *turn) nodesInOrder() []*ledger.Node {
 	nodes := make([]*ledger.Node, 0, len(t.work.Nodes))
 	for _, n := range t.work.Nodes {

@@ -86,6 +86,10 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	case c.LeaderStarted != nil:
 		s.Leaders++
 		s.Leader = c.LeaderStarted.GetRmId()
+		s.Offered = ""
+		return nil
+	case c.LeadershipOffered != nil:
+		s.Offered = c.LeadershipOffered.GetRmId()
 		return nil
 	case c.KeyRolled != nil:
 		s.keyRolled(now, c.KeyRolled)

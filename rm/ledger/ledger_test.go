@@ -366,7 +366,7 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 	a := rapid.Int32Range(1, 3).Draw(t, "app")
 	n := rapid.Int32Range(1, 3).Draw(t, "attempt")
 	c := container(a, n, rapid.Int64Range(1, 6).Draw(t, "container"))
-	switch rapid.IntRange(0, 16).Draw(t, "kind") {
+	switch rapid.IntRange(0, 17).Draw(t, "kind") {
 	case 0:
 		return submit(a)
 	case 1, 2:
@@ -389,6 +389,8 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 		return &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(c)}}
 	case 12:
 		return &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(c)}}
+	case 16:
+		return &ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: "rm2"}}
 	case 13:
 		return &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
 			Sequence: n, Identifier: []byte{byte(a)}, Password: []byte{1}, RenewBy: 1000,

@@ -94,6 +94,7 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		LastApplication: s.LastApplication,
 		Submitted:       s.Submitted,
 		LastDelegation:  s.LastDelegation,
+		Offered:         s.Offered,
 	}
 	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
@@ -122,7 +123,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	}
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
-	s.LastDelegation = c.GetLastDelegation()
+	s.LastDelegation, s.Offered = c.GetLastDelegation(), c.GetOffered()
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
 	}

@@ -16,6 +16,8 @@ type State struct {
 	Leaders int64
 	// Leader is the id of the member that leads, or led last.
 	Leader string
+	// Offered is the member that an administrator wants to lead next, "" if it's all the same.
+	Offered string
 	// LastApplication is the application number handed out last.
 	LastApplication int32
 	// Keys are the master keys by kind.

@@ -251,6 +251,9 @@ func (n *Node) Leader() string {
 	return string(id)
 }
 
+// LastContact is when this member last heard from a leader; the zero time if never.
+func (n *Node) LastContact() time.Time { return n.raft.LastContact() }
+
 // MemberInfo is a member as the group's record has it.
 type MemberInfo struct {
 	Member

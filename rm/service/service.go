@@ -22,6 +22,8 @@ type Backend interface {
 	VerifyLeader() error
 	// Transfer has a member lead, or with "" any but this one.
 	Transfer(ctx context.Context, to string) error
+	// AwaitLeadership reports whether this member leads, as soon as that is settled.
+	AwaitLeadership() bool
 	// HA reports whether there are several ResourceManagers.
 	HA() bool
 	ID() string
@@ -56,7 +58,7 @@ func New(cfg Config) *Service { return &Service{Config: cfg} }
 
 // Gate is the ipc.ServerConfig.Gate of ports that only the leader serves.
 func (s *Service) Gate(string) error {
-	if s.Backend.Leader() == nil {
+	if !s.Backend.AwaitLeadership() {
 		return s.standby()
 	}
 	return nil

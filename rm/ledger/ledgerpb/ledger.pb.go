@@ -133,7 +133,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -207,6 +207,7 @@ type Command struct {
 	LeaderStarted         *LeaderStarted         `protobuf:"bytes,2,opt,name=leader_started,json=leaderStarted,proto3" json:"leader_started,omitempty"`
 	KeyRolled             *KeyRolled             `protobuf:"bytes,3,opt,name=key_rolled,json=keyRolled,proto3" json:"key_rolled,omitempty"`
 	KeyActivated          *KeyActivated          `protobuf:"bytes,4,opt,name=key_activated,json=keyActivated,proto3" json:"key_activated,omitempty"`
+	LeadershipOffered     *LeadershipOffered     `protobuf:"bytes,5,opt,name=leadership_offered,json=leadershipOffered,proto3" json:"leadership_offered,omitempty"`
 	ApplicationIdIssued   *ApplicationIdIssued   `protobuf:"bytes,10,opt,name=application_id_issued,json=applicationIdIssued,proto3" json:"application_id_issued,omitempty"`
 	ApplicationSubmitted  *ApplicationSubmitted  `protobuf:"bytes,11,opt,name=application_submitted,json=applicationSubmitted,proto3" json:"application_submitted,omitempty"`
 	ApplicationUpdated    *ApplicationUpdated    `protobuf:"bytes,12,opt,name=application_updated,json=applicationUpdated,proto3" json:"application_updated,omitempty"`
@@ -287,6 +288,13 @@ func (x *Command) GetKeyRolled() *KeyRolled {
 func (x *Command) GetKeyActivated() *KeyActivated {
 	if x != nil {
 		return x.KeyActivated
+	}
+	return nil
+}
+
+func (x *Command) GetLeadershipOffered() *LeadershipOffered {
+	if x != nil {
+		return x.LeadershipOffered
 	}
 	return nil
 }
@@ -788,6 +796,51 @@ func (x *LeaderStarted) GetRmId() string {
 	return ""
 }
 
+// An administrator wants a member to lead. It holds for the election that follows.
+type LeadershipOffered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RmId          string                 `protobuf:"bytes,1,opt,name=rm_id,json=rmId,proto3" json:"rm_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadershipOffered) Reset() {
+	*x = LeadershipOffered{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadershipOffered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadershipOffered) ProtoMessage() {}
+
+func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadershipOffered.ProtoReflect.Descriptor instead.
+func (*LeadershipOffered) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *LeadershipOffered) GetRmId() string {
+	if x != nil {
+		return x.RmId
+	}
+	return ""
+}
+
 // A new master key. It becomes the current one, and the current one the previous one; unless it is to wait as the next
 // one, until everybody who checks tokens has it and a KeyActivated says so.
 type KeyRolled struct {
@@ -802,7 +855,7 @@ type KeyRolled struct {
 
 func (x *KeyRolled) Reset() {
 	*x = KeyRolled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +867,7 @@ func (x *KeyRolled) String() string {
 func (*KeyRolled) ProtoMessage() {}
 
 func (x *KeyRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +880,7 @@ func (x *KeyRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRolled.ProtoReflect.Descriptor instead.
 func (*KeyRolled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *KeyRolled) GetKind() KeyKind {
@@ -867,7 +920,7 @@ type KeyActivated struct {
 
 func (x *KeyActivated) Reset() {
 	*x = KeyActivated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +932,7 @@ func (x *KeyActivated) String() string {
 func (*KeyActivated) ProtoMessage() {}
 
 func (x *KeyActivated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +945,7 @@ func (x *KeyActivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
 func (*KeyActivated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KeyActivated) GetKind() KeyKind {
@@ -910,7 +963,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +975,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +988,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 type ApplicationSubmitted struct {
@@ -958,7 +1011,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -970,7 +1023,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -983,7 +1036,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -1059,7 +1112,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1124,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1137,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1148,7 +1201,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1213,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1226,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1213,7 +1266,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1278,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1291,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1257,7 +1310,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1269,7 +1322,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1282,7 +1335,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1302,7 +1355,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1367,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1380,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1349,7 +1402,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1414,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1427,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -1418,7 +1471,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1483,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1496,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -1490,7 +1543,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1555,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1568,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -1577,7 +1630,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1642,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1655,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Grant) GetId() int64 {
@@ -1671,7 +1724,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1736,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1749,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -1723,7 +1776,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1788,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1801,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -1771,7 +1824,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1836,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1849,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -1836,7 +1889,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +1901,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +1914,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -1881,7 +1934,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1893,7 +1946,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1906,7 +1959,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -1925,7 +1978,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +1990,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2003,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -1969,7 +2022,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2034,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2047,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2019,7 +2072,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2084,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2097,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2111,7 +2164,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2176,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2189,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2183,7 +2236,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2248,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2261,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2232,7 +2285,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2297,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2310,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2298,7 +2351,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +2363,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +2376,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2350,7 +2403,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2415,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2428,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2398,7 +2451,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2463,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2476,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2465,13 +2518,14 @@ type Cluster struct {
 	Submitted       int64                  `protobuf:"varint,7,opt,name=submitted,proto3" json:"submitted,omitempty"`
 	Ended           []*StateCount          `protobuf:"bytes,8,rep,name=ended,proto3" json:"ended,omitempty"`
 	LastDelegation  int32                  `protobuf:"varint,9,opt,name=last_delegation,json=lastDelegation,proto3" json:"last_delegation,omitempty"`
+	Offered         string                 `protobuf:"bytes,10,opt,name=offered,proto3" json:"offered,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2537,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2550,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -2562,6 +2616,13 @@ func (x *Cluster) GetLastDelegation() int32 {
 	return 0
 }
 
+func (x *Cluster) GetOffered() string {
+	if x != nil {
+		return x.Offered
+	}
+	return ""
+}
+
 type StateCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
@@ -2572,7 +2633,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2645,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2658,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -2627,7 +2688,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2700,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2713,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -2713,7 +2774,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2786,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2799,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -2871,7 +2932,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +2944,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +2957,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3035,7 +3096,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +3108,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +3121,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3139,7 +3200,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3212,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3225,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -3212,13 +3273,14 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\x12\x1e\n" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
-	"leadership\"\xea\x0f\n" +
+	"leadership\"\xbb\x10\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
 	"\n" +
 	"key_rolled\x18\x03 \x01(\v2\x18.heddle.ledger.KeyRolledR\tkeyRolled\x12@\n" +
-	"\rkey_activated\x18\x04 \x01(\v2\x1b.heddle.ledger.KeyActivatedR\fkeyActivated\x12V\n" +
+	"\rkey_activated\x18\x04 \x01(\v2\x1b.heddle.ledger.KeyActivatedR\fkeyActivated\x12O\n" +
+	"\x12leadership_offered\x18\x05 \x01(\v2 .heddle.ledger.LeadershipOfferedR\x11leadershipOffered\x12V\n" +
 	"\x15application_id_issued\x18\n" +
 	" \x01(\v2\".heddle.ledger.ApplicationIdIssuedR\x13applicationIdIssued\x12X\n" +
 	"\x15application_submitted\x18\v \x01(\v2#.heddle.ledger.ApplicationSubmittedR\x14applicationSubmitted\x12R\n" +
@@ -3260,6 +3322,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x0eClusterCreated\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\"$\n" +
 	"\rLeaderStarted\x12\x13\n" +
+	"\x05rm_id\x18\x01 \x01(\tR\x04rmId\"(\n" +
+	"\x11LeadershipOffered\x12\x13\n" +
 	"\x05rm_id\x18\x01 \x01(\tR\x04rmId\"z\n" +
 	"\tKeyRolled\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\x12\x15\n" +
@@ -3403,7 +3467,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04node\x18\x03 \x01(\v2\x13.heddle.ledger.NodeR\x04node\x12?\n" +
 	"\n" +
 	"delegation\x18\x04 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\n" +
-	"delegation\"\xbc\x02\n" +
+	"delegation\"\xd6\x02\n" +
 	"\aCluster\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\x05R\x06format\x12\x1c\n" +
 	"\ttimestamp\x18\x02 \x01(\x03R\ttimestamp\x12\x18\n" +
@@ -3413,7 +3477,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04keys\x18\x06 \x03(\v2\x12.heddle.ledger.KeyR\x04keys\x12\x1c\n" +
 	"\tsubmitted\x18\a \x01(\x03R\tsubmitted\x12/\n" +
 	"\x05ended\x18\b \x03(\v2\x19.heddle.ledger.StateCountR\x05ended\x12'\n" +
-	"\x0flast_delegation\x18\t \x01(\x05R\x0elastDelegation\"8\n" +
+	"\x0flast_delegation\x18\t \x01(\x05R\x0elastDelegation\x12\x18\n" +
+	"\aoffered\x18\n" +
+	" \x01(\tR\aoffered\"8\n" +
 	"\n" +
 	"StateCount\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x14\n" +
@@ -3515,7 +3581,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
@@ -3528,119 +3594,121 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*Amounts)(nil),                         // 8: heddle.ledger.Amounts
 	(*ClusterCreated)(nil),                  // 9: heddle.ledger.ClusterCreated
 	(*LeaderStarted)(nil),                   // 10: heddle.ledger.LeaderStarted
-	(*KeyRolled)(nil),                       // 11: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 12: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 13: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 14: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 15: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 16: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 17: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 18: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 19: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 20: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 21: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 22: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 23: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 24: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 25: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 26: heddle.ledger.Completion
-	(*ContainersCompleted)(nil),             // 27: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 28: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 29: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 30: heddle.ledger.ContainersResumed
-	(*NodeRegistered)(nil),                  // 31: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 32: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 33: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 34: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 35: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 36: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 37: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 38: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 39: heddle.ledger.StateCount
-	(*Key)(nil),                             // 40: heddle.ledger.Key
-	(*Application)(nil),                     // 41: heddle.ledger.Application
-	(*Attempt)(nil),                         // 42: heddle.ledger.Attempt
-	(*Container)(nil),                       // 43: heddle.ledger.Container
-	(*Node)(nil),                            // 44: heddle.ledger.Node
-	(*pb.ApplicationSubmissionContext)(nil), // 45: heddle.yarn.ApplicationSubmissionContext
+	(*LeadershipOffered)(nil),               // 11: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 12: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 13: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 14: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 15: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 16: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 17: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 18: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 19: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 20: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 21: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 22: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 23: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 24: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 25: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 26: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 27: heddle.ledger.Completion
+	(*ContainersCompleted)(nil),             // 28: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 29: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 30: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 31: heddle.ledger.ContainersResumed
+	(*NodeRegistered)(nil),                  // 32: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 33: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 34: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 35: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 36: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 37: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 38: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 39: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 40: heddle.ledger.StateCount
+	(*Key)(nil),                             // 41: heddle.ledger.Key
+	(*Application)(nil),                     // 42: heddle.ledger.Application
+	(*Attempt)(nil),                         // 43: heddle.ledger.Attempt
+	(*Container)(nil),                       // 44: heddle.ledger.Container
+	(*Node)(nil),                            // 45: heddle.ledger.Node
+	(*pb.ApplicationSubmissionContext)(nil), // 46: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
 	9,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
 	10, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	11, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	12, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	13, // 5: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	14, // 6: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	15, // 7: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	16, // 8: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	17, // 9: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	18, // 10: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	19, // 11: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	20, // 12: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	21, // 13: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	22, // 14: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	24, // 15: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	25, // 16: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	27, // 17: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	28, // 18: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	29, // 19: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	30, // 20: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	31, // 21: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	32, // 22: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	33, // 23: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	34, // 24: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	35, // 25: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	36, // 26: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	4,  // 27: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	5,  // 28: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	0,  // 29: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,  // 30: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	4,  // 31: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	45, // 32: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	8,  // 33: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	4,  // 34: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	4,  // 35: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	4,  // 36: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	5,  // 37: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 38: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 39: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 40: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 41: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	7,  // 42: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	8,  // 43: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	5,  // 44: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	23, // 45: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	6,  // 46: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 47: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	26, // 48: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	6,  // 49: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 50: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 51: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 52: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	8,  // 53: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	7,  // 54: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	8,  // 55: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	7,  // 56: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	38, // 57: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	41, // 58: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	44, // 59: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	34, // 60: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	40, // 61: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	39, // 62: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	0,  // 63: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	1,  // 64: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	14, // 65: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	42, // 66: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	43, // 67: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	7,  // 68: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	23, // 69: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	31, // 70: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	71, // [71:71] is the sub-list for method output_type
-	71, // [71:71] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	12, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	13, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	11, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	14, // 6: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	15, // 7: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	16, // 8: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	17, // 9: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	18, // 10: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	19, // 11: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	20, // 12: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	21, // 13: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	22, // 14: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	23, // 15: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	25, // 16: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	26, // 17: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	28, // 18: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	29, // 19: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	30, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	31, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	32, // 22: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	33, // 23: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	34, // 24: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	35, // 25: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	36, // 26: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	37, // 27: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	4,  // 28: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	5,  // 29: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	0,  // 30: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,  // 31: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	4,  // 32: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	46, // 33: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	8,  // 34: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	4,  // 35: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	4,  // 36: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	4,  // 37: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	5,  // 38: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 39: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 40: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 41: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 42: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	7,  // 43: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	8,  // 44: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	5,  // 45: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	24, // 46: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	6,  // 47: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 48: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	27, // 49: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	6,  // 50: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 51: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 52: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 53: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	8,  // 54: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	7,  // 55: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	8,  // 56: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	7,  // 57: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	39, // 58: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	42, // 59: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	45, // 60: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	35, // 61: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	41, // 62: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	40, // 63: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	0,  // 64: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	1,  // 65: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	15, // 66: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	43, // 67: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	44, // 68: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	7,  // 69: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	24, // 70: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	32, // 71: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -3648,15 +3716,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,148 @@
+package rm
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// Hadoop's clients (RetryPolicies.FailoverOnNetworkExceptionRetry) look for the active ResourceManager in the order of
+// yarn.resourcemanager.ha.rm-ids, a new client from the first on, one that has lost it from the one after it. The second that a call
+// comes to is tried at once; before each further one the client sleeps for 15 to 45 s (yarn.client.failover-sleep-base-ms, by default
+// that of yarn.resourcemanager.connect.retry-interval.ms). So three members work well for them only if
+//
+//   - the member after the one that was lost leads next (giveWay),
+//   - the first or the second leads in the long run (moveHome),
+//   - and a call that comes while that is being settled waits, rather than being sent away (AwaitLeadership).
+
+const (
+	// settlingPatience is how long a call waits for it to be settled who leads. Clients wait for minutes.
+	settlingPatience = 10 * time.Second
+	// settlingPoll is how often such a call looks.
+	settlingPoll = 5 * time.Millisecond
+	// probePatience is how long a member may take to say that it is there.
+	probePatience = 200 * time.Millisecond
+	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Those that
+	// have just come are to have gone about their business by then.
+	homeInterval = 10 * time.Second
+)
+
+// heirs are the members that should rather lead than self, the best first.
+func heirs(ids []string, last, offered, self string) []string {
+	if offered != "" && offered != self && slices.Contains(ids, offered) {
+		return []string{offered}
+	}
+	if last == self {
+		return nil // its clients are still there
+	}
+	from := slices.Index(ids, last) + 1
+	var out []string
+	for i := range ids {
+		id := ids[(from+i)%len(ids)]
+		if id == self || id == last {
+			break
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+// giveWay hands leadership over, before it has begun, to a member whom clients of the last leader come to first. Each is offered it
+// once.
+func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
+	if !r.HA() {
+		return false
+	}
+	if r.offers.to == nil || r.offers.leaders != s.Leaders {
+		r.offers.leaders, r.offers.to = s.Leaders, map[string]bool{}
+	}
+	for _, id := range heirs(r.conf.RMIDs(), s.Leader, s.Offered, r.id) {
+		if r.offers.to[id] || !r.stands(term, id) {
+			continue
+		}
+		r.offers.to[id] = true
+		if err := r.raft.Transfer(id); err == nil {
+			r.log.WithField("to", id).WithField("last", s.Leader).Info("elected, and giving way to whom clients come to first")
+			return true
+		}
+	}
+	return false
+}
+
+// stands reports whether a member is there to lead.
+func (r *ResourceManager) stands(ctx context.Context, id string) bool {
+	a, err := r.conf.RMAddress(AdminAddress, id)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, ipc.Identity{User: r.login})
+	_, err = protocol.GetServiceStatus.Call(ctx, ha, &pb.GetServiceStatusRequest{})
+	return err == nil
+}
+
+// moveHome hands leadership to the first or second member, if this is neither and one of them is there.
+func (r *ResourceManager) moveHome(l *leader.Leader) {
+	ids := r.conf.RMIDs()
+	if slices.Index(ids, r.id) < 2 {
+		return
+	}
+	tick := time.NewTicker(homeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.Done():
+			return
+		case <-tick.C:
+		}
+		for _, id := range ids[:2] {
+			if !r.stands(context.Background(), id) {
+				continue
+			}
+			if err := r.raft.Transfer(id); err != nil {
+				r.log.WithError(err).WithField("to", id).Warn("leadership could not be moved to where clients find it faster")
+				continue
+			}
+			r.log.WithField("to", id).Info("leadership moves to where clients find it faster")
+			return
+		}
+	}
+}
+
+// AwaitLeadership reports whether this member leads. While that is open it waits: until this member leads, or another has gone on
+// record as leader and has been heard from since.
+func (r *ResourceManager) AwaitLeadership() bool {
+	if r.Leader() != nil {
+		return true
+	}
+	asked := time.Now()
+	tick := time.NewTicker(settlingPoll)
+	defer tick.Stop()
+	for time.Since(asked) < settlingPatience {
+		select {
+		case <-r.closing:
+			return false
+		case <-tick.C:
+		}
+		if r.Leader() != nil {
+			return true
+		}
+		if id := r.raft.Leader(); id != "" && id != r.id && id == r.onRecord() && r.raft.LastContact().After(asked) {
+			return false
+		}
+	}
+	return false
+}
+
+// onRecord is the leader that the ledger has.
+func (r *ResourceManager) onRecord() (id string) {
+	r.Read(func(s *ledger.State) { id = s.Leader })
+	return id
+}
