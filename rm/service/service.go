@@ -68,6 +68,15 @@ func (s *Service) standby() error {
 	return ipc.NewException(ipc.StandbyException, "ResourceManager %s is not Active!", s.Backend.ID())
 }
 
+// deposed answers for a call whose leader was deposed under it. If this member leads again, the client is to try it again at once;
+// sent away it would come back only after a long sleep.
+func (s *Service) deposed() error {
+	if s.Backend.AwaitLeadership() {
+		return ipc.NewException(ipc.RetriableException, "ResourceManager %s lost its leadership for a moment; try again", s.Backend.ID())
+	}
+	return s.standby()
+}
+
 // leader returns the leader, or the exception that sends clients to another ResourceManager.
 func (s *Service) leader() (*leader.Leader, error) {
 	if l := s.Backend.Leader(); l != nil {
@@ -102,7 +111,7 @@ func (s *Service) exception(err error) error {
 	case errors.As(err, &refusal):
 		return ipc.NewException(classes[refusal.Reason], "%s", refusal.Text)
 	case errors.Is(err, leader.ErrDeposed):
-		return s.standby()
+		return s.deposed()
 	}
 	return err
 }
