@@ -223,15 +223,17 @@ func (x *Submitted) resource(ctx context.Context, file string) (resource, error)
 	if as == "." || as == ".." || strings.ContainsAny(as, "/\x00") || strings.HasPrefix(as, ".") {
 		return resource{}, fmt.Errorf("%s: a file can't be called %q in the work folder", file, as)
 	}
+	// Under its own name, by which a node knows what kind of archive it is.
+	staged := path.Join("files", as, path.Base(name))
 	if !strings.Contains(name, "://") {
 		local, err := filepath.Abs(strings.TrimPrefix(name, "file:"))
 		if err != nil {
 			return resource{}, err
 		}
-		return x.copyIn(ctx, local, "files/"+as, as, 0o700)
+		return x.copyIn(ctx, local, staged, as, 0o700)
 	}
 	if local, ok := strings.CutPrefix(name, "file://"); ok {
-		return x.copyIn(ctx, local, "files/"+as, as, 0o700)
+		return x.copyIn(ctx, local, staged, as, 0o700)
 	}
 	info, err := x.files.Stat(ctx, name)
 	if err != nil {

@@ -1,7 +1,11 @@
 package jobs
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -327,4 +331,98 @@ func TestBadJobsAreRefused(t *testing.T) {
 			t.Errorf("%q: %v: %s", x.args, err, j.stderr)
 		}
 	}
+}
+
+func TestKindsOfInput(t *testing.T) {
+	c := startCluster(t, 1, 1, nil)
+	in := filepath.Join(c.dir, "in")
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	if _, err := io.WriteString(z, strings.Repeat("zipped\n", 1000)+"end"); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	az := gzip.NewWriter(&archive)
+	a := tar.NewWriter(az)
+	if err := a.WriteHeader(&tar.Header{Name: "dir/word", Mode: 0o644, Size: 9}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(a, "unpacked\n"); err != nil || a.Close() != nil || az.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"in/a.gz": gz.Bytes(), "in/b": []byte("plain\n"), "in/empty": nil, "empty": nil, "keys": []byte("b:2:x\na:1:y\nb:1:z\na:2\n"), "x.tar.gz": archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(name string, args ...string) (report, string) {
+		t.Helper()
+		out := filepath.Join(c.dir, "out-"+name)
+		r := c.mr(append([]string{"-output", out}, args...)...).end()
+		return r, c.output(out)
+	}
+	if _, got := run("gz", "-input", in, "-mapper", "cat", "-reducer", "uniq -c | sed 's/^ *//'"); got != "1 end\n1 plain\n1000 zipped\n" {
+		t.Errorf("compressed input: %q", got)
+	}
+	// Nothing to read: there is no map task, and the reducer sees the end at once.
+	if r, got := run("empty", "-input", filepath.Join(c.dir, "empty"), "-mapper", "cat", "-reducer", "wc -l"); strings.TrimSpace(got) != "0" || r.Counters[jobCounters]["TOTAL_LAUNCHED_MAPS"] != 0 {
+		t.Errorf("empty input: %q, %v", got, r.Counters)
+	}
+	if _, got := run("archive", "-input", filepath.Join(in, "b"), "-mapper", "cat; cat x.tar.gz/dir/word y/dir/word", "-reducer", "NONE", "-archives", "x.tar.gz,x.tar.gz#y"); got != "plain\nunpacked\nunpacked\n" {
+		t.Errorf("archive: %q", got)
+	}
+	// Lines with equal keys of two fields reach one reducer.
+	_, got := run("keys", "-input", filepath.Join(c.dir, "keys"), "-mapper", "cat", "-numReduceTasks", "7", "-reducer", "cut -d: -f1 | uniq -c | sed 's/^ *//'",
+		"-jobconf", "stream.map.output.field.separator=:")
+	if want := []string{"2 a", "2 b"}; !slices.Equal(lines(got), want) {
+		t.Errorf("keys: %q", got)
+	}
+}
+
+// A task that does nothing any more is ended; so is what the commands have started.
+func TestStuckTask(t *testing.T) {
+	c := startCluster(t, 1, 1, nil)
+	in := filepath.Join(c.dir, "in")
+	if err := os.WriteFile(in, []byte("x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mark := fmt.Sprintf("10%d", os.Getpid())
+	j := c.mr("-input", in, "-output", filepath.Join(c.dir, "out"), "-mapper", "sleep "+mark+" & sleep "+mark, "-D", "mapreduce.task.timeout=1500", "-D", "mapreduce.map.maxattempts=2")
+	r, err := j.wait()
+	if err == nil || len(r.Failures) != 2 || !strings.Contains(j.stderr.String(), "mapreduce.task.timeout") {
+		t.Errorf("%v %+v: %s", err, r, j.stderr)
+	}
+	c.until("nothing of it is left", func() bool { return len(processes("sleep "+mark)) == 0 })
+}
+
+func TestBackground(t *testing.T) {
+	c := startCluster(t, 1, 1, nil)
+	in, out := filepath.Join(c.dir, "in"), filepath.Join(c.dir, "out")
+	if err := os.WriteFile(in, []byte("x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(c.binary, "mr", "-conf", c.conf, "-background", "-input", in, "-output", out, "-mapper", "cat")
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := records.ParseApplicationID(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.applications().Wait(t.Context(), id, nil); err != nil || !r.Succeeded() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := c.output(out); got != "x\n" {
+		t.Errorf("%q", got)
+	}
+	c.until("the staged files are gone", func() bool {
+		left, err := filepath.Glob(filepath.Join(c.dir, "staging", "*", ".staging", "*"))
+		return err == nil && len(left) == 0
+	})
 }
