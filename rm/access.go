@@ -21,6 +21,11 @@ func (r *ResourceManager) openAccess() error {
 	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
 		return err
 	}
+	if r.settings.Queues.Kind == queue.Fair {
+		if r.settings.Increment, err = increment(r.conf, r.settings.Types); err != nil {
+			return err
+		}
+	}
 	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, groupsOf)
 	r.settings.MaySubmit = r.access.MaySubmit
 	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))

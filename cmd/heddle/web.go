@@ -5,6 +5,7 @@ import (
 
 	"heddle/rm"
 	"heddle/rm/access"
+	"heddle/rm/ledger"
 	"heddle/rm/rest"
 	"heddle/webui"
 	"heddle/webui/proxy"
@@ -18,7 +19,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	return rest.Of(r, rest.Mounts{Pages: webui.Handler(), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)
-			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State.Ended()}, ok
+			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing}, ok
 		},
 		User: func(req *http.Request) string { return auth.From(req.Context()).User },
 		MayView: func(user string, id records.ApplicationID) bool {

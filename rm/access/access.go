@@ -67,7 +67,13 @@ func (c *Checker) MaySubmit(user, name string) bool {
 		return true
 	}
 	if _, ok := c.Queues.Find(name); !ok {
-		return true
+		if c.Queues.Kind != queue.Fair {
+			return true
+		}
+		// it would be made below one that is there, whose lists hold for it
+		if path, _ := c.Queues.Resolve(name, user); path != "" {
+			name = c.Queues.Above(path).Path
+		}
 	}
 	return c.Queues.Allows(queue.Submit, name, user, c.Groups) || c.Queues.Allows(queue.Administer, name, user, c.Groups)
 }

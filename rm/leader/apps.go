@@ -155,7 +155,7 @@ func amSize(asks []scheduler.Ask) records.Resource {
 
 // queue resolves the queue that an application names, and says what speaks against it, in Hadoop's words.
 func (t *turn) queue(id records.ApplicationID, user, name string) (path, against string) {
-	path, leaf := t.Settings.Queues.Resolve(name)
+	path, leaf := t.Settings.Queues.Resolve(name, user)
 	q, known := t.Settings.Queues.Find(path)
 	switch {
 	case leaf && known && q.Stopped:
@@ -185,16 +185,17 @@ func (l *Leader) Move(id records.ApplicationID, name string) (path string, err e
 		if err != nil {
 			return err
 		}
-		q, known := t.Settings.Queues.Find(name)
+		to, leaf := t.Settings.Queues.Resolve(name, app.User)
+		q, known := t.Settings.Queues.Find(to)
 		switch {
-		case name == "" || !known:
+		case name == "" || !known && !leaf:
 			return refuse(Refused, "Target queue %q doesn't exist", name)
-		case !q.Leaf():
-			return refuse(Refused, "Target queue %s is not a leaf queue", q.Path)
-		case q.Stopped:
-			return refuse(Refused, "Target queue %s is stopped, and takes no applications", q.Path)
+		case !leaf:
+			return refuse(Refused, "Target queue %s is not a leaf queue", to)
+		case known && q.Stopped:
+			return refuse(Refused, "Target queue %s is stopped, and takes no applications", to)
 		}
-		if path = q.Path; app.Queue == path {
+		if path = to; app.Queue == path {
 			return nil
 		}
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{

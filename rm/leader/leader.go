@@ -41,6 +41,8 @@ type Settings struct {
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
 
+	// Increment is the step in which containers grow, where it isn't MinAllocation: with the queues of YARN's FairScheduler.
+	Increment records.Resource
 	// Queues are those that there are; nil is root.default alone.
 	Queues *queue.Tree
 	// MaySubmit decides who may submit to a queue, by the name that the application gives; nil lets everybody.

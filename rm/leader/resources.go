@@ -1,6 +1,8 @@
 package leader
 
 import (
+	"math"
+
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -33,8 +35,13 @@ func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error
 		}
 	}
 	for i, least := range l.Settings.MinAllocation {
-		if least > 0 {
-			r[i] = max(least, (r[i]+least-1)/least*least)
+		step := least
+		if l.Settings.Increment[i] > 0 {
+			step = l.Settings.Increment[i]
+		}
+		r[i] = max(least, r[i])
+		if step > 0 && r[i] <= math.MaxInt64-step {
+			r[i] = (r[i] + step - 1) / step * step
 		}
 		r[i] = min(r[i], max(maximum[i], least))
 	}

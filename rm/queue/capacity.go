@@ -20,7 +20,7 @@ func FromConf(c *conf.Config) (*Tree, error) {
 	case strings.Contains(class, "fifo"):
 		return Default(FIFO), nil
 	case strings.Contains(class, "fair"):
-		return Default(Fair), nil
+		return fairFromConf(c)
 	}
 	d, err := c.With("capacity-scheduler.xml")
 	if errors.Is(err, fs.ErrNotExist) {

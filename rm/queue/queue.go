@@ -4,6 +4,7 @@ package queue
 
 import (
 	"math"
+	"strings"
 
 	"heddle/yarn/acl"
 )
@@ -45,10 +46,12 @@ type Queue struct {
 	OrderingPolicy                    string
 	Reservable                        bool
 	Labels                            []string // node labels that it may use; "*" is all
+
+	Fair FairShares // of the queues of a Fair tree
 }
 
 // Leaf reports whether applications can be in the queue.
-func (q *Queue) Leaf() bool { return len(q.Children) == 0 && !q.Reservable }
+func (q *Queue) Leaf() bool { return len(q.Children) == 0 && !q.Reservable && !q.Fair.Parent }
 
 // Allows reports whether a user has a right on the queue, or on one above it.
 func (q *Queue) Allows(r Right, user string, groupsOf func(string) ([]string, error)) bool {
@@ -80,8 +83,11 @@ type Tree struct {
 	// Dominant says that queues are measured by the resource of which they use the largest share, not by memory alone
 	// (YARN: DominantResourceCalculator).
 	Dominant bool
-	byPath   map[string]*Queue
-	byName   map[string][]*Queue
+	// UserQueues sends applications that name no queue of a Fair tree to root.<user>; Undeclared makes queues that they name
+	// and that aren't there.
+	UserQueues, Undeclared bool
+	byPath                 map[string]*Queue
+	byName                 map[string][]*Queue
 }
 
 // Kind is a scheduler of YARN.
@@ -117,19 +123,57 @@ func (t *Tree) Find(name string) (*Queue, bool) {
 	return nil, false
 }
 
-// Resolve returns the path of the leaf that a name means. A FIFO tree takes any name, and keeps it as it is.
-func (t *Tree) Resolve(name string) (path string, leaf bool) {
+// Resolve returns the path of the leaf that a name means when a user gives it. A FIFO tree takes any name, and keeps it as it
+// is; a Fair tree may be one that queues are made in as they are named.
+func (t *Tree) Resolve(name, user string) (path string, leaf bool) {
 	if t.Kind == FIFO {
 		if name == "" {
 			name = "default"
 		}
 		return name, true
 	}
+	if t.Kind == Fair && t.UserQueues && (name == "" || name == "default") {
+		name = "root." + strings.ReplaceAll(user, ".", "_dot_")
+	}
 	q, ok := t.Find(name)
+	if !ok && t.Kind == Fair {
+		return t.undeclared(name)
+	}
 	if !ok {
 		return name, false
 	}
 	return q.Path, q.Leaf()
+}
+
+// undeclared is the path of a queue that is made because an application names it, or root.default where that isn't done.
+func (t *Tree) undeclared(name string) (path string, leaf bool) {
+	if !strings.HasPrefix(name, "root.") {
+		name = "root." + name
+	}
+	if q := t.byPath[name]; q != nil {
+		return q.Path, q.Leaf()
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" || strings.TrimSpace(part) != part {
+			return name, false
+		}
+	}
+	if !t.Undeclared {
+		return "root.default", true
+	}
+	above := t.Above(name)
+	return name, !above.Leaf() || above == t.Root
+}
+
+// Above is the queue closest to the root's side of a path: that of the path itself if it is there.
+func (t *Tree) Above(path string) *Queue {
+	for path != "" {
+		if q := t.byPath[path]; q != nil {
+			return q
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+	return t.Root
 }
 
 // Allows reports whether a user has a right on the queue of that name. Nobody has any on one that isn't there, except in a

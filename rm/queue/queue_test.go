@@ -68,7 +68,7 @@ func TestAmbiguousName(t *testing.T) {
 	if _, ok := tree.Find("x"); ok {
 		t.Error("an ambiguous name means something")
 	}
-	if path, leaf := tree.Resolve("root.b.x"); path != "root.b.x" || !leaf {
+	if path, leaf := tree.Resolve("root.b.x", "u"); path != "root.b.x" || !leaf {
 		t.Errorf("got %s, %v", path, leaf)
 	}
 }
@@ -103,7 +103,7 @@ func loop() map[string]string {
 func TestFIFOTakesAnyName(t *testing.T) {
 	tree := Default(FIFO)
 	for name, want := range map[string]string{"": "default", "default": "default", "nowhere": "nowhere"} {
-		if path, leaf := tree.Resolve(name); path != want || !leaf {
+		if path, leaf := tree.Resolve(name, "u"); path != want || !leaf {
 			t.Errorf("%q: got %q, %v", name, path, leaf)
 		}
 	}

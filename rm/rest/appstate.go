@@ -158,6 +158,9 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if a.State.Ended() || want.Priority == a.Priority {
 		return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{a.Priority}), nil
 	}
+	if s.Queues.Kind == queue.Fair {
+		return yarnrest.Reply{}, yarnrest.BadRequest("Fair Scheduler does not support to set application priority")
+	}
 	l, err := s.leader()
 	if err != nil {
 		return yarnrest.Reply{}, err

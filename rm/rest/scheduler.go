@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -85,84 +84,6 @@ func (s *server) fifoInfo() fifoInfo {
 	out.FreeMB = out.TotalMB - out.UsedMB
 	if out.TotalMB > 0 {
 		out.Used = float32(out.UsedMB) / float32(out.TotalMB)
-	}
-	return out
-}
-
-// fairInfo is what YARN's FairScheduler tells of itself.
-type fairInfo struct {
-	Type string    `yarn:"type,xsi"`
-	Root fairQueue `yarn:"rootQueue"`
-}
-
-type fairQueue struct {
-	MaxApps       int32        `yarn:"maxApps"`
-	Min           resourceInfo `yarn:"minResources"`
-	Max           resourceInfo `yarn:"maxResources"`
-	Used          resourceInfo `yarn:"usedResources"`
-	AMUsed        resourceInfo `yarn:"amUsedResources"`
-	AMMax         resourceInfo `yarn:"amMaxResources"`
-	Demand        resourceInfo `yarn:"demandResources"`
-	SteadyFair    resourceInfo `yarn:"steadyFairResources"`
-	Fair          resourceInfo `yarn:"fairResources"`
-	Cluster       resourceInfo `yarn:"clusterResources"`
-	Reserved      resourceInfo `yarn:"reservedResources"`
-	MaxContainer  resourceInfo `yarn:"maxContainerAllocation"`
-	Pending       int64        `yarn:"pendingContainers"`
-	Allocated     int          `yarn:"allocatedContainers"`
-	ReservedCount int          `yarn:"reservedContainers"`
-	Name          string       `yarn:"queueName"`
-	Policy        string       `yarn:"schedulingPolicy"`
-	Preemptable   bool         `yarn:"preemptable"`
-	Children      *fairQueues  `yarn:"childQueues"`
-}
-
-type fairQueues struct {
-	Queue []any `yarn:"queue"` // fairQueue or fairLeaf
-}
-
-type fairLeaf struct {
-	Type string `yarn:"type,xsi"`
-	fairQueue
-	PendingApps int `yarn:"numPendingApps"`
-	ActiveApps  int `yarn:"numActiveApps"`
-}
-
-func (s *server) fairInfo() fairInfo {
-	uses, total := s.uses(), s.View.Total()
-	root := s.fairQueue(s.Queues.Root, uses, total)
-	return fairInfo{"fairScheduler", root}
-}
-
-// fairQueue shows a queue; all of the cluster is the share of each, as nothing else was promised.
-func (s *server) fairQueue(q *queue.Queue, uses map[string]*view.QueueUse, total records.Resource) fairQueue {
-	u, none, all := uses[q.Path], records.Resource{}, s.resource(total)
-	out := fairQueue{
-		MaxApps: math.MaxInt32, Min: s.bounded(none), Max: all, Used: s.resource(u.Used), AMUsed: s.resource(none),
-		AMMax: s.resource(none), Demand: s.resource(u.Used.Add(u.Pending)), SteadyFair: all, Fair: all, Cluster: all,
-		Reserved: s.resource(none), MaxContainer: s.resource(s.MaxAllocation), Pending: u.Waiting, Allocated: u.Containers,
-		Name: q.Path, Policy: "fair", Preemptable: true,
-	}
-	if q.Leaf() {
-		out.AMUsed = s.resource(u.Masters)
-		return out
-	}
-	out.Children = &fairQueues{}
-	for _, c := range q.Children {
-		child := s.fairQueue(c, uses, total)
-		if !c.Leaf() {
-			out.Children.Queue = append(out.Children.Queue, child)
-			continue
-		}
-		active := 0
-		for _, a := range uses[c.Path].Apps {
-			if a.Containers > 0 {
-				active++
-			}
-		}
-		out.Children.Queue = append(out.Children.Queue, fairLeaf{
-			"fairSchedulerLeafQueueInfo", child, len(uses[c.Path].Apps) - active, active,
-		})
 	}
 	return out
 }

@@ -46,8 +46,11 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 			master = unmanaged
 		}
 		q, ok := t.Find(a.Queue)
-		if !ok && t.Kind == queue.FIFO {
+		switch {
+		case !ok && t.Kind == queue.FIFO:
 			q, ok = t.Find("default")
+		case !ok && t.Kind == queue.Fair: // one that was made for it
+			q, ok = t.Above(a.Queue), true
 		}
 		for ; ok && q != nil; q = q.Parent {
 			u := out[q.Path]
