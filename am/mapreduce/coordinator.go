@@ -70,6 +70,8 @@ type taskState struct {
 	counters Counters
 	part     string // of the output
 	ask      am.RequestID
+	avoid    map[string]bool // hosts on which it has failed
+	failedAt time.Time
 }
 
 type phase int
@@ -342,6 +344,10 @@ func (c *coordinator) end(t *taskState, f Failure, counts bool) {
 	}
 	c.counters.Add(jobGroup, counter, 1)
 	c.log.Warnf("Failed: %v", f)
+	if t.avoid == nil {
+		t.avoid = map[string]bool{}
+	}
+	t.avoid[f.Host], t.failedAt = true, c.now()
 	if t.failed++; t.failed >= tries {
 		c.fail(fmt.Errorf("%s task %d failed %d times, at last %v", t.kind, t.index, t.failed, f))
 	}
@@ -436,6 +442,23 @@ func (c *coordinator) assignment(t *taskState) *assignment {
 	return a
 }
 
+// elsewhere is how long a task that has failed on a host waits for a worker on another one, where there are such: what is
+// missing on a node, or broken, is so the next time as well.
+const elsewhere = 3 * time.Second
+
+// may reports whether a worker may have a task that waits.
+func (c *coordinator) may(w *workerState, t *taskState) bool {
+	if !t.avoid[w.host] || c.now().Sub(t.failedAt) >= elsewhere {
+		return true
+	}
+	for _, other := range c.workers {
+		if !t.avoid[other.host] {
+			return false
+		}
+	}
+	return true
+}
+
 // pick returns a task for a worker: a map whose input is on its host, another one, or a reduce.
 func (c *coordinator) pick(w *workerState) *taskState {
 	if c.over {
@@ -453,7 +476,7 @@ func (c *coordinator) pick(w *workerState) *taskState {
 		return 0
 	}
 	for _, t := range c.maps {
-		if t.phase == waiting && (best == nil || rank(t) > rank(best)) {
+		if t.phase == waiting && (best == nil || rank(t) > rank(best)) && c.may(w, t) {
 			if best = t; rank(t) == 2 {
 				break
 			}
@@ -463,7 +486,7 @@ func (c *coordinator) pick(w *workerState) *taskState {
 		return best
 	}
 	for _, t := range c.reduces {
-		if t.phase == waiting {
+		if t.phase == waiting && c.may(w, t) {
 			return t
 		}
 	}
@@ -527,7 +550,10 @@ func (c *coordinator) whereabouts(ctx context.Context, r *outputsRequest) (outpu
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for r.From >= len(c.events) && c.wait(ctx, deadline.C) {
+	for r.From >= len(c.events) && !c.over && c.wait(ctx, deadline.C) {
+	}
+	if c.over && c.err != nil {
+		return outputsResponse{}, errGone
 	}
 	from := max(0, min(r.From, len(c.events)))
 	return outputsResponse{Events: slices.Clone(c.events[from:]), Next: len(c.events)}, nil
@@ -550,10 +576,11 @@ func (c *coordinator) unfetchable(_ context.Context, f *fetchFailure) (struct{},
 // starving is how long a map task waits while only reduce tasks run, until one of those, which all wait for its output, goes.
 const starving = 5 * time.Second
 
-// relieve makes room for map tasks that have to be repeated.
+// relieve makes room for map tasks that have to be repeated, and lets workers look for tasks that have waited long enough.
 func (c *coordinator) relieve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.wake()
 	stuck := !c.over && c.count(c.maps, waiting) > 0 && c.free() == 0 && c.count(c.maps, running) == 0 && c.count(c.reduces, running) > 0
 	switch {
 	case !stuck:

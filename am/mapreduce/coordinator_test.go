@@ -208,6 +208,36 @@ func TestJobFailsWhenATaskHasFailedTooOften(t *testing.T) {
 	}
 }
 
+func TestFailedTasksGoElsewhere(t *testing.T) {
+	p := newPlay(2, 0)
+	a, b := p.grant("a"), p.grant("b")
+	r, _ := p.next(a)
+	failed := r.Task.ID
+	r, _ = p.next(b)
+	p.fail(a, failed)
+	if r, _ := p.next(a); r.Task != nil || r.Exit {
+		t.Fatalf("%+v for a host on which it has failed", r)
+	}
+	p.done(b, r.Task.ID)
+	r, _ = p.next(b)
+	if r.Task == nil || r.Task.ID.Index != failed.Index {
+		t.Fatalf("%+v for another host", r)
+	}
+	p.fail(b, r.Task.ID)
+	if r, _ = p.next(a); r.Task == nil {
+		t.Fatal("it has failed everywhere, and nobody gets it")
+	}
+	p.done(a, r.Task.ID)
+
+	p = newPlay(1, 0)
+	a = p.grant("a")
+	r, _ = p.next(a)
+	p.fail(a, r.Task.ID)
+	if r, _ = p.next(a); r.Task == nil {
+		t.Fatal("there is no other host, and nobody gets it")
+	}
+}
+
 func TestPreemptedContainersCostNoAttempt(t *testing.T) {
 	p := newPlay(1, 0)
 	for i := range 10 {

@@ -86,8 +86,11 @@ type master struct {
 	concluded bool
 }
 
-// goodbye is how long the user's side is waited for to take the outcome.
-const goodbye = 2 * time.Second
+// goodbye is how long the user's side is waited for to ask for the outcome, and lastWords how long answers may take in the end.
+const (
+	goodbye   = 2 * time.Second
+	lastWords = time.Second
+)
 
 func (m *master) run(ctx context.Context, a *am.Master) error {
 	attempt := a.Attempt()
@@ -97,7 +100,13 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	m.tasks = c
 	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(m.listener) // until Close
-	defer server.Close()
+	defer func() {
+		// What is being said, the outcome for instance, is said to its end.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		server.Shutdown(ctx)
+		server.Close()
+	}()
 
 	var committed bool
 	launch, err := m.workerLaunch(ctx)

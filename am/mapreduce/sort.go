@@ -1,7 +1,6 @@
 package mapreduce
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -34,7 +33,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // entry is a line in a sorter's arena.
 type entry struct {
 	prefix    uint64 // its first bytes, which decide most comparisons
-	off, len  uint32 // without the line feed
+	off, len  uint32 // without the line feed, which is there
 	partition uint32
 }
 
@@ -69,19 +68,19 @@ func (s *sorter) add(ctx context.Context, line []byte) error {
 		line = line[:n-1]
 	}
 	used := int64(len(s.arena)) + int64(len(s.entries))*entrySize
-	if len(s.entries) > 0 && used+int64(len(line))+entrySize > s.limit {
+	if len(s.entries) > 0 && used+int64(len(line))+1+entrySize > s.limit {
 		if err := s.spill(ctx); err != nil {
 			return err
 		}
 	}
-	if int64(len(s.arena))+int64(len(line)) > math.MaxUint32 {
+	if int64(len(s.arena))+int64(len(line))+1 > math.MaxUint32 {
 		return fmt.Errorf("a line of %d bytes is too long", len(line))
 	}
 	s.entries = append(s.entries, entry{
 		prefix: prefixOf(line), off: uint32(len(s.arena)), len: uint32(len(line)),
 		partition: uint32(partition(s.key(line), s.partitions)),
 	})
-	s.arena = append(s.arena, line...)
+	s.arena = append(append(s.arena, line...), '\n')
 	return nil
 }
 
@@ -129,11 +128,8 @@ func (s *sorter) spill(ctx context.Context) error {
 		rest = rest[n:]
 		feed := func(to io.Writer) error {
 			for i := range mine {
-				// The writers here are buffers.
-				if _, err := to.Write(s.line(&mine[i])); err != nil {
-					return err
-				}
-				if _, err := to.Write(newline); err != nil {
+				e := &mine[i]
+				if _, err := to.Write(s.arena[e.off : e.off+e.len+1]); err != nil {
 					return err
 				}
 			}
@@ -155,7 +151,9 @@ func (s *sorter) spill(ctx context.Context) error {
 
 // writePartition writes n sorted lines, combined if there is a combiner.
 func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n int64, feed func(io.Writer) error) error {
-	w.begin(p)
+	if err := w.begin(p); err != nil {
+		return err
+	}
 	if s.combine == nil || n == 0 {
 		return feed(w)
 	}
@@ -284,10 +282,10 @@ func (f *outputFile) records() (n int64) {
 // outputWriter writes an outputFile.
 type outputWriter struct {
 	f        *os.File
-	w        *bufio.Writer
+	buf      []byte
 	segments []segment
 	current  int
-	offset   int64
+	offset   int64 // of what is in buf
 }
 
 func createOutput(path string, partitions int) (*outputWriter, error) {
@@ -298,26 +296,51 @@ func createOutput(path string, partitions int) (*outputWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputWriter{f: f, w: bufio.NewWriterSize(f, chunk), segments: make([]segment, partitions)}, nil
+	return &outputWriter{f: f, buf: make([]byte, 0, chunk), segments: make([]segment, partitions)}, nil
 }
 
-func (w *outputWriter) begin(p int) {
+// begin begins with the segment of a partition. Partitions come in order.
+func (w *outputWriter) begin(p int) error {
+	err := w.flush()
 	w.current = p
 	w.segments[p].Offset = w.offset
+	return err
 }
 
 func (w *outputWriter) Write(b []byte) (int, error) {
-	n, err := w.w.Write(b)
+	if len(w.buf)+len(b) > cap(w.buf) {
+		if err := w.flush(); err != nil {
+			return 0, err
+		}
+		if len(b) > cap(w.buf) {
+			return len(b), w.put(b)
+		}
+	}
+	w.buf = append(w.buf, b...)
+	return len(b), nil
+}
+
+func (w *outputWriter) flush() error {
+	b := w.buf
+	w.buf = w.buf[:0]
+	return w.put(b)
+}
+
+func (w *outputWriter) put(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	g := &w.segments[w.current]
-	g.Length += int64(n)
-	w.offset += int64(n)
-	g.Sum = crc32.Update(g.Sum, castagnoli, b[:n])
-	g.Records += int64(bytes.Count(b[:n], newline))
-	return n, err
+	g.Length += int64(len(b))
+	g.Sum = crc32.Update(g.Sum, castagnoli, b)
+	g.Records += int64(bytes.Count(b, newline))
+	w.offset += int64(len(b))
+	_, err := w.f.Write(b)
+	return err
 }
 
 func (w *outputWriter) close() (outputFile, error) {
-	err := w.w.Flush()
+	err := w.flush()
 	if e := w.f.Close(); err == nil {
 		err = e
 	}
