@@ -142,7 +142,7 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 	if a.PreemptedSeconds != (records.Resource{}) {
 		out.PreemptedResourceSeconds = s.amounts(a.PreemptedSeconds)
 	}
-	out.QueueUsage, out.ClusterUsage = s.queueUsage(a), s.View.Share(a)
+	out.QueueUsage, out.ClusterUsage = s.queueUsage(a), a.Share
 	if a.Context.HasNodeLabelExpression() { // YARN keeps it when it is deselected
 		label := a.Context.GetNodeLabelExpression()
 		out.Label = &label
@@ -196,11 +196,10 @@ func logsURL(node string, id records.ContainerID, user string) string {
 
 // queueUsage is how much of what its queue is promised an application holds, in percent.
 func (s *server) queueUsage(a *view.App) float32 {
-	share := s.View.Share(a)
 	if q, ok := s.Queues.Find(a.Queue); ok && s.Queues.Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
-		return share / q.AbsoluteCapacity
+		return a.Share / q.AbsoluteCapacity
 	}
-	return share
+	return a.Share
 }
 
 // appResources is what an application holds and waits for. What its ApplicationMaster takes counts from when it is asked for.

@@ -44,6 +44,7 @@ type App struct {
 	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing; the own page if it came to grief
 
 	Used           records.Resource
+	Share          float32 // of the cluster's memory that it holds, in percent
 	Containers     int
 	LogAggregation pb.LogAggregationStatus
 	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
@@ -66,7 +67,7 @@ type App struct {
 // maxType is how much of an application type is shown, in characters.
 const maxType = 20
 
-func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
+func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Resource) App {
 	now := v.Now().UnixMilli()
 	app := App{
 		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
@@ -77,6 +78,9 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader) App {
 		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
+	}
+	if mb := total.MemoryMB(); mb > 0 {
+		app.Share = 100 * float32(a.Used.MemoryMB()) / float32(mb)
 	}
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime
@@ -173,7 +177,7 @@ func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
 	l := v.Source.Leader()
 	v.Source.Read(func(s *ledger.State) {
 		if a := s.Apps[id]; a != nil {
-			app, ok = v.app(a, l), true
+			app, ok = v.app(a, l, total(s)), true
 		}
 	})
 	return app, ok
@@ -248,8 +252,9 @@ func (v *Viewer) Apps(f Filter) []App {
 			admitted = admitted[n-f.Limit:]
 		}
 		apps = make([]App, len(admitted))
+		all := total(s)
 		for i, a := range admitted {
-			apps[i] = v.app(a, l)
+			apps[i] = v.app(a, l, all)
 		}
 	})
 	return apps

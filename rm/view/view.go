@@ -234,34 +234,16 @@ func (v *Viewer) Cluster() (c Cluster) {
 
 // Total is what the usable nodes have.
 func (v *Viewer) Total() (sum records.Resource) {
-	v.Source.Read(func(s *ledger.State) {
-		for _, n := range s.Nodes {
-			if n.Usable() {
-				sum = sum.Add(n.Capability)
-			}
-		}
-	})
+	v.Source.Read(func(s *ledger.State) { sum = total(s) })
 	return sum
 }
 
-// Share is how much of the cluster's memory an application holds, in percent.
-func (v *Viewer) Share(a *App) float32 {
-	total := v.Total().MemoryMB()
-	if total == 0 {
-		return 0
-	}
-	return 100 * float32(a.Used.MemoryMB()) / float32(total)
-}
-
-// Used is what the containers on them hold.
-func (v *Viewer) Used() (sum records.Resource) {
-	v.Source.Read(func(s *ledger.State) {
-		for _, n := range s.Nodes {
-			if n.Usable() {
-				sum = sum.Add(n.Used)
-			}
+func total(s *ledger.State) (sum records.Resource) {
+	for _, n := range s.Nodes {
+		if n.Usable() {
+			sum = sum.Add(n.Capability)
 		}
-	})
+	}
 	return sum
 }
 
