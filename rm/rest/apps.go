@@ -69,6 +69,7 @@ func (s *server) shownApps(c *yarnrest.Call, f view.Filter) []shownApp {
 	onlyOwn := s.Conf.Bool("yarn.webapp.filter-entity-list-by-user")
 	apps := s.View.Apps(f)
 	s.View.AddAsks(apps)
+	s.View.AddDiagnostics(apps)
 	slices.Reverse(apps)
 	shown := make([]shownApp, 0, len(apps))
 	for _, a := range apps {
@@ -217,6 +218,7 @@ func (s *server) app(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	one := []view.App{a}
 	s.View.AddAsks(one)
+	s.View.AddDiagnostics(one)
 	return yarnrest.OK("app", yarnrest.Natural, s.appInfo(&one[0], s.Access.MayView(caller(c), rights(&a)), without)), nil
 }
 

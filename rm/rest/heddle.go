@@ -79,6 +79,21 @@ type explanation struct {
 	Reasons []reason `yarn:"reason"`
 }
 
+// reason is why containers that were asked for are not there yet.
+type reason struct {
+	Priority  int32        `yarn:"priority"`
+	RequestID int64        `yarn:"allocationRequestId"`
+	Place     string       `yarn:"resourceName"`
+	Count     int32        `yarn:"numContainers"`
+	Asked     resourceInfo `yarn:"capability"`
+	Limit     string       `yarn:"limit"`
+	Text      string       `yarn:"reason"`
+	Short     resourceInfo `yarn:"short"`
+	Node      string       `yarn:"node,omitempty"`
+	Eligible  int          `yarn:"eligibleNodes"`
+	Open      int          `yarn:"openNodes"`
+}
+
 func (s *server) explanation(c *yarnrest.Call) (yarnrest.Reply, error) {
 	a, err := s.findVisible(c)
 	if err != nil {
@@ -86,10 +101,15 @@ func (s *server) explanation(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	one := []view.App{a}
 	s.View.AddAsks(one)
-	reasons := s.explain(&one[0])
-	return yarnrest.OK("explanation", yarnrest.Natural, explanation{
-		a.ID.String(), stateName(a.State), a.Queue, summary(&one[0], reasons), reasons,
-	}), nil
+	reasons := s.View.Explain(&one[0])
+	out := explanation{App: a.ID.String(), State: stateName(a.State), Queue: a.Queue, Summary: view.Summary(&one[0], reasons)}
+	for _, r := range reasons {
+		out.Reasons = append(out.Reasons, reason{
+			r.Ask.Priority, r.Ask.AllocationRequestID, r.Ask.Name, r.Ask.Count, s.resource(r.Ask.Capability), r.Limit, r.Text,
+			s.resource(r.Short), r.Node, r.Eligible, r.Open,
+		})
+	}
+	return yarnrest.OK("explanation", yarnrest.Natural, out), nil
 }
 
 // findVisible finds the application that the path names, if the caller may see it.

@@ -210,6 +210,9 @@ func TestLifeOfAnApplication(t *testing.T) {
 	if v := at(got, "app", "resourceRequests", 0, "capability", "memory"); v != float64(1024) {
 		t.Errorf("asks for %v", v)
 	}
+	if v, _ := at(got, "app", "diagnostics").(string); !strings.Contains(v, "no node takes containers") {
+		t.Errorf("its diagnostics are %q", v)
+	}
 	reason := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/explanation?user.name=alice", "").json(t)
 	if v := at(reason, "explanation", "reason", 0, "limit"); v != "nodes" {
 		t.Errorf("explained by %v: %v", v, reason)

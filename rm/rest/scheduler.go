@@ -149,7 +149,7 @@ type appRejection struct {
 
 const javaDate = "Mon Jan 02 15:04:05 MST 2006"
 
-// appActivities tells why an application waits, in YARN's form. The reasons are those of explain.
+// appActivities tells why an application waits, in YARN's form. The reasons are those of /ws/v1/heddle.
 func (s *server) appActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	now := s.Now()
 	out := appActivities{App: c.Var("app"), Timestamp: now.UnixMilli(), DateTime: now.Format(javaDate)}
@@ -211,7 +211,7 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 	}
 	one := []view.App{a}
 	s.View.AddAsks(one)
-	reasons := s.explain(&one[0])
+	reasons := s.View.Explain(&one[0])
 	if len(reasons) == 0 {
 		out.Diagnostic = noActivities
 		return
@@ -220,7 +220,7 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 		Timestamp: out.Timestamp, DateTime: out.DateTime, Queue: a.Queue, Priority: a.Priority, State: "SKIPPED",
 	}
 	for _, r := range reasons {
-		alloc.Children = append(alloc.Children, appRejection{r.Priority, r.RequestID, "REJECTED", r.Reason})
+		alloc.Children = append(alloc.Children, appRejection{r.Ask.Priority, r.Ask.AllocationRequestID, "REJECTED", r.Text})
 	}
 	out.Allocations = []appAllocation{alloc}
 }

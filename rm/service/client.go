@@ -87,6 +87,9 @@ func (s *Service) report(
 	if err != nil {
 		return nil, err
 	}
+	one := []view.App{a}
+	s.View.AddDiagnostics(one)
+	a = one[0]
 	r := s.appReport(s.shown(ctx, &a))
 	if t := s.unmanagedToken(ctx, &a); t != nil {
 		r.SetAmRmToken(t)
@@ -162,7 +165,9 @@ func (s *Service) applications(
 	}
 	var out []*pb.ApplicationReport
 	mine := s.FilterByUser
-	for _, a := range s.View.Apps(f) {
+	apps := s.View.Apps(f)
+	s.View.AddDiagnostics(apps)
+	for _, a := range apps {
 		shown := s.shown(ctx, &a)
 		if shown == &a || !mine {
 			out = append(out, s.appReport(shown))
