@@ -82,6 +82,10 @@ func (s *server) changeLabels(path string) yarnrest.Handler {
 		if s.Access.Enabled && !s.Access.Admin(caller(c)) {
 			return yarnrest.Reply{}, yarnrest.Unauthorized("User %s not authorized for post to .../%s ", caller(c), path)
 		}
+		if s.Conf.Bool("yarn.node-labels.enabled") {
+			return yarnrest.Reply{}, yarnrest.BadRequestBy(yarnrest.IOException,
+				"Heddle has no node labels, whatever yarn.node-labels.enabled says: all nodes are in the default partition")
+		}
 		return yarnrest.Reply{}, yarnrest.BadRequestBy(yarnrest.IOException,
 			"Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 	}

@@ -27,14 +27,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // cluster is a group of ResourceManagers with their web ports, and no node.
 type cluster struct {
-	t    *testing.T
+	t    testing.TB
 	urls map[string]string // by id
 	stop map[string]func()
 	rms  map[string]*rm.ResourceManager
 }
 
 // start runs n ResourceManagers on loopback. more are settings, key=value.
-func start(t *testing.T, n int, more ...string) *cluster {
+func start(t testing.TB, n int, more ...string) *cluster {
 	t.Helper()
 	c, err := conf.Load(conf.Options{Overrides: more})
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *cluster) ask(id, method, path, body string, headers ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-func (a answer) json(t *testing.T) (v map[string]any) {
+func (a answer) json(t testing.TB) (v map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
 		t.Fatalf("%d %s: %v", a.status, a.body, err)
@@ -454,4 +454,44 @@ func TestDescription(t *testing.T) {
 	if !slices.Equal(described, served) {
 		t.Errorf("described: %v\nserved: %v", described, served)
 	}
+}
+
+// What was submitted, and who users are, outlives the leader.
+func TestFailover(t *testing.T) {
+	c := start(t, 3)
+	first := c.leader()
+	app := c.submit(first, "")
+	login := c.ask(first, "GET", "/ws/v1/cluster/userinfo?user.name=alice", "").header.Get("Set-Cookie")
+	cookie, _, _ := strings.Cut(login, ";")
+	c.stop[first]()
+	delete(c.stop, first)
+	delete(c.rms, first)
+	second := c.leader()
+	got := c.ask(second, "GET", "/ws/v1/cluster/apps/"+app, "").json(t)
+	if at(got, "app", "state") != "ACCEPTED" || at(got, "app", "user") != "alice" {
+		t.Errorf("the next leader knows %v", got)
+	}
+	if u := at(c.ask(second, "GET", "/ws/v1/cluster/userinfo", "", "Cookie", cookie).json(t), "requestedUser"); u != "alice" {
+		t.Errorf("the next leader takes the cookie for one of %v", u)
+	}
+	if v := at(c.ask(second, "GET", "/ws/v1/heddle/members", "").json(t), "members", "leader"); v != second {
+		t.Errorf("it says that %v leads", v)
+	}
+	if a := c.ask(second, "PUT", "/ws/v1/cluster/apps/"+app+"/state?user.name=alice", `{"state":"KILLED"}`); a.status != 202 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// BenchmarkApps lists a thousand applications that wait.
+func BenchmarkApps(b *testing.B) {
+	c := start(b, 1)
+	me := c.leader()
+	for range 1000 {
+		c.submit(me, "")
+	}
+	var size int
+	for b.Loop() {
+		size = len(c.ask(me, "GET", "/ws/v1/cluster/apps", "").body)
+	}
+	b.SetBytes(int64(size))
 }
