@@ -5,9 +5,12 @@ import (
 	"encoding/xml"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"heddle/nm/container"
 	"heddle/yarn/pb"
@@ -345,6 +348,46 @@ func TestWebXMLIsWellFormed(t *testing.T) {
 				t.Errorf("%s: %v\n%s", path, err, got.body)
 				break
 			}
+		}
+	}
+}
+
+// The beans that dashboards read have the attributes that were recorded of a stock NodeManager.
+func TestBeansAreStock(t *testing.T) {
+	l := newLab(t).up()
+	text, err := os.ReadFile("testdata/jmx.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]map[string]string // types by bean and attribute
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	kind := func(v any) string {
+		switch v.(type) {
+		case bool:
+			return "bool"
+		case float64:
+			return "number"
+		case string:
+			return "string"
+		}
+		return "other"
+	}
+	for name, attributes := range want {
+		var page struct{ Beans []map[string]any }
+		if err := json.Unmarshal([]byte(l.web("GET", "/jmx?qry=Hadoop:service=NodeManager,name="+name).body), &page); err != nil || len(page.Beans) != 1 {
+			t.Errorf("%s: %v, %v", name, page, err)
+			continue
+		}
+		got := map[string]string{}
+		for key, v := range page.Beans[0] {
+			if key != "name" {
+				got[key] = kind(v)
+			}
+		}
+		if diff := cmp.Diff(attributes, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

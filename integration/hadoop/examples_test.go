@@ -82,6 +82,7 @@ func TestWordCount(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
+	full(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	put(t, l, "/grep/in/a", text(1000))
@@ -92,6 +93,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
+	full(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	j := succeed(t, l, example(t, l, "randomwriter"), "-Dmapreduce.randomwriter.bytespermap=200000", "-Dmapreduce.randomwriter.mapsperhost=2", "/sort/in")
@@ -115,6 +117,7 @@ func TestTerasort(t *testing.T) {
 }
 
 func TestSleep(t *testing.T) {
+	full(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	j := succeed(t, l, sleeper, "-m", "3", "-r", "1", "-mt", "10", "-rt", "10")
