@@ -46,7 +46,7 @@ func nodeManagerKeys() []Key {
 		text(lce+"group", "", "group of the NodeManager"),
 		text(lce+"nonsecure-mode.local-user", "nobody", "user of all containers while limit-users is on"),
 		boolean(lce+"nonsecure-mode.limit-users", "true", "run all containers as nonsecure-mode.local-user"),
-		text(lce+"nonsecure-mode.user-pattern", "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$", "users that may be").later(),
+		text(lce+"nonsecure-mode.user-pattern", "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$", "users that applications may be submitted by"),
 		text(lce+"cgroups.hierarchy", "/hadoop-yarn", "YARN's cgroup; Heddle uses heddle.cgroup.root").later(),
 		boolean(lce+"cgroups.mount", "false", "mount cgroups that aren't").later(),
 		text(lce+"cgroups.mount-path", "", "where cgroups are mounted; Heddle finds out").later(),

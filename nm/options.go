@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -227,10 +228,17 @@ func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
 		return nil, fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)
 	}
 	limit, local := c.Bool(lce+"nonsecure-mode.limit-users"), c.Text(lce+"nonsecure-mode.local-user")
+	pattern, err := regexp.Compile(c.Text(lce + "nonsecure-mode.user-pattern"))
+	if err != nil {
+		return nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
+	}
 	var mu sync.Mutex
 	known := make(map[string]*localizer.Owner)
 	return func(submitter string) (*localizer.Owner, error) {
 		name := submitter
+		if !pattern.MatchString(name) {
+			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", name, lce, pattern)
+		}
 		if limit {
 			name = local
 		}

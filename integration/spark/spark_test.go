@@ -115,7 +115,7 @@ func submit(t *testing.T, l *hadooplab.Lab, args ...string) app {
 // until waits until something is true.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); !f(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}

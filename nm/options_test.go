@@ -1,0 +1,62 @@
+package nm
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"heddle/conf"
+)
+
+func TestOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may run containers as others")
+	}
+	const lce = "yarn.nodemanager.linux-container-executor.nonsecure-mode."
+	owner := func(set ...string) func(string) string {
+		t.Helper()
+		c, err := conf.Load(conf.Options{Overrides: append([]string{"yarn.nodemanager.container-executor.class=" + linuxExecutor}, set...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ownerOf(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(user string) string {
+			o, err := f(user)
+			if err != nil {
+				return err.Error()
+			}
+			if o.UID == 0 {
+				t.Errorf("containers of %s run as root", user)
+			}
+			return ""
+		}
+	}
+	all := owner(lce + "limit-users=false")
+	one := owner(lce+"limit-users=true", lce+"local-user=daemon")
+	for _, c := range []struct {
+		owner      func(string) string
+		user, want string
+	}{
+		{all, "daemon", ""},
+		{all, "root", "it is root"},
+		{all, "no-such-user", "unknown user"},
+		{all, "../daemon", "it must match"},
+		{all, "", "it must match"},
+		{one, "no-such-user", ""},
+		{one, "a b", "it must match"},
+	} {
+		if got := c.owner(c.user); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.user, got, c.want)
+		}
+	}
+	c, err := conf.Load(conf.Options{Overrides: []string{"yarn.nodemanager.container-executor.class=" + linuxExecutor, lce + "user-pattern=["}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ownerOf(c); err == nil || !strings.Contains(err.Error(), "user-pattern") {
+		t.Errorf("a broken pattern: %v", err)
+	}
+}
