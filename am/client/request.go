@@ -17,7 +17,8 @@ type Request struct {
 	// be named. Both may be empty.
 	Hosts, Racks []string
 	// RelaxLocality lets containers be elsewhere, too, if need be. Without it they are on Hosts and Racks and nowhere else.
-	// It means nothing where there are neither.
+	// It means nothing where there are neither. (Without it a stock CapacityScheduler never serves a request for racks alone
+	// while yarn.scheduler.capacity.node-locality-delay is positive: name the racks' hosts as well.)
 	RelaxLocality bool
 	Count         int           // 0 stands for 1
 	ExecutionType ExecutionType // 0 stands for Guaranteed

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -77,6 +79,8 @@ type mrJob struct {
 	definitions list
 	environment list
 	conf        string
+	file        string // that conf is, if it isn't a folder
+	verbose     bool
 	binary      string
 	json        bool
 	quiet       bool
@@ -141,10 +145,11 @@ func mrOptions() *mrJob {
 	f.Var(&o.definitions, "D", "setting, `KEY=VALUE`; may be repeated")
 	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
 	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
-	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR)")
+	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR), or a file of settings for the job")
 	f.StringVar(&o.binary, "binary", "", "heddle `FILE` for the nodes, if they run another system than this machine")
 	f.BoolVar(&o.json, "json", false, "print a report as JSON when the job is over")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&o.verbose, "verbose", false, "tell what is being done")
 	f.BoolVar(&o.background, "background", false, "submit the job, print its id, and don't wait")
 	return o
 }
@@ -165,13 +170,47 @@ var notSupported = map[string]string{
 	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java is run",
 }
 
+// separate makes -Dkey=value two arguments, as it may be written in Hadoop.
+func separate(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if rest, ok := strings.CutPrefix(a, "-D"); ok && strings.Contains(rest, "=") && rest[0] != '=' {
+			out = append(out, "-D", rest)
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// load reads the configuration: that of the cluster, the job's own file, and settings of the command line, which win.
+func (o *mrJob) load(s *source) (*conf.Config, error) {
+	c, err := conf.Load(s.options())
+	if err != nil {
+		return nil, err
+	}
+	if o.file != "" {
+		file, err := filepath.Abs(o.file)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = c.With(file); err != nil {
+			return nil, err
+		}
+		for k, v := range o.job.Settings {
+			c.Set(k, v)
+		}
+	}
+	return c, c.Validate().Err()
+}
+
 func (o *mrJob) parse(s *source, args []string) error {
 	for _, a := range args {
 		if why, ok := notSupported[strings.TrimLeft(a, "-")]; ok && strings.HasPrefix(a, "-") {
 			return fmt.Errorf("mr: %s is not supported: %s", a, why)
 		}
 	}
-	if err := o.flags.Parse(args); err != nil {
+	if err := o.flags.Parse(separate(args)); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
@@ -181,7 +220,15 @@ func (o *mrJob) parse(s *source, args []string) error {
 		return fmt.Errorf("mr: unexpected argument %q: quote commands that have blanks", o.flags.Arg(0))
 	}
 	if o.conf != "" {
-		s.dir = o.conf
+		info, err := os.Stat(o.conf)
+		switch {
+		case err != nil:
+			return fmt.Errorf("mr: -conf: %w", err)
+		case info.IsDir():
+			s.dir = o.conf
+		default:
+			o.file = o.conf
+		}
 	}
 	o.job.Settings = map[string]string{}
 	for _, d := range o.definitions {
@@ -234,16 +281,16 @@ func (o *mrJob) decideReduces(c *conf.Config) error {
 }
 
 func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) error {
-	c, err := conf.Load(s.options())
+	c, err := o.load(s)
 	if err != nil {
 		return err
 	}
-	if err := c.Validate().Err(); err != nil {
-		return err
-	}
 	log := logger(c)
-	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
-		log.Logger.SetLevel(logrus.WarnLevel)
+	switch {
+	case o.verbose:
+		log.Logger.SetLevel(logrus.DebugLevel)
+	case log.Logger.Level > logrus.WarnLevel:
+		log.Logger.SetLevel(logrus.WarnLevel) // what a service tells is not for those who wait for a job
 	}
 	if err := o.decideReduces(c); err != nil {
 		return err

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"heddle/am/mapreduce"
+	"heddle/conf"
+)
+
+func TestStreamingOptions(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "job.xml")
+	if err := os.WriteFile(file, []byte("<configuration><property><name>mapreduce.job.reduces</name><value>5</value></property>"+
+		"<property><name>a.b</name><value>file</value></property></configuration>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o, s := mrOptions(), &source{dir: dir}
+	err := o.parse(s, []string{
+		"-conf", file, "-Da.b=c=d", "-D", "e=", "-jobconf", "mapreduce.map.memory.mb=512", "-input", "x,y/{a,b}", "-input", "z", "-output", "out",
+		"-mapper", "a -D b | c", "-combiner", "d", "-reducer", "e", "-file", "f1", "-files", "f2#g,f3", "-archives", "h.zip", "-cmdenv", "K=v=w", "--name", "n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := o.load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.decideReduces(c); err != nil {
+		t.Fatal(err)
+	}
+	want := mapreduce.Job{
+		Name: "n", Inputs: []string{"x", "y/{a,b}", "z"}, Output: "out", Mapper: "a -D b | c", Combiner: "d", Reducer: "e", Reduces: 5,
+		Files: []string{"f1", "f2#g", "f3"}, Archives: []string{"h.zip"}, Env: map[string]string{"K": "v=w"},
+		Settings: map[string]string{"a.b": "c=d", "e": "", "mapreduce.map.memory.mb": "512"},
+	}
+	if !reflect.DeepEqual(o.job, want) {
+		t.Errorf("%+v", o.job)
+	}
+	if v, _ := c.Get("a.b"); v != "c=d" {
+		t.Errorf("the command line doesn't win: %q", v)
+	}
+}
+
+func TestReduceTasksByHadoopsRules(t *testing.T) {
+	for _, x := range []struct {
+		args    string
+		reduces int
+		reducer string
+		err     string
+	}{
+		{"", 1, "", ""},
+		{"-reducer cat", 1, "cat", ""},
+		{"-reducer NONE", 0, "", ""},
+		{"-reducer NONE -numReduceTasks 3", 0, "", ""},
+		{"-reducer cat -numReduceTasks 0", 0, "cat", ""},
+		{"-D mapreduce.job.reduces=4", 4, "", ""},
+		{"-D mapred.reduce.tasks=4", 4, "", ""},
+		{"-D mapreduce.job.reduces=4 -numReduceTasks 2", 2, "", ""},
+		{"-D mapreduce.job.reduces=many", 0, "", "many"},
+		{"-numReduceTasks -1", 0, "", "-1"},
+		{"-reducer aggregate", 0, "", "aggregate"},
+		{"-reducer org.apache.hadoop.mapred.lib.IdentityReducer", 1, "", ""},
+	} {
+		o, s := mrOptions(), &source{}
+		if err := o.parse(s, strings.Fields(x.args)); err != nil {
+			t.Errorf("%s: %v", x.args, err)
+			continue
+		}
+		c, err := conf.Load(conf.Options{Overrides: s.overrides})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := o.decideReduces(c); {
+		case x.err != "":
+			if err == nil || !strings.Contains(err.Error(), x.err) {
+				t.Errorf("%s: %v", x.args, err)
+			}
+		case err != nil || o.job.Reduces != x.reduces || o.job.Reducer != x.reducer:
+			t.Errorf("%s: %d reduce tasks with %q, %v", x.args, o.job.Reduces, o.job.Reducer, err)
+		}
+	}
+}
+
+func TestWrongStreamingOptions(t *testing.T) {
+	for _, x := range []struct{ args, want string }{
+		{"-D novalue", "KEY=VALUE"},
+		{"-cmdenv novalue", "NAME=VALUE"},
+		{"-conf /no/such/file", "/no/such/file"},
+		{"-numReduceTasks x", "numReduceTasks"},
+		{"-outputformat X", "-outputformat is not supported"},
+		{"-no such", "-no"},
+		{"stray", "stray"},
+	} {
+		if err := mrOptions().parse(&source{}, strings.Fields(x.args)); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", x.args, err)
+		}
+	}
+	if err := mrOptions().parse(&source{}, []string{"-help"}); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-help: %v", err)
+	}
+}
