@@ -92,7 +92,7 @@ func yarnKeys() []Key {
 		integer("yarn.resource-types.<type>.minimum-allocation", "0", "smallest amount of the type in a container").min(0),
 		integer("yarn.resource-types.<type>.maximum-allocation", "9223372036854775807", "largest amount of the type in a container").min(0),
 		list("yarn.resource-types.<type>.tags", "", "tags of the type").later(),
-		integer("yarn.resource-types.<type>.increment-allocation", "", "step in which amounts of the type grow").min(1).later(),
+		integer("yarn.resource-types.<type>.increment-allocation", "", "step in which amounts of the type grow with the fair scheduler").min(1),
 
 		boolean("yarn.log-aggregation-enable", "false", "collect the logs of finished applications in a file system"),
 		seconds("yarn.log-aggregation.retain-seconds", "-1", "how long collected logs are kept; -1 is for ever").min(1).or("-1").later(),

@@ -31,6 +31,11 @@ func TestRegistryHasYARNsDefaults(t *testing.T) {
 		"yarn.nodemanager.user-home-dir":        "/home/",
 		"yarn.nodemanager.resource.cpu.enabled": "false",
 		"yarn.scheduler.fair.allocation.file":   "fair-scheduler.xml",
+
+		"yarn.scheduler.fair.allow-undeclared-pools": "true",
+		"yarn.scheduler.fair.user-as-default-queue":  "true",
+		"yarn.scheduler.increment-allocation-mb":     "1024",
+		"yarn.scheduler.increment-allocation-vcores": "1",
 	}
 	seen := 0
 	for name, def := range facts(yarnFacts) {

@@ -22,9 +22,7 @@ func (r *ResourceManager) openAccess() error {
 		return err
 	}
 	if r.settings.Queues.Kind == queue.Fair {
-		if r.settings.Increment, err = increment(r.conf, r.settings.Types); err != nil {
-			return err
-		}
+		r.settings.Increment = increment(r.conf, r.settings.Types)
 	}
 	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, groupsOf)
 	r.settings.MaySubmit = r.access.MaySubmit

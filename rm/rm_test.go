@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -579,5 +580,47 @@ func TestQueuesOverRPC(t *testing.T) {
 	}
 	if rights["root"] != 0 || rights["root.b.b1"] != 1 || rights["root.b.b2"] != 0 || len(rights) != 5 {
 		t.Errorf("%v", rights)
+	}
+}
+
+// The proxy to applications' pages has a port of its own where yarn.web-proxy.address says so, and links lead there.
+func TestProxyPort(t *testing.T) {
+	c := settingsFor(t, t.TempDir(), 1)
+	free, closed := freeAddresses(t)
+	address := free()
+	closed()
+	c.Set(ProxyAddress, address)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	r, err := New(Options{Conf: c, ID: "rm1", Log: logrus.NewEntry(log), Web: func(*ResourceManager) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "here") }), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &member{ResourceManager: r, stop: cancel, done: make(chan error, 1)}
+	go func() { m.done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		m.halt(t)
+		http.DefaultClient.CloseIdleConnections()
+	})
+	for _, at := range []string{address, r.Addr(WebAddress).String()} {
+		resp, err := http.Get("http://" + at + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(b) != "here" {
+			t.Errorf("%s: %s", at, b)
+		}
+	}
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+	if got, want := r.View().ProxyURL(id), "http://"+address+"/proxy/application_1_0002/"; got != want {
+		t.Errorf("links lead to %s, not %s", got, want)
+	}
+	if got := r.View().PageURL(id); strings.Contains(got, address) {
+		t.Errorf("pages are at %s", got)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"heddle/conf"
@@ -54,29 +52,21 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 }
 
 // increment is the step in which YARN's FairScheduler has containers grow.
-func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource, err error) {
+func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
 	for i := range types.Len() {
-		r[i] = 1
-		keys := []string{"yarn.resource-types." + types.At(i).Name + ".increment-allocation"}
-		switch i {
-		case records.Memory:
-			r[i] = 1024
-			keys = append(keys, "yarn.scheduler.increment-allocation-mb")
-		case records.VCores:
-			keys = append(keys, "yarn.scheduler.increment-allocation-vcores")
-		}
-		for _, key := range keys {
-			v, ok := c.Get(key)
-			if !ok || v == "" {
-				continue
-			}
-			if r[i], err = strconv.ParseInt(strings.TrimSpace(v), 10, 64); err != nil || r[i] < 1 {
-				return r, fmt.Errorf("%s is %q: it must be a number, at least 1", key, v)
-			}
-			break
+		key := "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
+		switch {
+		case c.IsSet(key):
+			r[i] = int64(c.Int(key))
+		case i == records.Memory:
+			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-mb"))
+		case i == records.VCores:
+			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-vcores"))
+		default:
+			r[i] = 1
 		}
 	}
-	return r, nil
+	return r
 }
 
 func raftConfig(c *conf.Config, id string) (raft.Config, error) {

@@ -99,15 +99,9 @@ func fairFromConf(c *conf.Config) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	t.UserQueues = setting(c, "yarn.scheduler.fair.user-as-default-queue")
-	t.Undeclared = setting(c, "yarn.scheduler.fair.allow-undeclared-pools")
+	t.UserQueues = c.Bool("yarn.scheduler.fair.user-as-default-queue")
+	t.Undeclared = c.Bool("yarn.scheduler.fair.allow-undeclared-pools")
 	return t, nil
-}
-
-// setting is a switch that is on by default.
-func setting(c *conf.Config, key string) bool {
-	v, ok := c.Get(key)
-	return !ok || v != "false"
 }
 
 // ParseFair reads an allocation file.
