@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,14 +44,28 @@ func (v *validation) resourceManagers() {
 		if strings.ContainsAny(id, "./ ") {
 			v.problem(Error, idsKey, fmt.Sprintf("id %q has a character that ids can't have", id), "letters, digits, - and _")
 		}
-		for _, key := range rmAddressKeys {
-			if _, err := c.RMAddress(key, id); err != nil && !c.IsSet(key+"."+id) {
-				v.problem(Error, key+"."+id, err.Error(), "")
-			}
-		}
+		v.addresses(idsKey, id)
 	}
 	if own := c.Text(rmPrefix + "ha.id"); own != "" && !slices.Contains(ids, own) {
 		v.problem(Error, rmPrefix+"ha.id", "is not in "+idsKey, "one of "+strings.Join(ids, ", "))
+	}
+}
+
+// addresses checks that a ResourceManager has its addresses, or the host that they are at.
+func (v *validation) addresses(idsKey, id string) {
+	missing := map[string]error{}
+	for _, key := range rmAddressKeys {
+		if _, err := v.c.RMAddress(key, id); err != nil && !v.c.IsSet(key+"."+id) {
+			missing[key+"."+id] = err
+		}
+	}
+	if len(missing) == len(rmAddressKeys) {
+		v.problem(Error, idsKey, fmt.Sprintf("%q has no address: set %shostname.%s, or each of its addresses (%s.%[3]s and so on)",
+			id, rmPrefix, id, rmAddressKeys[0]), "")
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
+		v.problem(Error, key, missing[key].Error(), "")
 	}
 }
 
