@@ -190,21 +190,33 @@ func (j job) counts(t *testing.T, want map[string]int64) {
 	}
 }
 
+// get returns what is at a URL; it is "" unless that is a success.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(b)
+}
+
 // historyOf is what the JobHistoryServer has on a job, as soon as it has.
 func historyOf(t *testing.T, l *hadooplab.Lab, j job) string {
 	t.Helper()
 	url := fmt.Sprintf("http://localhost:%d/ws/v1/history/mapreduce/jobs/%s", l.Port("history-http"), strings.Replace(j.app, "application", "job", 1))
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var text string
 	until(t, "the history server has the job", func() bool {
-		resp, err := client.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		text = string(b)
-		return err == nil && resp.StatusCode == http.StatusOK
+		text = get(t, url)
+		return text != ""
 	})
 	return text
 }

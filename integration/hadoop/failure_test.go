@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,18 +82,43 @@ func of(all map[string][]int, app string) []string {
 	return ids
 }
 
-func master(app string, attempt int) string {
-	return "container_" + strings.TrimPrefix(app, "application_") + "_0" + strconv.Itoa(attempt) + "_000001"
+// master is the id of an attempt's first container, as soon as it has one. It tells in which life of the
+// ResourceManager it was allocated, so that it can't be guessed.
+func master(t *testing.T, l *hadooplab.Lab, app string, attempt int) string {
+	t.Helper()
+	url := fmt.Sprintf("http://localhost:%d/ws/v1/cluster/apps/%s/appattempts", l.Port("rm-http"), app)
+	var id string
+	until(t, "the application has a master", func() bool {
+		var page struct {
+			AppAttempts struct {
+				AppAttempt []struct {
+					ID          int
+					ContainerID string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(get(t, url)), &page); err != nil {
+			return false // not yet
+		}
+		for _, a := range page.AppAttempts.AppAttempt {
+			if a.ID == attempt {
+				id = a.ContainerID
+			}
+		}
+		return id != ""
+	})
+	return id
 }
 
 func TestMasterFailure(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
 	c, app := begin(t, l, sleeper, "-Dmapreduce.am.max-attempts=2", "-m", "1", "-r", "1", "-mt", "10", "-rt", "12000")
+	first := master(t, l, app, 1)
 	var old []int
 	until(t, "the reduce runs and the map is done", func() bool {
 		all := processes(t, l)
-		old = all[master(app, 1)]
+		old = all[first]
 		for _, id := range of(all, app) {
 			if strings.HasSuffix(id, "_01_000003") && len(of(all, app)) == 2 {
 				return len(old) > 0

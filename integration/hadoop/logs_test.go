@@ -11,6 +11,7 @@ func TestLogs(t *testing.T) {
 	put(t, l, "/logs/in", "one line\n")
 	mapper := script(t, "loud.sh", "#!/bin/sh\necho 'the mapper was here' >&2\ncat\n")
 	j := succeed(t, l, streaming(t, l), "-Dmapreduce.job.reduces=0", "-files", mapper, "-input", "/logs/in", "-output", "/logs/out", "-mapper", "loud.sh")
+	first := master(t, l, j.app, 1)
 	var got string
 	until(t, "the logs are aggregated", func() bool {
 		r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", j.app)
@@ -21,14 +22,14 @@ func TestLogs(t *testing.T) {
 		return r.Code == 0 && strings.Contains(got, "the mapper was here")
 	})
 	for _, want := range []string{
-		"Container: " + master(j.app, 1) + " on localhost_", "LogAggregationType: AGGREGATED\n", "LogType:stderr\n", "LogType:syslog\n",
+		"Container: " + first + " on localhost_", "LogAggregationType: AGGREGATED\n", "LogType:stderr\n", "LogType:syslog\n",
 		"End of LogType:stderr\n", "LogType:launch_container.sh\n", "LogType:directory.info\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in the logs\n%.3000s", want, got)
 		}
 	}
-	files, err := l.Run(t.Context(), "yarn", "logs", "-applicationId", j.app, "-containerId", master(j.app, 1), "-show_container_log_info")
+	files, err := l.Run(t.Context(), "yarn", "logs", "-applicationId", j.app, "-containerId", first, "-show_container_log_info")
 	if err != nil || !strings.Contains(files, "syslog") {
 		t.Errorf("%s, %v", files, err)
 	}
@@ -39,7 +40,7 @@ func TestLogsOfARunningJob(t *testing.T) {
 	l := lab.Lab(t)
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")
 	until(t, "the map runs", func() bool { return len(of(processes(t, l), app)) == 2 })
-	r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", app, "-containerId", master(app, 1), "-log_files", "syslog")
+	r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", app, "-containerId", master(t, l, app, 1), "-log_files", "syslog")
 	if err != nil || r.Code != 0 || !strings.Contains(r.Stdout, "LogAggregationType: LOCAL\n") || !strings.Contains(r.Stdout, "MRAppMaster") ||
 		!strings.Contains(r.Stdout, "This log file belongs to a running container") {
 		t.Errorf("%d, %v\n%.2000s\n%s", r.Code, err, r.Stdout, r.Stderr)

@@ -67,10 +67,11 @@ func TestSuspendedMap(t *testing.T) {
 		t.Skip("Hadoop can't suspend")
 	}
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "20000")
+	first := master(t, l, app, 1)
 	var id string
 	until(t, "the map is on its way", func() bool {
 		for _, one := range of(programs(processes(t, l)), app) {
-			if one != master(app, 1) {
+			if one != first {
 				id = one
 			}
 		}
