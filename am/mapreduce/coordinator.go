@@ -499,6 +499,9 @@ func (c *coordinator) dispensable(w *workerState) bool {
 		(c.count(c.reduces, waiting) == 0 || !c.fits(w, c.spec.ReduceSize))
 }
 
+// almost is the progress of a task that isn't done: its command may work on when it has read everything.
+const almost = 0.95
+
 // progress takes in how a task gets on.
 func (c *coordinator) progress(_ context.Context, r *progressReport) (progressResponse, error) {
 	c.mu.Lock()
@@ -510,8 +513,8 @@ func (c *coordinator) progress(_ context.Context, r *progressReport) (progressRe
 	if w.abandon || w.task == nil || w.task.id() != r.ID || c.over {
 		return progressResponse{Abandon: true}, nil
 	}
-	if w.task.progress != r.Progress {
-		w.task.progress = r.Progress
+	if p := min(r.Progress, almost); w.task.progress != p {
+		w.task.progress = p
 		c.publish()
 	}
 	return progressResponse{}, nil

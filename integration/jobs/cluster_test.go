@@ -51,6 +51,7 @@ type cluster struct {
 	dir    string
 	conf   string
 	run    map[string]*exec.Cmd
+	args   map[string][]string
 	hosts  []string          // of nodes; 127.0.0.1 for those that it doesn't have
 	admin  map[string]string // addresses of the ResourceManagers' administration
 }
@@ -62,7 +63,7 @@ func startCluster(t *testing.T, rms, nms int, set map[string]string, hosts ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, hosts: hosts, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, admin: map[string]string{}}
+	c := &cluster{t: t, hosts: hosts, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, args: map[string][]string{}, admin: map[string]string{}}
 	c.conf = filepath.Join(c.dir, "conf")
 	site := map[string]string{
 		"hadoop.tmp.dir":                          filepath.Join(c.dir, "tmp"),
@@ -143,6 +144,7 @@ func (c *cluster) write(name string, site map[string]string) {
 
 func (c *cluster) start(id, role string, args ...string) {
 	c.t.Helper()
+	c.args[id] = append([]string{role}, args...)
 	log, err := os.OpenFile(filepath.Join(c.dir, id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		c.t.Fatal(err)
@@ -163,6 +165,9 @@ func (c *cluster) kill(id string) {
 	cmd.Process.Kill()
 	cmd.Wait()
 }
+
+// again starts what was killed.
+func (c *cluster) again(id string) { c.start(id, c.args[id][0], c.args[id][1:]...) }
 
 func (c *cluster) stop() {
 	for _, role := range []string{"nm", "rm"} { // nodes take their leave of a ResourceManager

@@ -270,6 +270,34 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
+// The NodeManager is killed while a job runs, and started again: its containers go on, and so does the job.
+func TestKilledNodeManager(t *testing.T) {
+	c := startCluster(t, 1, 1, nil)
+	in, all := texts(t)
+	out := filepath.Join(c.dir, "out")
+	wait, open := gate(t)
+	j := c.mr("-input", in, "-output", out, "-mapper", wait+"cat", "-reducer", "cat")
+	app := j.application()
+	id := "container_" + strings.TrimPrefix(app, "application_")
+	var before []int
+	c.until("mappers run", func() bool {
+		before = processes("mr-", id)
+		return len(processes("while [ ! -e", id)) >= 2
+	})
+	c.kill("nm1")
+	c.again("nm1")
+	c.ready(1)
+	open()
+	r := j.end()
+	if got, want := c.output(out), pipe(t, all, "sort"); got != want {
+		t.Errorf("%d bytes instead of %d", len(got), len(want))
+	}
+	if r.Attempts != 1 || r.Counters[jobCounters]["NUM_FAILED_MAPS"] > 0 || len(before) < 2 {
+		t.Errorf("%+v; processes before: %v", r, before)
+	}
+	c.until("nothing of the job is left", func() bool { return len(processes(id)) == 0 })
+}
+
 // The leading ResourceManager is killed while a job runs.
 func TestKilledLeader(t *testing.T) {
 	c := startCluster(t, 3, 2, nil)
