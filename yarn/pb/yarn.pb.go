@@ -3211,6 +3211,7 @@ type ContainerReport struct {
 	xxx_hidden_NodeHttpAddress     *string                `protobuf:"bytes,11,opt,name=node_http_address,json=nodeHttpAddress"`
 	xxx_hidden_ExecutionType       ExecutionType          `protobuf:"varint,12,opt,name=executionType,enum=heddle.yarn.ExecutionType,def=1"`
 	xxx_hidden_ExposedPorts        *string                `protobuf:"bytes,13,opt,name=exposed_ports,json=exposedPorts"`
+	xxx_hidden_HeddleSuspended     bool                   `protobuf:"varint,20000,opt,name=heddle_suspended,json=heddleSuspended"`
 	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
 	XXX_presence                   [1]uint32
 	unknownFields                  protoimpl.UnknownFields
@@ -3357,6 +3358,13 @@ func (x *ContainerReport) GetExposedPorts() string {
 	return ""
 }
 
+func (x *ContainerReport) GetHeddleSuspended() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleSuspended
+	}
+	return false
+}
+
 func (x *ContainerReport) SetContainerId(v *ContainerId) {
 	x.xxx_hidden_ContainerId = v
 }
@@ -3375,47 +3383,52 @@ func (x *ContainerReport) SetPriority(v *Priority) {
 
 func (x *ContainerReport) SetCreationTime(v int64) {
 	x.xxx_hidden_CreationTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 14)
 }
 
 func (x *ContainerReport) SetFinishTime(v int64) {
 	x.xxx_hidden_FinishTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 14)
 }
 
 func (x *ContainerReport) SetDiagnosticsInfo(v string) {
 	x.xxx_hidden_DiagnosticsInfo = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 14)
 }
 
 func (x *ContainerReport) SetLogUrl(v string) {
 	x.xxx_hidden_LogUrl = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 14)
 }
 
 func (x *ContainerReport) SetContainerExitStatus(v int32) {
 	x.xxx_hidden_ContainerExitStatus = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 14)
 }
 
 func (x *ContainerReport) SetContainerState(v ContainerState) {
 	x.xxx_hidden_ContainerState = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 14)
 }
 
 func (x *ContainerReport) SetNodeHttpAddress(v string) {
 	x.xxx_hidden_NodeHttpAddress = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 14)
 }
 
 func (x *ContainerReport) SetExecutionType(v ExecutionType) {
 	x.xxx_hidden_ExecutionType = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 11, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 11, 14)
 }
 
 func (x *ContainerReport) SetExposedPorts(v string) {
 	x.xxx_hidden_ExposedPorts = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 13)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 14)
+}
+
+func (x *ContainerReport) SetHeddleSuspended(v bool) {
+	x.xxx_hidden_HeddleSuspended = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 14)
 }
 
 func (x *ContainerReport) HasContainerId() bool {
@@ -3509,6 +3522,13 @@ func (x *ContainerReport) HasExposedPorts() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 12)
 }
 
+func (x *ContainerReport) HasHeddleSuspended() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
+}
+
 func (x *ContainerReport) ClearContainerId() {
 	x.xxx_hidden_ContainerId = nil
 }
@@ -3568,6 +3588,11 @@ func (x *ContainerReport) ClearExposedPorts() {
 	x.xxx_hidden_ExposedPorts = nil
 }
 
+func (x *ContainerReport) ClearHeddleSuspended() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
+	x.xxx_hidden_HeddleSuspended = false
+}
+
 type ContainerReport_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -3584,6 +3609,8 @@ type ContainerReport_builder struct {
 	NodeHttpAddress     *string
 	ExecutionType       *ExecutionType
 	ExposedPorts        *string
+	// The container is stopped where it is, until somebody has it go on.
+	HeddleSuspended *bool
 }
 
 func (b0 ContainerReport_builder) Build() *ContainerReport {
@@ -3595,40 +3622,44 @@ func (b0 ContainerReport_builder) Build() *ContainerReport {
 	x.xxx_hidden_NodeId = b.NodeId
 	x.xxx_hidden_Priority = b.Priority
 	if b.CreationTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 14)
 		x.xxx_hidden_CreationTime = *b.CreationTime
 	}
 	if b.FinishTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 14)
 		x.xxx_hidden_FinishTime = *b.FinishTime
 	}
 	if b.DiagnosticsInfo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 14)
 		x.xxx_hidden_DiagnosticsInfo = b.DiagnosticsInfo
 	}
 	if b.LogUrl != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 14)
 		x.xxx_hidden_LogUrl = b.LogUrl
 	}
 	if b.ContainerExitStatus != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 14)
 		x.xxx_hidden_ContainerExitStatus = *b.ContainerExitStatus
 	}
 	if b.ContainerState != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 14)
 		x.xxx_hidden_ContainerState = *b.ContainerState
 	}
 	if b.NodeHttpAddress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 14)
 		x.xxx_hidden_NodeHttpAddress = b.NodeHttpAddress
 	}
 	if b.ExecutionType != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 11, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 11, 14)
 		x.xxx_hidden_ExecutionType = *b.ExecutionType
 	}
 	if b.ExposedPorts != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 13)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 14)
 		x.xxx_hidden_ExposedPorts = b.ExposedPorts
+	}
+	if b.HeddleSuspended != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 14)
+		x.xxx_hidden_HeddleSuspended = *b.HeddleSuspended
 	}
 	return m0
 }
@@ -15715,7 +15746,7 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\aversion\x18\t \x01(\x05:\x010R\aversion\x12'\n" +
 	"\x0fallocation_tags\x18\n" +
 	" \x03(\tR\x0eallocationTags\x12#\n" +
-	"\rexposed_ports\x18\v \x01(\tR\fexposedPorts\"\x8a\x05\n" +
+	"\rexposed_ports\x18\v \x01(\tR\fexposedPorts\"\xb7\x05\n" +
 	"\x0fContainerReport\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x121\n" +
 	"\bresource\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\bresource\x12,\n" +
@@ -15732,7 +15763,8 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x11node_http_address\x18\v \x01(\tR\x0fnodeHttpAddress\x12L\n" +
 	"\rexecutionType\x18\f \x01(\x0e2\x1a.heddle.yarn.ExecutionType:\n" +
 	"GUARANTEEDR\rexecutionType\x12#\n" +
-	"\rexposed_ports\x18\r \x01(\tR\fexposedPorts\"u\n" +
+	"\rexposed_ports\x18\r \x01(\tR\fexposedPorts\x12+\n" +
+	"\x10heddle_suspended\x18\xa0\x9c\x01 \x01(\bR\x0fheddleSuspended\"u\n" +
 	"\x03URL\x12\x16\n" +
 	"\x06scheme\x18\x01 \x01(\tR\x06scheme\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +

@@ -194,3 +194,15 @@ func TestStatesOfAllMembers(t *testing.T) {
 		t.Errorf("exit code %d (%v), calls %q, want %q", r.code, r.failure, rm.noted(), want)
 	}
 }
+
+func TestSuspendedContainer(t *testing.T) {
+	rm := startRM(t)
+	containers[0].SetHeddleSuspended(true)
+	t.Cleanup(containers[0].ClearHeddleSuspended)
+	if r := run(t, rm.settings(), "container", "-status", knownContainer); !strings.Contains(r.out, "\tState : SUSPENDED\n") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+	if r := run(t, rm.settings(), "container", "-list", knownAttempt); strings.Count(r.out, "           SUSPENDED\t") != 1 {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+}

@@ -85,10 +85,18 @@ func (s *session) containerList(text string) error {
 	for _, r := range resp.GetContainers() {
 		s.print("%s", javafmt.Row(containerColumns, records.ContainerIDFrom(r.GetContainerId()).String(),
 			javafmt.Time(r.GetCreationTime(), s.zone), javafmt.Time(r.GetFinishTime(), s.zone),
-			records.ContainerStateName(r.GetContainerState()), containerHost(r), containerHTTP(r),
+			containerState(r), containerHost(r), containerHTTP(r),
 			orNull(r.HasLogUrl(), r.GetLogUrl())))
 	}
 	return nil
+}
+
+// containerState is a container's state, with that of suspended ones, which only Heddle has.
+func containerState(r *pb.ContainerReport) string {
+	if r.GetHeddleSuspended() {
+		return "SUSPENDED"
+	}
+	return records.ContainerStateName(r.GetContainerState())
 }
 
 func containerHost(r *pb.ContainerReport) string {
@@ -148,7 +156,7 @@ func (s *session) containerStatus(text string) error {
 	field("Container-Id", records.ContainerIDFrom(r.GetContainerId()).String())
 	field("Start-Time", fmt.Sprint(r.GetCreationTime()))
 	field("Finish-Time", fmt.Sprint(r.GetFinishTime()))
-	field("State", records.ContainerStateName(r.GetContainerState()))
+	field("State", containerState(r))
 	field("Execution-Type", r.GetExecutionType().String())
 	field("LOG-URL", orNull(r.HasLogUrl(), r.GetLogUrl()))
 	field("Host", containerHost(r))
