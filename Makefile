@@ -26,8 +26,10 @@ bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 	bin/heddle bench rm
 
+# The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 15m $$($(GO) list ./... | grep -v /integration/)
+	$(GO) test -timeout 15m ./integration/...
 
 # Jobs of Hadoop's own clients; with integration-full also what takes long or has to fetch much (Spark, 400 MB).
 integration: build
