@@ -57,6 +57,10 @@ func settingsFor(t *testing.T, dir string, n int) *conf.Config {
 	}
 	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
 	c.Set("yarn.resourcemanager.cluster-id", "test")
+	// long, so that nobody loses the leadership because other tests keep the machine busy
+	c.Set("heddle.raft.heartbeat-timeout-ms", "1000")
+	c.Set("heddle.raft.election-timeout-ms", "1000")
+	c.Set("heddle.raft.lease-timeout-ms", "800")
 	freeAddress, done := freeAddresses(t)
 	defer done()
 	var ids []string

@@ -47,6 +47,10 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
 	c.Set("hadoop.tmp.dir", filepath.Join(dir, "tmp"))
 	c.Set("yarn.resourcemanager.cluster-id", "mini")
+	// long, so that nobody loses the leadership because other tests keep the machine busy
+	c.Set("heddle.raft.heartbeat-timeout-ms", "1000")
+	c.Set("heddle.raft.election-timeout-ms", "1000")
+	c.Set("heddle.raft.lease-timeout-ms", "800")
 	c.Set("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "100")
 	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
 	free := FreeAddresses(t, n*(len(keys)+1))

@@ -101,8 +101,8 @@ func group(t *testing.T, n int, change func(*Config)) []*member {
 		list = append(list, Member{ID: id, Address: l.Addr().String()})
 		members[i] = &member{cfg: Config{
 			ID: id, Cluster: "test", Dir: filepath.Join(t.TempDir(), id), Listener: l, Log: quiet(),
-			HeartbeatTimeout: 150 * time.Millisecond, ElectionTimeout: 150 * time.Millisecond,
-			LeaseTimeout: 100 * time.Millisecond,
+			// long, so that nobody loses the leadership because other tests keep the machine busy
+			HeartbeatTimeout: time.Second, ElectionTimeout: time.Second, LeaseTimeout: 800 * time.Millisecond,
 		}}
 	}
 	for _, m := range members {
