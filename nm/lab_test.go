@@ -167,7 +167,7 @@ func (r *tracker) registrations() []*pb.RegisterNodeManagerRequest {
 
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -274,7 +274,7 @@ func (l *lab) wait() error {
 	case err := <-l.ended:
 		l.node = nil
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		l.t.Fatal("the node doesn't end")
 		return nil
 	}

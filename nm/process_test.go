@@ -121,7 +121,7 @@ func (p *nodeProcess) end(s os.Signal) error {
 	select {
 	case err := <-p.done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatal("the process doesn't end")
 		return nil
 	}
@@ -294,7 +294,7 @@ func TestStopWithoutAResourceManager(t *testing.T) {
 	if alive(pid) {
 		t.Error("the container has outlived the stop")
 	}
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
@@ -347,7 +347,7 @@ func TestKillsOfAProcess(t *testing.T) {
 	if code, _ := p.exit(stubborn); code != records.ExitKilledByAppMaster {
 		t.Errorf("exit code %d", code)
 	}
-	if took := time.Since(began); took < 300*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(began); took < 300*time.Millisecond || took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
