@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os/user"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -321,8 +322,25 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 	// A heartbeat that isn't answered soon is repeated: its ResourceManager may be cut off without knowing.
 	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Log: n.log})
 	n.closing(n.client.Close)
-	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second}
+	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second, Waiting: n.waiting(addrs)}
 	return n.client.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: ownName()}, policy), nil
+}
+
+// waiting returns a function that says in the log that no ResourceManager answers: when it has been so for a second, as a
+// change of leaders takes less, and once a minute from then on.
+func (n *NodeManager) waiting(addrs []string) func(error, time.Duration) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(err error, since time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		if since < time.Second || time.Since(last) < time.Minute {
+			return
+		}
+		last = time.Now()
+		n.log.WithError(err).Warnf("No ResourceManager answers at %s (yarn.resourcemanager.resource-tracker.address); trying on",
+			strings.Join(addrs, ", "))
+	}
 }
 
 // ownName is the user whom this process runs as.

@@ -22,6 +22,9 @@ type RetryPolicy struct {
 	Base, Max time.Duration
 	// Random returns numbers in [0, 1); the default is math/rand/v2.
 	Random func() float64
+	// Waiting, if set, is told before each pause what the last server to fail has said, and how long ago the first try of
+	// the call was.
+	Waiting func(err error, since time.Duration)
 }
 
 func (p *RetryPolicy) setDefaults() {
@@ -121,6 +124,9 @@ func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message
 		}
 		if f.policy.MaxElapsed > 0 && time.Since(start)+pause > f.policy.MaxElapsed {
 			return fmt.Errorf("gave up after %d tries in %v: %w", attempt, time.Since(start).Round(time.Millisecond), err)
+		}
+		if pause > 0 && f.policy.Waiting != nil {
+			f.policy.Waiting(err, time.Since(start))
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return afterTries(fmt.Errorf("%s: %w", m.Name, err), last)

@@ -225,3 +225,32 @@ func TestFailoverWithTokens(t *testing.T) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 }
+
+// Whoever waits for a server learns that, and why.
+func TestFailoverTellsThatItWaits(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := ipc.NewClient(ipc.ClientConfig{})
+	t.Cleanup(c.Close)
+	var told []error
+	var longest time.Duration
+	f := c.Failover([]string{addr}, ipc.Protocol{Name: "p", Version: 1}, ipc.Identity{User: "u"}, ipc.RetryPolicy{
+		MaxAttempts: 4, Base: time.Millisecond,
+		Waiting: func(err error, since time.Duration) { told, longest = append(told, err), max(longest, since) },
+	})
+	err = f.Invoke(t.Context(), ipc.Method{Protocol: ipc.Protocol{Name: "p", Version: 1}, Name: "m"}, &pb.GetServiceStatusRequest{}, &pb.GetServiceStatusResponse{})
+	if err == nil || len(told) != 3 || longest <= 0 {
+		t.Fatalf("%v; told %d times, at last after %v, want 3 for 4 tries", err, len(told), longest)
+	}
+	for _, e := range told {
+		if !strings.Contains(e.Error(), "refused") || !strings.Contains(e.Error(), addr) {
+			t.Errorf("told %v", e)
+		}
+	}
+}
