@@ -5,11 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +18,7 @@ import (
 	"heddle/nm/disks"
 	"heddle/nm/health"
 	"heddle/nm/localizer"
+	"heddle/yarn/account"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -272,28 +270,12 @@ func uids(owner func(string) (*localizer.Owner, error)) func(string) (int, error
 
 // lookUp finds a user of the operating system. Root is refused: a container must not own the node.
 func lookUp(name string) (*localizer.Owner, error) {
-	u, err := user.Lookup(name)
+	a, err := account.System.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
 	}
-	o := &localizer.Owner{}
-	if o.UID, err = strconv.Atoi(u.Uid); err == nil {
-		o.GID, err = strconv.Atoi(u.Gid)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
-	}
-	if o.UID == 0 {
+	if a.UID == 0 {
 		return nil, fmt.Errorf("containers can't run as %q: it is root", name)
 	}
-	groups, err := u.GroupIds()
-	if err != nil {
-		return nil, fmt.Errorf("groups of user %q: %w", name, err)
-	}
-	for _, g := range groups {
-		if n, err := strconv.Atoi(strings.TrimSpace(g)); err == nil {
-			o.Groups = append(o.Groups, n)
-		}
-	}
-	return o, nil
+	return &localizer.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"heddle/nm/logs"
 	"heddle/nm/rest"
+	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/rest/auth"
 )
@@ -33,7 +34,7 @@ func (n *NodeManager) openWeb() error {
 		LogServer: c.Text("yarn.log.server.url"), LogServerREST: c.Text("yarn.log.server.web-service.url"),
 		Aggregated: c.Bool("yarn.log-aggregation-enable"),
 		Access: rest.Access{
-			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: acl.Groups,
+			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
 		},
 		Filter: filter, Configuration: c, Containers: n.containers,
 		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/access"
 	"heddle/rm/queue"
+	"heddle/yarn/account"
 	"heddle/yarn/acl"
 )
 
@@ -24,7 +25,7 @@ func (r *ResourceManager) openAccess() error {
 	if r.settings.Queues.Kind == queue.Fair {
 		r.settings.Increment = increment(r.conf, r.settings.Types)
 	}
-	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, groupsOf)
+	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, account.System.Groups)
 	r.settings.MaySubmit = r.access.MaySubmit
 	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))
 	return nil
@@ -32,5 +33,5 @@ func (r *ResourceManager) openAccess() error {
 
 // MayActFor decides whether a user who calls from an address may act for another one.
 func (r *ResourceManager) MayActFor(ctx context.Context, realUser, user string, from netip.Addr) error {
-	return r.proxies.Allow(ctx, realUser, user, from, groupsOf)
+	return r.proxies.Allow(ctx, realUser, user, from, account.System.Groups)
 }

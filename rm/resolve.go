@@ -3,7 +3,6 @@ package rm
 import (
 	"context"
 	"net"
-	"os/user"
 	"sync"
 	"time"
 )
@@ -56,23 +55,4 @@ func lookUp(host string) string {
 		}
 	}
 	return addrs[0].String()
-}
-
-// groupsOf are the groups that the machine has a user in, the primary one first.
-func groupsOf(name string) ([]string, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := u.GroupIds()
-	if err != nil {
-		return nil, err
-	}
-	var groups []string
-	for _, id := range ids {
-		if g, err := user.LookupGroupId(id); err == nil {
-			groups = append(groups, g.Name)
-		}
-	}
-	return groups, nil
 }

@@ -25,6 +25,7 @@ import (
 	"heddle/rm/service"
 	"heddle/rm/topology"
 	"heddle/rm/view"
+	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -173,7 +174,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Expiry:    r.settings.AllocationExpiry,
 		Heartbeat: r.settings.HeartbeatInterval,
 		Resolve:   newResolver().ip,
-		Groups:    groupsOf,
+		Groups:    account.System.Groups,
 		Access:    r.access,
 		Queues:    r.settings.Queues,
 		Login:     r.login,

@@ -1,0 +1,138 @@
+// Package account asks the machine about its users: their numbers and their groups.
+//
+// It asks by the command id, as Hadoop's ShellBasedUnixGroupsMapping does. Go's os/user reads /etc/passwd and /etc/group only,
+// unless the program is linked with the C library, and doesn't know the users of LDAP.
+package account
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Account is a user of this machine.
+type Account struct {
+	UID, GID int
+	Groups   []int // the primary one first
+}
+
+// Directory looks users up and remembers them for a while. It is safe for concurrent use.
+type Directory struct {
+	// Keep is how long groups that were found are remembered (hadoop.security.groups.cache.secs), KeepNone how long it is that a
+	// user wasn't found (hadoop.security.groups.negative-cache.secs).
+	Keep, KeepNone time.Duration
+	// Patience bounds a look-up.
+	Patience time.Duration
+	Now      func() time.Time
+
+	mu    sync.Mutex
+	known map[string]*entry
+}
+
+type entry struct {
+	done   chan struct{} // closed when the rest is there
+	groups []string
+	err    error
+	until  time.Time
+}
+
+// maxKnown bounds what is remembered: names come from whoever calls.
+const maxKnown = 10000
+
+// System is this machine's directory, with Hadoop's default times.
+var System = &Directory{Keep: 5 * time.Minute, KeepNone: 30 * time.Second, Patience: 10 * time.Second, Now: time.Now}
+
+// Groups returns the names of the groups that a user is in, the primary one first.
+func (d *Directory) Groups(name string) ([]string, error) {
+	now := d.Now()
+	d.mu.Lock()
+	e := d.known[name]
+	if e != nil && now.Before(e.until) {
+		d.mu.Unlock()
+		<-e.done
+		return e.groups, e.err
+	}
+	e = &entry{done: make(chan struct{}), until: now.Add(d.Patience)}
+	if d.known == nil || len(d.known) >= maxKnown {
+		d.known = map[string]*entry{}
+	}
+	d.known[name] = e
+	d.mu.Unlock()
+
+	e.groups, e.err = d.words(name, "-Gn")
+	d.mu.Lock()
+	if e.err != nil {
+		e.until = now.Add(d.KeepNone)
+	} else {
+		e.until = now.Add(d.Keep)
+	}
+	d.mu.Unlock()
+	close(e.done)
+	return e.groups, e.err
+}
+
+// Lookup returns the numbers of a user, as they are now.
+func (d *Directory) Lookup(name string) (Account, error) {
+	var a Account
+	for flag, into := range map[string]*int{"-u": &a.UID, "-g": &a.GID} {
+		n, err := d.numbers(name, flag)
+		if err != nil {
+			return Account{}, err
+		}
+		*into = n[0]
+	}
+	var err error
+	a.Groups, err = d.numbers(name, "-G")
+	return a, err
+}
+
+func (d *Directory) numbers(name, flag string) ([]int, error) {
+	words, err := d.words(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(words))
+	for i, w := range words {
+		if out[i], err = strconv.Atoi(w); err != nil {
+			return nil, fmt.Errorf("user %q: id %s says %q", name, flag, w)
+		}
+	}
+	return out, nil
+}
+
+// words is what id says of a user.
+func (d *Directory) words(name, flag string) ([]string, error) {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return nil, fmt.Errorf("%q is not the name of a user", name)
+	}
+	if _, err := strconv.Atoi(name); err == nil {
+		// id takes a number for a user's number
+		return nil, fmt.Errorf("user %q: a name that is a number can't be looked up", name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d.Patience)
+	defer cancel()
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, "id", flag, "--", name)
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	err := cmd.Run()
+	words := strings.Fields(out.String())
+	var exit *exec.ExitError
+	switch {
+	case err == nil && len(words) > 0:
+		return words, nil
+	case errors.As(err, &exit) && len(words) > 0:
+		return words, nil // a group without a name: id gives its number, and complains
+	case complaint.Len() > 0:
+		return nil, fmt.Errorf("user %q: %s", name, strings.TrimSpace(complaint.String()))
+	case err == nil:
+		err = errors.New("id says nothing")
+	}
+	return nil, fmt.Errorf("user %q: %w", name, err)
+}

@@ -1,0 +1,82 @@
+package account
+
+import (
+	"os/user"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+func directory() *Directory {
+	return &Directory{Keep: time.Minute, KeepNone: time.Second, Patience: 10 * time.Second, Now: time.Now}
+}
+
+func TestUsersOfThisMachine(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := directory().Lookup(me.Username)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strconv.Itoa(a.UID) != me.Uid || strconv.Itoa(a.GID) != me.Gid || len(a.Groups) == 0 || a.Groups[0] != a.GID {
+		t.Errorf("%+v, but os/user says %+v", a, me)
+	}
+	primary, err := user.LookupGroupId(me.Gid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups, err := directory().Groups(me.Username); err != nil || len(groups) == 0 || groups[0] != primary.Name {
+		t.Errorf("groups %v %v, not first %s", groups, err, primary.Name)
+	}
+}
+
+func TestNamesThatAreNone(t *testing.T) {
+	for _, name := range []string{"", "no-such-user-here", "-u", "--help", "0", "a\x00b", "root; echo root"} {
+		if groups, err := directory().Groups(name); err == nil {
+			t.Errorf("%q has groups %v", name, groups)
+		}
+		if a, err := directory().Lookup(name); err == nil {
+			t.Errorf("%q is %+v", name, a)
+		}
+	}
+}
+
+func TestRemembering(t *testing.T) {
+	now := time.Unix(0, 0)
+	d := directory()
+	d.Now = func() time.Time { return now }
+	if _, err := d.Groups("no-such-user-here"); err == nil {
+		t.Fatal("found")
+	}
+	d.mu.Lock()
+	first := d.known["no-such-user-here"]
+	d.mu.Unlock()
+	same := func() bool {
+		_, _ = d.Groups("no-such-user-here")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.known["no-such-user-here"] == first
+	}
+	if !same() {
+		t.Error("asked again at once")
+	}
+	if now = now.Add(2 * time.Second); same() {
+		t.Error("remembered for too long")
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	d := directory()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if g, err := d.Groups("root"); err != nil || len(g) == 0 {
+				t.Error(g, err)
+			}
+		})
+	}
+	wg.Wait()
+}
