@@ -42,7 +42,7 @@ func TestOwners(t *testing.T) {
 	}{
 		{all, "daemon", ""},
 		{all, "root", "it is root"},
-		{all, "no-such-user", "unknown user"},
+		{all, "no-such-user", "no such user"},
 		{all, "../daemon", "it must match"},
 		{all, "", "it must match"},
 		{one, "no-such-user", ""},
