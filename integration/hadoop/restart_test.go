@@ -57,6 +57,10 @@ func TestLeaderDies(t *testing.T) {
 	}
 	o := options
 	o.ResourceManagers, o.HistoryServer = 3, false
+	// clients sleep between failovers as long as they do where nobody has told them otherwise
+	o.Site = maps.Clone(o.Site)
+	delete(o.Site, "yarn.resourcemanager.connect.retry-interval.ms")
+	delete(o.Site, "yarn.client.failover-sleep-base-ms")
 	l := hadooplab.Start(t, o)
 	c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "2", "-r", "1", "-mt", "8000", "-rt", "10")
 	until(t, "both maps run", func() bool { return len(of(processes(t, l), app)) == 3 })

@@ -33,6 +33,8 @@ type Options struct {
 	// Heddle is the path of a heddle binary that ResourceManager and NodeManagers are run by, with the configuration that
 	// Hadoop's would have; "" is Hadoop.
 	Heddle string
+	// Stock is the role, rm or nm, that is Hadoop's in spite of Heddle.
+	Stock string
 	// Site are further settings. Their file follows from their names.
 	Site map[string]string
 	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".
@@ -201,7 +203,7 @@ func (l *Lab) startYARN(ctx context.Context) error {
 
 // launchYARN starts one of YARN's daemons, Hadoop's or Heddle's.
 func (l *Lab) launchYARN(name, role, class string, args ...string) error {
-	if l.options.Heddle == "" {
+	if l.options.Heddle == "" || l.options.Stock == role {
 		return l.launch(name, class, args...)
 	}
 	return l.launchHeddle(name, append([]string{role}, args...)...)
