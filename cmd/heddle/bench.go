@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/user"
@@ -29,15 +30,22 @@ func newBenchRM(s *source) *cobra.Command {
 		Use:   "rm",
 		Short: "Load a running ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
 		Long: `Simulated NodeManagers and ApplicationMasters speak YARN's protocols to the ResourceManager that the configuration
-names. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
+names; without a configuration one is started for the time of the measurement. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
 at random times, which measures the time from asking for a container to holding it.
 
 Use a cluster without work and without other nodes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			config, err := conf.Load(s.options())
 			if err != nil {
 				return err
+			}
+			if !s.named() {
+				stop, e := startOwn(cmd.Context(), config)
+				if e != nil {
+					return e
+				}
+				defer func() { err = errors.Join(err, stop()) }()
 			}
 			if err := fillAddresses(config, &o); err != nil {
 				return err

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"heddle/conf"
+	"heddle/rm"
+)
+
+// ownPatience is how long a ResourceManager that a benchmark starts may take until its ports are open.
+const ownPatience = 20 * time.Second
+
+// named reports whether somebody has said which cluster is meant.
+func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
+
+// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and makes the configuration
+// name it. stop ends it and removes the folder.
+func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error) {
+	dir, err := os.MkdirTemp("", "heddle-bench-")
+	if err != nil {
+		return nil, err
+	}
+	remove := func() error { return os.RemoveAll(dir) }
+	self, err := os.Executable()
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	args := []string{"rm", "-D", "heddle.state.dir=" + dir, "-D", "heddle.log.level=warn"}
+	var ports []string
+	var held []net.Listener // until all are found, so that they differ
+	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, errors.Join(err, remove())
+		}
+		held = append(held, l)
+		ports = append(ports, l.Addr().String())
+		c.Set(key, l.Addr().String())
+		args = append(args, "-D", key+"="+l.Addr().String())
+	}
+	for _, l := range held {
+		_ = l.Close()
+	}
+	logFile := filepath.Join(dir, "log")
+	log, err := os.Create(logFile)
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	defer log.Close()
+	cmd := exec.Command(self, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	stop = func() error {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		return errors.Join(<-ended, remove())
+	}
+	for deadline := time.Now().Add(ownPatience); !open(ports); {
+		select {
+		case err := <-ended:
+			said, _ := os.ReadFile(logFile)
+			return nil, errors.Join(fmt.Errorf("the ResourceManager of the benchmark ended (%w): %s", err, said), remove())
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), stop())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(fmt.Errorf("the ResourceManager of the benchmark doesn't listen after %v", ownPatience), stop())
+		}
+	}
+	return stop, nil
+}
+
+// open reports whether somebody listens at all addresses.
+func open(addrs []string) bool {
+	for _, a := range addrs {
+		conn, err := net.DialTimeout("tcp", a, time.Second)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+	}
+	return true
+}
