@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,9 +36,11 @@ func (c *cluster) show(ctx context.Context, input string) error {
 
 	began := time.Now()
 	job := c.submit(ctx, text, out)
+	middle := &watch{to: os.Stdout, seen: make(chan struct{})}
+	job.Stdout, job.Stderr = middle, middle
 	struck := make(chan error, 1)
 	jobCtx, ended := context.WithCancel(ctx)
-	go func() { struck <- c.strike(jobCtx) }()
+	go func() { struck <- c.strike(jobCtx, middle.seen) }()
 	err = job.Run()
 	took := time.Since(began)
 	ended()
@@ -73,20 +77,40 @@ func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 		"-input", "file://"+input, "-output", "file://"+output,
 		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 
-// strike kills the leading ResourceManager when a third of the job is done, tells when another leads, and starts the killed one anew.
-func (c *cluster) strike(ctx context.Context) error {
-	if err := c.until(ctx, "a third of the job is done", func() bool {
-		a, err := c.job(ctx)
-		return err == nil && a.State == "RUNNING" && a.Progress >= 33
-	}); err != nil {
-		return describe("wait for the middle of the job", err)
+// watch passes on what a job prints, and tells when a third of its maps are done.
+type watch struct {
+	to   io.Writer
+	seen chan struct{}
+	done bool
+}
+
+var progress = regexp.MustCompile(`map (\d+)%`)
+
+func (w *watch) Write(b []byte) (int, error) {
+	for _, m := range progress.FindAllSubmatch(b, -1) {
+		if p, err := strconv.Atoi(string(m[1])); err == nil && p >= 30 && !w.done {
+			w.done = true
+			close(w.seen)
+		}
 	}
+	return w.to.Write(b)
+}
+
+// strike kills the leading ResourceManager when a third of the maps are done, tells when another leads, and starts the killed one
+// anew.
+func (c *cluster) strike(ctx context.Context, middle <-chan struct{}) error {
+	select {
+	case <-middle:
+	case <-ctx.Done():
+		return errors.New("the job ended before its middle was seen")
+	}
+	// what has begun is brought to its end, also if the job is quicker
+	ctx = context.WithoutCancel(ctx)
 	old := c.leads(ctx)
 	i := c.find(old)
 	if i < 0 {
