@@ -241,14 +241,18 @@ func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
 			name = local
 		}
 		mu.Lock()
-		defer mu.Unlock()
-		if o := known[name]; o != nil {
+		o := known[name]
+		mu.Unlock()
+		if o != nil {
 			return o, nil
 		}
+		// a look-up may take long, and must not hold up containers of others
 		o, err := lookUp(name)
 		if err != nil {
 			return nil, err
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		known[name] = o
 		return o, nil
 	}, nil

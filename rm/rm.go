@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os/user"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -424,11 +423,7 @@ func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	me, err := user.Current()
-	if err != nil {
-		return err
-	}
-	admin := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: me.Username})
+	admin := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: r.login})
 	req := &pb.TransferLeadershipRequest{}
 	req.SetTo(to)
 	_, err = protocol.TransferLeadership.Call(ctx, admin, req)

@@ -16,10 +16,9 @@ import (
 
 // kept is what is noted of a cluster that goes on running.
 type kept struct {
-	Dir    string `json:"dir"`
-	Heddle string `json:"heddle"`
-	Nodes  []int  `json:"nodes"` // pids
-	RMs    []int  `json:"rms"`
+	Dir   string `json:"dir"`
+	Nodes []int  `json:"nodes"` // pids
+	RMs   []int  `json:"rms"`
 }
 
 func keptFile() string { return filepath.Join(os.TempDir(), "heddle-demo.json") }
@@ -64,7 +63,7 @@ func (c *cluster) keep(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	k := kept{Dir: c.dir, Heddle: c.heddle}
+	k := kept{Dir: c.dir}
 	for _, d := range c.procs {
 		if d.args[0] == "nm" {
 			k.Nodes = append(k.Nodes, d.pid())

@@ -13,17 +13,13 @@ type clusterInfo struct {
 }
 
 type clusterMetrics struct {
-	ActiveNodes       int `json:"activeNodes"`
-	AppsCompleted     int `json:"appsCompleted"`
-	ContainersRunning int `json:"containersAllocated"`
+	ActiveNodes int `json:"activeNodes"`
 }
 
 type app struct {
-	ID          string  `json:"id"`
-	State       string  `json:"state"`
-	FinalStatus string  `json:"finalStatus"`
-	Progress    float64 `json:"progress"`
-	Containers  int     `json:"runningContainers"`
+	ID         string `json:"id"`
+	State      string `json:"state"`
+	Containers int    `json:"runningContainers"`
 }
 
 // get reads a resource of a member's REST API.

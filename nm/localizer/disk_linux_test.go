@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/nm/nmtest"
 )
 
 // tmpfs mounts a file system of size bytes.
@@ -33,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	disk := filepath.Join(base, "disk")
 	tmpfs(t, disk, "size=2m,nr_inodes=500")
 	n := newNode(t, func(c *Config) {
-		c.Dirs = fixedDirs{disk}
+		c.Dirs = nmtest.Dirs{disk}
 		c.Space = func(string) (Space, error) { return Space{Free: 1 << 40}, nil } // as if there were room
 	})
 	big := n.file("big", strings.Repeat("x", 3<<20), Private)

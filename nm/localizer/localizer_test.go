@@ -18,57 +18,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/nm/nmtest"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-// fixedDirs are local directories that are always healthy.
-type fixedDirs []string
-
-func (d fixedDirs) Writable() []string { return d }
-func (d fixedDirs) Readable() []string { return d }
-
-// memStore is a Store in memory.
-type memStore struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (s *memStore) Put(key string, value []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string][]byte{}
-	}
-	s.m[key] = slices.Clone(value)
-	return nil
-}
-
-func (s *memStore) Delete(key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.m, key)
-	return nil
-}
-
-func (s *memStore) ForEach(prefix string, fn func(string, []byte) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, v := range s.m {
-		if strings.HasPrefix(k, prefix) {
-			if err := fn(k, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (s *memStore) len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.m)
-}
 
 // gatedSource counts what is opened, and can hold back the first read of every file.
 type gatedSource struct {
@@ -147,10 +100,10 @@ func (r *gatedReader) Close() error {
 type node struct {
 	*Localizer
 	t      testing.TB
-	dirs   fixedDirs
+	dirs   nmtest.Dirs
 	src    string
 	source *gatedSource
-	store  *memStore
+	store  *nmtest.Store
 	clock  time.Time
 	config Config
 }
@@ -160,10 +113,10 @@ func newNode(t testing.TB, adjust ...func(*Config)) *node {
 	base := publicTempDir(t)
 	n := &node{
 		t:      t,
-		dirs:   fixedDirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")},
+		dirs:   nmtest.Dirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")},
 		src:    filepath.Join(base, "src"),
 		source: &gatedSource{},
-		store:  &memStore{},
+		store:  &nmtest.Store{},
 		clock:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	for _, d := range append(slices.Clone(n.dirs), n.src) {
@@ -283,7 +236,7 @@ func mode(t testing.TB, path string) fs.FileMode {
 }
 
 func TestLayoutAndPermissions(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Dirs = fixedDirs(c.Dirs.Writable()[:1]) })
+	n := newNode(t, func(c *Config) { c.Dirs = nmtest.Dirs(c.Dirs.Writable()[:1]) })
 	d := n.dirs[0]
 	if _, err := n.InitApplication("alice", app(1)); err != nil {
 		t.Fatal(err)
@@ -460,7 +413,7 @@ func TestCancel(t *testing.T) {
 	}
 	eventually(t, "nothing of the cancelled download is left", func() bool {
 		left := slots(t, n.dirs, "usercache/alice/filecache")
-		return len(left) == 0 && n.store.len() == 1
+		return len(left) == 0 && n.store.Len() == 1
 	})
 	if got := n.source.count(shared.Location.Path); got != 1 {
 		t.Errorf("the shared resource was downloaded %d times", got)
@@ -529,7 +482,7 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
-	if n.store.len() != 0 || len(slots(t, n.dirs, "filecache")) != 0 || len(slots(t, n.dirs, "usercache/alice/filecache")) != 0 {
+	if n.store.Len() != 0 || len(slots(t, n.dirs, "filecache")) != 0 || len(slots(t, n.dirs, "usercache/alice/filecache")) != 0 {
 		t.Error("failed downloads left something behind")
 	}
 	if u := n.Usage(); u != (Usage{}) {
@@ -553,7 +506,7 @@ func TestFailureDoesNotWait(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v", err)
 	}
-	eventually(t, "the slow download is given up", func() bool { return n.Usage() == Usage{} && n.store.len() == 0 })
+	eventually(t, "the slow download is given up", func() bool { return n.Usage() == Usage{} && n.store.Len() == 0 })
 }
 
 func TestMissingFileIsFetchedAgain(t *testing.T) {
@@ -646,7 +599,7 @@ func TestEviction(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(paths[0])); err == nil {
 		t.Error("the slot of a removed resource is still there")
 	}
-	if got := n.store.len(); got != 2 {
+	if got := n.store.Len(); got != 2 {
 		t.Errorf("%d records in the store, want 2", got)
 	}
 	if freed := n.Clean(); freed != 0 {
@@ -685,7 +638,7 @@ func TestEndApplication(t *testing.T) {
 			t.Errorf("%s: %v", d, err)
 		}
 	}
-	if n.store.len() != 0 {
+	if n.store.Len() != 0 {
 		t.Error("records of the application are left")
 	}
 	if err := n.EndApplication("alice", app(1)); err != nil {
@@ -714,7 +667,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
-	good := Config{Dirs: fixedDirs{}, Source: Sources{}}
+	good := Config{Dirs: nmtest.Dirs{}, Source: Sources{}}
 	for key, c := range map[string]func(*Config){
 		"max-files-per-directory": func(c *Config) { c.MaxFiles = 36 },
 		"thread-count":            func(c *Config) { c.Threads = -1 },

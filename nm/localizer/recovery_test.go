@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/nm/nmtest"
 )
 
 // restart closes the Localizer and starts another on the same directories and store.
@@ -82,8 +84,8 @@ func TestRecoveryCleansUp(t *testing.T) {
 	slow := n.file("slow", "content", Private)
 	go n.Localize(t.Context(), Request{Container: container(1, 2), User: "alice", Resources: map[string]Resource{"s": slow}})
 	<-n.source.waits
-	crashed := &memStore{}
-	for k, v := range n.store.m {
+	crashed := &nmtest.Store{}
+	for k, v := range n.store.All() {
 		crashed.Put(k, v)
 	}
 	halves := func() (found []string) {
@@ -137,8 +139,8 @@ func TestRecoveryCleansUp(t *testing.T) {
 	if u := n.Usage(); u.Resources != 2 {
 		t.Errorf("usage: %v", u)
 	}
-	if n.store.len() != 2 {
-		t.Errorf("the store holds %d records, want 2", n.store.len())
+	if n.store.Len() != 2 {
+		t.Errorf("the store holds %d records, want 2", n.store.Len())
 	}
 	p := n.get(container(2, 1), "alice", short)
 	if s := filepath.Base(filepath.Dir(p)); s != "4712" {
@@ -150,7 +152,7 @@ func TestRecoveryCleansUp(t *testing.T) {
 func TestRecoveryOfSubdirectories(t *testing.T) {
 	n := newNode(t, func(c *Config) {
 		c.MaxFiles = fanOut + 2
-		c.Dirs = fixedDirs(c.Dirs.Writable()[:1])
+		c.Dirs = nmtest.Dirs(c.Dirs.Writable()[:1])
 	})
 	var rs []Resource
 	var paths []string
@@ -218,7 +220,7 @@ func TestWipe(t *testing.T) {
 	if want := []string{"filecache", "other"}; !slices.Equal(names, want) {
 		t.Errorf("the local directories hold %v, want %v", names, want)
 	}
-	if n.store.len() != 1 {
-		t.Errorf("the store holds %d records", n.store.len())
+	if n.store.Len() != 1 {
+		t.Errorf("the store holds %d records", n.store.Len())
 	}
 }

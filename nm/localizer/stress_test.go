@@ -98,8 +98,8 @@ func TestStress(t *testing.T) {
 	if onDisk != u.Bytes {
 		t.Errorf("%d bytes on disk, %d accounted for", onDisk, u.Bytes)
 	}
-	if n.store.len() != u.Resources {
-		t.Errorf("%d records for %d resources", n.store.len(), u.Resources)
+	if n.store.Len() != u.Resources {
+		t.Errorf("%d records for %d resources", n.store.Len(), u.Resources)
 	}
 	for s, ca := range n.caches {
 		for dir, sub := range ca.spread {

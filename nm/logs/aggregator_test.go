@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/nm/nmtest"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -69,8 +70,8 @@ func TestAggregation(t *testing.T) {
 			t.Errorf("%s still holds %v", d, entries)
 		}
 	}
-	if l.store.len() != 0 {
-		t.Errorf("the store still holds %v", l.store.m)
+	if l.store.Len() != 0 {
+		t.Errorf("the store still holds %v", l.store.All())
 	}
 	// And it can be read again.
 	archive := Archive{FS: l.remote.As("bob"), Place: l.cfg.Place, Older: true}
@@ -352,8 +353,8 @@ func TestAggregationRecovery(t *testing.T) {
 	}
 	equal(t, "before", l.remoteLogs(files[0]), []string{"1/stdout=failed", "3/rolled=uploaded before"})
 	equal(t, "after", l.remoteLogs(files[1]), []string{"4/stdout=later"})
-	if l.store.len() != 0 {
-		t.Errorf("the store still holds %v", l.store.m)
+	if l.store.Len() != 0 {
+		t.Errorf("the store still holds %v", l.store.All())
 	}
 }
 
@@ -449,7 +450,7 @@ func TestManyApplications(t *testing.T) {
 }
 
 func TestAggregatorConfig(t *testing.T) {
-	good := Config{Dirs: fixedDirs{}, Remote: &diskFS{}, Place: Place{Root: "/logs"}}
+	good := Config{Dirs: nmtest.Dirs{}, Remote: &diskFS{}, Place: Place{Root: "/logs"}}
 	for want, c := range map[string]func(*Config){
 		"Remote":             func(c *Config) { c.Remote = nil },
 		"remote-app-log-dir": func(c *Config) { c.Place.Root = "" },

@@ -14,54 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
-
-type fixedDirs []string
-
-func (d fixedDirs) Readable() []string { return d }
-
-// memStore is a Store in memory.
-type memStore struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (s *memStore) Put(key string, value []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string][]byte{}
-	}
-	s.m[key] = slices.Clone(value)
-	return nil
-}
-
-func (s *memStore) Delete(key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.m, key)
-	return nil
-}
-
-func (s *memStore) ForEach(prefix string, fn func(string, []byte) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, v := range s.m {
-		if strings.HasPrefix(k, prefix) {
-			if err := fn(k, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (s *memStore) len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.m)
-}
 
 // diskFS is a remote file system in a local directory, which remembers who did what and can be made to fail.
 type diskFS struct {
@@ -235,9 +190,9 @@ func (d *diskFS) count(op string) int {
 type lab struct {
 	*Aggregator
 	t      testing.TB
-	dirs   fixedDirs
+	dirs   nmtest.Dirs
 	remote *diskFS
-	store  *memStore
+	store  *nmtest.Store
 	cfg    Config
 	ended  chan outcome
 }
@@ -258,8 +213,8 @@ func newLab(t testing.TB, adjust ...func(*Config)) *lab {
 	t.Helper()
 	base := t.TempDir()
 	l := &lab{
-		t: t, dirs: fixedDirs{filepath.Join(base, "log0"), filepath.Join(base, "log1")},
-		remote: &diskFS{root: filepath.Join(base, "remote")}, store: &memStore{}, ended: make(chan outcome, 100),
+		t: t, dirs: nmtest.Dirs{filepath.Join(base, "log0"), filepath.Join(base, "log1")},
+		remote: &diskFS{root: filepath.Join(base, "remote")}, store: &nmtest.Store{}, ended: make(chan outcome, 100),
 	}
 	for _, d := range append(slices.Clone(l.dirs), l.remote.root) {
 		if err := os.Mkdir(d, 0o755); err != nil {

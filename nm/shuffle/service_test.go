@@ -17,57 +17,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-type fixedDirs []string
-
-func (d fixedDirs) Readable() []string { return d }
-
-// memStore is a Store in memory.
-type memStore struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (s *memStore) Put(key string, value []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string][]byte{}
-	}
-	s.m[key] = slices.Clone(value)
-	return nil
-}
-
-func (s *memStore) Delete(key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.m, key)
-	return nil
-}
-
-func (s *memStore) ForEach(prefix string, fn func(string, []byte) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, v := range s.m {
-		if strings.HasPrefix(k, prefix) {
-			if err := fn(k, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // The application of stock.json.
 var (
@@ -79,7 +39,7 @@ var (
 type node struct {
 	*Service
 	t    testing.TB
-	dirs fixedDirs
+	dirs nmtest.Dirs
 	cfg  Config
 }
 
@@ -87,7 +47,7 @@ type node struct {
 func newNode(t testing.TB, port int, adjust ...func(*Config)) *node {
 	t.Helper()
 	base := t.TempDir()
-	n := &node{t: t, dirs: fixedDirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")}}
+	n := &node{t: t, dirs: nmtest.Dirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")}}
 	for _, d := range n.dirs {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -501,7 +461,7 @@ func TestOwner(t *testing.T) {
 }
 
 func TestApplications(t *testing.T) {
-	store := &memStore{}
+	store := &nmtest.Store{}
 	n := newNode(t, 0, func(c *Config) { c.Store = store })
 	n.output(0, testApp, "alice", attempt(0), part{7, "hello"})
 	if got := n.Metadata(); len(got) != 4 || int(binary.BigEndian.Uint32(got)) != n.Port() {
@@ -542,7 +502,7 @@ func TestApplications(t *testing.T) {
 	if got, _ := n.exchange(n.get(0, "", attempt(0)), 10*time.Second); !strings.HasSuffix(got, "Can't find job token for job job_1_0001 !!") {
 		t.Errorf("after the application's end: %q", got)
 	}
-	if _, ok := store.m[jobPrefix+testApp.String()]; ok {
+	if _, ok := store.All()[jobPrefix+testApp.String()]; ok {
 		t.Error("the secret is still in the store")
 	}
 	stop(again)
@@ -600,8 +560,8 @@ func TestOutputs(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Dirs":                   {},
-		"max.connections":        {Dirs: fixedDirs{}, MaxConnections: -1},
-		"max.session-open-files": {Dirs: fixedDirs{}, MaxOpenFiles: -1},
+		"max.connections":        {Dirs: nmtest.Dirs{}, MaxConnections: -1},
+		"max.session-open-files": {Dirs: nmtest.Dirs{}, MaxOpenFiles: -1},
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -40,16 +40,21 @@ func noCaller(c *yarnrest.Call) error {
 	return nil
 }
 
+// change reads what an application is to be changed to, and finds the application.
+func (s *server) change(c *yarnrest.Call, want yarnrest.Target) (view.App, error) {
+	if err := c.Decode(want); err != nil {
+		return view.App{}, err
+	}
+	if err := noCaller(c); err != nil {
+		return view.App{}, err
+	}
+	return s.findApp(c)
+}
+
 // setState kills an application; there is no other state that a client could set.
 func (s *server) setState(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var want appState
-	if err := c.Decode(yarnrest.Target{Root: "appstate", Value: &want}); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	if err := noCaller(c); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	a, err := s.findApp(c)
+	a, err := s.change(c, yarnrest.Target{Root: "appstate", Value: &want})
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
@@ -95,13 +100,7 @@ func (s *server) queue(c *yarnrest.Call) (yarnrest.Reply, error) {
 
 func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var want appQueue
-	if err := c.Decode(yarnrest.Target{Root: "appqueue", Value: &want}); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	if err := noCaller(c); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	a, err := s.findApp(c)
+	a, err := s.change(c, yarnrest.Target{Root: "appqueue", Value: &want})
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
@@ -142,13 +141,7 @@ func (s *server) priority(c *yarnrest.Call) (yarnrest.Reply, error) {
 
 func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var want appPriority
-	if err := c.Decode(yarnrest.Target{Root: "applicationpriority", Value: &want}); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	if err := noCaller(c); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	a, err := s.findApp(c)
+	a, err := s.change(c, yarnrest.Target{Root: "applicationpriority", Value: &want})
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
@@ -193,13 +186,7 @@ func (s *server) timeoutOf(c *yarnrest.Call) (yarnrest.Reply, error) {
 
 func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 	want := timeout{Expires: "UNLIMITED"}
-	if err := c.Decode(yarnrest.Target{Root: "timeout", Wrapped: true, Value: &want}); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	if err := noCaller(c); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	a, err := s.findApp(c)
+	a, err := s.change(c, yarnrest.Target{Root: "timeout", Wrapped: true, Value: &want})
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
