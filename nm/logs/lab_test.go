@@ -37,10 +37,11 @@ func (d *diskFS) As(user string) FS { return diskUser{d, user} }
 
 func (d diskUser) do(op, name string) (string, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.calls = append(d.calls, op+" "+name)
-	if d.fail != nil {
-		if err := d.fail(op, name); err != nil {
+	fail := d.fail
+	d.mu.Unlock()
+	if fail != nil { // it may block until a test has seen the call
+		if err := fail(op, name); err != nil {
 			return "", &fs.PathError{Op: op, Path: name, Err: err}
 		}
 	}
