@@ -176,6 +176,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Groups:    account.System.Groups,
 		Access:    r.access,
 		Queues:    r.settings.Queues,
+		Hosts:     hostFiles(r.conf),
 		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
@@ -303,7 +304,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	}
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
-		NewKey: newKey, Rack: r.racks.Rack, Log: r.log,
+		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Log: r.log,
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
@@ -36,6 +38,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		NodeExpiry:        c.Duration("yarn.nm.liveness-monitor.expiry-interval-ms"),
 		AllocationExpiry:  c.Duration(rm + "rm.container-allocation.expiry-interval-ms"),
 		HeartbeatInterval: c.Duration(rm + "nodemanagers.heartbeat-interval-ms"),
+
+		DecommissionTimeout: c.Duration(rm + "nodemanager-graceful-decommission-timeout-secs"),
 		KeyLifetime: map[ledgerpb.KeyKind]time.Duration{
 			ledgerpb.KeyKind_AM_RM:     c.Duration(rm + "am-rm-tokens.master-key-rolling-interval-secs"),
 			ledgerpb.KeyKind_CONTAINER: c.Duration(rm + "container-tokens.master-key-rolling-interval-secs"),
@@ -49,6 +53,31 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 	}
+}
+
+// hostFiles are the lists of machines that may be nodes, or are to leave. Names of files are relative to the configuration's
+// directory.
+func hostFiles(c *conf.Config) hosts.Files {
+	file := func(key string) string {
+		name := c.Text(key)
+		if name != "" && !filepath.IsAbs(name) {
+			name = filepath.Join(c.Dir(), name)
+		}
+		return name
+	}
+	return hosts.Files{
+		Include: file("yarn.resourcemanager.nodes.include-path"), Exclude: file("yarn.resourcemanager.nodes.exclude-path"),
+	}
+}
+
+// hosts reads the lists for a leadership that begins. As in Hadoop, lists that can't be read hold nobody back then; an
+// administrator who refreshes them is told.
+func (r *ResourceManager) hosts() *hosts.Lists {
+	lists, err := hostFiles(r.conf).Read()
+	if err != nil {
+		r.log.WithError(err).Error("all machines may be nodes until yarn rmadmin -refreshNodes finds lists that can be read")
+	}
+	return lists
 }
 
 // increment is the step in which YARN's FairScheduler has containers grow.

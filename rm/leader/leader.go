@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/hosts"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -33,7 +35,9 @@ type Settings struct {
 	NodeExpiry        time.Duration // silence after which a node counts as lost
 	AllocationExpiry  time.Duration // within which a granted container must be started
 	HeartbeatInterval time.Duration // of NodeManagers
-	KeyLifetime       map[ledgerpb.KeyKind]time.Duration
+	// DecommissionTimeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
+	DecommissionTimeout time.Duration
+	KeyLifetime         map[ledgerpb.KeyKind]time.Duration
 
 	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
 	DelegationRenewal  time.Duration // within which it must be renewed
@@ -75,6 +79,7 @@ type Config struct {
 	Now      func() time.Time
 	NewKey   func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
 	Rack     func(host string) string                                         // rack of a host, such as /default-rack; may be slow
+	Hosts    *hosts.Lists                                                     // that may be nodes; nil admits all
 	Log      *logrus.Entry
 }
 
@@ -108,6 +113,7 @@ type Leader struct {
 
 	sessions sessions
 	signing  signing
+	hosts    atomic.Pointer[hosts.Lists]
 }
 
 // batch collects the commands of several operations, and what is to happen when they are committed.
@@ -152,6 +158,7 @@ func New(cfg Config) *Leader {
 		nodes:      map[records.NodeID]*nodeSoft{},
 		nodeOf:     map[scheduler.NodeHandle]*nodeSoft{},
 	}
+	l.hosts.Store(cfg.Hosts)
 	return l
 }
 

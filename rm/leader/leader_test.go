@@ -59,7 +59,7 @@ func (w *world) settings() Settings {
 		MinAllocation: records.NewResource(256, 1), MaxAllocation: records.NewResource(8192, 4),
 		MaxAttempts: 2, GlobalMaxAttempts: 3, MaxCompleted: 3,
 		AMExpiry: time.Minute, NodeExpiry: 2 * time.Minute, AllocationExpiry: 5 * time.Minute,
-		HeartbeatInterval: time.Second,
+		HeartbeatInterval: time.Second, DecommissionTimeout: time.Hour,
 		KeyLifetime: map[ledgerpb.KeyKind]time.Duration{
 			ledgerpb.KeyKind_AM_RM: 24 * time.Hour, ledgerpb.KeyKind_NM: 24 * time.Hour, ledgerpb.KeyKind_CONTAINER: 24 * time.Hour,
 		},

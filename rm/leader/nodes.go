@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -24,8 +25,9 @@ type nodeSoft struct {
 
 // nodeSession is one NodeManager under this leader. mu is held throughout a call.
 type nodeSession struct {
-	id   records.NodeID
-	seen seen
+	id     records.NodeID
+	seen   seen
+	caller atomic.Value // string: host that it registered from
 
 	mu         sync.Mutex
 	registered bool // with this leader
@@ -164,12 +166,18 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.at(l.Now())
 	rack := l.Rack(r.Node.Host)
+	s.caller.Store(r.Peer)
 	err := l.do(func(t *turn) error {
+		if against := t.disallowed(r.Node, r.Peer); against != "" {
+			t.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
+			reply = shutdown("%s", against)
+			return nil
+		}
 		t.registerNode(s, &r, rack)
 		return nil
 	})
-	if err != nil {
-		return NodeReply{}, err
+	if err != nil || reply.Action != pb.NodeAction_NORMAL {
+		return reply, err
 	}
 	s.registered, s.responseID, s.last = true, 0, NodeReply{}
 	s.instance, s.peer = r.Instance, r.Peer
@@ -202,6 +210,11 @@ func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
 
 func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 	old := t.work.Nodes[r.Node]
+	leaving := old != nil && old.State == pb.NodeState_NS_DECOMMISSIONING
+	var deadline int64
+	if leaving {
+		deadline = old.DecommissionDeadline
+	}
 	t.enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
 		Node: ledger.NodeRef(r.Node), HttpPort: r.HTTPPort, Rack: rack, Capability: ledger.Amounts(r.Capability),
 		Version: r.Version, Features: r.Features, Missing: r.Missing,
@@ -217,12 +230,21 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 		t.sched.SetOpen(n.handle, true)
 	}
 	n.session = s
+	if leaving { // its NodeManager has started anew
+		t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
+			DecommissionDeadline: proto.Int64(deadline),
+		}})
+		t.sched.SetOpen(n.handle, false)
+	}
 	t.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		t.appOnNode(n, id)
 	}
 	t.logReports(r.Logs)
-	t.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
+	if !leaving {
+		t.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
+	}
 	t.Log.WithField("node", r.Node).WithField("capability", t.Settings.Types.Format(r.Capability)).
 		WithField("containers", len(r.Containers)).Info("node registered")
 }
@@ -339,6 +361,9 @@ func (t *turn) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
 func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s := l.sessions.node(call.Node)
 	if s == nil {
+		if !l.hosts.Load().Admits(call.Node.Host) {
+			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
+		}
 		return resync("Node not found resyncing %v", call.Node), nil
 	}
 	s.mu.Lock()

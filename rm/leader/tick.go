@@ -16,6 +16,7 @@ const tickInterval = time.Second
 func (t *turn) tick() error {
 	now := t.Now()
 	t.expireNodes(now)
+	t.expireLeaving()
 	t.expireAttempts(now)
 	t.expireUnstarted(now)
 	t.expireApps(now)

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"time"
 
+	"heddle/rm/hosts"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -13,7 +15,7 @@ import (
 // HAServiceProtocol.
 func (s *Service) ServeAdmins(server *ipc.Server) {
 	protocol.RefreshQueues.Serve(server, refresh[pb.RefreshQueuesRequest, pb.RefreshQueuesResponse](s, "refreshQueues"))
-	protocol.RefreshNodes.Serve(server, refresh[pb.RefreshNodesRequest, pb.RefreshNodesResponse](s, "refreshNodes"))
+	protocol.RefreshNodes.Serve(server, s.refreshNodes)
 	protocol.RefreshNodesResources.Serve(server,
 		refresh[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](s, "refreshNodesResources"))
 	protocol.RefreshSuperUserGroupsConfiguration.Serve(server,
@@ -27,9 +29,7 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 		refresh[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls"))
 	protocol.RefreshClusterMaxPriority.Serve(server,
 		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
-	protocol.CheckForDecommissioningNodes.Serve(server,
-		refresh[pb.CheckForDecommissioningNodesRequest, pb.CheckForDecommissioningNodesResponse](
-			s, "checkForDecommissioningNodes"))
+	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
 	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
 	if s.Backend.HA() {
@@ -49,6 +49,58 @@ func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req)
 		}
 		return new(Resp), nil
 	}
+}
+
+// refreshNodes rereads the lists of hosts, and has the leader act on them.
+func (s *Service) refreshNodes(ctx context.Context, req *pb.RefreshNodesRequest) (*pb.RefreshNodesResponse, error) {
+	if err := s.admin(ctx, "refreshNodes"); err != nil {
+		return nil, err
+	}
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	if req.GetDecommissionType() == pb.DecommissionType_DECOMMISSION_FORCEFUL {
+		if err := l.EndDecommissioning(); err != nil {
+			return nil, s.exception(err)
+		}
+		return &pb.RefreshNodesResponse{}, nil
+	}
+	lists, err := s.Hosts.Read()
+	if err != nil {
+		return nil, ipc.NewException(ipc.IOException, "%v", err)
+	}
+	timeout := hosts.Unset
+	if req.HasDecommissionTimeout() {
+		timeout = time.Duration(req.GetDecommissionTimeout()) * time.Second
+	}
+	if err := l.RefreshNodes(lists, req.GetDecommissionType() == pb.DecommissionType_DECOMMISSION_GRACEFUL, timeout); err != nil {
+		return nil, s.exception(err)
+	}
+	return &pb.RefreshNodesResponse{}, nil
+}
+
+func (s *Service) leavingNodes(
+	ctx context.Context, _ *pb.CheckForDecommissioningNodesRequest,
+) (*pb.CheckForDecommissioningNodesResponse, error) {
+	if err := s.admin(ctx, "checkForDecommissioningNodes"); err != nil {
+		return nil, err
+	}
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := l.Leaving()
+	if err != nil {
+		return nil, s.exception(err)
+	}
+	resp := &pb.CheckForDecommissioningNodesResponse{}
+	var nodes []*pb.NodeId
+	for _, id := range ids {
+		nodes = append(nodes, id.PB())
+	}
+	resp.SetDecommissioningNodes(nodes)
+	return resp, nil
 }
 
 func (s *Service) updateNodeResource(

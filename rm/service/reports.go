@@ -149,6 +149,9 @@ func (s *Service) nodeReport(n *view.Node) *pb.NodeReport {
 	r.SetNodeState(n.State)
 	r.SetHealthReport(n.HealthReport)
 	r.SetLastHealthReportTime(n.RegisteredAt)
+	if left := n.DecommissionDeadline - s.View.Now().UnixMilli(); n.State == pb.NodeState_NS_DECOMMISSIONING && n.DecommissionDeadline > 0 {
+		r.SetDecommissioningTimeout(uint32(max(0, left+999) / 1000))
+	}
 	if n.Known {
 		if n.Status.HealthTime > 0 {
 			r.SetLastHealthReportTime(n.Status.HealthTime)

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/access"
+	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/queue"
 	"heddle/rm/view"
@@ -41,6 +42,7 @@ type Config struct {
 	Groups    func(user string) ([]string, error)
 	Access    *access.Checker
 	Queues    *queue.Tree
+	Hosts     hosts.Files
 	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
