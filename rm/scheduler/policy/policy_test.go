@@ -1,0 +1,211 @@
+package policy_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
+)
+
+const none = policy.Unlimited
+
+func party(weight float64, least, most int64) policy.Party {
+	return policy.Party{Weight: weight, Min: least, Max: most, Active: true}
+}
+
+func TestDivide(t *testing.T) {
+	idle := party(1, 0, none)
+	idle.Active = false
+	for _, c := range []struct {
+		name    string
+		total   int64
+		steady  bool
+		parties []policy.Party
+		want    []int64
+	}{
+		{"equal weights", 40, false, []policy.Party{party(1, 0, none), party(1, 0, none), party(1, 0, none), party(1, 0, none)}, []int64{10, 10, 10, 10}},
+		{"weights", 45, false, []policy.Party{party(2, 0, none), party(1, 0, none), party(1, 0, none), party(0.5, 0, none)}, []int64{20, 10, 10, 5}},
+		{"greatest shares leave more to others", 40, false, []policy.Party{party(1, 0, none), party(1, 0, none), party(1, 0, 11), party(1, 0, 3)}, []int64{13, 13, 11, 3}},
+		{"least shares leave less to others", 40, false, []policy.Party{party(1, 20, none), party(1, 18, none), party(1, 0, none), party(1, 2, none)}, []int64{20, 18, 0, 2}},
+		{"least shares over the total", 10, false, []policy.Party{party(1, 8, none), party(1, 6, none)}, []int64{8, 6}},
+		{"all at their greatest", 100, false, []policy.Party{party(1, 0, 5), party(3, 0, 6)}, []int64{5, 6}},
+		{"nobody", 100, false, nil, []int64{}},
+		{"nothing to give", 0, false, []policy.Party{party(1, 0, none)}, []int64{0}},
+		{"an idle one has nothing", 40, false, []policy.Party{party(1, 0, none), idle}, []int64{40, 0}},
+		{"and has its steady share", 40, true, []policy.Party{party(1, 0, none), idle}, []int64{20, 20}},
+		{"no weight: the least share", 40, false, []policy.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
+		{"a greatest share of 0", 40, false, []policy.Party{party(5, 7, 0), party(1, 0, none)}, []int64{0, 40}},
+		{"huge weights and totals", math.MaxInt64, false, []policy.Party{party(1e300, 0, none), party(1e-300, 0, 3)}, []int64{math.MaxInt64, 0}},
+		{"bounds that a float64 can't hold", 1<<60 + 1, false, []policy.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := make([]int64, len(c.parties))
+			policy.Divide(c.total, c.parties, c.steady, got)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func parties(t *rapid.T) []policy.Party {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) policy.Party {
+		p := policy.Party{Weight: rapid.Float64Range(0, 16).Draw(t, "weight"), Max: none, Active: rapid.Bool().Draw(t, "active")}
+		p.Min = rapid.Int64Range(0, 1000).Draw(t, "least")
+		if rapid.Bool().Draw(t, "bounded") {
+			p.Max = rapid.Int64Range(0, 3000).Draw(t, "most")
+		}
+		return p
+	}), 1, 12).Draw(t, "parties")
+}
+
+func divide(total int64, parties []policy.Party) ([]int64, int64) {
+	shares, sum := make([]int64, len(parties)), int64(0)
+	policy.Divide(total, parties, false, shares)
+	for _, s := range shares {
+		sum += s
+	}
+	return shares, sum
+}
+
+// TestDivideProperties checks bounds, the sum, that weights order shares, and that more to divide is less for nobody.
+func TestDivideProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := parties(t)
+		total := rapid.Int64Range(0, 20000).Draw(t, "total")
+		shares, sum := divide(total, all)
+		var floor, ceiling int64
+		for i, p := range all {
+			if p.Active && p.Weight > 0 && p.Max > 0 {
+				floor += min(p.Min, p.Max)
+				ceiling += min(p.Max, 1<<40)
+			} else if p.Active {
+				floor += shares[i]
+				ceiling += shares[i]
+			} else if shares[i] != 0 {
+				t.Fatalf("party %d is idle and has %d", i, shares[i])
+			}
+			if p.Active && p.Weight > 0 && (shares[i] > p.Max || shares[i] < min(p.Min, p.Max)) {
+				t.Fatalf("party %d of %+v has %d", i, p, shares[i])
+			}
+		}
+		slack := int64(len(all)) + 1
+		if want := min(max(total, floor), ceiling); sum > want+slack || sum < want-slack {
+			t.Fatalf("%d of %d are given, least shares are %d and greatest %d", sum, total, floor, ceiling)
+		}
+		for i, p := range all {
+			for j, q := range all {
+				same := p.Active && q.Active && p.Min == q.Min && p.Max == q.Max && q.Weight > 0
+				if same && p.Weight >= q.Weight && shares[i] < shares[j] {
+					t.Fatalf("party %d weighs %g and has %d; party %d weighs %g and has %d", i, p.Weight, shares[i], j, q.Weight, shares[j])
+				}
+			}
+		}
+		more, _ := divide(total+rapid.Int64Range(0, 1000).Draw(t, "more"), all)
+		for i := range all {
+			if more[i] < shares[i]-1 {
+				t.Fatalf("with more to divide, party %d has %d instead of %d", i, more[i], shares[i])
+			}
+		}
+	})
+}
+
+func leaf(weight float64, active bool) *policy.Queue {
+	return &policy.Queue{Weight: weight, Max: policy.NoLimit(), Active: active}
+}
+
+// TestCompute: idle queues leave their share to their siblings, first to those under the same parent.
+func TestCompute(t *testing.T) {
+	a1, a2, b := leaf(1, true), leaf(1, false), leaf(1, true)
+	a := &policy.Queue{Weight: 3, Max: policy.NoLimit(), Kind: policy.DRF, Children: []*policy.Queue{a1, a2}}
+	root := &policy.Queue{Kind: policy.DRF, Children: []*policy.Queue{a, b}}
+	a1.Kind, b.Kind = policy.Fair, policy.FIFO
+	a1.Apps = []policy.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
+	b.Apps = []policy.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
+	root.Compute(records.NewResource(8000, 80))
+	for name, c := range map[string]struct{ got, want records.Resource }{
+		"a":               {a.Fair, records.NewResource(6000, 60)},
+		"a1":              {a1.Fair, records.NewResource(6000, 60)},
+		"a1 steady":       {a1.Steady, records.NewResource(3000, 30)},
+		"a2":              {a2.Fair, records.Resource{}},
+		"a2 steady":       {a2.Steady, records.NewResource(3000, 30)},
+		"b":               {b.Fair, records.NewResource(2000, 20)},
+		"light app of a1": {a1.Apps[0].Fair, records.NewResource(1500, 0)},
+		"heavy app of a1": {a1.Apps[1].Fair, records.NewResource(4500, 0)},
+		"later app of b":  {b.Apps[0].Fair, records.Resource{}},
+		"first app of b":  {b.Apps[1].Fair, records.NewResource(2000, 20)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s has %v, want %v", name, c.got, c.want)
+		}
+	}
+}
+
+// TestTreeProperties: children never have more than their parent but by their least shares, and names don't matter.
+func TestTreeProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		root := tree(t, 3)
+		root.Kind = policy.DRF
+		cluster := records.NewResource(rapid.Int64Range(0, 1<<30).Draw(t, "memory"), rapid.Int64Range(0, 1<<16).Draw(t, "vcores"))
+		root.Compute(cluster)
+		check(t, root)
+	})
+}
+
+func tree(t *rapid.T, depth int) *policy.Queue {
+	q := leaf(rapid.Float64Range(0.1, 10).Draw(t, "weight"), rapid.Bool().Draw(t, "active"))
+	q.Kind = rapid.SampledFrom([]policy.Kind{policy.Fair, policy.DRF}).Draw(t, "kind")
+	if depth > 0 {
+		for range rapid.IntRange(0, 4).Draw(t, "children") {
+			q.Children = append(q.Children, tree(t, depth-1))
+		}
+	}
+	return q
+}
+
+func check(t *rapid.T, q *policy.Queue) {
+	if q.Leaf() {
+		return
+	}
+	var fair, steady records.Resource
+	active := false
+	for _, c := range q.Children {
+		fair, steady = fair.Add(c.Fair), steady.Add(c.Steady)
+		active = active || c.Active
+		check(t, c)
+	}
+	if active != q.Active {
+		t.Fatalf("%+v is active: %v", q, q.Active)
+	}
+	rest := int64(len(q.Children)) + 1<<10
+	for i := range fair {
+		if q.Kind == policy.Fair && i != records.Memory {
+			continue
+		}
+		if fair[i] > q.Fair[i]+rest || steady[i] > q.Steady[i]+rest || steady[i] < q.Steady[i]-rest {
+			t.Fatalf("children of %v and %v have %v and %v", q.Fair, q.Steady, fair, steady)
+		}
+		if active && fair[i] < q.Fair[i]-rest {
+			t.Fatalf("active children of %v have %v", q.Fair, fair)
+		}
+	}
+}
+
+func BenchmarkCompute(b *testing.B) {
+	root := &policy.Queue{Kind: policy.DRF, Max: policy.NoLimit()}
+	for range 500 {
+		q := leaf(1, true)
+		q.Kind = policy.DRF
+		for range 4 {
+			q.Apps = append(q.Apps, policy.App{Weight: 1})
+		}
+		root.Children = append(root.Children, q)
+	}
+	for b.Loop() {
+		root.Compute(records.NewResource(1<<30, 1<<20))
+	}
+}
