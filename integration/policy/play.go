@@ -1,0 +1,553 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// patience bounds the tries of calls.
+var patience = ipc.RetryPolicy{MaxElapsed: 20 * time.Second, Max: 200 * time.Millisecond}
+
+// settleLimit is how long a cluster may take to settle, and anything else to happen that a step waits for.
+const settleLimit = 60 * time.Second
+
+// addresses are a ResourceManager's ports.
+type addresses struct{ client, master, tracker, admin string }
+
+// play is a scenario under way.
+type play struct {
+	sc    *Scenario
+	rm    addresses
+	types records.ResourceTypes
+	begin time.Time
+	// rewrite writes the configuration files anew.
+	rewrite func(Settings, string) error
+
+	client *ipc.Client
+	admin  ipc.Invoker
+	who    ipc.Invoker // an administrator as client
+
+	hosts map[string]string // of all nodes of the script, by name
+	nodes map[string]*node
+
+	mu      sync.Mutex
+	masters map[records.ApplicationID]*master
+	err     error
+}
+
+// failed notes a failure of a simulated peer, which ends the play.
+func (p *play) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+func (p *play) broken() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// administrator is who started the ResourceManager, as far as it is concerned.
+const administrator = "root"
+
+// perform plays a scenario and returns what came of each step.
+func (sc *Scenario) perform(ctx context.Context, rm addresses, types records.ResourceTypes, rewrite func(Settings, string) error) (Outcome, error) {
+	p := &play{
+		sc: sc, rm: rm, types: types, begin: time.Now(), rewrite: rewrite, client: ipc.NewClient(ipc.ClientConfig{}),
+		hosts: sc.hosts(), nodes: map[string]*node{}, masters: map[records.ApplicationID]*master{},
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer p.close()
+	defer cancel()
+	who := ipc.Identity{User: administrator}
+	p.admin = p.client.Failover([]string{rm.admin}, protocol.Administration, who, patience)
+	p.who = p.client.Failover([]string{rm.client}, protocol.ApplicationClient, who, patience)
+	var out Outcome
+	for _, s := range sc.Steps {
+		act := Act{Step: s.Text}
+		if err := p.step(ctx, s, &act); err != nil {
+			return out, fmt.Errorf("%s:%d: %s: %w", sc.Name, s.Line, s.Text, err)
+		}
+		if !verbs[s.Verb].setup {
+			out = append(out, act)
+		}
+	}
+	return out, p.broken()
+}
+
+func (p *play) close() {
+	for _, m := range p.everyMaster() {
+		m.end()
+	}
+	for _, n := range p.nodes {
+		n.close()
+	}
+	p.client.Close()
+}
+
+// hosts gives each node of the script an address.
+func (sc *Scenario) hosts() map[string]string {
+	hosts := map[string]string{}
+	for _, s := range sc.Steps {
+		if s.Verb == "node" && hosts[s.Args[0]] == "" {
+			hosts[s.Args[0]] = hostOf(len(hosts))
+		}
+	}
+	return hosts
+}
+
+// nameOf is the node of an address.
+func (p *play) nameOf(host string) string {
+	for name, h := range p.hosts {
+		if h == host {
+			return name
+		}
+	}
+	return host
+}
+
+func (p *play) rackOf(host string) string {
+	if rack := p.sc.racks[p.nameOf(host)]; rack != "" {
+		return rack
+	}
+	return "/default-rack"
+}
+
+func (p *play) master(name string) (*master, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.masters {
+		if m.name == name {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no application %s", name)
+}
+
+// everyMaster are all applications, which may be locked each.
+func (p *play) everyMaster() []*master {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.masters))
+}
+
+func (p *play) node(name string) (*node, error) {
+	if n := p.nodes[name]; n != nil {
+		return n, nil
+	}
+	return nil, fmt.Errorf("there is no node %s", name)
+}
+
+// step does what a line says. What the ResourceManager refuses is an outcome, not an error.
+func (p *play) step(ctx context.Context, s Step, act *Act) error {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	err := p.do(ctx, s, act)
+	var refused *ipc.RemoteError
+	if errors.As(err, &refused) {
+		act.Refused = p.anonymous(refused.Class + ": " + refused.Message())
+		return nil
+	}
+	return err
+}
+
+func (p *play) do(ctx context.Context, s Step, act *Act) error {
+	switch s.Verb {
+	case "cs", "set", "allocations", "groups":
+		return p.sc.configure(s)
+	case "refresh":
+		if err := p.rewrite(p.sc.Settings, p.sc.Allocations); err != nil {
+			return err
+		}
+		_, err := protocol.RefreshQueues.Call(ctx, p.admin, &pb.RefreshQueuesRequest{})
+		return err
+	case "node":
+		return p.join(ctx, s)
+	case "leave", "lose", "resize":
+		return p.change(ctx, s)
+	case "submit":
+		return p.submit(ctx, s)
+	case "settle":
+		return p.settle(ctx, s, act)
+	}
+	m, err := p.master(s.Args[0])
+	if err != nil {
+		return err
+	}
+	switch s.Verb {
+	case "ask":
+		return m.ask(ctx, s)
+	case "release":
+		return m.giveBack(s)
+	case "blacklist":
+		return m.blacklist(s)
+	case "finish":
+		if err := m.finish(ctx); err != nil {
+			return err
+		}
+		return p.await(ctx, m, pb.YarnApplicationState_FINISHED)
+	case "kill":
+		return p.kill(ctx, m)
+	case "move":
+		req := &pb.MoveApplicationAcrossQueuesRequest{}
+		req.SetApplicationId(m.id.PB())
+		req.SetTargetQueue(s.Args[1])
+		_, err := protocol.MoveApplicationAcrossQueues.Call(ctx, p.who, req)
+		return err
+	case "priority":
+		n, err := strconv.ParseInt(s.Args[1], 10, 32)
+		if err != nil {
+			return err
+		}
+		req := &pb.UpdateApplicationPriorityRequest{}
+		req.SetApplicationId(m.id.PB())
+		req.SetApplicationPriority(&pb.Priority{})
+		req.GetApplicationPriority().SetPriority(int32(n))
+		_, err = protocol.UpdateApplicationPriority.Call(ctx, p.who, req)
+		return err
+	}
+	return fmt.Errorf("nothing does %s", s.Verb)
+}
+
+// join has a node join.
+func (p *play) join(ctx context.Context, s Step) error {
+	name := s.Args[0]
+	r, err := parseResource(s.Args[1], p.types)
+	if err != nil {
+		return err
+	}
+	if p.nodes[name] != nil {
+		return errors.New("there is one of that name")
+	}
+	n, err := p.newNode(context.WithoutCancel(ctx), name, p.hosts[name], r)
+	if err != nil {
+		return err
+	}
+	p.nodes[name] = n
+	return nil
+}
+
+// change has a node go, or changes what it has.
+func (p *play) change(ctx context.Context, s Step) error {
+	n, err := p.node(s.Args[0])
+	if err != nil {
+		return err
+	}
+	switch s.Verb {
+	case "leave":
+		delete(p.nodes, n.name)
+		return n.leave(ctx)
+	case "lose":
+		delete(p.nodes, n.name)
+		n.close()
+		return poll(ctx, func() (bool, error) {
+			resp, err := protocol.GetClusterMetrics.Call(ctx, p.who, &pb.GetClusterMetricsRequest{})
+			return int(resp.GetClusterMetrics().GetNumActiveNms()) == len(p.nodes), err
+		})
+	}
+	r, err := parseResource(s.Args[1], p.types)
+	if err != nil {
+		return err
+	}
+	option := &pb.ResourceOption{}
+	option.SetResource(p.types.PB(r))
+	option.SetOverCommitTimeout(-1)
+	change := &pb.NodeResourceMap{}
+	change.SetNodeId(n.id.PB())
+	change.SetResourceOption(option)
+	req := &pb.UpdateNodeResourceRequest{}
+	req.SetNodeResourceMap([]*pb.NodeResourceMap{change})
+	_, err = protocol.UpdateNodeResource.Call(ctx, p.admin, req)
+	return err
+}
+
+// submit submits an application, waits until it is admitted or not, and has an unmanaged ApplicationMaster register.
+func (p *play) submit(ctx context.Context, s Step) error {
+	if _, err := p.master(s.Args[0]); err == nil {
+		return errors.New("there is one of that name")
+	}
+	user := s.Options["user"]
+	if user == "" {
+		user = "user"
+	}
+	as := p.client.Failover([]string{p.rm.client}, protocol.ApplicationClient, ipc.Identity{User: user}, patience)
+	app, err := protocol.GetNewApplication.Call(ctx, as, &pb.GetNewApplicationRequest{})
+	if err != nil {
+		return err
+	}
+	m := &master{
+		name: s.Args[0], user: user, id: records.ApplicationIDFrom(app.GetApplicationId()), play: p,
+		wanted: map[row]int32{}, told: map[row]int32{},
+	}
+	sub := &pb.ApplicationSubmissionContext{}
+	sub.SetApplicationId(app.GetApplicationId())
+	sub.SetApplicationName(m.name)
+	if q := s.Options["queue"]; q != "" {
+		sub.SetQueue(q)
+	}
+	if text := s.Options["priority"]; text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return err
+		}
+		sub.SetPriority(&pb.Priority{})
+		sub.GetPriority().SetPriority(int32(n))
+	}
+	sub.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	managed := s.Options["am"] != ""
+	sub.SetUnmanagedAm(!managed)
+	if managed {
+		r, err := parseResource(s.Options["am"], p.types)
+		if err != nil {
+			return err
+		}
+		sub.SetResource(p.types.PB(r))
+	}
+	p.mu.Lock()
+	p.masters[m.id] = m
+	p.mu.Unlock()
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(sub)
+	if _, err := protocol.SubmitApplication.Call(ctx, as, req); err != nil {
+		p.mu.Lock()
+		delete(p.masters, m.id)
+		p.mu.Unlock()
+		return err
+	}
+	ask := &pb.GetApplicationReportRequest{}
+	ask.SetApplicationId(app.GetApplicationId())
+	var report *pb.ApplicationReport
+	err = poll(ctx, func() (bool, error) {
+		resp, err := protocol.GetApplicationReport.Call(ctx, as, ask)
+		report = resp.GetApplicationReport()
+		state := report.GetYarnApplicationState()
+		return state > pb.YarnApplicationState_ACCEPTED || state == pb.YarnApplicationState_ACCEPTED && (managed || report.HasAmRmToken()), err
+	})
+	if err != nil || managed || report.GetYarnApplicationState() > pb.YarnApplicationState_RUNNING {
+		return err
+	}
+	return m.begin(context.WithoutCancel(ctx), token.FromPB(report.GetAmRmToken()))
+}
+
+// launched is told when a node starts the container of an ApplicationMaster.
+func (p *play) launched(id records.ContainerID, n *node, t token.Token) {
+	p.mu.Lock()
+	m := p.masters[id.Attempt.App]
+	p.mu.Unlock()
+	if m == nil {
+		p.failed(fmt.Errorf("node %s shall start an unknown %v", n.name, id))
+		return
+	}
+	m.mu.Lock()
+	m.container, m.on = id, n
+	m.mu.Unlock()
+	// The ResourceManager takes an attempt for launched only when this call has returned.
+	n.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+		defer cancel()
+		err := poll(ctx, func() (bool, error) {
+			ask := &pb.GetApplicationAttemptReportRequest{}
+			ask.SetApplicationAttemptId(id.Attempt.PB())
+			resp, err := protocol.GetApplicationAttemptReport.Call(ctx, p.who, ask)
+			return resp.GetApplicationAttemptReport().GetYarnApplicationAttemptState() >= pb.YarnApplicationAttemptState_APP_ATTEMPT_LAUNCHED, err
+		})
+		if err == nil {
+			err = m.begin(context.WithoutCancel(ctx), t)
+		}
+		if err != nil {
+			p.failed(err)
+		}
+	})
+}
+
+// kill kills an application.
+func (p *play) kill(ctx context.Context, m *master) error {
+	req := &pb.KillApplicationRequest{}
+	req.SetApplicationId(m.id.PB())
+	err := poll(ctx, func() (bool, error) {
+		resp, err := protocol.ForceKillApplication.Call(ctx, p.who, req)
+		return resp.GetIsKillCompleted(), err
+	})
+	if err != nil {
+		return err
+	}
+	m.end()
+	m.mu.Lock()
+	m.held = nil
+	m.mu.Unlock()
+	return p.await(ctx, m, pb.YarnApplicationState_KILLED)
+}
+
+// await waits until an application has a state.
+func (p *play) await(ctx context.Context, m *master, state pb.YarnApplicationState) error {
+	req := &pb.GetApplicationReportRequest{}
+	req.SetApplicationId(m.id.PB())
+	return poll(ctx, func() (bool, error) {
+		resp, err := protocol.GetApplicationReport.Call(ctx, p.who, req)
+		return resp.GetApplicationReport().GetYarnApplicationState() == state, err
+	})
+}
+
+// anonymous replaces what differs from run to run: ids and addresses.
+func (p *play) anonymous(text string) string {
+	var pairs []string
+	p.mu.Lock()
+	for id, m := range p.masters {
+		pairs = append(pairs, id.String(), m.name)
+	}
+	p.mu.Unlock()
+	for name, host := range p.hosts {
+		pairs = append(pairs, host, name)
+	}
+	text = strings.NewReplacer(pairs...).Replace(text)
+	return anyApplication.ReplaceAllString(text, "application_N")
+}
+
+// poll calls f until it says yes.
+func poll(ctx context.Context, f func() (bool, error)) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, err := f()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("it didn't happen in time: %w", ctx.Err())
+		}
+	}
+}
+
+// calm are the rounds of every node and ApplicationMaster without a change until a cluster counts as settled.
+const calm = 8
+
+// settle waits until nothing changes any more and notes who has what.
+func (p *play) settle(ctx context.Context, s Step, act *Act) error {
+	where := slices.Equal(s.Args, []string{"nodes"})
+	var last string
+	var since time.Time
+	rounds := map[any]int64{}
+	return poll(ctx, func() (bool, error) {
+		if err := p.broken(); err != nil {
+			return false, err
+		}
+		apps, consistent, err := p.look(ctx)
+		if err != nil {
+			return false, err
+		}
+		quiet := consistent && fmt.Sprint(apps) == last
+		if !quiet {
+			last, since = fmt.Sprint(apps), time.Now()
+			p.eachPeer(func(peer any, n int64) { rounds[peer] = n })
+			return false, nil
+		}
+		if time.Since(since) < p.sc.Quiet {
+			return false, nil
+		}
+		p.eachPeer(func(peer any, n int64) {
+			if n < rounds[peer]+calm {
+				quiet = false
+			}
+		})
+		if !quiet {
+			return false, nil
+		}
+		if !where {
+			for i := range apps {
+				apps[i].Nodes = nil
+			}
+		}
+		act.Apps = apps
+		return true, nil
+	})
+}
+
+// eachPeer calls f for all that should be heard of, with the rounds that they have done.
+func (p *play) eachPeer(f func(peer any, rounds int64)) {
+	for _, n := range p.nodes {
+		f(n, n.rounds.Load())
+	}
+	for _, m := range p.everyMaster() {
+		m.mu.Lock()
+		done := m.done
+		m.mu.Unlock()
+		if done == nil {
+			continue
+		}
+		select {
+		case <-done:
+		default:
+			f(m, m.rounds.Load())
+		}
+	}
+}
+
+// look notes who has what. It isn't consistent while an ApplicationMaster and the ResourceManager see things differently.
+func (p *play) look(ctx context.Context) (apps []App, consistent bool, err error) {
+	resp, err := protocol.GetApplications.Call(ctx, p.who, &pb.GetApplicationsRequest{})
+	if err != nil {
+		return nil, false, err
+	}
+	consistent = true
+	for _, r := range resp.GetApplications() {
+		p.mu.Lock()
+		m := p.masters[records.ApplicationIDFrom(r.GetApplicationId())]
+		p.mu.Unlock()
+		if m == nil {
+			continue // refused
+		}
+		a := App{Name: m.name, State: r.GetYarnApplicationState().String(), Queue: r.GetQueue(), User: r.GetUser()}
+		if r.GetYarnApplicationState() == pb.YarnApplicationState_FAILED {
+			first, _, _ := strings.Cut(strings.TrimSpace(r.GetDiagnostics()), "\n")
+			a.Diagnostics = p.anonymous(first)
+		}
+		m.mu.Lock()
+		a.Preempted = m.preempted
+		a.Nodes = map[string]int{}
+		mine := 0
+		for _, h := range m.held {
+			a.Nodes[p.nameOf(h.host)]++
+			mine++
+		}
+		live := m.done != nil
+		if m.on != nil {
+			mine++
+		}
+		pending := len(m.release) > 0
+		m.mu.Unlock()
+		if state := r.GetYarnApplicationState(); state == pb.YarnApplicationState_ACCEPTED || state == pb.YarnApplicationState_RUNNING {
+			u := r.GetAppResource_Usage()
+			a.Containers = int(u.GetNumUsedContainers())
+			a.Reserved = int(u.GetNumReservedContainers())
+			if a.Used, err = p.types.From(u.GetUsedResources()); err != nil {
+				return nil, false, err
+			}
+			if live && (mine != a.Containers || pending) {
+				consistent = false
+			}
+		} else {
+			a.Nodes = nil
+		}
+		apps = append(apps, a)
+	}
+	slices.SortFunc(apps, func(a, b App) int { return strings.Compare(a.Name, b.Name) })
+	return apps, consistent, nil
+}
