@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/hdfsadapter"
 	"heddle/rm/access"
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -65,6 +66,7 @@ type ResourceManager struct {
 	leading  atomic.Pointer[leader.Leader]
 	racks    *topology.Mapping
 	launcher *service.Launcher
+	hdfs     *hdfsadapter.Adapter // renews tokens; nil where HDFS isn't used
 	view     *view.Viewer
 
 	listeners map[string]net.Listener
@@ -114,6 +116,9 @@ func (r *ResourceManager) open(o Options) error {
 	}
 	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress()}
 	r.settings.PageURL = r.view.PageURL
+	if r.hdfs, err = hdfsadapter.New(r.conf, hdfsadapter.Options{Log: r.log}); err != nil {
+		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
+	}
 	if err := r.serve(types); err != nil {
 		return err
 	}
@@ -274,6 +279,9 @@ func (r *ResourceManager) Close() error {
 	if r.launcher != nil {
 		r.launcher.Client.Close()
 	}
+	if r.hdfs != nil {
+		errs = append(errs, r.hdfs.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -304,7 +312,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	}
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
-		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Log: r.log,
+		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -325,6 +333,14 @@ func (r *ResourceManager) lead(term context.Context) {
 			r.log.WithError(err).Error("a leader that can't lead found no successor")
 		}
 	}
+}
+
+// tokenRenewer renews what NameNodes have issued.
+func (r *ResourceManager) tokenRenewer() leader.Tokens {
+	if r.hdfs == nil {
+		return nil
+	}
+	return r.hdfs
 }
 
 func (r *ResourceManager) propose(entry []byte) func() error {

@@ -49,6 +49,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		},
 		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
 		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
+		KeepTokens:         keepTokens(c),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
@@ -78,6 +79,15 @@ func (r *ResourceManager) hosts() *hosts.Lists {
 		r.log.WithError(err).Error("all machines may be nodes until yarn rmadmin -refreshNodes finds lists that can be read")
 	}
 	return lists
+}
+
+// keepTokens is how long HDFS's tokens are needed after an application's end (Hadoop: DelegationTokenRenewer, where nodes
+// ask for them while they upload logs).
+func keepTokens(c *conf.Config) time.Duration {
+	if !c.Bool("yarn.log-aggregation-enable") {
+		return 0
+	}
+	return c.Duration("yarn.nm.liveness-monitor.expiry-interval-ms")
 }
 
 // increment is the step in which YARN's FairScheduler has containers grow.

@@ -109,6 +109,7 @@ func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.Application
 	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	t.Log.WithField("application", id).WithField("user", user).WithField("queue", queue).Info("application submitted")
 	if against != "" {
+		t.carry(t.work.Apps[id])
 		t.endApp(t.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
 		return nil
 	}
@@ -224,6 +225,7 @@ func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	}
 	t.apps[app.ID] = a
 	t.byHandle[a.handle] = a
+	t.carry(app)
 	return a
 }
 
@@ -267,6 +269,7 @@ func (t *turn) endApp(
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
 		Diagnostics: bound(diagnostics),
 	}})
+	t.dropTokens(app.ID)
 	t.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
 		Info("application ended")
 	if soft != nil {

@@ -41,6 +41,8 @@ type Settings struct {
 
 	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
 	DelegationRenewal  time.Duration // within which it must be renewed
+	// KeepTokens is how long tokens of others outlive the application that brought them: its nodes may have logs to upload.
+	KeepTokens time.Duration
 
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
@@ -76,11 +78,13 @@ type Config struct {
 	// the ledger said.
 	Propose  func(entry []byte) (wait func() error)
 	Launcher Launcher
-	Now      func() time.Time
-	NewKey   func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
-	Rack     func(host string) string                                         // rack of a host, such as /default-rack; may be slow
-	Hosts    *hosts.Lists                                                     // that may be nodes; nil admits all
-	Log      *logrus.Entry
+	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
+	Tokens Tokens
+	Now    func() time.Time
+	NewKey func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
+	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
+	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
+	Log    *logrus.Entry
 }
 
 // maxInFlight is the number of batches that may wait for their commit; more would not make the disk faster, and fewer
@@ -107,6 +111,7 @@ type Leader struct {
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
 	unstarted  []unstarted // granted containers by the time when they must have been started
+	carried    carriedTokens
 	seq        int64
 	background sync.WaitGroup // calls to nodes under way
 	ctx        context.Context

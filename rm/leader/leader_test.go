@@ -38,12 +38,13 @@ type world struct {
 	frozen   map[records.ContainerID]bool
 	keys     int32
 	change   func(*Settings)
+	tokens   Tokens
 }
 
 func run(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, committed: ledger.New(), launched: make(chan Launch, 100), frozen: map[records.ContainerID]bool{}}
+		w := newWorld(t)
 		w.lead()
 		test(w)
 		w.depose()
@@ -51,6 +52,10 @@ func run(t *testing.T, test func(w *world)) {
 			t.Error(err)
 		}
 	})
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, committed: ledger.New(), launched: make(chan Launch, 100), frozen: map[records.ContainerID]bool{}}
 }
 
 func (w *world) settings() Settings {
@@ -81,7 +86,7 @@ func (w *world) lead() {
 	w.mu.Unlock()
 	w.Leader = New(Config{
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Now: time.Now, NewKey: w.newKey,
-		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log),
+		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop, w.stopped = cancel, make(chan error, 1)

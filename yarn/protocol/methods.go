@@ -123,6 +123,10 @@ var (
 	SetPermission     = repeatable[pb.SetPermissionRequest, pb.SetPermissionResponse](HDFSClient, "setPermission")
 	SetOwner          = repeatable[pb.SetOwnerRequest, pb.SetOwnerResponse](HDFSClient, "setOwner")
 	SetTimes          = repeatable[pb.SetTimesRequest, pb.SetTimesResponse](HDFSClient, "setTimes")
+
+	GetHDFSToken    = repeatable[pb.GetDelegationTokenRequest, pb.GetDelegationTokenResponse](HDFSClient, "getDelegationToken")
+	RenewHDFSToken  = repeatable[pb.RenewDelegationTokenRequest, pb.RenewDelegationTokenResponse](HDFSClient, "renewDelegationToken")
+	CancelHDFSToken = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](HDFSClient, "cancelDelegationToken")
 )
 
 // What any server tells about its protocols.

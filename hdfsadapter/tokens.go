@@ -1,0 +1,60 @@
+package hdfsadapter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/token"
+)
+
+// haService begins the service of tokens for a nameservice (Hadoop: HAUtilClient.buildTokenServicePrefixForLogicalUri).
+const haService = "ha-hdfs:"
+
+// Renews reports whether RenewToken and CancelToken deal with tokens of a kind.
+func (a *Adapter) Renews(kind string) bool { return kind == token.KindHDFS }
+
+// RenewToken renews a delegation token of a NameNode in the name of this process's user, who must be its renewer; it returns
+// until when the token is good.
+func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Time, err error) {
+	nn, err := a.issuer(t)
+	if err != nil {
+		return time.Time{}, err
+	}
+	req := &pb.RenewDelegationTokenRequest{}
+	req.SetToken(t.PB())
+	resp, err := protocol.RenewHDFSToken.Call(ctx, nn, req)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("renew a token of %s: %w", t.Service, err)
+	}
+	return time.UnixMilli(int64(resp.GetNewExpiryTime())), nil
+}
+
+// CancelToken makes a delegation token of a NameNode worthless.
+func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
+	nn, err := a.issuer(t)
+	if err != nil {
+		return err
+	}
+	req := &pb.CancelDelegationTokenRequest{}
+	req.SetToken(t.PB())
+	if _, err := protocol.CancelHDFSToken.Call(ctx, nn, req); err != nil {
+		return fmt.Errorf("cancel a token of %s: %w", t.Service, err)
+	}
+	return nil
+}
+
+// issuer is the NameNode, or the pair of them, that a token is for.
+func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
+	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, haService))
+	if err != nil {
+		return nil, fmt.Errorf("whom a token is for: %w", err)
+	}
+	return a.client.Failover(addrs, protocol.HDFSClient, ipc.Identity{User: a.self}, ipc.RetryPolicy{
+		MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second,
+	}), nil
+}
