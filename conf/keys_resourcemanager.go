@@ -37,8 +37,8 @@ func resourceManagerKeys() []Key {
 		boolean(rm+"recovery.enabled", "false", "whether YARN recovers its state; Heddle always does").later(),
 		boolean(rm+"work-preserving-recovery.enabled", "true", "whether YARN keeps containers over a restart; Heddle always does").later(),
 		millis(rm+"work-preserving-recovery.scheduling-wait-ms", "10000", "how long YARN waits for nodes after a restart; Heddle needs not wait").min(0).later(),
-		boolean(rm+"scheduler.monitor.enable", "false", "run the policies of scheduler.monitor.policies, such as preemption").later(),
-		list(rm+"scheduler.monitor.policies", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", "policies beside the scheduler").later(),
+		boolean(rm+"scheduler.monitor.enable", "false", "run the policies of scheduler.monitor.policies, such as preemption"),
+		list(rm+"scheduler.monitor.policies", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", "policies beside the scheduler"),
 
 		boolean(rm+"ha.enabled", "false", "there are several ResourceManagers"),
 		list(rm+"ha.rm-ids", "", "ids of the ResourceManagers"),
@@ -70,8 +70,8 @@ func resourceManagerKeys() []Key {
 		text(rm+"nodemanager.minimum.version", "NONE", "oldest NodeManager that may join, or EqualToRM"),
 		millis(rm+"node-removal-untracked.timeout-ms", "60000", "time after which a node that is in no list is forgotten").min(0),
 
-		class("yarn.scheduler.configuration.store.class", "file", "where changes of queues are kept").later(),
-		text("yarn.scheduler.queue-placement-rules", "user-group", "rules that place applications in queues").later(),
+		class("yarn.scheduler.configuration.store.class", "file", "where changes of queues are kept"),
+		text("yarn.scheduler.queue-placement-rules", "user-group", "rules that place applications in queues"),
 		text("yarn.scheduler.fair.allocation.file", "fair-scheduler.xml", "file of the fair scheduler's queues"),
 		boolean("yarn.scheduler.fair.user-as-default-queue", "true", "have a queue for each user, for applications that name none"),
 		boolean("yarn.scheduler.fair.allow-undeclared-pools", "true", "make queues that applications name and that are not declared"),

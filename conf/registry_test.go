@@ -37,6 +37,9 @@ func TestRegistryHasYARNsDefaults(t *testing.T) {
 		"yarn.scheduler.increment-allocation-mb":     "1024",
 		"yarn.scheduler.increment-allocation-vcores": "1",
 	}
+	for _, k := range schedulerKeys() {
+		ours[k.Name] = k.Default
+	}
 	seen := 0
 	for name, def := range facts(yarnFacts) {
 		k, ok := keys().keys[name]

@@ -6,6 +6,9 @@ import (
 	"net/netip"
 	"os/user"
 
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
 	"heddle/rm/access"
 	"heddle/rm/queue"
 	"heddle/yarn/account"
@@ -21,6 +24,13 @@ func (r *ResourceManager) openAccess() error {
 	r.login = me.Username
 	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
 		return err
+	}
+	for _, p := range r.settings.Queues.Problems {
+		level := logrus.WarnLevel
+		if p.Severity == conf.Info {
+			level = logrus.InfoLevel
+		}
+		r.log.Log(level, p.String())
 	}
 	if r.settings.Queues.Kind == queue.Fair {
 		r.settings.Increment = increment(r.conf, r.settings.Types)

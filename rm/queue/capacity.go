@@ -4,230 +4,237 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"strconv"
+	"slices"
 	"strings"
 
 	"heddle/conf"
-	"heddle/yarn/acl"
+	"heddle/yarn/records"
 )
 
-// FromConf reads the queues that a configuration asks for: those of capacity-scheduler.xml where the scheduler is YARN's
-// CapacityScheduler or none of YARN's. Without that file there is one queue, root.default.
+// FromConf reads the queues that a configuration asks for: those of capacity-scheduler.xml or of fair-scheduler.xml, as
+// yarn.resourcemanager.scheduler.class says. Without these files there is one queue, root.default. The error joins
+// everything that is wrong, each with file, key, value and reason; what is merely odd is in Tree.Problems.
 func FromConf(c *conf.Config) (*Tree, error) {
-	class := strings.ToLower(c.Text("yarn.resourcemanager.scheduler.class"))
-	switch {
-	case strings.Contains(class, "fifo"):
+	switch KindOf(c) {
+	case FIFO:
 		return Default(FIFO), nil
-	case strings.Contains(class, "fair"):
+	case Fair:
 		return fairFromConf(c)
 	}
-	d, err := c.With("capacity-scheduler.xml")
-	if errors.Is(err, fs.ErrNotExist) {
-		d, err = c, nil
-	}
+	d, err := WithCapacityFile(c)
 	if err != nil {
 		return nil, err
 	}
-	settings := d.VerbatimWithPrefix(capacityPrefix)
+	return CapacityFromConf(d)
+}
+
+// KindOf is the scheduler that a configuration names: CapacityScheduler where it is none of YARN's.
+func KindOf(c *conf.Config) Kind {
+	class := strings.ToLower(c.Text("yarn.resourcemanager.scheduler.class"))
+	switch {
+	case strings.Contains(class, "fifo"):
+		return FIFO
+	case strings.Contains(class, "fair"):
+		return Fair
+	}
+	return Capacity
+}
+
+// CapacityFile is where YARN's CapacityScheduler has its queues.
+const CapacityFile = "capacity-scheduler.xml"
+
+// WithCapacityFile is a configuration with CapacityFile on top, if it is there.
+func WithCapacityFile(c *conf.Config) (*conf.Config, error) {
+	d, err := c.With(CapacityFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	return d, err
+}
+
+// CapacityFromConf reads the queues of YARN's CapacityScheduler from a configuration that has its keys.
+func CapacityFromConf(c *conf.Config) (*Tree, error) {
+	types, err := c.ResourceTypes()
+	if err != nil {
+		return nil, err
+	}
+	settings := c.VerbatimWithPrefix(Prefix)
 	if strings.TrimSpace(settings["root.queues"]) == "" {
-		return Default(Capacity), nil
+		t := Default(Capacity)
+		t.types = types
+		return t, nil
 	}
-	return ParseCapacity(settings)
+	p := parser{settings: settings, types: types, conf: c}
+	return p.tree()
 }
 
-const capacityPrefix = "yarn.scheduler.capacity."
+// Prefix is what the keys of YARN's CapacityScheduler begin with.
+const Prefix = "yarn.scheduler.capacity."
 
-// ParseCapacity reads the queues of YARN's CapacityScheduler from its settings, by what follows yarn.scheduler.capacity. in
-// their keys.
+// ParseCapacity reads the queues of YARN's CapacityScheduler from its settings alone, by what follows Prefix in their keys.
 func ParseCapacity(settings map[string]string) (*Tree, error) {
-	p := parser{settings: settings}
-	root := p.queue("root", nil)
-	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		return nil, err
 	}
-	t := newTree(Capacity, root)
-	t.Dominant = strings.Contains(settings["resource-calculator"], "DominantResourceCalculator")
-	for path, q := range t.byPath {
-		if !strings.HasPrefix(path, "root") || q.Name == "" {
-			return nil, fmt.Errorf("%squeue %q has no proper name", capacityPrefix, path)
-		}
+	for key, value := range settings {
+		c.Set(Prefix+key, value)
 	}
-	return t, nil
+	p := parser{settings: settings, conf: c}
+	return p.tree()
 }
 
+// parser reads settings, and goes on after an error so that all are found at once.
 type parser struct {
 	settings map[string]string
-	errs     []error
+	types    records.ResourceTypes
+	conf     *conf.Config
+	problems []conf.Problem
+	failed   map[string]bool
 	depth    int
+	count    int
+	vector   bool // mixed capacities
+	preempt  bool // preemption is on as a whole
+	intra    bool
 }
 
-// maxDepth bounds the nesting of queues, so that a queue named as its own child is found out.
-const maxDepth = 32
+// Bounds of a tree. Nobody comes near them who hasn't named a queue as its own child, or pasted a file into a name.
+const (
+	maxDepth  = 32
+	maxQueues = 20000
+	maxName   = 512 // bytes of a queue's name
+)
 
-func (p *parser) fail(key, value, allowed string) {
-	p.errs = append(p.errs, fmt.Errorf("%s%s is %q: it must be %s", capacityPrefix, key, value, allowed))
-}
-
-// of returns a setting of a queue, else the one for all queues.
-func (p *parser) of(path, key, def string) (name, value string) {
-	for _, name := range []string{path + "." + key, key} {
-		if v := strings.TrimSpace(p.settings[name]); v != "" {
-			return name, v
-		}
+func (p *parser) tree() (*Tree, error) {
+	p.failed = map[string]bool{}
+	p.vector = !p.truth("legacy-queue-mode.enabled", true)
+	settings := p.global()
+	root := p.queue("root", nil)
+	if p.ok() {
+		p.shares(root)
 	}
-	return path + "." + key, def
+	t := newTree(Capacity, root)
+	t.types, t.vector, t.Settings = p.types, p.vector, settings
+	t.Dominant = p.dominant()
+	if p.ok() {
+		t.Settings.Placement = p.placement(t)
+		p.unknownKeys(t)
+	}
+	t.Problems = p.warnings()
+	return t, p.err()
 }
 
-func (p *parser) number(path, key, def string, least float64) float64 {
-	name, v := p.of(path, key, def)
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || math.IsNaN(f) || f < least {
-		p.fail(name, v, fmt.Sprintf("a number, at least %g", least))
-		return 0
+// dominant reads which resources queues are measured by.
+func (p *parser) dominant() bool {
+	v := p.text("resource-calculator", "DefaultResourceCalculator")
+	switch {
+	case strings.HasSuffix(v, "DominantResourceCalculator"):
+		return true
+	case !strings.HasSuffix(v, "DefaultResourceCalculator"):
+		p.fail("resource-calculator", v, "it must be DefaultResourceCalculator or DominantResourceCalculator, with its package")
 	}
-	return f
+	return false
+}
+
+// problem notes something about a key, whose value is cut where it is long.
+func (p *parser) problem(severity conf.Severity, key, value, reason string) {
+	source, _ := p.conf.Where(key)
+	p.problems = append(p.problems, conf.Problem{
+		Severity: severity, Source: source, Key: shorten(key), Value: shorten(value), Message: reason,
+	})
+}
+
+// shorten keeps messages readable where a file has absurd names or values.
+func shorten(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
+}
+
+// fail notes an error about a key, the first one.
+func (p *parser) fail(key, value, reason string) {
+	key = Prefix + key
+	if !p.failed[key] {
+		p.failed[key] = true
+		p.problem(conf.Error, key, value, reason)
+	}
+}
+
+func (p *parser) warn(key, value, reason string) { p.problem(conf.Warning, Prefix+key, value, reason) }
+
+func (p *parser) ok() bool { return len(p.failed) == 0 }
+
+func (p *parser) err() error {
+	if p.ok() {
+		return nil
+	}
+	return joined(p.problems)
+}
+
+// joined are the errors among problems.
+func joined(problems []conf.Problem) error {
+	return conf.Report{Problems: problems}.Err()
+}
+
+func (p *parser) warnings() []conf.Problem {
+	return slices.DeleteFunc(slices.Clone(p.problems), func(x conf.Problem) bool { return x.Severity == conf.Error })
 }
 
 func (p *parser) queue(name string, parent *Queue) *Queue {
-	q := &Queue{Name: name, Path: name, Parent: parent}
-	if parent != nil {
-		q.Path = parent.Path + "." + name
-	}
+	q := openQueue(name, parent)
+	q.Submit, q.Administer = none, none
 	p.depth++
+	p.count++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
-		p.fail(q.Path+".queues", p.settings[q.Path+".queues"], "nested less deep")
+		p.fail(parent.Path+".queues", p.settings[parent.Path+".queues"],
+			fmt.Sprintf("queues are nested more than %d deep; is one its own child?", maxDepth))
 		return q
 	}
 	p.capacities(q)
+	names := p.children(q)
 	p.limits(q)
 	p.lists(q)
-	p.children(q)
+	for _, name := range names {
+		if p.count == maxQueues {
+			p.fail(q.Path+".queues", p.settings[q.Path+".queues"], fmt.Sprintf("there are more than %d queues", maxQueues))
+			return q
+		}
+		q.Children = append(q.Children, p.queue(name, q))
+	}
 	return q
 }
 
-func (p *parser) children(q *Queue) {
-	seen := map[string]bool{}
-	for _, name := range conf.ParseList(p.settings[q.Path+".queues"]) {
-		if seen[name] || strings.Contains(name, ".") {
-			p.fail(q.Path+".queues", p.settings[q.Path+".queues"], "a list of different names without dots")
-			return
-		}
-		seen[name] = true
-		q.Children = append(q.Children, p.queue(name, q))
-	}
-	if len(q.Children) > 0 || q.Reservable {
-		_, q.OrderingPolicy = p.own(q.Path, "ordering-policy", "utilization")
-		q.MaxAMShare = 0
-	}
-}
-
-// own returns a setting of a queue that there is none for all of.
-func (p *parser) own(path, key, def string) (name, value string) {
-	name = path + "." + key
-	if v := strings.TrimSpace(p.settings[name]); v != "" {
-		return name, v
-	}
-	return name, def
-}
-
-func (p *parser) capacities(q *Queue) {
-	q.Capacity, q.Percent, q.Maximum = 1, 100, 1
-	if q.Parent != nil {
-		q.Capacity = p.share(q.Path, "capacity", "0")
-		q.Percent = 100 * float64(q.Capacity)
-		if f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(p.settings[q.Path+".capacity"]), "%"), 64); err == nil {
-			q.Percent = f
-		}
-		q.Maximum = p.share(q.Path, "maximum-capacity", "100")
-	}
-	q.AbsoluteCapacity, q.AbsoluteMaximum = q.Capacity, q.Maximum
-	if q.Parent != nil {
-		q.AbsoluteCapacity *= q.Parent.AbsoluteCapacity
-		q.AbsoluteMaximum *= q.Parent.AbsoluteMaximum
-	}
-}
-
-// share reads a percentage. Weights and absolute resources are left to the policy; they count as nothing promised here.
-func (p *parser) share(path, key, def string) float32 {
-	name, v := p.own(path, key, def)
-	if strings.HasPrefix(v, "[") || strings.HasSuffix(v, "w") {
-		return 0
-	}
-	f, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 32)
-	switch {
-	case err != nil || math.IsNaN(f) || f > 100 || f < -1:
-		p.fail(name, v, "a percentage of 0 to 100, a weight such as 2w, or [memory=…,vcores=…]")
-		return 0
-	case f < 0: // -1 is undefined
-		return 1
-	}
-	return float32(f) / 100
-}
-
-func (p *parser) limits(q *Queue) {
-	q.MaxAMShare = float32(p.number(q.Path, "maximum-am-resource-percent", "0.1", 0))
-	q.UserLimit = float32(p.number(q.Path, "minimum-user-limit-percent", "100", 0))
-	q.UserLimitFactor = float32(p.number(q.Path, "user-limit-factor", "1", -1))
-	q.MaxParallelApps = int32(min(p.number(q.Path, "max-parallel-apps", "2147483647", 0), math.MaxInt32))
-	q.Priority = int32(p.number(q.Path, "priority", "0", math.MinInt32))
-	q.DefaultPriority = int32(p.number(q.Path, "default-application-priority", "0", math.MinInt32))
-	q.MaxLifetime = int64(p.number(q.Path, "maximum-application-lifetime", "-1", -1))
-	q.DefaultLifetime = int64(p.number(q.Path, "default-application-lifetime", "-1", -1))
-	_, q.OrderingPolicy = p.own(q.Path, "ordering-policy", "fifo")
-	_, reservable := p.own(q.Path, "reservable", "false")
-	q.Reservable = reservable == "true"
-	p.applications(q)
-
-	name, state := p.own(q.Path, "state", "RUNNING")
-	switch strings.ToUpper(state) {
-	case "RUNNING":
-	case "STOPPED", "DRAINING":
-		q.Stopped = true
-	default:
-		p.fail(name, state, "RUNNING or STOPPED")
-	}
-	q.Stopped = q.Stopped || q.Parent != nil && q.Parent.Stopped
-	q.Labels = conf.ParseList(p.settings[q.Path+".accessible-node-labels"])
-	if len(q.Labels) == 0 {
-		q.Labels = []string{"*"}
-		if q.Parent != nil {
-			q.Labels = q.Parent.Labels
+// children reads the names of a queue's children, and whether it has none by what it is.
+func (p *parser) children(q *Queue) (names []string) {
+	key := q.Path + ".queues"
+	text := p.settings[key]
+	for _, name := range conf.ParseList(text) {
+		switch {
+		case slices.Contains(names, name):
+			p.fail(key, text, fmt.Sprintf("%q is named twice", shorten(name)))
+		case strings.ContainsAny(name, ". \t[]") || name != strings.TrimSpace(name):
+			p.fail(key, text, fmt.Sprintf("%q is no name of a queue: names have neither dots, blanks nor brackets", shorten(name)))
+		case len(name) > maxName:
+			p.fail(key, text, fmt.Sprintf("%q is no name of a queue: names have at most %d bytes", shorten(name), maxName))
+		default:
+			names = append(names, name)
 		}
 	}
-}
-
-// applications reads how many applications the queue holds: by default its share of what the cluster holds.
-func (p *parser) applications(q *Queue) {
-	if name, v := p.own(q.Path, "maximum-applications", ""); v != "" {
-		n, err := strconv.ParseInt(v, 10, 32)
-		if err != nil || n < 0 {
-			p.fail(name, v, "a number, at least 0")
+	q.Reservable = p.truth(q.Path+".reservable", false)
+	if q.Reservable && len(names) > 0 {
+		p.fail(q.Path+".reservable", "true", "only a queue without children can be reservable")
+	}
+	for _, key := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled"} {
+		if p.truth(q.Path+"."+key, false) {
+			q.managed = true
+			p.warn(q.Path+"."+key, "true", "queues aren't made as applications need them: what is submitted to one below "+q.Path+" that isn't declared is refused")
 		}
-		q.MaxApplications = int32(n)
-	} else {
-		all := p.number("", "maximum-applications", strconv.Itoa(maxApplications), 0)
-		q.MaxApplications = int32(float32(all) * q.AbsoluteCapacity)
 	}
-	q.MaxApplicationsPerUser = q.MaxApplications
-	if perUser := float32(q.MaxApplications) * q.UserLimit / 100 * q.UserLimitFactor; q.UserLimitFactor >= 0 && perUser < float32(q.MaxApplications) {
-		q.MaxApplicationsPerUser = int32(perUser)
+	if q.Reservable {
+		p.warn(q.Path+".reservable", "true", "reservations aren't supported: the queue takes no applications")
 	}
-}
-
-func (p *parser) lists(q *Queue) {
-	def := " "
-	if q.Parent == nil {
-		def = "*"
-	}
-	list := func(key, def string) acl.List {
-		if v, ok := p.settings[q.Path+"."+key]; ok && v != "" {
-			return acl.Parse(v)
-		}
-		return acl.Parse(def)
-	}
-	q.Submit = list("acl_submit_applications", def)
-	q.Administer = list("acl_administer_queue", def)
-	q.MaxPriority = list("acl_application_max_priority", "*")
+	return names
 }

@@ -6,7 +6,9 @@ import (
 	"math"
 	"strings"
 
+	"heddle/conf"
 	"heddle/yarn/acl"
+	"heddle/yarn/records"
 )
 
 // Right is what a queue's access control lists grant.
@@ -22,6 +24,7 @@ const (
 type Queue struct {
 	Name     string // last part of the path
 	Path     string // root.a.b
+	Index    int    // place in the tree's order, parents first; the root's is 0
 	Parent   *Queue // nil for the root
 	Children []*Queue
 
@@ -29,29 +32,64 @@ type Queue struct {
 	Submit, Administer acl.List
 	MaxPriority        acl.List
 
+	// Unit is how the capacity is configured: ByPercent, ByWeight, ByAmount, or Mixed where resources differ.
+	Unit Unit
+	// Vector and MaximumVector are capacity and maximum-capacity by resource, as configured.
+	Vector, MaximumVector Vector
+	// Weight is the configured weight, NormalizedWeight its share of those of the siblings; -1 and 0 without one.
+	Weight, NormalizedWeight float32
 	// Capacity is the share of the parent that is promised, 0 to 1; Maximum what the queue may take of the parent at most.
+	// Of absolute and mixed capacities only Effective knows, as they depend on the size of the cluster.
 	Capacity, Maximum float32
 	// Percent is the capacity as it is configured, which Capacity is only close to.
 	Percent float64
 	// AbsoluteCapacity and AbsoluteMaximum are shares of the cluster.
 	AbsoluteCapacity, AbsoluteMaximum float32
-	MaxAMShare                        float32 // of the queue that ApplicationMasters may take, 0 to 1
+	MaxAMShare                        float32 // of the queue that ApplicationMasters may take, 0 to 1; -1: no limit (Fair)
 	UserLimit                         float32 // least share of the queue that an active user is promised, percent
-	UserLimitFactor                   float32
-	MaxApplications                   int32
-	MaxApplicationsPerUser            int32
-	MaxParallelApps                   int32
-	Priority, DefaultPriority         int32
-	MaxLifetime, DefaultLifetime      int64 // seconds, -1 = none
-	OrderingPolicy                    string
-	Reservable                        bool
-	Labels                            []string // node labels that it may use; "*" is all
+	UserLimitFactor                   float32 // times the queue's capacity that one user may take; -1: no limit
+	// UserWeights are those that differ from 1, the ancestors' included. Nil if there are none.
+	UserWeights map[string]float32
+	// MaxApplications, live at once, and those of one user. With absolute capacities see Effective.
+	MaxApplications        int32
+	MaxApplicationsPerUser int32
+	MaxParallelApps        int32 // applications that may run at once; others wait
+	// MaxAllocation is the largest container; a resource that is 0 has no limit but the cluster's.
+	MaxAllocation                records.Resource
+	Priority, DefaultPriority    int32
+	MaxLifetime, DefaultLifetime int64 // seconds, -1 = none
+	// OrderingPolicy is fifo, fair, fifo-with-partitions or fifo-for-pending-apps in a leaf, utilization or
+	// priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
+	OrderingPolicy string
+	// SizeBasedWeight has the leaf's fair ordering weigh applications by what they ask for.
+	SizeBasedWeight bool
+	// NoPreemption keeps containers of the queue from being preempted for other queues, NoIntraPreemption for other
+	// applications of the same queue. Both hold as well where preemption is off as a whole.
+	NoPreemption, NoIntraPreemption bool
+	Reservable                      bool
+	Labels                          []string // node labels that it may use; "*" is all
 
 	Fair FairShares // of the queues of a Fair tree
+
+	managed     bool  // its children would be made as applications need them
+	allowZero   bool  // its children's capacities may be 0 in sum
+	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
+	sharedApps  bool  // its MaxApplications is its share of the cluster's
+	clusterApps int32
+}
+
+// UserWeight is how much more than another user of the queue somebody may take.
+func (q *Queue) UserWeight(user string) float32 {
+	if w, ok := q.UserWeights[user]; ok {
+		return w
+	}
+	return 1
 }
 
 // Leaf reports whether applications can be in the queue.
-func (q *Queue) Leaf() bool { return len(q.Children) == 0 && !q.Reservable && !q.Fair.Parent }
+func (q *Queue) Leaf() bool {
+	return len(q.Children) == 0 && !q.Reservable && !q.managed && !q.Fair.Parent
+}
 
 // Allows reports whether a user has a right on the queue, or on one above it.
 func (q *Queue) Allows(r Right, user string, groupsOf func(string) ([]string, error)) bool {
@@ -86,9 +124,20 @@ type Tree struct {
 	// UserQueues sends applications that name no queue of a Fair tree to root.<user>; Undeclared makes queues that they name
 	// and that aren't there.
 	UserQueues, Undeclared bool
-	byPath                 map[string]*Queue
-	byName                 map[string][]*Queue
+	// Settings hold for the tree as a whole.
+	Settings Settings
+	// Problems are warnings and notes about the configuration, for the log. What keeps it from being used is an error.
+	Problems []conf.Problem
+
+	types  records.ResourceTypes
+	vector bool // capacities may be mixed (legacy-queue-mode.enabled is false)
+	queues []*Queue
+	byPath map[string]*Queue
+	byName map[string][]*Queue
 }
+
+// Queues lists all queues by their Index.
+func (t *Tree) Queues() []*Queue { return t.queues }
 
 // Kind is a scheduler of YARN.
 type Kind uint8
@@ -101,8 +150,10 @@ const (
 )
 
 func newTree(kind Kind, root *Queue) *Tree {
-	t := &Tree{Root: root, Kind: kind, byPath: map[string]*Queue{}, byName: map[string][]*Queue{}}
+	t := &Tree{Root: root, Kind: kind, Settings: defaultSettings(), byPath: map[string]*Queue{}, byName: map[string][]*Queue{}}
 	root.All(func(q *Queue) {
+		q.Index = len(t.queues)
+		t.queues = append(t.queues, q)
 		t.byPath[q.Path] = q
 		t.byName[q.Name] = append(t.byName[q.Name], q)
 	})
@@ -200,6 +251,8 @@ func openQueue(name string, parent *Queue) *Queue {
 		Capacity: 1, Percent: 100, Maximum: 1, AbsoluteCapacity: 1, AbsoluteMaximum: 1, MaxAMShare: 0.1, UserLimit: 100, UserLimitFactor: 1,
 		MaxApplications: maxApplications, MaxApplicationsPerUser: maxApplications, MaxParallelApps: math.MaxInt32,
 		MaxLifetime: -1, DefaultLifetime: -1, OrderingPolicy: "fifo", Labels: []string{"*"},
+		Weight: -1, Vector: uniform(100, ByPercent), MaximumVector: uniform(100, ByPercent), maxApps: -1, sharedApps: true,
+		clusterApps: maxApplications, NoPreemption: true, NoIntraPreemption: true,
 	}
 	if parent != nil {
 		q.Path = parent.Path + "." + name

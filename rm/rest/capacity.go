@@ -357,7 +357,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: len(u.Apps), Containers: u.Containers,
 		MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(q, u), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
-		UserAMLimit: limit, NoPreemption: true, NoIntraPreemption: true, DefaultPriority: q.DefaultPriority,
+		UserAMLimit: limit, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption, DefaultPriority: q.DefaultPriority,
 		MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
 	}
 }

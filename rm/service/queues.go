@@ -49,8 +49,8 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	}
 	m.SetState(queueState(q, u))
 	m.SetAccessibleNodeLabels(q.Labels)
-	m.SetPreemptionDisabled(true)
-	m.SetIntraQueuePreemptionDisabled(true)
+	m.SetPreemptionDisabled(q.NoPreemption)
+	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
 	m.SetWeight(-1)
 	m.SetMaxParallelApps(q.MaxParallelApps)
 	m.SetSchedulerType(schedulerTypes[t.Queues.Kind])

@@ -1,0 +1,49 @@
+package conf
+
+// schedulerKeys are YARN's keys of schedulers, apart from queues.
+func schedulerKeys() []Key {
+	const (
+		fair       = "yarn.scheduler.fair."
+		preemption = "yarn.resourcemanager.monitor.capacity.preemption."
+		intra      = preemption + "intra-queue-preemption."
+		balance    = preemption + "preemption-to-balance-queue-after-satisfied."
+	)
+	return []Key{
+		boolean(preemption+"observe_only", "false", "find out what to preempt, and leave it"),
+		millis(preemption+"monitoring_interval", "3000", "time between rounds of preemption").min(1),
+		millis(preemption+"max_wait_before_kill", "15000", "time from the word to an ApplicationMaster to the kill").min(0),
+		float(preemption+"total_preemption_per_round", "0.1", "share of the cluster that is preempted in one round at most").min(0).max(1),
+		float(preemption+"max_ignored_over_capacity", "0.1", "share of its capacity that a queue may be above it").min(0),
+		float(preemption+"natural_termination_factor", "0.2", "share of what is over that one round asks for").min(0).max(1),
+		boolean(preemption+"select_based_on_reserved_containers", "false", "preempt where a reservation waits"),
+		boolean(preemption+"additional_res_balance_based_on_reserved_containers", "false", "preempt what reservations lack on top"),
+		boolean(preemption+"conservative-drf", "false", "preempt only what lowers the dominant resource"),
+		boolean(balance+"enabled", "false", "go on where all queues have their guarantee"),
+		millis(balance+"max-wait-before-kill", "300000", "time to the kill there").min(0),
+		boolean(intra+"enabled", "false", "preempt between applications of a queue"),
+		float(intra+"minimum-threshold", "0.5", "use of a queue from which on that is done").min(0).max(1),
+		float(intra+"max-allowable-limit", "0.2", "share of a queue that it takes at most").min(0).max(1),
+		enum(intra+"preemption-order-policy", "userlimit_first", "whether users' limits or priorities come first", "userlimit_first", "priority_first"),
+		boolean(intra+"conservative-drf", "true", "the same within a queue"),
+
+		boolean(fair+"preemption", "false", "restore fair shares by preemption"),
+		float(fair+"preemption.cluster-utilization-threshold", "0.8", "use of the cluster above which that is done").min(0).max(1),
+		boolean(fair+"am.preemption", "true", "let ApplicationMasters be preempted"),
+		millis(fair+"waitTimeBeforeKill", "15000", "time from the word to an ApplicationMaster to the kill").min(0),
+		millis(fair+"waitTimeBeforeNextStarvationCheck", "10000", "time that an application is left alone after preemption for it").min(0),
+		boolean(fair+"sizebasedweight", "false", "weigh applications by what they ask for"),
+		boolean(fair+"assignmultiple", "false", "place several containers in one heartbeat of a node").later(),
+		boolean(fair+"dynamic.max.assign", "true", "how many of them").later(),
+		integer(fair+"max.assign", "-1", "how many of them").later(),
+		float(fair+"locality.threshold.node", "-1", "share of the nodes to let pass for one that is asked for, -1 none").min(-1).max(1),
+		float(fair+"locality.threshold.rack", "-1", "share of the nodes to let pass for one in its rack, -1 none").min(-1).max(1),
+		millis(fair+"locality-delay-node-ms", "-1", "time to wait for a node that is asked for, where scheduling is continuous").min(-1),
+		millis(fair+"locality-delay-rack-ms", "-1", "time to wait for one in its rack").min(-1),
+		float(fair+"reservable-nodes", "0.05", "share of the nodes that may be reserved").min(0).max(1),
+		boolean(fair+"continuous-scheduling-enabled", "false", "place containers between heartbeats; Heddle always does").later(),
+		millis(fair+"continuous-scheduling-sleep-ms", "5", "time between rounds of that").later(),
+		millis(fair+"update-interval-ms", "500", "time between computations of shares").later(),
+		boolean(fair+"migration.mode", "false", "mode of a tool that converts configurations").later(),
+		boolean(fair+"no-terminal-rule.check", "false", "check of that tool").later(),
+	}
+}

@@ -1,0 +1,246 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/conf"
+	"heddle/yarn/records"
+)
+
+func load(t *testing.T, settings map[string]string, site ...string) *conf.Config {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Overrides: append([]string{
+		"yarn.resource-types=yarn.io/gpu", "yarn.scheduler.maximum-allocation-mb=65536", "yarn.scheduler.maximum-allocation-vcores=64",
+	}, site...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range settings {
+		c.Set(Prefix+key, v)
+	}
+	return c
+}
+
+// with lists settings as "key=value", below root.
+func with(list ...string) map[string]string {
+	out := map[string]string{}
+	for _, kv := range list {
+		k, v, _ := strings.Cut(kv, "=")
+		if rest, ok := strings.CutPrefix(k, "/"); ok {
+			out[rest] = v
+		} else {
+			out["root."+k] = v
+		}
+	}
+	return out
+}
+
+func TestEffective(t *testing.T) {
+	cluster := records.Resource{100000, 100, 8}
+	for name, c := range map[string]struct {
+		settings map[string]string
+		want     []string // path min max, by index
+	}{
+		"percent": {
+			with("queues=a,b", "a.capacity=30", "a.maximum-capacity=50", "a.queues=x,y", "a.x.capacity=10", "a.y.capacity=90", "b.capacity=70", "a.x.maximum-capacity=-1"),
+			[]string{"a 30000 30 2 | 50000 50 4", "a.x 3000 3 0 | 50000 50 4", "a.y 27000 27 2 | 50000 50 4", "b 69999 69 5 | 100000 100 8"},
+		},
+		"weight": {
+			with("queues=a,b", "a.capacity=1w", "b.capacity=3w", "b.queues=x,y", "b.x.capacity=50", "b.y.capacity=50", "b.maximum-capacity=80"),
+			[]string{"a 25000 25 2 | 100000 100 8", "b 75000 75 6 | 80000 80 6", "b.x 37500 37 3 | 80000 80 6", "b.y 37500 37 3 | 80000 80 6"},
+		},
+		"amounts": {
+			with("queues=a,b", "a.capacity=[memory=20Gi,vcores=20,yarn.io/gpu=2]", "a.maximum-capacity=[memory=40960,vcores=40,yarn.io/gpu=4]",
+				"a.queues=x", "a.x.capacity=[memory=10Gi,vcores=10]", "b.capacity=[memory=10000,vcores=10]"),
+			[]string{"a 20480 20 2 | 40960 40 4", "a.x 10240 10 0 | 40960 40 4", "b 10000 10 0 | 100000 100 8"},
+		},
+		"more than there is": {
+			with("queues=a,b", "a.capacity=[memory=150000,vcores=50]", "b.capacity=[memory=50000,vcores=20]"),
+			[]string{"a 75000 50 0 | 100000 100 8", "b 25000 20 0 | 100000 100 8"},
+		},
+		"mixed": {
+			with("/legacy-queue-mode.enabled=false", "queues=a,b,c", "a.capacity=[memory=20000,vcores=50%,yarn.io/gpu=6]",
+				"b.capacity=[memory=25%,vcores=1w,yarn.io/gpu=1w]", "c.capacity=[memory=1w,vcores=4w,yarn.io/gpu=1w]", "c.maximum-capacity=[memory=90%,vcores=30,yarn.io/gpu=1]"),
+			[]string{"a 20000 50 6 | 100000 100 8", "b 20000 10 1 | 100000 100 8", "c 60000 30 1 | 90000 30 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, err := CapacityFromConf(load(t, c.settings))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			shares := tree.Effective(cluster)
+			for i, q := range tree.Queues()[1:] {
+				s := shares[i+1]
+				if q.Index != i+1 {
+					t.Errorf("%s has index %d", q.Path, q.Index)
+				}
+				got = append(got, fmt.Sprint(strings.TrimPrefix(q.Path, "root."), " ", s.Min[0], s.Min[1], s.Min[2], " | ", s.Max[0], s.Max[1], s.Max[2]))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// Sums follow the table of Hadoop's AbstractParentQueue, and each refusal names key, value and reason.
+func TestCapacitiesThatDontAddUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings map[string]string
+		want     string // part of the error; "" is none
+	}{
+		"under":           {with("queues=a,b", "a.capacity=50", "b.capacity=40"), `root.a.capacity = "50": the capacities of the children of root add up to 90%`},
+		"over":            {with("queues=a,b", "a.capacity=50", "b.capacity=60"), "add up to 110%"},
+		"just":            {with("queues=a,b,c", "a.capacity=33.33", "b.capacity=33.33", "c.capacity=33.33"), ""},
+		"none":            {with("queues=a,b"), "add up to 0"},
+		"none allowed":    {with("queues=a,b", "allow-zero-capacity-sum=true"), ""},
+		"below none":      {with("queues=a,b", "a.capacity=100", "b.capacity=0", "b.queues=x", "b.x.capacity=100"), "but it has none itself"},
+		"none below none": {with("queues=a,b", "a.capacity=100", "b.capacity=0", "b.queues=x"), ""},
+		"mixed":           {with("queues=a,b", "a.capacity=50", "b.capacity=2w"), "mix weights"},
+		"vector":          {with("queues=a", "a.capacity=[memory=50%,vcores=2w]"), "legacy-queue-mode.enabled"},
+		"weights":         {with("queues=a,b", "a.capacity=0.5w", "b.capacity=2w"), ""},
+		"weight -1":       {with("queues=a,b", "a.capacity=-1w", "b.capacity=2w"), `root.a.capacity = "-1w": a weight isn't less than 0`},
+		"capacity -1":     {with("queues=a", "a.capacity=-1"), "from 0 to 100"},
+		"too much":        {with("queues=a", "a.capacity=100", "a.maximum-capacity=101"), "from 0 to 100"},
+		"maximum below":   {with("queues=a", "a.capacity=100", "a.maximum-capacity=50"), "less than the queue's capacity"},
+		"weight maximum":  {with("queues=a", "a.capacity=100", "a.maximum-capacity=2w"), "can't be a weight"},
+		"amounts":         {with("queues=a", "a.capacity=[memory=10,vcores=1]", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "get <memory:11"},
+		"amount below %":  {with("queues=a", "a.capacity=100", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "below root.a"},
+		"% below amount":  {with("queues=a", "a.capacity=[memory=10,vcores=1]", "a.queues=x", "a.x.capacity=100"), "must be an amount"},
+		"no such type":    {with("queues=a", "a.capacity=[memory=10,fpga=1]"), `"fpga" is not a resource`},
+		"bracket":         {with("queues=a", "a.capacity=[memory=10"), "isn't closed"},
+		"NaN":             {with("queues=a", "a.capacity=NaN"), "not a number"},
+		"root":            {with("capacity=50", "queues=a", "a.capacity=100"), "must be 100"},
+	} {
+		_, err := CapacityFromConf(load(t, c.settings))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	tree, err := CapacityFromConf(load(t, with(
+		"queues=a,b", "a.capacity=60", "b.capacity=40", "a.queues=x,y", "a.x.capacity=50", "a.y.capacity=50",
+		"a.ordering-policy=priority-utilization", "a.x.ordering-policy=fair", "a.x.ordering-policy.fair.enable-size-based-weight=true",
+		"a.maximum-allocation-mb=4096", "a.x.maximum-allocation=vcores=2", "b.maximum-allocation=memory-mb=8Gi,yarn.io/gpu=1",
+		"a.user-settings.joe.weight=1.5", "a.x.user-settings.ann.weight=2", "a.x.minimum-user-limit-percent=25",
+		"a.maximum-application-lifetime=100", "a.default-application-lifetime=50", "a.y.default-application-lifetime=60",
+		"a.disable_preemption=true", "a.y.disable_preemption=false", "b.priority=-3", "b.default-application-priority=7",
+		"/user.max-parallel-apps=3", "/user.joe.doe.max-parallel-apps=5", "/max-parallel-apps=9", "b.max-parallel-apps=2",
+		"/maximum-applications=1000", "b.maximum-applications=70", "a.x.user-limit-factor=0.5", "/node-locality-delay=7",
+	), "yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=0.4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(path string) *Queue {
+		q, ok := tree.Find("root." + path)
+		if !ok {
+			t.Fatalf("no %s", path)
+		}
+		return q
+	}
+	a, x, y, b := find("a"), find("a.x"), find("a.y"), find("b")
+	check := func(what string, got, want any) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %v, want %v", what, got, want)
+		}
+	}
+	check("policy of a parent", a.OrderingPolicy, "priority-utilization")
+	check("policy of a leaf", x.OrderingPolicy, "fair")
+	check("size based", x.SizeBasedWeight, true)
+	check("default policy", y.OrderingPolicy, "fifo")
+	check("largest container of x", x.MaxAllocation, records.Resource{4096, 2})
+	check("largest container of b", b.MaxAllocation, records.Resource{8192, 0, 1})
+	check("weights", [4]float32{x.UserWeight("joe"), x.UserWeight("ann"), y.UserWeight("ann"), b.UserWeight("joe")}, [4]float32{1.5, 2, 1, 1})
+	check("lifetimes of x", [2]int64{x.MaxLifetime, x.DefaultLifetime}, [2]int64{100, 50})
+	check("lifetimes of y", [2]int64{y.MaxLifetime, y.DefaultLifetime}, [2]int64{100, 60})
+	check("lifetimes of b", [2]int64{b.MaxLifetime, b.DefaultLifetime}, [2]int64{-1, -1})
+	check("no preemption", [4]bool{a.NoPreemption, x.NoPreemption, y.NoPreemption, b.NoPreemption}, [4]bool{true, true, false, false})
+	check("no preemption inside", b.NoIntraPreemption, true)
+	check("priorities", [2]int32{b.Priority, b.DefaultPriority}, [2]int32{-3, 7})
+	check("parallel", [3]int32{x.MaxParallelApps, b.MaxParallelApps, tree.Settings.MaxParallel("ann")}, [3]int32{9, 2, 3})
+	check("parallel of joe.doe", tree.Settings.MaxParallel("joe.doe"), int32(5))
+	check("applications", [4]int32{x.MaxApplications, x.MaxApplicationsPerUser, b.MaxApplications, a.MaxApplications}, [4]int32{300, 37, 70, 600})
+	check("delay", [2]int{tree.Settings.NodeLocalityDelay, tree.Settings.RackLocalityDelay}, [2]int{7, -1})
+	check("preemption", [2]float64{tree.Settings.Preemption.PerRound, tree.Settings.Preemption.Ignored}, [2]float64{0.4, 0.1})
+}
+
+func TestLimitsRefused(t *testing.T) {
+	for key, value := range map[string]string{
+		"a.minimum-user-limit-percent": "101", "a.user-limit-factor": "-2", "a.max-parallel-apps": "-1", "a.priority": "high",
+		"a.ordering-policy": "lottery", "ordering-policy": "fifo", "a.maximum-allocation-mb": "999999", "a.maximum-allocation": "memory-mb=lots",
+		"a.user-settings.joe.weight": "1.5", "a.default-application-lifetime": "x", "a.disable_preemption": "perhaps", "a.state": "DRAINING",
+		"/resource-calculator": "Abacus", "/maximum-applications": "1e3", "/node-locality-delay": "NaN", "queues": "a,b.c",
+		"/maximum-am-resource-percent": "-0.1",
+	} {
+		settings := with("queues=a", "a.capacity=100")
+		maps.Copy(settings, with(key+"="+value))
+		full := Prefix + strings.TrimPrefix("root."+key, "root./")
+		if _, err := CapacityFromConf(load(t, settings)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s = %q: ", full, value)) {
+			t.Errorf("%s: got %v", key, err)
+		}
+	}
+}
+
+// A mistake is reported with its file and line, and all mistakes at once.
+func TestWhereMistakesAre(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("capacity-scheduler.xml", `<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>a,`+strings.Repeat("n", 10000)+`</value></property>
+<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>lots</value></property>
+</configuration>`)
+	c, err := conf.Load(conf.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = FromConf(c)
+	for _, want := range []string{"capacity-scheduler.xml:3: ", "capacity-scheduler.xml:2: ", "(10000 bytes)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	if err != nil && len(err.Error()) > 2000 {
+		t.Errorf("the message has %d bytes", len(err.Error()))
+	}
+	write("capacity-scheduler.xml", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><configuration/>`)
+	if _, err = FromConf(c); err == nil || !strings.Contains(err.Error(), "entities") {
+		t.Errorf("entities: got %v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	tree, err := CapacityFromConf(load(t, with(
+		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=50",
+		"/mapping-rule-json={}", "/per-node-heartbeat.maximum-container-assignments=5", "/application.fail-fast=false", "a.maximum-capacity=[memory=5]",
+	)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range tree.Problems {
+		got = append(got, string(p.Severity)+" "+strings.TrimPrefix(p.Key, Prefix))
+	}
+	slices.Sort(got)
+	want := []string{
+		"info application.fail-fast", "warning frobnicate", "warning mapping-rule-json", "warning root.a.accessible-node-labels.gpu.capacity",
+		"warning root.a.colour", "warning root.a.maximum-capacity", "warning root.b.capacity",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}

@@ -1,0 +1,194 @@
+package queue
+
+import (
+	"heddle/yarn/records"
+)
+
+// Share is what a queue has of a cluster of some size.
+type Share struct {
+	// Min is promised to the queue, Max the most that it may take.
+	Min, Max records.Resource
+	// Capacity and Maximum are shares of the parent's, AbsoluteCapacity and AbsoluteMaximum of the cluster, 0 to 1.
+	Capacity, Maximum, AbsoluteCapacity, AbsoluteMaximum float32
+	// MaxApplications that live in the queue at once, and those of one user.
+	MaxApplications, MaxApplicationsPerUser int32
+}
+
+// Effective computes what each queue has of a cluster, by Queue.Index. It is to be called again when the cluster changes
+// (Hadoop: CSQueue.updateClusterResource).
+func (t *Tree) Effective(cluster records.Resource) []Share {
+	e := effective{t, cluster, make([]Share, len(t.queues))}
+	root := t.Root
+	e.shares[0] = Share{
+		Min: cluster, Max: cluster, Capacity: 1, Maximum: root.Maximum, AbsoluteCapacity: 1, AbsoluteMaximum: root.AbsoluteMaximum,
+		MaxApplications: root.MaxApplications, MaxApplicationsPerUser: root.MaxApplicationsPerUser,
+	}
+	if t.Kind == Fair {
+		e.fair(root)
+	}
+	e.below(root)
+	return e.shares
+}
+
+type effective struct {
+	*Tree
+	cluster records.Resource
+	shares  []Share
+}
+
+func (e *effective) below(parent *Queue) {
+	if len(parent.Children) == 0 {
+		return
+	}
+	switch {
+	case e.Kind == Fair:
+		for _, q := range parent.Children {
+			e.fair(q)
+		}
+	case e.vector:
+		e.mixed(parent)
+	default:
+		e.uniform(parent)
+	}
+	for _, q := range parent.Children {
+		e.below(q)
+	}
+}
+
+// fair bounds a queue of a Fair tree; what it is due of what others don't use is the scheduler's to say.
+func (e *effective) fair(q *Queue) {
+	s := &e.shares[q.Index]
+	*s = Share{
+		Min: q.Fair.Min.Of(e.cluster, records.Resource{}), Max: q.Fair.Max.Of(e.cluster, e.cluster),
+		MaxApplications: q.MaxApplications, MaxApplicationsPerUser: q.MaxApplicationsPerUser,
+		Maximum: 1, AbsoluteMaximum: 1,
+	}
+	s.Max = s.Max.Max(s.Min)
+}
+
+// uniform gives the children of a queue their parts where all resources are given in the same unit.
+func (e *effective) uniform(parent *Queue) {
+	above := e.shares[parent.Index]
+	scale := e.scale(parent, above.Min)
+	for _, q := range parent.Children {
+		s := &e.shares[q.Index]
+		if q.Unit == ByAmount && !q.Vector.amounts().IsZero() {
+			least, most := q.Vector.amounts(), q.MaximumVector.amounts()
+			for i, n := range least {
+				s.Min[i] = int64(float64(n) * scale[i])
+			}
+			bound := parent.MaximumVector.amounts() // as configured, else as it came out
+			if parent.Parent == nil || bound.IsZero() {
+				bound = above.Max
+			}
+			s.Max = bound
+			if !most.IsZero() {
+				s.Max = most.Min(bound)
+			}
+			e.derive(q, s, &above)
+			continue
+		}
+		*s = Share{
+			Capacity: q.Capacity, Maximum: q.Maximum,
+			AbsoluteCapacity: q.Capacity * above.AbsoluteCapacity, AbsoluteMaximum: q.Maximum * above.AbsoluteMaximum,
+		}
+		s.Min, s.Max = times(e.cluster, s.AbsoluteCapacity), times(e.cluster, s.AbsoluteMaximum)
+		s.MaxApplications, s.MaxApplicationsPerUser = q.applicationsOf(s.AbsoluteCapacity)
+	}
+}
+
+// scale is what the amounts of a queue's children are multiplied with, by resource, where the queue has less than they add up
+// to.
+func (e *effective) scale(parent *Queue, has records.Resource) (out [records.MaxResourceTypes]float64) {
+	var sum records.Resource
+	for _, q := range parent.Children {
+		sum = sum.Add(q.Vector.amounts())
+	}
+	short := e.share(has) < e.share(sum)
+	for i := range out {
+		out[i] = 1
+		if (short || e.vector) && sum[i] > has[i] {
+			out[i] = float64(has[i]) / float64(sum[i])
+		}
+	}
+	return out
+}
+
+// share is how much of the cluster an amount is, as the resource calculator sees it.
+func (e *effective) share(r records.Resource) (most float64) {
+	for i, n := range e.cluster {
+		if n > 0 && (i == records.Memory || e.Dominant) {
+			most = max(most, float64(r[i])/float64(n))
+		}
+	}
+	return most
+}
+
+// derive tells the shares of a queue that has amounts.
+func (e *effective) derive(q *Queue, s, above *Share) {
+	s.Capacity, s.Maximum = e.ratio(s.Min, above.Min), e.ratio(s.Max, above.Max)
+	s.AbsoluteCapacity, s.AbsoluteMaximum = s.Capacity*above.AbsoluteCapacity, s.Maximum*above.AbsoluteMaximum
+	s.MaxApplications, s.MaxApplicationsPerUser = q.applicationsOf(s.AbsoluteCapacity)
+}
+
+func (e *effective) ratio(part, whole records.Resource) float32 {
+	if w := e.share(whole); w > 0 {
+		return float32(e.share(part) / w)
+	}
+	return 0
+}
+
+// times is a share of an amount, rounded down as Hadoop does.
+func times(r records.Resource, share float32) (out records.Resource) {
+	for i, n := range r {
+		out[i] = int64(float64(n) * float64(share))
+	}
+	return out
+}
+
+// mixed divides each resource for itself: first amounts, then percentages of what these leave, then the rest by weight
+// (Hadoop: CapacitySchedulerQueueCapacityHandler).
+func (e *effective) mixed(parent *Queue) {
+	above := e.shares[parent.Index]
+	scale := e.scale(parent, above.Min)
+	for i := range e.types.Len() {
+		var weights float64
+		left := above.Min[i]
+		for _, q := range parent.Children {
+			s := &e.shares[q.Index]
+			switch a := q.Vector[i]; a.Unit {
+			case ByAmount:
+				s.Min[i] = min(int64(a.Value*scale[i]), left)
+				left -= s.Min[i]
+			case ByWeight:
+				weights += a.Value
+			}
+			switch a := q.MaximumVector[i]; {
+			case a.Unit == ByAmount && a.Value > 0:
+				s.Max[i] = min(int64(a.Value), above.Max[i])
+			case a.Unit == ByPercent:
+				s.Max[i] = int64(float64(above.Max[i]) * a.Value / 100)
+			default:
+				s.Max[i] = above.Max[i]
+			}
+		}
+		for _, unit := range []Unit{ByPercent, ByWeight} {
+			whole, rest := 100.0, left
+			if unit == ByWeight {
+				whole = weights
+			}
+			for _, q := range parent.Children {
+				if a := q.Vector[i]; a.Unit == unit && whole > 0 {
+					n := min(int64(float64(rest)*a.Value/whole), left)
+					e.shares[q.Index].Min[i] = n
+					left -= n
+				}
+			}
+		}
+	}
+	for _, q := range parent.Children {
+		s := &e.shares[q.Index]
+		s.Min = s.Min.Min(s.Max)
+		e.derive(q, s, &above)
+	}
+}

@@ -1,0 +1,162 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/conf"
+)
+
+// own returns a setting of a queue that there is none for all of, without white space around it.
+func (p *parser) own(path, key, def string) (name, value string) {
+	name = path + "." + key
+	return name, p.text(name, def)
+}
+
+// of returns a setting of a queue, else the one for all queues.
+func (p *parser) of(path, key, def string) (name, value string) {
+	for _, name := range []string{path + "." + key, key} {
+		if v := strings.TrimSpace(p.settings[name]); v != "" {
+			return name, v
+		}
+	}
+	return path + "." + key, def
+}
+
+func (p *parser) text(key, def string) string {
+	if v := strings.TrimSpace(p.settings[key]); v != "" {
+		return v
+	}
+	return def
+}
+
+// truth reads true or false. Hadoop takes anything else for the default; that is more likely a mistake.
+func (p *parser) truth(key string, def bool) bool {
+	v := strings.ToLower(p.text(key, strconv.FormatBool(def)))
+	if v != "true" && v != "false" {
+		p.fail(key, p.settings[key], "it must be true or false")
+	}
+	return v == "true"
+}
+
+// number reads a number that is at least so much.
+func (p *parser) number(name, value string, least float64) float64 {
+	f, err := parseFloat(value)
+	if err != nil || f < least {
+		p.fail(name, value, fmt.Sprintf("it must be a number, at least %g", least))
+		return least
+	}
+	return f
+}
+
+// integer reads an integer of 32 bits that is at least so much.
+func (p *parser) integer(name, value string, least int32) int32 {
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || n < int64(least) {
+		p.fail(name, value, fmt.Sprintf("it must be an integer from %d to %d", least, math.MaxInt32))
+		return least
+	}
+	return int32(n)
+}
+
+func (p *parser) long(name, value string) int64 {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		p.fail(name, value, "it must be an integer")
+		return -1
+	}
+	return n
+}
+
+// What is known about keys, of the scheduler and of a queue. Those that are accepted have no effect here, because nothing
+// waits for heartbeats; those of later have effects in YARN that are missed.
+var (
+	globalKeys = words(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
+		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
+		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
+		minimum-user-limit-percent user-limit-factor`)
+	acceptedKeys = words(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers
+		schedule-asynchronously.enable schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs
+		schedule-asynchronously.scheduling-interval-ms per-node-heartbeat.maximum-offswitch-assignments
+		per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments lazy-preemption-enabled`)
+	laterKeys = []string{
+		"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh.",
+	}
+	queueKeys = words(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications
+		maximum-am-resource-percent max-parallel-apps maximum-allocation maximum-allocation-mb maximum-allocation-vcores
+		ordering-policy ordering-policy.fair.enable-size-based-weight priority default-application-priority state
+		acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
+		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime
+		allow-zero-capacity-sum reservable accessible-node-labels acl_submit_reservations acl_administer_reservations
+		acl_list_reservations`)
+	laterQueueKeys = []string{
+		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
+		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
+		"show-reservations-as-queues", "ordering-policy.", "underutilized-preemption.",
+	}
+)
+
+func words(text string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(text) {
+		out[w] = true
+	}
+	return out
+}
+
+func hasPrefixOf(s string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
+}
+
+// unknownKeys says of each key that has no effect here why.
+func (p *parser) unknownKeys(t *Tree) {
+	var accepted []string
+	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
+		value := p.settings[key]
+		switch {
+		case value == "" || globalKeys[key]:
+		case strings.HasPrefix(key, "user.") && strings.HasSuffix(key, ".max-parallel-apps"):
+		case acceptedKeys[key]:
+			accepted = append(accepted, key)
+		case hasPrefixOf(key, laterKeys):
+			if value != "legacy" && value != "false" {
+				p.warn(key, value, "has no effect: this is not supported")
+			}
+		case key == "root" || strings.HasPrefix(key, "root."):
+			p.queueKey(t, key, value)
+		default:
+			p.warn(key, value, "is unknown to YARN's CapacityScheduler, and has no effect")
+		}
+	}
+	if len(accepted) > 0 {
+		p.problem(conf.Info, Prefix+accepted[0], "", "has no effect here, where containers are placed when they are asked for and not "+
+			"when nodes report; likewise: "+strings.Join(accepted[1:], ", "))
+	}
+}
+
+// queueKey looks at a key that a queue's path begins.
+func (p *parser) queueKey(t *Tree, key, value string) {
+	q := t.Above(key)
+	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
+	switch {
+	case queueKeys[rest]:
+	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
+	case hasPrefixOf(rest, laterQueueKeys):
+		if value != "false" && value != "true" {
+			p.warn(key, value, "has no effect: this is not supported")
+		}
+	case q.managed:
+		p.warn(key, value, "has no effect: queue "+q.Path+" has no such child")
+	default:
+		dot := max(0, strings.LastIndexByte(rest, '.'))
+		if queueKeys[rest[dot:]] || dot > 0 && queueKeys[rest[dot+1:]] {
+			p.warn(key, value, fmt.Sprintf("has no effect: there is no queue %s", shorten(q.Path+"."+rest[:dot])))
+			return
+		}
+		p.warn(key, value, "is unknown to YARN's CapacityScheduler, and has no effect")
+	}
+}

@@ -1,0 +1,280 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"heddle/conf"
+	"heddle/yarn/acl"
+	"heddle/yarn/records"
+)
+
+// none admits nobody; a queue's lists do by default, so that those of its ancestors count.
+var none = acl.Parse(" ")
+
+// limits reads what applications and users may have of a queue.
+func (p *parser) limits(q *Queue) {
+	name, v := p.of(q.Path, "maximum-am-resource-percent", "0.1")
+	if q.MaxAMShare = float32(p.number(name, v, 0)); q.MaxAMShare > 1 {
+		p.warn(name, v, "is more than 1, which is the whole queue")
+	}
+	name, v = p.of(q.Path, "minimum-user-limit-percent", "100")
+	if q.UserLimit = float32(p.number(name, v, 0)); q.UserLimit > 100 {
+		p.fail(name, v, "it must be a percentage of 0 to 100")
+	}
+	name, v = p.of(q.Path, "user-limit-factor", "1")
+	if q.UserLimitFactor = float32(p.number(name, v, -1)); q.UserLimitFactor < 0 && q.UserLimitFactor != -1 {
+		p.fail(name, v, "it must be a number, at least 0, or -1 for no limit")
+	}
+	name, v = p.of(q.Path, "max-parallel-apps", "2147483647")
+	q.MaxParallelApps = p.integer(name, v, 0)
+	name, v = p.own(q.Path, "priority", "0")
+	q.Priority = p.integer(name, v, math.MinInt32)
+	name, v = p.own(q.Path, "default-application-priority", "0")
+	q.DefaultPriority = p.integer(name, v, math.MinInt32)
+
+	p.lifetimes(q)
+	p.maxApplications(q)
+	p.allocation(q)
+	p.userWeights(q)
+	p.policy(q)
+	p.state(q)
+	p.preemption(q)
+	q.Labels = conf.ParseList(p.settings[q.Path+".accessible-node-labels"])
+	if len(q.Labels) == 0 {
+		q.Labels = []string{"*"}
+		if q.Parent != nil {
+			q.Labels = q.Parent.Labels
+		}
+	}
+}
+
+// parent reports whether a queue holds queues, while its children are not read yet.
+func (p *parser) parent(q *Queue) bool {
+	return q.Reservable || q.managed || len(conf.ParseList(p.settings[q.Path+".queues"])) > 0
+}
+
+// lifetimes are inherited (Hadoop: QueueAppLifetimeAndLimitSettings).
+func (p *parser) lifetimes(q *Queue) {
+	read := func(key string, above int64) (string, int64) {
+		name, v := p.own(q.Path, key, "")
+		if v == "" {
+			return name, above
+		}
+		return name, p.long(name, v)
+	}
+	most, def := int64(-1), int64(-1)
+	if q.Parent != nil {
+		most, def = q.Parent.MaxLifetime, q.Parent.DefaultLifetime
+	}
+	var name string
+	_, q.MaxLifetime = read("maximum-application-lifetime", most)
+	name, q.DefaultLifetime = read("default-application-lifetime", def)
+	if q.MaxLifetime > 0 && q.DefaultLifetime > q.MaxLifetime {
+		p.fail(name, p.settings[name], fmt.Sprintf("it is longer than the maximum lifetime of queue %s, which is %d s", q.Path, q.MaxLifetime))
+	}
+}
+
+func (p *parser) maxApplications(q *Queue) {
+	q.maxApps, q.sharedApps = -1, true
+	q.clusterApps = p.integer("maximum-applications", p.text("maximum-applications", "10000"), 0)
+	if v := p.text("global-queue-max-application", "0"); v != "0" {
+		if n := p.integer("global-queue-max-application", v, -1); n > 0 {
+			q.clusterApps, q.sharedApps = min(n, q.clusterApps), false
+		}
+	}
+	if name, v := p.own(q.Path, "maximum-applications", ""); v != "" {
+		q.maxApps = p.integer(name, v, 0)
+	}
+}
+
+// allocation reads how large containers may be, which is no more than in the parent and the cluster.
+func (p *parser) allocation(q *Queue) {
+	if q.Parent != nil {
+		q.MaxAllocation = q.Parent.MaxAllocation
+	}
+	cluster := p.conf.MaximumAllocation(p.types)
+	set := func(name, text string, i int, n int64) {
+		if n <= 0 || n > cluster[i] {
+			p.fail(name, text, fmt.Sprintf("the largest container of queue %s must be at least 1 and no larger than the cluster's, which is %s",
+				q.Path, p.types.Format(cluster)))
+			return
+		}
+		q.MaxAllocation[i] = n
+	}
+	if name, v := p.own(q.Path, "maximum-allocation", ""); v != "" {
+		for part := range strings.SplitSeq(strings.Trim(v, "[]"), ",") {
+			resource, amount, _ := strings.Cut(part, "=")
+			i, known := resourceIndex(p.types, strings.TrimSpace(resource))
+			n, err := parseQuantity(strings.TrimSpace(amount), i)
+			if !known || err != nil {
+				p.fail(name, v, "it must be such as memory-mb=4096,vcores=4")
+				return
+			}
+			set(name, v, i, n)
+		}
+		return
+	}
+	for i, key := range []string{records.Memory: "maximum-allocation-mb", records.VCores: "maximum-allocation-vcores"} {
+		if name, v := p.own(q.Path, key, ""); v != "" && v != "-1" {
+			set(name, v, i, int64(p.integer(name, v, -1)))
+		}
+	}
+}
+
+// userWeights are inherited, and bounded in a leaf by how many users its limit makes room for (Hadoop: UserWeights).
+func (p *parser) userWeights(q *Queue) {
+	weights := map[string]float32{}
+	if q.Parent != nil {
+		for user, w := range q.Parent.UserWeights {
+			weights[user] = w
+		}
+	}
+	prefix := q.Path + ".user-settings."
+	for key, v := range p.settings {
+		rest, ok := strings.CutPrefix(key, prefix)
+		user, isWeight := strings.CutSuffix(rest, ".weight")
+		if !ok || !isWeight || strings.TrimSpace(v) == "" {
+			continue
+		}
+		w := float32(p.number(key, strings.TrimSpace(v), 0))
+		if most := 100 / q.UserLimit; !p.parent(q) && w > most {
+			p.fail(key, v, fmt.Sprintf("it must be no more than 100 / minimum-user-limit-percent, which is %g in queue %s", most, q.Path))
+		}
+		weights[user] = w
+	}
+	if len(weights) > 0 {
+		q.UserWeights = weights
+	}
+}
+
+const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
+
+var leafPolicies = map[string]string{
+	policyPackage + "FifoOrderingPolicy": "fifo", policyPackage + "FairOrderingPolicy": "fair",
+	policyPackage + "FifoOrderingPolicyWithExclusivePartitions": "fifo-with-partitions",
+	policyPackage + "FifoOrderingPolicyForPendingApps":          "fifo-for-pending-apps",
+	"fifo": "fifo", "fair": "fair", "fifo-with-partitions": "fifo-with-partitions", "fifo-for-pending-apps": "fifo-for-pending-apps",
+}
+
+// policy reads how applications of a leaf are ordered, or the queues of a parent, which have its own parent's order unless
+// they say otherwise.
+func (p *parser) policy(q *Queue) {
+	if p.parent(q) {
+		def := "utilization"
+		if q.Parent != nil {
+			def = q.Parent.OrderingPolicy
+		}
+		var name string
+		name, q.OrderingPolicy = p.own(q.Path, "ordering-policy", def)
+		q.MaxAMShare = 0
+		if q.OrderingPolicy != "utilization" && q.OrderingPolicy != "priority-utilization" {
+			p.fail(name, q.OrderingPolicy, "it must be utilization or priority-utilization, as the queue holds queues")
+		}
+		return
+	}
+	name, v := p.own(q.Path, "ordering-policy", "fifo")
+	if q.OrderingPolicy = leafPolicies[v]; q.OrderingPolicy == "" {
+		p.fail(name, v, "it must be fifo or fair, as the queue holds applications")
+		q.OrderingPolicy = "fifo"
+	}
+	if q.OrderingPolicy == "fifo-with-partitions" {
+		p.warn(name, v, "there are no node labels, and so this is fifo")
+	}
+	q.SizeBasedWeight = p.truth(q.Path+".ordering-policy.fair.enable-size-based-weight", false)
+}
+
+// state reads whether a queue takes applications (Hadoop: AbstractCSQueue.initializeQueueState).
+func (p *parser) state(q *Queue) {
+	stoppedAbove := q.Parent != nil && q.Parent.Stopped
+	name, state := p.own(q.Path, "state", "")
+	switch strings.ToUpper(state) {
+	case "":
+		q.Stopped = stoppedAbove
+	case "RUNNING":
+		if stoppedAbove {
+			p.fail(name, state, fmt.Sprintf("the queue can't run, as %s above it is stopped", q.Parent.Path))
+		}
+	case "STOPPED":
+		q.Stopped = true
+	default:
+		p.fail(name, state, "it must be RUNNING or STOPPED")
+	}
+}
+
+// preemption is off for a queue where it is off above it, unless the queue says otherwise (Hadoop: CSQueuePreemptionSettings).
+func (p *parser) preemption(q *Queue) {
+	off, offInside := false, false
+	if q.Parent != nil {
+		off, offInside = q.Parent.NoPreemption, q.Parent.NoIntraPreemption
+	}
+	off = p.truth(q.Path+".disable_preemption", off)
+	offInside = p.truth(q.Path+".intra-queue-preemption.disable_preemption", offInside)
+	q.NoPreemption, q.NoIntraPreemption = off || !p.preempt, offInside || !p.intra
+}
+
+func (p *parser) lists(q *Queue) {
+	def := none
+	if q.Parent == nil {
+		def = everybody
+	}
+	list := func(key string, def acl.List) acl.List {
+		if v, ok := p.settings[q.Path+"."+key]; ok && v != "" {
+			return acl.Parse(v)
+		}
+		return def
+	}
+	q.Submit = list("acl_submit_applications", def)
+	q.Administer = list("acl_administer_queue", def)
+	q.MaxPriority = list("acl_application_max_priority", everybody)
+}
+
+var everybody = acl.Parse("*")
+
+// global reads what holds for the scheduler as a whole.
+func (p *parser) global() Settings {
+	s := defaultSettings()
+	number := func(key, def string, least int32) int { return int(p.integer(key, p.text(key, def), least)) }
+	s.NodeLocalityDelay = number("node-locality-delay", "40", -1)
+	s.RackLocalityDelay = number("rack-locality-additional-delay", "-1", -1)
+	s.RackLocalityFullReset = p.truth("rack-locality-full-reset", true)
+	s.ReservationsContinue = p.truth("reservations-continue-look-all-nodes", true)
+	s.UserMaxParallel = int32(number("user.max-parallel-apps", "2147483647", 0))
+	for key, v := range p.settings {
+		rest, ok := strings.CutPrefix(key, "user.")
+		if user, is := strings.CutSuffix(rest, ".max-parallel-apps"); ok && is && user != "" && strings.TrimSpace(v) != "" {
+			if s.UsersMaxParallel == nil {
+				s.UsersMaxParallel = map[string]int32{}
+			}
+			s.UsersMaxParallel[user] = p.integer(key, strings.TrimSpace(v), 0)
+		}
+	}
+	s.Preemption = p.preemptionSettings()
+	p.preempt, p.intra = s.Preemption.Enabled, s.Preemption.Enabled && s.Preemption.Intra.Enabled
+	return s
+}
+
+func (p *parser) preemptionSettings() Preemption {
+	const prefix = "yarn.resourcemanager.monitor.capacity.preemption."
+	const monitor = "yarn.resourcemanager.scheduler.monitor."
+	c := p.conf
+	out := Preemption{
+		Enabled:     c.Bool(monitor+"enable") && strings.Contains(c.Text(monitor+"policies"), "ProportionalCapacityPreemptionPolicy"),
+		ObserveOnly: c.Bool(prefix + "observe_only"), Interval: c.Duration(prefix + "monitoring_interval"),
+		Wait: c.Duration(prefix + "max_wait_before_kill"), PerRound: c.Float(prefix + "total_preemption_per_round"),
+		Ignored: c.Float(prefix + "max_ignored_over_capacity"), Natural: c.Float(prefix + "natural_termination_factor"),
+		ForReserved:        c.Bool(prefix + "select_based_on_reserved_containers"),
+		BalanceForReserved: c.Bool(prefix + "additional_res_balance_based_on_reserved_containers"),
+		Balance:            c.Bool(prefix + "preemption-to-balance-queue-after-satisfied.enabled"),
+		BalanceWait:        c.Duration(prefix + "preemption-to-balance-queue-after-satisfied.max-wait-before-kill"),
+		ConservativeDRF:    c.Bool(prefix + "conservative-drf"),
+	}
+	const intra = prefix + "intra-queue-preemption."
+	out.Intra = IntraPreemption{
+		Enabled: c.Bool(intra + "enabled"), Threshold: c.Float(intra + "minimum-threshold"), Most: c.Float(intra + "max-allowable-limit"),
+		PriorityFirst:   strings.EqualFold(c.Text(intra+"preemption-order-policy"), "priority_first"),
+		ConservativeDRF: c.Bool(intra + "conservative-drf"),
+	}
+	return out
+}

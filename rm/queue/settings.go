@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"math"
+	"time"
+
+	"heddle/conf"
+)
+
+// Settings are what a scheduler's configuration says besides queues.
+type Settings struct {
+	// NodeLocalityDelay is how many chances of a container elsewhere are let pass for one on the host that is asked for, and
+	// RackLocalityDelay how many more for one on the rack; -1 is as many as the ask has containers on average per node
+	// (Hadoop: node-locality-delay, rack-locality-additional-delay).
+	NodeLocalityDelay, RackLocalityDelay int
+	// RackLocalityFullReset starts counting anew after a container on the rack.
+	RackLocalityFullReset bool
+	// ReservationsContinue lets an application with a reservation have other nodes that get room.
+	ReservationsContinue bool
+	// UserMaxParallel bounds the applications that a user may run at once in all queues; UsersMaxParallel those of single
+	// users.
+	UserMaxParallel  int32
+	UsersMaxParallel map[string]int32
+	Preemption       Preemption
+	Fair             FairSettings
+	// Placement decides which queue an application goes to.
+	Placement Placement
+}
+
+// MaxParallel is how many applications a user may run at once.
+func (s *Settings) MaxParallel(user string) int32 {
+	if n, ok := s.UsersMaxParallel[user]; ok {
+		return n
+	}
+	return s.UserMaxParallel
+}
+
+// Preemption is how guarantees of capacity queues are restored (Hadoop: yarn.resourcemanager.monitor.capacity.preemption).
+type Preemption struct {
+	Enabled     bool // scheduler.monitor.enable, with ProportionalCapacityPreemptionPolicy among the policies
+	ObserveOnly bool
+	Interval    time.Duration // between rounds
+	Wait        time.Duration // from the word to the ApplicationMaster to the kill
+	PerRound    float64       // share of the cluster that one round preempts at most
+	Ignored     float64       // share of a queue's capacity that it may be above it
+	Natural     float64       // share of what is to be preempted that one round takes
+	// ForReserved chooses containers so that reservations can be filled; BalanceForReserved adds what they lack.
+	ForReserved, BalanceForReserved bool
+	// Balance goes on where all queues have their guarantee, after BalanceWait.
+	Balance         bool
+	BalanceWait     time.Duration
+	ConservativeDRF bool
+	Intra           IntraPreemption
+}
+
+// IntraPreemption is preemption between applications of one queue.
+type IntraPreemption struct {
+	Enabled         bool
+	Threshold       float64 // use of the queue from which on it is done
+	Most            float64 // share of the queue that it takes at most
+	PriorityFirst   bool    // priority_first; otherwise userlimit_first
+	ConservativeDRF bool
+}
+
+// FairSettings are the keys yarn.scheduler.fair.* of yarn-site.xml.
+type FairSettings struct {
+	Preemption           bool
+	UtilizationThreshold float64       // use of the cluster above which preemption is done
+	PreemptMasters       bool          // am.preemption
+	Wait                 time.Duration // waitTimeBeforeKill
+	StarvationInterval   time.Duration // waitTimeBeforeNextStarvationCheck
+	SizeBasedWeight      bool
+	AssignMultiple       bool
+	// NodeThreshold and RackThreshold are shares of the cluster's nodes that are let pass for locality, -1: none.
+	NodeThreshold, RackThreshold float64
+	NodeDelay, RackDelay         time.Duration // by time instead; less than 0: not
+	ReservableNodes              float64       // share of the nodes that reservations may hold
+}
+
+func defaultSettings() Settings {
+	return Settings{
+		NodeLocalityDelay: 40, RackLocalityDelay: -1, RackLocalityFullReset: true, ReservationsContinue: true,
+		UserMaxParallel: math.MaxInt32,
+		Preemption: Preemption{
+			Interval: 3 * time.Second, Wait: 15 * time.Second, PerRound: 0.1, Ignored: 0.1, Natural: 0.2, BalanceWait: 5 * time.Minute,
+			Intra: IntraPreemption{Threshold: 0.5, Most: 0.2, ConservativeDRF: true},
+		},
+		Fair: FairSettings{
+			UtilizationThreshold: 0.8, PreemptMasters: true, Wait: 15 * time.Second, StarvationInterval: 10 * time.Second,
+			NodeThreshold: -1, RackThreshold: -1, NodeDelay: -1, RackDelay: -1, ReservableNodes: 0.05,
+		},
+	}
+}
+
+const fairPrefix = "yarn.scheduler.fair."
+
+// fairSettings reads the keys of yarn-site.xml.
+func fairSettings(c *conf.Config) FairSettings {
+	return FairSettings{
+		Preemption: c.Bool(fairPrefix + "preemption"), UtilizationThreshold: c.Float(fairPrefix + "preemption.cluster-utilization-threshold"),
+		PreemptMasters: c.Bool(fairPrefix + "am.preemption"), Wait: c.Duration(fairPrefix + "waitTimeBeforeKill"),
+		StarvationInterval: c.Duration(fairPrefix + "waitTimeBeforeNextStarvationCheck"),
+		SizeBasedWeight:    c.Bool(fairPrefix + "sizebasedweight"), AssignMultiple: c.Bool(fairPrefix + "assignmultiple"),
+		NodeThreshold: c.Float(fairPrefix + "locality.threshold.node"), RackThreshold: c.Float(fairPrefix + "locality.threshold.rack"),
+		NodeDelay: c.Duration(fairPrefix + "locality-delay-node-ms"), RackDelay: c.Duration(fairPrefix + "locality-delay-rack-ms"),
+		ReservableNodes: c.Float(fairPrefix + "reservable-nodes"),
+	}
+}

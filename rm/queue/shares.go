@@ -1,0 +1,226 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"heddle/yarn/records"
+)
+
+// capacities reads what a queue is promised and may take at most. Shares of the cluster follow when all siblings are known.
+func (p *parser) capacities(q *Queue) {
+	key, text := p.own(q.Path, "capacity", "0")
+	if q.Parent == nil {
+		text = p.text(key, "100")
+	}
+	q.Vector = p.quantity(key, text, true)
+	q.Unit = q.Vector.unit(p.types.Len())
+	key, text = p.own(q.Path, "maximum-capacity", "100")
+	if text == "-1" || text == "-1.0" { // undefined
+		text = "100"
+	}
+	q.MaximumVector = p.quantity(key, text, false)
+	most := q.MaximumVector.unit(p.types.Len())
+	if !p.vector && most == ByAmount && q.Unit != ByAmount && q.Parent != nil {
+		p.warn(key, text, "has no effect: the capacity isn't an amount of resources, and so the maximum can't be one")
+		q.MaximumVector = uniform(100, ByPercent)
+	}
+	if q.Parent == nil {
+		p.rootCapacity(q)
+		return
+	}
+	if most == ByPercent {
+		q.Maximum = float32(q.MaximumVector[0].Value) / 100
+	}
+	q.Percent, q.Capacity = 0, 0
+	switch q.Unit {
+	case ByPercent:
+		q.Percent = q.Vector[0].Value
+		q.Capacity = float32(q.Percent) / 100
+	case ByWeight:
+		q.Weight = float32(q.Vector[0].Value)
+	}
+}
+
+func (p *parser) rootCapacity(q *Queue) {
+	if q.Unit == ByPercent && q.Vector[0].Value != 100 {
+		p.fail("root.capacity", strconv.FormatFloat(q.Vector[0].Value, 'g', -1, 64), "it must be 100: root is the whole cluster")
+	}
+	if q.Unit == ByWeight {
+		q.Weight = float32(q.Vector[0].Value)
+	}
+	q.Maximum = 1
+}
+
+// quantity reads a capacity, which a weight can be and a maximum can't.
+func (p *parser) quantity(key, text string, weights bool) Vector {
+	v, err := parseVector(text, p.types)
+	if err != nil {
+		p.fail(key, text, err.Error()+"; it must be a percentage, a weight such as 2w, or [memory=…,vcores=…]")
+		return uniform(0, ByPercent)
+	}
+	unit := v.unit(p.types.Len())
+	for _, a := range v[:p.types.Len()] {
+		switch {
+		case a.Unit == ByPercent && (a.Value < 0 || a.Value > 100):
+			p.fail(key, text, "a percentage is from 0 to 100")
+		case a.Unit == ByWeight && !weights:
+			p.fail(key, text, "a maximum can't be a weight")
+		}
+	}
+	if !p.vector && (unit == Mixed || strings.HasPrefix(text, "[") && unit != ByAmount) {
+		p.fail(key, text, "percentages and weights of single resources need "+Prefix+"legacy-queue-mode.enabled to be false")
+	}
+	return v
+}
+
+// precision is how far sums of percentages may be off (Hadoop: AbstractParentQueue).
+const precision = 0.0005
+
+// shares checks what the children of each queue are promised, and computes shares of the cluster as far as they don't depend
+// on its size.
+func (p *parser) shares(q *Queue) {
+	if !p.vector && len(q.Children) > 0 {
+		p.sums(q)
+	}
+	var weights float32
+	for _, c := range q.Children {
+		if c.Unit == ByWeight {
+			weights += c.Weight
+		}
+	}
+	for _, c := range q.Children {
+		if c.Unit == ByWeight && weights > 0 {
+			c.NormalizedWeight = c.Weight / weights
+			c.Capacity = c.NormalizedWeight
+		}
+		if c.Unit != ByAmount && c.Unit != Mixed && !p.vector && c.Capacity*(1-1e-5) > c.Maximum && c.Unit == ByPercent {
+			p.fail(c.Path+".maximum-capacity", p.settings[c.Path+".maximum-capacity"],
+				fmt.Sprintf("it is less than the queue's capacity, which is %g%%", c.Percent))
+		}
+		c.AbsoluteCapacity = c.Capacity * q.AbsoluteCapacity
+		c.AbsoluteMaximum = c.Maximum * q.AbsoluteMaximum
+		p.amounts(c)
+		p.shares(c)
+	}
+	q.applications()
+}
+
+// sums follows the table in Hadoop's AbstractParentQueue.setChildQueues.
+func (p *parser) sums(q *Queue) {
+	percent, weight, amount := "", "", ""
+	var sum float32
+	var total records.Resource
+	for _, c := range q.Children {
+		switch {
+		case c.Unit == ByWeight:
+			weight = c.Path
+		case c.Unit == ByAmount && !c.Vector.amounts().IsZero():
+			amount = c.Path
+			total = total.Add(c.Vector.amounts())
+		case c.Capacity > 0:
+			percent = c.Path
+		}
+		sum += c.Capacity
+	}
+	first := q.Children[0].Path + ".capacity"
+	switch {
+	case weight != "" && amount != "", weight != "" && percent != "", amount != "" && percent != "":
+		var list []string
+		for _, c := range q.Children {
+			list = append(list, c.Name+"="+p.text(c.Path+".capacity", "0"))
+		}
+		p.fail(first, p.settings[first], fmt.Sprintf("the children of %s mix weights, percentages and amounts of resources: %s",
+			q.Path, shorten(strings.Join(list, " "))))
+		return
+	case weight != "":
+		if q.Parent != nil && q.Unit == ByAmount {
+			p.fail(weight+".capacity", p.settings[weight+".capacity"], "it is a weight below "+q.Path+", whose capacity is an amount of resources")
+		}
+		return
+	case amount != "":
+		p.amountsFit(q, amount, total)
+		return
+	case q.Parent != nil && q.Unit == ByAmount && !q.Vector.amounts().IsZero():
+		p.fail(first, p.settings[first], "it must be an amount of resources, as the capacity of "+q.Path+" is one")
+		return
+	}
+	p.percentages(q, first, sum)
+}
+
+func (p *parser) percentages(q *Queue, first string, sum float32) {
+	zero := p.truth(q.Path+".allow-zero-capacity-sum", false)
+	ownZero := q.Unit == ByPercent && math.Abs(float64(q.Capacity)) <= precision
+	switch {
+	case math.Abs(float64(1-sum)) <= precision:
+		if q.Unit == ByPercent && q.Capacity <= 0 && !zero {
+			p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to 100%%, but it has none itself", q.Path))
+		}
+	case math.Abs(float64(sum)) > precision:
+		p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to %g%%; they must add up to 100%%",
+			q.Path, math.Round(float64(sum)*1e5)/1e3))
+	case q.Unit == ByPercent && !ownZero && !zero:
+		p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to 0, which %s.allow-zero-capacity-sum doesn't allow",
+			q.Path, q.Path))
+	}
+}
+
+// amountsFit checks that children get no more than their parent has.
+func (p *parser) amountsFit(q *Queue, child string, total records.Resource) {
+	key := child + ".capacity"
+	own := q.Vector.amounts()
+	switch {
+	case q.Parent != nil && q.Unit != ByAmount:
+		p.fail(key, p.settings[key], fmt.Sprintf("it is an amount of resources below %s, whose capacity is none", q.Path))
+	case q.Unit == ByAmount && !own.IsZero() && !p.fits(total, own):
+		p.fail(key, p.settings[key], fmt.Sprintf("the children of %s get %s together, which has %s", q.Path, p.types.Format(total), p.types.Format(own)))
+	}
+}
+
+// fits compares as the resource calculator does: by memory alone, or all resources.
+func (p *parser) fits(part, whole records.Resource) bool {
+	if p.dominantCalculator() {
+		return part.FitsIn(whole)
+	}
+	return part.MemoryMB() <= whole.MemoryMB()
+}
+
+func (p *parser) dominantCalculator() bool {
+	return strings.HasSuffix(p.settings["resource-calculator"], "DominantResourceCalculator")
+}
+
+// amounts checks the bounds of a queue whose capacity is an amount.
+func (p *parser) amounts(q *Queue) {
+	least, most := q.Vector.amounts(), q.MaximumVector.amounts()
+	key := q.Path + ".maximum-capacity"
+	if !most.IsZero() && !p.fits(least, most) {
+		p.fail(key, p.settings[key], fmt.Sprintf("it is less than the queue's capacity, which is %s", p.types.Format(least)))
+	}
+	if above := q.Parent.MaximumVector.amounts(); !most.IsZero() && !above.IsZero() && !p.fits(most, above) {
+		p.fail(key, p.settings[key], fmt.Sprintf("it is more than the maximum of %s, which is %s", q.Parent.Path, p.types.Format(above)))
+	}
+}
+
+// applications computes how many applications the queue holds: by default its share of what the cluster holds
+// (Hadoop: AbstractLeafQueue.updateMaximumApplications).
+func (q *Queue) applications() {
+	q.MaxApplications, q.MaxApplicationsPerUser = q.applicationsOf(q.AbsoluteCapacity)
+}
+
+func (q *Queue) applicationsOf(share float32) (all, perUser int32) {
+	all = q.maxApps
+	switch {
+	case all >= 0:
+	case q.sharedApps || q.Unit == ByAmount:
+		all = int32(float32(q.clusterApps) * share)
+	default:
+		all = q.clusterApps
+	}
+	perUser = all
+	if n := float32(all) * (q.UserLimit / 100) * q.UserLimitFactor; q.UserLimitFactor != -1 && n < float32(all) {
+		perUser = int32(n)
+	}
+	return all, perUser
+}
