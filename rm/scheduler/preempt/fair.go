@@ -1,0 +1,196 @@
+package preempt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
+)
+
+// FairSettings are keys of yarn.scheduler.fair.*.
+type FairSettings struct {
+	Utilization float64       // preemption.cluster-utilization-threshold: part of the cluster that must be used
+	Wait        time.Duration // waitTimeBeforeKill: from telling an ApplicationMaster to killing its container
+	// Recheck is how long an application isn't looked at after containers were marked for it: the wait, four heartbeats, and
+	// waitTimeBeforeNextStarvationCheck.
+	Recheck time.Duration
+}
+
+// DefaultFair are YARN's defaults, with heartbeats of a second.
+func DefaultFair() FairSettings {
+	return FairSettings{Utilization: 0.8, Wait: 15 * time.Second, Recheck: 29 * time.Second}
+}
+
+// Fair takes from applications that have more than their fair share, for those that had less than a part of theirs, or whose
+// queue had less than its least share, for longer than its timeout (Hadoop: FSPreemptionThread, FSLeafQueue.updateStarvedApps).
+type Fair struct {
+	Settings FairSettings
+
+	minSince map[string]int64 // since when leaves are below their least share, by path
+	since    map[records.ApplicationID]int64
+	next     map[records.ApplicationID]int64       // when an application may starve again
+	marked   map[records.ContainerID]scheduledKill // containers that will be killed
+}
+
+type scheduledKill struct {
+	at     int64 // ms
+	victim Victim
+}
+
+// Round decides at a time (ms). Containers that it marks are killed after the wait, whether or not somebody still starves.
+func (f *Fair) Round(now int64, s *Snapshot) (r Round) {
+	if f.marked == nil {
+		f.minSince, f.since = map[string]int64{}, map[records.ApplicationID]int64{}
+		f.next, f.marked = map[records.ApplicationID]int64{}, map[records.ContainerID]scheduledKill{}
+	}
+	h := newHunt(f, s)
+	r.Kill = f.due(now, h)
+	starving := f.starving(now, s)
+	if !f.busy(s) {
+		return r
+	}
+	for _, st := range starving {
+		f.next[st.app.ID] = now + f.Settings.Recheck.Milliseconds()
+		for _, v := range h.satisfy(st) {
+			f.marked[v.ID] = scheduledKill{at: now + f.Settings.Wait.Milliseconds(), victim: v}
+			r.Tell = append(r.Tell, v)
+		}
+	}
+	return r
+}
+
+// due are the marked containers whose time is up. Marks of containers that are gone are dropped.
+func (f *Fair) due(now int64, h *hunt) (kill []Victim) {
+	for id, k := range f.marked {
+		switch {
+		case !h.known[id]:
+			delete(f.marked, id)
+		case k.at <= now:
+			delete(f.marked, id)
+			kill = append(kill, k.victim)
+			h.dying[id] = true
+		}
+	}
+	slices.SortFunc(kill, func(a, b Victim) int { return a.ID.Compare(b.ID) })
+	return kill
+}
+
+// busy reports whether so much of the cluster is used that starving is not for want of asking.
+func (f *Fair) busy(s *Snapshot) bool {
+	for _, i := range []int{records.Memory, records.VCores} {
+		if s.Cluster[i] > 0 && len(s.Queues) > 0 && float64(s.Queues[0].Used[i])/float64(s.Cluster[i]) > f.Settings.Utilization {
+			return true
+		}
+	}
+	return false
+}
+
+// starved is an application and how much it starves for.
+type starved struct {
+	app    *App
+	lacks  records.Resource
+	reason string
+}
+
+// starving keeps account of who starves since when, and returns who does for longer than the timeouts, the hungriest first.
+func (f *Fair) starving(now int64, s *Snapshot) []starved {
+	demand := make([]records.Resource, len(s.Queues))
+	byQueue := make([][]*App, len(s.Queues))
+	alive := map[records.ApplicationID]bool{}
+	for i := range s.Apps {
+		a := &s.Apps[i]
+		alive[a.ID] = true
+		byQueue[a.Queue] = append(byQueue[a.Queue], a)
+		demand[a.Queue] = demand[a.Queue].Add(a.Used).Add(a.pending())
+	}
+	for id := range f.since {
+		if !alive[id] {
+			delete(f.since, id)
+		}
+	}
+	for id := range f.next {
+		if !alive[id] {
+			delete(f.next, id)
+		}
+	}
+	var all []starved
+	for i, apps := range byQueue {
+		if len(apps) == 0 {
+			delete(f.minSince, s.Queues[i].Path)
+			continue
+		}
+		all = append(all, f.inLeaf(now, s, i, apps, demand[i])...)
+	}
+	slices.SortStableFunc(all, func(a, b starved) int {
+		return cmp.Or(cmp.Compare(b.lacks[records.Memory], a.lacks[records.Memory]), cmp.Compare(a.app.Seq, b.app.Seq))
+	})
+	return all
+}
+
+// inLeaf returns the starving applications of a leaf: those below their own fair shares; and where the leaf is below its
+// least share by more than that, further ones, the poorest first.
+func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records.Resource) (out []starved) {
+	q := &s.Queues[i]
+	m := measureOf(q.Share.Kind, s.Cluster)
+	slices.SortStableFunc(apps, func(a, b *App) int {
+		return cmp.Or(cmp.Compare(m.ratio(a.Used, a.Fair), m.ratio(b.Used, b.Fair)), cmp.Compare(a.Seq, b.Seq))
+	})
+	lacking := map[*App]records.Resource{}
+	var fair records.Resource
+	for _, a := range apps {
+		wants := scaled(a.Fair, q.Threshold).Min(a.Used.Add(a.pending()))
+		if !m.less(a.Used, wants) {
+			delete(f.since, a.ID)
+			continue
+		}
+		if _, ok := f.since[a.ID]; !ok {
+			f.since[a.ID] = now
+		}
+		if q.FairTimeout >= 0 && now-f.since[a.ID] >= q.FairTimeout && now >= f.next[a.ID] && !a.pending().IsZero() {
+			lacking[a] = atLeast0(wants.Sub(a.Used))
+			fair = fair.Add(lacking[a])
+		}
+	}
+	least := f.belowLeast(now, q, m, demand)
+	least = atLeast0(least.Sub(fair))
+	for _, a := range apps {
+		lacks, hungry := lacking[a]
+		reason := fmt.Sprintf("%v of queue %s uses %v, less than %g of its fair share %v", a.ID, q.Path, a.Used, q.Threshold, a.Fair)
+		if m.anyPositive(least) && now >= f.next[a.ID] && !a.pending().IsZero() {
+			more := atLeast0(a.pending().Sub(lacks)).Min(least)
+			least = least.Sub(more)
+			if !hungry {
+				reason = fmt.Sprintf("queue %s of %v uses %v, less than its least share %v", q.Path, a.ID, q.Used, q.Share.Min)
+			}
+			lacks = lacks.Add(more)
+		}
+		if m.anyPositive(lacks) {
+			out = append(out, starved{app: a, lacks: lacks, reason: reason})
+		}
+	}
+	return out
+}
+
+// belowLeast is how much a leaf has been below its least share for the whole timeout.
+func (f *Fair) belowLeast(now int64, q *Queue, m measure, demand records.Resource) records.Resource {
+	wants := m.min(q.Share.Min, demand.Min(q.Share.Max))
+	if !m.less(q.Used, wants) {
+		delete(f.minSince, q.Path)
+		return records.Resource{}
+	}
+	if _, ok := f.minSince[q.Path]; !ok {
+		f.minSince[q.Path] = now
+	}
+	if q.MinTimeout < 0 || now-f.minSince[q.Path] < q.MinTimeout {
+		return records.Resource{}
+	}
+	return atLeast0(wants.Sub(q.Used))
+}
+
+// measureOf is how the queues of a policy compare amounts.
+func measureOf(k policy.Kind, cluster records.Resource) measure {
+	return measure{dominant: k == policy.DRF, cluster: cluster}
+}

@@ -1,0 +1,102 @@
+package preempt
+
+import (
+	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
+)
+
+// Snapshot is what a round looks at. A round doesn't change it.
+type Snapshot struct {
+	Cluster  records.Resource // of all nodes
+	Dominant bool             // amounts are compared by their dominant share, not by memory alone
+	Queues   []Queue          // the root first, parents before their children
+	Apps     []App            // with containers or pending asks
+	Nodes    []Node           // for fair preemption; App.Containers index them
+}
+
+// Queue is a queue at this moment.
+type Queue struct {
+	Path   string
+	Parent int // index in Queues, -1 of the root
+	Used   records.Resource
+
+	// Of a tree of YARN's CapacityScheduler:
+	Guaranteed records.Resource
+	Maximum    records.Resource
+	Pending    records.Resource // of a leaf: asked for, within the limits of users, without what is reserved already
+	MaxAM      records.Resource // of a leaf: what ApplicationMasters that are spared may hold together
+	Priority   int32            // among its siblings; 0 where the parent doesn't heed priorities
+	Disabled   bool             // nothing is taken from it by other queues
+	IntraOff   bool             // nothing is taken from it by its own applications
+
+	// Of a tree of YARN's FairScheduler:
+	Share       policy.Queue // Fair is computed already
+	MinTimeout  int64        // ms below its least share before it preempts; negative: never
+	FairTimeout int64        // ms below its fair share before it preempts; negative: never
+	Threshold   float64      // part of the fair share below which it starves
+}
+
+// App is an application at this moment.
+type App struct {
+	ID        records.ApplicationID
+	Queue     int // index in Queues
+	User      string
+	Priority  int32 // higher numbers are more important
+	Seq       int64 // order of submission
+	Used      records.Resource
+	Fair      records.Resource // its share of the queue, in a Fair tree
+	UserLimit records.Resource // what its user may use of the queue, in a Capacity tree
+	Asks      []Ask            // that are pending, most urgent first
+	// Containers that it runs, and reservations that it has, in the order in which they were made.
+	Containers []Container
+}
+
+// Ask is a number of equal containers that an application waits for.
+type Ask struct {
+	Name       string // a host, a rack, or * for any node
+	Relax      bool   // another node does as well
+	Capability records.Resource
+	Count      int64
+}
+
+// Container is one that can be taken.
+type Container struct {
+	ID       records.ContainerID
+	Node     int // index in Nodes
+	Resource records.Resource
+	Priority int32 // lower numbers are more important
+	AM       bool  // runs the ApplicationMaster
+	Reserved bool  // isn't running: a node is kept for it
+	Spared   bool  // may not be taken, such as one that ends already
+}
+
+// Node is a node at this moment.
+type Node struct {
+	Host, Rack string
+	Free       records.Resource // neither used nor reserved
+}
+
+// Victim is a container that must go.
+type Victim struct {
+	App      records.ApplicationID
+	ID       records.ContainerID
+	Queue    string // path of the leaf that loses it
+	Resource records.Resource
+	AM       bool
+	Reserved bool
+	Reason   string // with the numbers that decided
+}
+
+// Round is what one round asks for.
+type Round struct {
+	Tell []Victim // newly marked: their ApplicationMasters are to be told
+	Kill []Victim // marked long enough
+}
+
+// pending is what an application waits for.
+func (a *App) pending() (sum records.Resource) {
+	for _, k := range a.Asks {
+		sum = sum.Add(k.Capability.Times(k.Count))
+	}
+	return sum
+}
