@@ -9,6 +9,10 @@ func heddleKeys() []Key {
 		text("heddle.cgroup.root", "", "cgroup below which containers get theirs: from the root of its hierarchy with a leading slash, else from the NodeManager's own; by default /heddle, or heddle in the own one"),
 		integer("heddle.container.max-pids", "0", "most processes and threads of a container; 0 is any number").min(0),
 		millis("heddle.container.suspend-timeout-ms", "5000", "time that a container may take to stop when it is suspended").min(1),
+		boolean("heddle.nodemanager.jvm-archive.enabled", "false", "let Java programs in containers start with archives of the classes that earlier ones have loaded (Java 17 and newer)"),
+		path("heddle.nodemanager.jvm-archive.dir", "", "folder of these archives; by default jvm-archive in the first local folder. Users of containers must be able to pass through the folders above it"),
+		integer("heddle.nodemanager.jvm-archive.max-mb", "4096", "size of all archives together, in MB; those not used for the longest time are removed").min(100),
+		text("heddle.nodemanager.jvm-archive.java-options", "-XX:TieredStopAtLevel=1 -XX:-UsePerfData", "further options for Java programs whose start is made quick; a program's own come behind them and so win"),
 		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "form of log entries", "text", "json"),
 

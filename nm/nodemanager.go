@@ -22,6 +22,7 @@ import (
 	"heddle/nm/disks"
 	"heddle/nm/health"
 	"heddle/nm/heartbeat"
+	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
 	"heddle/nm/machine"
 	"heddle/nm/proc"
@@ -254,8 +255,19 @@ func (n *NodeManager) openContainers() error {
 		defer cancel()
 		n.aux.stop(ctx)
 	})
+	var archives container.JavaArchives
+	if cfg := n.s.archives; cfg != nil {
+		cfg.Log = n.log
+		if store, err := jvmarchive.Open(*cfg); err != nil {
+			n.log.WithError(err).Warn("Java programs start without archives of classes")
+		} else {
+			n.closing(store.Close)
+			archives = store
+		}
+	}
 	n.containers = container.NewManager(container.Options{
-		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
+		Archives: archives,
+		Config:   n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"heddle/nm/container"
 	"heddle/nm/disks"
 	"heddle/nm/health"
+	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
 	"heddle/yarn/account"
 	"heddle/yarn/ipc"
@@ -71,6 +73,7 @@ type settings struct {
 	scripts       []health.Script
 	cgroup        cgroup.Options
 	container     container.Config
+	archives      *jvmarchive.Config // nil: none are kept
 	monitor       container.MonitorConfig
 	suspend       time.Duration
 	supervised    bool
@@ -136,8 +139,27 @@ func readSettings(c *conf.Config) (settings, error) {
 	if c.IsSet("yarn.nodemanager.resourcemanager.connect.max-wait.ms") {
 		s.patience = c.Limit("yarn.nodemanager.resourcemanager.connect.max-wait.ms")
 	}
-	s.container, err = containerConfig(c, &s)
-	return s, err
+	if s.container, err = containerConfig(c, &s); err != nil {
+		return s, err
+	}
+	s.archives = archiveConfig(c, s.disks.Local)
+	return s, nil
+}
+
+// archiveConfig returns how archives of Java classes are kept, or nil.
+func archiveConfig(c *conf.Config, local []string) *jvmarchive.Config {
+	const prefix = "heddle.nodemanager.jvm-archive."
+	if !c.Bool(prefix + "enabled") {
+		return nil
+	}
+	dir := c.Text(prefix + "dir")
+	if dir == "" && len(local) > 0 {
+		dir = filepath.Join(local[0], "jvm-archive")
+	}
+	return &jvmarchive.Config{
+		Dir: dir, Options: strings.Fields(c.Text(prefix + "java-options")), MaxBytes: int64(c.Int(prefix+"max-mb")) << 20,
+		MinFree: 512 << 20, Timeout: 5 * time.Minute,
+	}
 }
 
 // supervised reports whether containers are left alone when the node is asked to stop, as it will be started again. Like

@@ -46,6 +46,7 @@ type Container struct {
 	session  *launch.Session
 	group    cgroup.Group
 	usage    Usage
+	archived func() // to be called when the container has ended; see JavaArchives
 
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }

@@ -13,6 +13,7 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
+	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
@@ -124,7 +125,9 @@ func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
 	c.record.Places = at
 	c.mu.Unlock()
 
-	script, err := c.script(at, context).Bytes()
+	s := c.script(at, context)
+	c.archive(&s, at, owner)
+	script, err := s.Bytes()
 	if err != nil {
 		return places{}, err
 	}
@@ -177,6 +180,26 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) launch.Scri
 		s.Command = append(s.Command, x.Expand(command))
 	}
 	return s
+}
+
+// archive lets a Java program in the container start quickly, if there is somebody for that.
+func (c *Container) archive(s *launch.Script, at places, owner *localizer.Owner) {
+	if c.m.Archives == nil {
+		return
+	}
+	g := c.Grant()
+	a := jvmarchive.Container{
+		ID: c.ID().String(), App: c.ID().Attempt.App.String(), User: g.User, Owner: owner, Stage: g.Priority, Work: at.Work,
+	}
+	for _, local := range c.m.Disks.Local.Writable() {
+		user := localizer.UserDir(local, g.User)
+		a.AppDirs = append(a.AppDirs, filepath.Join(user, localizer.AppCache))
+		a.UserDirs = append(a.UserDirs, filepath.Join(local, localizer.UserCache))
+	}
+	ended := c.m.Archives.Prepare(s, a)
+	c.mu.Lock()
+	c.archived = ended
+	c.mu.Unlock()
 }
 
 // destroy removes the container's group.

@@ -381,14 +381,17 @@ func (c *Container) endKilledBetween() {
 // finish cleans up after a container that was launched, or was about to be.
 func (c *Container) finish() {
 	c.mu.Lock()
-	group, at := c.group, c.record.Places
-	c.group = nil
+	group, at, archived := c.group, c.record.Places, c.archived
+	c.group, c.archived = nil, nil
 	c.record.Suspended = false
 	c.mu.Unlock()
 	if group != nil {
 		c.destroy(group)
 	}
 	c.complete()
+	if archived != nil {
+		archived()
+	}
 	c.removeFiles(at)
 }
 

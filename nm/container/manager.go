@@ -12,6 +12,8 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
+	"heddle/nm/jvmarchive"
+	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -49,6 +51,13 @@ type AuxServices interface {
 type Deleter interface {
 	Delete(paths ...string) error
 	DeleteNow(paths ...string) error
+}
+
+// JavaArchives make the start of Java programs quick (nm/jvmarchive).
+type JavaArchives interface {
+	// Prepare may change a container's script. What it returns, if anything, is called when the container has ended and its
+	// files are still there.
+	Prepare(script *launch.Script, c jvmarchive.Container) (ended func())
 }
 
 // Bucket keeps records (nm/store).
@@ -91,7 +100,7 @@ type Config struct {
 	Owner func(user string) (*localizer.Owner, error)
 }
 
-// Options are what a Manager works with. All must be set.
+// Options are what a Manager works with. All must be set but for Archives.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -100,6 +109,7 @@ type Options struct {
 	Logs      Logs
 	Aux       AuxServices
 	Deleter   Deleter
+	Archives  JavaArchives
 	Log       *logrus.Entry
 
 	ContainerRecords, AppRecords Bucket

@@ -1,0 +1,95 @@
+package jvmarchive
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Bounds of a list of classes.
+const (
+	maxListBytes = 16 << 20
+	maxClasses   = 60_000
+	maxLine      = 4096
+)
+
+// readClasses reads a list of classes as -XX:DumpLoadedClassList writes it, in its order. Classes of class loaders of a
+// program's own are left out, and so is a last line without an end: the JVM was killed while it wrote.
+func readClasses(r io.Reader) ([]string, error) {
+	b := bufio.NewReaderSize(io.LimitReader(r, maxListBytes), maxLine)
+	var out []string
+	for len(out) < maxClasses {
+		line, err := b.ReadString('\n')
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || len(line) > maxLine || strings.ContainsAny(line, "\x00\r") {
+			continue
+		}
+		if line[0] != '@' {
+			fields := strings.Fields(line)
+			if strings.Contains(line, " source:") || strings.Contains(fields[0], "$Proxy") {
+				continue
+			}
+			line = fields[0] // without the number that newer JVMs give it, which is of this list only
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// mergeClasses adds classes to the list in a file, and returns how many it has and how many of them are new.
+func mergeClasses(path string, classes []string) (all, fresh int, err error) {
+	var old []string
+	if f, err := os.Open(path); err == nil {
+		old, err = readClasses(f)
+		f.Close()
+		if err != nil {
+			return 0, 0, err
+		}
+	} else if !os.IsNotExist(err) {
+		return 0, 0, err
+	}
+	known := make(map[string]bool, len(old))
+	var b bytes.Buffer
+	write := func(c string) {
+		if !known[c] && len(known) < maxClasses && b.Len() < maxListBytes-maxLine {
+			known[c] = true
+			b.WriteString(c + "\n")
+		}
+	}
+	for _, c := range old {
+		write(c)
+	}
+	before := len(known)
+	for _, c := range classes {
+		write(c)
+	}
+	if fresh = len(known) - before; fresh == 0 {
+		return before, 0, nil
+	}
+	if err := replace(path, b.Bytes(), 0o600); err != nil {
+		return before, 0, fmt.Errorf("list of classes: %w", err)
+	}
+	return len(known), fresh, nil
+}
+
+// replace writes a file at once or not at all.
+func replace(path string, content []byte, mode os.FileMode) error {
+	tmp := path + ".new"
+	err := os.WriteFile(tmp, content, mode)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}

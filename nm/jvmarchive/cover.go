@@ -1,0 +1,251 @@
+package jvmarchive
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Bounds of what is looked at.
+const (
+	maxJars     = 2000
+	maxDirFiles = 5000    // of the folders that are moved behind the jars
+	maxCover    = 100     // files that have to go in front again
+	maxCovered  = 1 << 20 // bytes of each
+)
+
+// index knows the names of the entries of some jars. It takes eight bytes an entry; that two names have the same hash
+// makes it err on the side of caution.
+type index struct {
+	seed   maphash.Seed
+	hashes []uint64 // sorted
+}
+
+func indexJars(jars []string) (*index, error) {
+	x := &index{seed: maphash.MakeSeed()}
+	for _, j := range jars {
+		if err := x.add(j); err != nil {
+			return nil, fmt.Errorf("%s: %w", j, err)
+		}
+	}
+	slices.Sort(x.hashes)
+	x.hashes = slices.Compact(x.hashes)
+	return x, nil
+}
+
+func (x *index) add(jar string) error {
+	// A pipe in a jar's place must not hold anybody up.
+	f, err := os.OpenFile(jar, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	z, err := zip.NewReader(f, st.Size())
+	if errors.Is(err, zip.ErrFormat) && st.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range z.File {
+		if !strings.HasSuffix(e.Name, "/") {
+			x.hashes = append(x.hashes, maphash.String(x.seed, e.Name))
+		}
+	}
+	return nil
+}
+
+func (x *index) has(name string) bool {
+	_, ok := slices.BinarySearch(x.hashes, maphash.String(x.seed, name))
+	return ok
+}
+
+// cover are files of folders whose names are those of entries of jars. In a jar of their own, in front of the others, they hide
+// these as they did when their folders were in front.
+type cover struct {
+	names    []string // sorted
+	contents map[string][]byte
+}
+
+// hash tells covers apart; that of none is empty.
+func (c *cover) hash() string {
+	if len(c.names) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, n := range c.names {
+		sum := sha256.Sum256(c.contents[n])
+		fmt.Fprintf(h, "%q %x\n", n, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// jar is a jar of the files, always the same bytes for the same files.
+func (c *cover) jar() ([]byte, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, n := range c.names {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: n, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(c.contents[n])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// coverOf finds the files in folders that entries of the jars have the names of. read opens one of them with the rights
+// of the container's user. It fails where no jar can stand in for the folders.
+func coverOf(dirs []dir, f *folders, x *index, read func(string) ([]byte, error)) (*cover, error) {
+	c := &cover{contents: make(map[string][]byte)}
+	left := maxDirFiles
+	for _, d := range dirs {
+		before := len(c.names)
+		if err := c.add(d.path, "", x, &left, read); err != nil {
+			return nil, err
+		}
+		if d.path == f.work {
+			for name, target := range f.links {
+				if err := c.add(target, name, x, &left, read); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if d.between && len(c.names) > before {
+			return nil, fmt.Errorf("%s has files of the names of entries of jars, and comes between jars", d.path)
+		}
+	}
+	slices.Sort(c.names)
+	return c, nil
+}
+
+// add looks through the folder, or at the file, that the class path knows by the name prefix.
+func (c *cover) add(root, prefix string, x *index, left *int, read func(string) ([]byte, error)) error {
+	root, err := filepath.EvalSymlinks(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if *left--; *left < 0 {
+			return errors.New("too many files")
+		}
+		st, err := os.Stat(at)
+		if err != nil {
+			return nil // a link to nowhere is no resource
+		}
+		if st.IsDir() {
+			if d.Type()&fs.ModeSymlink != 0 && at != root {
+				return fmt.Errorf("%s: a link to a folder", at)
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(root, at)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(filepath.Join(prefix, rel))
+		_, known := c.contents[name]
+		if known || !x.has(name) {
+			return nil // of two folders the first one counts
+		}
+		// Of these the JVM or many libraries read all that there are, or they carry rights.
+		if strings.HasPrefix(name, "META-INF/") || strings.HasSuffix(name, ".class") {
+			return fmt.Errorf("%s hides the entry of a jar", at)
+		}
+		if len(c.names) >= maxCover || !st.Mode().IsRegular() || st.Size() > maxCovered {
+			return fmt.Errorf("%s hides the entry of a jar, and can't be put into another one", at)
+		}
+		b, err := read(at)
+		if err != nil {
+			return err
+		}
+		c.names = append(c.names, name)
+		c.contents[name] = b
+		return nil
+	})
+}
+
+// readAs reads a file that user uid may read; −1 is this process's own user. What may be read is decided by the file
+// that was opened: paths can change underneath.
+func readAs(uid int) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if !st.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file", path)
+		}
+		if uid >= 0 && !open(f, st, uid) {
+			return nil, fmt.Errorf("%s can't be read by everybody", path)
+		}
+		return io.ReadAll(io.LimitReader(f, maxCovered))
+	}
+}
+
+// open reports whether a file is the user's, or everybody may read it and go to where it lies.
+func open(f *os.File, st os.FileInfo, uid int) bool {
+	if owner(st) == uid {
+		return true
+	}
+	if st.Mode()&0o004 == 0 {
+		return false
+	}
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil || !filepath.IsAbs(real) {
+		return false
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
+		d, err := os.Lstat(dir)
+		if err != nil || !d.IsDir() || d.Mode()&0o001 == 0 && owner(d) != uid {
+			return false
+		}
+		if dir == "/" {
+			return true
+		}
+	}
+}
+
+func owner(fi os.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return 0
+}

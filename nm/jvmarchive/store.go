@@ -1,0 +1,437 @@
+package jvmarchive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/nm/launch"
+	"heddle/nm/localizer"
+	"heddle/nm/userfiles"
+)
+
+// Config says what a Store does. Dir and Log must be set.
+type Config struct {
+	Dir      string   // of the store's own; containers' users must be able to pass through the folders above it
+	Options  []string // further options for every Java program that is started from a command the store understands
+	MaxBytes int64    // of all files together
+	MinFree  int64    // bytes that have to be free on the disk for an archive to be made
+	Timeout  time.Duration
+	Log      *logrus.Entry
+}
+
+// Container is what the store needs to know of a container besides its script.
+type Container struct {
+	ID       string
+	App      string
+	User     string           // who submitted the application
+	Owner    *localizer.Owner // whom it runs as; nil: this process's user
+	Stage    int32            // containers of an application that differ in it load different classes: their priority
+	Work     string           // the work folder
+	AppDirs  []string         // folders that end with the application, on all disks
+	UserDirs []string         // folders of the user's files, on all disks
+}
+
+// minVersion is the oldest Java whose archives are used.
+const minVersion = 17
+
+// recordings is how many containers of a program and stage note down what classes they load.
+const recordings = 2
+
+// listName is the file in the work folder into which the JVM writes them.
+const listName = ".loaded-classes"
+
+// longestPath is how long a class path may get: the kernel takes 128 KiB for one variable.
+const longestPath = 100_000
+
+// Store keeps archives. Its methods may be called from several goroutines.
+type Store struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   chan struct{} // tells the builder that there is something to do
+	done   chan struct{}
+
+	mu       sync.Mutex
+	programs map[string]*program
+	indexes  map[string]*index // by digest of the jars; nil while one is being made, or can't be
+	tasks    []func(context.Context)
+}
+
+// program is a main class with a certain Java and certain jars, of a user.
+type program struct {
+	folder   string // of the user
+	key      string
+	app      string        // the first that was seen of it
+	again    bool          // another one was seen
+	recorded map[int32]int // containers that noted down their classes, by stage
+	building bool
+	failed   time.Time // when an archive could not be made
+}
+
+// Open opens the store and begins to build what containers ask for. Close has to follow.
+func Open(cfg Config) (*Store, error) {
+	if !safePath.MatchString(cfg.Dir) {
+		return nil, fmt.Errorf("%q can't hold archives of Java classes: only letters, digits and ._+@/- may be in its name", cfg.Dir)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
+	}
+	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
+	}
+	s := &Store{cfg: cfg, work: make(chan struct{}, 1), done: make(chan struct{}), programs: make(map[string]*program), indexes: make(map[string]*index)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.sweep()
+	go s.build()
+	return s, nil
+}
+
+// Close ends what is being built.
+func (s *Store) Close() {
+	s.cancel()
+	<-s.done
+}
+
+// safePath is what needs no quotes in a shell, whatever the quotes around it.
+var safePath = regexp.MustCompile(`^/[A-Za-z0-9._+@/-]*$`)
+
+// plan is what is known of a container's start.
+type plan struct {
+	c       Container
+	line    string
+	cmd     command
+	java    string // the file
+	cp      classPath
+	folders folders
+	jars    string // their digest
+	prog    *program
+	cover   *cover // nil: not known yet
+}
+
+// Prepare changes a script such that the Java program which it starts, if there is one, starts quickly. The function that is
+// returned, if any, is to be called when the container has ended and its files are still there.
+func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
+	log := s.cfg.Log.WithField("container", c.ID)
+	line := strings.Join(script.Command, " ")
+	cmd, ok := parseCommand(line)
+	if !ok {
+		return nil
+	}
+	env := environmentOf(script)
+	options := s.cfg.Options
+	defer func() {
+		if len(options) > 0 {
+			script.Command = []string{line[:cmd.after] + " " + strings.Join(options, " ") + line[cmd.after:]}
+		}
+	}()
+	p, err := s.plan(script, c, cmd, env)
+	if err != nil {
+		log.WithError(err).Debug("No archive of Java classes is used")
+		if errors.Is(err, errOldJava) {
+			options = nil // it may not know them
+		}
+		return nil
+	}
+	archive := s.find(p)
+	if archive.file != "" {
+		path := p.cp.withCover(archive.cover)
+		if len(path) > longestPath {
+			log.Debug("No archive of Java classes is used: the class path would be too long")
+			return nil
+		}
+		for i, v := range script.Env {
+			if v.Name == "CLASSPATH" {
+				script.Env = append(append(append([]launch.Var{}, script.Env[:i]...), launch.Var{Name: v.Name, Value: path}), script.Env[i+1:]...)
+			}
+		}
+		options = append([]string{"-XX:SharedArchiveFile=" + archive.file, "-Xshare:auto"}, options...)
+	}
+	if !archive.record {
+		return nil
+	}
+	list := filepath.Join(c.Work, listName)
+	if !safePath.MatchString(list) {
+		return nil
+	}
+	options = append([]string{"-XX:DumpLoadedClassList=" + list}, options...)
+	return func() { s.ended(p) }
+}
+
+// plan understands a script.
+func (s *Store) plan(script *launch.Script, c Container, cmd command, env environment) (*plan, error) {
+	p := &plan{c: c, cmd: cmd}
+	for _, name := range []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"} {
+		if !env.knows(name) {
+			return nil, fmt.Errorf("%s: %w", name, errNotUnderstood)
+		}
+		for o := range strings.FieldsSeq(env[name]) {
+			if !archivable(o) {
+				return nil, fmt.Errorf("%s has %s", name, o)
+			}
+		}
+	}
+	java, err := env.expand(cmd.java)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmd.java, err)
+	}
+	if java, err = lookUp(java, env["PATH"]); err != nil {
+		return nil, err
+	}
+	p.java = java
+	home := filepath.Dir(filepath.Dir(java))
+	if v := launch.JavaVersion(home); v < minVersion {
+		return nil, fmt.Errorf("%w: %s is Java %d", errOldJava, home, v)
+	}
+	path := env["CLASSPATH"]
+	if path == "" || !env.knows("CLASSPATH") {
+		return nil, fmt.Errorf("class path: %w", errNotUnderstood)
+	}
+	p.folders = folders{work: c.Work, links: make(map[string]string), app: c.AppDirs, user: c.UserDirs}
+	for _, l := range script.Links {
+		p.folders.links[filepath.Clean(l.Name)] = l.Target
+	}
+	if p.cp, err = p.folders.parse(path); err != nil {
+		return nil, err
+	}
+	if n := len(p.cp.jars); n == 0 || n > maxJars {
+		return nil, fmt.Errorf("the class path begins with %d jars", n)
+	}
+	if p.jars, err = digest(p.cp.jars); err != nil {
+		return nil, err
+	}
+	jvm, err := digest([]string{filepath.Join(home, "lib", "server", "libjvm.so")})
+	if err != nil {
+		return nil, err
+	}
+	p.prog = s.program(c, hash(jvm, p.jars, cmd.main, strings.Join(layout(cmd.options), " ")))
+	return p, nil
+}
+
+var errOldJava = errors.New("archives of classes take a newer Java")
+
+// lookUp finds a command as a shell does, and where links lead.
+func lookUp(command, path string) (string, error) {
+	if !strings.Contains(command, "/") {
+		found := ""
+		for _, dir := range filepath.SplitList(path) {
+			if c := filepath.Join(dir, command); filepath.IsAbs(dir) && executable(c) {
+				found = c
+				break
+			}
+		}
+		if found == "" {
+			return "", fmt.Errorf("%s: %w", command, exec.ErrNotFound)
+		}
+		command = found
+	}
+	if !filepath.IsAbs(command) {
+		return "", fmt.Errorf("%s: not an absolute path", command)
+	}
+	return filepath.EvalSymlinks(command)
+}
+
+func executable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}
+
+// digest tells files apart as the JVM does: by name, size and time of the last change.
+func digest(files []string) (string, error) {
+	h := sha256.New()
+	for _, f := range files {
+		st, err := os.Stat(f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%q %d %d\n", f, st.Size(), st.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%q\n", p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+
+// program returns what is known of a program of a user.
+func (s *Store) program(c Container, key string) *program {
+	name := c.User
+	if !plainName.MatchString(name) {
+		name = "user-" + hash(name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := name + "/" + key
+	p := s.programs[id]
+	if p == nil {
+		p = &program{folder: filepath.Join(s.cfg.Dir, name), key: key, app: c.App, recorded: make(map[int32]int)}
+		s.programs[id] = p
+	}
+	p.again = p.again || p.app != c.App
+	return p
+}
+
+// names of a program's files.
+func (p *program) list() string { return filepath.Join(p.folder, p.key+".classes") }
+
+func (p *program) archive(cover string) string {
+	return filepath.Join(p.folder, p.key+dash(cover)+".jsa")
+}
+
+func (p *program) cover(hash string) string {
+	if hash == "" {
+		return ""
+	}
+	return filepath.Join(p.folder, "cover"+dash(hash)+".jar")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "-" + s
+}
+
+// found is what there is for a container.
+type found struct {
+	file, cover string // of the archive, and of the jar that goes before all others; empty: none
+	record      bool   // the container should note down its classes
+}
+
+// find looks for an archive, and has one made where only that is missing.
+func (s *Store) find(p *plan) (f found) {
+	x := s.index(p)
+	if x != nil {
+		c, err := coverOf(p.cp.dirs, &p.folders, x, readAs(p.uid()))
+		if err != nil {
+			s.cfg.Log.WithField("container", p.c.ID).WithError(err).Debug("No archive of Java classes is used")
+			return found{}
+		}
+		p.cover = c
+		archive, cover := p.prog.archive(c.hash()), p.prog.cover(c.hash())
+		switch {
+		case (cover == "" || exists(cover)) && touch(archive):
+			f.file, f.cover = archive, cover
+		case touch(p.prog.list()):
+			s.order(p, nil)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.record = p.prog.recorded[p.c.Stage] < recordings && len(p.prog.recorded) <= 4; f.record {
+		p.prog.recorded[p.c.Stage]++
+	}
+	return f
+}
+
+// uid is the number of the user whom the container runs as, or userfiles.Anybody.
+func (p *plan) uid() int {
+	if p.c.Owner == nil {
+		return userfiles.Anybody
+	}
+	return p.c.Owner.UID
+}
+
+// index returns what is in the jars; nil if that isn't known yet.
+func (s *Store) index(p *plan) *index {
+	s.mu.Lock()
+	x, begun := s.indexes[p.jars]
+	if !begun {
+		s.indexes[p.jars] = nil
+	}
+	s.mu.Unlock()
+	if begun {
+		return x
+	}
+	jars := p.cp.jars
+	s.add(func(context.Context) {
+		x, err := indexJars(jars)
+		if err != nil {
+			s.cfg.Log.WithError(err).Warn("No archives of Java classes are made for a class path")
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.indexes[p.jars] = x
+		s.forgetOld(p.jars)
+	})
+	return nil
+}
+
+// maxIndexes and maxPrograms bound what is remembered; what is forgotten is found out again.
+const (
+	maxIndexes  = 20
+	maxPrograms = 1000
+)
+
+// forgetOld makes room, sparing the index keep. The lock is held.
+func (s *Store) forgetOld(keep string) {
+	for k := range s.indexes {
+		if len(s.indexes) <= maxIndexes {
+			break
+		}
+		if k != keep {
+			delete(s.indexes, k)
+		}
+	}
+	for k, p := range s.programs {
+		if len(s.programs) <= maxPrograms {
+			break
+		}
+		if !p.building {
+			delete(s.programs, k)
+		}
+	}
+}
+
+// touch notes that a file is used. It reports whether it is there.
+func touch(path string) bool {
+	now := time.Now()
+	return os.Chtimes(path, now, now) == nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ended takes what a container has noted down.
+func (s *Store) ended(p *plan) {
+	log := s.cfg.Log.WithField("container", p.c.ID)
+	f, err := userfiles.Open(filepath.Dir(p.c.Work), p.uid(), filepath.Base(p.c.Work), listName)
+	if err != nil {
+		log.WithError(err).Debug("The classes that a container loads are not known")
+		return
+	}
+	defer f.Close()
+	classes, err := readClasses(f)
+	if err != nil || len(classes) == 0 {
+		log.WithError(err).Debug("The classes that a container loads are not known")
+		return
+	}
+	if p.cover == nil {
+		if x := s.index(p); x != nil {
+			if c, err := coverOf(p.cp.dirs, &p.folders, x, readAs(p.uid())); err == nil {
+				p.cover = c
+			}
+		}
+	}
+	s.order(p, classes)
+}
