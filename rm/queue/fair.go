@@ -1,16 +1,15 @@
 package queue
 
 import (
-	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"heddle/conf"
 	"heddle/yarn/acl"
@@ -21,211 +20,383 @@ import (
 type FairShares struct {
 	Weight   float64
 	Min, Max Limit
-	Policy   string // fair, DRF or FIFO
-	Parent   bool   // it holds queues and no applications, even if it has none
+	MaxChild Limit // Max of children that are made as applications name them
+	// MaxContainer is the largest container (maxContainerAllocation).
+	MaxContainer Limit
+	Policy       string // fair, DRF or FIFO
+	Parent       bool   // it holds queues and no applications, even if it has none
+	NoPreemption bool   // allowPreemptionFrom is false, here or above
+
+	// MinTimeout is how long the queue may have less than its minimum before it preempts, FairTimeout how long it may have
+	// less than FairThreshold of its fair share. Never is for ever.
+	MinTimeout, FairTimeout time.Duration
+	FairThreshold           float64
 }
 
-// Limit is an amount of resources, of which some may be shares of the cluster.
-type Limit struct {
-	set    bool
-	values [len(records.Resource{})]float64 // less than 0: no limit of that resource
-	share  [len(records.Resource{})]bool    // the value is a share, 0 to 1
-}
+// Never is a time that doesn't come.
+const Never = time.Duration(math.MaxInt64)
 
-// Set reports whether there is a limit.
-func (l *Limit) Set() bool { return l.set }
-
-// Of is the amount in a cluster of some size; unset stands where there is no limit.
-func (l *Limit) Of(cluster, unset records.Resource) records.Resource {
-	if !l.set {
-		return unset
-	}
-	out := unset
-	for i, v := range l.values {
-		switch {
-		case v < 0:
-		case l.share[i]:
-			out[i] = int64(v * float64(cluster[i]))
-		default:
-			out[i] = int64(v)
-		}
-	}
-	return out
-}
-
-// allocations is the allocation file of YARN's FairScheduler.
-type allocations struct {
-	XMLName      xml.Name    `xml:"allocations"`
-	Policy       string      `xml:"defaultQueueSchedulingPolicy"`
-	OldPolicy    string      `xml:"defaultQueueSchedulingMode"`
-	MaxAMShare   string      `xml:"queueMaxAMShareDefault"`
-	MaxApps      string      `xml:"queueMaxAppsDefault"`
-	MaxResources string      `xml:"queueMaxResourcesDefault"`
-	Queues       []fairQueue `xml:"queue"`
-	Pools        []fairQueue `xml:"pool"`
-}
-
-type fairQueue struct {
-	Name        string      `xml:"name,attr"`
-	Type        string      `xml:"type,attr"`
-	Min         string      `xml:"minResources"`
-	Max         string      `xml:"maxResources"`
-	MaxApps     string      `xml:"maxRunningApps"`
-	MaxAMShare  string      `xml:"maxAMShare"`
-	Weight      string      `xml:"weight"`
-	Policy      string      `xml:"schedulingPolicy"`
-	OldPolicy   string      `xml:"schedulingMode"`
-	Submit      string      `xml:"aclSubmitApps"`
-	Administer  string      `xml:"aclAdministerApps"`
-	Reservation *struct{}   `xml:"reservation"`
-	Queues      []fairQueue `xml:"queue"`
-	Pools       []fairQueue `xml:"pool"`
-}
-
-// fairFromConf reads the allocation file that the configuration names. Without one there is root.default.
-func fairFromConf(c *conf.Config) (*Tree, error) {
+// FairFile is the path of the allocation file that a configuration names.
+func FairFile(c *conf.Config) string {
 	file := c.Text("yarn.scheduler.fair.allocation.file")
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(c.Dir(), file)
 	}
-	b, err := os.ReadFile(file)
+	return file
+}
+
+// fairFromConf reads the allocation file that the configuration names. Without one there is root.default.
+func fairFromConf(c *conf.Config) (*Tree, error) {
+	types, err := c.ResourceTypes()
+	if err != nil {
+		return nil, err
+	}
+	root, err := conf.ReadXML(FairFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
-		b, err = []byte("<allocations/>"), nil
+		root, err = &conf.Element{Name: "allocations"}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("yarn.scheduler.fair.allocation.file: %w", err)
 	}
-	t, err := ParseFair(b)
+	p := fairParser{types: types, undeclared: c.Bool(fairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(fairPrefix + "user-as-default-queue")}
+	t, err := p.tree(root)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	t.UserQueues = c.Bool("yarn.scheduler.fair.user-as-default-queue")
-	t.Undeclared = c.Bool("yarn.scheduler.fair.allow-undeclared-pools")
-	return t, nil
-}
-
-// ParseFair reads an allocation file.
-func ParseFair(b []byte) (*Tree, error) {
-	var file allocations
-	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&file); err != nil {
 		return nil, err
 	}
-	p := fairParser{file: &file}
-	root := openQueue("root", nil)
-	top := append(file.Queues, file.Pools...)
-	for _, q := range top {
-		if q.Name == "root" { // what is said of the root may be said in a queue of its name
-			p.settings(root, &q)
-			top = append(append(q.Queues, q.Pools...), without(top, "root")...)
-			break
-		}
-	}
-	if root.Fair.Policy == "" {
-		p.settings(root, &fairQueue{Submit: "*", Administer: "*"})
-	}
-	p.children(root, top, 0)
-	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
-	}
-	if !root.has("default") {
-		d := openQueue("default", root)
-		p.settings(d, &fairQueue{})
-		root.Children = append(root.Children, d)
-	}
-	t := newTree(Fair, root)
-	t.UserQueues, t.Undeclared = true, true
+	t.Settings.Fair = fairSettings(c)
 	return t, nil
 }
 
-func without(queues []fairQueue, name string) (out []fairQueue) {
-	for _, q := range queues {
-		if q.Name != name {
-			out = append(out, q)
-		}
+// ParseFair reads an allocation file, with the defaults of yarn-site.xml's keys. It defines no entities, and its names and
+// sizes are bounded, as conf.ReadXML bounds them.
+func ParseFair(b []byte) (*Tree, error) {
+	root, err := conf.ParseXML("fair-scheduler.xml", b)
+	if err != nil {
+		return nil, err
 	}
-	return out
-}
-
-func (q *Queue) has(name string) bool {
-	for _, c := range q.Children {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
+	p := fairParser{undeclared: true, userQueues: true}
+	return p.tree(root)
 }
 
 type fairParser struct {
-	file *allocations
-	errs []error
+	types                  records.ResourceTypes
+	undeclared, userQueues bool
+	defaults               map[string]*conf.Element // of queues, by their names in the file
+	settings               Settings
+	problems               []conf.Problem
+	failed                 bool
+	count                  int
 }
 
-func (p *fairParser) fail(q *Queue, what, value, allowed string) {
-	p.errs = append(p.errs, fmt.Errorf("queue %s: %s is %q: it must be %s", q.Path, what, value, allowed))
+// fail notes that an element is wrong; q is the queue that it belongs to, or nil.
+func (p *fairParser) fail(e *conf.Element, q *Queue, reason string) {
+	p.failed = true
+	p.note(conf.Error, e, q, reason)
 }
 
-func (p *fairParser) children(parent *Queue, list []fairQueue, depth int) {
-	if depth > maxDepth {
-		p.errs = append(p.errs, fmt.Errorf("queue %s is nested deeper than %d", parent.Path, maxDepth))
-		return
+func (p *fairParser) note(severity conf.Severity, e *conf.Element, q *Queue, reason string) {
+	if q != nil {
+		reason = "queue " + shorten(q.Path) + ": " + reason
 	}
-	for i := range list {
-		given := &list[i]
-		name := strings.TrimSpace(given.Name)
-		if name == "" || strings.Contains(name, ".") || parent.has(name) {
-			p.errs = append(p.errs, fmt.Errorf("queue %s has a child named %q: names are not empty, without dots, and different",
-				parent.Path, given.Name))
-			continue
+	value := strings.TrimSpace(e.Text())
+	if len(e.Children) > 0 {
+		value = e.Attrs["name"]
+	}
+	p.problems = append(p.problems, conf.Problem{Severity: severity, Source: e.Source, Key: "<" + shorten(e.Name) + ">", Value: shorten(value), Message: reason})
+}
+
+// fairDefaults are elements of the file that stand for what queues don't say.
+var fairDefaults = []string{
+	"queueMaxAMShareDefault", "queueMaxAppsDefault", "queueMaxResourcesDefault", "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode",
+	"defaultMinSharePreemptionTimeout", "defaultFairSharePreemptionTimeout", "fairSharePreemptionTimeout", "defaultFairSharePreemptionThreshold",
+	"userMaxAppsDefault",
+}
+
+func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
+	if file.Name != "allocations" {
+		p.fail(file, nil, "the outermost element of an allocation file is <allocations>")
+		return nil, joined(p.problems)
+	}
+	p.defaults = map[string]*conf.Element{}
+	p.settings = defaultSettings()
+	var queues []*conf.Element
+	var placement *conf.Element
+	for _, e := range file.Children {
+		switch {
+		case e.Name == "queue" || e.Name == "pool":
+			queues = append(queues, e)
+		case e.Name == "user":
+			p.user(e)
+		case e.Name == "queuePlacementPolicy":
+			placement = e
+		case slices.Contains(fairDefaults, e.Name):
+			p.defaults[e.Name] = e
+		case strings.HasPrefix(e.Name, "reservation-"):
+			p.note(conf.Warning, e, nil, "has no effect: reservations aren't supported")
+		default:
+			p.note(conf.Warning, e, nil, "is unknown to YARN's FairScheduler, and has no effect")
 		}
+	}
+	root := p.root(file, queues)
+	p.policies(file, root)
+	if p.failed {
+		return nil, joined(p.problems)
+	}
+	t := newTree(Fair, root)
+	t.types, t.Settings = p.types, p.settings
+	t.Settings.Placement = p.placement(placement, t)
+	t.UserQueues, t.Undeclared = p.userQueues, p.undeclared
+	t.Problems = p.problems
+	if p.failed {
+		return nil, joined(p.problems)
+	}
+	return t, nil
+}
+
+// root reads all queues: those of the file, or those within the one that is called root.
+func (p *fairParser) root(file *conf.Element, queues []*conf.Element) *Queue {
+	root := openQueue("root", nil)
+	given := &conf.Element{Name: "queue", Source: file.Source}
+	for _, e := range queues {
+		if strings.EqualFold(strings.TrimSpace(e.Attrs["name"]), "root") {
+			if len(queues) > 1 {
+				p.fail(e, root, "where the root is configured, all other queues are inside it")
+			}
+			given = e
+			queues = nil
+			for _, c := range e.Children {
+				if c.Name == "queue" || c.Name == "pool" {
+					queues = append(queues, c)
+				}
+			}
+			break
+		}
+	}
+	p.read(root, given)
+	root.Fair.Parent = true
+	p.children(root, queues, 1)
+	if !root.has("default") {
+		d := openQueue("default", root)
+		p.read(d, &conf.Element{Name: "queue", Source: file.Source})
+		root.Children = append(root.Children, d)
+	}
+	return root
+}
+
+func (q *Queue) has(name string) bool {
+	return slices.ContainsFunc(q.Children, func(c *Queue) bool { return c.Name == name })
+}
+
+func (p *fairParser) children(parent *Queue, list []*conf.Element, depth int) {
+	for _, given := range list {
+		name := strings.TrimSpace(given.Attrs["name"])
+		switch {
+		case depth > maxDepth:
+			p.fail(given, parent, fmt.Sprintf("queues are nested deeper than %d", maxDepth))
+			return
+		case name == "" || strings.Contains(name, ".") || len(name) > maxName:
+			p.fail(given, parent, fmt.Sprintf("it has a child named %q: names are not empty, have no dots, and at most %d bytes", shorten(given.Attrs["name"]), maxName))
+			continue
+		case parent.has(name):
+			p.fail(given, parent, fmt.Sprintf("it has two children named %q", name))
+			continue
+		case p.count == maxQueues:
+			p.fail(given, parent, fmt.Sprintf("there are more than %d queues", maxQueues))
+			return
+		}
+		p.count++
 		q := openQueue(name, parent)
 		parent.Children = append(parent.Children, q)
-		p.settings(q, given)
-		q.Fair.Parent = given.Type == "parent" || len(given.Queues)+len(given.Pools) > 0
-		q.Reservable = given.Reservation != nil
-		p.children(q, append(given.Queues, given.Pools...), depth+1)
+		p.read(q, given)
+		var below []*conf.Element
+		for _, c := range given.Children {
+			if c.Name == "queue" || c.Name == "pool" {
+				below = append(below, c)
+			}
+		}
+		q.Fair.Parent = given.Attrs["type"] == "parent" || len(below) > 0
+		if q.Fair.Parent && q.Reservable {
+			p.fail(given, q, "a queue that holds queues can't have a <reservation>")
+		}
+		p.children(q, below, depth+1)
 	}
 }
 
-func (p *fairParser) settings(q *Queue, given *fairQueue) {
-	nobody := " "
+// read reads what a queue says of itself, after the defaults (Hadoop: AllocationFileQueueParser).
+func (p *fairParser) read(q *Queue, given *conf.Element) {
+	q.Submit, q.Administer = none, none
 	if q.Parent == nil {
-		nobody = "*"
+		q.Submit, q.Administer = everybody, everybody
 	}
-	q.Submit, q.Administer = acl.Parse(either(given.Submit, nobody)), acl.Parse(either(given.Administer, nobody))
-	q.Fair.Weight = p.number(q, "weight", either(given.Weight, "1"), 0)
-	q.Fair.Policy = p.policy(q, either(given.Policy, given.OldPolicy, p.file.Policy, p.file.OldPolicy, "fair"))
-	q.Fair.Min = p.limit(q, "minResources", given.Min)
-	q.Fair.Max = p.limit(q, "maxResources", given.Max)
-	if q.Parent != nil && !q.Fair.Max.set {
-		q.Fair.Max = p.limit(q, "queueMaxResourcesDefault", p.file.MaxResources)
-	}
-	q.MaxAMShare = float32(p.number(q, "maxAMShare", either(given.MaxAMShare, p.file.MaxAMShare, "0.5"), -1))
-	q.MaxParallelApps = int32(min(math.MaxInt32, p.number(q, "maxRunningApps", either(given.MaxApps, p.file.MaxApps, "2147483647"), 0)))
-	q.OrderingPolicy = q.Fair.Policy
-}
-
-// either is the first text that says something.
-func either(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
+	q.MaxAMShare, q.MaxApplications, q.MaxApplicationsPerUser = 0.5, math.MaxInt32, math.MaxInt32
+	q.NoPreemption, q.NoIntraPreemption = false, false
+	f := &q.Fair
+	*f = FairShares{Weight: 1, Policy: "fair", MinTimeout: Never, FairTimeout: Never, FairThreshold: 0.5}
+	p.fromDefaults(q)
+	for _, e := range given.Children {
+		text := strings.TrimSpace(e.Text())
+		switch e.Name {
+		case "queue", "pool":
+		case "minResources":
+			f.Min = p.limit(e, q)
+		case "maxResources":
+			f.Max = p.limit(e, q)
+		case "maxChildResources":
+			f.MaxChild = p.limit(e, q)
+		case "maxContainerAllocation":
+			f.MaxContainer = p.limit(e, q)
+		case "maxRunningApps":
+			q.MaxParallelApps = p.integer(e, q)
+		case "maxAMShare":
+			q.MaxAMShare = float32(min(1, p.number(e, q, -1)))
+		case "weight":
+			f.Weight = p.number(e, q, 0)
+		case "minSharePreemptionTimeout":
+			f.MinTimeout = p.seconds(e, q)
+		case "fairSharePreemptionTimeout":
+			f.FairTimeout = p.seconds(e, q)
+		case "fairSharePreemptionThreshold":
+			f.FairThreshold = min(1, p.number(e, q, 0))
+		case "schedulingPolicy", "schedulingMode":
+			f.Policy = p.policy(e, q)
+		case "aclSubmitApps":
+			q.Submit = acl.Parse(e.Text())
+		case "aclAdministerApps":
+			q.Administer = acl.Parse(e.Text())
+		case "reservation":
+			q.Reservable = true
+			p.note(conf.Warning, e, q, "reservations aren't supported: the queue takes no applications")
+		case "allowPreemptionFrom":
+			f.NoPreemption = !strings.EqualFold(text, "true")
+		case "aclAdministerReservations", "aclListReservations", "aclSubmitReservations":
+			p.note(conf.Warning, e, q, "has no effect: reservations aren't supported")
+		default:
+			p.note(conf.Warning, e, q, "is unknown to YARN's FairScheduler, and has no effect")
 		}
 	}
-	return ""
+	if least, most := f.Min, f.Max; least.Set() && most.Set() && !most.Holds(&least) {
+		p.note(conf.Warning, given, q, "maxResources are less than minResources, which hold")
+	}
+	q.OrderingPolicy = f.Policy
+	p.inherit(q)
 }
 
-func (p *fairParser) number(q *Queue, what, text string, least float64) float64 {
-	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || math.IsNaN(f) || f < least {
-		p.fail(q, what, text, fmt.Sprintf("a number, at least %g", least))
+// fromDefaults sets what the file says of all queues.
+func (p *fairParser) fromDefaults(q *Queue) {
+	f := &q.Fair
+	for _, name := range fairDefaults {
+		e := p.defaults[name]
+		if e == nil {
+			continue
+		}
+		switch name {
+		case "queueMaxAMShareDefault":
+			q.MaxAMShare = float32(min(1, p.number(e, nil, -1)))
+		case "queueMaxAppsDefault":
+			q.MaxParallelApps = p.integer(e, nil)
+		case "queueMaxResourcesDefault":
+			if q.Parent != nil {
+				f.Max = p.limit(e, nil)
+			}
+		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
+			if f.Policy = p.policy(e, nil); f.Policy == "FIFO" {
+				p.fail(e, nil, "it can't be fifo, which is for queues without children")
+			}
+		case "userMaxAppsDefault":
+			p.settings.UserMaxParallel = p.integer(e, nil)
+		}
+		if q.Parent != nil {
+			continue
+		}
+		switch name { // what the root has is inherited
+		case "defaultMinSharePreemptionTimeout":
+			f.MinTimeout = p.seconds(e, nil)
+		case "defaultFairSharePreemptionTimeout":
+			f.FairTimeout = p.seconds(e, nil)
+		case "fairSharePreemptionTimeout":
+			if p.defaults["defaultFairSharePreemptionTimeout"] == nil {
+				f.FairTimeout = p.seconds(e, nil)
+			}
+		case "defaultFairSharePreemptionThreshold":
+			f.FairThreshold = min(1, p.number(e, nil, 0))
+		}
+	}
+	if above := q.Parent; above != nil {
+		f.MinTimeout, f.FairTimeout, f.FairThreshold = above.Fair.MinTimeout, above.Fair.FairTimeout, above.Fair.FairThreshold
+		f.MaxContainer = above.Fair.MaxContainer
+		if above.Fair.MaxChild.Set() && !f.Max.Set() {
+			f.MaxChild = above.Fair.MaxChild
+		}
+	}
+}
+
+// inherit lets a queue have what holds for those below too.
+func (p *fairParser) inherit(q *Queue) {
+	if q.Parent != nil && q.Parent.Fair.NoPreemption {
+		q.Fair.NoPreemption = true
+	}
+	q.NoPreemption = q.Fair.NoPreemption
+}
+
+func (p *fairParser) user(e *conf.Element) {
+	name := strings.TrimSpace(e.Attrs["name"])
+	for _, c := range e.Children {
+		if c.Name != "maxRunningApps" {
+			p.note(conf.Warning, c, nil, "has no effect on a user")
+			continue
+		}
+		if p.settings.UsersMaxParallel == nil {
+			p.settings.UsersMaxParallel = map[string]int32{}
+		}
+		p.settings.UsersMaxParallel[name] = p.integer(c, nil)
+	}
+}
+
+// policies checks what policies queues have within others (Hadoop: SchedulingPolicy.isChildPolicyAllowed).
+func (p *fairParser) policies(file *conf.Element, root *Queue) {
+	root.All(func(q *Queue) {
+		switch above := q.Parent; {
+		case q.Fair.Policy == "FIFO" && len(q.Children) > 0:
+			p.fail(file, q, "its policy is fifo, which is for queues without children")
+		case above != nil && above.Fair.Policy == "fair" && q.Fair.Policy == "DRF":
+			p.fail(file, q, fmt.Sprintf("its policy is drf, which a queue below %s can't have, whose policy is fair", above.Path))
+		}
+	})
+}
+
+func (p *fairParser) number(e *conf.Element, q *Queue, least float64) float64 {
+	f, err := parseFloat(strings.TrimSpace(e.Text()))
+	if err != nil || f < least {
+		p.fail(e, q, fmt.Sprintf("it must be a number, at least %g", least))
 		return 0
 	}
 	return f
 }
 
+func (p *fairParser) integer(e *conf.Element, q *Queue) int32 {
+	n, err := strconv.ParseInt(strings.TrimSpace(e.Text()), 10, 32)
+	if err != nil || n < 0 {
+		p.fail(e, q, fmt.Sprintf("it must be an integer from 0 to %d", math.MaxInt32))
+		return 0
+	}
+	return int32(n)
+}
+
+func (p *fairParser) seconds(e *conf.Element, q *Queue) time.Duration {
+	n, err := strconv.ParseInt(strings.TrimSpace(e.Text()), 10, 64)
+	if err != nil || n < 0 {
+		p.fail(e, q, "it must be a number of seconds")
+		return Never
+	}
+	if n > int64(Never/time.Second) {
+		return Never
+	}
+	return time.Duration(n) * time.Second
+}
+
 // policy is how the scheduler calls a policy, which may be given as the name of its class.
-func (p *fairParser) policy(q *Queue, text string) string {
-	name := strings.ToLower(strings.TrimSpace(text))
+func (p *fairParser) policy(e *conf.Element, q *Queue) string {
+	name := strings.ToLower(strings.TrimSpace(e.Text()))
 	switch {
 	case name == "fair", strings.HasSuffix(name, ".fairsharepolicy"):
 		return "fair"
@@ -234,66 +405,6 @@ func (p *fairParser) policy(q *Queue, text string) string {
 	case name == "fifo", strings.HasSuffix(name, ".fifopolicy"):
 		return "FIFO"
 	}
-	p.fail(q, "schedulingPolicy", text, "fair, drf or fifo")
+	p.fail(e, q, "it must be fair, drf or fifo")
 	return "fair"
-}
-
-// limit reads "X mb, Y vcores", "memory-mb=X, vcores=Y", "P%" or "P% memory, Q% cpu".
-func (p *fairParser) limit(q *Queue, what, text string) (l Limit) {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if text == "" {
-		return l
-	}
-	l.set = true
-	for i := range l.values {
-		l.values[i] = -1
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		amount, name := cutAmount(strings.TrimSpace(part))
-		share := strings.HasSuffix(amount, "%")
-		f, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(amount, "%")), 64)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-			p.fail(q, what, text, "such as 1024 mb, 2 vcores")
-			return Limit{}
-		}
-		if share {
-			f /= 100
-		}
-		for _, i := range limited(name, share) {
-			l.values[i], l.share[i] = f, share
-		}
-	}
-	return l
-}
-
-// cutAmount takes "1024 mb", "mb=1024" or "50% cpu" apart.
-func cutAmount(part string) (amount, name string) {
-	if name, amount, ok := strings.Cut(part, "="); ok {
-		return strings.TrimSpace(amount), strings.TrimSpace(name)
-	}
-	i := strings.IndexFunc(part, func(r rune) bool { return r == '%' || r != '.' && (r < '0' || r > '9') })
-	switch {
-	case i < 0:
-		return part, ""
-	case part[i] == '%':
-		i++
-	}
-	return part[:i], strings.TrimSpace(part[i:])
-}
-
-// limited are the resources that a name stands for; a share without one is of all.
-func limited(name string, share bool) []int {
-	switch {
-	case strings.HasPrefix(name, "mb"), strings.HasPrefix(name, "memory"):
-		return []int{records.Memory}
-	case strings.HasPrefix(name, "vcore"), strings.HasPrefix(name, "cpu"):
-		return []int{records.VCores}
-	case name == "" && share:
-		all := make([]int, len(records.Resource{}))
-		for i := range all {
-			all[i] = i
-		}
-		return all
-	}
-	return nil // of a resource that isn't known here
 }

@@ -79,6 +79,7 @@ func (p *parser) lifetimes(q *Queue) {
 func (p *parser) maxApplications(q *Queue) {
 	q.maxApps, q.sharedApps = -1, true
 	q.clusterApps = p.integer("maximum-applications", p.text("maximum-applications", "10000"), 0)
+	q.clusterLimit = q.clusterApps
 	if v := p.text("global-queue-max-application", "0"); v != "0" {
 		if n := p.integer("global-queue-max-application", v, -1); n > 0 {
 			q.clusterApps, q.sharedApps = min(n, q.clusterApps), false

@@ -76,6 +76,8 @@ type Queue struct {
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32
+	// clusterLimit is how many applications the cluster holds, 0: any number.
+	clusterLimit int32
 }
 
 // UserWeight is how much more than another user of the queue somebody may take.

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+)
+
+// CheckUpdate reports why a tree can't take the place of another one while applications live in some queues; nil if it can.
+// Like YARN it wants a queue to be stopped before it goes, or before a leaf becomes a parent, and unlike YARN it refuses to
+// take away a queue, stopped or not, that applications live in (Hadoop: CapacitySchedulerConfigValidator). inUse is the number
+// of live applications by the path of a leaf, which may be one that was made for them.
+func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
+	if t.Kind != next.Kind {
+		return errors.New("the scheduler can't be changed while the ResourceManager runs")
+	}
+	if t.Kind != Capacity {
+		return nil // a queue of a Fair tree that is used stays, as if it had been made for its applications
+	}
+	var errs []error
+	for _, q := range t.queues {
+		after := next.byPath[q.Path]
+		state := "RUNNING"
+		if q.Stopped {
+			if state = "STOPPED"; used(q, inUse) > 0 {
+				state = "DRAINING"
+			}
+		}
+		switch {
+		case after == nil && state != "STOPPED":
+			errs = append(errs, fmt.Errorf("%s cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : %s",
+				q.Path, state))
+		case after == nil:
+		case q.Leaf() && !after.Leaf() && (inUse[q.Path] > 0 || state == "RUNNING" && !after.Stopped):
+			errs = append(errs, fmt.Errorf("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
+				q.Path, state))
+		case !q.Leaf() && after.Leaf() && used(q, inUse) > 0:
+			errs = append(errs, fmt.Errorf("Can not convert the parent queue: %s to leaf queue since applications live below it", q.Path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// used is the number of live applications in a queue and below it.
+func used(q *Queue, inUse map[string]int) (n int) {
+	q.All(func(q *Queue) { n += inUse[q.Path] })
+	return n
+}
