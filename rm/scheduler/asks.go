@@ -26,21 +26,45 @@ type Ask struct {
 
 // demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey).
 type demand struct {
+	app        AppHandle
 	priority   int32
 	requestID  int64
 	capability records.Resource
+	size       records.Resource // of it what is measured
+	class      uint8
+	classed    bool // holds its class
+	gone       bool
+	listed     bool // is among Scheduler.parked
 	execution  pb.ExecutionType
 	pending    int32 // the count of Any
 	relaxAny   bool
 	places     []place         // hosts and racks, in the order in which they were first asked for
 	placeOf    map[int32]int32 // name → index in places
+
+	hosts, racks bool // some preferred host, or rack, may have room
+	at           int  // the place that was last found to have room
+	state        tried
 }
+
+// why is what keeps a demand from being tried again.
+type why uint8
+
+const (
+	untried   why = iota
+	noPlace       // none of the places that it may go to has room
+	noRoom        // no node that the application wants has
+	overLimit     // it would take a queue above its maximum
+)
+
+// tried is what became of the last search for a node. A demand that is parked has no part in its application's mask.
+type tried struct{ why why }
 
 // place is a row for a host or rack. Served rows stay with a count of 0 while the demand lasts.
 type place struct {
 	name  int32
 	count int32
 	relax bool
+	waits bool // is among the name's waiters
 }
 
 func (d *demand) place(name int32) *place {
@@ -50,59 +74,79 @@ func (d *demand) place(name int32) *place {
 	return nil
 }
 
-// wants returns how many containers are preferred at a name.
-func (d *demand) wants(name int32) int32 {
-	if p := d.place(name); p != nil {
-		return p.count
-	}
-	return 0
-}
-
-// relaxes reports whether containers preferred on hosts of a rack may go elsewhere in the rack.
-func (d *demand) relaxes(rack int32) bool {
-	p := d.place(rack)
-	return p != nil && p.count > 0 && p.relax
-}
-
 func (d *demand) compare(priority int32, requestID int64) int {
 	return cmp.Or(cmp.Compare(d.priority, priority), cmp.Compare(d.requestID, requestID))
 }
 
-// update enters a row and reports whether there may be more to place than before.
-func (a *app) update(ask *Ask, name int32) bool {
+// update enters a row.
+func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 	i, found := slices.BinarySearchFunc(a.demands, ask, func(d *demand, ask *Ask) int {
 		return d.compare(ask.Priority, ask.AllocationRequestID)
 	})
 	if !found {
 		if ask.Count == 0 {
-			return false
+			return
 		}
 		a.demands = slices.Insert(a.demands, i, &demand{
-			priority: ask.Priority, requestID: ask.AllocationRequestID, relaxAny: true,
-			placeOf: map[int32]int32{},
+			app: h, priority: ask.Priority, requestID: ask.AllocationRequestID, relaxAny: true,
 		})
 	}
 	d := a.demands[i]
+	a.pendingSum = a.pendingSum.Sub(d.capability.Times(int64(d.pending)))
 	if ask.Count > 0 {
-		d.capability, d.execution = ask.Capability, ask.ExecutionType
+		s.setCapability(d, ask.Capability)
+		d.execution = ask.ExecutionType
 	}
 	if ask.Name == Any {
 		a.pending += int64(ask.Count - d.pending)
 		d.pending, d.relaxAny = ask.Count, ask.RelaxLocality
 	} else {
-		p := d.place(name)
-		if p == nil {
-			d.placeOf[name] = int32(len(d.places))
-			d.places = append(d.places, place{name: name})
-			p = &d.places[len(d.places)-1]
-		}
-		p.count, p.relax = ask.Count, ask.RelaxLocality
+		s.updatePlace(d, ask)
 	}
+	a.pendingSum = a.pendingSum.Add(d.capability.Times(int64(d.pending)))
+	d.state, d.hosts, d.racks = tried{}, true, true
 	if d.idle() {
+		s.drop(d)
 		a.demands = slices.Delete(a.demands, i, i+1)
-		return false
 	}
-	return d.pending > 0
+}
+
+func (s *Scheduler) updatePlace(d *demand, ask *Ask) {
+	name := s.intern(ask.Name)
+	p := d.place(name)
+	if p == nil {
+		if d.placeOf == nil {
+			d.placeOf = map[int32]int32{}
+		}
+		d.placeOf[name] = int32(len(d.places))
+		d.places = append(d.places, place{name: name})
+		p = &d.places[len(d.places)-1]
+	}
+	p.count, p.relax = ask.Count, ask.RelaxLocality
+	if p.count > 0 && !p.waits {
+		p.waits = true
+		s.await(name, d)
+	}
+}
+
+func (s *Scheduler) setCapability(d *demand, capability records.Resource) {
+	if d.classed && d.capability == capability {
+		return
+	}
+	if d.classed {
+		s.classes.drop(d.class)
+	}
+	d.capability, d.size = capability, s.measure(capability)
+	d.class, d.classed = s.classes.hold(capability, d.size), true
+}
+
+// drop forgets a demand of which nothing is left.
+func (s *Scheduler) drop(d *demand) {
+	if d.classed {
+		s.classes.drop(d.class)
+		d.classed = false
+	}
+	d.gone = true
 }
 
 // idle reports whether no row asks for anything.
@@ -116,11 +160,6 @@ func (d *demand) idle() bool {
 		}
 	}
 	return true
-}
-
-// forgetServed drops the demands of which nothing is left.
-func (a *app) forgetServed() {
-	a.demands = slices.DeleteFunc(a.demands, (*demand).idle)
 }
 
 // served takes one container on a node off the rows that it serves.

@@ -1,76 +1,119 @@
 package scheduler
 
-import "heddle/yarn/records"
-
-// Schedule places what can be placed since the events that were entered after the last call, and returns the decisions.
-// The slice is good until the next call.
-//
-// Nodes with new room are offered first, to all applications in their order; then new asks are tried on all nodes. Either
-// way an application's demands are served by priority, each where it is preferred first, then in the preferred racks,
-// then anywhere.
-func (s *Scheduler) Schedule() []Allocation {
-	s.out = s.out[:0]
-	for _, h := range s.dirtyNodes {
-		s.nodes[h].dirty = false
-		s.offer(h)
-	}
-	s.dirtyNodes = s.dirtyNodes[:0]
-	for _, h := range s.dirtyApps {
-		s.apps[h].dirty = false
-		if s.apps[h].live {
-			s.serve(h)
-		}
-	}
-	s.dirtyApps = s.dirtyApps[:0]
-	return s.out
-}
-
-// offer gives a node's room to the waiting applications.
-func (s *Scheduler) offer(h NodeHandle) {
-	n := &s.nodes[h]
-	for i := 0; i < len(s.waiting); {
-		if !n.open || !(records.Resource{}).FitsIn(n.capability.Sub(n.used)) {
+// place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
+// is none, it takes note of that, so that the same isn't tried again.
+func (s *Scheduler) place(h AppHandle) {
+	a := &s.apps[h]
+	for _, d := range a.demands {
+		if d.pending > 0 && d.state.why == untried && s.picked&(1<<d.class) != 0 {
+			s.placeDemand(h, a, d)
 			return
 		}
-		ah := s.waiting[i]
-		a := &s.apps[ah]
-		if !a.blacklisted(n) {
-			s.offerTo(ah, a, h, n)
-		}
-		if s.settle(ah); a.waits {
-			i++
-		}
 	}
+	panic("scheduler: an application was picked that has nothing to place")
 }
 
-func (s *Scheduler) offerTo(ah AppHandle, a *app, h NodeHandle, n *node) {
-	done := false
-	for _, d := range a.demands {
-		for d.pending > 0 && d.capability.FitsIn(n.capability.Sub(n.used)) {
-			level, ok := d.admits(n)
-			if !ok {
-				break
-			}
-			s.allocate(ah, d, h, level)
-			done = true
-		}
+func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
+	if d.class == sharedClass && !s.belowMaximum(a.leaf, &d.size) {
+		s.park(d, overLimit)
+		return
 	}
-	if done {
-		a.forgetServed()
+	if n := s.findHost(a, d); n != noNode {
+		s.allocate(h, d, n, NodeLocal)
+		return
 	}
-}
-
-// admits reports how near a node is to where containers of the demand are preferred, and whether any may go there.
-func (d *demand) admits(n *node) (Locality, bool) {
+	if n := s.findRack(a, d); n != noNode {
+		s.allocate(h, d, n, RackLocal)
+		return
+	}
+	if !d.relaxAny {
+		s.park(d, noPlace)
+		return
+	}
+	n, room := s.findAny(a, d)
 	switch {
-	case d.wants(n.host) > 0:
-		return NodeLocal, true
-	case d.relaxes(n.rack):
-		return RackLocal, true
-	case d.relaxAny:
-		return OffSwitch, true
+	case n != noNode:
+		s.allocate(h, d, n, OffSwitch)
+	case room || d.class == sharedClass:
+		s.park(d, noRoom)
+	default:
+		s.classes.open &^= 1 << d.class
 	}
-	return 0, false
+}
+
+// findHost finds a node on one of the preferred hosts.
+func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
+	if !d.hosts || len(d.places) == 0 {
+		return noNode
+	}
+	for k := range d.places {
+		i := d.at + k
+		if i >= len(d.places) {
+			i -= len(d.places)
+		}
+		if p := &d.places[i]; p.count > 0 {
+			for _, nh := range s.sites[p.name].nodes {
+				if n := &s.nodes[nh]; s.takes(n, &d.size) && !a.blacklisted(n) {
+					d.at = i
+					return nh
+				}
+			}
+		}
+	}
+	d.hosts = false
+	return noNode
+}
+
+// findRack finds a node in one of the preferred racks, each time another one.
+func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
+	if !d.racks {
+		return noNode
+	}
+	for i := range d.places {
+		p := &d.places[i]
+		r := s.sites[p.name].rack
+		if r == nil || !p.relax || p.count == 0 {
+			continue
+		}
+		for skipped := 0; skipped <= len(r.nodes); skipped++ {
+			at := r.index.next(r.cursor, d.size)
+			if at < 0 {
+				if at = r.index.next(0, d.size); at < 0 {
+					break
+				}
+			}
+			if r.cursor = at + 1; r.cursor >= len(r.nodes) {
+				r.cursor = 0
+			}
+			if nh := r.nodes[at]; !a.blacklisted(&s.nodes[nh]) {
+				return nh
+			}
+		}
+	}
+	d.racks = false
+	return noNode
+}
+
+// findAny finds any node with room, each time another one. room says that there is some, if only on nodes that the
+// application doesn't want.
+func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, room bool) {
+	// a whole round without a node that takes the container ends the search
+	for skipped := 0; skipped <= len(s.nodes); skipped++ {
+		at := s.index.next(s.cursor, d.size)
+		if at < 0 {
+			if at = s.index.next(0, d.size); at < 0 {
+				return noNode, room
+			}
+		}
+		if s.cursor = at + 1; s.cursor >= len(s.nodes) {
+			s.cursor = 0
+		}
+		room = true
+		if !a.blacklisted(&s.nodes[at]) {
+			return NodeHandle(at), true
+		}
+	}
+	return noNode, room
 }
 
 func (a *app) blacklisted(n *node) bool {
@@ -84,97 +127,16 @@ func (a *app) blacklisted(n *node) bool {
 	return on
 }
 
-// serve tries all demands of an application on all nodes.
-func (s *Scheduler) serve(h AppHandle) {
-	a := &s.apps[h]
-	for _, d := range a.demands {
-		if d.pending == 0 {
-			continue
-		}
-		s.serveHosts(h, a, d)
-		s.serveRacks(h, a, d)
-		s.serveAny(h, a, d)
-	}
-	a.forgetServed()
-	s.settle(h)
-}
-
-func (s *Scheduler) serveHosts(h AppHandle, a *app, d *demand) {
-	for i := range d.places {
-		p := &d.places[i]
-		for _, nh := range s.hosts[p.name] {
-			n := &s.nodes[nh]
-			if p.count == 0 || d.pending == 0 {
-				break
-			}
-			if !n.open || a.blacklisted(n) {
-				continue
-			}
-			for p.count > 0 && d.pending > 0 && d.capability.FitsIn(n.capability.Sub(n.used)) {
-				s.allocate(h, d, nh, NodeLocal)
-			}
-		}
-	}
-}
-
-func (s *Scheduler) serveRacks(h AppHandle, a *app, d *demand) {
-	for i := range d.places {
-		p := &d.places[i]
-		r := s.racks[p.name]
-		if r == nil || !p.relax {
-			continue
-		}
-		for at := 0; p.count > 0 && d.pending > 0; at++ {
-			if at = r.index.next(at, d.capability); at < 0 {
-				break
-			}
-			nh := r.nodes[at]
-			if !a.blacklisted(&s.nodes[nh]) {
-				s.allocate(h, d, nh, RackLocal)
-			}
-		}
-		// a second round fills the nodes up, after the first has spread over them
-		for at := 0; p.count > 0 && d.pending > 0; {
-			if at = r.index.next(at, d.capability); at < 0 {
-				break
-			}
-			if nh := r.nodes[at]; a.blacklisted(&s.nodes[nh]) {
-				at++
-			} else {
-				s.allocate(h, d, nh, RackLocal)
-			}
-		}
-	}
-}
-
-func (s *Scheduler) serveAny(h AppHandle, a *app, d *demand) {
-	if !d.relaxAny {
-		return
-	}
-	// searches go round the nodes from where the last one ended; a whole round without a node that takes the container ends it
-	for skipped := 0; d.pending > 0 && skipped <= len(s.nodes); {
-		at := s.index.next(s.cursor, d.capability)
-		if at < 0 {
-			if at = s.index.next(0, d.capability); at < 0 {
-				return
-			}
-		}
-		if s.cursor = at + 1; s.cursor >= len(s.nodes) {
-			s.cursor = 0
-		}
-		if a.blacklisted(&s.nodes[at]) {
-			skipped++
-			continue
-		}
-		skipped = 0
-		s.allocate(h, d, NodeHandle(at), OffSwitch)
-	}
-}
-
 func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locality) {
+	a := &s.apps[h]
 	d.served(&s.nodes[nh], level)
-	s.apps[h].pending--
-	s.out = append(s.out, Allocation{
+	a.pending--
+	a.pendingSum = a.pendingSum.Sub(d.capability)
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].pending = s.queues[q].pending.Sub(d.capability)
+	}
+	s.out = append(s.out, Decision{
+		Kind:                Allocate,
 		Container:           s.hold(h, nh, d.capability),
 		App:                 h,
 		Node:                nh,
@@ -184,4 +146,21 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 		ExecutionType:       d.execution,
 		Locality:            level,
 	})
+	if d.pending == 0 && d.idle() {
+		s.forget(a, d)
+	}
+	s.settle(h)
+}
+
+// forget drops a demand of which nothing is left.
+func (s *Scheduler) forget(a *app, d *demand) {
+	for i := range a.demands {
+		if a.demands[i] == d {
+			s.drop(d)
+			copy(a.demands[i:], a.demands[i+1:])
+			a.demands[len(a.demands)-1] = nil
+			a.demands = a.demands[:len(a.demands)-1]
+			return
+		}
+	}
 }

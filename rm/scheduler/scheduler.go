@@ -1,9 +1,9 @@
 package scheduler
 
 import (
-	"fmt"
-	"slices"
+	"time"
 
+	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -25,8 +25,20 @@ const (
 	OffSwitch // also where there was no preference
 )
 
-// Allocation is the decision to grant a container.
-type Allocation struct {
+// DecisionKind says what a decision is about.
+type DecisionKind uint8
+
+// Kinds of decisions.
+const (
+	Allocate  DecisionKind = iota // a container is granted
+	Activate                      // an application may have containers from now on
+	Reserve                       // a node is kept for a container that doesn't fit on it yet
+	Unreserve                     // it is kept no more
+)
+
+// Decision is what the scheduler has decided. Only App is set where the kind is Activate.
+type Decision struct {
+	Kind                DecisionKind
 	Container           ContainerHandle
 	App                 AppHandle
 	Node                NodeHandle
@@ -37,92 +49,101 @@ type Allocation struct {
 	Locality            Locality
 }
 
-// NodeSpec describes a node that joins.
-type NodeSpec struct {
-	Host       string
-	Rack       string
-	Capability records.Resource
+// Config is what a scheduler works by.
+type Config struct {
+	// Tree is the queues; nil is root.default alone, without limits.
+	Tree *queue.Tree
+	// Minimum is the smallest container. Limits of users and ApplicationMasters are multiples of it.
+	Minimum records.Resource
+	// Heartbeat is the interval of nodes' heartbeats, in which YARN counts delays for locality; 0 means no such delays.
+	Heartbeat time.Duration
 }
 
-// AppSpec describes an application that may ask for containers.
-type AppSpec struct {
-	Priority int32 // higher numbers are served first
-	Seq      int64 // order of submission; unique
-}
-
-type node struct {
-	host, rack int32
-	capability records.Resource
-	used       records.Resource
-	open       bool // takes new containers
-	live       bool
-	dirty      bool // may have room that nobody was offered
-	inRack     int  // place in its rack's index
-	containers int
-}
-
-type rack struct {
-	nodes []NodeHandle // by place in index; noNode where one left
-	index index
-	free  []int
-}
-
-const noNode = NodeHandle(-1)
-
-type app struct {
-	spec      AppSpec
-	live      bool
-	dirty     bool // asks for something that was not tried everywhere
-	demands   []*demand
-	pending   int64 // containers asked for
-	waits     bool  // is among Scheduler.waiting
-	blacklist map[int32]struct{}
-	used      records.Resource
-	running   int
-}
-
-type container struct {
-	app      AppHandle
-	node     NodeHandle
-	resource records.Resource
-	live     bool
-}
-
-// Scheduler holds nodes, applications and containers. The zero value is not usable; see New.
+// Scheduler holds queues, nodes, applications and containers. The zero value is not usable; see New.
 type Scheduler struct {
+	cfg        Config
+	tree       *queue.Tree
+	memoryOnly bool // nodes and limits are measured by memory alone (YARN: DefaultResourceCalculator)
+	capacity   bool // the queues are those of YARN's CapacityScheduler
+	now        int64
+
+	queues     []runQueue
+	freeQueues []int32
+	byPath     map[string]int32
+	users      []user
+	freeUsers  []int32
+	el         elements
+	classes    classes
+
 	nodes     []node
 	freeNodes []NodeHandle
 	index     index
-	cursor    int // where the next search for any node begins, so that load spreads
-	openNodes int
+	cursor    int              // where the next search for any node begins, so that load spreads
+	openNodes int              // that take containers
 	headroom  records.Resource // free on all open nodes
 	largest   records.Resource // of any open node, by type
 	resized   bool             // largest is out of date
-	hosts     map[int32][]NodeHandle
-	racks     map[int32]*rack
+	cluster   records.Resource // of all open nodes, and what is still used on closed ones
+	limitsOf  records.Resource // the size of the cluster that limits were computed for
+	stale     bool             // limits must be computed anew
 
 	apps     []app
 	freeApps []AppHandle
-	waiting  []AppHandle // applications that wait for containers, most urgent first
+	held     []AppHandle // applications that wait for one of the limits on how many run at once, by submission
+	activate []int32     // leaves in which an application may become active
 
 	containers     []container
 	freeContainers []ContainerHandle
 
-	names      map[string]int32
-	spelled    []string // names by their number
-	dirtyNodes []NodeHandle
-	dirtyApps  []AppHandle
-	out        []Allocation
+	names   map[string]int32
+	spelled []string  // names by their number
+	sites   []site    // hosts and racks by their name's number
+	parked  []*demand // that wait for room on nodes that their application wants, or below their queues' limits
+	picked  mask      // the classes that the application that was picked last could have
+	out     []Decision
 }
 
+// root is the handle of the root queue.
+const root = int32(0)
+
 // New returns a scheduler without nodes.
-func New() *Scheduler {
-	return &Scheduler{
-		hosts: map[int32][]NodeHandle{},
-		racks: map[int32]*rack{},
-		names: map[string]int32{},
+func New(cfg Config) *Scheduler {
+	s := &Scheduler{
+		cfg: cfg, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{},
 	}
+	tree := cfg.Tree
+	if tree == nil {
+		tree = queue.Default(queue.FIFO)
+		s.setTree(tree)
+		s.memoryOnly = false
+		return s
+	}
+	s.setTree(tree)
+	return s
 }
+
+// Schedule places what can be placed since the events that were entered after the last call, and returns the decisions.
+// now is in ms and never goes back. The slice is good until the next call.
+//
+// Each container goes to the application whose turn it is by the policies of the queues from the root down, for its most
+// urgent request that fits anywhere: where it is preferred first, then in the preferred racks, then anywhere.
+func (s *Scheduler) Schedule(now int64) []Decision {
+	s.now = max(s.now, now)
+	s.out = s.out[:0]
+	s.refresh()
+	s.activateApps()
+	for {
+		h := s.pick(root, s.classes.open)
+		if h == nothing {
+			break
+		}
+		s.place(AppHandle(h))
+	}
+	return s.out
+}
+
+// NextWake is when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
+func (s *Scheduler) NextWake() int64 { return 0 }
 
 func (s *Scheduler) intern(name string) int32 {
 	id, ok := s.names[name]
@@ -130,190 +151,20 @@ func (s *Scheduler) intern(name string) int32 {
 		id = int32(len(s.names))
 		s.names[name] = id
 		s.spelled = append(s.spelled, name)
+		s.sites = append(s.sites, site{})
 	}
 	return id
 }
 
-// AddNode enters a node that takes containers.
-func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
-	s.resized = true
-	h := take(&s.nodes, &s.freeNodes)
-	n := &s.nodes[h]
-	*n = node{
-		host: s.intern(spec.Host), rack: s.intern(spec.Rack), capability: spec.Capability, open: true, live: true,
-	}
-	s.hosts[n.host] = append(s.hosts[n.host], h)
-	r := s.racks[n.rack]
-	if r == nil {
-		r = &rack{}
-		s.racks[n.rack] = r
-	}
-	if k := len(r.free); k > 0 {
-		n.inRack, r.free = r.free[k-1], r.free[:k-1]
-		r.nodes[n.inRack] = h
-	} else {
-		n.inRack = len(r.nodes)
-		r.nodes = append(r.nodes, h)
-	}
-	s.freed(h)
-	return h
-}
+// name is the inverse of intern.
+func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
-// RemoveNode takes a node out. Its containers must have been freed.
-func (s *Scheduler) RemoveNode(h NodeHandle) {
-	n := &s.nodes[h]
-	if n.containers > 0 {
-		panic(fmt.Sprintf("scheduler: node %d is removed with %d containers", h, n.containers))
+// measure is what of an amount counts on nodes and for limits.
+func (s *Scheduler) measure(r records.Resource) records.Resource {
+	if s.memoryOnly {
+		return records.Resource{records.Memory: r[records.Memory]}
 	}
-	n.open, n.live, s.resized = false, false, true
-	s.reindex(h)
-	r := s.racks[n.rack]
-	r.nodes[n.inRack] = noNode
-	r.free = append(r.free, n.inRack)
-	if len(r.free) == len(r.nodes) {
-		delete(s.racks, n.rack)
-	}
-	at := slices.Index(s.hosts[n.host], h)
-	if s.hosts[n.host] = slices.Delete(s.hosts[n.host], at, at+1); len(s.hosts[n.host]) == 0 {
-		delete(s.hosts, n.host)
-	}
-	s.freeNodes = append(s.freeNodes, h)
-}
-
-// SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
-// enough of them have ended.
-func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
-	s.nodes[h].capability, s.resized = capability, true
-	s.freed(h)
-}
-
-// SetOpen says whether a node takes new containers; those that it has stay.
-func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
-	s.nodes[h].open, s.resized = open, true
-	s.freed(h)
-}
-
-// AddApp enters an application, which asks for nothing yet.
-func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
-	h := take(&s.apps, &s.freeApps)
-	s.apps[h] = app{spec: spec, live: true}
-	return h
-}
-
-// settle enters an application among the waiting ones, or takes it out, as it has asks pending or not.
-func (s *Scheduler) settle(h AppHandle) {
-	a := &s.apps[h]
-	if wait := a.pending > 0; wait != a.waits {
-		a.waits = wait
-		at, _ := slices.BinarySearchFunc(s.waiting, h, s.compareApps)
-		if wait {
-			s.waiting = slices.Insert(s.waiting, at, h)
-		} else {
-			s.waiting = slices.Delete(s.waiting, at, at+1)
-		}
-	}
-}
-
-func (s *Scheduler) compareApps(a, b AppHandle) int {
-	x, y := &s.apps[a].spec, &s.apps[b].spec
-	if x.Priority != y.Priority {
-		return int(y.Priority) - int(x.Priority)
-	}
-	switch {
-	case x.Seq < y.Seq:
-		return -1
-	case x.Seq > y.Seq:
-		return 1
-	}
-	return 0
-}
-
-// RemoveApp takes an application out. Its containers must have been freed.
-func (s *Scheduler) RemoveApp(h AppHandle) {
-	a := &s.apps[h]
-	if a.running > 0 {
-		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.running))
-	}
-	s.ClearAsks(h)
-	a.live = false
-	s.freeApps = append(s.freeApps, h)
-}
-
-// SetPriority moves an application in the order of service.
-func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
-	a := &s.apps[h]
-	pending := a.pending
-	a.pending = 0
-	s.settle(h)
-	a.spec.Priority, a.pending = priority, pending
-	s.settle(h)
-}
-
-// UpdateAsks enters rows of requests. Capabilities must not be negative.
-func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
-	a := &s.apps[h]
-	more := false
-	for i := range asks {
-		if a.update(&asks[i], s.intern(asks[i].Name)) {
-			more = true
-		}
-	}
-	s.settle(h)
-	if more {
-		s.tryApp(h)
-	}
-}
-
-// ClearAsks withdraws everything that an application asks for.
-func (s *Scheduler) ClearAsks(h AppHandle) {
-	s.apps[h].demands, s.apps[h].pending = nil, 0
-	s.settle(h)
-}
-
-// UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
-func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
-	a := &s.apps[h]
-	if a.blacklist == nil {
-		a.blacklist = map[int32]struct{}{}
-	}
-	for _, name := range add {
-		a.blacklist[s.intern(name)] = struct{}{}
-	}
-	for _, name := range remove {
-		delete(a.blacklist, s.intern(name))
-	}
-	if len(remove) > 0 && a.pending > 0 {
-		s.tryApp(h)
-	}
-}
-
-// Restore enters a container that was granted earlier, by another leader.
-func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
-	return s.hold(a, n, r)
-}
-
-// Free gives back what a container holds.
-func (s *Scheduler) Free(h ContainerHandle) {
-	c := &s.containers[h]
-	if !c.live {
-		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
-	}
-	c.live = false
-	s.freeContainers = append(s.freeContainers, h)
-	a, n := &s.apps[c.app], &s.nodes[c.node]
-	a.used, a.running = a.used.Sub(c.resource), a.running-1
-	n.used, n.containers = n.used.Sub(c.resource), n.containers-1
-	s.freed(c.node)
-}
-
-func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
-	h := take(&s.containers, &s.freeContainers)
-	s.containers[h] = container{app: a, node: n, resource: r, live: true}
-	x, y := &s.apps[a], &s.nodes[n]
-	x.used, x.running = x.used.Add(r), x.running+1
-	y.used, y.containers = y.used.Add(r), y.containers+1
-	s.reindex(n)
-	return h
+	return r
 }
 
 // take returns a free handle, of an object that was released or a new one.
@@ -326,38 +177,4 @@ func take[T any, H ~int32](all *[]T, free *[]H) H {
 	var zero T
 	*all = append(*all, zero)
 	return H(len(*all) - 1)
-}
-
-// freed notes that a node may have room now.
-func (s *Scheduler) freed(h NodeHandle) {
-	s.reindex(h)
-	if n := &s.nodes[h]; n.open && !n.dirty {
-		n.dirty = true
-		s.dirtyNodes = append(s.dirtyNodes, h)
-	}
-}
-
-func (s *Scheduler) tryApp(h AppHandle) {
-	if a := &s.apps[h]; !a.dirty {
-		a.dirty = true
-		s.dirtyApps = append(s.dirtyApps, h)
-	}
-}
-
-// reindex enters a node's free resources into the indices and sums.
-func (s *Scheduler) reindex(h NodeHandle) {
-	n := &s.nodes[h]
-	before := s.index.at(int(h))
-	free := closed
-	if n.open {
-		free = n.capability.Sub(n.used)
-		s.openNodes++
-		s.headroom = s.headroom.Add(free.Max(records.Resource{}))
-	}
-	if before != closed {
-		s.openNodes--
-		s.headroom = s.headroom.Sub(before.Max(records.Resource{}))
-	}
-	s.index.set(int(h), free)
-	s.racks[n.rack].index.set(n.inRack, free)
 }

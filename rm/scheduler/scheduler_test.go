@@ -19,15 +19,20 @@ func row(priority int32, name string, count int32, relax bool) Ask {
 
 // nodes n0, n1 … alternate between racks /r0 and /r1.
 func cluster(n int, capability records.Resource) (*Scheduler, []NodeHandle) {
-	s := New()
+	s := New(Config{})
 	handles := make([]NodeHandle, n)
 	for i := range handles {
 		handles[i] = s.AddNode(NodeSpec{
 			Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i%2), Capability: capability,
 		})
 	}
-	s.Schedule()
+	grants(s)
 	return s, handles
+}
+
+// grants are the containers that are granted now.
+func grants(s *Scheduler) []Decision {
+	return slices.DeleteFunc(s.Schedule(0), func(d Decision) bool { return d.Kind != Allocate })
 }
 
 type placed struct {
@@ -36,7 +41,7 @@ type placed struct {
 	Locality Locality
 }
 
-func places(list []Allocation) []placed {
+func places(list []Decision) []placed {
 	var out []placed
 	for _, a := range list {
 		out = append(out, placed{a.App, a.Node, a.Locality})
@@ -70,7 +75,7 @@ func TestLocality(t *testing.T) {
 			a := s.AddApp(AppSpec{})
 			s.UpdateBlacklist(a, c.black, nil)
 			s.UpdateAsks(a, c.asks)
-			if diff := cmp.Diff(c.want, places(s.Schedule())); diff != "" {
+			if diff := cmp.Diff(c.want, places(grants(s))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -82,12 +87,12 @@ func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
 	a := s.AddApp(AppSpec{})
 	s.UpdateAsks(a, []Ask{row(1, Any, 2, true)})
 	s.UpdateAsks(a, []Ask{row(1, Any, 3, true)})
-	first := slices.Clone(s.Schedule())
+	first := slices.Clone(grants(s))
 	if len(first) != 3 {
 		t.Fatalf("%d containers, want 3", len(first))
 	}
 	s.UpdateAsks(a, []Ask{row(1, Any, 2, true), row(1, "n0", 2, true)})
-	if got := s.Schedule(); len(got) != 1 || s.Pending(a) != 1 {
+	if got := grants(s); len(got) != 1 || s.Pending(a) != 1 {
 		t.Fatalf("%d containers, %d pending, want 1 and 1", len(got), s.Pending(a))
 	}
 	want := []Ask{row(1, Any, 1, true), row(1, "n0", 1, true)}
@@ -96,7 +101,7 @@ func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
 	}
 	s.UpdateAsks(a, []Ask{row(1, Any, 0, true), row(1, "n0", 0, true)})
 	s.Free(first[0].Container)
-	if got := s.Schedule(); len(got) != 0 || s.Pending(a) != 0 || len(s.apps[a].demands) != 0 {
+	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || len(s.apps[a].demands) != 0 {
 		t.Errorf("withdrawn, and yet %v, %d pending", got, s.Pending(a))
 	}
 	if used := s.nodes[nodes[0]].used; used != res(3, 3) {
@@ -111,41 +116,41 @@ func TestFreedRoomGoesByOrderOfApplications(t *testing.T) {
 	urgent := s.AddApp(AppSpec{Seq: 3, Priority: 1})
 	full := s.AddApp(AppSpec{Seq: 0})
 	s.UpdateAsks(full, []Ask{row(1, Any, 3, true)})
-	held := slices.Clone(s.Schedule())
+	held := slices.Clone(grants(s))
 	for _, a := range []AppHandle{late, early, urgent} {
 		s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
 	}
-	if got := s.Schedule(); len(got) != 0 {
+	if got := grants(s); len(got) != 0 {
 		t.Fatalf("placed on a full node: %v", got)
 	}
 	s.SetPriority(late, 2)
 	for i, want := range []AppHandle{late, urgent, early} {
 		s.Free(held[i].Container)
-		if got := s.Schedule(); len(got) != 1 || got[0].App != want {
+		if got := grants(s); len(got) != 1 || got[0].App != want {
 			t.Errorf("room %d went to %v, want %d", i, places(got), want)
 		}
 	}
 }
 
 func TestNodesComeAndGo(t *testing.T) {
-	s := New()
+	s := New(Config{})
 	a := s.AddApp(AppSpec{})
 	s.UpdateAsks(a, []Ask{row(1, Any, 3, true)})
-	if got := s.Schedule(); len(got) != 0 {
+	if got := grants(s); len(got) != 0 {
 		t.Fatal("placed without nodes")
 	}
 	n := s.AddNode(NodeSpec{Host: "a", Rack: "/r", Capability: res(1, 1)})
-	got := slices.Clone(s.Schedule())
+	got := slices.Clone(grants(s))
 	if len(got) != 1 {
 		t.Fatalf("a new node was not used: %v", got)
 	}
 	s.SetOpen(n, false)
 	s.SetCapability(n, res(9, 9))
-	if more := s.Schedule(); len(more) != 0 {
+	if more := grants(s); len(more) != 0 {
 		t.Fatalf("a closed node got %v", more)
 	}
 	s.SetOpen(n, true)
-	if more := s.Schedule(); len(more) != 2 {
+	if more := grants(s); len(more) != 2 {
 		t.Fatalf("after opening: %v", more)
 	}
 	if s.OpenNodes() != 1 || s.Largest() != res(9, 9) || s.Headroom() != res(6, 6) {
@@ -154,7 +159,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	s.SetCapability(n, res(1, 1))
 	s.Free(got[0].Container)
 	s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
-	if more := s.Schedule(); len(more) != 0 {
+	if more := grants(s); len(more) != 0 {
 		t.Errorf("a shrunken node was overfilled: %v", more)
 	}
 }
@@ -164,7 +169,7 @@ type machine struct {
 	s     *Scheduler
 	nodes []NodeHandle
 	apps  []AppHandle
-	held  []Allocation
+	held  []Decision
 	seq   int64
 }
 
@@ -190,7 +195,7 @@ func (m *machine) check(t *rapid.T) {
 		if n.open {
 			free = n.capability.Sub(n.used)
 		}
-		if s.index.tree[s.index.size+int(h)] != free || s.racks[n.rack].index.tree[s.racks[n.rack].index.size+n.inRack] != free {
+		if s.index.tree[s.index.size+int(h)] != free || s.sites[n.rack].rack.index.at(n.inRack) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -198,14 +203,8 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatalf("%d nodes, headroom %v, largest %v; the sums say %d, %v, %v",
 			open, headroom, largest, s.OpenNodes(), s.Headroom(), s.Largest())
 	}
-	if !slices.IsSortedFunc(s.waiting, s.compareApps) {
-		t.Fatalf("the order of waiting applications is broken")
-	}
 	for _, h := range m.apps {
 		a := &s.apps[h]
-		if slices.Contains(s.waiting, h) != (a.pending > 0) {
-			t.Fatalf("application %d has %d pending, and waiting are %v", h, a.pending, s.waiting)
-		}
 		var pending int64
 		for _, d := range a.demands {
 			if pending += int64(d.pending); d.pending == 0 {
@@ -270,7 +269,7 @@ func (m *machine) step(t *rapid.T) {
 	case 8:
 		if len(m.nodes) > 0 {
 			i := rapid.IntRange(0, len(m.nodes)-1).Draw(t, "node")
-			m.drop(func(c Allocation) bool { return c.Node == m.nodes[i] })
+			m.drop(func(c Decision) bool { return c.Node == m.nodes[i] })
 			s.RemoveNode(m.nodes[i])
 			m.nodes = slices.Delete(m.nodes, i, i+1)
 		}
@@ -281,7 +280,7 @@ func (m *machine) step(t *rapid.T) {
 		i := rapid.IntRange(0, len(m.apps)-1).Draw(t, "app")
 		switch rapid.IntRange(0, 2).Draw(t, "what") {
 		case 0:
-			m.drop(func(c Allocation) bool { return c.App == m.apps[i] })
+			m.drop(func(c Decision) bool { return c.App == m.apps[i] })
 			s.RemoveApp(m.apps[i])
 			m.apps = slices.Delete(m.apps, i, i+1)
 		case 1:
@@ -292,8 +291,8 @@ func (m *machine) step(t *rapid.T) {
 	}
 }
 
-func (m *machine) drop(match func(Allocation) bool) {
-	m.held = slices.DeleteFunc(m.held, func(c Allocation) bool {
+func (m *machine) drop(match func(Decision) bool) {
+	m.held = slices.DeleteFunc(m.held, func(c Decision) bool {
 		if match(c) {
 			m.s.Free(c.Container)
 			return true
@@ -306,10 +305,10 @@ func (m *machine) drop(match func(Allocation) bool) {
 // there to be had. The same history gives the same decisions.
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := machine{s: New()}
+		m := machine{s: New(Config{})}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
-			for _, c := range m.s.Schedule() {
+			for _, c := range grants(m.s) {
 				if n := &m.s.nodes[c.Node]; !n.open || !c.Resource.IsZero() && !n.used.FitsIn(n.capability) {
 					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.used, n.capability)
 				}
@@ -358,13 +357,40 @@ func BenchmarkSchedule(b *testing.B) {
 			granted := 0
 			for i := 0; granted < b.N; i++ {
 				s.UpdateAsks(apps[i%len(apps)], ask)
-				got := s.Schedule()
+				got := grants(s)
 				granted += len(got)
 				for _, c := range got {
 					s.Free(c.Container)
 				}
-				s.Schedule()
+				grants(s)
 			}
 		})
 	}
+}
+
+// admits reports how near a node is to where containers of the demand are preferred, and whether any may go there.
+func (d *demand) admits(n *node) (Locality, bool) {
+	switch {
+	case d.wants(n.host) > 0:
+		return NodeLocal, true
+	case d.relaxes(n.rack):
+		return RackLocal, true
+	case d.relaxAny:
+		return OffSwitch, true
+	}
+	return 0, false
+}
+
+// wants returns how many containers are preferred at a name.
+func (d *demand) wants(name int32) int32 {
+	if p := d.place(name); p != nil {
+		return p.count
+	}
+	return 0
+}
+
+// relaxes reports whether containers preferred on hosts of a rack may go elsewhere in the rack.
+func (d *demand) relaxes(rack int32) bool {
+	p := d.place(rack)
+	return p != nil && p.count > 0 && p.relax
 }

@@ -10,13 +10,7 @@ import (
 func (s *Scheduler) Pending(h AppHandle) int64 { return s.apps[h].pending }
 
 // PendingResource is the sum of what an application waits for.
-func (s *Scheduler) PendingResource(h AppHandle) records.Resource {
-	var sum records.Resource
-	for _, d := range s.apps[h].demands {
-		sum = sum.Add(d.capability.Times(int64(d.pending)))
-	}
-	return sum
-}
+func (s *Scheduler) PendingResource(h AppHandle) records.Resource { return s.apps[h].pendingSum }
 
 // Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
 func (s *Scheduler) Asks(h AppHandle) []Ask {
@@ -49,9 +43,6 @@ func (s *Scheduler) Blacklist(h AppHandle) []string {
 	slices.Sort(names)
 	return names
 }
-
-// name is the inverse of intern.
-func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
 // Headroom is what new asks could get at most: the free resources of all open nodes.
 func (s *Scheduler) Headroom() records.Resource { return s.headroom }

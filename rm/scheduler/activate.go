@@ -1,0 +1,209 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// admit lets an application that was just submitted go on to wait for the limit on ApplicationMasters, unless too many run.
+func (s *Scheduler) admit(h AppHandle) {
+	a := &s.apps[h]
+	if !s.mayRun(a) {
+		at, _ := slices.BinarySearchFunc(s.held, h, func(x, y AppHandle) int {
+			return cmp.Compare(s.apps[x].spec.Seq, s.apps[y].spec.Seq)
+		})
+		s.held = slices.Insert(s.held, at, h)
+		return
+	}
+	a.runnable = true
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].runnable++
+	}
+	s.wait(h)
+	s.retry(a.leaf)
+}
+
+// mayRun reports whether the limits on how many applications run at once admit another one.
+func (s *Scheduler) mayRun(a *app) bool {
+	for h := a.leaf; h != nothing; h = s.queues[h].parent {
+		if q := &s.queues[h]; s.tree.Kind != queue.FIFO && q.runnable >= q.cfg.MaxParallelApps {
+			return false
+		}
+	}
+	return true
+}
+
+// dismiss takes an application out of those that count for how many run at once, and lets the next ones in.
+func (s *Scheduler) dismiss(h AppHandle) {
+	a := &s.apps[h]
+	if !a.runnable {
+		if at := slices.Index(s.held, h); at >= 0 {
+			s.held = slices.Delete(s.held, at, at+1)
+		}
+		return
+	}
+	a.runnable = false
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].runnable--
+	}
+	w := &s.queues[a.leaf].waiting
+	if at := slices.Index(*w, h); at >= 0 {
+		*w = slices.Delete(*w, at, at+1)
+	}
+	s.admitHeld()
+}
+
+// admitHeld looks again at the applications that too many others kept from running.
+func (s *Scheduler) admitHeld() {
+	list := s.held
+	s.held = nil
+	for _, h := range list {
+		s.admit(h)
+	}
+}
+
+// wait puts an application among those of its leaf that wait to become active.
+func (s *Scheduler) wait(h AppHandle) {
+	w := &s.queues[s.apps[h].leaf].waiting
+	at, _ := slices.BinarySearchFunc(*w, h, func(x, y AppHandle) int {
+		a, b := &s.apps[x].spec, &s.apps[y].spec
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Seq, b.Seq))
+	})
+	*w = slices.Insert(*w, at, h)
+}
+
+// retry has Schedule look whether an application of a leaf can become active.
+func (s *Scheduler) retry(leaf int32) {
+	if q := &s.queues[leaf]; !q.retry && len(q.waiting) > 0 {
+		q.retry = true
+		s.activate = append(s.activate, leaf)
+	}
+}
+
+func (s *Scheduler) activateApps() {
+	for _, leaf := range s.activate {
+		s.queues[leaf].retry = false
+		s.activateIn(leaf)
+	}
+	s.activate = s.activate[:0]
+}
+
+// activateIn makes the applications of a leaf active that the limits on ApplicationMasters admit. The first of a queue
+// always is.
+func (s *Scheduler) activateIn(leaf int32) {
+	if s.limitsOf.IsZero() {
+		return
+	}
+	q := &s.queues[leaf]
+	limit := s.amLimit(leaf)
+	for i := 0; i < len(q.waiting); {
+		h := q.waiting[i]
+		if !s.mayActivate(q, &s.apps[h], &limit) {
+			i++
+			continue
+		}
+		s.start(h)
+		s.settle(h)
+		s.out = append(s.out, Decision{Kind: Activate, App: h})
+		q = &s.queues[leaf]
+	}
+}
+
+func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bool {
+	if s.tree.Kind != queue.Capacity {
+		return true
+	}
+	if q.active < 1 || s.share(&q.amUsed) <= 0 {
+		return true
+	}
+	if !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)) {
+		return false
+	}
+	u := &s.users[a.user]
+	return s.measure(u.amUsed.Add(a.am)).FitsIn(s.measure(s.userAMLimit(q, u, limit)))
+}
+
+// amLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its promise if that
+// is more (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
+func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
+	q := &s.queues[leaf]
+	usable := s.room(leaf)
+	if !s.measure(q.guaranteed).FitsIn(s.measure(usable)) {
+		usable = q.guaranteed
+	}
+	for i, n := range usable {
+		limit[i] = s.stepUp(i, float64(n)*float64(q.cfg.MaxAMShare))
+	}
+	return limit
+}
+
+// userAMLimit is what ApplicationMasters of one user of a leaf may have (Hadoop:
+// AbstractLeafQueue.getUserAMResourceLimitPerPartition).
+func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource) (out records.Resource) {
+	part := max(float64(q.cfg.UserLimit)/100, 1/float64(max(s.activeUsers(q), 1)))
+	part = min(part*u.weight, 1)
+	if q.cfg.UserLimitFactor == -1 {
+		part = 1
+	} else {
+		part *= float64(q.cfg.UserLimitFactor)
+	}
+	for i, n := range q.guaranteed {
+		out[i] = s.stepUp(i, float64(n)*float64(q.cfg.MaxAMShare)*part)
+	}
+	return s.smaller(out, *limit)
+}
+
+// activeUsers counts the users of a leaf who want something, and those whose applications all wait to become active.
+func (s *Scheduler) activeUsers(q *runQueue) (n int) {
+	s.el.all(&q.inner, func(ref int32) bool {
+		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// start makes an application active, whatever the limits say.
+func (s *Scheduler) start(h AppHandle) {
+	a := &s.apps[h]
+	if a.active {
+		return
+	}
+	q, u := &s.queues[a.leaf], &s.users[a.user]
+	if !a.runnable {
+		at := slices.Index(s.held, h)
+		s.held = slices.Delete(s.held, at, at+1)
+		a.runnable = true
+		for h := a.leaf; h != nothing; h = s.queues[h].parent {
+			s.queues[h].runnable++
+		}
+	} else if at := slices.Index(q.waiting, h); at >= 0 {
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+	}
+	a.active = true
+	q.active++
+	u.active++
+	q.amUsed, u.amUsed = q.amUsed.Add(a.am), u.amUsed.Add(a.am)
+	s.appKey(a, u.apps.rule)
+	s.enter(&u.apps, a.el)
+}
+
+// stop makes an application inactive. Its asks wait with it.
+func (s *Scheduler) stop(h AppHandle) {
+	a := &s.apps[h]
+	if !a.active {
+		return
+	}
+	q, u := &s.queues[a.leaf], &s.users[a.user]
+	a.active = false
+	s.placeApp(h)
+	q.active--
+	u.active--
+	q.amUsed, u.amUsed = q.amUsed.Sub(a.am), u.amUsed.Sub(a.am)
+	s.leave(&u.apps, a.el)
+	s.placeUser(a.user)
+}

@@ -1,0 +1,260 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"heddle/yarn/records"
+)
+
+// AppSpec describes an application that may ask for containers.
+type AppSpec struct {
+	Priority int32 // higher numbers are served first
+	Seq      int64 // order of submission; unique
+	Queue    string
+	User     string
+	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
+}
+
+type app struct {
+	spec       AppSpec
+	live       bool
+	runnable   bool // counts for the limits on how many run at once
+	active     bool // may have containers
+	wants      bool // is active and asks for something
+	leaf, user int32
+	el         int32
+	key        key
+	demands    []*demand
+	pending    int64 // containers asked for
+	pendingSum records.Resource
+	blacklist  map[int32]struct{}
+	used       records.Resource
+	am         records.Resource // as it counts for limits of ApplicationMasters
+	running    int
+}
+
+// AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
+// applications run at once admit it.
+func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
+	h := take(&s.apps, &s.freeApps)
+	leaf := s.leafOf(spec.Queue)
+	am := spec.AM
+	if am.IsZero() {
+		am = s.cfg.Minimum
+	}
+	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.take(int32(h))}
+	s.join(h, leaf)
+	return h
+}
+
+// join puts an application into a leaf, where it waits to become active.
+func (s *Scheduler) join(h AppHandle, leaf int32) {
+	a := &s.apps[h]
+	u := s.userOf(leaf, a.spec.User)
+	a.leaf, a.user = leaf, u
+	s.users[u].total++
+	for q := leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].total++
+		s.queues[q].pending = s.queues[q].pending.Add(a.pendingSum)
+	}
+	s.admit(h)
+}
+
+// part takes an application out of its leaf.
+func (s *Scheduler) part(h AppHandle) {
+	s.stop(h)
+	s.dismiss(h)
+	a := &s.apps[h]
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].total--
+		s.queues[q].pending = s.queues[q].pending.Sub(a.pendingSum)
+	}
+	u := a.user
+	if s.users[u].total--; s.users[u].total == 0 {
+		s.dropUser(u)
+	}
+}
+
+// RemoveApp takes an application out. Its containers must have been freed.
+func (s *Scheduler) RemoveApp(h AppHandle) {
+	a := &s.apps[h]
+	if a.running > 0 {
+		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.running))
+	}
+	s.ClearAsks(h)
+	leaf := a.leaf
+	s.part(h)
+	a.live = false
+	s.el.give(a.el)
+	s.freeApps = append(s.freeApps, h)
+	s.settleQueue(leaf)
+	s.retry(leaf)
+}
+
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was.
+func (s *Scheduler) MoveApp(h AppHandle, path string) {
+	a := &s.apps[h]
+	from, to := a.leaf, s.leafOf(path)
+	a.spec.Queue = path
+	if from == to {
+		return
+	}
+	active := a.active
+	s.chargeQueue(a, a.used.Times(-1), -a.running)
+	s.part(h)
+	s.settleQueue(from)
+	s.retry(from)
+	s.join(h, to)
+	s.chargeQueue(a, a.used, a.running)
+	if active {
+		s.start(h)
+	}
+	s.settle(h)
+}
+
+// SetPriority moves an application in the order of service.
+func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
+	a := &s.apps[h]
+	q := &s.queues[a.leaf]
+	at := slices.Index(q.waiting, h)
+	if at >= 0 {
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+	}
+	a.spec.Priority = priority
+	if at >= 0 {
+		s.wait(h)
+	}
+	s.settle(h)
+}
+
+// UpdateAsks enters rows of requests. Capabilities must not be negative.
+func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
+	a := &s.apps[h]
+	before := a.pendingSum
+	for i := range asks {
+		s.update(h, a, &asks[i])
+	}
+	s.askedFor(a, a.pendingSum.Sub(before))
+	s.settle(h)
+}
+
+// askedFor adds to what the queues above an application wait for.
+func (s *Scheduler) askedFor(a *app, more records.Resource) {
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].pending = s.queues[q].pending.Add(more)
+	}
+}
+
+// ClearAsks withdraws everything that an application asks for.
+func (s *Scheduler) ClearAsks(h AppHandle) {
+	a := &s.apps[h]
+	for _, d := range a.demands {
+		s.drop(d)
+	}
+	s.askedFor(a, a.pendingSum.Times(-1))
+	a.demands, a.pending, a.pendingSum = nil, 0, records.Resource{}
+	s.settle(h)
+}
+
+// UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
+func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
+	a := &s.apps[h]
+	if a.blacklist == nil {
+		a.blacklist = map[int32]struct{}{}
+	}
+	for _, name := range add {
+		a.blacklist[s.intern(name)] = struct{}{}
+	}
+	for _, name := range remove {
+		delete(a.blacklist, s.intern(name))
+	}
+	if len(remove) > 0 {
+		for _, d := range a.demands {
+			d.state, d.hosts, d.racks = tried{}, true, true
+		}
+		s.settle(h)
+	}
+}
+
+// settle puts an application, its user and its queues into their places after what they hold or ask for has changed.
+func (s *Scheduler) settle(h AppHandle) {
+	a := &s.apps[h]
+	if !a.live {
+		return
+	}
+	s.placeApp(h)
+	s.settleQueue(a.leaf)
+}
+
+// placeApp updates the key and mask of an application and its user.
+func (s *Scheduler) placeApp(h AppHandle) {
+	a := &s.apps[h]
+	u, q := &s.users[a.user], &s.queues[a.leaf]
+	if wants := a.active && a.pending > 0; wants != a.wants {
+		a.wants = wants
+		if wants {
+			if u.wanting++; u.wanting == 1 {
+				q.wanting += u.weight
+				q.activeUsed = q.activeUsed.Add(u.used)
+			}
+		} else if u.wanting--; u.wanting == 0 {
+			q.wanting -= u.weight
+			q.activeUsed = q.activeUsed.Sub(u.used)
+		}
+	}
+	s.appKey(a, u.apps.rule)
+	if s.el.at[a.el].in {
+		s.moved(&u.apps, a.el)
+	}
+	s.el.setMask(a.el, a.mask())
+	s.placeUser(a.user)
+}
+
+// placeUser updates the key and mask of a user.
+func (s *Scheduler) placeUser(h int32) {
+	u := &s.users[h]
+	k := &never
+	if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
+		k = &s.apps[s.el.at[first].ref].key
+	}
+	o := &s.queues[u.leaf].inner
+	if *k != u.key {
+		u.key = *k
+		s.moved(o, u.el)
+	}
+	s.el.setMask(u.el, s.el.subOf(u.apps.root))
+}
+
+// settleQueue updates keys and masks from a leaf up to the root, and forgets what was known to be closed in them.
+func (s *Scheduler) settleQueue(leaf int32) {
+	s.queues[leaf].limitKnown = false
+	for h := leaf; h != nothing; h = s.queues[h].parent {
+		s.placeQueue(h)
+	}
+}
+
+func (s *Scheduler) placeQueue(h int32) {
+	q := &s.queues[h]
+	q.limitKnown = false
+	if q.parent == nothing {
+		return
+	}
+	o := &s.queues[q.parent].inner
+	s.queueKey(q, o.rule)
+	s.moved(o, q.el)
+	s.el.setMask(q.el, s.el.subOf(q.inner.root))
+}
+
+// mask is the classes of which an application could take a container now.
+func (a *app) mask() (m mask) {
+	if !a.active {
+		return 0
+	}
+	for _, d := range a.demands {
+		if d.pending > 0 && d.state.why == untried {
+			m |= 1 << d.class
+		}
+	}
+	return m
+}

@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"heddle/yarn/records"
+)
+
+type container struct {
+	app      AppHandle
+	node     NodeHandle
+	resource records.Resource
+	live     bool
+}
+
+// Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
+func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
+	s.start(a)
+	h := s.hold(a, n, r)
+	s.settle(a)
+	return h
+}
+
+// Free gives back what a container holds.
+func (s *Scheduler) Free(h ContainerHandle) {
+	c := &s.containers[h]
+	if !c.live {
+		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
+	}
+	c.live = false
+	s.freeContainers = append(s.freeContainers, h)
+	a, n := c.app, c.node
+	s.charge(a, n, c.resource.Times(-1), -1)
+	s.freed(n)
+	s.unparkLimited()
+	s.settle(a)
+}
+
+// ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
+// for it or a queue would get above its maximum.
+func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool {
+	c := &s.containers[h]
+	more := to.Sub(c.resource)
+	n := &s.nodes[c.node]
+	if size := s.measure(more).Max(records.Resource{}); !size.IsZero() {
+		if !s.takes(n, &size) || !s.belowMaximum(s.apps[c.app].leaf, &size) {
+			return false
+		}
+	}
+	c.resource = to
+	s.charge(c.app, c.node, more, 0)
+	s.freed(c.node)
+	s.unparkLimited()
+	s.settle(c.app)
+	return true
+}
+
+func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
+	h := take(&s.containers, &s.freeContainers)
+	s.containers[h] = container{app: a, node: n, resource: r, live: true}
+	s.charge(a, n, r, 1)
+	s.reindex(n)
+	return h
+}
+
+// charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
+func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r records.Resource, containers int) {
+	n := &s.nodes[nh]
+	n.used, n.containers = n.used.Add(r), n.containers+containers
+	a := &s.apps[h]
+	a.used, a.running = a.used.Add(r), a.running+containers
+	s.chargeQueue(a, r, containers)
+}
+
+func (s *Scheduler) chargeQueue(a *app, r records.Resource, containers int) {
+	u, q := &s.users[a.user], &s.queues[a.leaf]
+	u.used = u.used.Add(r)
+	if u.wanting > 0 {
+		q.activeUsed = q.activeUsed.Add(r)
+	}
+	share := s.share(&u.used)
+	q.shares += share - u.share
+	u.share = share
+	for i := a.leaf; i != nothing; i = s.queues[i].parent {
+		q := &s.queues[i]
+		q.used, q.containers = q.used.Add(r), q.containers+int32(containers)
+	}
+}

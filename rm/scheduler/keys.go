@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"math"
+
+	"heddle/yarn/records"
+)
+
+// rule says by what an order is ordered.
+type rule uint8
+
+const (
+	byUse            rule = iota // YARN's utilization: what is used of what is promised
+	byPriorityAndUse             // priority-utilization: those below their promise first, then by priority, then by use
+	byPriority                   // fifo: priority, then submission
+	byAppUse                     // fair leaves of the CapacityScheduler: memory in use
+	byFairness                   // fair of the FairScheduler
+	byDominance                  // its drf
+	byPlace                      // as configured
+)
+
+// key is by what a queue, user or application is ordered.
+type key struct {
+	rank     uint8   // lower first, whatever the rest says
+	priority int32   // higher first
+	ratio    float64 // lower first
+	promise  float64 // higher first, of equal ratios
+	seq      int64   // submission, or place in the configuration; unique
+	shares   [records.MaxResourceTypes]float64
+}
+
+// before reports whether what stands behind one handle is served before the other.
+func (s *Scheduler) before(o *order, a, b int32) bool {
+	switch o.kind {
+	case orderQueues:
+		return o.rule.before(&s.queues[a].key, &s.queues[b].key)
+	case orderUsers:
+		x, y := &s.users[a].key, &s.users[b].key
+		if *x == *y { // both without applications to serve
+			return a < b
+		}
+		return o.rule.before(x, y)
+	}
+	return o.rule.before(&s.apps[a].key, &s.apps[b].key)
+}
+
+func (r rule) before(a, b *key) bool {
+	switch r {
+	case byUse:
+		if a.ratio != b.ratio {
+			return a.ratio < b.ratio
+		}
+		if a.promise != b.promise {
+			return a.promise > b.promise
+		}
+	case byPriorityAndUse, byPriority, byAppUse, byFairness:
+		switch {
+		case a.rank != b.rank:
+			return a.rank < b.rank
+		case a.priority != b.priority:
+			return a.priority > b.priority
+		case a.ratio != b.ratio:
+			return a.ratio < b.ratio
+		case a.promise != b.promise:
+			return a.promise > b.promise
+		}
+	case byDominance:
+		if a.rank != b.rank {
+			return a.rank < b.rank
+		}
+		for i, x := range a.shares {
+			if x != b.shares[i] {
+				return x < b.shares[i]
+			}
+		}
+	}
+	return a.seq < b.seq
+}
+
+// never is the key of a user without applications to serve.
+var never = key{rank: math.MaxUint8, priority: math.MinInt32, ratio: math.Inf(1), seq: math.MaxInt64}
+
+// share is the part of the cluster that an amount is: of memory, or of the resource of which it is the largest.
+func (s *Scheduler) share(r *records.Resource) float64 {
+	return s.shareOf(r, &s.limitsOf)
+}
+
+func (s *Scheduler) shareOf(r, of *records.Resource) (most float64) {
+	if s.memoryOnly {
+		if of[records.Memory] <= 0 {
+			return 0
+		}
+		return float64(r[records.Memory]) / float64(of[records.Memory])
+	}
+	for i, n := range r {
+		if n > 0 && of[i] > 0 {
+			most = max(most, float64(n)/float64(of[i]))
+		}
+	}
+	return most
+}
+
+// queueKey computes the key of a queue among its siblings.
+func (s *Scheduler) queueKey(q *runQueue, r rule) {
+	k := &q.key
+	switch r {
+	case byUse, byPriorityAndUse:
+		k.promise = float64(q.cfg.AbsoluteCapacity)
+		least := s.share(&s.cfg.Minimum)
+		promised := max(s.share(&q.guaranteed), least)
+		k.ratio = 0
+		if promised > 0 {
+			k.ratio = float64(float32(s.share(&q.used) / promised))
+		}
+		if r == byPriorityAndUse {
+			k.rank, k.priority = 0, q.cfg.Priority
+			if k.ratio >= 1 {
+				k.rank = 1
+			}
+		}
+	case byFairness:
+		s.fairKey(k, &q.used, &q.pending, &q.guaranteed, q.cfg.Fair.Weight)
+	case byDominance:
+		s.dominantKey(k, &q.used, &q.guaranteed, q.cfg.Fair.Weight)
+	}
+}
+
+// appKey computes the key of an application in its leaf.
+func (s *Scheduler) appKey(a *app, r rule) {
+	k := &a.key
+	k.seq = a.spec.Seq
+	switch r {
+	case byPriority:
+		k.priority = a.spec.Priority
+	case byAppUse:
+		k.ratio = float64(a.used[records.Memory])
+	case byFairness:
+		s.fairKey(k, &a.used, &a.pendingSum, &records.Resource{}, s.appWeight(a))
+	case byDominance:
+		s.dominantKey(k, &a.used, &records.Resource{}, s.appWeight(a))
+	}
+}
+
+// appWeight is the weight of an application under the FairScheduler.
+func (s *Scheduler) appWeight(a *app) float64 {
+	return 1
+}
+
+// sizeWeight lets an application weigh by the logarithm of the memory that it has and asks for.
+func sizeWeight(a *app) float64 {
+	return max(1, math.Log1p(float64(a.used[records.Memory]+a.pendingSum[records.Memory]))/math.Ln2)
+}
+
+// fairKey is YARN's FairSharePolicy: those below their minimum share first, by how far; then by memory over weight.
+func (s *Scheduler) fairKey(k *key, used, pending, least *records.Resource, weight float64) {
+	m := used[records.Memory]
+	low := min(least[records.Memory], m+pending[records.Memory])
+	switch {
+	case m < low:
+		k.rank, k.ratio = 0, float64(m)/float64(max(low, 1))
+	case weight > 0:
+		k.rank, k.ratio = 1, float64(m)/weight
+	default:
+		k.rank, k.ratio = 2, float64(m)
+	}
+}
+
+// dominantKey is YARN's DominantResourceFairnessPolicy: those first whose dominant resource is below its minimum share; then
+// by shares of the cluster over weight, the largest first.
+func (s *Scheduler) dominantKey(k *key, used, least *records.Resource, weight float64) {
+	var shares [records.MaxResourceTypes]float64
+	dominant := 0
+	for i, n := range used {
+		if s.limitsOf[i] > 0 {
+			shares[i] = float64(n) / float64(s.limitsOf[i])
+		}
+		if shares[i] > shares[dominant] {
+			dominant = i
+		}
+	}
+	k.rank = 1
+	if least[dominant] > used[dominant] {
+		k.rank = 0
+		for i, n := range used {
+			shares[i] = 1
+			if least[i] > 0 {
+				shares[i] = float64(n) / float64(least[i])
+			}
+		}
+	} else if weight > 0 {
+		for i := range shares {
+			shares[i] /= weight
+		}
+	} else {
+		k.rank = 2
+	}
+	for i := 1; i < len(shares); i++ { // few, and mostly in order
+		for j := i; j > 0 && shares[j] > shares[j-1]; j-- {
+			shares[j], shares[j-1] = shares[j-1], shares[j]
+		}
+	}
+	k.shares = shares
+}

@@ -1,0 +1,148 @@
+package scheduler
+
+import (
+	"math"
+
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// limitQueue computes what a queue and those below it are promised and can have at most in the cluster as it is.
+func (s *Scheduler) limitQueue(h int32) {
+	q := &s.queues[h]
+	cluster := s.limitsOf
+	switch s.tree.Kind {
+	case queue.FIFO:
+		q.guaranteed, q.maximum, q.limited = cluster, cluster, false
+	case queue.Fair:
+		q.guaranteed = q.cfg.Fair.Min.Of(cluster, records.Resource{})
+		q.maximum = q.cfg.Fair.Max.Of(cluster, unlimited)
+		q.limited = q.cfg.Fair.Max.Set()
+	case queue.Capacity:
+		for i, n := range cluster {
+			q.guaranteed[i] = int64(float64(n) * float64(q.cfg.AbsoluteCapacity))
+			q.maximum[i] = int64(float64(n) * float64(q.cfg.AbsoluteMaximum))
+		}
+		q.limited = q.maximum != cluster || q.parent == nothing
+	}
+	for _, c := range s.childrenIfAny(h) {
+		s.limitQueue(c)
+	}
+}
+
+func (s *Scheduler) childrenIfAny(h int32) []int32 {
+	if s.queues[h].leaf {
+		return nil
+	}
+	return s.childrenOf(h)
+}
+
+// unlimited is more than any cluster has.
+var unlimited = func() (r records.Resource) {
+	for i := range r {
+		r[i] = math.MaxInt64 / 4
+	}
+	return r
+}()
+
+// room is what a queue can have in all: its maximum, or less where those above it have given to others (Hadoop:
+// ResourceLimits).
+func (s *Scheduler) room(h int32) records.Resource {
+	q := &s.queues[h]
+	if q.parent == nothing {
+		return q.maximum
+	}
+	above := &s.queues[q.parent]
+	return s.room(q.parent).Sub(above.used).Add(q.used).Min(q.maximum)
+}
+
+// step rounds an amount up to a multiple of the smallest container. What rounding errors add is not counted.
+func (s *Scheduler) stepUp(i int, x float64) int64 {
+	n := int64(math.Ceil(x - 1e-6))
+	if m := s.cfg.Minimum[i]; m > 0 {
+		n = (n + m - 1) / m * m
+	}
+	return n
+}
+
+func (s *Scheduler) stepDown(i int, x float64) int64 {
+	n := int64(math.Floor(x + 1e-6))
+	if m := s.cfg.Minimum[i]; m > 0 {
+		n = n / m * m
+	}
+	return n
+}
+
+// less compares amounts by the share of the cluster that they are.
+func (s *Scheduler) less(a, b *records.Resource) bool { return s.share(a) < s.share(b) }
+
+func (s *Scheduler) larger(a, b records.Resource) records.Resource {
+	if s.less(&a, &b) {
+		return b
+	}
+	return a
+}
+
+func (s *Scheduler) smaller(a, b records.Resource) records.Resource {
+	if s.less(&b, &a) {
+		return b
+	}
+	return a
+}
+
+// overUserLimit reports whether a user has more than its limit, so that nothing more is given to it. As in YARN what it asks
+// for isn't counted: the limit may be passed by one container.
+func (s *Scheduler) overUserLimit(q *runQueue, u *user) bool {
+	if !q.limitKnown {
+		q.userLimit, q.limitKnown = s.activeUserLimit(q), true
+	}
+	limit := q.userLimit
+	if u.weight != 1 {
+		limit = s.weighted(limit, u.weight)
+	}
+	return s.less(&limit, &u.used)
+}
+
+func (s *Scheduler) weighted(limit records.Resource, weight float64) records.Resource {
+	for i := range limit {
+		limit[i] = s.stepDown(i, float64(limit[i])*weight)
+	}
+	return limit
+}
+
+// activeUserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
+// active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
+// least, and user-limit-factor times the queue's capacity the most.
+func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
+	capacity := s.larger(q.guaranteed, s.cfg.Minimum)
+	var consumed records.Resource
+	for i, n := range s.limitsOf {
+		consumed[i] = s.stepUp(i, float64(n)*max(0, q.shares))
+	}
+	current := capacity
+	if !s.less(&consumed, &capacity) {
+		current = consumed.Add(s.cfg.Minimum)
+	}
+	used := q.activeUsed.Add(s.cfg.Minimum)
+	var divided, least records.Resource
+	for i := range limit {
+		if q.wanting > 0 {
+			divided[i] = int64(math.Ceil(float64(used[i])/q.wanting - 1e-6))
+		}
+		least[i] = int64(math.Ceil(math.Floor(float64(current[i])*float64(q.cfg.UserLimit)+1e-6)/100 - 1e-6))
+	}
+	limit = s.larger(divided, least)
+	var most records.Resource
+	if q.cfg.UserLimitFactor == -1 || q.guaranteed.IsZero() {
+		most = q.maximum
+	} else {
+		for i := range most {
+			most[i] = int64(math.Floor(float64(capacity[i])*float64(q.cfg.UserLimitFactor) + 1e-6))
+		}
+	}
+	limit = s.smaller(limit, most)
+	for i := range limit {
+		limit[i] = s.stepUp(i, float64(limit[i]))
+	}
+	return limit
+}

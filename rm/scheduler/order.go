@@ -1,0 +1,265 @@
+package scheduler
+
+// mask is a set of classes of asks, one bit each; see classes.
+type mask = uint64
+
+// orderKind says what an order holds, and so by what it is ordered.
+type orderKind uint8
+
+const (
+	orderQueues orderKind = iota // children of a parent queue
+	orderUsers                   // users of a leaf, by the first application of each
+	orderApps                    // applications of a user in a leaf
+)
+
+// nothing is a link to no element.
+const nothing = int32(-1)
+
+// element is a queue, user or application in its order. own is an upper bound of the classes that are pending in it and not
+// held by a limit of its own; sub is the union over the subtree.
+type element struct {
+	parent, left, right int32
+	rank                uint32
+	ref                 int32 // handle of what it stands for
+	in                  bool
+	own, sub            mask
+}
+
+// order is an ordered set of elements: the root of a treap. Orders share one arena; the ranks come from the elements'
+// numbers, so that the shape depends on nothing but the history.
+type order struct {
+	root int32
+	kind orderKind
+	rule rule
+}
+
+// elements is the arena of all orders.
+type elements struct {
+	at   []element
+	free []int32
+}
+
+func (e *elements) take(ref int32) int32 {
+	i := take(&e.at, &e.free)
+	x := uint64(i)*0x9e3779b97f4a7c15 + 0x1b873593
+	x ^= x >> 31
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 29
+	e.at[i] = element{parent: nothing, left: nothing, right: nothing, ref: ref, rank: uint32(x >> 16)}
+	return i
+}
+
+func (e *elements) give(i int32) { e.free = append(e.free, i) }
+
+func (e *elements) subOf(i int32) mask {
+	if i == nothing {
+		return 0
+	}
+	return e.at[i].sub
+}
+
+// sum recomputes the union of one element and reports whether it changed.
+func (e *elements) sum(i int32) bool {
+	n := &e.at[i]
+	sub := n.own | e.subOf(n.left) | e.subOf(n.right)
+	changed := sub != n.sub
+	n.sub = sub
+	return changed
+}
+
+// setMask changes what an element has to offer.
+func (e *elements) setMask(i int32, own mask) {
+	n := &e.at[i]
+	if n.own == own {
+		return
+	}
+	n.own = own
+	if !n.in {
+		return
+	}
+	for i != nothing && e.sum(i) {
+		i = e.at[i].parent
+	}
+}
+
+// rotate lifts an element above its parent.
+func (e *elements) rotate(o *order, i int32) {
+	p := e.at[i].parent
+	g := e.at[p].parent
+	if e.at[p].left == i {
+		c := e.at[i].right
+		e.at[p].left, e.at[i].right = c, p
+		if c != nothing {
+			e.at[c].parent = p
+		}
+	} else {
+		c := e.at[i].left
+		e.at[p].right, e.at[i].left = c, p
+		if c != nothing {
+			e.at[c].parent = p
+		}
+	}
+	e.at[p].parent, e.at[i].parent = i, g
+	switch {
+	case g == nothing:
+		o.root = i
+	case e.at[g].left == p:
+		e.at[g].left = i
+	default:
+		e.at[g].right = i
+	}
+	e.sum(p)
+	e.sum(i)
+}
+
+// first returns the first element of an order that has a class of open, or nothing.
+func (e *elements) first(o *order, open mask) int32 { return e.firstBelow(o.root, open) }
+
+func (e *elements) firstBelow(i int32, open mask) int32 {
+	if i == nothing || e.at[i].sub&open == 0 {
+		return nothing
+	}
+	for {
+		n := &e.at[i]
+		switch {
+		case n.left != nothing && e.at[n.left].sub&open != 0:
+			i = n.left
+		case n.own&open != 0:
+			return i
+		default:
+			i = n.right
+		}
+	}
+}
+
+// next returns the first element behind one that has a class of open, or nothing.
+func (e *elements) next(i int32, open mask) int32 {
+	if f := e.firstBelow(e.at[i].right, open); f != nothing {
+		return f
+	}
+	for {
+		p := e.at[i].parent
+		if p == nothing {
+			return nothing
+		}
+		if e.at[p].left == i {
+			if e.at[p].own&open != 0 {
+				return p
+			}
+			if f := e.firstBelow(e.at[p].right, open); f != nothing {
+				return f
+			}
+		}
+		i = p
+	}
+}
+
+// beside returns the neighbour before (or behind) an element, whatever it offers.
+func (e *elements) beside(i int32, behind bool) int32 {
+	toward, away := e.at[i].left, func(n *element) int32 { return n.right }
+	if behind {
+		toward, away = e.at[i].right, func(n *element) int32 { return n.left }
+	}
+	if toward != nothing {
+		for away(&e.at[toward]) != nothing {
+			toward = away(&e.at[toward])
+		}
+		return toward
+	}
+	for {
+		p := e.at[i].parent
+		if p == nothing {
+			return nothing
+		}
+		if (e.at[p].left == i) == behind {
+			return p
+		}
+		i = p
+	}
+}
+
+// enter puts an element into its place in an order.
+func (s *Scheduler) enter(o *order, i int32) {
+	e := &s.el
+	n := &e.at[i]
+	n.in, n.parent, n.left, n.right, n.sub = true, nothing, nothing, nothing, n.own
+	if o.root == nothing {
+		o.root = i
+		return
+	}
+	p := o.root
+	for {
+		if s.before(o, e.at[i].ref, e.at[p].ref) {
+			if e.at[p].left == nothing {
+				e.at[p].left = i
+				break
+			}
+			p = e.at[p].left
+		} else {
+			if e.at[p].right == nothing {
+				e.at[p].right = i
+				break
+			}
+			p = e.at[p].right
+		}
+	}
+	e.at[i].parent = p
+	for at := p; at != nothing && e.sum(at); {
+		at = e.at[at].parent
+	}
+	for e.at[i].parent != nothing && e.at[e.at[i].parent].rank < e.at[i].rank {
+		e.rotate(o, i)
+	}
+}
+
+// leave takes an element out of its order. Its key may have changed already.
+func (s *Scheduler) leave(o *order, i int32) {
+	e := &s.el
+	for e.at[i].left != nothing || e.at[i].right != nothing {
+		l, r := e.at[i].left, e.at[i].right
+		if r == nothing || l != nothing && e.at[l].rank > e.at[r].rank {
+			e.rotate(o, l)
+		} else {
+			e.rotate(o, r)
+		}
+	}
+	p := e.at[i].parent
+	switch {
+	case p == nothing:
+		o.root = nothing
+	case e.at[p].left == i:
+		e.at[p].left = nothing
+	default:
+		e.at[p].right = nothing
+	}
+	e.at[i].in, e.at[i].parent = false, nothing
+	for p != nothing && e.sum(p) {
+		p = e.at[p].parent
+	}
+}
+
+// moved puts an element whose key has changed into its place. Mostly it is there already.
+func (s *Scheduler) moved(o *order, i int32) {
+	e := &s.el
+	if p := e.beside(i, false); p == nothing || s.before(o, e.at[p].ref, e.at[i].ref) {
+		if n := e.beside(i, true); n == nothing || s.before(o, e.at[i].ref, e.at[n].ref) {
+			return
+		}
+	}
+	s.leave(o, i)
+	s.enter(o, i)
+}
+
+// all calls f for what is in an order, in order, until it returns false.
+func (e *elements) all(o *order, f func(ref int32) bool) {
+	i := o.root
+	if i == nothing {
+		return
+	}
+	for e.at[i].left != nothing {
+		i = e.at[i].left
+	}
+	for i != nothing && f(e.at[i].ref) {
+		i = e.beside(i, true)
+	}
+}

@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"math/bits"
+
+	"heddle/yarn/records"
+)
+
+// pick finds the application in a queue whose turn it is to get a container of one of the open classes, or nothing. What
+// it finds to have none is not looked at again until it changes.
+func (s *Scheduler) pick(h int32, open mask) int32 {
+	q := &s.queues[h]
+	open &^= s.beyond(q, open)
+	if open == 0 {
+		return nothing
+	}
+	if q.leaf {
+		return s.pickInLeaf(q, open)
+	}
+	for {
+		i := s.el.first(&q.inner, open)
+		if i == nothing {
+			return nothing
+		}
+		if a := s.pick(s.el.at[i].ref, open); a != nothing {
+			return a
+		}
+		s.el.setMask(i, s.el.at[i].own&^open)
+	}
+}
+
+// beyond is the classes of which one more container would take a queue above its maximum.
+func (s *Scheduler) beyond(q *runQueue, open mask) (m mask) {
+	if !q.limited {
+		return 0
+	}
+	rest := s.measure(q.maximum.Sub(q.used))
+	for left := open &^ (1 << sharedClass); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.classes.size[i].FitsIn(rest) {
+			m |= 1 << i
+		}
+	}
+	return m
+}
+
+// belowMaximum reports whether a queue and those above it can have so much more.
+func (s *Scheduler) belowMaximum(h int32, size *records.Resource) bool {
+	for ; h != nothing; h = s.queues[h].parent {
+		if q := &s.queues[h]; q.limited && !size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
+			return false
+		}
+	}
+	return true
+}
+
+// pickInLeaf looks at the users by the first application that each has, so that the search ends when no later user can have
+// a better one.
+func (s *Scheduler) pickInLeaf(q *runQueue, open mask) int32 {
+	best := nothing
+	for i := s.el.first(&q.inner, open); i != nothing; i = s.el.next(i, open) {
+		u := &s.users[s.el.at[i].ref]
+		if best != nothing && !q.apps.before(&u.key, &s.apps[best].key) {
+			break
+		}
+		if s.capacity && s.overUserLimit(q, u) {
+			continue
+		}
+		if e := s.el.first(&u.apps, open); e != nothing {
+			a := s.el.at[e].ref
+			if best == nothing || q.apps.before(&s.apps[a].key, &s.apps[best].key) {
+				best = a
+			}
+		}
+	}
+	s.picked = open
+	return best
+}

@@ -1,0 +1,252 @@
+package scheduler
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// runQueue is a queue with what it holds.
+type runQueue struct {
+	cfg    *queue.Queue
+	live   bool
+	leaf   bool
+	made   bool // for an application, as a Fair tree does
+	parent int32
+	place  int64 // among all queues, as configured
+	el     int32
+	inner  order // children, or users
+	apps   rule  // how applications of a leaf are ordered
+	key    key
+
+	used, reserved, pending records.Resource
+	containers              int32
+	runnable                int32 // applications that count for max-parallel-apps
+	total                   int32 // applications, waiting ones included
+
+	// In a cluster of the present size: what is promised, and what it can have at most where that is less than all.
+	guaranteed, maximum records.Resource
+	limited             bool
+
+	leafState
+}
+
+// leafState is what only leaves have.
+type leafState struct {
+	names   map[string]int32 // users
+	waiting []AppHandle      // runnable applications that aren't active, most urgent first
+	active  int32            // applications
+	amUsed  records.Resource // by ApplicationMasters of active applications
+	retry   bool             // is among Scheduler.activate
+
+	// For the user limit: users who want something, by weight, what they hold, and the sum of all users' shares of the cluster.
+	wanting    float64
+	activeUsed records.Resource
+	shares     float64
+	userLimit  records.Resource // of a user of weight 1
+	limitKnown bool
+}
+
+// user is somebody with applications in a leaf.
+type user struct {
+	name    string
+	leaf    int32
+	el      int32
+	apps    order
+	key     key // of the first application, or less
+	used    records.Resource
+	amUsed  records.Resource
+	weight  float64
+	share   float64 // of the cluster that used is
+	total   int32   // applications
+	active  int32   // of them active
+	wanting int32   // of them ask for something
+}
+
+// setTree builds the running tree. Queues that were there keep what they hold.
+func (s *Scheduler) setTree(t *queue.Tree) {
+	s.tree = t
+	s.capacity = t.Kind == queue.Capacity
+	s.memoryOnly = t.Kind == queue.FIFO || s.capacity && !t.Dominant
+	s.addQueue(t.Root, nothing)
+	s.stale = true
+}
+
+func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
+	h := take(&s.queues, &s.freeQueues)
+	s.queues[h] = runQueue{
+		cfg: cfg, live: true, leaf: len(cfg.Children) == 0, parent: parent, place: int64(len(s.byPath)),
+		el: s.el.take(h), inner: order{root: nothing},
+	}
+	q := &s.queues[h]
+	q.key.seq = q.place
+	s.setRules(q)
+	if q.leaf {
+		q.names, q.inner.kind = map[string]int32{}, orderUsers
+	}
+	s.byPath[cfg.Path] = h
+	if parent != nothing {
+		s.enter(&s.queues[parent].inner, q.el)
+	}
+	children := cfg.Children
+	if s.tree.Kind == queue.Fair { // which breaks ties by name
+		children = slices.SortedFunc(slices.Values(children), func(a, b *queue.Queue) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for _, c := range children {
+		s.addQueue(c, h)
+	}
+	return h
+}
+
+func (s *Scheduler) setRules(q *runQueue) {
+	defer func() {
+		if q.leaf {
+			q.inner.rule = q.apps
+		}
+	}()
+	policy := strings.ToLower(q.cfg.OrderingPolicy)
+	if s.tree.Kind == queue.Fair {
+		r := byFairness
+		switch strings.ToLower(q.cfg.Fair.Policy) {
+		case "fifo":
+			r = byPriority
+		case "drf":
+			r = byDominance
+		}
+		q.apps, q.inner.rule = r, r
+		if r == byPriority && !q.leaf {
+			q.inner.rule = byPlace
+		}
+		return
+	}
+	q.inner.rule = byUse
+	if policy == "priority-utilization" {
+		q.inner.rule = byPriorityAndUse
+	}
+	q.apps = byPriority
+	if policy == "fair" {
+		q.apps = byAppUse
+	}
+}
+
+// leafOf finds the leaf for an application that names a queue, and makes it where the tree's kind allows that.
+func (s *Scheduler) leafOf(path string) int32 {
+	if h, ok := s.byPath[path]; ok && s.queues[h].leaf {
+		return h
+	}
+	if s.tree.Kind == queue.FIFO {
+		if q, ok := s.tree.Find(""); ok {
+			return s.byPath[q.Path]
+		}
+	}
+	if q, ok := s.tree.Find(path); ok && s.queues[s.byPath[q.Path]].leaf {
+		return s.byPath[q.Path]
+	}
+	return s.makeLeaf(path)
+}
+
+// makeLeaf makes a leaf that isn't configured, below the closest queue that is. It has no promise and no limit of its own.
+func (s *Scheduler) makeLeaf(path string) int32 {
+	above := s.tree.Above(path)
+	h := s.byPath[above.Path]
+	if s.queues[h].leaf {
+		return h
+	}
+	cfg := &queue.Queue{
+		Name: path[strings.LastIndexByte(path, '.')+1:], Path: path, Parent: above, Maximum: 1,
+		AbsoluteMaximum: above.AbsoluteMaximum, MaxAMShare: 0.5, UserLimit: 100, UserLimitFactor: -1,
+		MaxParallelApps: math.MaxInt32, MaxApplications: math.MaxInt32, MaxApplicationsPerUser: math.MaxInt32,
+		OrderingPolicy: "fifo", Fair: queue.FairShares{Weight: 1, Policy: above.Fair.Policy},
+	}
+	leaf := s.addQueue(cfg, h)
+	s.queues[leaf].made = true
+	s.stale = true
+	return leaf
+}
+
+// userOf finds or makes a user of a leaf.
+func (s *Scheduler) userOf(leaf int32, name string) int32 {
+	q := &s.queues[leaf]
+	if u, ok := q.names[name]; ok {
+		return u
+	}
+	h := take(&s.users, &s.freeUsers)
+	s.users[h] = user{
+		name: name, leaf: leaf, el: s.el.take(h), key: never, weight: s.weightOf(q, name),
+		apps: order{root: nothing, kind: orderApps, rule: q.apps},
+	}
+	q.names[name] = h
+	s.enter(&q.inner, s.users[h].el)
+	return h
+}
+
+// dropUser forgets a user without applications.
+func (s *Scheduler) dropUser(h int32) {
+	u := &s.users[h]
+	q := &s.queues[u.leaf]
+	q.shares -= u.share
+	s.leave(&q.inner, u.el)
+	s.el.give(u.el)
+	delete(q.names, u.name)
+	if len(q.names) == 0 {
+		q.shares = 0 // what rounding left over
+	}
+	s.freeUsers = append(s.freeUsers, h)
+}
+
+func (s *Scheduler) weightOf(*runQueue, string) float64 { return 1 }
+
+// refresh computes limits and keys anew after the size of the cluster or the configuration has changed.
+func (s *Scheduler) refresh() {
+	if !s.stale && s.cluster == s.limitsOf {
+		return
+	}
+	s.stale, s.limitsOf = false, s.cluster
+	s.limitQueue(root)
+	for i := range s.users {
+		u := &s.users[i]
+		if u.total == 0 {
+			continue
+		}
+		share := s.share(&u.used)
+		s.queues[u.leaf].shares += share - u.share
+		u.share = share
+	}
+	for h := range s.apps {
+		if s.apps[h].active {
+			s.placeApp(AppHandle(h))
+		}
+	}
+	s.rekey(root)
+	for h := range s.queues {
+		if q := &s.queues[h]; q.live && q.leaf {
+			s.retry(int32(h))
+		}
+	}
+}
+
+// rekey puts a queue and all below it into their places.
+func (s *Scheduler) rekey(h int32) {
+	q := &s.queues[h]
+	if !q.leaf {
+		for _, c := range s.childrenOf(h) {
+			s.rekey(c)
+			q = &s.queues[h]
+		}
+	}
+	s.placeQueue(h)
+}
+
+// childrenOf lists the children of a queue by their handles.
+func (s *Scheduler) childrenOf(h int32) []int32 {
+	var list []int32
+	s.el.all(&s.queues[h].inner, func(ref int32) bool {
+		list = append(list, ref)
+		return true
+	})
+	slices.Sort(list)
+	return list
+}

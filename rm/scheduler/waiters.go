@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"slices"
+
+	"heddle/yarn/records"
+)
+
+// await enters a demand among those that prefer a host or rack, after forgetting those that don't any more.
+func (s *Scheduler) await(name int32, d *demand) {
+	w := &s.sites[name].waiters
+	if len(*w) == cap(*w) {
+		*w = slices.DeleteFunc(*w, func(d *demand) bool {
+			if d.gone {
+				return true
+			}
+			p := d.place(name)
+			p.waits = p.count > 0
+			return !p.waits
+		})
+	}
+	*w = append(*w, d)
+}
+
+// wake lets the demands that prefer a host, or rack, be tried there again.
+func (s *Scheduler) wake(name int32, host bool) {
+	for _, d := range s.sites[name].waiters {
+		if d.gone {
+			continue
+		}
+		if host {
+			d.hosts = true
+		} else {
+			d.racks = true
+		}
+		if d.state.why == noPlace {
+			s.unpark(d)
+		}
+	}
+}
+
+// park keeps a demand from being tried until something changes.
+func (s *Scheduler) park(d *demand, w why) {
+	d.state.why = w
+	if w != noPlace && !d.listed {
+		d.listed = true
+		s.parked = append(s.parked, d)
+	}
+	s.settle(d.app)
+}
+
+func (s *Scheduler) unpark(d *demand) {
+	d.state.why = untried
+	s.settle(d.app)
+}
+
+// unparkFitting lets parked demands be tried again that fit into what a node has free.
+func (s *Scheduler) unparkFitting(free *records.Resource) {
+	if len(s.parked) == 0 {
+		return
+	}
+	s.unparkIf(func(d *demand) bool { return d.state.why == noRoom && d.size.FitsIn(*free) })
+}
+
+// unparkLimited lets demands be tried again that were held by a queue's maximum.
+func (s *Scheduler) unparkLimited() {
+	if len(s.parked) > 0 {
+		s.unparkIf(func(d *demand) bool { return d.state.why == overLimit })
+	}
+}
+
+// unparkIf lets the parked demands be tried again for which a condition holds.
+func (s *Scheduler) unparkIf(may func(*demand) bool) {
+	list := s.parked
+	s.parked = s.parked[:0]
+	for _, d := range list {
+		switch {
+		case d.gone || d.state.why == untried || d.state.why == noPlace:
+			d.listed = false
+		case may(d):
+			d.listed = false
+			s.unpark(d)
+		default:
+			s.parked = append(s.parked, d)
+		}
+	}
+	clear(list[len(s.parked):])
+}
