@@ -21,6 +21,7 @@ type appSoft struct {
 	id      records.ApplicationID
 	handle  scheduler.AppHandle
 	amAsks  []scheduler.Ask         // for the ApplicationMaster's container
+	granted []scheduler.Decision    // that aren't entered yet
 	session *amSession              // of the current attempt
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
 
@@ -202,6 +203,7 @@ func (l *Leader) Move(id records.ApplicationID, name string) (path string, err e
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Queue: proto.String(path),
 		}})
+		t.sched.MoveApp(t.apps[id].handle, path)
 		return nil
 	})
 	return path, err
@@ -221,7 +223,9 @@ func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	t.seq++
 	a := &appSoft{
 		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
-		handle: t.sched.AddApp(scheduler.AppSpec{Priority: app.Priority, Seq: t.seq}),
+		handle: t.sched.AddApp(scheduler.AppSpec{
+			Priority: app.Priority, Seq: t.seq, Queue: app.Queue, User: app.User, AM: amSize(asks),
+		}),
 	}
 	t.apps[app.ID] = a
 	t.byHandle[a.handle] = a

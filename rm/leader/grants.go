@@ -9,19 +9,26 @@ import (
 
 // schedule has the scheduler place what it can, and enters its decisions.
 func (l *Leader) schedule() {
-	decisions := l.sched.Schedule()
-	for len(decisions) > 0 {
-		n := 1
-		for n < len(decisions) && decisions[n].App == decisions[0].App {
-			n++
+	granted := l.granted[:0]
+	for _, d := range l.sched.Schedule(l.Now().UnixMilli()) {
+		if d.Kind != scheduler.Allocate {
+			continue
 		}
-		l.grantAll(l.byHandle[decisions[0].App], decisions[:n])
-		decisions = decisions[n:]
+		soft := l.byHandle[d.App]
+		if len(soft.granted) == 0 {
+			granted = append(granted, soft)
+		}
+		soft.granted = append(soft.granted, d)
+	}
+	l.granted = granted
+	for _, soft := range granted {
+		l.grantAll(soft, soft.granted)
+		soft.granted = soft.granted[:0]
 	}
 }
 
 // grantAll enters the containers that one application gets.
-func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Allocation) {
+func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	app := l.work.Apps[soft.id]
 	attempt := app.Current()
 	am := attempt.State == ledger.AttemptScheduled

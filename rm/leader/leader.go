@@ -110,6 +110,7 @@ type Leader struct {
 	containers map[records.ContainerID]scheduler.ContainerHandle
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
+	granted    []*appSoft  // to whom schedule gives containers
 	unstarted  []unstarted // granted containers by the time when they must have been started
 	carried    carriedTokens
 	seq        int64
@@ -149,9 +150,11 @@ func New(cfg Config) *Leader {
 		cfg.Settings.Queues = queue.Default(queue.Capacity)
 	}
 	l := &Leader{
-		Config:     cfg,
-		work:       cfg.State,
-		sched:      scheduler.New(),
+		Config: cfg,
+		work:   cfg.State,
+		sched: scheduler.New(scheduler.Config{
+			Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Heartbeat: cfg.Settings.HeartbeatInterval,
+		}),
 		ops:        make(chan *op, 4096),
 		proposing:  make(chan *batch, maxInFlight),
 		committing: make(chan *batch, maxInFlight),

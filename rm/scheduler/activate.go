@@ -94,7 +94,7 @@ func (s *Scheduler) activateApps() {
 // activateIn makes the applications of a leaf active that the limits on ApplicationMasters admit. The first of a queue
 // always is.
 func (s *Scheduler) activateIn(leaf int32) {
-	if s.limitsOf.IsZero() {
+	if s.capacity && s.limitsOf.IsZero() {
 		return
 	}
 	q := &s.queues[leaf]

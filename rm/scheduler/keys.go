@@ -194,10 +194,6 @@ func (s *Scheduler) dominantKey(k *key, used, least *records.Resource, weight fl
 	} else {
 		k.rank = 2
 	}
-	for i := 1; i < len(shares); i++ { // few, and mostly in order
-		for j := i; j > 0 && shares[j] > shares[j-1]; j-- {
-			shares[j], shares[j-1] = shares[j-1], shares[j]
-		}
-	}
+	descend(&shares)
 	k.shares = shares
 }

@@ -56,9 +56,13 @@ func (s *Scheduler) room(h int32) records.Resource {
 	return s.room(q.parent).Sub(above.used).Add(q.used).Min(q.maximum)
 }
 
-// step rounds an amount up to a multiple of the smallest container. What rounding errors add is not counted.
+// stepUp rounds an amount up to a multiple of the smallest container. Fractions are treated as YARN's calculators do, which
+// keeps rounding errors of shares from adding a step.
 func (s *Scheduler) stepUp(i int, x float64) int64 {
-	n := int64(math.Ceil(x - 1e-6))
+	n := int64(math.Ceil(float64(float32(x))))
+	if s.memoryOnly {
+		n = int64(x + 0.5)
+	}
 	if m := s.cfg.Minimum[i]; m > 0 {
 		n = (n + m - 1) / m * m
 	}
@@ -66,15 +70,46 @@ func (s *Scheduler) stepUp(i int, x float64) int64 {
 }
 
 func (s *Scheduler) stepDown(i int, x float64) int64 {
-	n := int64(math.Floor(x + 1e-6))
+	n := int64(x + 1e-6)
 	if m := s.cfg.Minimum[i]; m > 0 {
 		n = n / m * m
 	}
 	return n
 }
 
-// less compares amounts by the share of the cluster that they are.
-func (s *Scheduler) less(a, b *records.Resource) bool { return s.share(a) < s.share(b) }
+// less compares amounts by the shares of the cluster that they are, the largest first.
+func (s *Scheduler) less(a, b *records.Resource) bool {
+	if s.memoryOnly {
+		return a[records.Memory] < b[records.Memory]
+	}
+	x, y := s.shares(a), s.shares(b)
+	for i := range x {
+		if x[i] != y[i] {
+			return x[i] < y[i]
+		}
+	}
+	return false
+}
+
+// shares is what part of the cluster an amount is of each resource, the largest first.
+func (s *Scheduler) shares(r *records.Resource) (out [records.MaxResourceTypes]float64) {
+	for i, n := range r {
+		if n != 0 && s.limitsOf[i] > 0 {
+			out[i] = float64(n) / float64(s.limitsOf[i])
+		}
+	}
+	descend(&out)
+	return out
+}
+
+// descend sorts shares, which are few and mostly in order.
+func descend(shares *[records.MaxResourceTypes]float64) {
+	for i := 1; i < len(shares); i++ {
+		for j := i; j > 0 && shares[j] > shares[j-1]; j-- {
+			shares[j], shares[j-1] = shares[j-1], shares[j]
+		}
+	}
+}
 
 func (s *Scheduler) larger(a, b records.Resource) records.Resource {
 	if s.less(&a, &b) {
