@@ -105,7 +105,7 @@ func (s *Scheduler) queueKey(q *runQueue, r rule) {
 	k := &q.key
 	switch r {
 	case byUse, byPriorityAndUse:
-		k.promise = float64(q.cfg.AbsoluteCapacity)
+		k.promise = float64(q.promise)
 		least := s.share(&s.cfg.Minimum)
 		promised := max(s.share(&q.guaranteed), least)
 		k.ratio = 0
@@ -134,6 +134,9 @@ func (s *Scheduler) appKey(a *app, r rule) {
 		k.priority = a.spec.Priority
 	case byAppUse:
 		k.ratio = float64(a.used[records.Memory])
+		if s.queues[a.leaf].cfg.SizeBasedWeight {
+			k.ratio /= sizeWeight(a)
+		}
 	case byFairness:
 		s.fairKey(k, &a.used, &a.pendingSum, &records.Resource{}, s.appWeight(a))
 	case byDominance:
@@ -143,6 +146,9 @@ func (s *Scheduler) appKey(a *app, r rule) {
 
 // appWeight is the weight of an application under the FairScheduler.
 func (s *Scheduler) appWeight(a *app) float64 {
+	if s.tree.Settings.Fair.SizeBasedWeight {
+		return sizeWeight(a)
+	}
 	return 1
 }
 

@@ -7,43 +7,22 @@ import (
 	"heddle/yarn/records"
 )
 
-// limitQueue computes what a queue and those below it are promised and can have at most in the cluster as it is.
-func (s *Scheduler) limitQueue(h int32) {
-	q := &s.queues[h]
-	cluster := s.limitsOf
-	switch s.tree.Kind {
-	case queue.FIFO:
-		q.guaranteed, q.maximum, q.limited = cluster, cluster, false
-	case queue.Fair:
-		q.guaranteed = q.cfg.Fair.Min.Of(cluster, records.Resource{})
-		q.maximum = q.cfg.Fair.Max.Of(cluster, unlimited)
-		q.limited = q.cfg.Fair.Max.Set()
-	case queue.Capacity:
-		for i, n := range cluster {
-			q.guaranteed[i] = int64(float64(n) * float64(q.cfg.AbsoluteCapacity))
-			q.maximum[i] = int64(float64(n) * float64(q.cfg.AbsoluteMaximum))
+// limitQueues computes what queues are promised and can have at most in the cluster as it is.
+func (s *Scheduler) limitQueues() {
+	effective := s.tree.Effective(s.limitsOf)
+	for h := range s.queues {
+		q := &s.queues[h]
+		switch {
+		case !q.live:
+		case q.made || s.tree.Kind == queue.FIFO:
+			q.guaranteed, q.maximum, q.limited, q.promise = records.Resource{}, s.limitsOf, false, 0
+		default:
+			e := &effective[q.cfg.Index]
+			q.guaranteed, q.maximum, q.promise = e.Min, e.Max, e.AbsoluteCapacity
+			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf) || s.capacity
 		}
-		q.limited = q.maximum != cluster || q.parent == nothing
-	}
-	for _, c := range s.childrenIfAny(h) {
-		s.limitQueue(c)
 	}
 }
-
-func (s *Scheduler) childrenIfAny(h int32) []int32 {
-	if s.queues[h].leaf {
-		return nil
-	}
-	return s.childrenOf(h)
-}
-
-// unlimited is more than any cluster has.
-var unlimited = func() (r records.Resource) {
-	for i := range r {
-		r[i] = math.MaxInt64 / 4
-	}
-	return r
-}()
 
 // room is what a queue can have in all: its maximum, or less where those above it have given to others (Hadoop:
 // ResourceLimits).

@@ -30,6 +30,7 @@ type runQueue struct {
 	// In a cluster of the present size: what is promised, and what it can have at most where that is less than all.
 	guaranteed, maximum records.Resource
 	limited             bool
+	promise             float32 // share of the cluster
 
 	leafState
 }
@@ -78,7 +79,7 @@ func (s *Scheduler) setTree(t *queue.Tree) {
 func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
 	h := take(&s.queues, &s.freeQueues)
 	s.queues[h] = runQueue{
-		cfg: cfg, live: true, leaf: len(cfg.Children) == 0, parent: parent, place: int64(len(s.byPath)),
+		cfg: cfg, live: true, leaf: cfg.Leaf(), parent: parent, place: int64(len(s.byPath)),
 		el: s.el.take(h), inner: order{root: nothing},
 	}
 	q := &s.queues[h]
@@ -175,7 +176,7 @@ func (s *Scheduler) userOf(leaf int32, name string) int32 {
 	}
 	h := take(&s.users, &s.freeUsers)
 	s.users[h] = user{
-		name: name, leaf: leaf, el: s.el.take(h), key: never, weight: s.weightOf(q, name),
+		name: name, leaf: leaf, el: s.el.take(h), key: never, weight: float64(q.cfg.UserWeight(name)),
 		apps: order{root: nothing, kind: orderApps, rule: q.apps},
 	}
 	q.names[name] = h
@@ -197,15 +198,13 @@ func (s *Scheduler) dropUser(h int32) {
 	s.freeUsers = append(s.freeUsers, h)
 }
 
-func (s *Scheduler) weightOf(*runQueue, string) float64 { return 1 }
-
 // refresh computes limits and keys anew after the size of the cluster or the configuration has changed.
 func (s *Scheduler) refresh() {
 	if !s.stale && s.cluster == s.limitsOf {
 		return
 	}
 	s.stale, s.limitsOf = false, s.cluster
-	s.limitQueue(root)
+	s.limitQueues()
 	for i := range s.users {
 		u := &s.users[i]
 		if u.total == 0 {
