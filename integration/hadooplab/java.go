@@ -26,7 +26,10 @@ func (l *Lab) classPath() string { return l.Conf() + ":" + filepath.Join(l.lib, 
 
 // javaCommand runs a class of Hadoop. Arguments that start with -D before all others are the configuration's.
 func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
-	all := append([]string{"-Xmx" + heap}, quickStart...)
+	all := []string{"-Xmx" + heap}
+	if !l.options.OwnJVM {
+		all = append(all, quickStart...)
+	}
 	all = append(all, javaFlags...)
 	all = append(all, "-Dhadoop.log.dir="+filepath.Join(l.dir, "log"), "-Dyarn.log.dir="+filepath.Join(l.dir, "log"), "-cp", l.classPath(), class)
 	cmd := exec.Command("java", append(all, args...)...)

@@ -35,6 +35,8 @@ type Options struct {
 	Heddle string
 	// Stock is the role, rm or nm, that is Hadoop's in spite of Heddle.
 	Stock string
+	// OwnJVM leaves Java's defaults as they are, for measurements. Otherwise daemons and commands start quickly.
+	OwnJVM bool
 	// Site are further settings. Their file follows from their names.
 	Site map[string]string
 	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".

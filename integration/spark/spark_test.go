@@ -14,8 +14,6 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-const version = "4.0.1"
-
 var lab *hadooplab.Shared
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -42,17 +40,11 @@ func run(m *testing.M) int {
 // home returns where Spark is installed; the first time it is fetched from PyPI (400 MB).
 func home(t *testing.T) string {
 	t.Helper()
-	dir, err := hadooplab.Cached(t.Context(), "spark-"+version, "site", func(ctx context.Context, _, partial string) error {
-		pip := exec.CommandContext(ctx, "python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", partial, "pyspark=="+version)
-		if out, err := pip.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", pip, err, out)
-		}
-		return nil
-	})
+	dir, err := hadooplab.Spark(t.Context())
 	if err != nil {
-		t.Fatal("fetching Spark: ", err)
+		t.Fatal(err)
 	}
-	return filepath.Join(dir, "pyspark")
+	return dir
 }
 
 // app is a Spark application that has ended.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"heddle/integration/hadooplab"
 )
@@ -15,7 +17,7 @@ import (
 // Configured is a running cluster, by its configuration folder. Commands are looked up in PATH, but for those that programs
 // names otherwise.
 func Configured(name, conf string, programs map[string]string, env ...string) Cluster {
-	return Cluster{name, func(ctx context.Context, command ...string) error {
+	return Cluster{Name: name, Run: func(ctx context.Context, command ...string) error {
 		return execute(ctx, conf, programs, env, command)
 	}}
 }
@@ -35,12 +37,12 @@ func execute(ctx context.Context, conf string, programs map[string]string, env, 
 	return nil
 }
 
-// Labs are a stock Hadoop and a Heddle on this machine, with one HDFS.
+// Labs are a stock Hadoop, a Heddle, and a Heddle that keeps archives of Java classes, on this machine, with one HDFS.
 type Labs struct {
-	Heddle, Stock Cluster
-	Programs      Programs
-	labs          []*hadooplab.Lab
-	temp          string
+	Clusters []Cluster // in this order
+	Programs Programs
+	labs     []*hadooplab.Lab
+	temp     string
 }
 
 // StartLabs starts them. heddle is the binary; spark is $SPARK_HOME, or empty. Close ends them.
@@ -61,16 +63,20 @@ func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 		}
 		return lab, err
 	}
-	stock, err := start(hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1})
+	stock, err := start(hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, OwnJVM: true})
 	if err != nil {
 		return nil, fmt.Errorf("a stock Hadoop: %w", err)
 	}
-	ours, err := start(hadooplab.Options{
-		ResourceManager: true, NodeManagers: 1, Heddle: heddle,
-		Site: map[string]string{"fs.defaultFS": stock.URI(), "dfs.client.use.datanode.hostname": "true"},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("a Heddle: %w", err)
+	archives := filepath.Join(l.temp, "archives")
+	var ours [2]*hadooplab.Lab
+	for i := range ours {
+		site := map[string]string{"fs.defaultFS": stock.URI(), "dfs.client.use.datanode.hostname": "true"}
+		if i == 1 {
+			site["heddle.nodemanager.jvm-archive.enabled"], site["heddle.nodemanager.jvm-archive.dir"] = "true", archives
+		}
+		if ours[i], err = start(hadooplab.Options{ResourceManager: true, NodeManagers: 1, Heddle: heddle, OwnJVM: true, Site: site}); err != nil {
+			return nil, fmt.Errorf("a Heddle: %w", err)
+		}
 	}
 	l.Programs = Programs{Heddle: true, Spark: spark}
 	if l.Programs.Examples, err = stock.Jar("hadoop-mapreduce-examples"); err != nil {
@@ -82,6 +88,9 @@ func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 	programs := map[string]string{"heddle": heddle}
 	var env []string
 	if spark != "" {
+		if l.Programs.SparkPi, err = sparkPi(ctx, spark, l.temp); err != nil {
+			return nil, err
+		}
 		programs["spark-submit"] = filepath.Join(spark, "bin", "spark-submit")
 		env = []string{"SPARK_HOME=" + spark, "PYTHONPATH=" + filepath.Dir(spark), "PYSPARK_PYTHON=python3", "SPARK_LOCAL_IP=127.0.0.1"}
 		l.Programs.SparkArgs = []string{
@@ -91,7 +100,7 @@ func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 		}
 	}
 	cluster := func(name string, lab *hadooplab.Lab) Cluster {
-		return Cluster{name, func(ctx context.Context, command ...string) error {
+		return Cluster{Name: name, Run: func(ctx context.Context, command ...string) error {
 			switch command[0] {
 			case "hadoop", "hdfs", "yarn", "mapred":
 				_, err := lab.Run(ctx, command...)
@@ -100,8 +109,70 @@ func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 			return execute(ctx, lab.Conf(), programs, env, command)
 		}}
 	}
-	l.Heddle, l.Stock = cluster("heddle", ours), cluster("stock", stock)
+	l.Clusters = []Cluster{cluster("stock", stock), cluster("heddle", ours[0]), cluster("heddle with archives", ours[1])}
+	l.Clusters[2].Settle = func(ctx context.Context) error { return settle(ctx, archives) }
 	return l, nil
+}
+
+// settle waits until no archive is being made.
+func settle(ctx context.Context, archives string) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for quiet := 0; quiet < 6; {
+		building, err := filepath.Glob(filepath.Join(archives, "*", ".build-*"))
+		if err != nil {
+			return err
+		}
+		if quiet++; len(building) > 0 {
+			quiet = 0
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// sparkPiSource computes pi as Spark's example of that name does.
+const sparkPiSource = `import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.*;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+
+public class SparkPi {
+	static int inside() {
+		double x = ThreadLocalRandom.current().nextDouble() * 2 - 1, y = ThreadLocalRandom.current().nextDouble() * 2 - 1;
+		return x * x + y * y <= 1 ? 1 : 0;
+	}
+	public static void main(String[] args) {
+		int slices = Integer.parseInt(args[0]), n = 100000 * slices;
+		SparkSession spark = SparkSession.builder().appName("SparkPi").getOrCreate();
+		JavaSparkContext context = new JavaSparkContext(spark.sparkContext());
+		int count = context.parallelize(IntStream.range(0, n).boxed().collect(Collectors.toList()), slices)
+			.map(i -> inside()).reduce((a, b) -> a + b);
+		System.out.println("Pi is roughly " + 4.0 * count / n);
+		spark.stop();
+	}
+}
+`
+
+// sparkPi compiles it and returns its jar.
+func sparkPi(ctx context.Context, spark, temp string) (string, error) {
+	source, classes, jar := filepath.Join(temp, "SparkPi.java"), filepath.Join(temp, "classes"), filepath.Join(temp, "spark-pi.jar")
+	if err := os.WriteFile(source, []byte(sparkPiSource), 0o644); err != nil {
+		return "", err
+	}
+	for _, command := range [][]string{
+		{"javac", "-nowarn", "-proc:none", "-cp", filepath.Join(spark, "jars", "*"), "-d", classes, source},
+		{"jar", "--create", "--file", jar, "-C", classes, "."},
+	} {
+		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
+		}
+	}
+	return jar, nil
 }
 
 // Temp is a folder that Close removes.

@@ -2,6 +2,7 @@ package walltime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,8 +17,8 @@ type Programs struct {
 	Examples  string   // hadoop-mapreduce-examples-….jar
 	Streaming string   // hadoop-streaming-….jar
 	Spark     string   // $SPARK_HOME
+	SparkPi   string   // a jar with a class SparkPi, whose argument is the number of slices
 	SparkArgs []string // for every spark-submit
-	Python    string   // for streaming jobs
 }
 
 // Sizes are those of the jobs' inputs, in MB.
@@ -39,39 +40,65 @@ func Standard(p Programs, s Sizes, folder, temp string) []Job {
 	}
 	var jobs []Job
 	if p.Heddle {
-		jobs = append(jobs, Job{"heddle-mr", putText, func(out string) []string {
+		jobs = append(jobs, Job{Name: "heddle-mr", Setup: putText, Command: func(out string) []string {
 			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
 		}})
 	}
 	if p.Examples != "" {
 		jobs = append(
 			jobs,
-			Job{"wordcount", putText, func(out string) []string {
+			Job{Name: "wordcount", Setup: putText, Command: func(out string) []string {
 				return []string{"hadoop", "jar", p.Examples, "wordcount", text, out}
 			}},
-			Job{"pi-2x10", nil, func(string) []string { return []string{"hadoop", "jar", p.Examples, "pi", "2", "10"} }},
-			Job{fmt.Sprintf("terasort-%dMB", s.Terasort), func(ctx context.Context, c Cluster) error {
+			Job{Name: "pi-2x10", Command: func(string) []string { return []string{"hadoop", "jar", p.Examples, "pi", "2", "10"} }},
+			Job{Name: "terasort", Long: true, Setup: func(ctx context.Context, c Cluster) error {
 				return c.Run(ctx, "hadoop", "jar", p.Examples, "teragen", fmt.Sprint(s.Terasort*10_000), folder+"/terasort")
-			}, func(out string) []string {
+			}, Command: func(out string) []string {
 				return []string{"hadoop", "jar", p.Examples, "terasort", folder + "/terasort", out}
 			}},
 		)
 	}
 	if p.Streaming != "" {
-		jobs = append(jobs, Job{"streaming", putText, func(out string) []string {
-			return []string{"hadoop", "jar", p.Streaming, "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z \n`, "-reducer", "uniq -c"}
+		mapper, reducer := filepath.Join(temp, "map.py"), filepath.Join(temp, "reduce.py")
+		jobs = append(jobs, Job{Name: "streaming", Setup: func(ctx context.Context, c Cluster) error {
+			return errors.Join(putText(ctx, c), os.WriteFile(mapper, []byte(mapPy), 0o755), os.WriteFile(reducer, []byte(reducePy), 0o755))
+		}, Command: func(out string) []string {
+			return []string{
+				"hadoop", "jar", p.Streaming, "-files", "file://" + mapper + ",file://" + reducer, "-input", text, "-output", out,
+				"-mapper", "python3 map.py", "-reducer", "python3 reduce.py",
+			}
 		}})
 	}
 	if p.Spark != "" {
 		pi := filepath.Join(p.Spark, "examples/src/main/python/pi.py")
 		for _, mode := range []string{"client", "cluster"} {
-			jobs = append(jobs, Job{"spark-pi-" + mode, nil, func(string) []string {
-				return append(append([]string{"spark-submit", "--master", "yarn", "--deploy-mode", mode}, p.SparkArgs...), pi, "4")
+			submit := append([]string{"spark-submit", "--master", "yarn", "--deploy-mode", mode}, p.SparkArgs...)
+			jobs = append(jobs, Job{Name: "pi.py-" + mode, Command: func(string) []string {
+				return slices.Concat(submit, []string{pi, "4"})
 			}})
+			if p.SparkPi != "" {
+				jobs = append(jobs, Job{Name: "SparkPi-" + mode, Command: func(string) []string {
+					return slices.Concat(submit, []string{"--class", "SparkPi", p.SparkPi, "4"})
+				}})
+			}
 		}
 	}
 	return jobs
 }
+
+// What counts words for Hadoop's streaming.
+const (
+	mapPy = `import sys
+for line in sys.stdin:
+    for word in line.split():
+        print(word, 1, sep="\t")
+`
+	reducePy = `import sys
+from itertools import groupby
+for word, lines in groupby(sys.stdin, lambda line: line.split("\t")[0]):
+    print(word, sum(int(line.split("\t")[1]) for line in lines), sep="\t")
+`
+)
 
 // Only returns the jobs with the given names, all of them if there are none. It fails for a name that no job has.
 func Only(jobs []Job, names []string) ([]Job, error) {

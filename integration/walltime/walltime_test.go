@@ -15,7 +15,7 @@ func TestRunInTurns(t *testing.T) {
 	now := time.Unix(0, 0)
 	var order []string
 	cluster := func(name string, d time.Duration) Cluster {
-		return Cluster{name, func(_ context.Context, command ...string) error {
+		return Cluster{Name: name, Run: func(_ context.Context, command ...string) error {
 			order = append(order, name+":"+strings.Join(command, " "))
 			now = now.Add(d)
 			return nil
@@ -24,7 +24,7 @@ func TestRunInTurns(t *testing.T) {
 	prepared := 0
 	o := Options{
 		Clusters: []Cluster{cluster("a", time.Second), cluster("b", 4*time.Second)}, Runs: 3, Folder: "/x", now: func() time.Time { return now },
-		Jobs: []Job{{"j", func(context.Context, Cluster) error { prepared++; return nil }, func(out string) []string { return []string{"do", out} }}},
+		Jobs: []Job{{Name: "j", Setup: func(context.Context, Cluster) error { prepared++; return nil }, Command: func(out string) []string { return []string{"do", out} }}},
 	}
 	r, err := Run(t.Context(), o)
 	if err != nil || prepared != 1 {
@@ -34,9 +34,22 @@ func TestRunInTurns(t *testing.T) {
 		t.Error(got)
 	}
 	var b strings.Builder
-	if err := r.Print(&b); err != nil || !strings.Contains(b.String(), "a ÷ b") || !strings.Contains(b.String(), "1.0 (1.0–1.0)") || !strings.Contains(b.String(), "0.25") {
+	if err := r.Print(&b); err != nil || !strings.Contains(b.String(), "| job | a, s | b, s | b ÷ a |\n| --- | --- | --- | --- |\n") || !strings.Contains(b.String(), "| j | 1.0 (1.0–1.0) | 4.0 (4.0–4.0) | 4.00 |") {
 		t.Errorf("%s, %v", &b, err)
 	}
+
+	// What warms up doesn't count, and long jobs don't.
+	settled := 0
+	o.Clusters[1].Settle = func(context.Context) error { settled++; return nil }
+	o.WarmUp, o.Runs, order = 1, 1, nil
+	o.Jobs = append(o.Jobs, Job{Name: "l", Long: true, Command: func(out string) []string { return []string{"long", out} }})
+	if r, err = Run(t.Context(), o); err != nil || settled != 1 || len(r.Rows[0].Seconds["a"]) != 1 {
+		t.Fatalf("%v, settled %d times, %+v", err, settled, r)
+	}
+	if got := strings.Join(order, ", "); got != "a:do /x/j-a-0, b:do /x/j-b-0, b:do /x/j-b-1, a:do /x/j-a-1, b:long /x/l-b-1, a:long /x/l-a-1" {
+		t.Error(got)
+	}
+	o.WarmUp, o.Jobs = 0, o.Jobs[:1]
 	broken := errors.New("broken")
 	o.Clusters[1].Run = func(context.Context, ...string) error { return broken }
 	if r, err := Run(t.Context(), o); !errors.Is(err, broken) || !strings.Contains(err.Error(), "j on b, run 1") || len(r.Rows[0].Seconds["a"]) != 1 {
@@ -79,7 +92,7 @@ func TestJobsByName(t *testing.T) {
 	if err != nil || len(jobs) != 2 || jobs[0].Name != "pi-2x10" {
 		t.Errorf("%+v, %v", jobs, err)
 	}
-	if _, err := Only(all, []string{"spark-pi-client"}); err == nil || !strings.Contains(err.Error(), "terasort-100MB") {
+	if _, err := Only(all, []string{"pi.py-client"}); err == nil || !strings.Contains(err.Error(), "terasort") {
 		t.Errorf("%v", err)
 	}
 }
