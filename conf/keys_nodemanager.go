@@ -77,6 +77,9 @@ func nodeManagerKeys() []Key {
 		millis(nm+"health-checker.interval-ms", "600000", "how often health scripts run").min(1),
 		millis(nm+"health-checker.timeout-ms", "1200000", "time that health scripts may take").min(1),
 
+		list(nm+"resource-plugins", "", "resource types whose devices are handed to containers: yarn.io/gpu"),
+		text(nm+"resource-plugins.gpu.allowed-gpu-devices", "auto", "GPUs for containers, as index:minor,…; auto is all that have a device file"),
+		path(nm+"resource-plugins.gpu.path-to-discovery-executables", "", "nvidia-smi, which Hadoop finds GPUs with").later(),
 		boolean(nm+"recovery.enabled", "false", "whether YARN keeps containers over a restart of the NodeManager; Heddle always does, but leaves them to a supervised restart only if this isn't set to false"),
 		path(nm+"recovery.dir", "${hadoop.tmp.dir}/yarn-nm-recovery", "where YARN keeps them; Heddle uses heddle.state.dir").later(),
 		boolean(nm+"recovery.supervised", "false", "don't kill containers when the NodeManager stops, as it is about to be started again"),

@@ -3,10 +3,12 @@ package nm
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/disks"
+	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
@@ -66,7 +69,8 @@ type settings struct {
 	types    records.ResourceTypes
 	resource records.Resource
 	physical records.Resource
-	cores    float64 // that containers may use together
+	cores    float64   // that containers may use together
+	gpus     *gpu.Pool // nil: none are handed out
 
 	disks         disks.Config
 	disksInterval time.Duration
@@ -104,6 +108,9 @@ func readSettings(c *conf.Config) (settings, error) {
 		return s, err
 	}
 	if s.resource, err = c.NodeResource(s.types, hw); err != nil {
+		return s, err
+	}
+	if s.gpus, err = gpus(c, s.types, &s.resource); err != nil {
 		return s, err
 	}
 	s.physical = s.resource
@@ -209,7 +216,39 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		StrictCPU:      c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
 		MaxPids:        int64(c.Int("heddle.container.max-pids")),
 		Owner:          owner,
+		GPUs:           s.gpus,
 	}, nil
+}
+
+// gpus returns the GPUs that containers are to get, and enters their number into what the node has. Without the plugin that
+// hands them out in YARN only their number may be known: then they are numbered from 0.
+func gpus(c *conf.Config, types records.ResourceTypes, has *records.Resource) (*gpu.Pool, error) {
+	const plugins = "yarn.nodemanager.resource-plugins"
+	i, counted := types.Index(gpu.Type)
+	if !slices.Contains(c.Strings(plugins), gpu.Type) {
+		if !counted || has[i] == 0 {
+			return nil, nil
+		}
+		return gpu.NewPool(gpu.Counted(has[i])), nil
+	}
+	if !counted {
+		return nil, fmt.Errorf("%s has %s, and yarn.resource-types doesn't list it: add it there", plugins, gpu.Type)
+	}
+	const allowed = plugins + ".gpu.allowed-gpu-devices"
+	text := c.Text(allowed)
+	list := func() ([]gpu.Device, error) { return gpu.Parse(text) }
+	if strings.EqualFold(text, "auto") {
+		list = func() ([]gpu.Device, error) { return gpu.Discover("/dev") }
+	}
+	devices, err := list()
+	if err == nil && len(devices) == 0 {
+		err = errors.New("this machine has no /dev/nvidia*; list the GPUs, or take the plugin out")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s = %q: %w", allowed, text, err)
+	}
+	has[i] = int64(len(devices))
+	return gpu.NewPool(devices), nil
 }
 
 // healthScripts returns the scripts that have a path. Settings of a script come before those of all.

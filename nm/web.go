@@ -28,7 +28,7 @@ func (n *NodeManager) openWeb() error {
 	filter.Static = "" // Hadoop's NodeManagers take nobody for that user
 	logDir, _ := c.Get("yarn.log.dir")
 	handler := rest.New(rest.Options{
-		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types,
+		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types, GPUs: n.s.gpus,
 		VirtualRatio: n.s.monitor.VirtualRatio, VirtualCheck: n.s.monitor.VirtualCheck, PhysicalCheck: n.s.monitor.PhysicalCheck,
 		SuspendTimeout: n.s.suspend, LogDir: logDir,
 		LogServer: c.Text("yarn.log.server.url"), LogServerREST: c.Text("yarn.log.server.web-service.url"),

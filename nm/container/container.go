@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/proc"
 	"heddle/yarn/pb"
@@ -67,6 +68,8 @@ type record struct {
 	Retries     int     `json:"retries,omitempty"`    // made so far
 	RetryTimes  []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak        int64   `json:"peak,omitempty"`
+
+	GPUs []gpu.Device `json:"gpus,omitempty"`
 }
 
 // kill is why a container was killed.

@@ -13,6 +13,7 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
+	"heddle/nm/gpu"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -169,6 +170,9 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) launch.Scri
 	}
 	s := launch.Script{LogDir: at.Log, Debug: cfg.DebugInfo}
 	c.mu.Lock()
+	if cfg.GPUs != nil {
+		env.Devices = gpu.Environment(c.record.GPUs)
+	}
 	env.LocalizationCounter = c.counters
 	for name, path := range c.paths {
 		s.Links = append(s.Links, launch.Link{Name: name, Target: path})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/yarn/pb"
@@ -115,7 +116,30 @@ func (c *Container) admit() error {
 	now := c.grant.Resource
 	c.mu.Unlock()
 	c.m.admission.change(size, now) // it may have been resized while it waited
+	if err := c.takeGPUs(); err != nil {
+		return err
+	}
 	return c.ctx.Err()
+}
+
+// takeGPUs picks the container's GPUs, which it has until it ends.
+func (c *Container) takeGPUs() error {
+	if c.m.cfg.GPUs == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got, err := c.m.cfg.GPUs.Take(c.ID(), c.m.gpus(c.grant.Resource))
+	c.record.GPUs = got
+	return err
+}
+
+// gpus is how many GPUs an amount of resources has.
+func (m *Manager) gpus(r records.Resource) int64 {
+	if i, ok := m.cfg.Types.Index(gpu.Type); ok {
+		return r[i]
+	}
+	return 0
 }
 
 // endUnlaunched finishes a container that could not be prepared.
@@ -404,6 +428,9 @@ func (c *Container) complete() {
 	size, admitted := c.grant.Resource, c.admitted
 	c.admitted = false
 	c.mu.Unlock()
+	if c.m.cfg.GPUs != nil {
+		c.m.cfg.GPUs.Release(c.ID())
+	}
 	if admitted {
 		c.m.admission.leave(size)
 	}

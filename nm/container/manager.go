@@ -12,6 +12,7 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
+	"heddle/nm/gpu"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -95,6 +96,9 @@ type Config struct {
 	LimitMemory bool  // let the kernel hold containers to their memory
 	StrictCPU   bool  // hold containers to their share of the CPU even when others leave theirs unused
 	MaxPids     int64 // processes and threads of a container; 0: any number
+
+	// GPUs are handed to containers; nil: the node has none, or doesn't mind who uses them.
+	GPUs *gpu.Pool
 
 	// Owner is the user whom containers of a submitting user run as; nil: this process's own.
 	Owner func(user string) (*localizer.Owner, error)

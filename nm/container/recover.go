@@ -139,6 +139,9 @@ func (c *Container) reattach(r record, boot string) (stage, error) {
 		c.record.Suspended = false // its machine was restarted
 	}
 	c.m.admission.restore(c.grant.Resource)
+	if c.m.cfg.GPUs != nil {
+		c.m.cfg.GPUs.Restore(c.ID(), r.GPUs)
+	}
 	return attached, nil
 }
 

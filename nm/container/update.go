@@ -37,6 +37,10 @@ func (c *Container) Update(g Grant, token []byte) error {
 		c.mu.Unlock()
 		return fmt.Errorf("change the size of container %s: it %w but %s", c.ID(), ErrNotRunning, state)
 	}
+	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.m.cfg.GPUs != nil && c.admitted && has != wants {
+		c.mu.Unlock()
+		return fmt.Errorf("change the size of container %s: it has %d GPUs and can't get %d, as its processes know which are theirs", c.ID(), has, wants)
+	}
 	oldGrant, oldToken := c.grant, c.token
 	admitted, group := c.admitted, c.group
 	c.mu.Unlock()

@@ -55,6 +55,7 @@ type Environment struct {
 	WorkDir             string
 	LocalizationCounter string            // what localization fetched and found cached
 	AuxServices         map[string][]byte // metadata of auxiliary services
+	Devices             map[string]string // which devices are the container's
 
 	Whitelist []string // names that are taken from Own if the application doesn't set them
 	Admin     string   // yarn.nodemanager.admin-env
@@ -83,6 +84,9 @@ func (e Environment) Vars() (inherit, env []Var) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.AuxServices)) {
 		facts = append(facts, Var{"NM_AUX_SERVICE_" + name, base64.StdEncoding.EncodeToString(e.AuxServices[name])})
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Devices)) {
+		facts = append(facts, Var{name, e.Devices[name]})
 	}
 	fixed := make(map[string]bool)
 	for _, v := range facts {

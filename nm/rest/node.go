@@ -8,6 +8,7 @@ import (
 
 	"heddle/conf"
 	"heddle/nm/container"
+	"heddle/nm/gpu"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 )
@@ -160,8 +161,35 @@ func (s *Server) auxiliary(c *rest.Call) (rest.Reply, error) {
 }
 
 // resource answers for plug-ins of resource types, which Heddle doesn't have.
-func (s *Server) resource(*rest.Call) (rest.Reply, error) {
-	return rest.OK("nmResourceInfo", rest.Unwrapped, struct{}{}), nil
+func (s *Server) resource(c *rest.Call) (rest.Reply, error) {
+	if c.Var("name") != gpu.Type || s.GPUs == nil {
+		return rest.OK("nmResourceInfo", rest.Unwrapped, struct{}{}), nil
+	}
+	info := gpuInfo{Total: []gpuDevice{}, Assigned: []assignedGPU{}}
+	owners := s.GPUs.Assigned()
+	for _, d := range s.GPUs.Devices() {
+		info.Total = append(info.Total, gpuDevice{d.Index, d.Minor})
+		if id, ok := owners[d]; ok {
+			info.Assigned = append(info.Assigned, assignedGPU{gpuDevice{d.Index, d.Minor}, id.String()})
+		}
+	}
+	return rest.OK("nmResourceInfo", rest.Unwrapped, info), nil
+}
+
+// gpuInfo is the node's GPUs and who has them (Hadoop: NMGpuResourceInfo, without what nvidia-smi tells of them).
+type gpuInfo struct {
+	Total    []gpuDevice   `yarn:"totalGpuDevices"`
+	Assigned []assignedGPU `yarn:"assignedGpuDevices"`
+}
+
+type gpuDevice struct {
+	Index int `yarn:"index"`
+	Minor int `yarn:"minorNumber"`
+}
+
+type assignedGPU struct {
+	gpuDevice
+	Container string `yarn:"containerId"`
 }
 
 // sysfs refuses what YARN's services framework tells Docker containers about their application.

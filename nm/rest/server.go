@@ -11,6 +11,7 @@ import (
 
 	"heddle/nm/container"
 	"heddle/nm/disks"
+	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/logs"
 	"heddle/nm/machine"
@@ -26,6 +27,7 @@ type Options struct {
 	WebPort int
 	Started time.Time
 	Types   records.ResourceTypes
+	GPUs    *gpu.Pool // nil: none are handed out
 	// VirtualRatio is yarn.nodemanager.vmem-pmem-ratio.
 	VirtualRatio                float64
 	VirtualCheck, PhysicalCheck bool
