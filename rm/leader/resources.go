@@ -45,6 +45,9 @@ func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error
 		}
 		r[i] = min(r[i], max(maximum[i], least))
 	}
+	if !l.Settings.Queues.CountsVCores() {
+		r[records.VCores] = 1
+	}
 	return r, nil
 }
 

@@ -141,6 +141,10 @@ type Tree struct {
 // Queues lists all queues by their Index.
 func (t *Tree) Queues() []*Queue { return t.queues }
 
+// CountsVCores reports whether containers have as many vcores as were asked for. Where YARN measures by memory alone (its
+// DefaultResourceCalculator, the default of CapacityScheduler and what FifoScheduler has) every container has one.
+func (t *Tree) CountsVCores() bool { return t.Kind == Fair || t.Kind == Capacity && t.Dominant }
+
 // Kind is a scheduler of YARN.
 type Kind uint8
 
