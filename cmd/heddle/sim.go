@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/conf"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/sim"
+	"heddle/sim/trace"
+	"heddle/yarn/records"
+)
+
+// simulation is what the flags of heddle sim say.
+type simulation struct {
+	source *source
+
+	file    string
+	options trace.Options
+	slot    string
+	am      string
+
+	nodes, perRack, slots int
+
+	tasks, perJob int
+	mean          time.Duration
+	load          float64
+	seed          uint64
+
+	cutoff   time.Duration
+	jobsFile string
+}
+
+func newSim(s *source) *cobra.Command {
+	o := &simulation{source: s}
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate a cluster under a trace of jobs",
+		Long: "Plays the jobs of a trace, or made-up ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
+			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) queues are those of the configuration; otherwise there is\n" +
+			"one queue, first come first served. The same input and seed give the same output; how fast it went is told on stderr.",
+		GroupID: tools,
+		Args:    cobra.NoArgs,
+		Example: "  heddle sim --trace GOOG.tr.gz --nodes 12000 --cutoff 1129.5s\n" +
+			"  heddle sim --tasks 1000000 --nodes 10000 --seed 7",
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, each also with .gz); without it jobs are made up")
+	f.StringVar(&o.options.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name)")
+	f.StringVar(&o.options.Queue, "queue", "root.default", "queue of jobs for which the trace names none")
+	f.StringVar(&o.options.User, "user", "user", "user of jobs for which the trace names none")
+	f.BoolVar(&o.options.Whole, "whole-seconds", false, "cut durations of a Hawk trace to whole seconds")
+	f.Float64Var(&o.options.BlockMB, "block", 128, "MB of input of a task of a SWIM trace")
+	f.Float64Var(&o.options.RateMB, "rate", 10, "MB that a task of a SWIM trace reads and writes in a second")
+	f.StringVar(&o.slot, "slot", "1024,1", "memory in MB and vcores of a task for which the trace names none")
+	f.StringVar(&o.am, "am", "0,0", "memory in MB and vcores of each job's ApplicationMaster; 0,0: they run elsewhere")
+	f.IntVar(&o.nodes, "nodes", 100, "nodes of the cluster")
+	f.IntVar(&o.slots, "slots", 1, "slots of a node")
+	f.IntVar(&o.perRack, "rack", 0, "nodes of a rack; 0: all are in one")
+	f.IntVar(&o.tasks, "tasks", 100_000, "made-up jobs: tasks of all of them")
+	f.IntVar(&o.perJob, "job", 50, "made-up jobs: tasks of one on average")
+	f.DurationVar(&o.mean, "mean", 20*time.Second, "made-up jobs: duration of a task on average")
+	f.Float64Var(&o.load, "load", 0.9, "made-up jobs: part of the slots that are busy on average")
+	f.Uint64Var(&o.seed, "seed", 1, "of made-up jobs")
+	f.DurationVar(&o.cutoff, "cutoff", 0, "mean duration of a task above which a job is reported as long; 0: no such line")
+	f.StringVar(&o.jobsFile, "jobs", "", "file for a line about each job")
+	return c
+}
+
+func (o *simulation) run(out, progress io.Writer) error {
+	jobs, nodes, err := o.input()
+	if err != nil {
+		return err
+	}
+	s, err := o.scheduler()
+	if err != nil {
+		return err
+	}
+	c, err := sim.NewCluster(s, nodes, jobs)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	r, failure := c.Run()
+	took := time.Since(begin).Seconds()
+	if err := r.Write(out, sim.Time(o.cutoff)); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "simulated in %.2f s: %.0f tasks/s, %.0f decisions/s\n", took, float64(r.Tasks)/took, float64(r.Decisions)/took)
+	if o.jobsFile != "" {
+		if err := writeFile(o.jobsFile, r.WriteJobs); err != nil {
+			return err
+		}
+	}
+	return failure
+}
+
+func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
+	if o.options.Slot, err = amount("slot", o.slot); err != nil {
+		return nil, nodes, err
+	}
+	if o.options.AM, err = amount("am", o.am); err != nil {
+		return nil, nodes, err
+	}
+	if o.nodes < 1 || o.slots < 1 || o.perRack < 0 {
+		return nil, nodes, fmt.Errorf("--nodes %d --slots %d --rack %d: a cluster has at least one node with one slot", o.nodes, o.slots, o.perRack)
+	}
+	nodes = sim.Nodes{Count: o.nodes, PerRack: o.perRack, Capacity: o.options.Slot.Times(int64(o.slots))}
+	if o.file != "" {
+		jobs, err = trace.Open(o.file, o.options)
+		nodes.Names, nodes.Racks = sim.HostsOf(jobs)
+		return jobs, nodes, err
+	}
+	if o.tasks < 0 || o.perJob < 1 || o.mean <= 0 || !(o.load > 0) {
+		return nil, nodes, fmt.Errorf("--tasks %d --job %d --mean %v --load %g: made-up jobs need tasks that last, and a load above 0", o.tasks, o.perJob, o.mean, o.load)
+	}
+	return sim.Generate(sim.Workload{
+		Tasks: o.tasks, PerJob: o.perJob, Mean: sim.Time(o.mean), Load: o.load, Slots: o.nodes * o.slots,
+		Resource: o.options.Slot, Queues: []string{o.options.Queue}, Users: 1,
+	}, o.seed), nodes, nil
+}
+
+// scheduler is the one that the configuration asks for; without any, first come first served.
+func (o *simulation) scheduler() (*scheduler.Scheduler, error) {
+	cfg := scheduler.Config{Tree: queue.Default(queue.FIFO), Minimum: o.options.Slot}
+	if conf.Locate(o.source.dir, nil) != "" {
+		c, _, err := o.source.load()
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Tree, err = queue.FromConf(c); err != nil {
+			return nil, err
+		}
+		types, err := c.ResourceTypes()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Minimum = c.MinimumAllocation(types)
+	}
+	return scheduler.New(cfg), nil
+}
+
+// amount reads memory,vcores.
+func amount(flag, text string) (records.Resource, error) {
+	memory, vcores, _ := strings.Cut(text, ",")
+	m, err := strconv.ParseInt(strings.TrimSpace(memory), 10, 32)
+	v, err2 := strconv.ParseInt(strings.TrimSpace(vcores), 10, 32)
+	if err = errors.Join(err, err2); err != nil || m < 0 || v < 0 {
+		return records.Resource{}, fmt.Errorf("--%s %s: give memory in MB and vcores, such as 1024,1", flag, text)
+	}
+	return records.NewResource(m, v), nil
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

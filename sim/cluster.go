@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Nodes says what a cluster is made of.
+type Nodes struct {
+	Count    int
+	PerRack  int // 0: all in one rack
+	Capacity records.Resource
+	Names    []string // of the first ones, such as hosts that a trace names
+	Racks    []string // of Names
+}
+
+// Scheduler is what a Cluster drives: a scheduler.Scheduler, or one whose events are recorded.
+type Scheduler interface {
+	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
+	AddApp(scheduler.AppSpec) scheduler.AppHandle
+	RemoveApp(scheduler.AppHandle)
+	UpdateAsks(scheduler.AppHandle, []scheduler.Ask)
+	Free(scheduler.ContainerHandle)
+	Schedule(now int64) []scheduler.Decision
+	NextWake() int64
+}
+
+// Cluster simulates the life of jobs on nodes.
+type Cluster struct {
+	engine *Engine
+	sched  Scheduler
+	jobs   []Job
+	total  records.Resource
+
+	states  []jobState
+	apps    []int32 // job by application's handle
+	running []int32 // job by container's handle
+	asks    []scheduler.Ask
+	woken   int64 // ms at which the scheduler is woken next
+
+	used    records.Resource
+	metrics *metrics
+}
+
+type jobState struct {
+	app   scheduler.AppHandle
+	am    scheduler.ContainerHandle
+	stage int
+	begun int32 // tasks of the stage that were started
+	ended int32 // and ended
+}
+
+// amRequest is the allocation request id by which an ApplicationMaster's container is asked for; stages count from 0.
+const amRequest = -1
+
+// NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission.
+func NewCluster(s Scheduler, nodes Nodes, jobs []Job) (*Cluster, error) {
+	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
+	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
+		return nil, fmt.Errorf("the jobs are not in the order of their submission")
+	}
+	for i := range nodes.Count {
+		spec := scheduler.NodeSpec{Host: fmt.Sprintf("node%d", i+1), Rack: "/default-rack", Capability: nodes.Capacity}
+		if nodes.PerRack > 0 {
+			spec.Rack = fmt.Sprintf("/rack%d", i/nodes.PerRack+1)
+		}
+		if i < len(nodes.Names) {
+			spec.Host, spec.Rack = nodes.Names[i], nodes.Racks[i]
+		}
+		s.AddNode(spec)
+		c.total = c.total.Add(nodes.Capacity)
+	}
+	for i := range jobs {
+		if err := c.check(&jobs[i], nodes.Capacity); err != nil {
+			return nil, err
+		}
+	}
+	c.metrics = newMetrics(jobs)
+	return c, nil
+}
+
+// check refuses jobs that could never end.
+func (c *Cluster) check(j *Job, largest records.Resource) error {
+	if !j.AM.FitsIn(largest) {
+		return fmt.Errorf("job %s: its ApplicationMaster takes %v, and a node has %v", j.Name, j.AM, largest)
+	}
+	for i := range j.Stages {
+		if r := j.Stages[i].Resource; len(j.Stages[i].Tasks) > 0 && (!r.FitsIn(largest) || r.IsZero()) {
+			return fmt.Errorf("job %s: its tasks take %v, and a node has %v", j.Name, r, largest)
+		}
+	}
+	return nil
+}
+
+// Run simulates until the last job has ended, and reports.
+func (c *Cluster) Run() (*Report, error) {
+	if len(c.jobs) > 0 {
+		c.engine.At(c.jobs[0].Submit, arrival{c}, 0)
+	}
+	for c.engine.Step() {
+		c.schedule()
+	}
+	r := c.metrics.report(c)
+	if r.Unfinished > 0 {
+		return r, fmt.Errorf("%d of %d jobs didn't end: their queues' limits don't admit them, or nodes are too small", r.Unfinished, len(c.jobs))
+	}
+	return r, nil
+}
+
+// schedule has the scheduler decide after the events of a time, and starts what it grants.
+func (c *Cluster) schedule() {
+	now := c.engine.Now()
+	for _, d := range c.sched.Schedule(now.Millis()) {
+		c.metrics.decisions++
+		if d.Kind == scheduler.Allocate {
+			c.start(&d)
+		}
+	}
+	if t := c.sched.NextWake(); t > 0 && t != c.woken {
+		c.woken = t
+		c.engine.At(Time(t)*1e6, wake{}, 0)
+	}
+	c.metrics.use(now, c.used, c.total)
+}
+
+// wake is an event that does nothing but have the scheduler called.
+type wake struct{}
+
+func (wake) Handle(int64) {}
+
+// arrival submits a job, and has the next one wait for its time.
+type arrival struct{ *Cluster }
+
+func (c arrival) Handle(job int64) {
+	if next := job + 1; int(next) < len(c.jobs) {
+		c.engine.At(c.jobs[next].Submit, c, next)
+	}
+	j, s := &c.jobs[job], &c.states[job]
+	s.app = c.sched.AddApp(scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM})
+	for len(c.apps) <= int(s.app) {
+		c.apps = append(c.apps, 0)
+	}
+	c.apps[s.app] = int32(job)
+	if j.AM.IsZero() {
+		s.stage = -1
+		c.nextStage(int32(job))
+		return
+	}
+	c.ask(amRequest, 0, j.AM, 1)
+	c.sched.UpdateAsks(s.app, c.asks)
+}
+
+// masterReady is an ApplicationMaster that begins to ask.
+type masterReady struct{ *Cluster }
+
+func (c masterReady) Handle(job int64) {
+	c.states[job].stage = -1
+	c.nextStage(int32(job))
+}
+
+// ask begins the rows of a request with the one for any node.
+func (c *Cluster) ask(id int64, priority int32, r records.Resource, n int) {
+	c.asks = append(c.asks[:0], scheduler.Ask{
+		Priority: priority, AllocationRequestID: id, Name: scheduler.Any, Capability: r, Count: int32(n), RelaxLocality: true,
+	})
+}
+
+// nextStage asks for the tasks of a job's next stage, or ends the job.
+func (c *Cluster) nextStage(job int32) {
+	j, s := &c.jobs[job], &c.states[job]
+	s.begun, s.ended = 0, 0
+	for s.stage++; s.stage < len(j.Stages); s.stage++ {
+		st := &j.Stages[s.stage]
+		if len(st.Tasks) == 0 {
+			continue
+		}
+		c.ask(int64(s.stage), st.Priority, st.Resource, len(st.Tasks))
+		c.prefer(st)
+		c.sched.UpdateAsks(s.app, c.asks)
+		return
+	}
+	if !j.AM.IsZero() {
+		c.release(s.am, j.AM)
+	}
+	c.sched.RemoveApp(s.app)
+	c.metrics.ended(job, c.engine.Now())
+}
+
+// prefer adds the rows for hosts and racks that tasks prefer.
+func (c *Cluster) prefer(st *Stage) {
+	first := c.asks[0]
+	at := map[string]int{}
+	for i := range st.Tasks {
+		t := &st.Tasks[i]
+		for _, name := range []string{t.Host, t.Rack} {
+			if name == "" {
+				continue
+			}
+			k, ok := at[name]
+			if !ok {
+				k = len(c.asks)
+				at[name] = k
+				first.Name, first.Count = name, 0
+				c.asks = append(c.asks, first)
+			}
+			c.asks[k].Count++
+		}
+	}
+}
+
+// start runs what was granted: an ApplicationMaster, or the next task of a stage.
+func (c *Cluster) start(d *scheduler.Decision) {
+	job := c.apps[d.App]
+	j, s := &c.jobs[job], &c.states[job]
+	for len(c.running) <= int(d.Container) {
+		c.running = append(c.running, 0)
+	}
+	c.running[d.Container] = job
+	c.used = c.used.Add(d.Resource)
+	now := c.engine.Now()
+	if d.AllocationRequestID == amRequest {
+		s.am = d.Container
+		c.engine.At(now+j.AMStart, masterReady{c}, int64(job))
+		return
+	}
+	task := s.begun
+	s.begun++
+	c.metrics.started(job, now-j.Submit)
+	c.engine.At(now+j.Stages[s.stage].Tasks[task].Duration, completion{c}, int64(d.Container))
+}
+
+// completion is a task that ends.
+type completion struct{ *Cluster }
+
+func (c completion) Handle(container int64) {
+	h := scheduler.ContainerHandle(container)
+	job := c.running[h]
+	s := &c.states[job]
+	c.release(h, c.jobs[job].Stages[s.stage].Resource)
+	if s.ended++; int(s.ended) == len(c.jobs[job].Stages[s.stage].Tasks) {
+		c.nextStage(job)
+	}
+}
+
+func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {
+	c.used = c.used.Sub(r)
+	c.sched.Free(h)
+}

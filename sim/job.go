@@ -1,0 +1,58 @@
+package sim
+
+import "heddle/yarn/records"
+
+// Job is an application of a trace.
+type Job struct {
+	Name     string
+	Submit   Time
+	Queue    string
+	User     string
+	Priority int32
+	// AM is what the ApplicationMaster takes, as long as the job lasts; zero means that it runs elsewhere.
+	AM records.Resource
+	// AMStart is how long the ApplicationMaster takes from its grant to its first request.
+	AMStart Time
+	// Stages run one after the other; all tasks of one may run at once.
+	Stages []Stage
+	// Estimate is the mean duration of a task as it is known at submission; reports tell short jobs from long ones by it.
+	Estimate Time
+}
+
+// Stage is tasks of one size, such as the maps of a job.
+type Stage struct {
+	Priority int32 // of its requests; lower numbers are served first
+	Resource records.Resource
+	Tasks    []Task
+}
+
+// Task is what runs in one container.
+type Task struct {
+	Duration Time
+	Host     string // on which it prefers to run; "" is anywhere
+	Rack     string // of that host
+}
+
+// Tasks counts the tasks of a job.
+func (j *Job) Tasks() (n int) {
+	for i := range j.Stages {
+		n += len(j.Stages[i].Tasks)
+	}
+	return n
+}
+
+// HostsOf lists the hosts that tasks prefer, in the order of their appearance, with their racks.
+func HostsOf(jobs []Job) (hosts, racks []string) {
+	seen := map[string]bool{}
+	for i := range jobs {
+		for k := range jobs[i].Stages {
+			for _, t := range jobs[i].Stages[k].Tasks {
+				if t.Host != "" && !seen[t.Host] {
+					seen[t.Host] = true
+					hosts, racks = append(hosts, t.Host), append(racks, t.Rack)
+				}
+			}
+		}
+	}
+	return hosts, racks
+}

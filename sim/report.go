@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// Outcome is how one job went. Times are since the trace's beginning; -1 is never.
+type Outcome struct {
+	Name, Queue, User  string
+	Tasks              int
+	Estimate           Time
+	Submit, Start, End Time // Start is that of the first task
+}
+
+// Report is the result of a simulation. It says nothing of the machine that ran it.
+type Report struct {
+	Jobs       []Outcome
+	Unfinished int
+	Tasks      int64
+	Decisions  int64
+	Events     int64
+	End        Time // when the last event was
+	MeanWait   Time // of tasks: from the submission of their job to their start
+	// Utilisation of the cluster, by the resource of which most is used, 0 to 1: mean and median of samples every 5 s between
+	// the arrivals of the hundredth part of the jobs and of the last one.
+	MeanUse, MedianUse float64
+}
+
+func (m *metrics) report(c *Cluster) *Report {
+	r := &Report{
+		Jobs: m.outcomes, Tasks: m.begun, Decisions: m.decisions, Events: c.engine.Events(), End: c.engine.Now(),
+	}
+	for i := range m.outcomes {
+		if m.outcomes[i].End < 0 {
+			r.Unfinished++
+		}
+	}
+	if m.begun > 0 {
+		r.MeanWait = m.waited / Time(m.begun)
+	}
+	var sum, seen int64
+	r.MedianUse = -1
+	for level, n := range m.levels {
+		sum += int64(level) * n
+		if seen += n; r.MedianUse < 0 && 2*seen >= m.samples {
+			r.MedianUse = float64(level) / 1000
+		}
+	}
+	if m.samples > 0 {
+		r.MeanUse = float64(sum) / 1000 / float64(m.samples)
+	} else {
+		r.MedianUse = 0
+	}
+	return r
+}
+
+// Percentile is a percentile (0 to 100) of times, which must be sorted, by linear interpolation.
+func Percentile(sorted []Time, p float64) Time {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := p / 100 * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + Time((at-float64(i))*float64(sorted[i+1]-sorted[i]))
+}
+
+// Latencies are the times from submission to end of the jobs that are chosen, sorted.
+func (r *Report) Latencies(choose func(*Outcome) bool) []Time {
+	var all []Time
+	for i := range r.Jobs {
+		if o := &r.Jobs[i]; o.End >= 0 && choose(o) {
+			all = append(all, o.End-o.Submit)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Write prints the report for people. Jobs whose tasks last longer than cutoff on average are told apart as long, unless it
+// is 0.
+func (r *Report) Write(w io.Writer, cutoff Time) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "job latency (s)\tjobs\tp50\tp75\tp90\tp99\tmax\t\n")
+	row := func(name string, choose func(*Outcome) bool) {
+		l := r.Latencies(choose)
+		fmt.Fprintf(t, "%s\t%d\t", name, len(l))
+		for _, p := range []float64{50, 75, 90, 99, 100} {
+			fmt.Fprintf(t, "%.3f\t", Percentile(l, p).Seconds())
+		}
+		fmt.Fprintln(t)
+	}
+	row("all", func(*Outcome) bool { return true })
+	if cutoff > 0 {
+		row("short", func(o *Outcome) bool { return o.Estimate <= cutoff })
+		row("long", func(o *Outcome) bool { return o.Estimate > cutoff })
+	}
+	for _, q := range r.queues() {
+		row(q, func(o *Outcome) bool { return o.Queue == q })
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "tasks %d, mean wait %.3f s; utilisation mean %.1f %%, median %.1f %%; ended at %.3f s; %d decisions, %d events; %d jobs unfinished\n",
+		r.Tasks, r.MeanWait.Seconds(), 100*r.MeanUse, 100*r.MedianUse, r.End.Seconds(), r.Decisions, r.Events, r.Unfinished)
+	return err
+}
+
+// queues are the queues of the jobs where there are several, sorted.
+func (r *Report) queues() []string {
+	seen := map[string]bool{}
+	for i := range r.Jobs {
+		seen[r.Jobs[i].Queue] = true
+	}
+	if len(seen) < 2 {
+		return nil
+	}
+	names := make([]string, 0, len(seen))
+	for q := range seen {
+		names = append(names, q)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// WriteJobs prints a line for each job, separated by tabs: name, queue, user, tasks, submission, first start and end in s.
+func (r *Report) WriteJobs(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, "job\tqueue\tuser\ttasks\tsubmit\tstart\tend")
+	for i := range r.Jobs {
+		o := &r.Jobs[i]
+		fmt.Fprintf(b, "%s\t%s\t%s\t%d\t%.3f\t%.3f\t%.3f\n", o.Name, o.Queue, o.User, o.Tasks, o.Submit.Seconds(), seconds(o.Start), seconds(o.End))
+	}
+	return b.Flush()
+}
+
+// seconds keeps -1 as it is.
+func seconds(t Time) float64 {
+	if t < 0 {
+		return -1
+	}
+	return t.Seconds()
+}

@@ -1,0 +1,67 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"heddle/sim"
+)
+
+// readHawk reads lines of: submission in s, number of tasks n, mean duration in s, and n durations. A job that is submitted
+// at the same time as an earlier one comes 10 ms after it, as in the simulators that the format is of.
+func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
+	var jobs []sim.Job
+	last, shift := math.Inf(-1), sim.Time(0)
+	err := lines(r, func(line string) error {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return fmt.Errorf("has %d fields, at least 3 are needed", len(fields))
+		}
+		at, err := strconv.ParseFloat(fields[0], 64)
+		if err != nil {
+			return fmt.Errorf("submission: %w", err)
+		}
+		n, err := strconv.Atoi(fields[1])
+		if err != nil || n < 0 || n != len(fields)-3 {
+			return fmt.Errorf("announces %s tasks and has %d", fields[1], len(fields)-3)
+		}
+		if shift += 10 * sim.Time(time.Millisecond); at != last {
+			last, shift = at, 0
+		}
+		submit, err := seconds(at)
+		if err != nil {
+			return err
+		}
+		j := sim.Job{
+			Name: fmt.Sprintf("job%d", len(jobs)+1), Submit: submit + shift, Queue: o.Queue, User: o.User, AM: o.AM,
+		}
+		if j.Estimate, err = o.duration(fields[2]); err != nil {
+			return err
+		}
+		tasks := make([]sim.Task, n)
+		for i := range tasks {
+			if tasks[i].Duration, err = o.duration(fields[3+i]); err != nil {
+				return err
+			}
+		}
+		j.Stages = []sim.Stage{{Priority: 1, Resource: o.Slot, Tasks: tasks}}
+		jobs = append(jobs, j)
+		return nil
+	})
+	return jobs, err
+}
+
+func (o *Options) duration(text string) (sim.Time, error) {
+	s, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("duration: %w", err)
+	}
+	if o.Whole {
+		s = math.Floor(s)
+	}
+	return seconds(s)
+}

@@ -1,0 +1,144 @@
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"heddle/sim"
+	"heddle/yarn/records"
+)
+
+// slsJob is an object of an SLS file, as far as it is understood.
+type slsJob struct {
+	ID    string    `json:"job.id"`
+	Start float64   `json:"job.start.ms"`
+	Queue string    `json:"job.queue.name"`
+	User  string    `json:"job.user"`
+	Count *int      `json:"job.count"`
+	Tasks []slsTask `json:"job.tasks"`
+}
+
+type slsTask struct {
+	Host     string   `json:"container.host"`
+	Start    float64  `json:"container.start.ms"`
+	End      float64  `json:"container.end.ms"`
+	Duration *float64 `json:"duration.ms"`
+	Count    *int     `json:"count"`
+	Priority int32    `json:"container.priority"`
+	Type     string   `json:"container.type"`
+	Memory   float64  `json:"container.memory"` // bytes
+	VCores   int64    `json:"container.vcores"`
+}
+
+// readSLS reads JSON objects one after the other, each a job with its tasks. Tasks of one priority are a stage; stages run in
+// the order of their first tasks' starts.
+func readSLS(r io.Reader, o Options) ([]sim.Job, error) {
+	in := json.NewDecoder(r)
+	var jobs []sim.Job
+	for n := 1; ; n++ {
+		var given slsJob
+		err := in.Decode(&given)
+		if errors.Is(err, io.EOF) {
+			return jobs, nil
+		}
+		if err == nil {
+			jobs, err = given.appendTo(jobs, o)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("job %d: %w", n, err)
+		}
+	}
+}
+
+func (g *slsJob) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
+	j := sim.Job{Name: g.ID, Queue: g.Queue, User: g.User, AM: o.AM}
+	if j.Name == "" {
+		j.Name = fmt.Sprintf("job%d", len(jobs)+1)
+	}
+	if j.Queue == "" {
+		j.Queue = o.Queue
+	}
+	if j.User == "" {
+		j.User = o.User
+	}
+	var err error
+	if j.Submit, err = seconds(g.Start / 1000); err != nil {
+		return nil, fmt.Errorf("job.start.ms: %w", err)
+	}
+	if j.Stages, err = g.stages(o); err != nil {
+		return nil, err
+	}
+	j.Estimate = mean(&j)
+	count := 1
+	if g.Count != nil {
+		count = *g.Count
+	}
+	if count < 0 || count*j.Tasks() > maxTasks || count > maxTasks {
+		return nil, fmt.Errorf("job.count is %d, with %d tasks each", count, j.Tasks())
+	}
+	for i := range count {
+		copied := j
+		if count > 1 {
+			copied.Name = fmt.Sprintf("%s-%d", j.Name, i+1)
+		}
+		jobs = append(jobs, copied)
+	}
+	return jobs, nil
+}
+
+func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
+	type stage struct {
+		sim.Stage
+		start float64
+	}
+	var stages []stage
+	total := 0
+	for _, t := range g.Tasks {
+		ms := t.End - t.Start
+		if t.Duration != nil {
+			ms = *t.Duration
+		}
+		d, err := seconds(ms / 1000)
+		if err != nil {
+			return nil, fmt.Errorf("duration of a task: %w", err)
+		}
+		size := o.Slot
+		if t.Memory > 0 && t.Memory < 1<<60 {
+			size = records.NewResource(max(int64(t.Memory)/mebibyte, 1), max(size.VCores(), 1))
+		}
+		if t.VCores > 0 {
+			size[records.VCores] = t.VCores
+		}
+		count := 1
+		if t.Count != nil {
+			count = *t.Count
+		}
+		if total += count; count < 0 || total > maxTasks {
+			return nil, fmt.Errorf("has %d tasks", total)
+		}
+		at := slices.IndexFunc(stages, func(s stage) bool { return s.Priority == t.Priority && s.Resource == size })
+		if at < 0 {
+			at = len(stages)
+			stages = append(stages, stage{Stage: sim.Stage{Priority: t.Priority, Resource: size}, start: t.Start})
+		}
+		s := &stages[at]
+		s.start = min(s.start, t.Start)
+		task := sim.Task{Duration: d}
+		if i := strings.LastIndexByte(t.Host, '/'); i > 0 {
+			task.Rack, task.Host = t.Host[:i], t.Host[i+1:]
+		}
+		for range count {
+			s.Tasks = append(s.Tasks, task)
+		}
+	}
+	slices.SortStableFunc(stages, func(a, b stage) int { return int(min(max(a.start-b.start, -1), 1)) })
+	out := make([]sim.Stage, len(stages))
+	for i := range stages {
+		out[i] = stages[i].Stage
+	}
+	return out, nil
+}

@@ -1,0 +1,121 @@
+package trace
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/sim"
+	"heddle/yarn/records"
+)
+
+// Options say how a trace becomes jobs.
+type Options struct {
+	Format string           // hawk, swim or sls; "" is by the file's name
+	Slot   records.Resource // what a task takes where the trace says nothing
+	Queue  string           // of jobs for which the trace names none
+	User   string           // likewise
+	AM     records.Resource // of each job; zero: ApplicationMasters run elsewhere
+	// Whole cuts durations to whole seconds, as the papers' simulators do that read Hawk traces.
+	Whole bool
+	// BlockMB is the input of a map of a SWIM trace, and of a reduce's share of the shuffle; RateMB is how much of it a task
+	// gets done in a second.
+	BlockMB, RateMB float64
+}
+
+// Formats are the values of Options.Format.
+var Formats = []string{"hawk", "swim", "sls"}
+
+// Open reads a file. Its jobs are in the order of their submission, and times count from the first.
+func Open(path string, o Options) ([]sim.Job, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r io.Reader = bufio.NewReaderSize(f, 1<<20)
+	name := path
+	if strings.HasSuffix(name, ".gz") {
+		name = strings.TrimSuffix(name, ".gz")
+		if r, err = gzip.NewReader(r); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if o.Format == "" {
+		switch {
+		case strings.HasSuffix(name, ".tr"):
+			o.Format = "hawk"
+		case strings.HasSuffix(name, ".tsv"):
+			o.Format = "swim"
+		case strings.HasSuffix(name, ".json"):
+			o.Format = "sls"
+		default:
+			return nil, fmt.Errorf("%s: its name tells no format; give one of %s", path, strings.Join(Formats, ", "))
+		}
+	}
+	jobs, err := Read(r, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return jobs, nil
+}
+
+// Read reads a trace of the format that the options name.
+func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
+	switch o.Format {
+	case "hawk":
+		jobs, err = readHawk(r, o)
+	case "swim":
+		jobs, err = readSWIM(r, o)
+	case "sls":
+		jobs, err = readSLS(r, o)
+	default:
+		return nil, fmt.Errorf("%q is no format of a trace: there are %s", o.Format, strings.Join(Formats, ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
+	if len(jobs) > 0 {
+		first := jobs[0].Submit
+		for i := range jobs {
+			jobs[i].Submit -= first
+		}
+	}
+	return jobs, nil
+}
+
+// longest is the longest time that is believed, which keeps sums of times from overflowing.
+const longest = 100 * 365 * 24 * time.Hour
+
+// seconds makes a time of a number of seconds.
+func seconds(s float64) (sim.Time, error) {
+	if !(s >= 0 && s <= longest.Seconds()) {
+		return 0, fmt.Errorf("%g s is no time between 0 and 100 years", s)
+	}
+	return sim.Time(s * float64(time.Second)), nil
+}
+
+// maxTasks bounds the tasks of one job.
+const maxTasks = 1_000_000
+
+// lines calls f with each line that isn't empty, and its number.
+func lines(r io.Reader, f func(line string) error) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 1<<20), 1<<30)
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		if err := f(line); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return in.Err()
+}

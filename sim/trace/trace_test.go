@@ -1,0 +1,136 @@
+package trace_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/sim"
+	"heddle/sim/trace"
+	"heddle/yarn/records"
+)
+
+const second = sim.Time(1e9)
+
+var (
+	slot    = records.NewResource(1024, 1)
+	options = trace.Options{Slot: slot, Queue: "root.default", User: "somebody", BlockMB: 128, RateMB: 1}
+)
+
+func tasks(durations ...sim.Time) (all []sim.Task) {
+	for _, d := range durations {
+		all = append(all, sim.Task{Duration: d})
+	}
+	return all
+}
+
+func TestOpen(t *testing.T) {
+	job := func(name string, submit, estimate sim.Time, stages ...sim.Stage) sim.Job {
+		return sim.Job{Name: name, Submit: submit, Queue: "root.default", User: "somebody", Estimate: estimate, Stages: stages}
+	}
+	one := func(durations ...sim.Time) sim.Stage {
+		return sim.Stage{Priority: 1, Resource: slot, Tasks: tasks(durations...)}
+	}
+	block := 129 * second / 2
+	local := sim.Task{Duration: 1500e6, Host: "n1", Rack: "/r1"}
+	b := job("b", 2*second, (1000e6+1500e6+700e6+700e6)/4,
+		sim.Stage{Priority: 20, Resource: slot, Tasks: append([]sim.Task{local}, tasks(700e6, 700e6)...)},
+		sim.Stage{Priority: 10, Resource: records.NewResource(2048, 1), Tasks: []sim.Task{{Duration: second, Host: "n1", Rack: "/r1"}}})
+	b.Queue, b.User = "q", "u"
+	swim := job("job1", 5*second, 0,
+		sim.Stage{Priority: 20, Resource: slot, Tasks: tasks(block, block)},
+		sim.Stage{Priority: 10, Resource: slot, Tasks: tasks(2 * second)})
+	for file, want := range map[string][]sim.Job{
+		"small.tr": {
+			job("job3", 0, 10*second, one(10*second, 10*second, 10*second)),
+			job("job1", 10500e6, 3*second, one(2500e6, 3500e6)),
+			job("job2", 10510e6, 900e6, one(900e6)),
+		},
+		"small.tsv": {job("job0", 0, 0, sim.Stage{Priority: 20, Resource: slot, Tasks: tasks(0)}), swim},
+		"small.json": {
+			{Name: "job2-1", Queue: "root.default", User: "somebody", Stages: []sim.Stage{}},
+			{Name: "job2-2", Queue: "root.default", User: "somebody", Stages: []sim.Stage{}}, b,
+		},
+	} {
+		got, err := trace.Open("testdata/"+file, options)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		// the bytes of one block and one byte more don't make whole seconds
+		near := cmp.Comparer(func(a, b sim.Time) bool { return a-b < 1000 && b-a < 1000 })
+		for i := range got {
+			if file == "small.tsv" {
+				got[i].Estimate, want[i].Estimate = 0, 0
+			}
+		}
+		if d := cmp.Diff(want, got, near); d != "" {
+			t.Errorf("%s: %s", file, d)
+		}
+	}
+}
+
+func TestWhole(t *testing.T) {
+	o := options
+	o.Whole = true
+	jobs, err := trace.Open("testdata/small.tr", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := jobs[1].Stages[0].Tasks; got[0].Duration != 2*second || got[1].Duration != 3*second || jobs[2].Estimate != 0 {
+		t.Errorf("durations are not cut: %v", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct{ format, text string }{
+		"fewer tasks than announced": {"hawk", "1 2 3 4"},
+		"a negative duration":        {"hawk", "1 1 3 -4"},
+		"an endless duration":        {"hawk", "1 1 3 Inf"},
+		"no time":                    {"hawk", "NaN 1 3 4"},
+		"a short line":               {"swim", "job\t1\t2"},
+		"too many blocks":            {"swim", "j\t1\t1\t1e30\t0\t0"},
+		"no JSON":                    {"sls", "{"},
+		"too many tasks":             {"sls", `{"job.tasks":[{"duration.ms":1,"count":999999999}]}`},
+		"a format that isn't":        {"rumen", ""},
+	} {
+		o := options
+		o.Format = c.format
+		if jobs, err := trace.Read(strings.NewReader(c.text), o); err == nil {
+			t.Errorf("%s is read as %v", name, jobs)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for i, format := range []string{"hawk", "swim", "sls"} {
+		text, err := os.ReadFile("testdata/small." + []string{"tr", "tsv", "json"}[i])
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(format, text)
+	}
+	f.Fuzz(func(t *testing.T, format string, text []byte) {
+		o := options
+		o.Format, o.BlockMB = format, 1<<20
+		jobs, err := trace.Read(bytes.NewReader(text), o)
+		if err != nil {
+			return
+		}
+		for i, j := range jobs {
+			if j.Submit < 0 || i > 0 && j.Submit < jobs[i-1].Submit {
+				t.Fatalf("job %d is submitted at %d", i, j.Submit)
+			}
+			for _, s := range j.Stages {
+				for _, task := range s.Tasks {
+					if task.Duration < 0 {
+						t.Fatalf("job %d has a task of %d ns", i, task.Duration)
+					}
+				}
+			}
+		}
+	})
+}
