@@ -28,6 +28,11 @@ type Scheduler interface {
 	NextWake() int64
 }
 
+// namer is a Scheduler that takes note of jobs' names.
+type namer interface {
+	Name(scheduler.AppHandle, string)
+}
+
 // Cluster simulates the life of jobs on nodes.
 type Cluster struct {
 	engine *Engine
@@ -144,6 +149,9 @@ func (c arrival) Handle(job int64) {
 		c.apps = append(c.apps, 0)
 	}
 	c.apps[s.app] = int32(job)
+	if names, ok := c.sched.(namer); ok {
+		names.Name(s.app, j.Name)
+	}
 	if j.AM.IsZero() {
 		s.stage = -1
 		c.nextStage(int32(job))

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
-	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/sim/trace"
 	"heddle/yarn/records"
@@ -37,6 +37,7 @@ type simulation struct {
 
 	cutoff   time.Duration
 	jobsFile string
+	record   string
 }
 
 func newSim(s *source) *cobra.Command {
@@ -72,6 +73,7 @@ func newSim(s *source) *cobra.Command {
 	f.Float64Var(&o.load, "load", 0.9, "made-up jobs: part of the slots that are busy on average")
 	f.Uint64Var(&o.seed, "seed", 1, "of made-up jobs")
 	f.DurationVar(&o.cutoff, "cutoff", 0, "mean duration of a task above which a job is reported as long; 0: no such line")
+	f.StringVar(&o.record, "record", "", "file for the scheduler's events, for heddle replay")
 	f.StringVar(&o.jobsFile, "jobs", "", "file for a line about each job")
 	return c
 }
@@ -85,6 +87,7 @@ func (o *simulation) run(out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	c, err := sim.NewCluster(s, nodes, jobs)
 	if err != nil {
 		return err
@@ -130,14 +133,16 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 }
 
 // scheduler is the one that the configuration asks for; without any, first come first served.
-func (o *simulation) scheduler() (*scheduler.Scheduler, error) {
-	cfg := scheduler.Config{Tree: queue.Default(queue.FIFO), Minimum: o.options.Slot}
+func (o *simulation) scheduler() (*eventlog.Scheduler, error) {
+	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
+		"yarn.resourcemanager.scheduler.class": "fifo",
+	}}
 	if conf.Locate(o.source.dir, nil) != "" {
 		c, _, err := o.source.load()
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Tree, err = queue.FromConf(c); err != nil {
+		if queues, err = eventlog.SourceOf(c); err != nil {
 			return nil, err
 		}
 		types, err := c.ResourceTypes()
@@ -146,7 +151,18 @@ func (o *simulation) scheduler() (*scheduler.Scheduler, error) {
 		}
 		cfg.Minimum = c.MinimumAllocation(types)
 	}
-	return scheduler.New(cfg), nil
+	var err error
+	if cfg.Tree, err = queues.Tree(); err != nil {
+		return nil, err
+	}
+	if o.record == "" {
+		return eventlog.New(cfg, nil, nil, eventlog.Header{})
+	}
+	log, err := eventlog.Create(o.record)
+	if err != nil {
+		return nil, err
+	}
+	return eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
 }
 
 // amount reads memory,vcores.

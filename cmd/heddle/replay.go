@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/rm/scheduler/eventlog"
+)
+
+// replay is what the flags of heddle replay say.
+type replay struct {
+	until string
+	why   string
+	print bool
+}
+
+func newReplay() *cobra.Command {
+	o := &replay{}
+	c := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Replay what heddle rm --record has recorded",
+		Long: "Has the scheduler decide again on the events of a log, and compares. Exits with 1 at the first decision that differs,\n" +
+			"naming it. With --until it stops there, and with --why it tells what an application waited for at that point.",
+		GroupID: tools,
+		Args:    cobra.ExactArgs(1),
+		Example: "  heddle replay events.log\n" +
+			"  heddle replay events.log --until 2026-11-20T08:30:00Z --why application_1763622000000_0042",
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.OutOrStdout(), args[0]) },
+	}
+	c.Flags().StringVar(&o.until, "until", "", "stop before events later than a time (RFC 3339, or ms since 1970), or after a line of the log (such as line:1200)")
+	c.Flags().StringVar(&o.why, "why", "", "tell what an application waits for at the end")
+	c.Flags().BoolVar(&o.print, "print", false, "print the events")
+	return c
+}
+
+// bound is where a replay stops.
+type bound struct {
+	line int
+	time int64 // ms since 1970
+}
+
+func parseBound(text string) (b bound, err error) {
+	if text == "" {
+		return b, nil
+	}
+	if line, ok := strings.CutPrefix(text, "line:"); ok {
+		if b.line, err = strconv.Atoi(line); err == nil && b.line > 0 {
+			return b, nil
+		}
+	}
+	if b.time, err = strconv.ParseInt(text, 10, 64); err == nil && b.time > 0 {
+		return b, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return b, fmt.Errorf("--until %s: give a time such as 2026-11-20T08:30:00Z, ms since 1970, or line:1200", text)
+	}
+	return bound{time: t.UnixMilli()}, nil
+}
+
+func (o *replay) run(out io.Writer, file string) error {
+	stop, err := parseBound(o.until)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p := eventlog.NewReplay(f)
+	print := json.NewEncoder(out)
+	for stop.line == 0 || p.Line < stop.line {
+		e, err := p.Step()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if o.print && e.Record != nil {
+			if err := print.Encode(e.Record); err != nil {
+				return err
+			}
+		}
+		if stop.time > 0 && p.Time >= stop.time {
+			break
+		}
+	}
+	if p.Sessions == 0 {
+		return fmt.Errorf("%s: is empty", file)
+	}
+	if o.why != "" {
+		return p.Why(out, o.why)
+	}
+	if p.Torn() {
+		fmt.Fprintln(out, "the last line is torn: its event is left out")
+	}
+	_, err = fmt.Fprintf(out, "%d events of %d sessions replayed until %s: all %d decisions are the same\n",
+		p.Events, p.Sessions, time.UnixMilli(p.Time).UTC().Format(time.RFC3339Nano), p.Decisions)
+	return err
+}

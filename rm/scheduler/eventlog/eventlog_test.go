@@ -1,0 +1,298 @@
+package eventlog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
+	"heddle/yarn/records"
+)
+
+var (
+	slot   = records.NewResource(1024, 1)
+	queues = &eventlog.Source{Keys: map[string]string{
+		"yarn.resourcemanager.scheduler.class":             "capacity",
+		"yarn.scheduler.capacity.root.queues":              "a,b",
+		"yarn.scheduler.capacity.root.a.capacity":          "30",
+		"yarn.scheduler.capacity.root.b.capacity":          "70",
+		"yarn.scheduler.capacity.root.a.user-limit-factor": "4",
+	}}
+)
+
+// begin makes a scheduler that records to a buffer.
+func begin(t fataler, log io.Writer) *eventlog.Scheduler {
+	tree, err := queues.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := eventlog.New(scheduler.Config{Tree: tree, Minimum: slot}, eventlog.NewWriter(log), queues, eventlog.Header{Heddle: "test", Time: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type fataler interface{ Fatal(args ...any) }
+
+// play replays to the end, and returns the replay with what stopped it, if something did.
+func play(log []byte) (*eventlog.Replay, error) {
+	p := eventlog.NewReplay(bytes.NewReader(log))
+	for {
+		if _, err := p.Step(); errors.Is(err, io.EOF) {
+			return p, nil
+		} else if err != nil {
+			return p, err
+		}
+	}
+}
+
+// live is what a random history knows of.
+type live struct {
+	s          *eventlog.Scheduler
+	now        int64
+	seq        int64
+	nodes      []scheduler.NodeHandle
+	apps       []scheduler.AppHandle
+	containers []held
+}
+
+type held struct {
+	container scheduler.ContainerHandle
+	app       scheduler.AppHandle
+	node      scheduler.NodeHandle
+}
+
+// step does something random.
+func (l *live) step(t *rapid.T) {
+	app, node := -1, -1
+	if len(l.apps) > 0 {
+		app = rapid.IntRange(0, len(l.apps)-1).Draw(t, "app")
+	}
+	if len(l.nodes) > 0 {
+		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
+	}
+	switch what := rapid.IntRange(0, 12).Draw(t, "event"); {
+	case what == 0 || node < 0:
+		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
+			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
+		}))
+	case what == 1 || app < 0:
+		l.seq++
+		h := l.s.AddApp(scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot})
+		l.s.Name(h, fmt.Sprint("app", l.seq))
+		l.apps = append(l.apps, h)
+	case what <= 5:
+		n := rapid.Int32Range(0, 9).Draw(t, "count")
+		l.s.UpdateAsks(l.apps[app], []scheduler.Ask{
+			{Priority: 1, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true},
+			{Priority: 1, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true},
+		})
+	case what == 6:
+		l.s.SetPriority(l.apps[app], rapid.Int32Range(0, 3).Draw(t, "priority"))
+	case what == 7:
+		l.s.MoveApp(l.apps[app], rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"))
+	case what == 8:
+		l.s.SetOpen(l.nodes[node], rapid.Bool().Draw(t, "open"))
+	case what == 9:
+		l.s.UpdateBlacklist(l.apps[app], []string{"h2"}, nil)
+	case what == 10 && len(l.containers) > 0:
+		i := rapid.IntRange(0, len(l.containers)-1).Draw(t, "container")
+		l.s.Free(l.containers[i].container)
+		l.containers = slices.Delete(l.containers, i, i+1)
+	case what == 11:
+		l.remove(app)
+	default:
+		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
+		for _, d := range l.s.Schedule(l.now) {
+			if d.Kind == scheduler.Allocate {
+				l.containers = append(l.containers, held{d.Container, d.App, d.Node})
+			}
+		}
+	}
+}
+
+// remove takes an application out with its containers.
+func (l *live) remove(app int) {
+	h := l.apps[app]
+	l.containers = slices.DeleteFunc(l.containers, func(c held) bool {
+		if c.app == h {
+			l.s.Free(c.container)
+		}
+		return c.app == h
+	})
+	l.s.RemoveApp(h)
+	l.apps = slices.Delete(l.apps, app, app+1)
+}
+
+// TestReplayDecidesTheSame records random histories of two leaderships, and replays them.
+func TestReplayDecidesTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log bytes.Buffer
+		for range 2 {
+			l := &live{s: begin(t, &log), now: 1000}
+			for range rapid.IntRange(0, 80).Draw(t, "events") {
+				l.step(t)
+			}
+			if err := l.s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := play(log.Bytes())
+		if err != nil {
+			t.Fatalf("%v\n%s", err, log.Bytes())
+		}
+		if p.Sessions != 2 || p.Torn() {
+			t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
+		}
+	})
+}
+
+// recorded is a short log: two nodes, an application, three containers.
+func recorded(t fataler) []byte {
+	var log bytes.Buffer
+	s := begin(t, &log)
+	for _, host := range []string{"h1", "h2"} {
+		s.AddNode(scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
+	}
+	h := s.AddApp(scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot})
+	s.Name(h, "application_1_0001")
+	s.UpdateAsks(h, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: 5, RelaxLocality: true}})
+	s.Schedule(5000)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return log.Bytes()
+}
+
+// TestDifference: a decision that the log has otherwise is named, with both sides.
+func TestDifference(t *testing.T) {
+	log := regexp.MustCompile(`"node":1,"resource":\[1024,1\]`).ReplaceAll(recorded(t), []byte(`"node":0,"resource":[1024,1]`))
+	_, err := play(log)
+	var d *eventlog.Difference
+	if !errors.As(err, &d) {
+		t.Fatalf("the replay of a changed log says %v", err)
+	}
+	for _, want := range []string{"line 7", "1970-01-01T00:00:05.000Z", "then: allocate", "now:  allocate", "application_1_0001"} {
+		if !strings.Contains(d.Error(), want) {
+			t.Errorf("%q doesn't say %q", d.Error(), want)
+		}
+	}
+	log = regexp.MustCompile(`\[\{"kind":"activate"[^\]]*`).ReplaceAll(recorded(t), []byte(`[{"kind":"reserve"`))
+	if _, err := play(log); err == nil {
+		t.Error("a log with another kind of decision is replayed")
+	}
+}
+
+func TestWhy(t *testing.T) {
+	p, err := play(recorded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := p.Why(&out, "application_1_0001"); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := p.Find("application_1_0001")
+	if want := fmt.Sprintf("%d of <memory:1024, vCores:1> on *", p.Scheduler.Pending(h)); !strings.Contains(out.String(), want) {
+		t.Errorf("%s\ndoesn't say %q", out.String(), want)
+	}
+	if err := p.Why(&out, "application_1_0002"); err == nil {
+		t.Error("an application that isn't there is explained")
+	}
+}
+
+// TestTorn: wherever a log ends, what is whole counts, and a log that goes on after a crash is good.
+func TestTorn(t *testing.T) {
+	log := recorded(t)
+	for n := bytes.IndexByte(log, '\n') + 1; n <= len(log); n++ {
+		p, err := play(log[:n])
+		if err != nil || p.Torn() != (log[n-1] != '\n') {
+			t.Fatalf("cut after %d of %d bytes: %v, torn: %v", n, len(log), err, p.Torn())
+		}
+	}
+	name := filepath.Join(t.TempDir(), "events")
+	if err := os.WriteFile(name, log[:len(log)-7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := eventlog.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Begin(eventlog.Header{Queues: queues}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	mended, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := play(mended); err != nil || p.Sessions != 2 {
+		t.Fatalf("%v after %d sessions", err, p.Sessions)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	header := recorded(t)[:bytes.IndexByte(recorded(t), '\n')+1]
+	for name, c := range map[string]struct{ text, want string }{
+		"no header":              {`{"op":"free"}`, "begins with a header"},
+		"another format":         {`{"heddle-events":9,"heddle":"7.1"}`, "format is 9"},
+		"no JSON":                {string(header) + "{]", "line 2"},
+		"an unknown event":       {string(header) + `{"op":"juggle"}`, "juggle"},
+		"a container that isn't": {string(header) + `{"op":"free","container":3}`, "no container 3"},
+		"negative amounts":       {string(header) + `{"op":"addNode","host":"h","resource":[-1]}`, "out of range"},
+		"too many amounts":       {string(header) + `{"op":"addNode","host":"h","resource":[1,1,1,1,1,1,1,1,1,1]}`, "types of resources"},
+		"a negative count":       {string(header) + `{"op":"addApp","queue":"root.a"}` + "\n" + `{"op":"updateAsks","asks":[{"name":"*","count":-1}]}`, "-1 containers"},
+	} {
+		if _, err := play([]byte(c.text + "\n")); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v doesn't say %q", name, err, c.want)
+		}
+	}
+}
+
+// full is a disk that is full.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// TestFullDisk: the scheduler goes on when its log can't be written.
+func TestFullDisk(t *testing.T) {
+	w := eventlog.NewWriter(full{})
+	if err := w.Begin(eventlog.Header{}); err == nil {
+		t.Error("nothing is said of a full disk")
+	}
+	w.Append(&eventlog.Record{Op: eventlog.Free})
+	if w.Err() == nil {
+		t.Error("the error is forgotten")
+	}
+}
+
+func FuzzReplay(f *testing.F) {
+	log := recorded(f)
+	f.Add(log)
+	f.Add(log[:len(log)-5])
+	f.Add(bytes.ReplaceAll(log, []byte("addNode"), []byte("setOpen")))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		if len(log) > 1<<16 || bytes.Count(log, []byte("heddle-events")) > 3 {
+			return
+		}
+		p, err := play(log)
+		var d *eventlog.Difference
+		if err != nil && !errors.As(err, &d) && !strings.Contains(err.Error(), "line ") {
+			t.Errorf("the error doesn't say where: %v", err)
+		}
+		if strings.Contains(fmt.Sprint(err), "panic") {
+			t.Errorf("%v\n%s", err, log)
+		}
+		_ = p
+	})
+}

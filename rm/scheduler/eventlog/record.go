@@ -1,0 +1,168 @@
+package eventlog
+
+import (
+	"fmt"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Version of the format. A reader refuses others.
+const Version = 1
+
+// Header begins a session.
+type Header struct {
+	Format    int     `json:"heddle-events"` // Version
+	Heddle    string  `json:"heddle"`        // version of the program
+	Time      int64   `json:"time"`          // of the beginning, in ms since 1970
+	Queues    *Source `json:"queues"`        // nil: what a scheduler does without queues
+	Minimum   amounts `json:"minimum,omitempty"`
+	Heartbeat int64   `json:"heartbeat,omitempty"` // ms
+}
+
+// Op says what an event was. The names are those of the scheduler's methods.
+type Op string
+
+// Ops, with the fields of Record that they have.
+const (
+	AddNode         Op = "addNode"         // Node is the result; Host, Rack, Resource
+	RemoveNode      Op = "removeNode"      // Node
+	SetCapability   Op = "setCapability"   // Node, Resource
+	SetOpen         Op = "setOpen"         // Node, Open
+	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Resource
+	RemoveApp       Op = "removeApp"       // App
+	MoveApp         Op = "moveApp"         // App, Queue
+	SetPriority     Op = "setPriority"     // App, Priority
+	UpdateAsks      Op = "updateAsks"      // App, Asks
+	ClearAsks       Op = "clearAsks"       // App
+	UpdateBlacklist Op = "updateBlacklist" // App, Add, Remove
+	Restore         Op = "restore"         // Container is the result; App, Node, Resource
+	Free            Op = "free"            // Container
+	Resize          Op = "resize"          // Container, Resource; Open is the result
+	Schedule        Op = "schedule"        // Time, Decisions
+	SetTree         Op = "setTree"         // Queues
+	Name            Op = "name"            // App, Name: what people call it; the scheduler isn't told
+)
+
+// Record is an event.
+type Record struct {
+	Op        Op                        `json:"op"`
+	Time      int64                     `json:"t,omitempty"` // ms since 1970
+	Node      scheduler.NodeHandle      `json:"node,omitempty"`
+	App       scheduler.AppHandle       `json:"app,omitempty"`
+	Container scheduler.ContainerHandle `json:"container,omitempty"`
+	Name      string                    `json:"name,omitempty"`
+	Host      string                    `json:"host,omitempty"`
+	Rack      string                    `json:"rack,omitempty"`
+	Queue     string                    `json:"queue,omitempty"`
+	User      string                    `json:"user,omitempty"`
+	Priority  int32                     `json:"priority,omitempty"`
+	Seq       int64                     `json:"seq,omitempty"`
+	Open      bool                      `json:"open,omitempty"`
+	Resource  amounts                   `json:"resource,omitempty"`
+	Asks      []ask                     `json:"asks,omitempty"`
+	Add       []string                  `json:"add,omitempty"`
+	Remove    []string                  `json:"remove,omitempty"`
+	Queues    *Source                   `json:"queues,omitempty"`
+	Decisions []Decision                `json:"decisions,omitempty"`
+}
+
+// amounts is a resource by index, without trailing zeros.
+type amounts []int64
+
+func amountsOf(r records.Resource) amounts {
+	n := len(r)
+	for n > 0 && r[n-1] == 0 {
+		n--
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(amounts(nil), r[:n]...)
+}
+
+// most bounds amounts, so that sums of them can't overflow.
+const most = 1 << 50
+
+func (a amounts) resource() (r records.Resource, err error) {
+	if len(a) > len(r) {
+		return r, fmt.Errorf("has %d types of resources, %d are possible", len(a), len(r))
+	}
+	for i, v := range a {
+		if v < 0 || v > most {
+			return r, fmt.Errorf("amount %d of resource %d is out of range", v, i)
+		}
+		r[i] = v
+	}
+	return r, nil
+}
+
+type ask struct {
+	Priority  int32   `json:"priority,omitempty"`
+	ID        int64   `json:"id,omitempty"`
+	Name      string  `json:"name"`
+	Resource  amounts `json:"resource,omitempty"`
+	Count     int32   `json:"count"`
+	Relax     bool    `json:"relax,omitempty"`
+	Execution int32   `json:"execution,omitempty"`
+}
+
+func asksOf(asks []scheduler.Ask) []ask {
+	out := make([]ask, len(asks))
+	for i := range asks {
+		a := &asks[i]
+		out[i] = ask{
+			Priority: a.Priority, ID: a.AllocationRequestID, Name: a.Name, Resource: amountsOf(a.Capability),
+			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType),
+		}
+	}
+	return out
+}
+
+func (a *ask) decode() (scheduler.Ask, error) {
+	r, err := a.Resource.resource()
+	if err == nil && a.Count < 0 {
+		err = fmt.Errorf("asks for %d containers", a.Count)
+	}
+	return scheduler.Ask{
+		Priority: a.Priority, AllocationRequestID: a.ID, Name: a.Name, Capability: r, Count: a.Count,
+		RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution),
+	}, err
+}
+
+// Decision is a scheduler.Decision as it is written.
+type Decision struct {
+	Kind      string                    `json:"kind"`
+	App       scheduler.AppHandle       `json:"app,omitempty"`
+	Container scheduler.ContainerHandle `json:"container,omitempty"`
+	Node      scheduler.NodeHandle      `json:"node,omitempty"`
+	Resource  amounts                   `json:"resource,omitempty"`
+	Priority  int32                     `json:"priority,omitempty"`
+	ID        int64                     `json:"id,omitempty"`
+	Execution int32                     `json:"execution,omitempty"`
+	Locality  uint8                     `json:"locality,omitempty"`
+}
+
+var kinds = [...]string{
+	scheduler.Allocate: "allocate", scheduler.Activate: "activate", scheduler.Reserve: "reserve", scheduler.Unreserve: "unreserve",
+}
+
+func decisionsOf(decisions []scheduler.Decision) []Decision {
+	out := make([]Decision, len(decisions))
+	for i := range decisions {
+		d := &decisions[i]
+		out[i] = Decision{
+			Kind: kindName(d.Kind), App: d.App, Container: d.Container, Node: d.Node, Resource: amountsOf(d.Resource),
+			Priority: d.Priority, ID: d.AllocationRequestID, Execution: int32(d.ExecutionType), Locality: uint8(d.Locality),
+		}
+	}
+	return out
+}
+
+func kindName(k scheduler.DecisionKind) string {
+	if int(k) < len(kinds) && kinds[k] != "" {
+		return kinds[k]
+	}
+	return fmt.Sprint("kind", int(k))
+}

@@ -1,0 +1,312 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Replay plays a log event by event.
+type Replay struct {
+	log       *Reader
+	Header    *Header              // of the session that is played
+	Scheduler *scheduler.Scheduler // in the state that the events so far have led to
+	Time      int64                // of the last call to Schedule, in ms since 1970
+	Line      int                  // of the last event
+	Sessions  int
+	Events    int
+	Decisions int64
+
+	nodes      live[scheduler.NodeHandle]
+	apps       live[scheduler.AppHandle]
+	containers live[scheduler.ContainerHandle]
+	owner      map[scheduler.ContainerHandle]holder
+	onNode     map[scheduler.NodeHandle]int // containers
+	ofApp      map[scheduler.AppHandle]int
+	names      map[scheduler.AppHandle]string
+}
+
+type holder struct {
+	app  scheduler.AppHandle
+	node scheduler.NodeHandle
+}
+
+// live knows which handles name something.
+type live[H ~int32] map[H]bool
+
+func (l live[H]) check(what string, h H) error {
+	if !l[h] {
+		return fmt.Errorf("there is no %s %d", what, h)
+	}
+	return nil
+}
+
+func (l live[H]) enter(what string, want, got H) error {
+	if want != got {
+		return &Difference{What: fmt.Sprintf("%s %d of the log is %s %d now", what, want, what, got)}
+	}
+	l[got] = true
+	return nil
+}
+
+// Difference is a decision that isn't the one of the log.
+type Difference struct {
+	Line int
+	Time int64 // ms since 1970
+	What string
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("line %d, %s: %s", d.Line, clock(d.Time), d.What)
+}
+
+// NewReplay plays a log from its beginning.
+func NewReplay(log io.Reader) *Replay { return &Replay{log: NewReader(log)} }
+
+// Torn reports whether the log ended within a line.
+func (p *Replay) Torn() bool { return p.log.Torn() }
+
+// Step plays the next entry and returns it. It returns io.EOF at the end, a *Difference where the scheduler decides otherwise
+// than the log says, and other errors where the log can't be played.
+func (p *Replay) Step() (Entry, error) {
+	e, err := p.log.Next()
+	if err != nil {
+		return e, err
+	}
+	p.Line = e.Line
+	if e.Header != nil {
+		err = p.begin(e.Header)
+	} else {
+		p.Events++
+		err = p.guarded(e.Record)
+	}
+	var differs *Difference
+	if errors.As(err, &differs) {
+		differs.Line, differs.Time = e.Line, p.Time
+		return e, differs
+	}
+	if err != nil {
+		return e, fmt.Errorf("line %d: %w", e.Line, err)
+	}
+	return e, nil
+}
+
+// begin throws away what was, as a new leader does.
+func (p *Replay) begin(h *Header) error {
+	tree, err := h.Queues.Tree()
+	if err != nil {
+		return fmt.Errorf("the session's queues: %w", err)
+	}
+	least, err := h.Minimum.resource()
+	if err != nil {
+		return fmt.Errorf("the session's smallest container: %w", err)
+	}
+	if h.Heartbeat < 0 || h.Heartbeat > time.Hour.Milliseconds() {
+		return fmt.Errorf("the session's heartbeat is %d ms", h.Heartbeat)
+	}
+	p.Header, p.Time = h, h.Time
+	p.Sessions++
+	p.Scheduler = scheduler.New(scheduler.Config{Tree: tree, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
+	p.nodes, p.apps, p.containers = live[scheduler.NodeHandle]{}, live[scheduler.AppHandle]{}, live[scheduler.ContainerHandle]{}
+	p.owner, p.names = map[scheduler.ContainerHandle]holder{}, map[scheduler.AppHandle]string{}
+	p.onNode, p.ofApp = map[scheduler.NodeHandle]int{}, map[scheduler.AppHandle]int{}
+	return nil
+}
+
+// guarded plays an event, and takes a panic of the scheduler for what the log leads to.
+func (p *Replay) guarded(r *Record) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s makes the scheduler panic: %v", r.Op, v)
+		}
+	}()
+	return p.play(r)
+}
+
+func (p *Replay) play(r *Record) error {
+	size, err := r.Resource.resource()
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Op, err)
+	}
+	switch r.Op {
+	case AddNode, RemoveNode, SetCapability, SetOpen:
+		err = p.node(r, size)
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, Name:
+		err = p.app(r, size)
+	case Restore, Free, Resize:
+		err = p.container(r, size)
+	case Schedule:
+		return p.schedule(r)
+	default:
+		err = errors.New("this program doesn't know such events")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Op, err)
+	}
+	return nil
+}
+
+func (p *Replay) node(r *Record, size records.Resource) error {
+	if r.Op == AddNode {
+		return p.nodes.enter("node", r.Node, p.Scheduler.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size}))
+	}
+	if err := p.nodes.check("node", r.Node); err != nil {
+		return err
+	}
+	switch r.Op {
+	case RemoveNode:
+		if n := p.onNode[r.Node]; n > 0 {
+			return fmt.Errorf("node %d still has %d containers", r.Node, n)
+		}
+		delete(p.nodes, r.Node)
+		p.Scheduler.RemoveNode(r.Node)
+	case SetCapability:
+		p.Scheduler.SetCapability(r.Node, size)
+	case SetOpen:
+		p.Scheduler.SetOpen(r.Node, r.Open)
+	}
+	return nil
+}
+
+func (p *Replay) app(r *Record, size records.Resource) error {
+	if r.Op == AddApp {
+		return p.apps.enter("application", r.App, p.Scheduler.AddApp(scheduler.AppSpec{
+			Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, AM: size,
+		}))
+	}
+	if err := p.apps.check("application", r.App); err != nil {
+		return err
+	}
+	switch r.Op {
+	case Name:
+		p.names[r.App] = r.Name
+	case RemoveApp:
+		if n := p.ofApp[r.App]; n > 0 {
+			return fmt.Errorf("application %d still has %d containers", r.App, n)
+		}
+		delete(p.apps, r.App)
+		delete(p.names, r.App)
+		p.Scheduler.RemoveApp(r.App)
+	case MoveApp:
+		p.Scheduler.MoveApp(r.App, r.Queue)
+	case SetPriority:
+		p.Scheduler.SetPriority(r.App, r.Priority)
+	case UpdateAsks:
+		asks := make([]scheduler.Ask, len(r.Asks))
+		for i := range r.Asks {
+			var err error
+			if asks[i], err = r.Asks[i].decode(); err != nil {
+				return err
+			}
+		}
+		p.Scheduler.UpdateAsks(r.App, asks)
+	case ClearAsks:
+		p.Scheduler.ClearAsks(r.App)
+	case UpdateBlacklist:
+		p.Scheduler.UpdateBlacklist(r.App, r.Add, r.Remove)
+	}
+	return nil
+}
+
+func (p *Replay) container(r *Record, size records.Resource) error {
+	if r.Op == Restore {
+		if err := errors.Join(p.apps.check("application", r.App), p.nodes.check("node", r.Node)); err != nil {
+			return err
+		}
+		h := p.Scheduler.Restore(r.App, r.Node, size)
+		p.hold(h, r.App, r.Node)
+		return p.containers.enter("container", r.Container, h)
+	}
+	if err := p.containers.check("container", r.Container); err != nil {
+		return err
+	}
+	if r.Op == Resize {
+		if ok := p.Scheduler.ResizeContainer(r.Container, size); ok != r.Open {
+			return &Difference{What: fmt.Sprintf("container %d could be resized to %v: %v; now: %v", r.Container, size, r.Open, ok)}
+		}
+		return nil
+	}
+	delete(p.containers, r.Container)
+	p.onNode[p.owner[r.Container].node]--
+	p.ofApp[p.owner[r.Container].app]--
+	delete(p.owner, r.Container)
+	p.Scheduler.Free(r.Container)
+	return nil
+}
+
+func (p *Replay) hold(h scheduler.ContainerHandle, a scheduler.AppHandle, n scheduler.NodeHandle) {
+	p.containers[h] = true
+	p.owner[h] = holder{app: a, node: n}
+	p.onNode[n]++
+	p.ofApp[a]++
+}
+
+// schedule has the scheduler decide, and compares.
+func (p *Replay) schedule(r *Record) error {
+	p.Time = r.Time
+	now := p.Scheduler.Schedule(r.Time)
+	for i := range now {
+		if d := &now[i]; d.Kind == scheduler.Allocate {
+			p.hold(d.Container, d.App, d.Node)
+		}
+	}
+	p.Decisions += int64(len(now))
+	got := decisionsOf(now)
+	for i := range max(len(got), len(r.Decisions)) {
+		switch {
+		case i >= len(got):
+			return p.differs("now nothing more is decided", i, &r.Decisions[i], nil)
+		case i >= len(r.Decisions):
+			return p.differs("the log has no more decisions", i, nil, &got[i])
+		case !got[i].equal(&r.Decisions[i]):
+			return p.differs("another decision", i, &r.Decisions[i], &got[i])
+		}
+	}
+	return nil
+}
+
+func (p *Replay) differs(how string, i int, then, now *Decision) error {
+	what := fmt.Sprintf("decision %d: %s", i+1, how)
+	if then != nil {
+		what += "\n  then: " + p.describe(then)
+	}
+	if now != nil {
+		what += "\n  now:  " + p.describe(now)
+	}
+	return &Difference{What: what}
+}
+
+func (d *Decision) equal(o *Decision) bool {
+	a, errA := d.Resource.resource()
+	b, errB := o.Resource.resource()
+	return errA == nil && errB == nil && a == b && d.Kind == o.Kind && d.App == o.App && d.Container == o.Container && d.Node == o.Node &&
+		d.Priority == o.Priority && d.ID == o.ID && d.Execution == o.Execution && d.Locality == o.Locality
+}
+
+func (p *Replay) describe(d *Decision) string {
+	r, _ := d.Resource.resource()
+	return fmt.Sprintf("%s %v to %s as container %d on node %d (priority %d, request %d, locality %d)",
+		d.Kind, r, p.NameOf(d.App), d.Container, d.Node, d.Priority, d.ID, d.Locality)
+}
+
+// NameOf is what people call an application.
+func (p *Replay) NameOf(h scheduler.AppHandle) string {
+	if name := p.names[h]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("application %d", h)
+}
+
+// Find returns the application of a name.
+func (p *Replay) Find(name string) (scheduler.AppHandle, bool) {
+	for h := range p.apps {
+		if p.NameOf(h) == name {
+			return h, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,89 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"heddle/conf"
+	"heddle/rm/queue"
+)
+
+// Source is what a tree of queues is made from: configuration keys, and the allocation file of YARN's FairScheduler.
+type Source struct {
+	Keys       map[string]string `json:"keys"`
+	Allocation string            `json:"allocation,omitempty"`
+}
+
+const allocationFile = "yarn.scheduler.fair.allocation.file"
+
+// prefixes are what the keys begin with that schedulers heed.
+var prefixes = []string{
+	"yarn.scheduler.", "yarn.resourcemanager.scheduler.", "yarn.resourcemanager.monitor.", "yarn.resource-types",
+	"yarn.cluster.max-application-priority",
+}
+
+// SourceOf is the part of a configuration that makes the queues, with its files.
+func SourceOf(c *conf.Config) (*Source, error) {
+	s := &Source{Keys: map[string]string{}}
+	d, err := queue.WithCapacityFile(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range prefixes {
+		for rest, value := range d.WithPrefix(p) {
+			if key := p + rest; key != allocationFile {
+				s.Keys[key] = value
+			}
+		}
+	}
+	for rest, value := range d.VerbatimWithPrefix(queue.Prefix) {
+		s.Keys[queue.Prefix+rest] = value
+	}
+	if queue.KindOf(c) != queue.Fair {
+		return s, nil
+	}
+	file := c.Text(allocationFile)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(c.Dir(), file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", allocationFile, err)
+	}
+	s.Allocation = string(b)
+	return s, nil
+}
+
+// Tree makes the queues.
+func (s *Source) Tree() (*queue.Tree, error) {
+	if s == nil {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "heddle-queues-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	c, err := conf.Load(conf.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range s.Keys {
+		if !strings.HasPrefix(key, "yarn.") {
+			return nil, fmt.Errorf("the queues are made from key %q, which has nothing to do with them", key)
+		}
+		c.Set(key, value)
+	}
+	file := filepath.Join(dir, "fair-scheduler.xml")
+	c.Set(allocationFile, file)
+	if s.Allocation != "" {
+		if err := os.WriteFile(file, []byte(s.Allocation), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return queue.FromConf(c)
+}
