@@ -153,7 +153,7 @@ func New(cfg Config) *Leader {
 		Config: cfg,
 		work:   cfg.State,
 		sched: scheduler.New(scheduler.Config{
-			Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Heartbeat: cfg.Settings.HeartbeatInterval,
+			Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
 		}),
 		ops:        make(chan *op, 4096),
 		proposing:  make(chan *batch, maxInFlight),

@@ -6,8 +6,9 @@ import "heddle/yarn/records"
 // free amount of each type below it, so that whole subtrees without room are passed over. Finding and changing take
 // O(log n) steps (a search more only where the amounts of different types come from different nodes).
 type index struct {
-	size int // number of leaves, a power of 2
-	tree []records.Resource
+	types int     // of resources; the first ones
+	size  int     // number of leaves, a power of 2
+	tree  []int64 // amounts, by place and type
 }
 
 // closed is the free resource of a node that takes nothing, not even an empty ask.
@@ -18,31 +19,37 @@ var closed = func() (r records.Resource) {
 	return r
 }()
 
-// at is the free resource of leaf i.
-func (x *index) at(i int) records.Resource {
-	if i >= x.size {
-		return closed
-	}
-	return x.tree[x.size+i]
-}
-
 // set changes the free resource of leaf i, growing the tree as needed.
-func (x *index) set(i int, free records.Resource) {
+func (x *index) set(i int, free *records.Resource) {
 	if i >= x.size {
 		x.grow(i + 1)
 	}
+	k := x.types
 	p := x.size + i
-	if x.tree[p] == free {
+	if !x.put(p, free[:k]) {
 		return
 	}
-	x.tree[p] = free
+	var most records.Resource
 	for p >>= 1; p >= 1; p >>= 1 {
-		most := x.tree[2*p].Max(x.tree[2*p+1])
-		if most == x.tree[p] {
+		a := x.tree[2*p*k : 2*p*k+2*k]
+		for t := range k {
+			most[t] = max(a[t], a[t+k])
+		}
+		if !x.put(p, most[:k]) {
 			return
 		}
-		x.tree[p] = most
 	}
+}
+
+// put changes one place and reports whether that made a difference.
+func (x *index) put(p int, r []int64) (changed bool) {
+	at := x.tree[p*x.types : p*x.types+x.types]
+	for t, n := range r {
+		if at[t] != n {
+			at[t], changed = n, true
+		}
+	}
+	return changed
 }
 
 func (x *index) grow(n int) {
@@ -50,25 +57,36 @@ func (x *index) grow(n int) {
 	for size < n {
 		size *= 2
 	}
-	tree := make([]records.Resource, 2*size)
-	for i := range tree {
-		tree[i] = closed
+	old := *x
+	x.size, x.tree = size, make([]int64, 2*size*x.types)
+	for i := range x.tree {
+		x.tree[i] = -1
 	}
-	copy(tree[size:], x.tree[x.size:])
+	copy(x.tree[size*x.types:], old.tree[old.size*x.types:])
 	for p := size - 1; p >= 1; p-- {
-		tree[p] = tree[2*p].Max(tree[2*p+1])
+		for t := range x.types {
+			x.tree[p*x.types+t] = max(x.tree[2*p*x.types+t], x.tree[(2*p+1)*x.types+t])
+		}
 	}
-	x.size, x.tree = size, tree
+}
+
+func (x *index) fits(need *records.Resource, p int) bool {
+	for t, n := range x.tree[p*x.types : p*x.types+x.types] {
+		if need[t] > n {
+			return false
+		}
+	}
+	return true
 }
 
 // next returns the first leaf from i on that has room for need, or -1.
-func (x *index) next(i int, need records.Resource) int {
+func (x *index) next(i int, need *records.Resource) int {
 	if i >= x.size {
 		return -1
 	}
 	p := x.size + i
 	for {
-		if need.FitsIn(x.tree[p]) {
+		if x.fits(need, p) {
 			if p >= x.size {
 				return p - x.size
 			}

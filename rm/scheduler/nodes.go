@@ -54,7 +54,7 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 	s.sites[n.host].nodes = append(s.sites[n.host].nodes, h)
 	r := s.sites[n.rack].rack
 	if r == nil {
-		r = &rack{}
+		r = &rack{index: index{types: s.types()}}
 		s.sites[n.rack].rack = r
 	}
 	if k := len(r.free); k > 0 {
@@ -152,6 +152,6 @@ func (s *Scheduler) reindex(h NodeHandle) {
 			s.openNodes--
 		}
 	}
-	s.index.set(int(h), free)
-	s.sites[n.rack].rack.index.set(n.inRack, free)
+	s.index.set(int(h), &free)
+	s.sites[n.rack].rack.index.set(n.inRack, &free)
 }

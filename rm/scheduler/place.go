@@ -76,9 +76,9 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 			continue
 		}
 		for skipped := 0; skipped <= len(r.nodes); skipped++ {
-			at := r.index.next(r.cursor, d.size)
+			at := r.index.next(r.cursor, &d.size)
 			if at < 0 {
-				if at = r.index.next(0, d.size); at < 0 {
+				if at = r.index.next(0, &d.size); at < 0 {
 					break
 				}
 			}
@@ -99,9 +99,9 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, room bool) {
 	// a whole round without a node that takes the container ends the search
 	for skipped := 0; skipped <= len(s.nodes); skipped++ {
-		at := s.index.next(s.cursor, d.size)
+		at := s.index.next(s.cursor, &d.size)
 		if at < 0 {
-			if at = s.index.next(0, d.size); at < 0 {
+			if at = s.index.next(0, &d.size); at < 0 {
 				return noNode, room
 			}
 		}

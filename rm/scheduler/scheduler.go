@@ -55,6 +55,8 @@ type Config struct {
 	Tree *queue.Tree
 	// Minimum is the smallest container. Limits of users and ApplicationMasters are multiples of it.
 	Minimum records.Resource
+	// Types are the resources that there are.
+	Types records.ResourceTypes
 	// Heartbeat is the interval of nodes' heartbeats, in which YARN counts delays for locality; 0 means no such delays.
 	Heartbeat time.Duration
 }
@@ -109,7 +111,7 @@ const root = int32(0)
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
-		cfg: cfg, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{},
+		cfg: cfg, index: index{types: cfg.Types.Len()}, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{},
 	}
 	tree := cfg.Tree
 	if tree == nil {
@@ -158,6 +160,9 @@ func (s *Scheduler) intern(name string) int32 {
 
 // name is the inverse of intern.
 func (s *Scheduler) name(id int32) string { return s.spelled[id] }
+
+// types is how many types of resources there are.
+func (s *Scheduler) types() int { return s.cfg.Types.Len() }
 
 // measure is what of an amount counts on nodes and for limits.
 func (s *Scheduler) measure(r records.Resource) records.Resource {

@@ -191,11 +191,12 @@ func (m *machine) check(t *rapid.T) {
 		if n.used != used[h] {
 			t.Fatalf("node %d holds %v, its containers %v", h, n.used, used[h])
 		}
-		free := closed
+		free := res(-1, -1)
+		free[records.Memory] = -1
 		if n.open {
 			free = n.capability.Sub(n.used)
 		}
-		if s.index.tree[s.index.size+int(h)] != free || s.sites[n.rack].rack.index.at(n.inRack) != free {
+		if s.index.at(int(h)) != free || s.sites[n.rack].rack.index.at(n.inRack) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -321,12 +322,12 @@ func TestRandomHistories(t *testing.T) {
 
 func TestIndexFindsTheFirstWithRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var x index
+		x := index{types: 2}
 		model := map[int]records.Resource{}
 		for range rapid.IntRange(1, 60).Draw(t, "sets") {
 			i := rapid.IntRange(0, 40).Draw(t, "leaf")
 			r := res(rapid.Int64Range(-1, 3).Draw(t, "gb"), rapid.Int64Range(-1, 3).Draw(t, "cores"))
-			x.set(i, r)
+			x.set(i, &r)
 			model[i] = r
 			from := rapid.IntRange(0, 45).Draw(t, "from")
 			need := res(rapid.Int64Range(0, 3).Draw(t, "need gb"), rapid.Int64Range(0, 3).Draw(t, "need cores"))
@@ -336,7 +337,7 @@ func TestIndexFindsTheFirstWithRoom(t *testing.T) {
 					want = j
 				}
 			}
-			if got := x.next(from, need); got != want {
+			if got := x.next(from, &need); got != want {
 				t.Fatalf("next(%d, %v) = %d, want %d", from, need, got, want)
 			}
 		}
@@ -393,4 +394,10 @@ func (d *demand) wants(name int32) int32 {
 func (d *demand) relaxes(rack int32) bool {
 	p := d.place(rack)
 	return p != nil && p.count > 0 && p.relax
+}
+
+// at is the free resource of leaf i.
+func (x *index) at(i int) (r records.Resource) {
+	copy(r[:], x.tree[(x.size+i)*x.types:][:x.types])
+	return r
 }

@@ -18,8 +18,9 @@ type runQueue struct {
 	parent int32
 	place  int64 // among all queues, as configured
 	el     int32
-	inner  order // children, or users
-	apps   rule  // how applications of a leaf are ordered
+	inner  order   // children, or users
+	below  []int32 // children, as they came
+	apps   rule    // how applications of a leaf are ordered
 	key    key
 
 	used, reserved, pending records.Resource
@@ -67,39 +68,52 @@ type user struct {
 	wanting int32   // of them ask for something
 }
 
-// setTree builds the running tree. Queues that were there keep what they hold.
+// setTree builds the running tree.
 func (s *Scheduler) setTree(t *queue.Tree) {
 	s.tree = t
-	s.capacity = t.Kind == queue.Capacity
-	s.memoryOnly = t.Kind == queue.FIFO || s.capacity && !t.Dominant
+	s.setMeasure()
 	s.addQueue(t.Root, nothing)
 	s.stale = true
 }
 
+func (s *Scheduler) setMeasure() {
+	s.capacity = s.tree.Kind == queue.Capacity
+	s.memoryOnly = s.tree.Kind == queue.FIFO || s.capacity && !s.tree.Dominant
+}
+
 func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
-	h := take(&s.queues, &s.freeQueues)
-	s.queues[h] = runQueue{
-		cfg: cfg, live: true, leaf: cfg.Leaf(), parent: parent, place: int64(len(s.byPath)),
-		el: s.el.take(h), inner: order{root: nothing},
-	}
+	h := s.newQueue(cfg)
 	q := &s.queues[h]
-	q.key.seq = q.place
+	q.parent, q.place, q.key.seq = parent, int64(len(s.byPath)), int64(len(s.byPath))
 	s.setRules(q)
+	if parent != nothing {
+		s.queues[parent].below = append(s.queues[parent].below, h)
+		s.enter(&s.queues[parent].inner, q.el)
+	}
+	for _, c := range s.inOrder(cfg.Children) {
+		s.addQueue(c, h)
+	}
+	return h
+}
+
+// newQueue makes a queue that is in no order yet.
+func (s *Scheduler) newQueue(cfg *queue.Queue) int32 {
+	h := take(&s.queues, &s.freeQueues)
+	q := &s.queues[h]
+	*q = runQueue{cfg: cfg, live: true, leaf: cfg.Leaf(), el: s.el.take(h), inner: order{root: nothing}}
 	if q.leaf {
 		q.names, q.inner.kind = map[string]int32{}, orderUsers
 	}
 	s.byPath[cfg.Path] = h
-	if parent != nothing {
-		s.enter(&s.queues[parent].inner, q.el)
-	}
-	children := cfg.Children
-	if s.tree.Kind == queue.Fair { // which breaks ties by name
-		children = slices.SortedFunc(slices.Values(children), func(a, b *queue.Queue) int { return strings.Compare(a.Name, b.Name) })
-	}
-	for _, c := range children {
-		s.addQueue(c, h)
-	}
 	return h
+}
+
+// inOrder is the order in which equal queues are served: that of the configuration, or by name in a Fair tree.
+func (s *Scheduler) inOrder(children []*queue.Queue) []*queue.Queue {
+	if s.tree.Kind != queue.Fair {
+		return children
+	}
+	return slices.SortedFunc(slices.Values(children), func(a, b *queue.Queue) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (s *Scheduler) setRules(q *runQueue) {
@@ -205,47 +219,10 @@ func (s *Scheduler) refresh() {
 	}
 	s.stale, s.limitsOf = false, s.cluster
 	s.limitQueues()
-	for i := range s.users {
-		u := &s.users[i]
-		if u.total == 0 {
-			continue
-		}
-		share := s.share(&u.used)
-		s.queues[u.leaf].shares += share - u.share
-		u.share = share
-	}
-	for h := range s.apps {
-		if s.apps[h].active {
-			s.placeApp(AppHandle(h))
-		}
-	}
-	s.rekey(root)
+	s.rebuild()
 	for h := range s.queues {
 		if q := &s.queues[h]; q.live && q.leaf {
 			s.retry(int32(h))
 		}
 	}
-}
-
-// rekey puts a queue and all below it into their places.
-func (s *Scheduler) rekey(h int32) {
-	q := &s.queues[h]
-	if !q.leaf {
-		for _, c := range s.childrenOf(h) {
-			s.rekey(c)
-			q = &s.queues[h]
-		}
-	}
-	s.placeQueue(h)
-}
-
-// childrenOf lists the children of a queue by their handles.
-func (s *Scheduler) childrenOf(h int32) []int32 {
-	var list []int32
-	s.el.all(&s.queues[h].inner, func(ref int32) bool {
-		list = append(list, ref)
-		return true
-	})
-	slices.Sort(list)
-	return list
 }

@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"heddle/rm/queue"
+)
+
+// SetTree replaces the configuration. Queues are told by their paths; what is in them stays. A tree of another scheduler, or
+// one that lacks a leaf with applications in it, is refused, and changes nothing.
+func (s *Scheduler) SetTree(t *queue.Tree) error {
+	if t.Kind != s.tree.Kind {
+		return fmt.Errorf("the queues of one scheduler can't be replaced by those of another while it runs")
+	}
+	next := map[string]*queue.Queue{}
+	for _, q := range t.Queues() {
+		next[q.Path] = q
+	}
+	for h := range s.queues {
+		q := &s.queues[h]
+		if !q.live || q.total == 0 {
+			continue
+		}
+		switch n := next[q.cfg.Path]; {
+		case n == nil && !q.made:
+			return fmt.Errorf("queue %s has %d applications in it, and can't be removed", q.cfg.Path, q.total)
+		case n != nil && n.Leaf() != q.leaf:
+			return fmt.Errorf("queue %s has %d applications in it, and can't be made a leaf or a parent", q.cfg.Path, q.total)
+		}
+	}
+	s.tree = t
+	s.replaceQueues(t, next)
+	s.remeasure()
+	for i := range s.users {
+		if u := &s.users[i]; u.total > 0 {
+			u.weight = float64(s.queues[u.leaf].cfg.UserWeight(u.name))
+		}
+	}
+	s.stale = true
+	s.refresh()
+	s.admitHeld()
+	return nil
+}
+
+// replaceQueues builds the running tree for another configuration around what the queues hold. Orders are made by rebuild.
+func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
+	s.unlink()
+	for h := range s.queues {
+		q := &s.queues[h]
+		if n := next[q.cfg.Path]; !q.live || q.made && q.total > 0 && n == nil {
+			continue
+		} else if n == nil || n.Leaf() != q.leaf {
+			delete(s.byPath, q.cfg.Path)
+			s.el.give(q.el)
+			*q = runQueue{}
+			s.freeQueues = append(s.freeQueues, int32(h))
+		}
+	}
+	place := int64(0)
+	var enter func(cfg *queue.Queue, parent int32)
+	enter = func(cfg *queue.Queue, parent int32) {
+		h, ok := s.byPath[cfg.Path]
+		if !ok {
+			h = s.newQueue(cfg)
+		}
+		q := &s.queues[h]
+		q.cfg, q.parent, q.made, q.place, q.below = cfg, parent, false, place, nil
+		s.setRules(q)
+		if parent != nothing {
+			s.queues[parent].below = append(s.queues[parent].below, h)
+		}
+		place++
+		for _, c := range s.inOrder(cfg.Children) {
+			enter(c, h)
+		}
+	}
+	enter(t.Root, nothing)
+	for h := range s.queues {
+		if q := &s.queues[h]; q.live && q.made {
+			q.parent = s.byPath[t.Above(q.cfg.Path).Path]
+			s.queues[q.parent].below = append(s.queues[q.parent].below, int32(h))
+		}
+	}
+}
+
+// remeasure looks at nodes and demands anew, as it may have changed which resources count.
+func (s *Scheduler) remeasure() {
+	before := s.memoryOnly
+	s.setMeasure()
+	if s.memoryOnly == before {
+		return
+	}
+	s.classes = newClasses()
+	for i := range s.apps {
+		for _, d := range s.apps[i].demands {
+			if d.classed {
+				d.size = s.measure(d.capability)
+				d.class = s.classes.hold(d.capability, d.size)
+			}
+		}
+	}
+	for h := range s.nodes {
+		if s.nodes[h].live {
+			s.reindex(NodeHandle(h))
+		}
+	}
+}
+
+// unlink takes all elements out of their orders.
+func (s *Scheduler) unlink() {
+	for i := range s.el.at {
+		e := &s.el.at[i]
+		e.in, e.parent, e.left, e.right, e.sub = false, nothing, nothing, nothing, e.own
+	}
+	for h := range s.queues {
+		s.queues[h].inner.root = nothing
+	}
+	for i := range s.users {
+		s.users[i].apps.root = nothing
+	}
+}
+
+// rebuild computes all keys, and enters everything into its order by them.
+func (s *Scheduler) rebuild() {
+	s.unlink()
+	for i := range s.users {
+		if u := &s.users[i]; u.total > 0 {
+			u.apps.rule = s.queues[u.leaf].apps
+		}
+	}
+	for h := range s.apps {
+		if a := &s.apps[h]; a.live && a.active {
+			u := &s.users[a.user]
+			a.key = key{}
+			s.appKey(a, u.apps.rule)
+			s.el.setMask(a.el, a.mask())
+			s.enter(&u.apps, a.el)
+		}
+	}
+	for h := range s.queues {
+		q := &s.queues[h]
+		q.wanting, q.shares, q.activeUsed, q.limitKnown = 0, 0, [len(q.used)]int64{}, false
+	}
+	for i := range s.users {
+		u := &s.users[i]
+		if u.total == 0 {
+			continue
+		}
+		q := &s.queues[u.leaf]
+		u.share = s.share(&u.used)
+		q.shares += u.share
+		if u.wanting > 0 {
+			q.wanting += u.weight
+			q.activeUsed = q.activeUsed.Add(u.used)
+		}
+		u.key = never
+		if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
+			u.key = s.apps[s.el.at[first].ref].key
+		}
+		s.el.setMask(u.el, s.el.subOf(u.apps.root))
+		s.enter(&q.inner, u.el)
+	}
+	s.enterBelow(root)
+}
+
+// enterBelow enters the queues below one, the lowest first, as their masks go up.
+func (s *Scheduler) enterBelow(h int32) {
+	o := &s.queues[h].inner
+	for _, i := range s.queues[h].below {
+		s.enterBelow(i)
+		c := &s.queues[i]
+		c.key = key{seq: c.place}
+		s.queueKey(c, o.rule)
+		s.el.setMask(c.el, s.el.subOf(c.inner.root))
+		s.enter(o, c.el)
+	}
+}
