@@ -190,7 +190,15 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 	l.propose()
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
+	wake := time.NewTimer(time.Hour)
+	defer wake.Stop()
+	var due int64
 	for {
+		if next := l.sched.NextWake(); next != due {
+			if due = next; due > 0 {
+				wake.Reset(time.UnixMilli(due).Sub(l.Now()))
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -201,6 +209,9 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 		case o := <-l.ops:
 			l.run(o)
 			l.drain()
+		case <-wake.C:
+			due = 0
+			l.run(&op{run: func(*turn) error { return nil }, done: make(chan error, 1)})
 		case <-tick.C:
 			l.run(&op{run: func(t *turn) error { return t.tick() }, done: make(chan error, 1)})
 		case err := <-begin.done:

@@ -18,10 +18,7 @@ func (s *Scheduler) admit(h AppHandle) {
 		s.held = slices.Insert(s.held, at, h)
 		return
 	}
-	a.runnable = true
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.queues[q].runnable++
-	}
+	s.run(a, 1)
 	s.wait(h)
 	s.retry(a.leaf)
 }
@@ -33,7 +30,18 @@ func (s *Scheduler) mayRun(a *app) bool {
 			return false
 		}
 	}
-	return true
+	return s.tree.Kind == queue.FIFO || s.running[a.spec.User] < s.tree.Settings.MaxParallel(a.spec.User)
+}
+
+// run counts an application, or one less, for the limits on how many run at once.
+func (s *Scheduler) run(a *app, n int32) {
+	a.runnable = n > 0
+	for h := a.leaf; h != nothing; h = s.queues[h].parent {
+		s.queues[h].runnable += n
+	}
+	if s.running[a.spec.User] += n; s.running[a.spec.User] == 0 {
+		delete(s.running, a.spec.User)
+	}
 }
 
 // dismiss takes an application out of those that count for how many run at once, and lets the next ones in.
@@ -45,10 +53,7 @@ func (s *Scheduler) dismiss(h AppHandle) {
 		}
 		return
 	}
-	a.runnable = false
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.queues[q].runnable--
-	}
+	s.run(a, -1)
 	w := &s.queues[a.leaf].waiting
 	if at := slices.Index(*w, h); at >= 0 {
 		*w = slices.Delete(*w, at, at+1)
@@ -99,6 +104,9 @@ func (s *Scheduler) activateIn(leaf int32) {
 	}
 	q := &s.queues[leaf]
 	limit := s.amLimit(leaf)
+	if s.tree.Kind == queue.Fair {
+		s.wakeAt(s.now + fairInterval)
+	}
 	for i := 0; i < len(q.waiting); {
 		h := q.waiting[i]
 		if !s.mayActivate(q, &s.apps[h], &limit) {
@@ -113,13 +121,14 @@ func (s *Scheduler) activateIn(leaf int32) {
 }
 
 func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bool {
-	if s.tree.Kind != queue.Capacity {
+	switch {
+	case s.tree.Kind == queue.FIFO:
 		return true
-	}
-	if q.active < 1 || s.share(&q.amUsed) <= 0 {
+	case s.tree.Kind == queue.Fair:
+		return q.cfg.MaxAMShare < 0 || a.spec.AM.IsZero() || q.amUsed.Add(a.am).FitsIn(*limit)
+	case q.active < 1 || s.share(&q.amUsed) <= 0:
 		return true
-	}
-	if !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)) {
+	case !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)):
 		return false
 	}
 	u := &s.users[a.user]
@@ -130,6 +139,9 @@ func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bo
 // is more (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 	q := &s.queues[leaf]
+	if s.tree.Kind == queue.Fair {
+		return s.fairAMLimit(q)
+	}
 	usable := s.room(leaf)
 	if !s.measure(q.guaranteed).FitsIn(s.measure(usable)) {
 		usable = q.guaranteed
@@ -177,10 +189,7 @@ func (s *Scheduler) start(h AppHandle) {
 	if !a.runnable {
 		at := slices.Index(s.held, h)
 		s.held = slices.Delete(s.held, at, at+1)
-		a.runnable = true
-		for h := a.leaf; h != nothing; h = s.queues[h].parent {
-			s.queues[h].runnable++
-		}
+		s.run(a, 1)
 	} else if at := slices.Index(q.waiting, h); at >= 0 {
 		q.waiting = slices.Delete(q.waiting, at, at+1)
 	}

@@ -30,6 +30,7 @@ type app struct {
 	pendingSum records.Resource
 	blacklist  map[int32]struct{}
 	used       records.Resource
+	reserved   records.Resource // of used
 	am         records.Resource // as it counts for limits of ApplicationMasters
 	running    int
 }
@@ -40,7 +41,7 @@ func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
 	h := take(&s.apps, &s.freeApps)
 	leaf := s.leafOf(spec.Queue)
 	am := spec.AM
-	if am.IsZero() {
+	if am.IsZero() && s.capacity {
 		am = s.cfg.Minimum
 	}
 	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.take(int32(h))}
@@ -52,6 +53,7 @@ func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
 func (s *Scheduler) join(h AppHandle, leaf int32) {
 	a := &s.apps[h]
 	u := s.userOf(leaf, a.spec.User)
+	s.fair.known = false
 	a.leaf, a.user = leaf, u
 	s.users[u].total++
 	for q := leaf; q != nothing; q = s.queues[q].parent {
@@ -63,6 +65,7 @@ func (s *Scheduler) join(h AppHandle, leaf int32) {
 
 // part takes an application out of its leaf.
 func (s *Scheduler) part(h AppHandle) {
+	s.fair.known = false
 	s.stop(h)
 	s.dismiss(h)
 	a := &s.apps[h]

@@ -91,15 +91,18 @@ type Scheduler struct {
 
 	apps     []app
 	freeApps []AppHandle
-	held     []AppHandle // applications that wait for one of the limits on how many run at once, by submission
-	activate []int32     // leaves in which an application may become active
+	held     []AppHandle      // applications that wait for one of the limits on how many run at once, by submission
+	running  map[string]int32 // applications of a user that count for how many may run at once
+	activate []int32          // leaves in which an application may become active
 
 	containers     []container
 	freeContainers []ContainerHandle
 
 	names   map[string]int32
-	spelled []string  // names by their number
-	sites   []site    // hosts and racks by their name's number
+	spelled []string // names by their number
+	sites   []site   // hosts and racks by their name's number
+	wakeup  int64    // see NextWake
+	fair    fairShares
 	parked  []*demand // that wait for room on nodes that their application wants, or below their queues' limits
 	picked  mask      // the classes that the application that was picked last could have
 	out     []Decision
@@ -111,7 +114,7 @@ const root = int32(0)
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
-		cfg: cfg, index: index{types: cfg.Types.Len()}, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{},
+		cfg: cfg, index: index{types: cfg.Types.Len()}, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
 	}
 	tree := cfg.Tree
 	if tree == nil {
@@ -133,6 +136,9 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	s.now = max(s.now, now)
 	s.out = s.out[:0]
 	s.refresh()
+	if s.wakeup != 0 && s.now >= s.wakeup {
+		s.wakeUp()
+	}
 	s.activateApps()
 	for {
 		h := s.pick(root, s.classes.open)
@@ -145,7 +151,13 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 }
 
 // NextWake is when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
-func (s *Scheduler) NextWake() int64 { return 0 }
+func (s *Scheduler) NextWake() int64 { return s.wakeup }
+
+func (s *Scheduler) wakeAt(t int64) {
+	if s.wakeup == 0 || t < s.wakeup {
+		s.wakeup = t
+	}
+}
 
 func (s *Scheduler) intern(name string) int32 {
 	id, ok := s.names[name]

@@ -218,6 +218,7 @@ func (s *Scheduler) refresh() {
 		return
 	}
 	s.stale, s.limitsOf = false, s.cluster
+	s.fair.known = false
 	s.limitQueues()
 	s.rebuild()
 	for h := range s.queues {

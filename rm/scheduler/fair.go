@@ -1,0 +1,87 @@
+package scheduler
+
+import (
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
+)
+
+// fairInterval is how old fair shares may be where they limit ApplicationMasters, in ms (Hadoop: FairScheduler's update
+// interval).
+const fairInterval = 500
+
+// fairShares are what the queues of a Fair tree are due.
+type fairShares struct {
+	at    int64
+	of    map[int32]*policy.Queue
+	known bool
+}
+
+// shareFairly computes what queues and applications are due now, by the queues' handles.
+func (s *Scheduler) shareFairly() map[int32]*policy.Queue {
+	of := map[int32]*policy.Queue{}
+	top := s.fairQueue(root, of)
+	for h := range s.apps {
+		if a := &s.apps[h]; a.live && a.runnable {
+			q := of[a.leaf]
+			q.Active = true
+			q.Apps = append(q.Apps, policy.App{Weight: s.appWeight(a), Start: a.spec.Seq})
+		}
+	}
+	top.Compute(s.limitsOf)
+	return of
+}
+
+func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue {
+	q := &s.queues[h]
+	p := &policy.Queue{
+		Path: q.cfg.Path, Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: policy.NoLimit(),
+	}
+	if q.limited {
+		p.Max = q.maximum
+	}
+	switch strings.ToLower(q.cfg.Fair.Policy) {
+	case "drf":
+		p.Kind = policy.DRF
+	case "fifo":
+		p.Kind = policy.FIFO
+	}
+	of[h] = p
+	for _, c := range q.below {
+		p.Children = append(p.Children, s.fairQueue(c, of))
+	}
+	return p
+}
+
+// fairAMLimit is what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
+// resource that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
+func (s *Scheduler) fairAMLimit(q *runQueue) (limit records.Resource) {
+	if !s.fair.known || s.now-s.fair.at >= fairInterval {
+		s.fair = fairShares{at: s.now, of: s.shareFairly(), known: true}
+	}
+	due := records.Resource{}
+	if p := s.fair.of[s.byPath[q.cfg.Path]]; p != nil {
+		due = p.Fair
+	}
+	for i, n := range due {
+		if n == 0 {
+			n = min(s.headroom[i], q.maximum[i])
+		}
+		limit[i] = int64(float64(n) * float64(q.cfg.MaxAMShare))
+	}
+	return limit
+}
+
+// wakeUp does what is due now.
+func (s *Scheduler) wakeUp() {
+	s.wakeup = 0
+	if s.tree.Kind == queue.Fair {
+		for h := range s.queues {
+			if q := &s.queues[h]; q.live && len(q.waiting) > 0 {
+				s.retry(int32(h))
+			}
+		}
+	}
+}

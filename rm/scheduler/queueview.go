@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// QueueView is a queue with what it holds and its limits, at this moment.
+type QueueView struct {
+	Queue  *queue.Queue // as configured; of one that was made for an application, what it counts as
+	Path   string
+	Parent string
+	Leaf   bool
+
+	Used, Reserved, Pending records.Resource
+	Containers              int
+	// Guaranteed is what is promised, Maximum what it may have at most, Available what it could have now in all, as others
+	// above it have theirs.
+	Guaranteed, Maximum, Available records.Resource
+	AbsoluteUsed                   float64 // share of the cluster
+	UsedShare                      float64 // of what is promised
+	Apps, Runnable                 int     // applications, and those that too many others don't keep from running
+
+	// Of leaves:
+	Active    int // applications that may have containers
+	Waiting   int // for the limit on ApplicationMasters
+	AMUsed    records.Resource
+	AMLimit   records.Resource
+	UserLimit records.Resource // of a user of weight 1
+	Users     []UserView       // by name
+
+	// Of a Fair tree: what the queue is due among those that are active, and if all were.
+	Fair, Steady records.Resource
+}
+
+// UserView is a user of a leaf.
+type UserView struct {
+	Name           string
+	Weight         float64
+	Used, Reserved records.Resource
+	Pending        records.Resource
+	Limit          records.Resource
+	AMUsed         records.Resource
+	AMLimit        records.Resource
+	Active         int  // applications that may have containers
+	Waiting        int  // others
+	Wants          bool // asks for something
+}
+
+// Queues returns all queues, parents first, in the order of their configuration.
+func (s *Scheduler) Queues() []QueueView {
+	s.refresh()
+	var out []QueueView
+	var enter func(h int32)
+	enter = func(h int32) {
+		out = append(out, s.queueView(h))
+		for _, c := range s.queues[h].below {
+			enter(c)
+		}
+	}
+	enter(root)
+	if s.tree.Kind == queue.Fair {
+		shares := s.shareFairly()
+		for i := range out {
+			p := shares[s.byPath[out[i].Path]]
+			out[i].Fair, out[i].Steady = p.Fair, p.Steady
+		}
+	}
+	return out
+}
+
+// Queue returns one queue by its path.
+func (s *Scheduler) Queue(path string) (QueueView, bool) {
+	h, ok := s.byPath[path]
+	if !ok {
+		return QueueView{}, false
+	}
+	s.refresh()
+	v := s.queueView(h)
+	if s.tree.Kind == queue.Fair {
+		p := s.shareFairly()[h]
+		v.Fair, v.Steady = p.Fair, p.Steady
+	}
+	return v, true
+}
+
+func (s *Scheduler) queueView(h int32) QueueView {
+	q := &s.queues[h]
+	v := QueueView{
+		Queue: q.cfg, Path: q.cfg.Path, Leaf: q.leaf, Used: q.used, Reserved: q.reserved, Pending: q.pending,
+		Containers: int(q.containers), Guaranteed: q.guaranteed, Maximum: q.maximum, Available: s.room(h),
+		AbsoluteUsed: s.share(&q.used), Apps: int(q.total), Runnable: int(q.runnable),
+	}
+	if promised := s.share(&q.guaranteed); promised > 0 {
+		v.UsedShare = v.AbsoluteUsed / promised
+	}
+	if q.parent != nothing {
+		v.Parent = s.queues[q.parent].cfg.Path
+	}
+	if !q.leaf {
+		return v
+	}
+	v.Active, v.Waiting, v.AMUsed, v.AMLimit = int(q.active), len(q.waiting), q.amUsed, s.amLimit(h)
+	v.UserLimit = s.activeUserLimit(q)
+	for _, u := range q.names {
+		v.Users = append(v.Users, s.userView(q, &s.users[u], &v))
+	}
+	slices.SortFunc(v.Users, func(a, b UserView) int { return strings.Compare(a.Name, b.Name) })
+	return v
+}
+
+func (s *Scheduler) userView(q *runQueue, u *user, v *QueueView) UserView {
+	out := UserView{
+		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
+		AMLimit: s.userAMLimit(q, u, &v.AMLimit), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
+	}
+	for i := range s.apps {
+		if a := &s.apps[i]; a.live && a.leaf == u.leaf && s.users[a.user].name == u.name {
+			out.Pending = out.Pending.Add(a.pendingSum)
+			out.Reserved = out.Reserved.Add(a.reserved)
+		}
+	}
+	return out
+}
+
+// AppState is where an application stands in its queue.
+type AppState struct {
+	Queue    string // the leaf that it is in
+	Runnable bool   // isn't kept by how many others run
+	Active   bool   // may have containers
+	Used     records.Resource
+	Reserved records.Resource
+	Running  int
+}
+
+// AppState tells where an application stands.
+func (s *Scheduler) AppState(h AppHandle) AppState {
+	a := &s.apps[h]
+	return AppState{
+		Queue: s.queues[a.leaf].cfg.Path, Runnable: a.runnable, Active: a.active, Used: a.used, Reserved: a.reserved, Running: a.running,
+	}
+}
