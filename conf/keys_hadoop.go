@@ -11,6 +11,7 @@ func coreKeys() []Key {
 		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple"),
 		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
 		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
+		text("hadoop.user.group.static.mapping.overrides", "dr.who=;", "groups of users that aren't looked up, as user=group,group;user=…"),
 		text("hadoop.proxyuser.<user>.hosts", "", "hosts from which that user may act for others"),
 		text("hadoop.proxyuser.<user>.groups", "", "groups for whose members that user may act"),
 		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),

@@ -22,6 +22,10 @@ func (r *ResourceManager) openAccess() error {
 		return fmt.Errorf("find out who runs this ResourceManager: %w", err)
 	}
 	r.login = me.Username
+	const overrides = "hadoop.user.group.static.mapping.overrides"
+	if r.groups, err = account.System.GroupsExcept(r.conf.Text(overrides)); err != nil {
+		return fmt.Errorf("%s: %w", overrides, err)
+	}
 	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
 		return err
 	}
@@ -35,7 +39,7 @@ func (r *ResourceManager) openAccess() error {
 	if r.settings.Queues.Kind == queue.Fair {
 		r.settings.Increment = increment(r.conf, r.settings.Types)
 	}
-	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, account.System.Groups)
+	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, r.groups)
 	r.settings.MaySubmit = r.access.MaySubmit
 	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))
 	return nil
@@ -43,5 +47,5 @@ func (r *ResourceManager) openAccess() error {
 
 // MayActFor decides whether a user who calls from an address may act for another one.
 func (r *ResourceManager) MayActFor(ctx context.Context, realUser, user string, from netip.Addr) error {
-	return r.proxies.Allow(ctx, realUser, user, from, account.System.Groups)
+	return r.proxies.Allow(ctx, realUser, user, from, r.groups)
 }

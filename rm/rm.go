@@ -25,7 +25,6 @@ import (
 	"heddle/rm/service"
 	"heddle/rm/topology"
 	"heddle/rm/view"
-	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -59,6 +58,8 @@ type ResourceManager struct {
 	log      *logrus.Entry
 	settings leader.Settings
 	login    string // the user who runs this process
+	// groups finds the groups of a user.
+	groups   func(user string) ([]string, error)
 	access   *access.Checker
 	proxies  acl.ProxyUsers
 	replica  *replica
@@ -178,7 +179,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Expiry:    r.settings.AllocationExpiry,
 		Heartbeat: r.settings.HeartbeatInterval,
 		Resolve:   newResolver().ip,
-		Groups:    account.System.Groups,
+		Groups:    r.groups,
 		Access:    r.access,
 		Queues:    r.settings.Queues,
 		Hosts:     hostFiles(r.conf),
