@@ -133,6 +133,7 @@ func (l *Lab) settings() map[string]string {
 			"yarn.resourcemanager.resource-tracker.address":                                 at("rm-tracker"),
 			"yarn.resourcemanager.admin.address":                                            at("rm-admin"),
 			"yarn.resourcemanager.webapp.address":                                           at("rm-http"),
+			"yarn.node-attribute.fs-store.root-dir":                                         "file://" + in("attributes"), // by default several labs' is one
 			"yarn.nodemanager.hostname":                                                     "localhost",
 			"yarn.nodemanager.localizer.address":                                            "localhost:0",
 			"yarn.nodemanager.resource.memory-mb":                                           "8192",

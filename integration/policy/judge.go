@@ -117,11 +117,11 @@ func (sc *Scenario) OnHeddle(ctx context.Context, dir string, log *logrus.Entry)
 		client: r.Addr(rm.ClientAddress).String(), master: r.Addr(rm.MasterAddress).String(),
 		tracker: r.Addr(rm.TrackerAddress).String(), admin: r.Addr(rm.AdminAddress).String(),
 	}
-	return sc.perform(ctx, at, types, rewrite)
+	return sc.perform(ctx, at, types, sc.Quiet, rewrite)
 }
 
-// OnStock plays the scenario on a stock ResourceManager, with its files in a folder.
-func (sc *Scenario) OnStock(ctx context.Context, dir string) (_ Outcome, err error) {
+// OnStock plays the scenario on a stock ResourceManager, with its files in a folder. What that one logs goes to the log, too.
+func (sc *Scenario) OnStock(ctx context.Context, dir string, log *logrus.Entry) (_ Outcome, err error) {
 	site, err := sc.files(dir, sc.Settings, sc.Allocations)
 	if err != nil {
 		return nil, err
@@ -142,14 +142,16 @@ func (sc *Scenario) OnStock(ctx context.Context, dir string) (_ Outcome, err err
 		return nil, err
 	}
 	defer func() {
+		said := lab.Daemon("resourcemanager").Log()
+		log.Debug(said)
 		if err != nil {
-			err = fmt.Errorf("%w\nlog:\n%s", err, lastLines(lab.Daemon("resourcemanager").Log(), 60))
+			err = fmt.Errorf("%w\nlog:\n%s", err, lastLines(said, 60))
 		}
 		err = errors.Join(err, lab.Close())
 	}()
 	port := func(service string) string { return fmt.Sprintf("localhost:%d", lab.Port(service)) }
 	at := addresses{client: port("rm"), master: port("rm-scheduler"), tracker: port("rm-tracker"), admin: port("rm-admin")}
-	return sc.perform(ctx, at, types, func(s Settings, allocations string) error {
+	return sc.perform(ctx, at, types, stockPatience*sc.Quiet, func(s Settings, allocations string) error {
 		all, err := sc.files(dir, s, allocations)
 		if err != nil {
 			return err
@@ -161,6 +163,9 @@ func (sc *Scenario) OnStock(ctx context.Context, dir string) (_ Outcome, err err
 		return os.Rename(filepath.Join(next, "capacity-scheduler.xml"), filepath.Join(lab.Conf(), "capacity-scheduler.xml"))
 	})
 }
+
+// stockPatience is how many times as long nothing has to happen on stock: it answers a heartbeat before it has thought about it.
+const stockPatience = 3
 
 func lastLines(text string, n int) string {
 	lines := strings.Split(text, "\n")

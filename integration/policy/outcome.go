@@ -31,7 +31,11 @@ type App struct {
 	Diagnostics              string         // of failed ones
 }
 
-var anyApplication = regexp.MustCompile(`application_\d+_\d+`)
+// Ids that nobody knows who wasn't there.
+var (
+	anyApplication = regexp.MustCompile(`application_\d+_\d+`)
+	anyAttempt     = regexp.MustCompile(`appattempt_\d+_\d+_\d+`)
+)
 
 // String is the form in golden files: a line for each step, and indented what came of it.
 func (o Outcome) String() string {

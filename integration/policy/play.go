@@ -32,6 +32,7 @@ type play struct {
 	sc    *Scenario
 	rm    addresses
 	types records.ResourceTypes
+	quiet time.Duration // without a change until the cluster counts as settled
 	begin time.Time
 	// rewrite writes the configuration files anew.
 	rewrite func(Settings, string) error
@@ -67,9 +68,11 @@ func (p *play) broken() error {
 const administrator = "root"
 
 // perform plays a scenario and returns what came of each step.
-func (sc *Scenario) perform(ctx context.Context, rm addresses, types records.ResourceTypes, rewrite func(Settings, string) error) (Outcome, error) {
+func (sc *Scenario) perform(
+	ctx context.Context, rm addresses, types records.ResourceTypes, quiet time.Duration, rewrite func(Settings, string) error,
+) (Outcome, error) {
 	p := &play{
-		sc: sc, rm: rm, types: types, begin: time.Now(), rewrite: rewrite, client: ipc.NewClient(ipc.ClientConfig{}),
+		sc: sc, rm: rm, types: types, quiet: quiet, begin: time.Now(), rewrite: rewrite, client: ipc.NewClient(ipc.ClientConfig{}),
 		hosts: sc.hosts(), nodes: map[string]*node{}, masters: map[records.ApplicationID]*master{},
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -416,7 +419,8 @@ func (p *play) anonymous(text string) string {
 		pairs = append(pairs, host, name)
 	}
 	text = strings.NewReplacer(pairs...).Replace(text)
-	return anyApplication.ReplaceAllString(text, "application_N")
+	text = anyApplication.ReplaceAllString(text, "application_N")
+	return anyAttempt.ReplaceAllString(text, "appattempt_N")
 }
 
 // poll calls f until it says yes.
@@ -459,7 +463,7 @@ func (p *play) settle(ctx context.Context, s Step, act *Act) error {
 			p.eachPeer(func(peer any, n int64) { rounds[peer] = n })
 			return false, nil
 		}
-		if time.Since(since) < p.sc.Quiet {
+		if time.Since(since) < p.quiet {
 			return false, nil
 		}
 		p.eachPeer(func(peer any, n int64) {
