@@ -143,6 +143,15 @@ func (c *Config) With(file string) (*Config, error) {
 	return d, nil
 }
 
+// WithValues returns a copy with values on top that come from elsewhere than a file, which source names in messages.
+func (c *Config) WithValues(source string, values map[string]string) *Config {
+	d := c.clone()
+	for key, value := range values {
+		d.props.set(key, value, Source{File: source})
+	}
+	return d
+}
+
 func (c *Config) inDir(file string) string {
 	if c.dir != "" && !filepath.IsAbs(file) {
 		return filepath.Join(c.dir, file)

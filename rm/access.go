@@ -39,7 +39,10 @@ func (r *ResourceManager) openAccess() error {
 	if r.settings.Queues.Kind == queue.Fair {
 		r.settings.Increment = increment(r.conf, r.settings.Types)
 	}
-	r.access = access.FromConf(r.conf, r.settings.Queues, r.login, r.groups)
+	r.settings.Live = queue.NewLive(r.settings.Queues)
+	r.settings.QueueSource = queueSource{r.conf, r.settings.Queues.Kind}
+	r.settings.Groups = r.groups
+	r.access = access.FromConf(r.conf, r.settings.Live, r.login, r.groups)
 	r.settings.MaySubmit = r.access.MaySubmit
 	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))
 	return nil

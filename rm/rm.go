@@ -21,6 +21,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/service"
 	"heddle/rm/topology"
@@ -181,7 +182,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Resolve:   newResolver().ip,
 		Groups:    r.groups,
 		Access:    r.access,
-		Queues:    r.settings.Queues,
+		Queues:    r.settings.Live,
 		Hosts:     hostFiles(r.conf),
 		Login:     r.login,
 
@@ -321,6 +322,9 @@ func (r *ResourceManager) lead(term context.Context) {
 		r.leading.Store(l)
 		if !chosen {
 			waiting.Go(func() { r.moveHome(l) })
+		}
+		if r.settings.Queues.Kind == queue.Fair {
+			waiting.Go(func() { r.watchFairFile(term, l) })
 		}
 		if err := r.raft.AdoptMembers(); err != nil {
 			r.log.WithError(err).Warn("the group's record differs from the configuration")

@@ -17,12 +17,12 @@ type Checker struct {
 	// Admins are the administrators; who runs the ResourceManager is one as well.
 	Admins acl.List
 	Self   string
-	Queues *queue.Tree
+	Queues *queue.Live
 	Groups func(user string) ([]string, error)
 }
 
 // FromConf makes the checker that the configuration asks for. self is the user who runs this process.
-func FromConf(c *conf.Config, queues *queue.Tree, self string, groups func(string) ([]string, error)) *Checker {
+func FromConf(c *conf.Config, queues *queue.Live, self string, groups func(string) ([]string, error)) *Checker {
 	admins, _ := c.Verbatim("yarn.admin.acl")
 	return &Checker{Enabled: c.Bool("yarn.acl.enable"), Admins: acl.Parse(admins), Self: self, Queues: queues, Groups: groups}
 }
@@ -57,7 +57,7 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 			return true
 		}
 	}
-	return c.Queues.Allows(queue.Administer, a.Queue, user, c.Groups)
+	return c.Queues.Tree().Allows(queue.Administer, a.Queue, user, c.Groups)
 }
 
 // MaySubmit reports whether somebody may submit to a queue. One that doesn't exist is open to everybody: what becomes of the
@@ -66,27 +66,27 @@ func (c *Checker) MaySubmit(user, name string) bool {
 	if !c.Enabled || c.Admin(user) {
 		return true
 	}
-	if _, ok := c.Queues.Find(name); !ok {
-		if c.Queues.Kind != queue.Fair {
+	if _, ok := c.Queues.Tree().Find(name); !ok {
+		if c.Queues.Tree().Kind != queue.Fair {
 			return true
 		}
 		// it would be made below one that is there, whose lists hold for it
-		if path, _ := c.Queues.Resolve(name, user); path != "" {
-			name = c.Queues.Above(path).Path
+		if path, _ := c.Queues.Tree().Resolve(name, user); path != "" {
+			name = c.Queues.Tree().Above(path).Path
 		}
 	}
-	return c.Queues.Allows(queue.Submit, name, user, c.Groups) || c.Queues.Allows(queue.Administer, name, user, c.Groups)
+	return c.Queues.Tree().Allows(queue.Submit, name, user, c.Groups) || c.Queues.Tree().Allows(queue.Administer, name, user, c.Groups)
 }
 
 // OnQueue reports whether somebody has a right on a queue. Being an administrator of the cluster gives none, as in YARN.
 func (c *Checker) OnQueue(right queue.Right, user, name string) bool {
-	if c.Queues.Kind != queue.FIFO && !c.known(name) {
+	if c.Queues.Tree().Kind != queue.FIFO && !c.known(name) {
 		return false
 	}
-	return !c.Enabled || c.Queues.Allows(right, name, user, c.Groups)
+	return !c.Enabled || c.Queues.Tree().Allows(right, name, user, c.Groups)
 }
 
 func (c *Checker) known(name string) bool {
-	_, ok := c.Queues.Find(name)
+	_, ok := c.Queues.Tree().Find(name)
 	return ok
 }

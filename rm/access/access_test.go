@@ -23,7 +23,7 @@ func tree(t *testing.T) *queue.Tree {
 }
 
 func TestApplications(t *testing.T) {
-	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: tree(t)}
+	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: queue.NewLive(tree(t))}
 	shared := &pb.ApplicationSubmissionContext{}
 	spec := &pb.ContainerLaunchContext{}
 	grant := func(what pb.ApplicationAccessType, who string) *pb.ApplicationACLMap {
@@ -68,7 +68,7 @@ func TestApplications(t *testing.T) {
 }
 
 func TestQueues(t *testing.T) {
-	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: tree(t)}
+	c := &Checker{Enabled: true, Admins: acl.Parse("admin1"), Self: "root", Queues: queue.NewLive(tree(t))}
 	for _, x := range []struct {
 		user, queue                   string
 		submit, hasSubmit, administer bool
@@ -95,7 +95,7 @@ func TestQueues(t *testing.T) {
 	if !c.OnQueue(queue.Administer, "eve", "open") || c.OnQueue(queue.Administer, "eve", "nowhere") {
 		t.Error("without lists everybody has every right on queues that exist, and none on others")
 	}
-	c.Queues = queue.Default(queue.FIFO)
+	c.Queues = queue.NewLive(queue.Default(queue.FIFO))
 	if !c.OnQueue(queue.Administer, "eve", "nowhere") {
 		t.Error("a FIFO scheduler knows every queue")
 	}

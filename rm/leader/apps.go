@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,10 +56,14 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 	if err := l.checkTags(ctx.GetApplicationTags()); err != nil {
 		return err
 	}
-	if name := queueOf(ctx); l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, name) {
-		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)
+	path, against, err := l.place(id, user, ctx.GetApplicationName(), queueOf(ctx))
+	if err != nil {
+		return err
 	}
-	return l.do(func(t *turn) error { return t.submit(id, user, ctx) })
+	if l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, path) {
+		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, path)
+	}
+	return l.do(func(t *turn) error { return t.submit(id, user, path, against, ctx) })
 }
 
 // checkTags has the words of Hadoop's ApplicationSubmissionContext.
@@ -87,7 +90,8 @@ func queueOf(ctx *pb.ApplicationSubmissionContext) string {
 	return "default"
 }
 
-func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
+// submit enters an application for a queue; against is why it fails at once, "" if nothing is.
+func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
 	if t.work.Apps[id] != nil {
 		return nil
 	}
@@ -95,9 +99,11 @@ func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.Application
 	if err != nil {
 		return err
 	}
-	queue, against := t.queue(id, user, queueOf(ctx))
+	if against == "" {
+		against = t.full(id, user, path)
+	}
 	cmd := &ledgerpb.ApplicationSubmitted{
-		App: ledger.AppRef(id), User: user, Queue: queue, Context: ctx,
+		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
 		Priority:    t.priority(ctx.GetPriority().GetPriority()),
 		MaxAttempts: t.maxAttempts(ctx.GetMaxAppAttempts()),
 		AmResource:  ledger.Amounts(amSize(asks)),
@@ -108,7 +114,7 @@ func (t *turn) submit(id records.ApplicationID, user string, ctx *pb.Application
 		}
 	}
 	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
-	t.Log.WithField("application", id).WithField("user", user).WithField("queue", queue).Info("application submitted")
+	t.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
 	if against != "" {
 		t.carry(t.work.Apps[id])
 		t.endApp(t.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
@@ -153,22 +159,6 @@ func amSize(asks []scheduler.Ask) records.Resource {
 		}
 	}
 	return records.Resource{}
-}
-
-// queue resolves the queue that an application names, and says what speaks against it, in Hadoop's words.
-func (t *turn) queue(id records.ApplicationID, user, name string) (path, against string) {
-	path, leaf := t.Settings.Queues.Resolve(name, user)
-	q, known := t.Settings.Queues.Find(path)
-	switch {
-	case leaf && known && q.Stopped:
-		return path, fmt.Sprintf("org.apache.hadoop.security.AccessControlException: Queue %s is STOPPED. "+
-			"Cannot accept submission of application: %v", path, id)
-	case leaf:
-		return path, ""
-	case known:
-		return path, fmt.Sprintf("Application %v submitted by user : %s to non-leaf queue : %s", id, user, path)
-	}
-	return path, fmt.Sprintf("Application %v submitted by user %s to unknown queue: %s", id, user, name)
 }
 
 // priority is what the cluster makes of the priority that an application asks for. Of YARN's schedulers only the

@@ -49,10 +49,16 @@ type Settings struct {
 
 	// Increment is the step in which containers grow, where it isn't MinAllocation: with the queues of YARN's FairScheduler.
 	Increment records.Resource
-	// Queues are those that there are; nil is root.default alone.
+	// Queues are those that there are at the beginning; nil is root.default alone.
 	Queues *queue.Tree
-	// MaySubmit decides who may submit to a queue, by the name that the application gives; nil lets everybody.
+	// Live is what others than the leader read of them; nil is one of its own.
+	Live *queue.Live
+	// QueueSource reads them anew; nil leaves them as they are.
+	QueueSource QueueSource
+	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
+	// Groups are those of a user, the primary one first; nil is none.
+	Groups func(user string) ([]string, error)
 
 	MaxTags      int // of an application; 0 means no limit, as does 0 of the next
 	MaxTagLength int // in characters
@@ -148,6 +154,9 @@ type turn struct{ *Leader }
 func New(cfg Config) *Leader {
 	if cfg.Settings.Queues == nil {
 		cfg.Settings.Queues = queue.Default(queue.Capacity)
+	}
+	if cfg.Settings.Live == nil {
+		cfg.Settings.Live = queue.NewLive(cfg.Settings.Queues)
 	}
 	l := &Leader{
 		Config: cfg,

@@ -22,6 +22,7 @@ func (t *turn) takeOver() error {
 		return err
 	}
 	t.publishKeys()
+	t.takeQueues()
 	for _, node := range t.nodesInOrder() {
 		t.takeNode(node)
 	}

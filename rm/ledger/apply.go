@@ -102,6 +102,9 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		return s.delegationRenewed(c.DelegationRenewed)
 	case c.DelegationsEnded != nil:
 		return s.delegationsEnded(c.DelegationsEnded)
+	case c.QueuesConfigured != nil:
+		s.queuesConfigured(now, c.QueuesConfigured)
+		return nil
 	}
 	return errors.New("unknown kind of command: was it written by a newer version?")
 }
@@ -123,6 +126,10 @@ func (s *State) keyRolled(now int64, c *ledgerpb.KeyRolled) {
 		ring = KeyRing{Current: key, Previous: ring.Current}
 	}
 	s.Keys[c.GetKind()] = ring
+}
+
+func (s *State) queuesConfigured(now int64, c *ledgerpb.QueuesConfigured) {
+	s.Queues = QueueConf{Version: c.GetVersion(), Settings: c.GetSettings(), FromFile: c.GetFromFile(), Time: now}
 }
 
 func (s *State) keyActivated(c *ledgerpb.KeyActivated) error {

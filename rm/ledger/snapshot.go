@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -26,7 +27,7 @@ const maxRecord = 1 << 30
 func (s *State) WriteSnapshot(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	put := func(r *ledgerpb.SnapshotRecord) error {
-		_, err := protodelim.MarshalOptions{}.MarshalTo(b, r)
+		_, err := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}.MarshalTo(b, r)
 		return err
 	}
 	if err := put(&ledgerpb.SnapshotRecord{Cluster: s.clusterRecord()}); err != nil {
@@ -96,6 +97,10 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		LastDelegation:  s.LastDelegation,
 		Offered:         s.Offered,
 	}
+	if q := s.Queues; q.Version > 0 {
+		c.Queues = &ledgerpb.QueuesConfigured{Settings: q.Settings, FromFile: q.FromFile, Version: q.Version}
+		c.QueuesTime = q.Time
+	}
 	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
 	}
@@ -124,6 +129,9 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
 	s.LastDelegation, s.Offered = c.GetLastDelegation(), c.GetOffered()
+	if c.GetQueues() != nil {
+		s.queuesConfigured(c.GetQueuesTime(), c.GetQueues())
+	}
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
 	}

@@ -32,6 +32,17 @@ type State struct {
 	// Delegations are the delegation tokens that are good, by sequence number; LastDelegation is the highest one given.
 	Delegations    map[int32]Delegation
 	LastDelegation int32
+
+	// Queues is how queues were configured at run time.
+	Queues QueueConf
+}
+
+// QueueConf is a configuration of queues that is not just the files'.
+type QueueConf struct {
+	Version  int64             // 0: there is none
+	Settings map[string]string // properties by name; not to be changed
+	FromFile bool              // they were read from a leader's files, and not changed since
+	Time     int64             // when they were recorded, in ms since 1970
 }
 
 // KeyRing is the master key that new tokens are signed with, the one before it, which stays good for tokens made with it,

@@ -91,6 +91,7 @@ type parser struct {
 	conf     *conf.Config
 	problems []conf.Problem
 	failed   map[string]bool
+	words    string // Hadoop's for the first error
 	depth    int
 	count    int
 	vector   bool // mixed capacities
@@ -153,6 +154,19 @@ func shorten(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
 }
 
+// failWith notes an error that Hadoop has words for.
+func (p *parser) failWith(words, key, value, reason string) {
+	if p.ok() {
+		p.words = words
+	}
+	p.fail(key, value, reason)
+}
+
+// failNumber notes a value that is no number, in the words of Java's parsers.
+func (p *parser) failNumber(key, value, reason string) {
+	p.failWith(fmt.Sprintf("For input string: \"%s\"", shorten(value)), key, value, reason)
+}
+
 // fail notes an error about a key, the first one.
 func (p *parser) fail(key, value, reason string) {
 	key = Prefix + key
@@ -170,7 +184,7 @@ func (p *parser) err() error {
 	if p.ok() {
 		return nil
 	}
-	return joined(p.problems)
+	return &Invalid{p.problems, p.words}
 }
 
 // joined are the errors among problems.

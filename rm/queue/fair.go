@@ -47,16 +47,33 @@ func FairFile(c *conf.Config) string {
 
 // fairFromConf reads the allocation file that the configuration names. Without one there is root.default.
 func fairFromConf(c *conf.Config) (*Tree, error) {
-	types, err := c.ResourceTypes()
-	if err != nil {
-		return nil, err
-	}
 	root, err := conf.ReadXML(FairFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
 		root, err = &conf.Element{Name: "allocations"}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("yarn.scheduler.fair.allocation.file: %w", err)
+	}
+	return fairTree(c, root)
+}
+
+// FairFromText makes a tree of the text of an allocation file, and of the other keys of a configuration. No text is a file
+// that isn't there.
+func FairFromText(c *conf.Config, text string) (*Tree, error) {
+	root := &conf.Element{Name: "allocations"}
+	if text != "" {
+		var err error
+		if root, err = conf.ParseXML(FairFile(c), []byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return fairTree(c, root)
+}
+
+func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
+	types, err := c.ResourceTypes()
+	if err != nil {
+		return nil, err
 	}
 	p := fairParser{types: types, undeclared: c.Bool(fairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(fairPrefix + "user-as-default-queue")}
 	t, err := p.tree(root)

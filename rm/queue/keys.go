@@ -46,7 +46,11 @@ func (p *parser) truth(key string, def bool) bool {
 // number reads a number that is at least so much.
 func (p *parser) number(name, value string, least float64) float64 {
 	f, err := parseFloat(value)
-	if err != nil || f < least {
+	if err != nil {
+		p.failNumber(name, value, fmt.Sprintf("it must be a number, at least %g", least))
+		return least
+	}
+	if f < least {
 		p.fail(name, value, fmt.Sprintf("it must be a number, at least %g", least))
 		return least
 	}
@@ -56,8 +60,13 @@ func (p *parser) number(name, value string, least float64) float64 {
 // integer reads an integer of 32 bits that is at least so much.
 func (p *parser) integer(name, value string, least int32) int32 {
 	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil || n < int64(least) {
-		p.fail(name, value, fmt.Sprintf("it must be an integer from %d to %d", least, math.MaxInt32))
+	reason := fmt.Sprintf("it must be an integer from %d to %d", least, math.MaxInt32)
+	if err != nil {
+		p.failNumber(name, value, reason)
+		return least
+	}
+	if n < int64(least) {
+		p.fail(name, value, reason)
 		return least
 	}
 	return int32(n)

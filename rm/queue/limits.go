@@ -200,7 +200,8 @@ func (p *parser) state(q *Queue) {
 	case "STOPPED":
 		q.Stopped = true
 	default:
-		p.fail(name, state, "it must be RUNNING or STOPPED")
+		p.failWith("No enum constant org.apache.hadoop.yarn.api.records.QueueState."+shorten(strings.ToUpper(state)),
+			name, state, "it must be RUNNING or STOPPED")
 	}
 }
 

@@ -58,7 +58,12 @@ func (p *parser) rootCapacity(q *Queue) {
 func (p *parser) quantity(key, text string, weights bool) Vector {
 	v, err := parseVector(text, p.types)
 	if err != nil {
-		p.fail(key, text, err.Error()+"; it must be a percentage, a weight such as 2w, or [memory=…,vcores=…]")
+		reason := err.Error() + "; it must be a percentage, a weight such as 2w, or [memory=…,vcores=…]"
+		if strings.ContainsAny(text, "[]%") {
+			p.fail(key, text, reason)
+		} else {
+			p.failNumber(key, text, reason)
+		}
 		return uniform(0, ByPercent)
 	}
 	unit := v.unit(p.types.Len())
@@ -152,19 +157,30 @@ func (p *parser) sums(q *Queue) {
 
 func (p *parser) percentages(q *Queue, first string, sum float32) {
 	zero := p.truth(q.Path+".allow-zero-capacity-sum", false)
+	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=. ", javaFloat(sum), q.Name)
 	ownZero := q.Unit == ByPercent && math.Abs(float64(q.Capacity)) <= precision
 	switch {
 	case math.Abs(float64(1-sum)) <= precision:
 		if q.Unit == ByPercent && q.Capacity <= 0 && !zero {
-			p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to 100%%, but it has none itself", q.Path))
+			p.failWith(illegal+"queue="+q.Name+" has zero capacity, but childqueues have positive capacities", first, p.settings[first],
+				fmt.Sprintf("the capacities of the children of %s add up to 100%%, but it has none itself", q.Path))
 		}
 	case math.Abs(float64(sum)) > precision:
-		p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to %g%%; they must add up to 100%%",
-			q.Path, math.Round(float64(sum)*1e5)/1e3))
+		p.failWith(illegal+"It should be either 0 or 1.0", first, p.settings[first],
+			fmt.Sprintf("the capacities of the children of %s add up to %g%%; they must add up to 100%%", q.Path, math.Round(float64(sum)*1e5)/1e3))
 	case q.Unit == ByPercent && !ownZero && !zero:
-		p.fail(first, p.settings[first], fmt.Sprintf("the capacities of the children of %s add up to 0, which %s.allow-zero-capacity-sum doesn't allow",
-			q.Path, q.Path))
+		p.failWith(illegal+"It is set to 0, but parent percent != 0, and doesn't allow children capacity to set to 0", first, p.settings[first],
+			fmt.Sprintf("the capacities of the children of %s add up to 0, which %s.allow-zero-capacity-sum doesn't allow", q.Path, q.Path))
 	}
+}
+
+// javaFloat writes a number as Java does, if it isn't huge or tiny.
+func javaFloat(f float32) string {
+	text := strconv.FormatFloat(float64(f), 'f', -1, 32)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
 }
 
 // amountsFit checks that children get no more than their parent has.

@@ -196,7 +196,7 @@ func logsURL(node string, id records.ContainerID, user string) string {
 
 // queueUsage is how much of what its queue is promised an application holds, in percent.
 func (s *server) queueUsage(a *view.App) float32 {
-	if q, ok := s.Queues.Find(a.Queue); ok && s.Queues.Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
+	if q, ok := s.Queues.Tree().Find(a.Queue); ok && s.Queues.Tree().Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
 		return a.Share / q.AbsoluteCapacity
 	}
 	return a.Share

@@ -130,7 +130,7 @@ func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected,
 		f.Users = []string{v}
 	}
 	if v := q.Get("queue"); v != "" {
-		if s.Queues.Kind == queue.Capacity && !s.knownQueue(v) {
+		if s.Queues.Tree().Kind == queue.Capacity && !s.knownQueue(v) {
 			return f, nil, yarnrest.BadRequest("Unknown queue: %s", v)
 		}
 		f.Queues = []string{v}
@@ -156,7 +156,7 @@ func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected,
 }
 
 func (s *server) knownQueue(name string) bool {
-	_, ok := s.Queues.Find(name)
+	_, ok := s.Queues.Tree().Find(name)
 	return ok
 }
 

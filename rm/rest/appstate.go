@@ -107,7 +107,7 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.mayModify(c, &a) || !s.Access.MaySubmit(caller(c), want.Queue) {
 		return mayNot(c, "move appid", a.ID), nil
 	}
-	if s.Queues.Kind == queue.FIFO { // there is one, whatever applications call it
+	if s.Queues.Tree().Kind == queue.FIFO { // there is one, whatever applications call it
 		if !s.knownQueue(want.Queue) {
 			return yarnrest.Reply{}, yarnrest.BadRequest("Target queue %q doesn't exist", want.Queue)
 		}
@@ -151,7 +151,7 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if a.State.Ended() || want.Priority == a.Priority {
 		return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{a.Priority}), nil
 	}
-	if s.Queues.Kind == queue.Fair {
+	if s.Queues.Tree().Kind == queue.Fair {
 		return yarnrest.Reply{}, yarnrest.BadRequest("Fair Scheduler does not support to set application priority")
 	}
 	l, err := s.leader()

@@ -199,7 +199,9 @@ func (s *server) health() health {
 	return h
 }
 
-func (s *server) uses() map[string]*view.QueueUse { return s.View.QueueUses(s.Queues, s.MinAllocation) }
+func (s *server) uses() map[string]*view.QueueUse {
+	return s.View.QueueUses(s.Queues.Tree(), s.MinAllocation)
+}
 
 // capacityTree builds the tree as a client sees it.
 type capacityTree struct {
@@ -210,7 +212,7 @@ type capacityTree struct {
 
 func (s *server) capacityInfo() capacityRoot {
 	t := capacityTree{s, s.View.Total(), s.uses()}
-	root := s.Queues.Root
+	root := s.Queues.Tree().Root
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,
@@ -252,7 +254,7 @@ func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 // measures queues.
 func (s *server) shareOf(part, whole records.Resource) (most float64) {
 	for i := range s.Types.Len() {
-		if whole[i] > 0 && (i == records.Memory || s.Queues.Dominant) {
+		if whole[i] > 0 && (i == records.Memory || s.Queues.Tree().Dominant) {
 			most = max(most, float64(part[i])/float64(whole[i]))
 		}
 	}

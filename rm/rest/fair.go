@@ -50,7 +50,7 @@ type fairLeaf struct {
 func (s *server) fairInfo() fairInfo {
 	t := fairTree{s, s.View.Total(), s.uses()}
 	all := shares{t.total, t.total}
-	return fairInfo{"fairScheduler", t.queue(s.Queues.Root, all)}
+	return fairInfo{"fairScheduler", t.queue(s.Queues.Tree().Root, all)}
 }
 
 // fairTree builds the tree as a client sees it.

@@ -121,10 +121,10 @@ func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 	uses := s.uses()
 	const partition = "PartitionQueueMetrics,partition="
 	if s.capacityScheduler() {
-		root := uses[s.Queues.Root.Path]
+		root := uses[s.Queues.Tree().Root.Path]
 		out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: s.partitionAttrs(nil, root, m, host)})
 	}
-	s.Queues.Root.All(func(q *queue.Queue) {
+	s.Queues.Tree().Root.All(func(q *queue.Queue) {
 		var path strings.Builder
 		for i, part := range strings.Split(q.Path, ".") {
 			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)

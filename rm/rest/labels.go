@@ -57,7 +57,7 @@ type partitionInfo struct {
 func (s *server) partitions(*yarnrest.Call) (yarnrest.Reply, error) {
 	var sum records.Resource
 	active := 0
-	if s.Queues.Kind == queue.Capacity {
+	if s.Queues.Tree().Kind == queue.Capacity {
 		for _, n := range s.View.Nodes() {
 			if n.Usable() {
 				sum = sum.Add(n.Capability)

@@ -45,7 +45,7 @@ type Config struct {
 	Conf    *conf.Config
 	Types   records.ResourceTypes
 	Access  *access.Checker
-	Queues  *queue.Tree
+	Queues  *queue.Live
 	Login   string // the user who runs the ResourceManager
 	// MinAllocation and MaxAllocation bound containers.
 	MinAllocation, MaxAllocation records.Resource
@@ -82,7 +82,7 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
 	return New(Config{
-		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Queues, Login: r.Login(),
+		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
 		MayActFor: r.MayActFor, Tokens: r.Tokens(), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	})

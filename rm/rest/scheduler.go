@@ -25,11 +25,11 @@ func (s *server) routeScheduler(api *yarnrest.API) {
 	s.routeSchedulerConf(api)
 }
 
-func (s *server) capacityScheduler() bool { return s.Queues.Kind == queue.Capacity }
+func (s *server) capacityScheduler() bool { return s.Queues.Tree().Kind == queue.Capacity }
 
 // schedulerName is the scheduler's name, as YARN has it.
 func (s *server) schedulerName() string {
-	switch s.Queues.Kind {
+	switch s.Queues.Tree().Kind {
 	case queue.Fair:
 		return "Fair"
 	case queue.FIFO:
@@ -44,7 +44,7 @@ type schedulerType struct {
 
 func (s *server) scheduler(*yarnrest.Call) (yarnrest.Reply, error) {
 	var info any
-	switch s.Queues.Kind {
+	switch s.Queues.Tree().Kind {
 	case queue.Fair:
 		info = s.fairInfo()
 	case queue.FIFO:

@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"heddle/rm/hosts"
+	"heddle/rm/leader"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -14,7 +16,7 @@ import (
 // ServeAdmins serves ResourceManagerAdministrationProtocol and, where there are several ResourceManagers,
 // HAServiceProtocol.
 func (s *Service) ServeAdmins(server *ipc.Server) {
-	protocol.RefreshQueues.Serve(server, refresh[pb.RefreshQueuesRequest, pb.RefreshQueuesResponse](s, "refreshQueues"))
+	protocol.RefreshQueues.Serve(server, s.refreshQueues)
 	protocol.RefreshNodes.Serve(server, s.refreshNodes)
 	protocol.RefreshNodesResources.Serve(server,
 		refresh[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](s, "refreshNodesResources"))
@@ -49,6 +51,26 @@ func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req)
 		}
 		return new(Resp), nil
 	}
+}
+
+// refreshQueues has the leader read the files of queues again.
+func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest) (*pb.RefreshQueuesResponse, error) {
+	if err := s.admin(ctx, "refreshQueues"); err != nil {
+		return nil, err
+	}
+	l, err := s.leader()
+	if err != nil {
+		return nil, err
+	}
+	err = l.RefreshQueues()
+	var wrong *leader.QueueError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, ipc.NewException(ipc.YarnException, "Failed to re-init queues : %v", wrong)
+	case err != nil:
+		return nil, s.exception(err)
+	}
+	return &pb.RefreshQueuesResponse{}, nil
 }
 
 // refreshNodes rereads the lists of hosts, and has the leader act on them.

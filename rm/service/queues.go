@@ -13,12 +13,12 @@ import (
 // queue answers with a queue, and those below it. An unknown queue is an answer without one, as in Hadoop.
 func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
 	resp := &pb.GetQueueInfoResponse{}
-	q, ok := s.Queues.Find(req.GetQueueName())
+	q, ok := s.Queues.Tree().Find(req.GetQueueName())
 	if !ok || req.GetQueueName() == "" {
 		return resp, nil
 	}
 	t := queueTree{
-		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues, records.Resource{}), total: s.View.Total(),
+		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues.Tree(), records.Resource{}), total: s.View.Total(),
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
@@ -53,7 +53,7 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
 	m.SetWeight(-1)
 	m.SetMaxParallelApps(q.MaxParallelApps)
-	m.SetSchedulerType(schedulerTypes[t.Queues.Kind])
+	m.SetSchedulerType(schedulerTypes[t.Queues.Tree().Kind])
 	m.SetQueueStatistics(t.statistics(q, u, most))
 	c := &pb.QueueConfigurations{}
 	c.SetCapacity(q.Capacity)
@@ -119,7 +119,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 	m.SetNumAppsCompleted(0)
 	m.SetNumAppsKilled(0)
 	m.SetNumAppsFailed(0)
-	if q.Parent == nil || len(t.Queues.Root.Children) == 1 && q.Leaf() {
+	if q.Parent == nil || len(t.Queues.Tree().Root.Children) == 1 && q.Leaf() {
 		all := t.View.Metrics()
 		m.SetNumAppsSubmitted(all.Submitted)
 		m.SetNumAppsCompleted(all.Completed)
@@ -146,7 +146,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 func (s *Service) queueACLs(ctx context.Context, _ *pb.GetQueueUserAclsInfoRequest) (*pb.GetQueueUserAclsInfoResponse, error) {
 	user := ipc.CallFrom(ctx).User
 	var out []*pb.QueueUserACLInfo
-	s.Queues.Root.All(func(q *queue.Queue) {
+	s.Queues.Tree().Root.All(func(q *queue.Queue) {
 		info := &pb.QueueUserACLInfo{}
 		info.SetQueueName(q.Path)
 		var may []pb.QueueACL

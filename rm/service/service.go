@@ -41,7 +41,7 @@ type Config struct {
 	Resolve   func(host string) string // its IP address, for the service field of tokens
 	Groups    func(user string) ([]string, error)
 	Access    *access.Checker
-	Queues    *queue.Tree
+	Queues    *queue.Live
 	Hosts     hosts.Files
 	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).

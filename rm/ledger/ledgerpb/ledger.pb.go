@@ -133,7 +133,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -230,6 +230,7 @@ type Command struct {
 	DelegationIssued      *DelegationIssued      `protobuf:"bytes,50,opt,name=delegation_issued,json=delegationIssued,proto3" json:"delegation_issued,omitempty"`
 	DelegationRenewed     *DelegationRenewed     `protobuf:"bytes,51,opt,name=delegation_renewed,json=delegationRenewed,proto3" json:"delegation_renewed,omitempty"`
 	DelegationsEnded      *DelegationsEnded      `protobuf:"bytes,52,opt,name=delegations_ended,json=delegationsEnded,proto3" json:"delegations_ended,omitempty"`
+	QueuesConfigured      *QueuesConfigured      `protobuf:"bytes,60,opt,name=queues_configured,json=queuesConfigured,proto3" json:"queues_configured,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -449,6 +450,13 @@ func (x *Command) GetDelegationRenewed() *DelegationRenewed {
 func (x *Command) GetDelegationsEnded() *DelegationsEnded {
 	if x != nil {
 		return x.DelegationsEnded
+	}
+	return nil
+}
+
+func (x *Command) GetQueuesConfigured() *QueuesConfigured {
+	if x != nil {
+		return x.QueuesConfigured
 	}
 	return nil
 }
@@ -706,6 +714,70 @@ func (x *Amounts) GetAmount() []int64 {
 	return nil
 }
 
+// The queues are configured anew, as a whole.
+type QueuesConfigured struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the scheduler's file or store says: properties by name, or the text of a file by the file's name.
+	Settings map[string]string `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Read from the files of the leader, and not changed over REST.
+	FromFile bool `protobuf:"varint,2,opt,name=from_file,json=fromFile,proto3" json:"from_file,omitempty"`
+	// Counts changes; 1 is the configuration that a store begins with.
+	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueuesConfigured) Reset() {
+	*x = QueuesConfigured{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueuesConfigured) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueuesConfigured) ProtoMessage() {}
+
+func (x *QueuesConfigured) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueuesConfigured.ProtoReflect.Descriptor instead.
+func (*QueuesConfigured) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *QueuesConfigured) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *QueuesConfigured) GetFromFile() bool {
+	if x != nil {
+		return x.FromFile
+	}
+	return false
+}
+
+func (x *QueuesConfigured) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 type ClusterCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Becomes the cluster's time stamp, which is in every id, in ms since 1970.
@@ -716,7 +788,7 @@ type ClusterCreated struct {
 
 func (x *ClusterCreated) Reset() {
 	*x = ClusterCreated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +800,7 @@ func (x *ClusterCreated) String() string {
 func (*ClusterCreated) ProtoMessage() {}
 
 func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +813,7 @@ func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterCreated.ProtoReflect.Descriptor instead.
 func (*ClusterCreated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{7}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ClusterCreated) GetTimestamp() int64 {
@@ -761,7 +833,7 @@ type LeaderStarted struct {
 
 func (x *LeaderStarted) Reset() {
 	*x = LeaderStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -773,7 +845,7 @@ func (x *LeaderStarted) String() string {
 func (*LeaderStarted) ProtoMessage() {}
 
 func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -786,7 +858,7 @@ func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaderStarted.ProtoReflect.Descriptor instead.
 func (*LeaderStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LeaderStarted) GetRmId() string {
@@ -806,7 +878,7 @@ type LeadershipOffered struct {
 
 func (x *LeadershipOffered) Reset() {
 	*x = LeadershipOffered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +890,7 @@ func (x *LeadershipOffered) String() string {
 func (*LeadershipOffered) ProtoMessage() {}
 
 func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +903,7 @@ func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadershipOffered.ProtoReflect.Descriptor instead.
 func (*LeadershipOffered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LeadershipOffered) GetRmId() string {
@@ -855,7 +927,7 @@ type KeyRolled struct {
 
 func (x *KeyRolled) Reset() {
 	*x = KeyRolled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +939,7 @@ func (x *KeyRolled) String() string {
 func (*KeyRolled) ProtoMessage() {}
 
 func (x *KeyRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +952,7 @@ func (x *KeyRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRolled.ProtoReflect.Descriptor instead.
 func (*KeyRolled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KeyRolled) GetKind() KeyKind {
@@ -920,7 +992,7 @@ type KeyActivated struct {
 
 func (x *KeyActivated) Reset() {
 	*x = KeyActivated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1004,7 @@ func (x *KeyActivated) String() string {
 func (*KeyActivated) ProtoMessage() {}
 
 func (x *KeyActivated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1017,7 @@ func (x *KeyActivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
 func (*KeyActivated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *KeyActivated) GetKind() KeyKind {
@@ -963,7 +1035,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1047,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1060,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 type ApplicationSubmitted struct {
@@ -1011,7 +1083,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1095,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1108,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -1112,7 +1184,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1196,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1209,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1201,7 +1273,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1285,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1298,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1266,7 +1338,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1350,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1363,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1310,7 +1382,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1394,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1407,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1355,7 +1427,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1439,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1452,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1402,7 +1474,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1486,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1499,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -1471,7 +1543,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1555,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1568,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -1543,7 +1615,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1627,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1640,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -1630,7 +1702,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1642,7 +1714,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +1727,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Grant) GetId() int64 {
@@ -1724,7 +1796,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1808,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1821,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -1776,7 +1848,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1860,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1873,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -1824,7 +1896,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +1908,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +1921,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -1889,7 +1961,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1973,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1986,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -1934,7 +2006,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2018,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2031,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -1978,7 +2050,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2062,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2075,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2022,7 +2094,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2106,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2119,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2072,7 +2144,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2084,7 +2156,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2097,7 +2169,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2164,7 +2236,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2248,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2261,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2236,7 +2308,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2248,7 +2320,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2261,7 +2333,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2285,7 +2357,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2369,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2382,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2351,7 +2423,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2435,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2448,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2403,7 +2475,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2487,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2500,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2451,7 +2523,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2535,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2548,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2519,13 +2591,16 @@ type Cluster struct {
 	Ended           []*StateCount          `protobuf:"bytes,8,rep,name=ended,proto3" json:"ended,omitempty"`
 	LastDelegation  int32                  `protobuf:"varint,9,opt,name=last_delegation,json=lastDelegation,proto3" json:"last_delegation,omitempty"`
 	Offered         string                 `protobuf:"bytes,10,opt,name=offered,proto3" json:"offered,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	Queues          *QueuesConfigured      `protobuf:"bytes,11,opt,name=queues,proto3" json:"queues,omitempty"`
+	// When queues was recorded, in ms since 1970.
+	QueuesTime    int64 `protobuf:"varint,12,opt,name=queues_time,json=queuesTime,proto3" json:"queues_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2612,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2625,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -2623,6 +2698,20 @@ func (x *Cluster) GetOffered() string {
 	return ""
 }
 
+func (x *Cluster) GetQueues() *QueuesConfigured {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *Cluster) GetQueuesTime() int64 {
+	if x != nil {
+		return x.QueuesTime
+	}
+	return 0
+}
+
 type StateCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
@@ -2633,7 +2722,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2734,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2747,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -2688,7 +2777,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +2789,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +2802,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -2774,7 +2863,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2786,7 +2875,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2799,7 +2888,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -2932,7 +3021,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3033,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3046,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3096,7 +3185,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3197,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3210,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3200,7 +3289,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3212,7 +3301,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3225,7 +3314,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -3273,7 +3362,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\x12\x1e\n" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
-	"leadership\"\xbb\x10\n" +
+	"leadership\"\x89\x11\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -3303,7 +3392,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x0enode_forgotten\x18* \x01(\v2\x1c.heddle.ledger.NodeForgottenR\rnodeForgotten\x12L\n" +
 	"\x11delegation_issued\x182 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\x10delegationIssued\x12O\n" +
 	"\x12delegation_renewed\x183 \x01(\v2 .heddle.ledger.DelegationRenewedR\x11delegationRenewed\x12L\n" +
-	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\"6\n" +
+	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\x12L\n" +
+	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x05R\x02id\"O\n" +
@@ -3318,7 +3408,14 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\"!\n" +
 	"\aAmounts\x12\x16\n" +
-	"\x06amount\x18\x01 \x03(\x03R\x06amount\".\n" +
+	"\x06amount\x18\x01 \x03(\x03R\x06amount\"\xd1\x01\n" +
+	"\x10QueuesConfigured\x12I\n" +
+	"\bsettings\x18\x01 \x03(\v2-.heddle.ledger.QueuesConfigured.SettingsEntryR\bsettings\x12\x1b\n" +
+	"\tfrom_file\x18\x02 \x01(\bR\bfromFile\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\".\n" +
 	"\x0eClusterCreated\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\"$\n" +
 	"\rLeaderStarted\x12\x13\n" +
@@ -3467,7 +3564,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04node\x18\x03 \x01(\v2\x13.heddle.ledger.NodeR\x04node\x12?\n" +
 	"\n" +
 	"delegation\x18\x04 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\n" +
-	"delegation\"\xd6\x02\n" +
+	"delegation\"\xb0\x03\n" +
 	"\aCluster\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\x05R\x06format\x12\x1c\n" +
 	"\ttimestamp\x18\x02 \x01(\x03R\ttimestamp\x12\x18\n" +
@@ -3479,7 +3576,10 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05ended\x18\b \x03(\v2\x19.heddle.ledger.StateCountR\x05ended\x12'\n" +
 	"\x0flast_delegation\x18\t \x01(\x05R\x0elastDelegation\x12\x18\n" +
 	"\aoffered\x18\n" +
-	" \x01(\tR\aoffered\"8\n" +
+	" \x01(\tR\aoffered\x127\n" +
+	"\x06queues\x18\v \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x06queues\x12\x1f\n" +
+	"\vqueues_time\x18\f \x01(\x03R\n" +
+	"queuesTime\"8\n" +
 	"\n" +
 	"StateCount\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x14\n" +
@@ -3581,7 +3681,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
@@ -3592,123 +3692,128 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainerRef)(nil),                    // 6: heddle.ledger.ContainerRef
 	(*NodeRef)(nil),                         // 7: heddle.ledger.NodeRef
 	(*Amounts)(nil),                         // 8: heddle.ledger.Amounts
-	(*ClusterCreated)(nil),                  // 9: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 10: heddle.ledger.LeaderStarted
-	(*LeadershipOffered)(nil),               // 11: heddle.ledger.LeadershipOffered
-	(*KeyRolled)(nil),                       // 12: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 13: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 14: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 15: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 16: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 17: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 18: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 19: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 20: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 21: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 22: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 23: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 24: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 25: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 26: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 27: heddle.ledger.Completion
-	(*ContainersCompleted)(nil),             // 28: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 29: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 30: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 31: heddle.ledger.ContainersResumed
-	(*NodeRegistered)(nil),                  // 32: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 33: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 34: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 35: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 36: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 37: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 38: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 39: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 40: heddle.ledger.StateCount
-	(*Key)(nil),                             // 41: heddle.ledger.Key
-	(*Application)(nil),                     // 42: heddle.ledger.Application
-	(*Attempt)(nil),                         // 43: heddle.ledger.Attempt
-	(*Container)(nil),                       // 44: heddle.ledger.Container
-	(*Node)(nil),                            // 45: heddle.ledger.Node
-	(*pb.ApplicationSubmissionContext)(nil), // 46: heddle.yarn.ApplicationSubmissionContext
+	(*QueuesConfigured)(nil),                // 9: heddle.ledger.QueuesConfigured
+	(*ClusterCreated)(nil),                  // 10: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 11: heddle.ledger.LeaderStarted
+	(*LeadershipOffered)(nil),               // 12: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 13: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 14: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 15: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 16: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 17: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 18: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 19: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 20: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 21: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 22: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 23: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 24: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 25: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 26: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 27: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 28: heddle.ledger.Completion
+	(*ContainersCompleted)(nil),             // 29: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 30: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 31: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 32: heddle.ledger.ContainersResumed
+	(*NodeRegistered)(nil),                  // 33: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 34: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 35: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 36: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 37: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 38: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 39: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 40: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 41: heddle.ledger.StateCount
+	(*Key)(nil),                             // 42: heddle.ledger.Key
+	(*Application)(nil),                     // 43: heddle.ledger.Application
+	(*Attempt)(nil),                         // 44: heddle.ledger.Attempt
+	(*Container)(nil),                       // 45: heddle.ledger.Container
+	(*Node)(nil),                            // 46: heddle.ledger.Node
+	nil,                                     // 47: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 48: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	9,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	10, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	12, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	13, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	11, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
-	14, // 6: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	15, // 7: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	16, // 8: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	17, // 9: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	18, // 10: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	19, // 11: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	20, // 12: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	21, // 13: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	22, // 14: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	23, // 15: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	25, // 16: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	26, // 17: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	28, // 18: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	29, // 19: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	30, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	31, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	32, // 22: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	33, // 23: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	34, // 24: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	35, // 25: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	36, // 26: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	37, // 27: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	4,  // 28: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	5,  // 29: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	0,  // 30: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,  // 31: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	4,  // 32: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	46, // 33: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	8,  // 34: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	4,  // 35: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	4,  // 36: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	4,  // 37: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	5,  // 38: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 39: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 40: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 41: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 42: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	7,  // 43: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	8,  // 44: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	5,  // 45: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	24, // 46: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	6,  // 47: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 48: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	27, // 49: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	6,  // 50: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 51: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 52: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 53: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	8,  // 54: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	7,  // 55: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	8,  // 56: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	7,  // 57: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	39, // 58: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	42, // 59: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	45, // 60: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	35, // 61: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	41, // 62: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	40, // 63: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	0,  // 64: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	1,  // 65: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	15, // 66: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	43, // 67: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	44, // 68: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	7,  // 69: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	24, // 70: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	32, // 71: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	10, // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	11, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	13, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	14, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	12, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	15, // 6: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	16, // 7: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	17, // 8: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	18, // 9: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	19, // 10: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	20, // 11: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	21, // 12: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	22, // 13: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	23, // 14: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	24, // 15: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	26, // 16: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	27, // 17: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	29, // 18: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	30, // 19: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	31, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	32, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	33, // 22: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	34, // 23: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	35, // 24: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	36, // 25: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	37, // 26: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	38, // 27: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	9,  // 28: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
+	4,  // 29: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	5,  // 30: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	47, // 31: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	0,  // 32: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,  // 33: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	4,  // 34: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	48, // 35: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	8,  // 36: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	4,  // 37: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	4,  // 38: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	4,  // 39: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	5,  // 40: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 41: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 42: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 43: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 44: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	7,  // 45: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	8,  // 46: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	5,  // 47: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	25, // 48: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	6,  // 49: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 50: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	28, // 51: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	6,  // 52: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 53: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 54: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 55: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	8,  // 56: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	7,  // 57: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	8,  // 58: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	7,  // 59: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	40, // 60: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	43, // 61: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	46, // 62: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	36, // 63: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	42, // 64: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	41, // 65: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	9,  // 66: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 67: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	1,  // 68: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	16, // 69: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	44, // 70: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	45, // 71: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	7,  // 72: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	25, // 73: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	33, // 74: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	75, // [75:75] is the sub-list for method output_type
+	75, // [75:75] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -3716,15 +3821,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   44,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,247 @@
+package leader
+
+import (
+	"errors"
+	"maps"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// QueueSource reads configurations of queues. Its methods may be called at any time, and read files.
+type QueueSource interface {
+	// Mutable reports whether queues are changed by ChangeQueues, and the ledger keeps them. Otherwise they come from files.
+	Mutable() bool
+	// Read returns the settings of the files, and when these were changed last. An error tells file, key, value and reason.
+	Read() (settings map[string]string, changed time.Time, err error)
+	// Build makes a tree of settings.
+	Build(settings map[string]string) (*queue.Tree, error)
+}
+
+// ErrFixedQueues is returned where queues can't be changed but by their files.
+var ErrFixedQueues = errors.New("the scheduler's configuration comes from files: set yarn.scheduler.configuration.store.class to change it otherwise")
+
+// takeQueues finds out which queues hold: those that were configured at run time, else what the files of this member say. A
+// change of the files that is younger than the ledger's record counts, as an administrator made it.
+func (t *turn) takeQueues() {
+	source := t.Settings.QueueSource
+	if source == nil {
+		return
+	}
+	recorded := t.work.Queues
+	settings, changed, err := source.Read()
+	if err != nil {
+		t.Log.WithError(err).Error("the files of queues can't be used; what held before goes on")
+	}
+	switch {
+	case source.Mutable() && recorded.Version == 0 && err == nil:
+		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
+	case source.Mutable() && recorded.Version > 0, recorded.Version > 0 && recorded.FromFile && (err != nil || recorded.Time >= changed.UnixMilli()):
+		settings = recorded.Settings
+	case err != nil:
+		return
+	}
+	tree, err := source.Build(settings)
+	if err != nil {
+		t.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
+		return
+	}
+	t.setTree(tree)
+}
+
+// setTree has a tree hold from now on.
+func (t *turn) setTree(tree *queue.Tree) {
+	t.Settings.Queues = tree
+	if s, ok := any(t.sched).(interface{ SetTree(*queue.Tree) error }); ok {
+		if err := s.SetTree(tree); err != nil {
+			t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
+		}
+	}
+	t.after(func() { t.Settings.Live.Set(tree) })
+}
+
+// replaceTree has a tree hold if no application is in its way.
+func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
+	if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
+		return &QueueError{Err: err}
+	}
+	c.Version = t.work.Queues.Version + 1
+	t.enter(&ledgerpb.Command{QueuesConfigured: c})
+	t.setTree(tree)
+	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
+	return nil
+}
+
+// appsByQueue counts live applications.
+func (t *turn) appsByQueue() map[string]int {
+	out := map[string]int{}
+	for id := range t.apps {
+		if app := t.work.Apps[id]; app != nil && !app.State.Ended() {
+			out[app.Queue]++
+		}
+	}
+	return out
+}
+
+// QueueError is why a configuration of queues was refused, the old one going on.
+type QueueError struct{ Err error }
+
+func (e *QueueError) Error() string { return e.Err.Error() }
+
+func (e *QueueError) Unwrap() error { return e.Err }
+
+// RefreshQueues reads the files of queues again, as a whole or not at all. What they say is replicated, so that another
+// leader goes on with it.
+func (l *Leader) RefreshQueues() error {
+	source := l.Settings.QueueSource
+	if source == nil {
+		return nil
+	}
+	if source.Mutable() {
+		return refuse(Refused, "Scheduler configuration is mutable. refreshQueues is not allowed in this scenario.")
+	}
+	settings, _, err := source.Read()
+	if err != nil {
+		return &QueueError{Err: err}
+	}
+	tree, err := source.Build(settings)
+	if err != nil {
+		return &QueueError{Err: err}
+	}
+	return l.do(func(t *turn) error {
+		if before := t.work.Queues; before.FromFile && maps.Equal(before.Settings, settings) {
+			return nil
+		}
+		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, FromFile: true})
+	})
+}
+
+// ChangeQueues changes the configuration, as a whole or not at all. Errors are a *QueueError, those of queue.Change, or
+// ErrFixedQueues.
+func (l *Leader) ChangeQueues(change *queue.Change) error {
+	source := l.Settings.QueueSource
+	if source == nil || !source.Mutable() {
+		return ErrFixedQueues
+	}
+	return l.do(func(t *turn) error {
+		settings, tree, err := t.changed(change)
+		if err != nil {
+			return err
+		}
+		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings})
+	})
+}
+
+// CheckChange returns the settings that a change would lead to, or why it would be refused.
+func (l *Leader) CheckChange(change *queue.Change) (settings map[string]string, err error) {
+	source := l.Settings.QueueSource
+	if source == nil || !source.Mutable() {
+		return nil, ErrFixedQueues
+	}
+	err = l.do(func(t *turn) error {
+		next, tree, err := t.changed(change)
+		if err != nil {
+			return err
+		}
+		if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
+			return &QueueError{Err: err}
+		}
+		settings = next
+		return nil
+	})
+	return settings, err
+}
+
+func (t *turn) changed(change *queue.Change) (map[string]string, *queue.Tree, error) {
+	settings, err := change.Apply(t.work.Queues.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := t.Settings.QueueSource.Build(settings)
+	if err != nil {
+		return nil, nil, &QueueError{Err: err}
+	}
+	return settings, tree, nil
+}
+
+// FormatQueues forgets what was changed at run time, and returns to what the files say.
+func (l *Leader) FormatQueues() error {
+	source := l.Settings.QueueSource
+	if source == nil || !source.Mutable() {
+		return ErrFixedQueues
+	}
+	settings, _, err := source.Read()
+	if err != nil {
+		return &QueueError{Err: err}
+	}
+	tree, err := source.Build(settings)
+	if err != nil {
+		return &QueueError{Err: err}
+	}
+	return l.do(func(t *turn) error {
+		if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
+			return &QueueError{Err: err}
+		}
+		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
+		t.setTree(tree)
+		return nil
+	})
+}
+
+// QueueConf returns the configuration that was made at run time.
+func (l *Leader) QueueConf() (conf ledger.QueueConf, err error) {
+	err = l.do(func(t *turn) error {
+		conf = t.work.Queues
+		return nil
+	})
+	return conf, err
+}
+
+// place finds the queue of an application, and what speaks against it if it is taken nevertheless, to fail.
+func (l *Leader) place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
+	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
+	path, err = l.Settings.Live.Tree().Place(app, l.Settings.Groups)
+	var refusal *queue.Refusal
+	switch {
+	case !errors.As(err, &refusal):
+		return path, "", err
+	case refusal.Fails:
+		return path, refusal.Text, nil
+	}
+	return path, "", refuse(Refused, "%s", refusal.Text)
+}
+
+// full says that there are too many applications for another one, "" if there aren't.
+func (t *turn) full(id records.ApplicationID, user, path string) string {
+	tree := t.Settings.Queues
+	q, ok := tree.Find(path)
+	if !ok || tree.Kind != queue.Capacity {
+		return ""
+	}
+	inQueue, ofUser := 0, 0
+	for id := range t.apps {
+		if app := t.work.Apps[id]; app != nil && !app.State.Ended() && app.Queue == path {
+			if inQueue++; app.User == user {
+				ofUser++
+			}
+		}
+	}
+	share := tree.Effective(t.capacity())[q.Index]
+	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, len(t.apps), inQueue, ofUser); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// capacity is what all nodes have that containers may run on.
+func (t *turn) capacity() (sum records.Resource) {
+	for _, n := range t.work.Nodes {
+		if n.Usable() {
+			sum = sum.Add(n.Capability)
+		}
+	}
+	return sum
+}
