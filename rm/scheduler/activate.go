@@ -121,6 +121,10 @@ func (s *Scheduler) activateIn(leaf int32) {
 }
 
 func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bool {
+	return s.mayActivateFor(q, a, &s.users[a.user], limit)
+}
+
+func (s *Scheduler) mayActivateFor(q *runQueue, a *app, u *user, limit *records.Resource) bool {
 	switch {
 	case s.tree.Kind == queue.FIFO:
 		return true
@@ -131,7 +135,6 @@ func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bo
 	case !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)):
 		return false
 	}
-	u := &s.users[a.user]
 	return s.measure(u.amUsed.Add(a.am)).FitsIn(s.measure(s.userAMLimit(q, u, limit)))
 }
 

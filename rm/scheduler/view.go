@@ -36,8 +36,12 @@ func (s *Scheduler) Asks(h AppHandle) []Ask {
 
 // Blacklist returns the names on which an application wants no containers, sorted.
 func (s *Scheduler) Blacklist(h AppHandle) []string {
+	return s.blacklistOf(&s.apps[h])
+}
+
+func (s *Scheduler) blacklistOf(a *app) []string {
 	var names []string
-	for id := range s.apps[h].blacklist {
+	for id := range a.blacklist {
 		names = append(names, s.name(id))
 	}
 	slices.Sort(names)

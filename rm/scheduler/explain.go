@@ -1,0 +1,292 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// Limit names what holds an ask.
+type Limit string
+
+// Limits.
+const (
+	NoLimit          Limit = ""              // nothing: it is given out with the next decision
+	ParallelApps     Limit = "parallel"      // as many applications run as the queue, or the user, may have
+	QueueMasters     Limit = "am-queue"      // ApplicationMasters have their share of the queue
+	UserMasters      Limit = "am-user"       // and of what the user may have of it
+	QueueMaximum     Limit = "queue-maximum" // of the queue or one above it
+	UserLimit        Limit = "user-limit"    // in the queue
+	NoNodes          Limit = "nodes"         // none takes containers
+	WrongPlace       Limit = "place"         // none that is asked for takes containers
+	Blacklisted      Limit = "blacklist"     // the application wants none of those that there are
+	TooLarge         Limit = "size"          // no node is large enough
+	LocalityDelay    Limit = "locality"      // it waits for a better place for a moment
+	HasReservation   Limit = "reservation"   // a node is kept for it
+	ReservedByOthers Limit = "reserved"      // the nodes with room are kept for others
+	ClusterFull      Limit = "free"          // no node has so much free
+	OthersFirst      Limit = "order"         // others' turn comes first
+)
+
+// Reason is why an ask has not been served, with the limit that binds and its numbers.
+type Reason struct {
+	Ask   Ask // the row for any node, with the count that is pending
+	Limit Limit
+	Text  string
+	Free  string // what would free it
+	Queue string // whose limit it is, if it is a queue's
+	User  string // whose, if it is a user's
+	// Used is what counts against the limit, Bound the limit, Short what the ask lacks.
+	Used, Bound, Short records.Resource
+	Node               NodeHandle // the nearest, or the one that is kept; -1 if there is none
+	Host               string     // of Node
+	// Open is the number of nodes that take containers, Eligible that of nodes that could take it when they are empty.
+	Open, Eligible int
+	Until          int64 // when a delay is over, in ms
+}
+
+// Explain says for each ask of an application that is pending what holds it. The limits are looked at in the order in
+// which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
+func (s *Scheduler) Explain(h AppHandle) []Reason {
+	s.refresh()
+	a := &s.apps[h]
+	var out []Reason
+	for _, d := range a.demands {
+		if d.pending == 0 {
+			continue
+		}
+		r := s.explain(a, d)
+		r.Ask = Ask{
+			Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
+			RelaxLocality: d.relaxAny, ExecutionType: d.execution,
+		}
+		if r.Node != noNode {
+			r.Host = s.name(s.nodes[r.Node].host)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// WhatIf says what would hold one container that a user asked for in a queue now: that of a new ApplicationMaster, or one
+// of an application that is active already.
+func (s *Scheduler) WhatIf(path, name string, capability records.Resource, master bool) (Reason, error) {
+	s.refresh()
+	leaf, ok := s.byPath[path]
+	if !ok || !s.queues[leaf].leaf {
+		return Reason{}, fmt.Errorf("%q is not a leaf queue", path)
+	}
+	u := user{name: name, leaf: leaf, weight: float64(s.queues[leaf].cfg.UserWeight(name))}
+	if h, ok := s.queues[leaf].names[name]; ok {
+		u = s.users[h]
+	}
+	d := demand{capability: capability, size: s.measure(capability), relaxAny: true, pending: 1}
+	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability}
+	r := Reason{Node: noNode, Open: s.openNodes}
+	held := master && (s.explainParallel(&a, &r) || s.explainMasters(&a, &u, &r)) ||
+		s.explainQueues(leaf, &d, &r) || s.explainUser(leaf, &u, &r) || s.explainNodes(&a, &d, &r)
+	if !held {
+		r.Text = "it would start at once"
+		if q := &s.queues[leaf]; q.pending != (records.Resource{}) && q.wanting > 0 {
+			r.Text = "there is room for it; it would start after what is waiting in the queue already"
+		}
+	}
+	r.Ask = Ask{Name: Any, Capability: capability, Count: 1, RelaxLocality: true}
+	if r.Node != noNode {
+		r.Host = s.name(s.nodes[r.Node].host)
+	}
+	return r, nil
+}
+
+func (s *Scheduler) explain(a *app, d *demand) Reason {
+	r := Reason{Node: noNode, Open: s.openNodes}
+	u := &s.users[a.user]
+	switch {
+	case !a.runnable && s.explainParallel(a, &r):
+	case !a.active && s.explainMasters(a, u, &r):
+	case s.explainQueues(a.leaf, d, &r):
+	case s.explainUser(a.leaf, u, &r):
+	case s.explainNodes(a, d, &r):
+	default:
+		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.format(d.capability))
+		r.Free = "the next decisions"
+	}
+	return r
+}
+
+func (s *Scheduler) format(r records.Resource) string { return s.cfg.Types.Format(r) }
+
+func (s *Scheduler) explainParallel(a *app, r *Reason) bool {
+	for h := a.leaf; h != nothing; h = s.queues[h].parent {
+		if q := &s.queues[h]; s.tree.Kind != queue.FIFO && q.runnable >= q.cfg.MaxParallelApps {
+			r.Limit, r.Queue = ParallelApps, q.cfg.Path
+			r.Text = fmt.Sprintf("queue %s has %d applications running at once, and may have %d", r.Queue, q.runnable, q.cfg.MaxParallelApps)
+			r.Free = "the end of one of them, or a higher max-parallel-apps (maxRunningApps)"
+			return true
+		}
+	}
+	name := a.spec.User
+	if most := s.tree.Settings.MaxParallel(name); s.tree.Kind != queue.FIFO && s.running[name] >= most {
+		r.Limit, r.User = ParallelApps, name
+		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", name, s.running[name], most)
+		r.Free = "the end of one of them, or a higher limit of the user"
+		return true
+	}
+	return false
+}
+
+func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
+	q := &s.queues[a.leaf]
+	limit := s.amLimit(a.leaf)
+	switch {
+	case s.capacity && s.limitsOf.IsZero():
+		return s.explainNoNodes(a.am, r)
+	case s.mayActivateFor(q, a, u, &limit):
+		return false
+	}
+	r.Queue = q.cfg.Path
+	if s.tree.Kind == queue.Fair || !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(limit)) {
+		r.Limit, r.Used, r.Bound = QueueMasters, q.amUsed, limit
+		r.Text = fmt.Sprintf("ApplicationMasters of queue %s have %s and may have %s; %s more is too much",
+			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
+		r.Free = "the end of an application of the queue, or a higher maximum-am-resource-percent (maxAMShare)"
+	} else {
+		r.Limit, r.User, r.Used, r.Bound = UserMasters, a.spec.User, u.amUsed, s.userAMLimit(q, u, &limit)
+		r.Text = fmt.Sprintf("ApplicationMasters of user %s in queue %s have %s and may have %s; %s more is too much",
+			r.User, r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
+		r.Free = "the end of an application of the user, a higher minimum-user-limit-percent or maximum-am-resource-percent"
+	}
+	r.Short = s.measure(r.Used.Add(a.am).Sub(r.Bound)).Max(records.Resource{})
+	return true
+}
+
+func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason) bool {
+	for h := leaf; h != nothing; h = s.queues[h].parent {
+		q := &s.queues[h]
+		if !q.limited || s.measure(q.maximum) == s.measure(s.limitsOf) { // a full cluster is the nodes' matter
+			continue
+		}
+		if d.size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
+			continue
+		}
+		r.Limit, r.Queue, r.Used, r.Bound = QueueMaximum, q.cfg.Path, q.used, q.maximum
+		r.Short = d.size.Add(s.measure(q.used)).Sub(s.measure(q.maximum)).Max(records.Resource{})
+		r.Text = fmt.Sprintf("queue %s has %s and may have %s at most; for %s it lacks %s",
+			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(d.capability), s.format(r.Short))
+		r.Free = "the end of containers of the queue, or a higher maximum-capacity (maxResources)"
+		return true
+	}
+	return false
+}
+
+func (s *Scheduler) explainUser(leaf int32, u *user, r *Reason) bool {
+	q := &s.queues[leaf]
+	if !s.capacity || !s.overUserLimit(q, u) {
+		return false
+	}
+	r.Limit, r.Queue, r.User, r.Used, r.Bound = UserLimit, q.cfg.Path, u.name, u.used, s.weighted(q.userLimit, u.weight)
+	r.Short = s.measure(u.used.Sub(r.Bound)).Max(records.Resource{})
+	r.Text = fmt.Sprintf("user %s has %s of queue %s, more than the limit of %s that each of its active users has now",
+		r.User, s.format(r.Used), r.Queue, s.format(r.Bound))
+	r.Free = "the end of containers of the user, less demand of the queue's other users, or a higher user-limit-factor or " +
+		"minimum-user-limit-percent"
+	return true
+}
+
+func (s *Scheduler) explainNoNodes(size records.Resource, r *Reason) bool {
+	r.Limit, r.Short = NoNodes, size
+	r.Text = "no node takes containers: none is registered and healthy"
+	r.Free = "a node that registers"
+	return true
+}
+
+// explainNodes counts the nodes that could take a container, and finds the one that lacks least.
+func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
+	if s.openNodes == 0 {
+		return s.explainNoNodes(d.capability, r)
+	}
+	if s.explainReservation(a, d, r) {
+		return true
+	}
+	var places, wanted int
+	largest, freest := noNode, noNode
+	least := [2]float64{}
+	room, kept := false, false
+	for h := range s.nodes {
+		n := &s.nodes[h]
+		if !n.open {
+			continue
+		}
+		if !d.relaxAny && d.wants(n.host) == 0 && !d.relaxes(n.rack) {
+			continue
+		}
+		if places++; a.blacklisted(n) {
+			continue
+		}
+		wanted++
+		if x := lack(d.size, s.measure(n.capability)); largest == noNode || x < least[0] {
+			largest, least[0] = NodeHandle(h), x
+		}
+		if !d.size.FitsIn(s.measure(n.capability)) {
+			continue
+		}
+		r.Eligible++
+		free := s.measure(n.capability.Sub(n.used))
+		switch {
+		case !d.size.FitsIn(free):
+		case s.kept(n, a):
+			kept = true
+		default:
+			room = true
+		}
+		if x := lack(d.size, free); freest == noNode || x < least[1] {
+			freest, least[1] = NodeHandle(h), x
+		}
+	}
+	size := s.format(d.capability)
+	switch {
+	case places == 0:
+		r.Limit, r.Short = WrongPlace, d.size
+		r.Text = fmt.Sprintf("none of the %d nodes that take containers is one that the request admits", r.Open)
+		r.Free = "one of the hosts or racks that are asked for, or a request that relaxes locality"
+	case wanted == 0:
+		r.Limit, r.Short = Blacklisted, d.size
+		r.Text = fmt.Sprintf("the application excludes each of the %d nodes that the request admits (%s)", places,
+			strings.Join(s.blacklistOf(a), ", "))
+		r.Free = "the application's taking a node off its blacklist, or another node"
+	case r.Eligible == 0:
+		r.Limit, r.Node = TooLarge, largest
+		r.Short = lacks(d.size, s.measure(s.nodes[largest].capability))
+		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
+			s.name(s.nodes[largest].host), s.format(r.Short))
+		r.Free = "a larger node, or a smaller request"
+	case room && s.explainDelay(d, r):
+	case room:
+		return false
+	case kept:
+		r.Limit, r.Node, r.Short = ReservedByOthers, freest, d.size
+		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another application", s.name(s.nodes[freest].host), size)
+		r.Free = "the end of the reservation, or containers that end elsewhere"
+	default:
+		r.Limit, r.Node = ClusterFull, freest
+		r.Short = lacks(d.size, s.measure(s.nodes[freest].capability.Sub(s.nodes[freest].used)))
+		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
+			s.name(s.nodes[freest].host), s.format(r.Short))
+		r.Free = "the end of containers on a node that is large enough, or another node"
+	}
+	return true
+}
+
+// lack is the largest part of an amount that isn't there.
+func lack(want, has records.Resource) (worst float64) {
+	for i, n := range want {
+		if d := n - has[i]; d > 0 {
+			worst = max(worst, float64(d)/float64(n))
+		}
+	}
+	return worst
+}
+
+func lacks(want, has records.Resource) records.Resource { return want.Sub(has).Max(records.Resource{}) }
