@@ -44,6 +44,8 @@ type demand struct {
 	hosts, racks bool // some preferred host, or rack, may have room
 	at           int  // the place that was last found to have room
 	state        tried
+	since        int64 // when a worse place than preferred first had room, in ms; 0: it hadn't
+	until        int64 // when the delay for locality is over that it waits for; 0: none
 }
 
 // why is what keeps a demand from being tried again.
@@ -72,6 +74,20 @@ func (d *demand) place(name int32) *place {
 		return &d.places[i]
 	}
 	return nil
+}
+
+// wants returns how many containers are preferred at a name.
+func (d *demand) wants(name int32) int32 {
+	if p := d.place(name); p != nil {
+		return p.count
+	}
+	return 0
+}
+
+// relaxes reports whether containers preferred on hosts of a rack may go elsewhere in the rack.
+func (d *demand) relaxes(rack int32) bool {
+	p := d.place(rack)
+	return p != nil && p.count > 0 && p.relax
 }
 
 func (d *demand) compare(priority int32, requestID int64) int {

@@ -77,6 +77,7 @@ func (s *Scheduler) fairAMLimit(q *runQueue) (limit records.Resource) {
 // wakeUp does what is due now.
 func (s *Scheduler) wakeUp() {
 	s.wakeup = 0
+	s.wakeLate()
 	if s.tree.Kind == queue.Fair {
 		for h := range s.queues {
 			if q := &s.queues[h]; q.live && len(q.waiting) > 0 {

@@ -22,12 +22,19 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		s.allocate(h, d, n, NodeLocal)
 		return
 	}
+	rack, anywhere := s.delays(d)
+	if s.index.next(0, &d.size) >= 0 && s.delayed(a, d, rack, false) {
+		return
+	}
 	if n := s.findRack(a, d); n != noNode {
 		s.allocate(h, d, n, RackLocal)
 		return
 	}
 	if !d.relaxAny {
 		s.park(d, noPlace)
+		return
+	}
+	if s.index.next(0, &d.size) >= 0 && s.delayed(a, d, anywhere, true) {
 		return
 	}
 	n, room := s.findAny(a, d)
@@ -135,6 +142,7 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 	for q := a.leaf; q != nothing; q = s.queues[q].parent {
 		s.queues[q].pending = s.queues[q].pending.Sub(d.capability)
 	}
+	s.near(d, level)
 	s.out = append(s.out, Decision{
 		Kind:                Allocate,
 		Container:           s.hold(h, nh, d.capability),

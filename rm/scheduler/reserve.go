@@ -4,5 +4,3 @@ package scheduler
 func (s *Scheduler) kept(*node, *app) bool { return false }
 
 func (s *Scheduler) explainReservation(*app, *demand, *Reason) bool { return false }
-
-func (s *Scheduler) explainDelay(*demand, *Reason) bool { return false }

@@ -99,9 +99,10 @@ type Scheduler struct {
 	freeContainers []ContainerHandle
 
 	names   map[string]int32
-	spelled []string // names by their number
-	sites   []site   // hosts and racks by their name's number
-	wakeup  int64    // see NextWake
+	spelled []string  // names by their number
+	sites   []site    // hosts and racks by their name's number
+	late    []*demand // that wait for better places for some time
+	wakeup  int64     // see NextWake
 	fair    fairShares
 	parked  []*demand // that wait for room on nodes that their application wants, or below their queues' limits
 	picked  mask      // the classes that the application that was picked last could have

@@ -382,20 +382,6 @@ func (d *demand) admits(n *node) (Locality, bool) {
 	return 0, false
 }
 
-// wants returns how many containers are preferred at a name.
-func (d *demand) wants(name int32) int32 {
-	if p := d.place(name); p != nil {
-		return p.count
-	}
-	return 0
-}
-
-// relaxes reports whether containers preferred on hosts of a rack may go elsewhere in the rack.
-func (d *demand) relaxes(rack int32) bool {
-	p := d.place(rack)
-	return p != nil && p.count > 0 && p.relax
-}
-
 // at is the free resource of leaf i.
 func (x *index) at(i int) (r records.Resource) {
 	copy(r[:], x.tree[(x.size+i)*x.types:][:x.types])
