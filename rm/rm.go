@@ -23,6 +23,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/raft"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/service"
 	"heddle/rm/topology"
 	"heddle/rm/view"
@@ -40,6 +41,8 @@ type Options struct {
 	Log  *logrus.Entry
 	// Web makes the handler of the web port; rest.Of is the one for production.
 	Web func(*ResourceManager) (http.Handler, error)
+	// Record names a file to which the scheduler's events are written while this member leads; "" is none.
+	Record string
 }
 
 // Ports of a ResourceManager, by the configuration key that names their address.
@@ -79,7 +82,9 @@ type ResourceManager struct {
 		leaders int64
 		to      map[string]bool
 	}
-	web *http.Server
+	web    *http.Server
+	record *eventlog.Writer // nil: the scheduler's events are not recorded
+	source *eventlog.Source // of the queues, for the record
 }
 
 // New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
@@ -127,7 +132,22 @@ func (r *ResourceManager) open(o Options) error {
 	if err := r.openWeb(o); err != nil {
 		return err
 	}
+	if err := r.openRecord(o.Record); err != nil {
+		return err
+	}
 	return r.join()
+}
+
+// openRecord opens the file of the scheduler's events.
+func (r *ResourceManager) openRecord(file string) (err error) {
+	if file == "" {
+		return nil
+	}
+	if r.source, err = eventlog.SourceOf(r.conf); err != nil {
+		return err
+	}
+	r.record, err = eventlog.Create(file)
+	return err
 }
 
 // listen opens the port that a key names.
@@ -284,6 +304,9 @@ func (r *ResourceManager) Close() error {
 	if r.hdfs != nil {
 		errs = append(errs, r.hdfs.Close())
 	}
+	if r.record != nil {
+		errs = append(errs, r.record.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -315,6 +338,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
 		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
+		Record: r.record, QueueSource: r.source,
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()

@@ -10,7 +10,7 @@ import (
 )
 
 func newRM(s *source) *cobra.Command {
-	var id string
+	var id, record string
 	c := &cobra.Command{
 		Use:     "rm",
 		Short:   "Run a ResourceManager",
@@ -21,13 +21,14 @@ func newRM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: webPort})
+			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: webPort, Record: record})
 			if err != nil {
 				return err
 			}
 			return ended(r.Run(cmd.Context()))
 		},
 	}
+	c.Flags().StringVar(&record, "record", "", "file to which the scheduler's events are appended while leading, for heddle replay")
 	c.Flags().StringVar(&id, "id", "", "own id among yarn.resourcemanager.ha.rm-ids (default: the one with an address of this host)")
 	return c
 }

@@ -152,7 +152,7 @@ func (o *simulation) scheduler() (*eventlog.Scheduler, error) {
 		cfg.Minimum = c.MinimumAllocation(types)
 	}
 	var err error
-	if cfg.Tree, err = queues.Tree(); err != nil {
+	if cfg.Tree, cfg.Types, err = queues.Tree(); err != nil {
 		return nil, err
 	}
 	if o.record == "" {

@@ -217,6 +217,7 @@ func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 			Priority: app.Priority, Seq: t.seq, Queue: app.Queue, User: app.User, AM: amSize(asks),
 		}),
 	}
+	t.sched.Name(a.handle, app.ID.String())
 	t.apps[app.ID] = a
 	t.byHandle[a.handle] = a
 	t.carry(app)

@@ -10,11 +10,13 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/conf"
 	"heddle/rm/hosts"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -91,6 +93,10 @@ type Config struct {
 	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
 	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
 	Log    *logrus.Entry
+	// Record is where the scheduler's events are written to; nil if they aren't. QueueSource is what Settings.Queues are made
+	// from, for whoever replays them.
+	Record      *eventlog.Writer
+	QueueSource *eventlog.Source
 }
 
 // maxInFlight is the number of batches that may wait for their commit; more would not make the disk faster, and fewer
@@ -101,7 +107,7 @@ const maxInFlight = 3
 type Leader struct {
 	Config
 	work  *ledger.State
-	sched *scheduler.Scheduler
+	sched *eventlog.Scheduler
 	epoch int64
 
 	ops chan *op
@@ -159,11 +165,8 @@ func New(cfg Config) *Leader {
 		cfg.Settings.Live = queue.NewLive(cfg.Settings.Queues)
 	}
 	l := &Leader{
-		Config: cfg,
-		work:   cfg.State,
-		sched: scheduler.New(scheduler.Config{
-			Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
-		}),
+		Config:     cfg,
+		work:       cfg.State,
 		ops:        make(chan *op, 4096),
 		proposing:  make(chan *batch, maxInFlight),
 		committing: make(chan *batch, maxInFlight),
@@ -176,6 +179,12 @@ func New(cfg Config) *Leader {
 		nodeOf:     map[scheduler.NodeHandle]*nodeSoft{},
 	}
 	l.hosts.Store(cfg.Hosts)
+	var err error
+	if l.sched, err = eventlog.New(scheduler.Config{
+		Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
+	}, cfg.Record, cfg.QueueSource, eventlog.Header{Heddle: conf.Version, Time: cfg.Now().UnixMilli()}); err != nil {
+		cfg.Log.WithError(err).Error("the scheduler's events are not recorded")
+	}
 	return l
 }
 

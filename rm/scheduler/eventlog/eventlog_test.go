@@ -32,7 +32,7 @@ var (
 
 // begin makes a scheduler that records to a buffer.
 func begin(t fataler, log io.Writer) *eventlog.Scheduler {
-	tree, err := queues.Tree()
+	tree, _, err := queues.Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,16 +276,19 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+var large = regexp.MustCompile(`[0-9]{5}`)
+
 func FuzzReplay(f *testing.F) {
 	log := recorded(f)
 	f.Add(log)
 	f.Add(log[:len(log)-5])
 	f.Add(bytes.ReplaceAll(log, []byte("addNode"), []byte("setOpen")))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		if len(log) > 1<<16 || bytes.Count(log, []byte("heddle-events")) > 3 {
+		// large numbers make long replays: a billion containers are granted one by one
+		if len(log) > 1<<16 || large.Match(log) || bytes.Count(log, []byte("heddle-events")) > 3 {
 			return
 		}
-		p, err := play(log)
+		_, err := play(log)
 		var d *eventlog.Difference
 		if err != nil && !errors.As(err, &d) && !strings.Contains(err.Error(), "line ") {
 			t.Errorf("the error doesn't say where: %v", err)
@@ -293,6 +296,5 @@ func FuzzReplay(f *testing.F) {
 		if strings.Contains(fmt.Sprint(err), "panic") {
 			t.Errorf("%v\n%s", err, log)
 		}
-		_ = p
 	})
 }

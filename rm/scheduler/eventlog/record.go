@@ -41,7 +41,7 @@ const (
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
 	Schedule        Op = "schedule"        // Time, Decisions
-	SetTree         Op = "setTree"         // Queues
+	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it; the scheduler isn't told
 )
 

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -127,6 +128,13 @@ func (s *Scheduler) ResizeContainer(h scheduler.ContainerHandle, to records.Reso
 	ok := s.Scheduler.ResizeContainer(h, to)
 	s.note(Record{Op: Resize, Container: h, Resource: amountsOf(to), Open: ok})
 	return ok
+}
+
+// SetTree replaces the queues. source is what they are made from.
+func (s *Scheduler) SetTree(t *queue.Tree, source *Source) error {
+	err := s.Scheduler.SetTree(t)
+	s.note(Record{Op: SetTree, Queues: source, Open: err == nil})
+	return err
 }
 
 // Schedule decides. A call without decisions is recorded too, as it may have let time pass.

@@ -97,7 +97,7 @@ func (p *Replay) Step() (Entry, error) {
 
 // begin throws away what was, as a new leader does.
 func (p *Replay) begin(h *Header) error {
-	tree, err := h.Queues.Tree()
+	tree, types, err := h.Queues.Tree()
 	if err != nil {
 		return fmt.Errorf("the session's queues: %w", err)
 	}
@@ -110,7 +110,7 @@ func (p *Replay) begin(h *Header) error {
 	}
 	p.Header, p.Time = h, h.Time
 	p.Sessions++
-	p.Scheduler = scheduler.New(scheduler.Config{Tree: tree, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
+	p.Scheduler = scheduler.New(scheduler.Config{Tree: tree, Types: types, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
 	p.nodes, p.apps, p.containers = live[scheduler.NodeHandle]{}, live[scheduler.AppHandle]{}, live[scheduler.ContainerHandle]{}
 	p.owner, p.names = map[scheduler.ContainerHandle]holder{}, map[scheduler.AppHandle]string{}
 	p.onNode, p.ofApp = map[scheduler.NodeHandle]int{}, map[scheduler.AppHandle]int{}
@@ -141,6 +141,8 @@ func (p *Replay) play(r *Record) error {
 		err = p.container(r, size)
 	case Schedule:
 		return p.schedule(r)
+	case SetTree:
+		err = p.setTree(r)
 	default:
 		err = errors.New("this program doesn't know such events")
 	}
@@ -243,6 +245,21 @@ func (p *Replay) hold(h scheduler.ContainerHandle, a scheduler.AppHandle, n sche
 	p.owner[h] = holder{app: a, node: n}
 	p.onNode[n]++
 	p.ofApp[a]++
+}
+
+// setTree replaces the queues.
+func (p *Replay) setTree(r *Record) error {
+	if r.Queues == nil {
+		return errors.New("the log doesn't say what the new queues are")
+	}
+	tree, _, err := r.Queues.Tree()
+	if err != nil {
+		return err
+	}
+	if err := p.Scheduler.SetTree(tree); (err == nil) != r.Open {
+		return &Difference{What: fmt.Sprintf("the new queues were taken: %v; now: %v", r.Open, err)}
+	}
+	return nil
 }
 
 // schedule has the scheduler decide, and compares.

@@ -10,6 +10,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue"
+	"heddle/yarn/records"
 )
 
 // Source is what a tree of queues is made from: configuration keys, and the allocation file of YARN's FairScheduler.
@@ -58,16 +59,29 @@ func SourceOf(c *conf.Config) (*Source, error) {
 	return s, nil
 }
 
-// Tree makes the queues.
-func (s *Source) Tree() (*queue.Tree, error) {
+// Tree makes the queues, and the types of resources that they are measured by.
+func (s *Source) Tree() (*queue.Tree, records.ResourceTypes, error) {
+	var types records.ResourceTypes
 	if s == nil {
-		return nil, nil
+		return nil, types, nil
 	}
 	dir, err := os.MkdirTemp("", "heddle-queues-")
 	if err != nil {
-		return nil, err
+		return nil, types, err
 	}
 	defer os.RemoveAll(dir)
+	c, err := s.load(dir)
+	if err != nil {
+		return nil, types, err
+	}
+	if types, err = c.ResourceTypes(); err != nil {
+		return nil, types, err
+	}
+	tree, err := queue.FromConf(c)
+	return tree, types, err
+}
+
+func (s *Source) load(dir string) (*conf.Config, error) {
 	c, err := conf.Load(conf.Options{Dir: dir})
 	if err != nil {
 		return nil, err
@@ -85,5 +99,5 @@ func (s *Source) Tree() (*queue.Tree, error) {
 			return nil, err
 		}
 	}
-	return queue.FromConf(c)
+	return c, nil
 }
