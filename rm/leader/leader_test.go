@@ -18,6 +18,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -39,6 +40,7 @@ type world struct {
 	keys     int32
 	change   func(*Settings)
 	tokens   Tokens
+	record   *eventlog.Writer
 }
 
 func run(t *testing.T, test func(w *world)) {
@@ -87,6 +89,7 @@ func (w *world) lead() {
 	w.Leader = New(Config{
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Now: time.Now, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens,
+		Record: w.record, QueueSource: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop, w.stopped = cancel, make(chan error, 1)
