@@ -25,7 +25,8 @@ func newBench(s *source) *cobra.Command {
 func newBenchRM(s *source) *cobra.Command {
 	var o load.Options
 	var memory, cores, containerMB int64
-	var asJSON bool
+	var asJSON, stock bool
+	var runs int
 	c := &cobra.Command{
 		Use:   "rm",
 		Short: "Load a running ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
@@ -33,9 +34,27 @@ func newBenchRM(s *source) *cobra.Command {
 names; without a configuration one is started for the time of the measurement. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
 at random times, which measures the time from asking for a container to holding it.
 
-Use a cluster without work and without other nodes.`,
+Use a cluster without work and without other nodes. With --stock a YARN (from Maven's jars; it takes a JDK, and mvn the first
+time), a YARN tuned for throughput and a Heddle are started here, one after the other and each anew in every run, and a table
+in Markdown shows medians (least–most). Give Java time to compile: --warmup 15s.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			o.NodeResource = records.NewResource(memory, cores)
+			o.Container = records.NewResource(containerMB, 1)
+			if o.User == "" {
+				me, err := user.Current()
+				if err != nil {
+					return err
+				}
+				o.User = me.Username
+			}
+			if stock {
+				if runs < 1 {
+					return fmt.Errorf("--runs is %d: 1 is the least", runs)
+				}
+				all, err := benchStock(cmd.Context(), o, runs, cmd.ErrOrStderr())
+				return errors.Join(printRivals(cmd.OutOrStdout(), all, asJSON), err)
+			}
 			config, err := conf.Load(s.options())
 			if err != nil {
 				return err
@@ -50,15 +69,6 @@ Use a cluster without work and without other nodes.`,
 			if err := fillAddresses(config, &o); err != nil {
 				return err
 			}
-			if o.User == "" {
-				me, err := user.Current()
-				if err != nil {
-					return err
-				}
-				o.User = me.Username
-			}
-			o.NodeResource = records.NewResource(memory, cores)
-			o.Container = records.NewResource(containerMB, 1)
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration > 0 {
 				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {
@@ -84,6 +94,8 @@ Use a cluster without work and without other nodes.`,
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
 	f.StringVar(&o.User, "user", "", "who submits the applications (default: who runs this)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
+	f.BoolVar(&stock, "stock", false, "measure YARN, YARN tuned for throughput, and Heddle in turn, all started here")
+	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }

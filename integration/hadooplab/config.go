@@ -243,11 +243,18 @@ func (l *Lab) writeConf() error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(l.Conf(), "log4j.properties"), []byte(log4j), 0o644)
+	return os.WriteFile(filepath.Join(l.Conf(), "log4j.properties"), []byte(l.log4j()), 0o644)
 }
 
-const log4j = `log4j.rootLogger=INFO,console
-log4j.appender.console=org.apache.log4j.ConsoleAppender
+func (l *Lab) log4j() string {
+	level := l.options.LogLevel
+	if level == "" {
+		level = "INFO"
+	}
+	return "log4j.rootLogger=" + level + ",console\n" + log4j
+}
+
+const log4j = `log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n

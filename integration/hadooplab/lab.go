@@ -37,6 +37,10 @@ type Options struct {
 	Stock string
 	// OwnJVM leaves Java's defaults as they are, for measurements. Otherwise daemons and commands start quickly.
 	OwnJVM bool
+	// Heap is the memory that each of Hadoop's daemons may use, as java's -Xmx has it; 512m if it is "".
+	Heap string
+	// LogLevel is the least level that Hadoop's daemons log; INFO if it is "".
+	LogLevel string
 	// Site are further settings. Their file follows from their names.
 	Site map[string]string
 	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".

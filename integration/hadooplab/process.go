@@ -109,7 +109,11 @@ func (l *Lab) launchHeddle(name string, args ...string) error {
 
 func (d *Daemon) command() *exec.Cmd {
 	if !d.heddle {
-		return d.lab.javaCommand("512m", d.class, d.args...)
+		heap := d.lab.options.Heap
+		if heap == "" {
+			heap = "512m"
+		}
+		return d.lab.javaCommand(heap, d.class, d.args...)
 	}
 	cmd := exec.Command(d.lab.options.Heddle, d.args...)
 	cmd.Dir = d.lab.dir
