@@ -338,7 +338,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
 		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
-		Record: r.record, QueueSource: r.source,
+		Record: r.record, RecordedQueues: r.source,
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()

@@ -93,10 +93,10 @@ type Config struct {
 	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
 	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
 	Log    *logrus.Entry
-	// Record is where the scheduler's events are written to; nil if they aren't. QueueSource is what Settings.Queues are made
-	// from, for whoever replays them.
-	Record      *eventlog.Writer
-	QueueSource *eventlog.Source
+	// Record is where the scheduler's events are written to; nil if they aren't. RecordedQueues is what Settings.Queues are
+	// made from, for whoever replays them.
+	Record         *eventlog.Writer
+	RecordedQueues *eventlog.Source
 }
 
 // maxInFlight is the number of batches that may wait for their commit; more would not make the disk faster, and fewer
@@ -182,7 +182,7 @@ func New(cfg Config) *Leader {
 	var err error
 	if l.sched, err = eventlog.New(scheduler.Config{
 		Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
-	}, cfg.Record, cfg.QueueSource, eventlog.Header{Heddle: conf.Version, Time: cfg.Now().UnixMilli()}); err != nil {
+	}, cfg.Record, cfg.RecordedQueues, eventlog.Header{Heddle: conf.Version, Time: cfg.Now().UnixMilli()}); err != nil {
 		cfg.Log.WithError(err).Error("the scheduler's events are not recorded")
 	}
 	return l

@@ -89,7 +89,7 @@ func (w *world) lead() {
 	w.Leader = New(Config{
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Now: time.Now, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens,
-		Record: w.record, QueueSource: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
+		Record: w.record, RecordedQueues: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop, w.stopped = cancel, make(chan error, 1)

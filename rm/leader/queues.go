@@ -49,16 +49,14 @@ func (t *turn) takeQueues() {
 		t.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
 		return
 	}
-	t.setTree(tree)
+	t.setTree(tree, settings)
 }
 
-// setTree has a tree hold from now on.
-func (t *turn) setTree(tree *queue.Tree) {
+// setTree has a tree hold from now on, which was made of settings.
+func (t *turn) setTree(tree *queue.Tree, settings map[string]string) {
 	t.Settings.Queues = tree
-	if s, ok := any(t.sched).(interface{ SetTree(*queue.Tree) error }); ok {
-		if err := s.SetTree(tree); err != nil {
-			t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
-		}
+	if err := t.sched.SetTree(tree, t.RecordedQueues.With(settings)); err != nil {
+		t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
 	}
 	t.after(func() { t.Settings.Live.Set(tree) })
 }
@@ -70,7 +68,7 @@ func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error
 	}
 	c.Version = t.work.Queues.Version + 1
 	t.enter(&ledgerpb.Command{QueuesConfigured: c})
-	t.setTree(tree)
+	t.setTree(tree, c.GetSettings())
 	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
 	return nil
 }
@@ -186,7 +184,7 @@ func (l *Leader) FormatQueues() error {
 			return &QueueError{Err: err}
 		}
 		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
-		t.setTree(tree)
+		t.setTree(tree, settings)
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,22 @@ func SourceOf(c *conf.Config) (*Source, error) {
 	return s, nil
 }
 
+// With is the source with other queues: the properties of capacity-scheduler.xml, or the text of an allocation file by the
+// name fair-scheduler.xml.
+func (s *Source) With(settings map[string]string) *Source {
+	if s == nil {
+		return nil
+	}
+	next := &Source{Keys: maps.Clone(s.Keys), Allocation: s.Allocation}
+	if text, fair := settings["fair-scheduler.xml"]; fair {
+		next.Allocation = text
+		return next
+	}
+	maps.DeleteFunc(next.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) })
+	maps.Copy(next.Keys, settings)
+	return next
+}
+
 // Tree makes the queues, and the types of resources that they are measured by.
 func (s *Source) Tree() (*queue.Tree, records.ResourceTypes, error) {
 	var types records.ResourceTypes
@@ -87,9 +104,6 @@ func (s *Source) load(dir string) (*conf.Config, error) {
 		return nil, err
 	}
 	for key, value := range s.Keys {
-		if !strings.HasPrefix(key, "yarn.") {
-			return nil, fmt.Errorf("the queues are made from key %q, which has nothing to do with them", key)
-		}
 		c.Set(key, value)
 	}
 	file := filepath.Join(dir, "fair-scheduler.xml")
