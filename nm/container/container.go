@@ -55,6 +55,7 @@ type Container struct {
 // record is what of a container is kept besides its request.
 type record struct {
 	Started     int64   `json:"started"` // ms since 1970, when it was accepted
+	Localized   int64   `json:"localized,omitempty"`
 	Launched    int64   `json:"launched,omitempty"`
 	Finished    int64   `json:"finished,omitempty"`
 	Boot        string  `json:"boot,omitempty"` // the run of the machine that Keeper belongs to
@@ -123,6 +124,7 @@ type Status struct {
 	ExitCode    int // records.ExitInvalid while it has not ended
 	Diagnostics string
 	Started     time.Time // when it was accepted
+	Localized   time.Time // zero until then
 	Launched    time.Time // zero until then
 	Finished    time.Time // zero until then
 	PID         int       // of its session's leader; 0 when there is none
@@ -140,6 +142,9 @@ func (c *Container) Status() Status {
 		Grant: c.grant, State: c.state, ExitCode: c.record.ExitCode, Diagnostics: c.record.Diagnostics,
 		Started: time.UnixMilli(c.record.Started), WorkDir: c.record.Places.Work, LogDirs: c.record.Places.Logs,
 		Suspended: c.record.Suspended, Usage: c.usage,
+	}
+	if c.record.Localized > 0 {
+		s.Localized = time.UnixMilli(c.record.Localized)
 	}
 	if c.record.Launched > 0 {
 		s.Launched = time.UnixMilli(c.record.Launched)

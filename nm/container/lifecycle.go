@@ -100,6 +100,7 @@ func (c *Container) prepare() error {
 	}
 	c.mu.Lock()
 	c.paths, c.counters = result.Paths, result.Counters.String()
+	c.record.Localized = time.Now().UnixMilli()
 	c.mu.Unlock()
 	c.set(Scheduled)
 	return c.admit()

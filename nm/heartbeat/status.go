@@ -1,6 +1,8 @@
 package heartbeat
 
 import (
+	"time"
+
 	"heddle/nm/container"
 	"heddle/nm/service"
 	"heddle/yarn/pb"
@@ -15,6 +17,7 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 	m.SetResponseId(u.responseID)
 	var statuses []*pb.ContainerStatus
 	var used container.Usage
+	now := time.Now()
 	here := make(map[records.ContainerID]bool)
 	for _, c := range o.Containers.Containers() {
 		s := c.Status()
@@ -29,7 +32,11 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 			used.Physical += s.Usage.Physical
 			used.Virtual += s.Usage.Virtual
 		}
-		statuses = append(statuses, service.StatusPB(s, o.Types, o.Node.Host, o.IP))
+		status := service.StatusPB(s, o.Types, o.Node.Host, o.IP)
+		if s.State == container.Done {
+			status.SetHeddleTimes(times(s, now))
+		}
+		statuses = append(statuses, status)
 	}
 	for id := range u.reported {
 		if !here[id] {
@@ -55,6 +62,20 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 	m.SetNodeUtilization(utilization(use.Memory, use.Memory+use.Swap, use.CPU))
 	m.SetOpportunisticContainersStatus(noOpportunistic())
 	return m, told
+}
+
+// times is what a container's life was like, for a Heddle ResourceManager; others skip it.
+func times(s container.Status, now time.Time) *pb.HeddleContainerTimes {
+	m := &pb.HeddleContainerTimes{}
+	for _, step := range []struct {
+		at  time.Time
+		set func(int64)
+	}{{s.Started, m.SetAccepted}, {s.Localized, m.SetLocalized}, {s.Launched, m.SetLaunched}, {s.Finished, m.SetEnded}} {
+		if !step.at.IsZero() {
+			step.set(max(now.Sub(step.at).Milliseconds(), 0))
+		}
+	}
+	return m
 }
 
 func utilization(physical, virtual int64, cpu float64) *pb.ResourceUtilization {

@@ -261,6 +261,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		t.sched.UpdateAsks(soft.handle, asks)
+		soft.asked.update(asks, t.Now().UnixMilli())
 	}
 	t.schedule()
 	limit, nodes, priority := t.sched.Headroom(), t.sched.OpenNodes(), app.Priority
@@ -357,11 +358,16 @@ func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
 
 // complete takes a live container's end into account and tells its ApplicationMaster.
 func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
+	t.completeAt(app, c, exit, diagnostics, nil)
+}
+
+// completeAt is complete with what the node knows of the container's life.
+func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
 	t.free(c)
 	diagnostics = bound(diagnostics)
 	t.enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{
 		Completions: []*ledgerpb.Completion{{
-			Container: ledger.ContainerRef(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM,
+			Container: ledger.ContainerRef(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 		}},
 	}})
 	if c.AM {

@@ -19,9 +19,10 @@ import (
 type appSoft struct {
 	id      records.ApplicationID
 	handle  scheduler.AppHandle
-	amAsks  []scheduler.Ask         // for the ApplicationMaster's container
-	granted []scheduler.Decision    // that aren't entered yet
-	session *amSession              // of the current attempt
+	amAsks  []scheduler.Ask      // for the ApplicationMaster's container
+	granted []scheduler.Decision // that aren't entered yet
+	session *amSession           // of the current attempt
+	asked   asked
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
 
 	// What the ApplicationMaster is told with its next heartbeat; all of it is committed.
@@ -212,7 +213,7 @@ func (t *turn) maxAttempts(asked int32) int32 {
 func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	t.seq++
 	a := &appSoft{
-		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
+		id: app.ID, amAsks: asks, asked: asked{}, nodes: map[records.NodeID]bool{},
 		handle: t.sched.AddApp(scheduler.AppSpec{
 			Priority: app.Priority, Seq: t.seq, Queue: app.Queue, User: app.User, AM: amSize(asks),
 		}),

@@ -36,6 +36,7 @@ func (t *turn) startAttempt(app *ledger.Application) {
 	t.enter(&ledgerpb.Command{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(id)}})
 	soft := t.apps[app.ID]
 	t.openSession(soft, id)
+	clear(soft.asked)
 	if app.Context.GetUnmanagedAm() {
 		t.enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return

@@ -35,7 +35,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	cmd := &ledgerpb.ContainersAllocated{
 		Attempt: ledger.AttemptRef(attempt.ID), Grants: make([]*ledgerpb.Grant, len(decisions)),
 	}
-	ids := make([]records.ContainerID, len(decisions))
+	ids, now := make([]records.ContainerID, len(decisions)), l.now()
 	for i := range decisions {
 		d := &decisions[i]
 		ids[i] = records.ContainerID{
@@ -44,6 +44,13 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		cmd.Grants[i] = &ledgerpb.Grant{
 			Id: ids[i].ID, Node: ledger.NodeRef(l.nodeOf[d.Node].id), Resource: ledger.Amounts(d.Resource),
 			Priority: d.Priority, AllocationRequestId: d.AllocationRequestID, ExecutionType: int32(d.ExecutionType), Am: am,
+		}
+		since := attempt.StartTime
+		if !am {
+			since = soft.asked.take(d.Priority, d.AllocationRequestID)
+		}
+		if since > 0 {
+			cmd.Grants[i].Waited = max(now-since, 0) + 1
 		}
 		l.containers[ids[i]] = d.Container
 		soft.nodes[l.nodeOf[d.Node].id] = true

@@ -110,6 +110,7 @@ type NodeContainer struct {
 	State       pb.ContainerState
 	ExitStatus  int32
 	Diagnostics string
+	Times       *ledgerpb.ContainerTimes // of one that has ended; nil: the node doesn't tell
 }
 
 // NodeStatus is a node's health and load.
@@ -314,7 +315,7 @@ func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
 	switch {
 	case r.State == pb.ContainerState_C_COMPLETE:
 		if known {
-			t.containerEnded(c, r.ExitStatus, r.Diagnostics)
+			t.containerEndedAt(c, r.ExitStatus, r.Diagnostics, r.Times)
 		}
 		id := r.ID
 		t.after(func() { n.session.forget(id) })
@@ -330,9 +331,14 @@ func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
 
 // containerEnded takes the end of a live container into account; with an ApplicationMaster's goes its attempt.
 func (t *turn) containerEnded(c *ledger.Container, exit int32, diagnostics string) {
+	t.containerEndedAt(c, exit, diagnostics, nil)
+}
+
+// containerEndedAt is containerEnded with what the node knows of the container's life.
+func (t *turn) containerEndedAt(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
 	app := t.work.Apps[c.ID.Attempt.App]
 	attempt := app.Current()
-	t.complete(app, c, exit, diagnostics)
+	t.completeAt(app, c, exit, diagnostics, times)
 	if c.AM && attempt.AMContainer == c.ID && !attempt.State.Ended() {
 		t.amEnded(app, attempt, exit, diagnostics)
 	}

@@ -234,8 +234,8 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 	if t := app.Current(); t != nil && !t.State.Ended() {
 		return fmt.Errorf("%v can't end: its attempt %v is %v", app.ID, t.ID, t.State)
 	}
-	for _, t := range app.Containers {
-		s.drop(now, app, t, records.ExitKilledAfterAppCompletion)
+	for _, id := range sortedKeys(app.Containers, records.ContainerID.Compare) {
+		s.drop(now, app, app.Containers[id], records.ExitKilledAfterAppCompletion)
 	}
 	app.State = state
 	app.FinalStatus = pb.FinalApplicationStatus(c.GetFinalStatus())
@@ -391,8 +391,8 @@ func (s *State) attemptEnded(now int64, c *ledgerpb.AttemptEnded) error {
 	t.ExitStatus = c.GetExitStatus()
 	t.Excused = c.GetExcused()
 	t.FinishTime = now
-	for _, cont := range app.Containers {
-		if cont.AM || !c.GetKeepContainers() {
+	for _, id := range sortedKeys(app.Containers, records.ContainerID.Compare) {
+		if cont := app.Containers[id]; cont.AM || !c.GetKeepContainers() {
 			s.drop(now, app, cont, records.ExitKilledByResourceManager)
 		}
 	}

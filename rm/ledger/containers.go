@@ -48,7 +48,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 	if kind == 0 {
 		kind = pb.ExecutionType_GUARANTEED
 	}
-	return &Container{
+	c := &Container{
 		ID:                  records.ContainerID{Attempt: attempt, ID: g.GetId()},
 		Node:                nodeID(g.GetNode()),
 		Resource:            amounts(g.GetResource()),
@@ -60,6 +60,10 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 		Allocated:           now,
 		ExitStatus:          records.ExitInvalid,
 	}
+	if w := g.GetWaited(); w > 0 {
+		c.Asked = now - (w - 1)
+	}
+	return c
 }
 
 // hold enters a live container into the sums of its application and node.
@@ -110,6 +114,7 @@ func (s *State) drop(now int64, app *Application, c *Container, exit int32) {
 		s.finish(now, app, c, exit)
 	}
 	delete(app.Containers, c.ID)
+	app.remember(c)
 }
 
 func (s *State) container(r *ledgerpb.ContainerRef) (*Application, *Container, error) {
@@ -143,8 +148,10 @@ func (s *State) containersCompleted(now int64, c *ledgerpb.ContainersCompleted) 
 		case !cont.Live():
 			errs = append(errs, fmt.Errorf("%v completed already", cont.ID))
 		case done.GetUnreported():
+			cont.times(now, done.GetTimes())
 			s.drop(now, app, cont, done.GetExitStatus())
 		default:
+			cont.times(now, done.GetTimes())
 			s.finish(now, app, cont, done.GetExitStatus())
 			cont.Diagnostic = done.GetDiagnostics()
 		}
@@ -158,6 +165,7 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 			return fmt.Errorf("%v can't be forgotten: it lives", cont.ID)
 		}
 		delete(app.Containers, cont.ID)
+		app.remember(cont)
 		return nil
 	})
 }

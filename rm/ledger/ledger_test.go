@@ -65,14 +65,14 @@ func allocate(id records.ContainerID, am bool) *ledgerpb.Command {
 	return &ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{
 		Attempt: AttemptRef(id.Attempt),
 		Grants: []*ledgerpb.Grant{{
-			Id: id.ID, Node: NodeRef(node1), Resource: Amounts(small), Am: am, AllocationRequestId: -1,
+			Id: id.ID, Node: NodeRef(node1), Resource: Amounts(small), Am: am, AllocationRequestId: -1, Waited: 4,
 		}},
 	}}
 }
 
 func complete(id records.ContainerID, exit int32) *ledgerpb.Command {
 	return &ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{
-		Completions: []*ledgerpb.Completion{{Container: ContainerRef(id), ExitStatus: exit}},
+		Completions: []*ledgerpb.Completion{{Container: ContainerRef(id), ExitStatus: exit, Times: NewContainerTimes(900, 800, -1, 0)}},
 	}}
 }
 

@@ -205,6 +205,10 @@ func (a *Application) record() *ledgerpb.Application {
 	for _, id := range sortedKeys(a.Containers, records.ContainerID.Compare) {
 		r.Containers = append(r.Containers, a.Containers[id].record())
 	}
+	for _, c := range a.Past {
+		r.Past = append(r.Past, c.record())
+	}
+	r.PastMore = a.PastMore
 	return r
 }
 
@@ -220,7 +224,7 @@ func (t *Attempt) record() *ledgerpb.Attempt {
 }
 
 func (c *Container) record() *ledgerpb.Container {
-	return &ledgerpb.Container{
+	r := &ledgerpb.Container{
 		Attempt: c.ID.Attempt.Attempt,
 		Grant: &ledgerpb.Grant{
 			Id: c.ID.ID, Node: NodeRef(c.Node), Resource: Amounts(c.Resource), Priority: c.Priority,
@@ -228,7 +232,12 @@ func (c *Container) record() *ledgerpb.Container {
 		},
 		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
 		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Suspended: c.Suspended,
+		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Launched: c.Times.Launched, Ended: c.Times.Ended,
 	}
+	if c.Asked > 0 {
+		r.Grant.Waited = c.Allocated - c.Asked + 1
+	}
+	return r
 }
 
 func (s *State) restoreApplication(r *ledgerpb.Application) error {
@@ -254,6 +263,10 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		}
 		a.Attempts = append(a.Attempts, attempt)
 	}
+	for _, c := range r.GetPast() {
+		a.Past = append(a.Past, readContainer(a.ID, c))
+	}
+	a.PastMore = r.GetPastMore()
 	for _, c := range r.GetContainers() {
 		if err := s.restoreContainer(a, c); err != nil {
 			return err
@@ -283,11 +296,18 @@ func restoreAttempt(app records.ApplicationID, r *ledgerpb.Attempt) (*Attempt, e
 	return t, nil
 }
 
-func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
-	c := newContainer(records.AttemptID{App: a.ID, Attempt: r.GetAttempt()}, r.GetGrant(), r.GetAllocated())
+// readContainer reads a container of a snapshot.
+func readContainer(app records.ApplicationID, r *ledgerpb.Container) *Container {
+	c := newContainer(records.AttemptID{App: app, Attempt: r.GetAttempt()}, r.GetGrant(), r.GetAllocated())
 	c.State = ContainerState(r.GetState())
 	c.Started, c.Finished = r.GetStarted(), r.GetFinished()
 	c.ExitStatus, c.Diagnostic, c.Suspended = r.GetExitStatus(), r.GetDiagnostics(), r.GetSuspended()
+	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
+	return c
+}
+
+func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
+	c := readContainer(a.ID, r)
 	a.Containers[c.ID] = c
 	if !c.Live() {
 		return nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"slices"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -154,6 +155,10 @@ type Application struct {
 	Attempts []*Attempt
 	// Containers that live, and those that ended without the ApplicationMaster having taken note.
 	Containers map[records.ContainerID]*Container
+	// Past are the first maxPast containers that have ended since, in the order of their ends; nobody changes them any more.
+	// PastMore is the number of the others.
+	Past     []*Container
+	PastMore int64
 	// Used is what its live containers hold, Live their number.
 	Used records.Resource
 	Live int
@@ -231,11 +236,21 @@ type Container struct {
 
 	State      ContainerState
 	Suspended  bool
+	Asked      int64 // 0 = unknown
 	Allocated  int64
-	Started    int64
+	Started    int64 // when its node was first heard to have it
 	Finished   int64
+	Times      Times
 	ExitStatus int32
 	Diagnostic string
+}
+
+// Times are what a node says of a container when it has ended, by the clock of the ResourceManager: ms since 1970, 0 = unknown.
+type Times struct {
+	Accepted  int64
+	Localized int64
+	Launched  int64 // its process, for the last time
+	Ended     int64
 }
 
 // Live reports whether the container holds resources.
@@ -329,6 +344,7 @@ func (a *Application) clone(nodes map[records.NodeID]*Node) *Application {
 		d := *t
 		c.Attempts[i] = &d
 	}
+	c.Past = slices.Clip(a.Past) // shared, and appended to apart
 	c.Containers = make(map[records.ContainerID]*Container, len(a.Containers))
 	for id, t := range a.Containers {
 		d := *t

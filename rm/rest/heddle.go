@@ -20,6 +20,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/members", s.members)
 	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.transfer}})
 	get("/apps/{app}/explanation", s.explanation)
+	get("/apps/{app}/timeline", s.timeline)
 	get("/apps/{app}/containers", s.appContainers)
 	get("/containers/{container}", s.ownContainer)
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})

@@ -217,6 +217,14 @@ func TestLifeOfAnApplication(t *testing.T) {
 	if v := at(reason, "explanation", "reason", 0, "limit"); v != "nodes" {
 		t.Errorf("explained by %v: %v", v, reason)
 	}
+	times := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/timeline?user.name=alice", "").json(t)
+	if v := at(times, "timeline", "state"); v != "ACCEPTED" || at(times, "timeline", "submitted") != at(got, "app", "startedTime") || at(times, "timeline", "accepted") == nil ||
+		at(times, "timeline", "registered") != nil || at(times, "timeline", "attempt", 0, "appAttemptId") == nil {
+		t.Errorf("its timeline is %v", times)
+	}
+	if a := c.ask(me, "GET", "/ws/v1/heddle/apps/application_1_0099/timeline", ""); a.status != 404 {
+		t.Errorf("an application that isn't there: %d", a.status)
+	}
 	for query, want := range map[string]bool{
 		"states=accepted": true, "states=RUNNING": false, "user=alice": true, "user=bob": false, "queue=default": true,
 		"queue=root.default": true, "applicationTypes=shell": true, "applicationTags=B": true, "applicationTags=c": false,

@@ -117,7 +117,7 @@ func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*p
 	for _, c := range status.GetContainersStatuses() {
 		call.Containers = append(call.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetState(), ExitStatus: c.GetExitStatus(),
-			Diagnostics: c.GetDiagnostics(),
+			Diagnostics: c.GetDiagnostics(), Times: containerTimes(c),
 		})
 	}
 	reply, err := l.HeartbeatNode(call)
@@ -183,4 +183,20 @@ func (s *Service) unregisterNode(
 		return nil, s.exception(err)
 	}
 	return &pb.UnRegisterNodeManagerResponse{}, nil
+}
+
+// containerTimes is what a Heddle node tells of the life of a container that has ended.
+func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
+	if c.GetState() != pb.ContainerState_C_COMPLETE || !c.HasHeddleTimes() {
+		return nil
+	}
+	t := c.GetHeddleTimes()
+	ago := func(has bool, ms int64) int64 {
+		if !has {
+			return -1
+		}
+		return ms
+	}
+	return ledger.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
+		ago(t.HasLaunched(), t.GetLaunched()), ago(t.HasEnded(), t.GetEnded()))
 }

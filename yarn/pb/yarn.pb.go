@@ -14226,6 +14226,7 @@ type ContainerStatus struct {
 	xxx_hidden_ExecutionType       ExecutionType          `protobuf:"varint,6,opt,name=executionType,enum=heddle.yarn.ExecutionType,def=1"`
 	xxx_hidden_ContainerAttributes *[]*StringStringMap    `protobuf:"bytes,7,rep,name=container_attributes,json=containerAttributes"`
 	xxx_hidden_ContainerSubState   ContainerSubState      `protobuf:"varint,8,opt,name=container_sub_state,json=containerSubState,enum=heddle.yarn.ContainerSubState"`
+	xxx_hidden_HeddleTimes         *HeddleContainerTimes  `protobuf:"bytes,20000,opt,name=heddle_times,json=heddleTimes"`
 	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
 	XXX_presence                   [1]uint32
 	unknownFields                  protoimpl.UnknownFields
@@ -14335,23 +14336,30 @@ func (x *ContainerStatus) GetContainerSubState() ContainerSubState {
 	return ContainerSubState_CSS_SCHEDULED
 }
 
+func (x *ContainerStatus) GetHeddleTimes() *HeddleContainerTimes {
+	if x != nil {
+		return x.xxx_hidden_HeddleTimes
+	}
+	return nil
+}
+
 func (x *ContainerStatus) SetContainerId(v *ContainerId) {
 	x.xxx_hidden_ContainerId = v
 }
 
 func (x *ContainerStatus) SetState(v ContainerState) {
 	x.xxx_hidden_State = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 9)
 }
 
 func (x *ContainerStatus) SetDiagnostics(v string) {
 	x.xxx_hidden_Diagnostics = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 9)
 }
 
 func (x *ContainerStatus) SetExitStatus(v int32) {
 	x.xxx_hidden_ExitStatus = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 9)
 }
 
 func (x *ContainerStatus) SetCapability(v *Resource) {
@@ -14360,7 +14368,7 @@ func (x *ContainerStatus) SetCapability(v *Resource) {
 
 func (x *ContainerStatus) SetExecutionType(v ExecutionType) {
 	x.xxx_hidden_ExecutionType = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 9)
 }
 
 func (x *ContainerStatus) SetContainerAttributes(v []*StringStringMap) {
@@ -14369,7 +14377,11 @@ func (x *ContainerStatus) SetContainerAttributes(v []*StringStringMap) {
 
 func (x *ContainerStatus) SetContainerSubState(v ContainerSubState) {
 	x.xxx_hidden_ContainerSubState = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
+}
+
+func (x *ContainerStatus) SetHeddleTimes(v *HeddleContainerTimes) {
+	x.xxx_hidden_HeddleTimes = v
 }
 
 func (x *ContainerStatus) HasContainerId() bool {
@@ -14421,6 +14433,13 @@ func (x *ContainerStatus) HasContainerSubState() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
 }
 
+func (x *ContainerStatus) HasHeddleTimes() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleTimes != nil
+}
+
 func (x *ContainerStatus) ClearContainerId() {
 	x.xxx_hidden_ContainerId = nil
 }
@@ -14451,6 +14470,10 @@ func (x *ContainerStatus) ClearContainerSubState() {
 	x.xxx_hidden_ContainerSubState = ContainerSubState_CSS_SCHEDULED
 }
 
+func (x *ContainerStatus) ClearHeddleTimes() {
+	x.xxx_hidden_HeddleTimes = nil
+}
+
 type ContainerStatus_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -14462,6 +14485,8 @@ type ContainerStatus_builder struct {
 	ExecutionType       *ExecutionType
 	ContainerAttributes []*StringStringMap
 	ContainerSubState   *ContainerSubState
+	// Of a container that has ended.
+	HeddleTimes *HeddleContainerTimes
 }
 
 func (b0 ContainerStatus_builder) Build() *ContainerStatus {
@@ -14470,26 +14495,196 @@ func (b0 ContainerStatus_builder) Build() *ContainerStatus {
 	_, _ = b, x
 	x.xxx_hidden_ContainerId = b.ContainerId
 	if b.State != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 9)
 		x.xxx_hidden_State = *b.State
 	}
 	if b.Diagnostics != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 9)
 		x.xxx_hidden_Diagnostics = b.Diagnostics
 	}
 	if b.ExitStatus != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 9)
 		x.xxx_hidden_ExitStatus = *b.ExitStatus
 	}
 	x.xxx_hidden_Capability = b.Capability
 	if b.ExecutionType != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 9)
 		x.xxx_hidden_ExecutionType = *b.ExecutionType
 	}
 	x.xxx_hidden_ContainerAttributes = &b.ContainerAttributes
 	if b.ContainerSubState != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
 		x.xxx_hidden_ContainerSubState = *b.ContainerSubState
+	}
+	x.xxx_hidden_HeddleTimes = b.HeddleTimes
+	return m0
+}
+
+// How long before the status was made a container got somewhere, in ms: a node's clock need not be right. Absent: never,
+// or not known.
+type HeddleContainerTimes struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Accepted    int64                  `protobuf:"varint,1,opt,name=accepted"`
+	xxx_hidden_Localized   int64                  `protobuf:"varint,2,opt,name=localized"`
+	xxx_hidden_Launched    int64                  `protobuf:"varint,3,opt,name=launched"`
+	xxx_hidden_Ended       int64                  `protobuf:"varint,4,opt,name=ended"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *HeddleContainerTimes) Reset() {
+	*x = HeddleContainerTimes{}
+	mi := &file_yarn_pb_yarn_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeddleContainerTimes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeddleContainerTimes) ProtoMessage() {}
+
+func (x *HeddleContainerTimes) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_yarn_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *HeddleContainerTimes) GetAccepted() int64 {
+	if x != nil {
+		return x.xxx_hidden_Accepted
+	}
+	return 0
+}
+
+func (x *HeddleContainerTimes) GetLocalized() int64 {
+	if x != nil {
+		return x.xxx_hidden_Localized
+	}
+	return 0
+}
+
+func (x *HeddleContainerTimes) GetLaunched() int64 {
+	if x != nil {
+		return x.xxx_hidden_Launched
+	}
+	return 0
+}
+
+func (x *HeddleContainerTimes) GetEnded() int64 {
+	if x != nil {
+		return x.xxx_hidden_Ended
+	}
+	return 0
+}
+
+func (x *HeddleContainerTimes) SetAccepted(v int64) {
+	x.xxx_hidden_Accepted = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+}
+
+func (x *HeddleContainerTimes) SetLocalized(v int64) {
+	x.xxx_hidden_Localized = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+}
+
+func (x *HeddleContainerTimes) SetLaunched(v int64) {
+	x.xxx_hidden_Launched = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *HeddleContainerTimes) SetEnded(v int64) {
+	x.xxx_hidden_Ended = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+}
+
+func (x *HeddleContainerTimes) HasAccepted() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *HeddleContainerTimes) HasLocalized() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *HeddleContainerTimes) HasLaunched() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *HeddleContainerTimes) HasEnded() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *HeddleContainerTimes) ClearAccepted() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Accepted = 0
+}
+
+func (x *HeddleContainerTimes) ClearLocalized() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Localized = 0
+}
+
+func (x *HeddleContainerTimes) ClearLaunched() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Launched = 0
+}
+
+func (x *HeddleContainerTimes) ClearEnded() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Ended = 0
+}
+
+type HeddleContainerTimes_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Accepted *int64
+	// What it needs was there.
+	Localized *int64
+	// Its process was started, for the last time.
+	Launched *int64
+	Ended    *int64
+}
+
+func (b0 HeddleContainerTimes_builder) Build() *HeddleContainerTimes {
+	m0 := &HeddleContainerTimes{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Accepted != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		x.xxx_hidden_Accepted = *b.Accepted
+	}
+	if b.Localized != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		x.xxx_hidden_Localized = *b.Localized
+	}
+	if b.Launched != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Launched = *b.Launched
+	}
+	if b.Ended != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_Ended = *b.Ended
 	}
 	return m0
 }
@@ -14517,7 +14712,7 @@ const (
 
 func (x *ContainerRetryContext) Reset() {
 	*x = ContainerRetryContext{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[71]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14529,7 +14724,7 @@ func (x *ContainerRetryContext) String() string {
 func (*ContainerRetryContext) ProtoMessage() {}
 
 func (x *ContainerRetryContext) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[71]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14697,7 +14892,7 @@ type StringLocalResourceMap struct {
 
 func (x *StringLocalResourceMap) Reset() {
 	*x = StringLocalResourceMap{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[72]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14709,7 +14904,7 @@ func (x *StringLocalResourceMap) String() string {
 func (*StringLocalResourceMap) ProtoMessage() {}
 
 func (x *StringLocalResourceMap) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[72]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14800,7 +14995,7 @@ type StringStringMap struct {
 
 func (x *StringStringMap) Reset() {
 	*x = StringStringMap{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[73]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14812,7 +15007,7 @@ func (x *StringStringMap) String() string {
 func (*StringStringMap) ProtoMessage() {}
 
 func (x *StringStringMap) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[73]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14911,7 +15106,7 @@ type StringBytesMap struct {
 
 func (x *StringBytesMap) Reset() {
 	*x = StringBytesMap{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[74]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14923,7 +15118,7 @@ func (x *StringBytesMap) String() string {
 func (*StringBytesMap) ProtoMessage() {}
 
 func (x *StringBytesMap) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[74]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15022,7 +15217,7 @@ type CollectorInfo struct {
 
 func (x *CollectorInfo) Reset() {
 	*x = CollectorInfo{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[75]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15034,7 +15229,7 @@ func (x *CollectorInfo) String() string {
 func (*CollectorInfo) ProtoMessage() {}
 
 func (x *CollectorInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[75]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15128,7 +15323,7 @@ type DeregisterSubClusters struct {
 
 func (x *DeregisterSubClusters) Reset() {
 	*x = DeregisterSubClusters{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15140,7 +15335,7 @@ func (x *DeregisterSubClusters) String() string {
 func (*DeregisterSubClusters) ProtoMessage() {}
 
 func (x *DeregisterSubClusters) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[76]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15338,7 +15533,7 @@ type FederationQueueWeight struct {
 
 func (x *FederationQueueWeight) Reset() {
 	*x = FederationQueueWeight{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15350,7 +15545,7 @@ func (x *FederationQueueWeight) String() string {
 func (*FederationQueueWeight) ProtoMessage() {}
 
 func (x *FederationQueueWeight) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[77]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15546,7 +15741,7 @@ type FederationSubCluster struct {
 
 func (x *FederationSubCluster) Reset() {
 	*x = FederationSubCluster{}
-	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15558,7 +15753,7 @@ func (x *FederationSubCluster) String() string {
 func (*FederationSubCluster) ProtoMessage() {}
 
 func (x *FederationSubCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_yarn_proto_msgTypes[78]
+	mi := &file_yarn_pb_yarn_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16162,7 +16357,7 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x10application_ACLs\x18\x06 \x03(\v2\x1e.heddle.yarn.ApplicationACLMapR\x0fapplicationACLs\x12Z\n" +
 	"\x17container_retry_context\x18\a \x01(\v2\".heddle.yarn.ContainerRetryContextR\x15containerRetryContext\x12\x1f\n" +
 	"\vtokens_conf\x18\b \x01(\fR\n" +
-	"tokensConf\"\xf6\x03\n" +
+	"tokensConf\"\xbe\x04\n" +
 	"\x0fContainerStatus\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x121\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.heddle.yarn.ContainerStateR\x05state\x12%\n" +
@@ -16175,7 +16370,13 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\rexecutionType\x18\x06 \x01(\x0e2\x1a.heddle.yarn.ExecutionType:\n" +
 	"GUARANTEEDR\rexecutionType\x12O\n" +
 	"\x14container_attributes\x18\a \x03(\v2\x1c.heddle.yarn.StringStringMapR\x13containerAttributes\x12N\n" +
-	"\x13container_sub_state\x18\b \x01(\x0e2\x1e.heddle.yarn.ContainerSubStateR\x11containerSubState\"\x9b\x02\n" +
+	"\x13container_sub_state\x18\b \x01(\x0e2\x1e.heddle.yarn.ContainerSubStateR\x11containerSubState\x12F\n" +
+	"\fheddle_times\x18\xa0\x9c\x01 \x01(\v2!.heddle.yarn.HeddleContainerTimesR\vheddleTimes\"\x82\x01\n" +
+	"\x14HeddleContainerTimes\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x1c\n" +
+	"\tlocalized\x18\x02 \x01(\x03R\tlocalized\x12\x1a\n" +
+	"\blaunched\x18\x03 \x01(\x03R\blaunched\x12\x14\n" +
+	"\x05ended\x18\x04 \x01(\x03R\x05ended\"\x9b\x02\n" +
 	"\x15ContainerRetryContext\x12Q\n" +
 	"\fretry_policy\x18\x01 \x01(\x0e2!.heddle.yarn.ContainerRetryPolicy:\vNEVER_RETRYR\vretryPolicy\x12\x1f\n" +
 	"\verror_codes\x18\x02 \x03(\x05R\n" +
@@ -16348,7 +16549,7 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x1dRETRY_ON_SPECIFIC_ERROR_CODES\x10\x02B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_yarn_proto_enumTypes = make([]protoimpl.EnumInfo, 28)
-var file_yarn_pb_yarn_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
+var file_yarn_pb_yarn_proto_msgTypes = make([]protoimpl.MessageInfo, 80)
 var file_yarn_pb_yarn_proto_goTypes = []any{
 	(ResourceTypes)(0),                              // 0: heddle.yarn.ResourceTypes
 	(ContainerState)(0),                             // 1: heddle.yarn.ContainerState
@@ -16449,15 +16650,16 @@ var file_yarn_pb_yarn_proto_goTypes = []any{
 	(*ReservationAllocationState)(nil),              // 96: heddle.yarn.ReservationAllocationState
 	(*ContainerLaunchContext)(nil),                  // 97: heddle.yarn.ContainerLaunchContext
 	(*ContainerStatus)(nil),                         // 98: heddle.yarn.ContainerStatus
-	(*ContainerRetryContext)(nil),                   // 99: heddle.yarn.ContainerRetryContext
-	(*StringLocalResourceMap)(nil),                  // 100: heddle.yarn.StringLocalResourceMap
-	(*StringStringMap)(nil),                         // 101: heddle.yarn.StringStringMap
-	(*StringBytesMap)(nil),                          // 102: heddle.yarn.StringBytesMap
-	(*CollectorInfo)(nil),                           // 103: heddle.yarn.CollectorInfo
-	(*DeregisterSubClusters)(nil),                   // 104: heddle.yarn.DeregisterSubClusters
-	(*FederationQueueWeight)(nil),                   // 105: heddle.yarn.FederationQueueWeight
-	(*FederationSubCluster)(nil),                    // 106: heddle.yarn.FederationSubCluster
-	(*Token)(nil),                                   // 107: heddle.yarn.Token
+	(*HeddleContainerTimes)(nil),                    // 99: heddle.yarn.HeddleContainerTimes
+	(*ContainerRetryContext)(nil),                   // 100: heddle.yarn.ContainerRetryContext
+	(*StringLocalResourceMap)(nil),                  // 101: heddle.yarn.StringLocalResourceMap
+	(*StringStringMap)(nil),                         // 102: heddle.yarn.StringStringMap
+	(*StringBytesMap)(nil),                          // 103: heddle.yarn.StringBytesMap
+	(*CollectorInfo)(nil),                           // 104: heddle.yarn.CollectorInfo
+	(*DeregisterSubClusters)(nil),                   // 105: heddle.yarn.DeregisterSubClusters
+	(*FederationQueueWeight)(nil),                   // 106: heddle.yarn.FederationQueueWeight
+	(*FederationSubCluster)(nil),                    // 107: heddle.yarn.FederationSubCluster
+	(*Token)(nil),                                   // 108: heddle.yarn.Token
 }
 var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	28,  // 0: heddle.yarn.SerializedException.cause:type_name -> heddle.yarn.SerializedException
@@ -16465,7 +16667,7 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	29,  // 2: heddle.yarn.ContainerId.app_id:type_name -> heddle.yarn.ApplicationId
 	30,  // 3: heddle.yarn.ContainerId.app_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
 	0,   // 4: heddle.yarn.ResourceInformation.type:type_name -> heddle.yarn.ResourceTypes
-	101, // 5: heddle.yarn.ResourceInformation.attributes:type_name -> heddle.yarn.StringStringMap
+	102, // 5: heddle.yarn.ResourceInformation.attributes:type_name -> heddle.yarn.StringStringMap
 	0,   // 6: heddle.yarn.ResourceTypeInfo.type:type_name -> heddle.yarn.ResourceTypes
 	32,  // 7: heddle.yarn.Resource.resource_value_map:type_name -> heddle.yarn.ResourceInformation
 	46,  // 8: heddle.yarn.ResourceUtilization.customResources:type_name -> heddle.yarn.StringFloatMap
@@ -16478,7 +16680,7 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	52,  // 15: heddle.yarn.Container.nodeId:type_name -> heddle.yarn.NodeId
 	34,  // 16: heddle.yarn.Container.resource:type_name -> heddle.yarn.Resource
 	40,  // 17: heddle.yarn.Container.priority:type_name -> heddle.yarn.Priority
-	107, // 18: heddle.yarn.Container.container_token:type_name -> heddle.yarn.Token
+	108, // 18: heddle.yarn.Container.container_token:type_name -> heddle.yarn.Token
 	13,  // 19: heddle.yarn.Container.execution_type:type_name -> heddle.yarn.ExecutionType
 	31,  // 20: heddle.yarn.ContainerReport.container_id:type_name -> heddle.yarn.ContainerId
 	34,  // 21: heddle.yarn.ContainerReport.resource:type_name -> heddle.yarn.Resource
@@ -16495,12 +16697,12 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	45,  // 32: heddle.yarn.ApplicationResourceUsageReport.application_resource_usage_map:type_name -> heddle.yarn.StringLongMap
 	45,  // 33: heddle.yarn.ApplicationResourceUsageReport.application_preempted_resource_usage_map:type_name -> heddle.yarn.StringLongMap
 	29,  // 34: heddle.yarn.ApplicationReport.applicationId:type_name -> heddle.yarn.ApplicationId
-	107, // 35: heddle.yarn.ApplicationReport.client_to_am_token:type_name -> heddle.yarn.Token
+	108, // 35: heddle.yarn.ApplicationReport.client_to_am_token:type_name -> heddle.yarn.Token
 	3,   // 36: heddle.yarn.ApplicationReport.yarn_application_state:type_name -> heddle.yarn.YarnApplicationState
 	5,   // 37: heddle.yarn.ApplicationReport.final_application_status:type_name -> heddle.yarn.FinalApplicationStatus
 	47,  // 38: heddle.yarn.ApplicationReport.app_resource_Usage:type_name -> heddle.yarn.ApplicationResourceUsageReport
 	30,  // 39: heddle.yarn.ApplicationReport.currentApplicationAttemptId:type_name -> heddle.yarn.ApplicationAttemptId
-	107, // 40: heddle.yarn.ApplicationReport.am_rm_token:type_name -> heddle.yarn.Token
+	108, // 40: heddle.yarn.ApplicationReport.am_rm_token:type_name -> heddle.yarn.Token
 	8,   // 41: heddle.yarn.ApplicationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
 	40,  // 42: heddle.yarn.ApplicationReport.priority:type_name -> heddle.yarn.Priority
 	49,  // 43: heddle.yarn.ApplicationReport.appTimeouts:type_name -> heddle.yarn.AppTimeoutsMap
@@ -16553,7 +16755,7 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	91,  // 90: heddle.yarn.ApplicationSubmissionContext.reservation_id:type_name -> heddle.yarn.ReservationId
 	63,  // 91: heddle.yarn.ApplicationSubmissionContext.am_container_resource_request:type_name -> heddle.yarn.ResourceRequest
 	75,  // 92: heddle.yarn.ApplicationSubmissionContext.application_timeouts:type_name -> heddle.yarn.ApplicationTimeoutMap
-	101, // 93: heddle.yarn.ApplicationSubmissionContext.application_scheduling_properties:type_name -> heddle.yarn.StringStringMap
+	102, // 93: heddle.yarn.ApplicationSubmissionContext.application_scheduling_properties:type_name -> heddle.yarn.StringStringMap
 	16,  // 94: heddle.yarn.ApplicationTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
 	16,  // 95: heddle.yarn.ApplicationUpdateTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
 	17,  // 96: heddle.yarn.ApplicationACLMap.accessType:type_name -> heddle.yarn.ApplicationAccessType
@@ -16588,25 +16790,26 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	94,  // 125: heddle.yarn.ReservationAllocationState.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
 	95,  // 126: heddle.yarn.ReservationAllocationState.allocation_requests:type_name -> heddle.yarn.ResourceAllocationRequest
 	91,  // 127: heddle.yarn.ReservationAllocationState.reservation_id:type_name -> heddle.yarn.ReservationId
-	100, // 128: heddle.yarn.ContainerLaunchContext.localResources:type_name -> heddle.yarn.StringLocalResourceMap
-	102, // 129: heddle.yarn.ContainerLaunchContext.service_data:type_name -> heddle.yarn.StringBytesMap
-	101, // 130: heddle.yarn.ContainerLaunchContext.environment:type_name -> heddle.yarn.StringStringMap
+	101, // 128: heddle.yarn.ContainerLaunchContext.localResources:type_name -> heddle.yarn.StringLocalResourceMap
+	103, // 129: heddle.yarn.ContainerLaunchContext.service_data:type_name -> heddle.yarn.StringBytesMap
+	102, // 130: heddle.yarn.ContainerLaunchContext.environment:type_name -> heddle.yarn.StringStringMap
 	78,  // 131: heddle.yarn.ContainerLaunchContext.application_ACLs:type_name -> heddle.yarn.ApplicationACLMap
-	99,  // 132: heddle.yarn.ContainerLaunchContext.container_retry_context:type_name -> heddle.yarn.ContainerRetryContext
+	100, // 132: heddle.yarn.ContainerLaunchContext.container_retry_context:type_name -> heddle.yarn.ContainerRetryContext
 	31,  // 133: heddle.yarn.ContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
 	1,   // 134: heddle.yarn.ContainerStatus.state:type_name -> heddle.yarn.ContainerState
 	34,  // 135: heddle.yarn.ContainerStatus.capability:type_name -> heddle.yarn.Resource
 	13,  // 136: heddle.yarn.ContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	101, // 137: heddle.yarn.ContainerStatus.container_attributes:type_name -> heddle.yarn.StringStringMap
+	102, // 137: heddle.yarn.ContainerStatus.container_attributes:type_name -> heddle.yarn.StringStringMap
 	2,   // 138: heddle.yarn.ContainerStatus.container_sub_state:type_name -> heddle.yarn.ContainerSubState
-	24,  // 139: heddle.yarn.ContainerRetryContext.retry_policy:type_name -> heddle.yarn.ContainerRetryPolicy
-	44,  // 140: heddle.yarn.StringLocalResourceMap.value:type_name -> heddle.yarn.LocalResource
-	107, // 141: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
-	142, // [142:142] is the sub-list for method output_type
-	142, // [142:142] is the sub-list for method input_type
-	142, // [142:142] is the sub-list for extension type_name
-	142, // [142:142] is the sub-list for extension extendee
-	0,   // [0:142] is the sub-list for field type_name
+	99,  // 139: heddle.yarn.ContainerStatus.heddle_times:type_name -> heddle.yarn.HeddleContainerTimes
+	24,  // 140: heddle.yarn.ContainerRetryContext.retry_policy:type_name -> heddle.yarn.ContainerRetryPolicy
+	44,  // 141: heddle.yarn.StringLocalResourceMap.value:type_name -> heddle.yarn.LocalResource
+	108, // 142: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
+	143, // [143:143] is the sub-list for method output_type
+	143, // [143:143] is the sub-list for method input_type
+	143, // [143:143] is the sub-list for extension type_name
+	143, // [143:143] is the sub-list for extension extendee
+	0,   // [0:143] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_yarn_proto_init() }
@@ -16621,7 +16824,7 @@ func file_yarn_pb_yarn_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_yarn_proto_rawDesc), len(file_yarn_pb_yarn_proto_rawDesc)),
 			NumEnums:      28,
-			NumMessages:   79,
+			NumMessages:   80,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

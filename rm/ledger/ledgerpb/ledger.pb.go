@@ -133,7 +133,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -1696,8 +1696,10 @@ type Grant struct {
 	ExecutionType       int32    `protobuf:"varint,6,opt,name=execution_type,json=executionType,proto3" json:"execution_type,omitempty"` // heddle.yarn.ExecutionType; 0 = GUARANTEED
 	Am                  bool     `protobuf:"varint,7,opt,name=am,proto3" json:"am,omitempty"`
 	Tags                []string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// ms since it was asked for, plus one; 0 = unknown.
+	Waited        int64 `protobuf:"varint,9,opt,name=waited,proto3" json:"waited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Grant) Reset() {
@@ -1784,6 +1786,13 @@ func (x *Grant) GetTags() []string {
 		return x.Tags
 	}
 	return nil
+}
+
+func (x *Grant) GetWaited() int64 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
 }
 
 type ContainersAllocated struct {
@@ -1889,7 +1898,9 @@ type Completion struct {
 	ExitStatus  int32                  `protobuf:"varint,2,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
 	Diagnostics string                 `protobuf:"bytes,3,opt,name=diagnostics,proto3" json:"diagnostics,omitempty"`
 	// Nobody is going to ask for it: forget the container at once.
-	Unreported    bool `protobuf:"varint,4,opt,name=unreported,proto3" json:"unreported,omitempty"`
+	Unreported bool `protobuf:"varint,4,opt,name=unreported,proto3" json:"unreported,omitempty"`
+	// What the node knows of its life.
+	Times         *ContainerTimes `protobuf:"bytes,5,opt,name=times,proto3" json:"times,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1952,6 +1963,82 @@ func (x *Completion) GetUnreported() bool {
 	return false
 }
 
+func (x *Completion) GetTimes() *ContainerTimes {
+	if x != nil {
+		return x.Times
+	}
+	return nil
+}
+
+// ms before the time of the command, plus one; 0 = unknown.
+type ContainerTimes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Accepted      int64                  `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Localized     int64                  `protobuf:"varint,2,opt,name=localized,proto3" json:"localized,omitempty"`
+	Launched      int64                  `protobuf:"varint,3,opt,name=launched,proto3" json:"launched,omitempty"`
+	Ended         int64                  `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContainerTimes) Reset() {
+	*x = ContainerTimes{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerTimes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerTimes) ProtoMessage() {}
+
+func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerTimes.ProtoReflect.Descriptor instead.
+func (*ContainerTimes) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ContainerTimes) GetAccepted() int64 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *ContainerTimes) GetLocalized() int64 {
+	if x != nil {
+		return x.Localized
+	}
+	return 0
+}
+
+func (x *ContainerTimes) GetLaunched() int64 {
+	if x != nil {
+		return x.Launched
+	}
+	return 0
+}
+
+func (x *ContainerTimes) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
 type ContainersCompleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Completions   []*Completion          `protobuf:"bytes,1,rep,name=completions,proto3" json:"completions,omitempty"`
@@ -1961,7 +2048,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2060,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2073,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -2006,7 +2093,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2105,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2118,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -2050,7 +2137,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2062,7 +2149,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2075,7 +2162,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2094,7 +2181,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2193,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2206,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2144,7 +2231,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2243,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2256,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2236,7 +2323,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2248,7 +2335,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2261,7 +2348,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2308,7 +2395,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2407,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2420,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2357,7 +2444,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2369,7 +2456,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2382,7 +2469,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2423,7 +2510,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2522,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2535,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2475,7 +2562,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2487,7 +2574,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2500,7 +2587,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2523,7 +2610,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2535,7 +2622,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2548,7 +2635,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2600,7 +2687,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2612,7 +2699,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2625,7 +2712,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -2722,7 +2809,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2734,7 +2821,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2747,7 +2834,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -2777,7 +2864,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +2876,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +2889,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -2857,13 +2944,16 @@ type Application struct {
 	PreemptedSeconds    []int64                `protobuf:"varint,13,rep,packed,name=preempted_seconds,json=preemptedSeconds,proto3" json:"preempted_seconds,omitempty"`
 	PreemptedContainers int64                  `protobuf:"varint,14,opt,name=preempted_containers,json=preemptedContainers,proto3" json:"preempted_containers,omitempty"`
 	PreemptedAms        int64                  `protobuf:"varint,15,opt,name=preempted_ams,json=preemptedAms,proto3" json:"preempted_ams,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The first containers that have ended and were reported, and the number of the others.
+	Past          []*Container `protobuf:"bytes,16,rep,name=past,proto3" json:"past,omitempty"`
+	PastMore      int64        `protobuf:"varint,17,opt,name=past_more,json=pastMore,proto3" json:"past_more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +2965,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +2978,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -2996,6 +3086,20 @@ func (x *Application) GetPreemptedAms() int64 {
 	return 0
 }
 
+func (x *Application) GetPast() []*Container {
+	if x != nil {
+		return x.Past
+	}
+	return nil
+}
+
+func (x *Application) GetPastMore() int64 {
+	if x != nil {
+		return x.PastMore
+	}
+	return 0
+}
+
 type Attempt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attempt       int32                  `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -3021,7 +3125,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3137,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3150,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3169,23 +3273,28 @@ func (x *Attempt) GetRegisterTime() int64 {
 }
 
 type Container struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Attempt       int32                  `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	Grant         *Grant                 `protobuf:"bytes,2,opt,name=grant,proto3" json:"grant,omitempty"`
-	Allocated     int64                  `protobuf:"varint,3,opt,name=allocated,proto3" json:"allocated,omitempty"`
-	State         int32                  `protobuf:"varint,4,opt,name=state,proto3" json:"state,omitempty"`
-	Started       int64                  `protobuf:"varint,5,opt,name=started,proto3" json:"started,omitempty"`
-	Finished      int64                  `protobuf:"varint,6,opt,name=finished,proto3" json:"finished,omitempty"`
-	ExitStatus    int32                  `protobuf:"varint,7,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
-	Diagnostics   string                 `protobuf:"bytes,8,opt,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Suspended     bool                   `protobuf:"varint,9,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Attempt     int32                  `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Grant       *Grant                 `protobuf:"bytes,2,opt,name=grant,proto3" json:"grant,omitempty"`
+	Allocated   int64                  `protobuf:"varint,3,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	State       int32                  `protobuf:"varint,4,opt,name=state,proto3" json:"state,omitempty"`
+	Started     int64                  `protobuf:"varint,5,opt,name=started,proto3" json:"started,omitempty"`
+	Finished    int64                  `protobuf:"varint,6,opt,name=finished,proto3" json:"finished,omitempty"`
+	ExitStatus  int32                  `protobuf:"varint,7,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
+	Diagnostics string                 `protobuf:"bytes,8,opt,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Suspended   bool                   `protobuf:"varint,9,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	// As the node told, in ms since 1970; 0 = unknown.
+	Accepted      int64 `protobuf:"varint,10,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Localized     int64 `protobuf:"varint,11,opt,name=localized,proto3" json:"localized,omitempty"`
+	Launched      int64 `protobuf:"varint,12,opt,name=launched,proto3" json:"launched,omitempty"`
+	Ended         int64 `protobuf:"varint,13,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3197,7 +3306,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3210,7 +3319,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3276,6 +3385,34 @@ func (x *Container) GetSuspended() bool {
 	return false
 }
 
+func (x *Container) GetAccepted() int64 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *Container) GetLocalized() int64 {
+	if x != nil {
+		return x.Localized
+	}
+	return 0
+}
+
+func (x *Container) GetLaunched() int64 {
+	if x != nil {
+		return x.Launched
+	}
+	return 0
+}
+
+func (x *Container) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
 type Node struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Registered           *NodeRegistered        `protobuf:"bytes,1,opt,name=registered,proto3" json:"registered,omitempty"`
@@ -3289,7 +3426,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3301,7 +3438,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3314,7 +3451,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -3483,7 +3620,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\vexit_status\x18\x04 \x01(\x05R\n" +
 	"exitStatus\x12\x18\n" +
 	"\aexcused\x18\x05 \x01(\bR\aexcused\x12'\n" +
-	"\x0fkeep_containers\x18\x06 \x01(\bR\x0ekeepContainers\"\x92\x02\n" +
+	"\x0fkeep_containers\x18\x06 \x01(\bR\x0ekeepContainers\"\xaa\x02\n" +
 	"\x05Grant\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x122\n" +
@@ -3492,14 +3629,15 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x15allocation_request_id\x18\x05 \x01(\x03R\x13allocationRequestId\x12%\n" +
 	"\x0eexecution_type\x18\x06 \x01(\x05R\rexecutionType\x12\x0e\n" +
 	"\x02am\x18\a \x01(\bR\x02am\x12\x12\n" +
-	"\x04tags\x18\b \x03(\tR\x04tags\"x\n" +
+	"\x04tags\x18\b \x03(\tR\x04tags\x12\x16\n" +
+	"\x06waited\x18\t \x01(\x03R\x06waited\"x\n" +
 	"\x13ContainersAllocated\x123\n" +
 	"\aattempt\x18\x01 \x01(\v2\x19.heddle.ledger.AttemptRefR\aattempt\x12,\n" +
 	"\x06grants\x18\x02 \x03(\v2\x14.heddle.ledger.GrantR\x06grants\"P\n" +
 	"\x11ContainersRunning\x12;\n" +
 	"\n" +
 	"containers\x18\x01 \x03(\v2\x1b.heddle.ledger.ContainerRefR\n" +
-	"containers\"\xaa\x01\n" +
+	"containers\"\xdf\x01\n" +
 	"\n" +
 	"Completion\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x12\x1f\n" +
@@ -3508,7 +3646,13 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\vdiagnostics\x18\x03 \x01(\tR\vdiagnostics\x12\x1e\n" +
 	"\n" +
 	"unreported\x18\x04 \x01(\bR\n" +
-	"unreported\"R\n" +
+	"unreported\x123\n" +
+	"\x05times\x18\x05 \x01(\v2\x1d.heddle.ledger.ContainerTimesR\x05times\"|\n" +
+	"\x0eContainerTimes\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x1c\n" +
+	"\tlocalized\x18\x02 \x01(\x03R\tlocalized\x12\x1a\n" +
+	"\blaunched\x18\x03 \x01(\x03R\blaunched\x12\x14\n" +
+	"\x05ended\x18\x04 \x01(\x03R\x05ended\"R\n" +
 	"\x13ContainersCompleted\x12;\n" +
 	"\vcompletions\x18\x01 \x03(\v2\x19.heddle.ledger.CompletionR\vcompletions\"Q\n" +
 	"\x12ContainersReported\x12;\n" +
@@ -3593,7 +3737,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05Place\x12\v\n" +
 	"\aCURRENT\x10\x00\x12\f\n" +
 	"\bPREVIOUS\x10\x01\x12\b\n" +
-	"\x04NEXT\x10\x02\"\xfc\x04\n" +
+	"\x04NEXT\x10\x02\"\xc7\x05\n" +
 	"\vApplication\x12A\n" +
 	"\tsubmitted\x18\x01 \x01(\v2#.heddle.ledger.ApplicationSubmittedR\tsubmitted\x12\x1f\n" +
 	"\vsubmit_time\x18\x02 \x01(\x03R\n" +
@@ -3615,7 +3759,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x10resource_seconds\x18\f \x03(\x03R\x0fresourceSeconds\x12+\n" +
 	"\x11preempted_seconds\x18\r \x03(\x03R\x10preemptedSeconds\x121\n" +
 	"\x14preempted_containers\x18\x0e \x01(\x03R\x13preemptedContainers\x12#\n" +
-	"\rpreempted_ams\x18\x0f \x01(\x03R\fpreemptedAms\"\xb2\x04\n" +
+	"\rpreempted_ams\x18\x0f \x01(\x03R\fpreemptedAms\x12,\n" +
+	"\x04past\x18\x10 \x03(\v2\x18.heddle.ledger.ContainerR\x04past\x12\x1b\n" +
+	"\tpast_more\x18\x11 \x01(\x03R\bpastMore\"\xb2\x04\n" +
 	"\aAttempt\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\x05R\x05state\x12\x1d\n" +
@@ -3638,7 +3784,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\x9c\x02\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\x88\x03\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -3649,7 +3795,12 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\vexit_status\x18\a \x01(\x05R\n" +
 	"exitStatus\x12 \n" +
 	"\vdiagnostics\x18\b \x01(\tR\vdiagnostics\x12\x1c\n" +
-	"\tsuspended\x18\t \x01(\bR\tsuspended\"\xda\x01\n" +
+	"\tsuspended\x18\t \x01(\bR\tsuspended\x12\x1a\n" +
+	"\baccepted\x18\n" +
+	" \x01(\x03R\baccepted\x12\x1c\n" +
+	"\tlocalized\x18\v \x01(\x03R\tlocalized\x12\x1a\n" +
+	"\blaunched\x18\f \x01(\x03R\blaunched\x12\x14\n" +
+	"\x05ended\x18\r \x01(\x03R\x05ended\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +
@@ -3681,7 +3832,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
@@ -3712,26 +3863,27 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainersAllocated)(nil),             // 26: heddle.ledger.ContainersAllocated
 	(*ContainersRunning)(nil),               // 27: heddle.ledger.ContainersRunning
 	(*Completion)(nil),                      // 28: heddle.ledger.Completion
-	(*ContainersCompleted)(nil),             // 29: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 30: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 31: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 32: heddle.ledger.ContainersResumed
-	(*NodeRegistered)(nil),                  // 33: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 34: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 35: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 36: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 37: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 38: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 39: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 40: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 41: heddle.ledger.StateCount
-	(*Key)(nil),                             // 42: heddle.ledger.Key
-	(*Application)(nil),                     // 43: heddle.ledger.Application
-	(*Attempt)(nil),                         // 44: heddle.ledger.Attempt
-	(*Container)(nil),                       // 45: heddle.ledger.Container
-	(*Node)(nil),                            // 46: heddle.ledger.Node
-	nil,                                     // 47: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 48: heddle.yarn.ApplicationSubmissionContext
+	(*ContainerTimes)(nil),                  // 29: heddle.ledger.ContainerTimes
+	(*ContainersCompleted)(nil),             // 30: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 31: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 32: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 33: heddle.ledger.ContainersResumed
+	(*NodeRegistered)(nil),                  // 34: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 35: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 36: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 37: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 38: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 39: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 40: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 41: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 42: heddle.ledger.StateCount
+	(*Key)(nil),                             // 43: heddle.ledger.Key
+	(*Application)(nil),                     // 44: heddle.ledger.Application
+	(*Attempt)(nil),                         // 45: heddle.ledger.Attempt
+	(*Container)(nil),                       // 46: heddle.ledger.Container
+	(*Node)(nil),                            // 47: heddle.ledger.Node
+	nil,                                     // 48: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 49: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -3752,24 +3904,24 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	24, // 15: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
 	26, // 16: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
 	27, // 17: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	29, // 18: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	30, // 19: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	31, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	32, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	33, // 22: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	34, // 23: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	35, // 24: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	36, // 25: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	37, // 26: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	38, // 27: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	30, // 18: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	31, // 19: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	32, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	33, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	34, // 22: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	35, // 23: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	36, // 24: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	37, // 25: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	38, // 26: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	39, // 27: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
 	9,  // 28: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
 	4,  // 29: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
 	5,  // 30: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	47, // 31: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	48, // 31: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
 	0,  // 32: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
 	0,  // 33: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
 	4,  // 34: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	48, // 35: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	49, // 35: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
 	8,  // 36: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
 	4,  // 37: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
 	4,  // 38: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
@@ -3785,35 +3937,37 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	25, // 48: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
 	6,  // 49: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
 	6,  // 50: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	28, // 51: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	6,  // 52: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 53: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 54: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 55: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	8,  // 56: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	7,  // 57: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	8,  // 58: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	7,  // 59: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	40, // 60: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	43, // 61: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	46, // 62: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	36, // 63: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	42, // 64: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	41, // 65: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	9,  // 66: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 67: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	1,  // 68: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	16, // 69: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	44, // 70: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	45, // 71: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	7,  // 72: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	25, // 73: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	33, // 74: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	75, // [75:75] is the sub-list for method output_type
-	75, // [75:75] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	29, // 51: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	28, // 52: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	6,  // 53: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 54: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 55: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 56: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	8,  // 57: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	7,  // 58: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	8,  // 59: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	7,  // 60: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	41, // 61: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	44, // 62: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	47, // 63: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	37, // 64: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	43, // 65: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	42, // 66: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	9,  // 67: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 68: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	1,  // 69: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	16, // 70: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	45, // 71: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	46, // 72: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	46, // 73: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	7,  // 74: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	25, // 75: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	34, // 76: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	77, // [77:77] is the sub-list for method output_type
+	77, // [77:77] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -3822,14 +3976,14 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 		return
 	}
 	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -183,6 +183,12 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			`{"RemoteException":{"exception":"ForbiddenException","message":"User bob may not resume it"}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/explanation": say(200, jsonType, `{"explanation":{"applicationId":"application_1_0002","state":"RUNNING","queue":"root.q","summary":"waits for 2 containers",
 			"reason":[{"priority":20,"numContainers":2,"resourceName":"*","capability":{"memory":9000,"vCores":1},"limit":"size","reason":"no node has that much"}]}}`),
+		"GET /ws/v1/heddle/apps/application_1_0002/timeline": say(200, jsonType, `{"timeline":{"applicationId":"application_1_0002","state":"FINISHED","finalStatus":"SUCCEEDED",
+			"submitted":1795284934900,"accepted":1795284934901,"launched":1795284935400,"registered":1795284939700,"finished":1795284950001,
+			"attempt":[{"appAttemptId":"appattempt_1_0002_000001","amContainerId":"container_1_0002_01_000001","asked":1795284934901,"launched":1795284935400,"registered":1795284939700,"finished":1795284950001}],
+			"container":[{"containerId":"container_1_0002_01_000001","nodeId":"n1:8041","applicationMaster":true,"priority":0,"asked":1795284934901,"granted":1795284934902,"accepted":1795284935390,
+			"localized":1795284935500,"started":1795284935520,"ended":1795284950000,"live":false,"exitStatus":0},
+			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000}],"containersForgotten":3}}`),
 		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"member":[
 			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true},{"id":"rm2","raftAddress":"h2:8034","webAddress":"h2:8088","leader":true,"self":false}]}}`),
 	})
@@ -196,6 +202,20 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"container -resume " + container, 1, "User bob may not resume it"},
 		{"container -resume container_1_0002_01_000004", 1, "this ResourceManager is not Heddle's"},
 		{"app -explain application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n"},
+		{"app -timeline application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED\n" +
+			"                     Time  Seconds          Event\n" +
+			"  " + clock(1795284934900) + "    0.000      submitted\n" +
+			"  " + clock(1795284934901) + "    0.001       accepted\n" +
+			"  " + clock(1795284935400) + "    0.500    AM launched\n" +
+			"  " + clock(1795284939700) + "    4.800  AM registered\n" +
+			"  " + clock(1795284950001) + "   15.101       finished\n" +
+			"\nContainers, in seconds since the application was submitted:\n" +
+			"                        Container     Node  Priority  Asked  Granted  Localized  Started   Ended  Exit\n" +
+			"  container_1_0002_01_000001 (AM)  n1:8041         0  0.001    0.002      0.600    0.620  15.100     0\n" +
+			"       container_1_0002_01_000002  n2:8041        20      -    5.800          -        -       -     -\n" +
+			"and 3 more, whose times were not kept\n"},
+		{"app -timeline application_1_0003", 1, "this ResourceManager is not Heddle's"},
+		{"app -timeline application_x", 1, "application_x"},
 		{"rmadmin -members", 0, "        Id\t             Raft-Address\t              Web-Address\t     State\n" +
 			"       rm1\t                  h1:8034\t                  h1:8088\t   standby\n" +
 			"       rm2\t                  h2:8034\t                  h2:8088\t    active\n"},

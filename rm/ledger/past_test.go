@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// An application keeps the times of the first containers that ended, through snapshots and beyond its end.
+func TestPastContainers(t *testing.T) {
+	s := New()
+	mustApply(t, s, commands{cluster(), register(node1, records.NewResource(1<<20, 1<<10)), submit(1), start(attempt(1, 1))}.at(1000))
+	for i := range int64(maxPast + 10) {
+		id := container(1, 1, i+1)
+		mustApply(t, s, commands{allocate(id, false)}.at(2000))
+		mustApply(t, s, commands{complete(id, int32(i)), {ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(id)}}}.at(4000))
+	}
+	a := s.Apps[app(1)]
+	if len(a.Past) != maxPast || a.PastMore != 10 || len(a.Containers) != 0 {
+		t.Fatalf("%d kept, %d not, %d are there", len(a.Past), a.PastMore, len(a.Containers))
+	}
+	c := a.Past[7]
+	if want := (Times{Accepted: created + 3100, Localized: created + 3200, Ended: created + 4000}); c.Times != want || c.Asked != created+1997 || c.Allocated != created+2000 || c.Finished != created+4000 || c.ExitStatus != 7 {
+		t.Errorf("%+v", c)
+	}
+	mustApply(t, s, commands{endAttempt(attempt(1, 1), pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED, false)}.at(5000))
+	restored, err := ReadSnapshot(bytes.NewReader(snapshot(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := restored.Apps[app(1)]; len(b.Past) != maxPast || b.PastMore != 10 || b.Past[7].Times != c.Times || b.Past[7].Asked != c.Asked {
+		t.Errorf("after a snapshot: %+v", b.Past[7])
+	}
+}
+
+// What a node says of the past can't lie before the grant.
+func TestTimesWithinTheLifeOfAContainer(t *testing.T) {
+	c := Container{Allocated: 1000}
+	c.times(2000, NewContainerTimes(1<<62, 1001, -5, 999))
+	if want := (Times{Accepted: 1000, Localized: 1000, Ended: 1001}); c.Times != want {
+		t.Errorf("%+v", c.Times)
+	}
+}

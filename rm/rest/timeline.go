@@ -1,0 +1,88 @@
+package rest
+
+import (
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+// timeline is when an application got how far; times that are not known are left out.
+type timeline struct {
+	App        string              `yarn:"applicationId"`
+	State      string              `yarn:"state"`
+	Final      string              `yarn:"finalStatus"`
+	Submitted  int64               `yarn:"submitted"`
+	Accepted   int64               `yarn:"accepted,omitempty"`
+	Launched   int64               `yarn:"launched,omitempty"`
+	Registered int64               `yarn:"registered,omitempty"`
+	Finished   int64               `yarn:"finished,omitempty"`
+	Attempts   []attemptTimeline   `yarn:"attempt"`
+	Containers []containerTimeline `yarn:"container"`
+	More       int64               `yarn:"containersForgotten"`
+}
+
+type attemptTimeline struct {
+	ID         string `yarn:"appAttemptId"`
+	Container  string `yarn:"amContainerId,omitempty"`
+	Asked      int64  `yarn:"asked,omitempty"`
+	Launched   int64  `yarn:"launched,omitempty"`
+	Registered int64  `yarn:"registered,omitempty"`
+	Finished   int64  `yarn:"finished,omitempty"`
+}
+
+type containerTimeline struct {
+	ID        string `yarn:"containerId"`
+	Node      string `yarn:"nodeId"`
+	Master    bool   `yarn:"applicationMaster"`
+	Priority  int32  `yarn:"priority"`
+	Asked     int64  `yarn:"asked,omitempty"`
+	Granted   int64  `yarn:"granted"`
+	Accepted  int64  `yarn:"accepted,omitempty"`
+	Localized int64  `yarn:"localized,omitempty"`
+	Started   int64  `yarn:"started,omitempty"`
+	Ended     int64  `yarn:"ended,omitempty"`
+	Live      bool   `yarn:"live"`
+	Exit      int32  `yarn:"exitStatus"`
+}
+
+// timeline answers GET /apps/{app}/timeline.
+func (s *server) timeline(c *yarnrest.Call) (yarnrest.Reply, error) {
+	a, err := s.findVisible(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	t, ok := s.View.Timeline(a.ID)
+	if !ok {
+		return yarnrest.Reply{}, s.absent(yarnrest.NotFound("app with id: %v not found", a.ID))
+	}
+	return yarnrest.OK("timeline", yarnrest.Natural, timelineOf(&t)), nil
+}
+
+func timelineOf(t *view.Timeline) timeline {
+	out := timeline{
+		App: t.App.ID.String(), State: stateName(t.App.State), Final: records.FinalStatusName(t.App.FinalStatus), Submitted: t.App.SubmitTime, More: t.More,
+	}
+	if t.App.State.Ended() {
+		out.Finished = t.App.FinishTime
+	}
+	for i, at := range t.Attempts {
+		if i == 0 {
+			out.Accepted = at.Asked
+		}
+		// of several attempts the one that got furthest tells of the application
+		if at.Registered > 0 || i == 0 {
+			out.Launched, out.Registered = at.Launched, at.Registered
+		}
+		row := attemptTimeline{ID: at.ID.String(), Asked: at.Asked, Launched: at.Launched, Registered: at.Registered, Finished: at.Finished}
+		if at.AMContainer.ID != 0 {
+			row.Container = at.AMContainer.String()
+		}
+		out.Attempts = append(out.Attempts, row)
+	}
+	for _, c := range t.Containers {
+		out.Containers = append(out.Containers, containerTimeline{
+			c.ID.String(), c.Node.String(), c.AM, c.Priority, c.Asked, c.Granted, c.Accepted, c.Localized, c.Started, c.Ended, c.Live, c.Exit,
+		})
+	}
+	return out
+}

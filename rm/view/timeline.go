@@ -1,0 +1,76 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/records"
+)
+
+// Timeline is when an application got how far. Times are in ms since 1970 by the ResourceManager's clock, 0 = not yet or not
+// known.
+type Timeline struct {
+	App        App
+	Attempts   []AttemptTimes
+	Containers []ContainerTimes // in the order in which they were granted
+	More       int64            // containers that ended and that nothing is known of any more
+}
+
+// AttemptTimes is when an attempt got how far.
+type AttemptTimes struct {
+	ID          records.AttemptID
+	AMContainer records.ContainerID
+	Asked       int64 // for the ApplicationMaster's container
+	Launched    int64 // its node took it
+	Registered  int64
+	Finished    int64
+}
+
+// ContainerTimes is when a container got how far.
+type ContainerTimes struct {
+	ID        records.ContainerID
+	Node      records.NodeID
+	Priority  int32
+	AM        bool
+	Asked     int64
+	Granted   int64
+	Accepted  int64 // by its node; what comes from there is known of containers that ended on a Heddle node
+	Localized int64
+	Started   int64 // its process; while it runs, when its node was first heard to have it
+	Ended     int64 // its process, or when it was given up
+	Live      bool
+	Exit      int32
+}
+
+// Timeline returns an application's; ok is false when the application isn't there.
+func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
+	l := v.Source.Leader()
+	v.Source.Read(func(s *ledger.State) {
+		a := s.Apps[id]
+		if a == nil {
+			return
+		}
+		ok = true
+		t.App, t.More = v.app(a, l, total(s)), a.PastMore
+		for _, at := range a.Attempts {
+			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
+		}
+		for _, c := range a.Past {
+			t.Containers = append(t.Containers, containerTimes(c))
+		}
+		for _, c := range a.Containers {
+			t.Containers = append(t.Containers, containerTimes(c))
+		}
+	})
+	slices.SortFunc(t.Containers, func(a, b ContainerTimes) int { return cmp.Or(cmp.Compare(a.Granted, b.Granted), a.ID.Compare(b.ID)) })
+	return t, ok
+}
+
+func containerTimes(c *ledger.Container) ContainerTimes {
+	return ContainerTimes{
+		ID: c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Allocated,
+		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Started: cmp.Or(c.Times.Launched, c.Started),
+		Ended: cmp.Or(c.Times.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus,
+	}
+}
