@@ -32,7 +32,7 @@ func TestTimeline(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &answer); err != nil {
 			t.Fatalf("%v: %s", err, body)
 		}
-		return answer.Timeline.State == "FINISHED"
+		return answer.Timeline.State == "FINISHED" && answer.Timeline.Finished > 0 // until its last process has ended it is finishing
 	})
 	a := answer.Timeline
 	ordered := func(what string, times ...int64) {
