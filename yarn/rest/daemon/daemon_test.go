@@ -139,6 +139,9 @@ func TestLogLevel(t *testing.T) {
 	if w := ask(h, "GET", "/logLevel?log=x&level=loud"); !strings.Contains(w.Body.String(), "Bad Level : <b>loud</b>") {
 		t.Errorf("%s", w.Body)
 	}
+	if w := ask(h, "OPTIONS", "/logLevel?user.name=me"); w.Code != 200 || w.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
 	refuse = errors.New("only for administrators")
 	if w := ask(h, "GET", "/logLevel?log=x&level=error"); w.Code != 403 || logger.GetLevel() != logrus.DebugLevel {
 		t.Errorf("%d %v", w.Code, logger.GetLevel())

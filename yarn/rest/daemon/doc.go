@@ -8,14 +8,19 @@ import (
 	"heddle/yarn/rest"
 )
 
-// get serves GET and HEAD, and refuses other methods as Jetty's servlets do.
+// get serves GET and HEAD, and refuses other methods as Jetty's servlets do. Hadoop's clients ask OPTIONS first, to which
+// an authentication filter would answer with a cookie (PseudoAuthenticator), and go on only after a 200.
 func get(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			h(w, r)
+		case http.MethodOptions:
+			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+			answer(w, http.StatusOK, rest.TextType, nil)
+		default:
 			rest.ErrorPage(w, r, http.StatusMethodNotAllowed, "HTTP method "+r.Method+" is not supported by this URL")
-			return
 		}
-		h(w, r)
 	})
 }
 

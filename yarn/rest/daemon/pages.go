@@ -57,13 +57,16 @@ func Stacks() http.Handler {
 }
 
 // LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is one logger, whichever
-// Java class ?log= names. mayChange decides who may change it; nil is everybody.
+// Java class ?log= names. mayChange decides who may change it; nil is everybody. "yarn daemonlog" prints the lines that are
+// marked as output.
 func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.Handler {
 	return get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		var b strings.Builder
 		if name := q.Get("log"); name != "" {
-			fmt.Fprintf(&b, "<h2>Results</h2>\n<p>Submitted Class Name: <b>%s</b></p>\n<p>Log Class: <b>%T</b></p>\n", html.EscapeString(name), logger)
+			b.WriteString("<h3>Results</h3>\n")
+			result(&b, "Submitted Class Name: <b>%s</b>", html.EscapeString(name))
+			result(&b, "Log Class: <b>%T</b>", logger)
 			if level := q.Get("level"); level != "" {
 				if mayChange != nil {
 					if err := mayChange(r); err != nil {
@@ -71,21 +74,27 @@ func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.H
 						return
 					}
 				}
-				fmt.Fprintf(&b, "<p>Submitted Level: <b>%s</b></p>\n", html.EscapeString(level))
-				b.WriteString(setLevel(logger, level))
+				result(&b, "Submitted Level: <b>%s</b>", html.EscapeString(level))
+				result(&b, "%s", setLevel(logger, level))
 			}
-			fmt.Fprintf(&b, "<p>Effective Level: <b>%s</b></p>\n", strings.ToUpper(logger.GetLevel().String()))
+			result(&b, "Effective Level: <b>%s</b>", strings.ToUpper(logger.GetLevel().String()))
 		}
 		b.WriteString("<form>Log: <input type=\"text\" name=\"log\"> Level: <input type=\"text\" name=\"level\"> <input type=\"submit\" value=\"Set\"></form>")
 		rest.Page(w, http.StatusOK, "Log Level", b.String())
 	})
 }
 
+// result writes a line of HTML in the form that LogLevel.CLI looks for: it takes away the marker, and all tags.
+func result(b *strings.Builder, format string, args ...any) {
+	fmt.Fprintf(b, "<!-- OUTPUT -->"+format+"<br />\n", args...)
+}
+
+// setLevel returns what came of it, as HTML.
 func setLevel(logger *logrus.Logger, level string) string {
 	l, err := logrus.ParseLevel(level)
 	if err != nil {
-		return "<p>Bad Level : <b>" + html.EscapeString(level) + "</b></p>\n"
+		return "Bad Level : <b>" + html.EscapeString(level) + "</b>"
 	}
 	logger.SetLevel(l)
-	return "<p>Setting Level to " + strings.ToUpper(l.String()) + " ...</p>\n"
+	return "Setting Level to " + strings.ToUpper(l.String()) + " ..."
 }
