@@ -182,7 +182,7 @@ func (l *Leader) Move(id records.ApplicationID, name string) (path string, err e
 		q, known := t.Settings.Queues.Find(to)
 		switch {
 		case name == "" || !known && !leaf:
-			return refuse(Refused, "Target queue %q doesn't exist", name)
+			return refuse(Refused, "The specified Queue: %s doesn't exist", name)
 		case !leaf:
 			return refuse(Refused, "Target queue %s is not a leaf queue", to)
 		case known && q.Stopped:

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"heddle/rm/hosts"
@@ -27,13 +28,23 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 		refresh[pb.RefreshUserToGroupsMappingsRequest, pb.RefreshUserToGroupsMappingsResponse](
 			s, "refreshUserToGroupsMappings"))
 	protocol.RefreshAdminAcls.Serve(server, refresh[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls"))
-	protocol.RefreshServiceAcls.Serve(server,
-		refresh[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls"))
+	protocol.RefreshServiceAcls.Serve(server, refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](
+		s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled."))
 	protocol.RefreshClusterMaxPriority.Serve(server,
 		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
 	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
 	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
+	const noLabels = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
+	protocol.AddToClusterNodeLabels.Serve(server, refuse[pb.AddToClusterNodeLabelsRequest, pb.AddToClusterNodeLabelsResponse](
+		s, "addToClusterNodeLabels", noLabels))
+	protocol.RemoveFromClusterNodeLabels.Serve(server,
+		refuse[pb.RemoveFromClusterNodeLabelsRequest, pb.RemoveFromClusterNodeLabelsResponse](
+			s, "removeFromClusterNodeLabels", noLabels))
+	protocol.ReplaceLabelsOnNodes.Serve(server, refuse[pb.ReplaceLabelsOnNodeRequest, pb.ReplaceLabelsOnNodeResponse](
+		s, "replaceLabelsOnNodes", noLabels))
+	protocol.MapAttributesToNodes.Serve(server, refuse[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](
+		s, "mapAttributesToNodes", "Heddle doesn't keep attributes of nodes"))
 	if s.Backend.HA() {
 		s.serveHA(server)
 	}
@@ -90,7 +101,7 @@ func (s *Service) refreshNodes(ctx context.Context, req *pb.RefreshNodesRequest)
 	}
 	lists, err := s.Hosts.Read()
 	if err != nil {
-		return nil, ipc.NewException(ipc.IOException, "%v", err)
+		return nil, ipc.NewException(ipc.YarnException, "java.io.IOException: %v", err)
 	}
 	timeout := hosts.Unset
 	if req.HasDecommissionTimeout() {
@@ -125,6 +136,17 @@ func (s *Service) leavingNodes(
 	return resp, nil
 }
 
+// refuse tells an administrator why something can't be done. The ResourceManager's clients try a call again for minutes
+// that fails by an IOException, so that AdminService wraps what are IOExceptions to it.
+func refuse[Req, Resp any](s *Service, name, why string) func(context.Context, *Req) (*Resp, error) {
+	return func(ctx context.Context, _ *Req) (*Resp, error) {
+		if err := s.admin(ctx, name); err != nil {
+			return nil, err
+		}
+		return nil, ipc.NewException(ipc.YarnException, "java.io.IOException: %s", why)
+	}
+}
+
 func (s *Service) updateNodeResource(
 	ctx context.Context, req *pb.UpdateNodeResourceRequest,
 ) (*pb.UpdateNodeResourceResponse, error) {
@@ -134,6 +156,17 @@ func (s *Service) updateNodeResource(
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
+	}
+	var unknown []string // one of them, and no node is changed
+	for _, m := range req.GetNodeResourceMap() {
+		id := records.NodeIDFrom(m.GetNodeId())
+		if _, ok := l.Node(id); !ok {
+			unknown = append(unknown, id.String())
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, ipc.NewException(ipc.YarnException,
+			"Resource update get failed on all nodes due to change resource on an unrecognized node: %s", strings.Join(unknown, ", "))
 	}
 	for _, m := range req.GetNodeResourceMap() {
 		r, err := s.Types.From(m.GetResourceOption().GetResource())
@@ -147,12 +180,13 @@ func (s *Service) updateNodeResource(
 	return &pb.UpdateNodeResourceResponse{}, nil
 }
 
+// groupsForUser says that a user who isn't known is in no groups, as UserGroupInformation does.
 func (s *Service) groupsForUser(
 	_ context.Context, req *pb.GetGroupsForUserRequest,
 ) (*pb.GetGroupsForUserResponse, error) {
 	groups, err := s.Groups(req.GetUser())
 	if err != nil {
-		return nil, ipc.NewException(ipc.IOException, "%v", err)
+		s.Log.WithError(err).WithField("user", req.GetUser()).Warn("groups of a user aren't known")
 	}
 	resp := &pb.GetGroupsForUserResponse{}
 	resp.SetGroups(groups)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -141,8 +142,13 @@ func (s *Service) failAttempt(
 		return nil, err
 	}
 	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
-	if _, err := s.modifiable(ctx, id.App); err != nil {
+	a, err := s.modifiable(ctx, id.App)
+	if err != nil {
 		return nil, err
+	}
+	list, _ := s.View.Attempts(id.App)
+	if a.State.Ended() && slices.ContainsFunc(list, func(t view.Attempt) bool { return t.ID == id }) {
+		return &pb.FailApplicationAttemptResponse{}, nil // there is nothing left to fail, which clients needn't hear of
 	}
 	if err := l.FailAttempt(id); err != nil {
 		return nil, s.exception(err)
@@ -285,12 +291,15 @@ func (s *Service) updatePriority(
 		return nil, err
 	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	if _, err := s.modifiable(ctx, id); err != nil {
+	a, err := s.modifiable(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	p, err := l.UpdatePriority(id, req.GetApplicationPriority().GetPriority())
-	if err != nil {
-		return nil, s.exception(err)
+	p := a.Priority // of an application that is over it stays, which is no error
+	if !a.State.Ended() {
+		if p, err = l.UpdatePriority(id, req.GetApplicationPriority().GetPriority()); err != nil {
+			return nil, s.exception(err)
+		}
 	}
 	resp := &pb.UpdateApplicationPriorityResponse{}
 	resp.SetApplicationPriority(priority(p))
@@ -305,8 +314,14 @@ func (s *Service) updateTimeouts(
 		return nil, err
 	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	if _, err := s.modifiable(ctx, id); err != nil {
+	a, err := s.modifiable(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	resp := &pb.UpdateApplicationTimeoutsResponse{}
+	resp.SetApplicationTimeouts(req.GetApplicationTimeouts())
+	if a.State.Ended() {
+		return resp, nil // as updatePriority
 	}
 	for _, to := range req.GetApplicationTimeouts() {
 		at, err := view.ParseTime(to.GetExpireTime())
@@ -322,8 +337,6 @@ func (s *Service) updateTimeouts(
 			return nil, s.exception(err)
 		}
 	}
-	resp := &pb.UpdateApplicationTimeoutsResponse{}
-	resp.SetApplicationTimeouts(req.GetApplicationTimeouts())
 	return resp, nil
 }
 

@@ -41,13 +41,24 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	}
 	r.SetUnmanagedApplication(a.Unmanaged)
 	r.SetPriority(priority(a.Priority))
-	r.SetAppNodeLabelExpression(noLabel)
+	r.SetAppNodeLabelExpression(appLabel(a.Context))
 	if !a.Unmanaged {
 		r.SetAmNodeLabelExpression(defaultPartition)
 	}
 	r.SetAppTimeouts([]*pb.AppTimeoutsMap{s.lifetime(a)})
 	r.SetLaunchTime(a.LaunchTime)
 	return r
+}
+
+// appLabel tells a client that asked for no label from one that asked for the nodes without one, as those over REST do.
+func appLabel(submitted *pb.ApplicationSubmissionContext) string {
+	switch label := submitted.GetNodeLabelExpression(); {
+	case label != "":
+		return label
+	case submitted.HasNodeLabelExpression():
+		return defaultPartition
+	}
+	return noLabel
 }
 
 func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {
@@ -124,7 +135,9 @@ func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
 	r.SetPriority(priority(c.Priority))
 	r.SetCreationTime(c.Allocated)
 	r.SetFinishTime(c.Finished)
-	r.SetDiagnosticsInfo(c.Diagnostic)
+	if c.Diagnostic != "" {
+		r.SetDiagnosticsInfo(c.Diagnostic) // absent, "yarn container -status" prints null
+	}
 	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
 	r.SetContainerExitStatus(0)
 	r.SetContainerState(pb.ContainerState_C_RUNNING)
