@@ -202,8 +202,8 @@ func (u *Updater) register(ctx context.Context) error {
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
-	if err := errors.Join(o.Keys.SetContainerKey(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey())),
-		o.Keys.SetNodeKey(key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey()))); err != nil {
+	if err := o.Keys.SetKeys(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()),
+		key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())); err != nil {
 		return err
 	}
 	if err := o.Registered(resp.GetRmIdentifier()); err != nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -100,19 +101,34 @@ func (k *Keys) SetContainerKey(m *pb.MasterKey) error { return k.roll(containerK
 // SetNodeKey takes a new key for NM tokens; nil changes nothing.
 func (k *Keys) SetNodeKey(m *pb.MasterKey) error { return k.roll(nodeKeys, &k.nodes, m) }
 
-func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) error {
-	if m == nil {
-		return nil
-	}
+// SetKeys is SetContainerKey and SetNodeKey. Both keys are good at once, before either is on disk: the ResourceManager, which
+// has just sent them, may come with tokens already.
+func (k *Keys) SetKeys(containers, nodes *pb.MasterKey) error {
 	k.mu.Lock()
+	saveContainers, saveNodes := k.replace(containerKeys, &k.containers, containers), k.replace(nodeKeys, &k.nodes, nodes)
+	k.mu.Unlock()
+	return errors.Join(saveContainers(), saveNodes())
+}
+
+func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) error {
+	k.mu.Lock()
+	save := k.replace(name, p, m)
+	k.mu.Unlock()
+	return save()
+}
+
+// replace takes a new key, with the lock held; what it returns writes it down.
+func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) (save func() error) {
+	if m == nil {
+		return func() error { return nil }
+	}
 	next := token.MasterKeyFromPB(m)
 	if p.current != nil && p.current.ID() != next.ID() {
 		p.previous = p.current
 	}
 	p.current = next
 	s := savedPair{Current: saved(p.current), Previous: saved(p.previous)}
-	k.mu.Unlock()
-	return k.bucket.PutJSON(name, s)
+	return func() error { return k.bucket.PutJSON(name, s) }
 }
 
 // ContainerKey returns the newest key for container tokens, in the form for heartbeats, or nil.
