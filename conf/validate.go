@@ -62,6 +62,7 @@ func (c *Config) Validate() Report {
 	v.raft()
 	v.times()
 	v.scheduler()
+	v.auxServices()
 	v.folder()
 	for i := range v.problems {
 		v.problems[i].Value = v.secret.redact(v.problems[i].Key, v.problems[i].Value)

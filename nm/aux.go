@@ -16,25 +16,22 @@ import (
 	"heddle/yarn/records"
 )
 
-// shuffleClass is the only class of auxiliary services that Heddle has something for.
-const shuffleClass = "org.apache.hadoop.mapred.ShuffleHandler"
-
 // auxServices are the services of yarn.nodemanager.aux-services, by name.
 type auxServices struct {
 	log      *logrus.Entry
+	lacks    func(name string) string // conf.Config.LacksAuxService
 	services map[string]*shuffle.Service
 }
 
 var _ container.AuxServices = (*auxServices)(nil)
 
-// newAux makes the configured services. Those that Heddle doesn't have are left out with a warning: an application that
-// has data for one is then told that it does not exist.
+// newAux makes the configured services. Those that Heddle doesn't have are left out with a warning, so that all else of a
+// Hadoop's configuration works; a container that needs one is refused, and its application told why.
 func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log *logrus.Entry) (*auxServices, error) {
-	a := &auxServices{log: log, services: make(map[string]*shuffle.Service)}
+	a := &auxServices{log: log, lacks: c.LacksAuxService, services: make(map[string]*shuffle.Service)}
 	for _, name := range c.Strings("yarn.nodemanager.aux-services") {
-		class := c.Text("yarn.nodemanager.aux-services." + name + ".class")
-		if class != shuffleClass && (class != "" || name != shuffle.Name) {
-			log.Warnf("Auxiliary service %s of class %q is not available: %s", name, class, instead(class))
+		if why := c.LacksAuxService(name); why != "" {
+			log.Warnf("Auxiliary service %s is left out: %s", name, why)
 			continue
 		}
 		if len(a.services) > 0 {
@@ -56,18 +53,6 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 		a.services[name] = service
 	}
 	return a, nil
-}
-
-// sparkShuffleClass is Spark's external shuffle service, which keeps what executors have shuffled beyond their end.
-const sparkShuffleClass = "org.apache.spark.network.yarn.YarnShuffleService"
-
-// instead says what there is instead of a class.
-func instead(class string) string {
-	if class == sparkShuffleClass {
-		return "it is Java. Spark's executors can serve their shuffles themselves: set spark.shuffle.service.enabled=false, and with dynamic allocation " +
-			"spark.dynamicAllocation.shuffleTracking.enabled=true"
-	}
-	return "Heddle has " + shuffleClass
 }
 
 // start recovers the applications that are served and listens. It returns those applications.
@@ -100,6 +85,9 @@ func (a *auxServices) Metadata() map[string][]byte {
 	}
 	return out
 }
+
+// Lacks says why there isn't a service that one could expect; "" if there is nothing to say.
+func (a *auxServices) Lacks(name string) string { return a.lacks(name) }
 
 // StartApplication hands a service what an application has for it.
 func (a *auxServices) StartApplication(service string, app records.ApplicationID, user string, data []byte) {

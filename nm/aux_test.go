@@ -21,8 +21,8 @@ func TestAuxiliaryServicesThatHeddleLacks(t *testing.T) {
 	}
 	n.Close()
 	for _, want := range []string{
-		"Auxiliary service spark_shuffle of class", "spark.dynamicAllocation.shuffleTracking.enabled=true",
-		"Auxiliary service other of class", "Heddle has org.apache.hadoop.mapred.ShuffleHandler",
+		"Auxiliary service spark_shuffle is left out", "spark.dynamicAllocation.shuffleTracking.enabled=true",
+		"Auxiliary service other is left out", "Heddle has org.apache.hadoop.mapred.ShuffleHandler",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in the log\n%s", want, &text)

@@ -25,6 +25,8 @@ import (
 // AuxServices are the services that applications may have data for.
 type AuxServices interface {
 	Metadata() map[string][]byte
+	// Lacks says why there isn't a service that one could expect; "" if there is nothing to say.
+	Lacks(name string) string
 }
 
 // Options are what a Service works with. All must be set.

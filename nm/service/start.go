@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
@@ -56,6 +57,31 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 	return resp, nil
 }
 
+// registrationGrace is how long a container of an unknown ResourceManager's life waits: the ResourceManager gives
+// containers on a node from when it has registered, which the node notes down only when it has the answer.
+const registrationGrace = time.Second
+
+// registeredWith reports whether the node is registered with that life of the ResourceManager.
+func (s *Service) registeredWith(rmIdentifier int64) bool {
+	if s.RMIdentifier() == rmIdentifier {
+		return true
+	}
+	end := time.NewTimer(registrationGrace)
+	defer end.Stop()
+	again := time.NewTicker(registrationGrace / 100)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			if s.RMIdentifier() == rmIdentifier {
+				return true
+			}
+		case <-end.C:
+			return false
+		}
+	}
+}
+
 // start checks one request (Hadoop: ContainerManagerImpl.performContainerPreStartChecks) and has the container
 // started.
 func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.ContainerTokenIdentifier, name records.ContainerID) error {
@@ -65,7 +91,7 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 	if _, err := s.Containers.Container(name); err == nil || errors.Is(err, container.ErrStoppedBefore) {
 		return relaunch(name)
 	}
-	if rm := s.RMIdentifier(); id.GetRmIdentifier() != rm {
+	if !s.registeredWith(id.GetRmIdentifier()) {
 		return ipc.NewException(ipc.InvalidContainer, "\nContainer %s rejected as it is allocated by a previous RM", name)
 	}
 	lc := req.GetContainerLaunchContext()
@@ -74,9 +100,14 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 	}
 	known := s.Aux.Metadata()
 	for _, data := range lc.GetServiceData() {
-		if _, ok := known[data.GetKey()]; !ok {
-			return ipc.NewException(ipc.InvalidAuxService, "The auxService:%s does not exist", data.GetKey())
+		if _, ok := known[data.GetKey()]; ok {
+			continue
 		}
+		message := "The auxService:" + data.GetKey() + " does not exist"
+		if why := s.Aux.Lacks(data.GetKey()); why != "" {
+			message += ": " + why
+		}
+		return ipc.NewException(ipc.InvalidAuxService, "%s", message)
 	}
 	if err := checkResources(lc); err != nil {
 		return err

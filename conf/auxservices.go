@@ -1,0 +1,47 @@
+package conf
+
+import (
+	"fmt"
+	"slices"
+)
+
+const (
+	auxServices = "yarn.nodemanager.aux-services"
+	// MapReduceShuffle is the auxiliary service that Heddle has, under the name by which MapReduce asks for it.
+	MapReduceShuffle = "mapreduce_shuffle"
+	mapReduceClass   = "org.apache.hadoop.mapred.ShuffleHandler"
+	// Spark's external shuffle service keeps what executors have shuffled beyond their end. It runs inside a Java
+	// NodeManager and reads what executors of its own version write, in a format of Spark's own.
+	sparkShuffle = "spark_shuffle"
+	sparkClass   = "org.apache.spark.network.yarn.YarnShuffleService"
+)
+
+// LacksAuxService says why a NodeManager doesn't have an auxiliary service that is configured or that Spark would ask for,
+// and what to set instead; "" of others, and of those that it can have.
+func (c *Config) LacksAuxService(name string) string {
+	class := c.Text(auxServices + "." + name + ".class")
+	switch {
+	case class == mapReduceClass || class == "" && name == MapReduceShuffle:
+		return ""
+	case class == sparkClass || class == "" && name == sparkShuffle:
+		return "Spark's shuffle service needs a Java NodeManager. Spark's executors serve their shuffles themselves: set " +
+			"spark.shuffle.service.enabled=false and, with dynamic allocation, spark.dynamicAllocation.shuffleTracking.enabled=true"
+	}
+	if class == "" && !slices.Contains(c.Strings(auxServices), name) {
+		return ""
+	}
+	return fmt.Sprintf("it is of class %q, and Heddle has %s alone", class, mapReduceClass)
+}
+
+// auxServices warns of services that a NodeManager leaves out.
+func (v *validation) auxServices() {
+	for _, name := range v.c.Strings(auxServices) {
+		if why := v.c.LacksAuxService(name); why != "" {
+			key := auxServices
+			if _, ok := v.c.Where(key + "." + name + ".class"); ok {
+				key += "." + name + ".class"
+			}
+			v.problem(Warning, key, "auxiliary service "+name+" is left out: "+why, mapReduceClass)
+		}
+	}
+}
