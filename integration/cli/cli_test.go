@@ -33,9 +33,22 @@ func run(m *testing.M) int {
 	}
 	defer remove()
 	heddle = path
+	logs, err := os.MkdirTemp("", "heddle-cli-logs-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(logs) }()
+	if err := os.Chmod(logs, 0o1777); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	options := hadooplab.Options{
 		ResourceManager: true, NodeManagers: 1,
-		Site: map[string]string{"yarn.resource-types": "example.com/seat", "yarn.nodemanager.resource-type.example.com/seat": "4"},
+		Site: map[string]string{
+			"yarn.resource-types": "example.com/seat", "yarn.nodemanager.resource-type.example.com/seat": "4",
+			"yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": logs,
+		},
 	}
 	if os.Getenv("HEDDLE_TEST_STOCK") == "" {
 		options.Heddle = path

@@ -148,8 +148,14 @@ var mains = map[string]string{
 	"yarn logs":               "org.apache.hadoop.yarn.client.cli.LogsCLI",
 	"yarn cluster":            "org.apache.hadoop.yarn.client.cli.ClusterCLI",
 	"yarn rmadmin":            "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
+	"yarn top":                "org.apache.hadoop.yarn.client.cli.TopCLI",
+	"yarn schedulerconf":      "org.apache.hadoop.yarn.client.cli.SchedConfCLI",
+	"yarn nodeattributes":     "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI",
+	"yarn daemonlog":          "org.apache.hadoop.log.LogLevel",
+	"yarn version":            "org.apache.hadoop.util.VersionInfo",
 	"yarn jar":                "org.apache.hadoop.util.RunJar",
 	"mapred job":              "org.apache.hadoop.mapred.JobClient",
+	"mapred queue":            "org.apache.hadoop.mapred.JobQueueClient",
 }
 
 // Run runs one of Hadoop's commands, such as "hdfs", "dfs", "-ls", "/", or with "class" any class, and returns its
