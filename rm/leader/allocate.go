@@ -25,6 +25,7 @@ type Grant struct {
 	Allocated           int64 // ms since 1970
 	AM                  bool
 	Tags                []string
+	Version             int32 // how often it was resized
 }
 
 // Completion is the end of a container.
@@ -146,6 +147,7 @@ type AllocateCall struct {
 	BlacklistAdd    []string
 	BlacklistRemove []string
 	TrackingURL     string
+	Updates         []ContainerUpdate
 	// Wait is how long the answer may be held back until there is something to tell.
 	Wait time.Duration
 }
@@ -156,6 +158,8 @@ type AllocateReply struct {
 	Grants     []Grant
 	Completed  []Completion
 	Updated    []NodeUpdate
+	Resized    []Resized
+	Unresized  []Unresized
 	NewNodes   []records.NodeID // nodes of Grants for which it needs a token
 	Limit      records.Resource // headroom
 	Nodes      int              // nodes in the cluster
@@ -163,7 +167,7 @@ type AllocateReply struct {
 }
 
 func (r *AllocateReply) empty() bool {
-	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0
+	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0
 }
 
 // Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
@@ -256,6 +260,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 		}})
 	}
 	t.release(app, call.Releases)
+	reply.Unresized = append(reply.Unresized, t.resizeAll(app, call.Updates)...)
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
 		t.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
@@ -269,6 +274,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 		reply.Grants, soft.grants = soft.grants, nil
 		reply.Completed, soft.completed = soft.completed, nil
 		reply.Updated, soft.updated = soft.updated, nil
+		reply.Resized, soft.resized = soft.resized, nil
 		soft.session.told()
 		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
 		for i := range reply.Completed {

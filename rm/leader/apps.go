@@ -29,6 +29,7 @@ type appSoft struct {
 	grants    []Grant
 	completed []Completion
 	updated   []NodeUpdate
+	resized   []Resized
 	// What it was told with the last one, and takes note of by coming again.
 	told []records.ContainerID
 }

@@ -9,6 +9,7 @@ import (
 
 // schedule has the scheduler place what it can, and enters its decisions.
 func (l *Leader) schedule() {
+	l.grow()
 	granted := l.granted[:0]
 	for _, d := range l.sched.Schedule(l.Now().UnixMilli()) {
 		if d.Kind != scheduler.Allocate {
@@ -76,7 +77,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 func (l *Leader) grant(_ *ledger.Application, c *ledger.Container) Grant {
 	g := Grant{
 		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
-		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags,
+		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,
 	}
 	if n := l.work.Nodes[c.Node]; n != nil {
 		g.NodeHTTPAddress = n.HTTPAddress()

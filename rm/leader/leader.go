@@ -123,6 +123,7 @@ type Leader struct {
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
 	granted    []*appSoft  // to whom schedule gives containers
+	growing    []growth    // containers that are to grow as soon as there is room
 	unstarted  []unstarted // granted containers by the time when they must have been started
 	carried    carriedTokens
 	seq        int64

@@ -49,6 +49,7 @@ type outbox struct {
 	removed    []records.ContainerID
 	resource   *records.Resource
 	signals    []Signal
+	resized    []Grant
 }
 
 func (s *nodeSession) endContainer(id records.ContainerID) {
@@ -69,6 +70,12 @@ func (s *nodeSession) forget(ids ...records.ContainerID) {
 	s.out.removed = append(s.out.removed, ids...)
 }
 
+func (s *nodeSession) shrink(g Grant) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.resized = append(s.out.resized, g)
+}
+
 // take empties the outbox into a reply.
 func (o *outbox) take(r *NodeReply) {
 	o.mu.Lock()
@@ -78,6 +85,7 @@ func (o *outbox) take(r *NodeReply) {
 	r.Removed, o.removed = o.removed, nil
 	r.Resource, o.resource = o.resource, nil
 	r.Signals, o.signals = o.signals, nil
+	r.Resized, o.resized = o.resized, nil
 }
 
 // Signal is a command for a container (YARN: signalToContainer).
@@ -141,6 +149,7 @@ type NodeReply struct {
 	Removed     []records.ContainerID
 	Resource    *records.Resource
 	Signals     []Signal
+	Resized     []Grant // containers that are to have less from now on
 }
 
 // twinPatience is the number of heartbeats after which a node that fell silent may be replaced by another one that

@@ -50,6 +50,8 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		return s.containersCompleted(now, c.ContainersCompleted)
 	case c.ContainersReported != nil:
 		return s.containersReported(c.ContainersReported)
+	case c.ContainerResized != nil:
+		return s.containerResized(now, c.ContainerResized)
 	case c.ContainersSuspended != nil:
 		return s.setSuspended(c.ContainersSuspended.GetContainers(), true)
 	case c.ContainersResumed != nil:

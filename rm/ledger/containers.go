@@ -98,14 +98,32 @@ func (s *State) finish(now int64, app *Application, c *Container, exit int32) {
 	c.Finished = now
 }
 
-// ResourceSeconds is what a container has used until now (in ms since 1970): resource × seconds rounded down, as in YARN's
-// AggregateAppResourceUsage.
+// ResourceSeconds is what a container has used until now (in ms since 1970) at its present size: resource × seconds rounded
+// down, as in YARN's AggregateAppResourceUsage.
 func ResourceSeconds(c *Container, now int64) records.Resource {
 	var r records.Resource
 	for i, v := range c.Resource {
-		r[i] = v * max(now-c.Allocated, 0) / 1000
+		r[i] = v * max(now-max(c.Allocated, c.Resized), 0) / 1000
 	}
 	return r
+}
+
+func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error {
+	app, cont, err := s.container(c.GetContainer())
+	if err != nil {
+		return err
+	}
+	node := s.Nodes[cont.Node]
+	if !cont.Live() || node == nil {
+		return fmt.Errorf("%v can't be resized: it has ended", cont.ID)
+	}
+	to := amounts(c.GetResource())
+	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
+	app.Used = app.Used.Sub(cont.Resource).Add(to)
+	node.Used = node.Used.Sub(cont.Resource).Add(to)
+	cont.Resource, cont.Resized = to, now
+	cont.Version++
+	return nil
 }
 
 // drop ends a container, if it lives, and forgets it.

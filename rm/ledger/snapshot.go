@@ -233,6 +233,7 @@ func (c *Container) record() *ledgerpb.Container {
 		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
 		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Suspended: c.Suspended,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Launched: c.Times.Launched, Ended: c.Times.Ended,
+		Version: c.Version, Resized: c.Resized,
 	}
 	if c.Asked > 0 {
 		r.Grant.Waited = c.Allocated - c.Asked + 1
@@ -308,6 +309,7 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) *Container 
 
 func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	c := readContainer(a.ID, r)
+	c.Version, c.Resized = r.GetVersion(), r.GetResized()
 	a.Containers[c.ID] = c
 	if !c.Live() {
 		return nil

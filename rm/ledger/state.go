@@ -234,6 +234,9 @@ type Container struct {
 	AM                  bool
 	Tags                []string
 
+	Version int32 // how often it was resized
+	Resized int64 // when it was last, 0 = never
+
 	State      ContainerState
 	Suspended  bool
 	Asked      int64 // 0 = unknown

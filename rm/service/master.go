@@ -118,6 +118,12 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 	for _, c := range req.GetRelease() {
 		call.Releases = append(call.Releases, records.ContainerIDFrom(c))
 	}
+	for _, u := range req.GetUpdateRequests() {
+		call.Updates = append(call.Updates, leader.ContainerUpdate{
+			ID: records.ContainerIDFrom(u.GetContainerId()), Version: u.GetContainerVersion(), Kind: u.GetUpdateType(),
+			Capability: u.GetCapability(),
+		})
+	}
 	reply, err := l.Allocate(id.Attempt, call)
 	if err != nil {
 		return nil, s.exception(err)
@@ -145,20 +151,44 @@ func (s *Service) allocateResponse(
 	if id.KeyID != l.Keys(ledgerpb.KeyKind_AM_RM).Current.ID {
 		resp.SetAmRmToken(s.amrmToken(l, id.Attempt).PB())
 	}
-	resp.SetUpdateErrors(s.updateErrors(req.GetUpdateRequests()))
+	if err := s.resized(l, resp, reply, o, req.GetUpdateRequests()); err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 
-// updateErrors refuses changes of containers one by one, as the protocol has it.
-func (s *Service) updateErrors(reqs []*pb.UpdateContainerRequest) []*pb.UpdateContainerError {
+// resized tells which containers have another size now, and which can't get it.
+func (s *Service) resized(
+	l *leader.Leader, resp *pb.AllocateResponse, reply *leader.AllocateReply, o owner, asked []*pb.UpdateContainerRequest,
+) error {
+	grants := make([]leader.Grant, len(reply.Resized))
+	for i := range reply.Resized {
+		grants[i] = reply.Resized[i].Grant
+	}
+	containers, err := s.grants(l, grants, o)
+	if err != nil {
+		return err
+	}
+	var updated []*pb.UpdatedContainer
+	for i, c := range containers {
+		u := &pb.UpdatedContainer{}
+		u.SetUpdateType(reply.Resized[i].Kind)
+		u.SetContainer(c)
+		updated = append(updated, u)
+	}
+	resp.SetUpdatedContainers(updated)
 	var errs []*pb.UpdateContainerError
-	for _, r := range reqs {
+	for _, r := range reply.Unresized {
 		e := &pb.UpdateContainerError{}
-		e.SetReason("Resizing containers is not supported yet")
-		e.SetUpdateRequest(r)
+		e.SetReason(r.Reason)
+		e.SetCurrentContainerVersion(r.Version)
+		if r.Index < len(asked) { // of an answer that is given again, the call may be another
+			e.SetUpdateRequest(asked[r.Index])
+		}
 		errs = append(errs, e)
 	}
-	return errs
+	resp.SetUpdateErrors(errs)
+	return nil
 }
 
 func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*pb.Container, error) {
@@ -182,6 +212,7 @@ func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*p
 		c.SetExecutionType(g.ExecutionType)
 		c.SetAllocationRequestId(g.AllocationRequestID)
 		c.SetAllocationTags(g.Tags)
+		c.SetVersion(g.Version)
 		out[i] = c
 	}
 	return out, nil

@@ -86,7 +86,7 @@ func (s *Service) containerToken(
 	id.SetNodeLabelExpression("")
 	id.SetContainerType(kind)
 	id.SetExecutionType(g.ExecutionType)
-	id.SetVersion(0)
+	id.SetVersion(g.Version)
 	id.SetAllocationRequestId(g.AllocationRequestID)
 	id.SetAllocationTags(g.Tags)
 	raw, err := token.Encode(id)

@@ -131,6 +131,9 @@ func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*p
 		return resp, nil
 	}
 	s.heartbeatReply(resp, &reply)
+	if err := s.shrinkOrders(l, resp, reply.Resized); err != nil {
+		return nil, err
+	}
 	if key := s.nodeKey(l, ledgerpb.KeyKind_CONTAINER); key.GetKeyId() != req.GetLastKnownContainerTokenMasterKey().GetKeyId() {
 		resp.SetContainerTokenMasterKey(key)
 	}
@@ -162,6 +165,20 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 		signals = append(signals, m)
 	}
 	resp.SetContainersToSignal(signals)
+}
+
+// shrinkOrders has a node hold containers to less, each by a token of its new size.
+func (s *Service) shrinkOrders(l *leader.Leader, resp *pb.NodeHeartbeatResponse, grants []leader.Grant) error {
+	var all []*pb.Container
+	for i := range grants {
+		one, err := s.grants(l, grants[i:i+1], s.owner(grants[i].ID.Attempt.App))
+		if err != nil {
+			return err
+		}
+		all = append(all, one...)
+	}
+	resp.SetContainersToUpdate(all)
+	return nil
 }
 
 func containerIDs(ids []records.ContainerID) []*pb.ContainerId {
