@@ -93,8 +93,14 @@ func TestResizesThatAreRefused(t *testing.T) {
 			resizeTo(c[0], 0, 1<<40, true), resizeTo(c[0], 0, -5, false), promote, nothing,
 		}
 		want := []Unresized{
-			{0, wrongVersion, 0}, {1, unknownID, 0}, {2, outOfRange, 0}, {3, outOfRange, 0}, {4, outOfRange, 0}, {5, outOfRange, 0},
-			{6, typesStayFixed, 0}, {7, outOfRange, 0},
+			{0, wrongVersion, 0},
+			{1, unknownID, 0},
+			{2, outOfRange, 0},
+			{3, outOfRange, 0},
+			{4, outOfRange, 0},
+			{5, outOfRange, 0},
+			{6, typesStayFixed, 0},
+			{7, outOfRange, 0},
 		}
 		r := am.allocate(AllocateCall{Updates: wishes})
 		if diff := cmp.Diff(want, r.Unresized); diff != "" || len(r.Resized) > 0 {
