@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/nm/launch"
+	"heddle/nm/localizer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,6 +39,7 @@ type bench struct {
 	dir   string
 	store *Store
 	n     int
+	owner *localizer.Owner // whom programs run as; nil: this process's user
 }
 
 func newBench(t *testing.T, tweak func(*Config)) *bench {
@@ -97,7 +100,7 @@ func (b *bench) run(options string) (command, output string) {
 		LogDir: work, Env: []launch.Var{{Name: "PATH", Value: os.Getenv("PATH")}, {Name: "PWD", Value: work}, {Name: "CLASSPATH", Value: "$PWD:" + b.dir + "/conf:" + b.dir + "/lib/*:$PWD/*"}},
 		Command: []string{"java", options, "org.example.Main", "world", "1>stdout", "2>stderr"},
 	}
-	ended := b.store.Prepare(&s, Container{ID: "c", App: "a", User: "someone", Work: work})
+	ended := b.store.Prepare(&s, Container{ID: "c", App: "a", User: "someone", Owner: b.owner, Work: work})
 	text, err := s.Bytes()
 	if err != nil {
 		b.t.Fatal(err)
@@ -105,6 +108,12 @@ func (b *bench) run(options string) (command, output string) {
 	write(b.t, work+"/"+launch.ScriptFile, string(text))
 	cmd := exec.Command("/bin/bash", launch.ScriptFile)
 	cmd.Dir = work
+	if o := b.owner; o != nil {
+		if err := os.Chown(work, o.UID, o.GID); err != nil {
+			b.t.Fatal(err)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}}
+	}
 	if err := cmd.Run(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -212,6 +221,36 @@ func TestMismatch(t *testing.T) {
 	}
 	if command, out := b.run(""); out != want || strings.Contains(command, "SharedArchiveFile") {
 		t.Errorf("%s printed %q", command, out)
+	}
+}
+
+// Where programs run as their users, archives are made by these users, and nobody else of them can read or change them.
+func TestOtherUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root to run programs as somebody else")
+	}
+	b := newBench(t, nil)
+	b.owner = &localizer.Owner{UID: 65534, GID: 65534}
+	if err := os.Chmod(filepath.Dir(b.dir), 0o755); err != nil { // the test's own
+		t.Fatal(err)
+	}
+	b.archived()
+	as := func(uid uint32, command string) error {
+		cmd := exec.Command("/bin/sh", "-c", command)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		return cmd.Run()
+	}
+	archive := b.archives()[0]
+	if err := as(65534, "cat "+archive+" > /dev/null"); err != nil {
+		t.Errorf("the user can't read its archive: %v", err)
+	}
+	for _, c := range []struct {
+		uid     uint32
+		command string
+	}{{65533, "cat " + archive}, {65534, "echo x > " + filepath.Dir(archive) + "/x"}, {65534, "rm -f " + archive}, {65534, "ls " + filepath.Dir(archive)}} {
+		if as(c.uid, c.command) == nil {
+			t.Errorf("user %d was not kept from: %s", c.uid, c.command)
+		}
 	}
 }
 
