@@ -56,7 +56,7 @@ func (s queueSource) Read() (map[string]string, time.Time, error) {
 		if err != nil {
 			return nil, time.Time{}, err
 		}
-		settings[fairFileKey] = string(b)
+		settings[queue.FairFileKey] = string(b)
 	default:
 		props, err := conf.LoadFile(s.file())
 		if err != nil {
@@ -69,15 +69,13 @@ func (s queueSource) Read() (map[string]string, time.Time, error) {
 	return settings, st.ModTime(), nil
 }
 
-const fairFileKey = "fair-scheduler.xml"
-
 // Build implements leader.QueueSource.
 func (s queueSource) Build(settings map[string]string) (*queue.Tree, error) {
 	switch s.kind {
 	case queue.FIFO:
 		return queue.Default(queue.FIFO), nil
 	case queue.Fair:
-		return queue.FairFromText(s.conf, settings[fairFileKey])
+		return queue.FairFromText(s.conf, settings[queue.FairFileKey])
 	}
 	return queue.CapacityFromConf(s.conf.WithValues(queue.CapacityFile, maps.Clone(settings)))
 }

@@ -49,15 +49,25 @@ func (t *turn) takeQueues() {
 		t.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
 		return
 	}
-	t.setTree(tree, settings)
+	if err := t.setTree(tree, settings); err != nil {
+		t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
+		return
+	}
+	t.publish(tree)
 }
 
-// setTree has a tree hold from now on, which was made of settings.
-func (t *turn) setTree(tree *queue.Tree, settings map[string]string) {
-	t.Settings.Queues = tree
+// setTree has the scheduler go on with a tree, which is made of settings. Others see it when what is entered next is
+// committed.
+func (t *turn) setTree(tree *queue.Tree, settings map[string]string) error {
 	if err := t.sched.SetTree(tree, t.RecordedQueues.With(settings)); err != nil {
-		t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
+		return &QueueError{Err: err}
 	}
+	t.Settings.Queues = tree
+	return nil
+}
+
+// publish shows everybody the tree.
+func (t *turn) publish(tree *queue.Tree) {
 	t.after(func() { t.Settings.Live.Set(tree) })
 }
 
@@ -66,9 +76,12 @@ func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error
 	if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
 		return &QueueError{Err: err}
 	}
+	if err := t.setTree(tree, c.GetSettings()); err != nil {
+		return err
+	}
 	c.Version = t.work.Queues.Version + 1
 	t.enter(&ledgerpb.Command{QueuesConfigured: c})
-	t.setTree(tree, c.GetSettings())
+	t.publish(tree)
 	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
 	return nil
 }
@@ -183,8 +196,11 @@ func (l *Leader) FormatQueues() error {
 		if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
 			return &QueueError{Err: err}
 		}
+		if err := t.setTree(tree, settings); err != nil {
+			return err
+		}
 		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
-		t.setTree(tree, settings)
+		t.publish(tree)
 		return nil
 	})
 }

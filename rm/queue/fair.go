@@ -36,6 +36,9 @@ type FairShares struct {
 // Never is a time that doesn't come.
 const Never = time.Duration(math.MaxInt64)
 
+// FairFileKey is the setting that the text of an allocation file is kept as.
+const FairFileKey = "fair-scheduler.xml"
+
 // FairFile is the path of the allocation file that a configuration names.
 func FairFile(c *conf.Config) string {
 	file := c.Text("yarn.scheduler.fair.allocation.file")

@@ -46,31 +46,3 @@ func (s *server) queueAccess(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	return yarnrest.OK("rmQueueAclInfo", yarnrest.Mapped, out), nil
 }
-
-// routeSchedulerConf adds the paths by which YARN's queues are changed at run time. Those here come from files, so that every
-// answer is the one of a ResourceManager whose configuration store is a file.
-func (s *server) routeSchedulerConf(api *yarnrest.API) {
-	say := func(text string) yarnrest.Handler {
-		return func(c *yarnrest.Call) (yarnrest.Reply, error) {
-			if err := s.mustAdminister(c); err != nil {
-				return yarnrest.Reply{}, err
-			}
-			return yarnrest.Say(http.StatusBadRequest, "%s", text), nil
-		}
-	}
-	base := clusterBase + "/scheduler-conf"
-	api.Handle(base, yarnrest.Methods{
-		http.MethodGet: {Handle: say("This API only supports to retrieve scheduler configuration from a mutable-conf scheduler, " +
-			"underneath scheduler " + s.schedulerName() + "Scheduler is not an instance of MutableConfScheduler")},
-		http.MethodPut: {Handle: say("Configuration change only supported by MutableConfScheduler."), Takes: yarnrest.TakesDocument},
-	})
-	api.Handle(base+"/version", yarnrest.Methods{
-		http.MethodGet: {Handle: say("Configuration Version only supported by MutableConfScheduler.")},
-	})
-	api.Handle(base+"/format", yarnrest.Methods{
-		http.MethodGet: {Handle: say("Scheduler Configuration format only supported by MutableConfScheduler")},
-	})
-	api.Handle(base+"/validate", yarnrest.Methods{
-		http.MethodPost: {Handle: say("Configuration change validation only supported by MutableConfScheduler."), Takes: yarnrest.TakesDocument},
-	})
-}

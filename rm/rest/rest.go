@@ -46,7 +46,9 @@ type Config struct {
 	Types   records.ResourceTypes
 	Access  *access.Checker
 	Queues  *queue.Live
-	Login   string // the user who runs the ResourceManager
+	// MutableQueues says that queues can be changed at run time.
+	MutableQueues bool
+	Login         string // the user who runs the ResourceManager
 	// MinAllocation and MaxAllocation bound containers.
 	MinAllocation, MaxAllocation records.Resource
 	MaxPriority                  int32
@@ -82,7 +84,7 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
 	return New(Config{
-		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, Login: r.Login(),
+		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
 		MayActFor: r.MayActFor, Tokens: r.Tokens(), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	})

@@ -47,7 +47,10 @@ func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 	s.unlink()
 	for h := range s.queues {
 		q := &s.queues[h]
-		if n := next[q.cfg.Path]; !q.live || q.made && q.total > 0 && n == nil {
+		if !q.live {
+			continue
+		}
+		if n := next[q.cfg.Path]; q.made && q.total > 0 && n == nil {
 			continue
 		} else if n == nil || n.Leaf() != q.leaf {
 			delete(s.byPath, q.cfg.Path)

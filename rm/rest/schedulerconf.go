@@ -1,0 +1,193 @@
+package rest
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"heddle/rm/leader"
+	"heddle/rm/queue"
+	yarnrest "heddle/yarn/rest"
+)
+
+// schedulerChange is the body that changes queues (Hadoop: SchedConfUpdateInfo).
+type schedulerChange struct {
+	Add    []queueParams `yarn:"add-queue"`
+	Remove []string      `yarn:"remove-queue"`
+	Update []queueParams `yarn:"update-queue"`
+	Global []confParams  `yarn:"global-updates"`
+}
+
+type queueParams struct {
+	Queue  string       `yarn:"queue-name"`
+	Params []confParams `yarn:"params"`
+}
+
+type confParams struct {
+	Entry []confEntry `yarn:"entry"`
+}
+
+type confEntry struct {
+	Key   string  `yarn:"key"`
+	Value *string `yarn:"value"`
+}
+
+func settingsOf(params []confParams) (out []queue.Setting) {
+	for _, p := range params {
+		for _, e := range p.Entry {
+			out = append(out, queue.Setting{Key: e.Key, Value: e.Value})
+		}
+	}
+	return out
+}
+
+func queueChanges(list []queueParams) (out []queue.QueueChange) {
+	for _, q := range list {
+		out = append(out, queue.QueueChange{Queue: q.Queue, Params: settingsOf(q.Params)})
+	}
+	return out
+}
+
+// confProperties are a configuration (Hadoop: ConfInfo).
+type confProperties struct {
+	Property []confProperty `yarn:"property"`
+}
+
+type confProperty struct {
+	Name  string `yarn:"name"`
+	Value string `yarn:"value"`
+}
+
+type confVersion struct {
+	ID string `yarn:"versionID"`
+}
+
+func properties(settings map[string]string) yarnrest.Reply {
+	var out confProperties
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		out.Property = append(out.Property, confProperty{key, settings[key]})
+	}
+	return yarnrest.OK("configuration", yarnrest.Mapped, out)
+}
+
+// routeSchedulerConf adds the paths by which YARN's queues are changed at run time, if they don't come from files alone.
+func (s *server) routeSchedulerConf(api *yarnrest.API) {
+	const only = "only supported by MutableConfScheduler"
+	onFile := "Configuration change only supported by mutable configuration store."
+	if !s.capacityScheduler() {
+		onFile = "Configuration change " + only + "."
+	}
+	base := clusterBase + "/scheduler-conf"
+	api.Handle(base, yarnrest.Methods{
+		http.MethodGet: {Handle: s.admins("This API only supports to retrieve scheduler configuration from a mutable-conf scheduler, "+
+			"underneath scheduler "+s.schedulerName()+"Scheduler is not an instance of MutableConfScheduler", s.schedulerConf)},
+		http.MethodPut: {Handle: s.admins(onFile, s.changeSchedulerConf), Takes: yarnrest.TakesDocument},
+	})
+	api.Handle(base+"/version", yarnrest.Methods{
+		http.MethodGet: {Handle: s.admins("Configuration Version "+only+".", s.schedulerConfVersion)},
+	})
+	api.Handle(base+"/format", yarnrest.Methods{
+		http.MethodGet: {Handle: s.admins("Scheduler Configuration format "+only, s.formatSchedulerConf)},
+	})
+	api.Handle(base+"/validate", yarnrest.Methods{
+		http.MethodPost: {
+			Handle: s.admins("Configuration change validation "+only+".", s.validateSchedulerConf), Takes: yarnrest.TakesDocument,
+		},
+	})
+}
+
+// admins has a leader answer administrators; onFile is what they hear where queues come from files.
+func (s *server) admins(onFile string, answer func(*yarnrest.Call, *leader.Leader) (yarnrest.Reply, error)) yarnrest.Handler {
+	return func(c *yarnrest.Call) (yarnrest.Reply, error) {
+		if err := s.mustAdminister(c); err != nil {
+			return yarnrest.Reply{}, err
+		}
+		if !s.MutableQueues {
+			return yarnrest.Say(http.StatusBadRequest, "%s", onFile), nil
+		}
+		l, err := s.leader()
+		if err != nil {
+			return yarnrest.Reply{}, err
+		}
+		return answer(c, l)
+	}
+}
+
+func (s *server) schedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+	conf, err := l.QueueConf()
+	if err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	return properties(conf.Settings), nil
+}
+
+func (s *server) schedulerConfVersion(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+	conf, err := l.QueueConf()
+	if err != nil {
+		return yarnrest.Reply{}, refusal(err)
+	}
+	return yarnrest.OK("configversion", yarnrest.Mapped, confVersion{strconv.FormatInt(conf.Version, 10)}), nil
+}
+
+// readChange reads a change of queues.
+func (s *server) readChange(c *yarnrest.Call) (*queue.Change, error) {
+	var in schedulerChange
+	if err := c.Decode(yarnrest.Target{Root: "sched-conf", Value: &in}); err != nil {
+		return nil, err
+	}
+	return &queue.Change{Remove: in.Remove, Add: queueChanges(in.Add), Update: queueChanges(in.Update), Global: settingsOf(in.Global)}, nil
+}
+
+func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+	change, err := s.readChange(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := l.ChangeQueues(change); err != nil {
+		if errors.Is(err, leader.ErrDeposed) {
+			return yarnrest.Reply{}, refusal(err)
+		}
+		return yarnrest.Say(http.StatusBadRequest, "%s", whyNot(err)), nil
+	}
+	return yarnrest.Say(http.StatusOK, "Configuration change successfully applied."), nil
+}
+
+// whyNot words the refusal of a configuration as Hadoop does.
+func whyNot(err error) string {
+	var wrong *leader.QueueError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	var invalid *queue.Invalid
+	if errors.As(err, &invalid) {
+		return "Failed to re-init queues : " + invalid.Brief()
+	}
+	return "Failed to re-init queues : " + wrong.Error()
+}
+
+func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+	change, err := s.readChange(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	settings, err := l.CheckChange(change)
+	switch {
+	case errors.Is(err, leader.ErrDeposed):
+		return yarnrest.Reply{}, refusal(err)
+	case err != nil:
+		return yarnrest.Say(http.StatusBadRequest, "CapacityScheduler configuration validation failed:java.io.IOException: %s", whyNot(err)), nil
+	}
+	return properties(settings), nil
+}
+
+func (s *server) formatSchedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+	switch err := l.FormatQueues(); {
+	case errors.Is(err, leader.ErrDeposed):
+		return yarnrest.Reply{}, refusal(err)
+	case err != nil:
+		return yarnrest.Say(http.StatusBadRequest, "%s", whyNot(err)), nil
+	}
+	return yarnrest.Say(http.StatusOK, "Configuration under store successfully formatted."), nil
+}
