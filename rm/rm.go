@@ -207,6 +207,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
+		ClientTokens: r.conf.Bool("heddle.am.client-tokens"),
 		Log:          r.log,
 	})
 	r.launcher = &service.Launcher{
@@ -386,11 +387,11 @@ func (r *ResourceManager) propose(entry []byte) func() error {
 	}
 }
 
-// newKey makes a master key as Hadoop does: 64 bits, and a random id. Web users see what their key has signed and have time
-// to try keys out; it has 256 bits.
+// newKey makes a master key as Hadoop does: 64 bits, and a random id. Those that don't roll, and whose work is there for everybody
+// to see and to try keys out on, have 256 bits.
 func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
 	size := 8
-	if kind == ledgerpb.KeyKind_WEB {
+	if kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_CLIENT_TO_AM {
 		size = 32
 	}
 	b := make([]byte, 4+size)

@@ -108,6 +108,7 @@ func (t *turn) rollKeys(now time.Time) error {
 
 var keyKinds = []ledgerpb.KeyKind{
 	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB, ledgerpb.KeyKind_DELEGATION,
+	ledgerpb.KeyKind_CLIENT_TO_AM,
 }
 
 func (t *turn) roll(kind ledgerpb.KeyKind, next bool) error {

@@ -91,7 +91,7 @@ func (s *Service) report(
 	one := []view.App{a}
 	s.View.AddDiagnostics(one)
 	a = one[0]
-	r := s.appReport(s.shown(ctx, &a))
+	r := s.reportTo(ctx, s.shown(ctx, &a))
 	if t := s.unmanagedToken(ctx, &a); t != nil {
 		r.SetAmRmToken(t)
 	}
@@ -176,7 +176,7 @@ func (s *Service) applications(
 	for _, a := range apps {
 		shown := s.shown(ctx, &a)
 		if shown == &a || !mine {
-			out = append(out, s.appReport(shown))
+			out = append(out, s.reportTo(ctx, shown))
 		}
 	}
 	resp := &pb.GetApplicationsResponse{}

@@ -75,6 +75,9 @@ func (s *Service) registerMaster(
 	})
 	resp.SetResourceTypes(s.resourceTypes())
 	resp.SetHeddleMaxWaitMs(int32(maxWait / time.Millisecond))
+	if s.ClientTokens {
+		resp.SetClientToAmTokenMasterKey(clientKey(l, id.Attempt).Secret())
+	}
 	o := s.owner(id.Attempt.App)
 	previous, err := s.grants(l, r.Previous, o)
 	if err != nil {

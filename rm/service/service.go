@@ -46,6 +46,8 @@ type Config struct {
 	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
+	// ClientTokens hands out client-to-AM tokens, which Hadoop does on secure clusters only.
+	ClientTokens bool
 	Log          *logrus.Entry
 }
 
