@@ -103,7 +103,7 @@ func load(o Options) (*Config, []error) {
 			errs = append(errs, fmt.Errorf("override %q: must be key=value", kv))
 			continue
 		}
-		c.props.set(key, value, Source{File: "<command line>"})
+		c.props.set(key, value, Source{File: commandLine})
 	}
 	return c, errs
 }
@@ -130,7 +130,7 @@ func (c *Config) Dir() string { return c.dir }
 
 // Set gives a key a value, whatever the files say, as Hadoop's Configuration.set does.
 func (c *Config) Set(key, value string) {
-	c.props.set(key, value, Source{File: "<program>"})
+	c.props.set(key, value, Source{File: program})
 }
 
 // With returns a copy with the properties of one more file, such as capacity-scheduler.xml, on top; a relative path
@@ -151,6 +151,26 @@ func (c *Config) WithValues(source string, values map[string]string) *Config {
 	}
 	return d
 }
+
+// Reread returns what the site files say now. What the command line and the program have set stays.
+func (c *Config) Reread() (*Config, error) {
+	d, errs := load(Options{Dir: c.dir, Getenv: c.getenv, SystemProperties: c.system, Hostname: c.hostname, LookupHost: c.resolve})
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("read the configuration again: %w", err)
+	}
+	for key, p := range c.props.byName {
+		if p.Source.File == commandLine || p.Source.File == program {
+			d.props.set(key, p.Value, p.Source)
+		}
+	}
+	return d, nil
+}
+
+// What stands for a file in the sources of settings that come from none.
+const (
+	commandLine = "<command line>"
+	program     = "<program>"
+)
 
 func (c *Config) inDir(file string) string {
 	if c.dir != "" && !filepath.IsAbs(file) {

@@ -15,6 +15,8 @@ func coreKeys() []Key {
 		text("hadoop.proxyuser.<user>.hosts", "", "hosts from which that user may act for others"),
 		text("hadoop.proxyuser.<user>.groups", "", "groups for whose members that user may act"),
 		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),
+		seconds("hadoop.security.groups.cache.secs", "300", "how long the groups of a user are remembered").min(0),
+		seconds("hadoop.security.groups.negative-cache.secs", "30", "how long it is remembered that a user wasn't found").min(0),
 		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication"),
 		list("hadoop.security.sensitive-config-keys", "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,"+
 			"fs.s3a.*.server-side-encryption.key,fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,"+

@@ -3,14 +3,17 @@ package rm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os/user"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
 	"heddle/rm/access"
 	"heddle/rm/queue"
+	"heddle/rm/service"
 	"heddle/yarn/account"
 	"heddle/yarn/acl"
 )
@@ -23,7 +26,12 @@ func (r *ResourceManager) openAccess() error {
 	}
 	r.login = me.Username
 	const overrides = "hadoop.user.group.static.mapping.overrides"
-	if r.groups, err = account.System.GroupsExcept(r.conf.Text(overrides)); err != nil {
+	r.accounts = &account.Directory{
+		Keep:     r.conf.Duration("hadoop.security.groups.cache.secs"),
+		KeepNone: r.conf.Duration("hadoop.security.groups.negative-cache.secs"),
+		Patience: account.System.Patience, Now: time.Now,
+	}
+	if r.groups, err = r.accounts.GroupsExcept(r.conf.Text(overrides)); err != nil {
 		return fmt.Errorf("%s: %w", overrides, err)
 	}
 	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
@@ -44,11 +52,49 @@ func (r *ResourceManager) openAccess() error {
 	r.settings.Groups = r.groups
 	r.access = access.FromConf(r.conf, r.settings.Live, r.login, r.groups)
 	r.settings.MaySubmit = r.access.MaySubmit
-	r.proxies = acl.NewProxyUsers(r.conf.WithPrefix("hadoop.proxyuser."))
+	r.setProxies(r.conf)
 	return nil
+}
+
+// setProxies reads who may act for whom. What is said for ResourceManagers alone counts more, as in Hadoop.
+func (r *ResourceManager) setProxies(c *conf.Config) {
+	rules := c.WithPrefix("hadoop.proxyuser.")
+	maps.Copy(rules, c.WithPrefix("yarn.resourcemanager.proxyuser."))
+	p := acl.NewProxyUsers(rules)
+	r.proxies.Store(&p)
+}
+
+// Refresh rereads a part of the configuration that administrators may change while the ResourceManager runs.
+func (r *ResourceManager) Refresh(what service.Refreshable) error {
+	if what == service.Groups {
+		r.accounts.Forget()
+		return nil
+	}
+	c, err := r.conf.Reread()
+	if err != nil {
+		return err
+	}
+	switch what {
+	case service.Admins:
+		r.access.SetAdmins(access.Administrators(c))
+	case service.ProxyUsers:
+		r.setProxies(c)
+		r.accounts.Forget()
+	}
+	return nil
+}
+
+// refreshAll brings a member up to date that begins to lead: administrators have told its predecessor.
+func (r *ResourceManager) refreshAll() {
+	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers} {
+		if err := r.Refresh(what); err != nil {
+			r.log.WithError(err).Error("what the configuration said when this process was started goes on")
+			return
+		}
+	}
 }
 
 // MayActFor decides whether a user who calls from an address may act for another one.
 func (r *ResourceManager) MayActFor(ctx context.Context, realUser, user string, from netip.Addr) error {
-	return r.proxies.Allow(ctx, realUser, user, from, r.groups)
+	return r.proxies.Load().Allow(ctx, realUser, user, from, r.groups)
 }

@@ -27,6 +27,7 @@ import (
 	"heddle/rm/service"
 	"heddle/rm/topology"
 	"heddle/rm/view"
+	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -65,7 +66,8 @@ type ResourceManager struct {
 	// groups finds the groups of a user.
 	groups   func(user string) ([]string, error)
 	access   *access.Checker
-	proxies  acl.ProxyUsers
+	accounts *account.Directory
+	proxies  atomic.Pointer[acl.ProxyUsers]
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
@@ -201,6 +203,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Heartbeat: r.settings.HeartbeatInterval,
 		Resolve:   newResolver().ip,
 		Groups:    r.groups,
+		Refresh:   r.Refresh,
 		Access:    r.access,
 		Queues:    r.settings.Live,
 		Hosts:     hostFiles(r.conf),
@@ -336,6 +339,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	if !chosen && r.giveWay(term, state) {
 		return
 	}
+	r.refreshAll()
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
 		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,

@@ -3,6 +3,8 @@
 package access
 
 import (
+	"sync/atomic"
+
 	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/yarn/acl"
@@ -19,17 +21,31 @@ type Checker struct {
 	Self   string
 	Queues *queue.Live
 	Groups func(user string) ([]string, error)
+
+	reread atomic.Pointer[acl.List] // takes the place of Admins
 }
+
+// Administrators reads who administers the cluster (yarn.admin.acl).
+func Administrators(c *conf.Config) acl.List {
+	list, _ := c.Verbatim("yarn.admin.acl")
+	return acl.Parse(list)
+}
+
+// SetAdmins changes who administers the cluster.
+func (c *Checker) SetAdmins(list acl.List) { c.reread.Store(&list) }
 
 // FromConf makes the checker that the configuration asks for. self is the user who runs this process.
 func FromConf(c *conf.Config, queues *queue.Live, self string, groups func(string) ([]string, error)) *Checker {
-	admins, _ := c.Verbatim("yarn.admin.acl")
-	return &Checker{Enabled: c.Bool("yarn.acl.enable"), Admins: acl.Parse(admins), Self: self, Queues: queues, Groups: groups}
+	return &Checker{Enabled: c.Bool("yarn.acl.enable"), Admins: Administrators(c), Self: self, Queues: queues, Groups: groups}
 }
 
 // Admin reports whether somebody is an administrator of the cluster.
 func (c *Checker) Admin(user string) bool {
-	return user != "" && user == c.Self || c.Admins.Allows(user, c.Groups)
+	admins := c.Admins
+	if list := c.reread.Load(); list != nil {
+		admins = *list
+	}
+	return user != "" && user == c.Self || admins.Allows(user, c.Groups)
 }
 
 // Application is what access to an application hangs on.

@@ -22,12 +22,13 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	protocol.RefreshNodesResources.Serve(server,
 		refresh[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](s, "refreshNodesResources"))
 	protocol.RefreshSuperUserGroupsConfiguration.Serve(server,
-		refresh[pb.RefreshSuperUserGroupsConfigurationRequest, pb.RefreshSuperUserGroupsConfigurationResponse](
-			s, "refreshSuperUserGroupsConfiguration"))
+		reread[pb.RefreshSuperUserGroupsConfigurationRequest, pb.RefreshSuperUserGroupsConfigurationResponse](
+			s, "refreshSuperUserGroupsConfiguration", ProxyUsers))
 	protocol.RefreshUserToGroupsMappings.Serve(server,
-		refresh[pb.RefreshUserToGroupsMappingsRequest, pb.RefreshUserToGroupsMappingsResponse](
-			s, "refreshUserToGroupsMappings"))
-	protocol.RefreshAdminAcls.Serve(server, refresh[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls"))
+		reread[pb.RefreshUserToGroupsMappingsRequest, pb.RefreshUserToGroupsMappingsResponse](
+			s, "refreshUserToGroupsMappings", Groups))
+	protocol.RefreshAdminAcls.Serve(server,
+		reread[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls", Admins))
 	protocol.RefreshServiceAcls.Serve(server, refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](
 		s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled."))
 	protocol.RefreshClusterMaxPriority.Serve(server,
@@ -82,6 +83,21 @@ func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest)
 		return nil, s.exception(err)
 	}
 	return &pb.RefreshQueuesResponse{}, nil
+}
+
+// reread has an administrator reread a part of the configuration. Members that begin to lead later read it then.
+func reread[Req, Resp any](s *Service, name string, what Refreshable) func(context.Context, *Req) (*Resp, error) {
+	allowed := refresh[Req, Resp](s, name)
+	return func(ctx context.Context, req *Req) (*Resp, error) {
+		resp, err := allowed(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Refresh(what); err != nil {
+			return nil, ipc.NewException(ipc.IOException, "%v", err)
+		}
+		return resp, nil
+	}
 }
 
 // refreshNodes rereads the lists of hosts, and has the leader act on them.

@@ -40,6 +40,7 @@ type Config struct {
 	Heartbeat time.Duration            // of NodeManagers
 	Resolve   func(host string) string // its IP address, for the service field of tokens
 	Groups    func(user string) ([]string, error)
+	Refresh   func(Refreshable) error // rereads a part of the configuration
 	Access    *access.Checker
 	Queues    *queue.Live
 	Hosts     hosts.Files
@@ -50,6 +51,16 @@ type Config struct {
 	ClientTokens bool
 	Log          *logrus.Entry
 }
+
+// Refreshable is a part of the configuration that can be reread.
+type Refreshable uint8
+
+// What can be reread.
+const (
+	Groups     Refreshable = iota // the groups of users, which are remembered for a while
+	Admins                        // of the cluster
+	ProxyUsers                    // who may act for others
+)
 
 // Service answers for one ResourceManager.
 type Service struct {

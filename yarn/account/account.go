@@ -48,6 +48,13 @@ const maxKnown = 10000
 // System is this machine's directory, with Hadoop's default times.
 var System = &Directory{Keep: 5 * time.Minute, KeepNone: 30 * time.Second, Patience: 10 * time.Second, Now: time.Now}
 
+// Forget has all users looked up anew, as after a change of their groups.
+func (d *Directory) Forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known = nil
+}
+
 // Groups returns the names of the groups that a user is in, the primary one first.
 func (d *Directory) Groups(name string) ([]string, error) {
 	now := d.Now()
