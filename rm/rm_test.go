@@ -224,6 +224,7 @@ func (w *world) node() *node {
 		_ = server.Shutdown(ctx)
 	})
 	n.register()
+	n.heartbeat(nil, 0) // nodes that are not Heddle's get containers from then on
 	return n
 }
 

@@ -21,8 +21,8 @@ var onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
 
 var cleanUp func()
 
-// binary is what the tests run: $HEDDLE_BINARY, or one that is built once; "" is Hadoop.
-var binary = sync.OnceValues(func() (string, error) {
+// program is what the tests run: $HEDDLE_BINARY, or one that is built once; "" is Hadoop.
+var program = sync.OnceValues(func() (string, error) {
 	if b := os.Getenv("HEDDLE_BINARY"); b != "" || !onHeddle {
 		return b, nil
 	}
@@ -49,7 +49,7 @@ type cluster struct {
 
 func start(t *testing.T, o hadooplab.Options) *cluster {
 	t.Helper()
-	b, err := binary()
+	b, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +245,11 @@ func (m *master) enter() {
 func (m *master) tryAllocate(req *pb.AllocateRequest) (*pb.AllocateResponse, error) {
 	req.SetResponseId(m.response)
 	resp, err := protocol.Allocate.Call(m.t.Context(), m.rm, req)
+	if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
+		m.enter()
+		req.SetResponseId(m.response)
+		resp, err = protocol.Allocate.Call(m.t.Context(), m.rm, req)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -334,6 +339,14 @@ func (m *master) finish() {
 	req := &pb.FinishApplicationMasterRequest{}
 	req.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
 	m.until("the farewell is taken", func() bool {
-		return call(m.cluster, protocol.FinishApplicationMaster, m.rm, req).GetIsUnregistered()
+		resp, err := protocol.FinishApplicationMaster.Call(m.t.Context(), m.rm, req)
+		if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
+			m.enter()
+			return false
+		}
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		return resp.GetIsUnregistered()
 	})
 }

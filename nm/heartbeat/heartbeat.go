@@ -195,6 +195,7 @@ func (u *Updater) register(ctx context.Context) error {
 	status, _ := u.status()
 	req.SetNodeStatus(status)
 
+	o.Keys.Expect()
 	resp, err := protocol.RegisterNodeManager.Call(ctx, o.Tracker, req)
 	if err != nil {
 		return fmt.Errorf("register node %s: %w", o.Node, err)
@@ -202,11 +203,10 @@ func (u *Updater) register(ctx context.Context) error {
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
-	if err := o.Keys.SetKeys(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()),
-		key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())); err != nil {
-		return err
-	}
-	if err := o.Registered(resp.GetRmIdentifier()); err != nil {
+	// The keys come last: that of NM tokens lets callers in, who need the rest.
+	if err := errors.Join(o.Registered(resp.GetRmIdentifier()),
+		o.Keys.SetKeys(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()),
+			key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey()))); err != nil {
 		return err
 	}
 	u.setResource(resp.HasResource(), resp.GetResource())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -30,7 +31,12 @@ type Keys struct {
 	containers pair
 	nodes      pair
 	attempts   map[records.AttemptID]*token.MasterKey
+	arrived    chan struct{} // closed when the key that is expected is there
 }
+
+// keyPatience is how long somebody waits whose token was signed with a key that is on its way: the ResourceManager may hand
+// tokens out as soon as it has taken a registration, before the node has heard of that.
+const keyPatience = 10 * time.Second
 
 // pair is a current key and the one before.
 type pair struct{ current, previous *token.MasterKey }
@@ -55,7 +61,9 @@ const (
 
 // NewKeys returns the keys that the bucket has for a node.
 func NewKeys(node records.NodeID, bucket Bucket) (*Keys, error) {
-	k := &Keys{node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey)}
+	k := &Keys{
+		node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey), arrived: make(chan struct{}),
+	}
 	for name, p := range map[string]*pair{containerKeys: &k.containers, nodeKeys: &k.nodes} {
 		var s savedPair
 		if _, err := bucket.GetJSON(name, &s); err != nil {
@@ -95,6 +103,25 @@ func saved(k *token.MasterKey) *savedKey {
 	return &savedKey{ID: k.ID(), Secret: k.Secret()}
 }
 
+// Expect says that the node is about to register, and gets keys with the answer.
+func (k *Keys) Expect() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.expected() {
+		return
+	}
+	k.arrived = make(chan struct{})
+}
+
+func (k *Keys) expected() bool {
+	select {
+	case <-k.arrived:
+		return false
+	default:
+		return true
+	}
+}
+
 // SetContainerKey takes a new key for container tokens; nil changes nothing.
 func (k *Keys) SetContainerKey(m *pb.MasterKey) error { return k.roll(containerKeys, &k.containers, m) }
 
@@ -127,6 +154,9 @@ func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) (save func() error
 		p.previous = p.current
 	}
 	p.current = next
+	if p == &k.nodes && k.expected() {
+		close(k.arrived)
+	}
 	s := savedPair{Current: saved(p.current), Previous: saved(p.previous)}
 	return func() error { return k.bucket.PutJSON(name, s) }
 }
@@ -165,16 +195,38 @@ func (k *Keys) Bearer(identifier []byte) (ipc.Bearer, error) {
 		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %s is not valid for current node manager.expected : %s found : %s",
 			id.Attempt, k.node, id.Node)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := k.attempts[id.Attempt]
-	if key == nil || key.ID() != id.KeyID {
-		key = k.nodes.find(id.KeyID)
+	key := k.of(id)
+	if key == nil {
+		k.await()
+		key = k.of(id)
 	}
 	if key == nil {
 		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %s seems to have been generated illegally.", id.Attempt)
 	}
 	return ipc.Bearer{Password: key.Sign(identifier), User: id.User(), Kind: token.KindNM, Identifier: id}, nil
+}
+
+// of is the key that a token must have been signed with, nil if the node doesn't have it.
+func (k *Keys) of(id token.NM) *token.MasterKey {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if key := k.attempts[id.Attempt]; key != nil && key.ID() == id.KeyID {
+		return key
+	}
+	return k.nodes.find(id.KeyID)
+}
+
+// await waits for the keys that are expected, if any are.
+func (k *Keys) await() {
+	k.mu.Lock()
+	arrived := k.arrived
+	k.mu.Unlock()
+	timer := time.NewTimer(keyPatience)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+	case <-timer.C:
+	}
 }
 
 // Started remembers which key an attempt's NM token was signed with when it starts containers.

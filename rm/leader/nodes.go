@@ -247,6 +247,10 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 		}})
 		t.sched.SetOpen(n.handle, false)
 	}
+	if len(r.Features) == 0 {
+		// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
+		t.sched.SetOpen(n.handle, false)
+	}
 	t.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		t.appOnNode(n, id)
@@ -397,7 +401,7 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.seen.at(l.Now())
 	news := l.news(s, &call)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
-	if len(news) > 0 || turned || len(call.Logs) > 0 {
+	if len(news) > 0 || turned || len(call.Logs) > 0 || s.responseID == 0 {
 		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
@@ -442,6 +446,9 @@ func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) erro
 	}
 	if turned {
 		t.health(n, node, call.Status)
+	}
+	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
+		t.sched.SetOpen(n.handle, true)
 	}
 	t.logReports(call.Logs)
 	return nil
