@@ -309,7 +309,7 @@ func (t *turn) asks(rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
 		if row.GetNodeLabelExpression() != "" {
-			return nil, refuse(InvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
+			return nil, refuse(InvalidLabel, noLabels)
 		}
 		capability, err := t.fromPB(row.GetCapability())
 		if err != nil {

@@ -573,6 +573,10 @@ func TestSubmissionsThatAreRefused(t *testing.T) {
 		if !IsReason(err, InvalidResource) || !strings.Contains(err.Error(), "maximum allowed allocation=<memory:4096, vCores:4>") {
 			t.Errorf("larger than any node: %v", err)
 		}
+		err = w.Submit("alice", submission(id, func(c *pb.ApplicationSubmissionContext) { c.SetNodeLabelExpression("gpu") }))
+		if !IsReason(err, InvalidLabel) {
+			t.Errorf("a label: %v", err)
+		}
 		if err := w.Submit("alice", &pb.ApplicationSubmissionContext{}); !IsReason(err, NoApplicationID) {
 			t.Errorf("no id: %v", err)
 		}

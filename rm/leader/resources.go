@@ -60,6 +60,9 @@ func (l *Leader) fromPB(m *pb.Resource) (records.Resource, error) {
 	return r, nil
 }
 
+// noLabels refuses a request for nodes with a label (Hadoop: SchedulerUtils.validateResourceRequest).
+const noLabels = "Invalid resource request, node label not enabled but request contains label expression"
+
 // AMRequest is what a submission asks for its ApplicationMaster: rows of requests, or just a size. The rows that come back
 // have a count of 1 and priority 0.
 func (l *Leader) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest, error) {
@@ -75,6 +78,13 @@ func (l *Leader) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.Resource
 	}
 	anywhere := false
 	for _, row := range rows {
+		label := row.GetNodeLabelExpression()
+		if !row.HasNodeLabelExpression() {
+			label = ctx.GetNodeLabelExpression()
+		}
+		if label != "" {
+			return nil, refuse(InvalidLabel, noLabels)
+		}
 		anywhere = anywhere || row.GetResourceName() == "*"
 	}
 	if !anywhere {
