@@ -350,7 +350,7 @@ func TestPagesOfTheDaemon(t *testing.T) {
 	me := c.leader()
 	for _, x := range []struct{ path, kind, want string }{
 		{"/conf?name=yarn.acl.enable", "application/json", "yarn.acl.enable"},
-		{"/jmx?qry=Hadoop:service=ResourceManager,name=ClusterMetrics", "application/json", `"NumActiveNMs":0`},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=ClusterMetrics", "application/json", `"NumActiveNMs" : 0`},
 		{"/stacks", "text/plain", "goroutine"},
 		{"/logLevel", "text/html", "Log Level"},
 		{"/metrics", "text/plain", "heddle_rm_leader 1"},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -82,7 +83,11 @@ func TestJMX(t *testing.T) {
 		if w.Code != 200 || w.Header().Get("Content-Type") != "application/json; charset=utf8" || w.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: %d %v", query, w.Code, w.Header())
 		}
-		if d := cmp.Diff(want, w.Body.String()); d != "" {
+		var got bytes.Buffer
+		if err := json.Compact(&got, w.Body.Bytes()); err != nil {
+			t.Errorf("%s: %v\n%s", query, err, w.Body)
+		}
+		if d := cmp.Diff(want, got.String()); d != "" {
 			t.Errorf("%s: %s", query, d)
 		}
 	}
@@ -197,5 +202,35 @@ func TestProcess(t *testing.T) {
 	var v any
 	if err := json.Unmarshal(encode([]Bean{b}), &v); err != nil || b.Name != "Hadoop:service=NodeManager,name=JvmMetrics" || len(b.Attrs) != 22 {
 		t.Errorf("%v, %v", b, err)
+	}
+}
+
+func TestLayoutOfBeans(t *testing.T) {
+	got := string(encode([]Bean{
+		{"Hadoop:name=a", "A", []Attr{{"N", 1}, {"T", `say "{", \`}, {"L", []int{1, 2}}, {"E", []int{}}, {"M", map[string]any{}}, {"O", map[string]int{"x": 1}}}},
+		{"Hadoop:name=b", "B", nil},
+	}))
+	want := `{
+  "beans" : [ {
+    "name" : "Hadoop:name=a",
+    "modelerType" : "A",
+    "N" : 1,
+    "T" : "say \"{\", \\",
+    "L" : [ 1, 2 ],
+    "E" : [ ],
+    "M" : { },
+    "O" : {
+      "x" : 1
+    }
+  }, {
+    "name" : "Hadoop:name=b",
+    "modelerType" : "B"
+  } ]
+}`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := string(encode(nil)); got != "{\n  \"beans\" : [ ]\n}" {
+		t.Error(got)
 	}
 }

@@ -35,7 +35,7 @@ func JMX(beans func() []Bean) http.Handler {
 		if one := q.Get("get"); one != "" {
 			name, attr, ok := strings.Cut(one, "::")
 			if !ok || strings.Contains(attr, "::") {
-				answer(w, http.StatusOK, beanType, []byte(`{"result":"ERROR","message":"query format is not as expected."}`))
+				answer(w, http.StatusOK, beanType, layOut([]byte(`{"result":"ERROR","message":"query format is not as expected."}`)))
 				return
 			}
 			answerOne(w, beans(), name, attr)
@@ -93,7 +93,59 @@ func encode(beans []Bean) []byte {
 		b.WriteByte('}')
 	}
 	b.WriteString("]}")
-	return b.Bytes()
+	return layOut(b.Bytes())
+}
+
+// layOut gives compact JSON the layout of Jackson's DefaultPrettyPrinter, for scripts that look for "name" : value.
+func layOut(compact []byte) []byte {
+	var out bytes.Buffer
+	var open []byte // brackets around
+	objects := 0
+	line := func() { out.WriteString("\n" + strings.Repeat("  ", objects)) }
+	inText, escaped := false, false
+	for i, c := range compact {
+		if inText {
+			out.WriteByte(c)
+			inText = escaped || c != '"'
+			escaped = c == '\\' && !escaped
+			continue
+		}
+		switch c {
+		case '{', '[':
+			open = append(open, c)
+			out.WriteByte(c)
+			if c == '{' && compact[i+1] != '}' {
+				objects++
+				line()
+			} else {
+				out.WriteByte(' ')
+			}
+		case '}', ']':
+			open = open[:len(open)-1]
+			switch {
+			case compact[i-1] == '{' || compact[i-1] == '[': // there is a space already
+			case c == '}':
+				objects--
+				line()
+			default:
+				out.WriteByte(' ')
+			}
+			out.WriteByte(c)
+		case ',':
+			out.WriteByte(c)
+			if open[len(open)-1] == '{' {
+				line()
+			} else {
+				out.WriteByte(' ')
+			}
+		case ':':
+			out.WriteString(" : ")
+		default:
+			inText = c == '"'
+			out.WriteByte(c)
+		}
+	}
+	return out.Bytes()
 }
 
 func attr(b *bytes.Buffer, name string, value any) {
