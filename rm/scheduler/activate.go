@@ -104,9 +104,6 @@ func (s *Scheduler) activateIn(leaf int32) {
 	}
 	q := &s.queues[leaf]
 	limit := s.amLimit(leaf)
-	if s.tree.Kind == queue.Fair {
-		s.wakeAt(s.now + fairInterval)
-	}
 	for i := 0; i < len(q.waiting); {
 		h := q.waiting[i]
 		if !s.mayActivate(q, &s.apps[h], &limit) {
@@ -117,6 +114,9 @@ func (s *Scheduler) activateIn(leaf int32) {
 		s.settle(h)
 		s.out = append(s.out, Decision{Kind: Activate, App: h})
 		q = &s.queues[leaf]
+	}
+	if len(q.waiting) > 0 { // what others have limits it too; it isn't followed at each step
+		s.wakeAt(s.now + fairInterval)
 	}
 }
 

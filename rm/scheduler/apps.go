@@ -103,6 +103,7 @@ func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	if from == to {
 		return
 	}
+	s.unreserveAll(h)
 	active := a.active
 	s.chargeQueue(a, a.used.Times(-1), -a.running)
 	s.part(h)
@@ -152,6 +153,7 @@ func (s *Scheduler) askedFor(a *app, more records.Resource) {
 // ClearAsks withdraws everything that an application asks for.
 func (s *Scheduler) ClearAsks(h AppHandle) {
 	a := &s.apps[h]
+	s.unreserveAll(h)
 	for _, d := range a.demands {
 		s.drop(d)
 	}

@@ -26,20 +26,21 @@ type Ask struct {
 
 // demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey).
 type demand struct {
-	app        AppHandle
-	priority   int32
-	requestID  int64
-	capability records.Resource
-	size       records.Resource // of it what is measured
-	class      uint8
-	classed    bool // holds its class
-	gone       bool
-	listed     bool // is among Scheduler.parked
-	execution  pb.ExecutionType
-	pending    int32 // the count of Any
-	relaxAny   bool
-	places     []place         // hosts and racks, in the order in which they were first asked for
-	placeOf    map[int32]int32 // name → index in places
+	app          AppHandle
+	priority     int32
+	requestID    int64
+	capability   records.Resource
+	size         records.Resource // of it what is measured
+	class        uint8
+	classed      bool // holds its class
+	gone         bool
+	listed       bool // is among Scheduler.parked
+	execution    pb.ExecutionType
+	pending      int32 // the count of Any
+	reservations int32
+	relaxAny     bool
+	places       []place         // hosts and racks, in the order in which they were first asked for
+	placeOf      map[int32]int32 // name → index in places
 
 	hosts, racks bool // some preferred host, or rack, may have room
 	at           int  // the place that was last found to have room
@@ -110,6 +111,9 @@ func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 	d := a.demands[i]
 	a.pendingSum = a.pendingSum.Sub(d.capability.Times(int64(d.pending)))
 	if ask.Count > 0 {
+		if d.capability != ask.Capability {
+			s.trim(d, 0)
+		}
 		s.setCapability(d, ask.Capability)
 		d.execution = ask.ExecutionType
 	}
@@ -121,6 +125,7 @@ func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 	}
 	a.pendingSum = a.pendingSum.Add(d.capability.Times(int64(d.pending)))
 	d.state, d.hosts, d.racks = tried{}, true, true
+	s.trim(d, d.pending)
 	if d.idle() {
 		s.drop(d)
 		a.demands = slices.Delete(a.demands, i, i+1)

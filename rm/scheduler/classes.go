@@ -53,6 +53,15 @@ func (c *classes) drop(i uint8) {
 	c.open &^= 1 << i
 }
 
+// shut closes the classes that are not smaller than an amount.
+func (c *classes) shut(least records.Resource) {
+	for m := c.open &^ (1 << sharedClass); m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros64(m); least.FitsIn(c.size[i]) {
+			c.open &^= 1 << i
+		}
+	}
+}
+
 // room opens the classes that fit into what a node has free.
 func (c *classes) room(free *records.Resource) {
 	for m := c.taken &^ c.open; m != 0; m &= m - 1 {

@@ -11,6 +11,8 @@ type container struct {
 	node     NodeHandle
 	resource records.Resource
 	live     bool
+	reserved bool    // its node is kept for it, and doesn't hold it yet
+	demand   *demand // for which it is reserved
 }
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
@@ -67,6 +69,11 @@ func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) Containe
 func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r records.Resource, containers int) {
 	n := &s.nodes[nh]
 	n.used, n.containers = n.used.Add(r), n.containers+containers
+	s.chargeApp(h, r, containers)
+}
+
+// chargeApp adds to what an application, its user and its queues hold.
+func (s *Scheduler) chargeApp(h AppHandle, r records.Resource, containers int) {
 	a := &s.apps[h]
 	a.used, a.running = a.used.Add(r), a.running+containers
 	s.chargeQueue(a, r, containers)

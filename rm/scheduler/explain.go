@@ -13,21 +13,21 @@ type Limit string
 
 // Limits.
 const (
-	NoLimit          Limit = ""              // nothing: it is given out with the next decision
-	ParallelApps     Limit = "parallel"      // as many applications run as the queue, or the user, may have
-	QueueMasters     Limit = "am-queue"      // ApplicationMasters have their share of the queue
-	UserMasters      Limit = "am-user"       // and of what the user may have of it
-	QueueMaximum     Limit = "queue-maximum" // of the queue or one above it
-	UserLimit        Limit = "user-limit"    // in the queue
-	NoNodes          Limit = "nodes"         // none takes containers
-	WrongPlace       Limit = "place"         // none that is asked for takes containers
-	Blacklisted      Limit = "blacklist"     // the application wants none of those that there are
-	TooLarge         Limit = "size"          // no node is large enough
-	LocalityDelay    Limit = "locality"      // it waits for a better place for a moment
-	HasReservation   Limit = "reservation"   // a node is kept for it
-	ReservedByOthers Limit = "reserved"      // the nodes with room are kept for others
-	ClusterFull      Limit = "free"          // no node has so much free
-	OthersFirst      Limit = "order"         // others' turn comes first
+	NoLimit        Limit = ""              // nothing: it is given out with the next decision
+	ParallelApps   Limit = "parallel"      // as many applications run as the queue, or the user, may have
+	QueueMasters   Limit = "am-queue"      // ApplicationMasters have their share of the queue
+	UserMasters    Limit = "am-user"       // and of what the user may have of it
+	QueueMaximum   Limit = "queue-maximum" // of the queue or one above it
+	UserLimit      Limit = "user-limit"    // in the queue
+	NoNodes        Limit = "nodes"         // none takes containers
+	WrongPlace     Limit = "place"         // none that is asked for takes containers
+	Blacklisted    Limit = "blacklist"     // the application wants none of those that there are
+	TooLarge       Limit = "size"          // no node is large enough
+	LocalityDelay  Limit = "locality"      // it waits for a better place for a moment
+	HasReservation Limit = "reservation"   // a node is kept for it
+	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
+	ClusterFull    Limit = "free"          // no node has so much free
+	OthersFirst    Limit = "order"         // others' turn comes first
 )
 
 // Reason is why an ask has not been served, with the limit that binds and its numbers.
@@ -86,7 +86,8 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability}
 	r := Reason{Node: noNode, Open: s.openNodes}
 	held := master && (s.explainParallel(&a, &r) || s.explainMasters(&a, &u, &r)) ||
-		s.explainQueues(leaf, &d, &r) || s.explainUser(leaf, &u, &r) || s.explainNodes(&a, &d, &r)
+		s.explainQueues(leaf, &d, &r, false) || s.explainUser(leaf, &u, &r) || s.explainNodes(&a, &d, &r) ||
+		s.explainQueues(leaf, &d, &r, true)
 	if !held {
 		r.Text = "it would start at once"
 		if q := &s.queues[leaf]; q.pending != (records.Resource{}) && q.wanting > 0 {
@@ -106,9 +107,14 @@ func (s *Scheduler) explain(a *app, d *demand) Reason {
 	switch {
 	case !a.runnable && s.explainParallel(a, &r):
 	case !a.active && s.explainMasters(a, u, &r):
-	case s.explainQueues(a.leaf, d, &r):
+	case !a.active:
+		r.Limit, r.Queue = QueueMasters, s.queues[a.leaf].cfg.Path
+		r.Text = fmt.Sprintf("the limit of queue %s on ApplicationMasters admits it now", r.Queue)
+		r.Free = "the next look at the limit, at most half a second from now"
+	case s.explainQueues(a.leaf, d, &r, false):
 	case s.explainUser(a.leaf, u, &r):
 	case s.explainNodes(a, d, &r):
+	case s.explainQueues(a.leaf, d, &r, true):
 	default:
 		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.format(d.capability))
 		r.Free = "the next decisions"
@@ -162,10 +168,12 @@ func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 	return true
 }
 
-func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason) bool {
+// explainQueues looks for a maximum that binds: first those that are less than all there is, as others only bind where the
+// cluster is full, or reservations count for more than is free.
+func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason, all bool) bool {
 	for h := leaf; h != nothing; h = s.queues[h].parent {
 		q := &s.queues[h]
-		if !q.limited || s.measure(q.maximum) == s.measure(s.limitsOf) { // a full cluster is the nodes' matter
+		if !q.limited || !all && s.measure(q.maximum) == s.measure(s.limitsOf) {
 			continue
 		}
 		if d.size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
@@ -175,6 +183,9 @@ func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason) bool {
 		r.Short = d.size.Add(s.measure(q.used)).Sub(s.measure(q.maximum)).Max(records.Resource{})
 		r.Text = fmt.Sprintf("queue %s has %s and may have %s at most; for %s it lacks %s",
 			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(d.capability), s.format(r.Short))
+		if !q.reserved.IsZero() {
+			r.Text += fmt.Sprintf(" (%s of it is reserved on nodes)", s.format(q.reserved))
+		}
 		r.Free = "the end of containers of the queue, or a higher maximum-capacity (maxResources)"
 		return true
 	}
@@ -236,7 +247,7 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 		free := s.measure(n.capability.Sub(n.used))
 		switch {
 		case !d.size.FitsIn(free):
-		case s.kept(n, a):
+		case n.reserved != nobody:
 			kept = true
 		default:
 			room = true
@@ -266,8 +277,8 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 	case room:
 		return false
 	case kept:
-		r.Limit, r.Node, r.Short = ReservedByOthers, freest, d.size
-		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another application", s.name(s.nodes[freest].host), size)
+		r.Limit, r.Node, r.Short = Reserved, freest, d.size
+		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another container", s.name(s.nodes[freest].host), size)
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
 		r.Limit, r.Node = ClusterFull, freest

@@ -3,13 +3,11 @@ package scheduler
 import (
 	"strings"
 
-	"heddle/rm/queue"
 	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
 
-// fairInterval is how old fair shares may be where they limit ApplicationMasters, in ms (Hadoop: FairScheduler's update
-// interval).
+// fairInterval is how old the limits of ApplicationMasters may be, in ms (Hadoop: FairScheduler's update interval).
 const fairInterval = 500
 
 // fairShares are what the queues of a Fair tree are due.
@@ -78,11 +76,9 @@ func (s *Scheduler) fairAMLimit(q *runQueue) (limit records.Resource) {
 func (s *Scheduler) wakeUp() {
 	s.wakeup = 0
 	s.wakeLate()
-	if s.tree.Kind == queue.Fair {
-		for h := range s.queues {
-			if q := &s.queues[h]; q.live && len(q.waiting) > 0 {
-				s.retry(int32(h))
-			}
+	for h := range s.queues {
+		if q := &s.queues[h]; q.live && len(q.waiting) > 0 {
+			s.retry(int32(h))
 		}
 	}
 }

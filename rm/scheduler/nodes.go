@@ -23,6 +23,7 @@ type node struct {
 	open       bool             // takes new containers
 	wasOpen    bool             // is counted in Scheduler.openNodes
 	live       bool
+	reserved   ContainerHandle
 	inRack     int // place in its rack's index
 	containers int
 }
@@ -50,6 +51,7 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 	n := &s.nodes[h]
 	*n = node{
 		host: s.intern(spec.Host), rack: s.intern(spec.Rack), capability: spec.Capability, open: true, live: true,
+		reserved: nobody,
 	}
 	s.sites[n.host].nodes = append(s.sites[n.host].nodes, h)
 	r := s.sites[n.rack].rack
@@ -73,6 +75,9 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	n := &s.nodes[h]
 	if n.containers > 0 {
 		panic(fmt.Sprintf("scheduler: node %d is removed with %d containers", h, n.containers))
+	}
+	if n.reserved != nobody {
+		s.unreserve(n.reserved)
 	}
 	n.open, n.live, s.resized = false, false, true
 	s.reindex(h)
@@ -105,11 +110,16 @@ func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
 func (s *Scheduler) freed(h NodeHandle) {
 	s.reindex(h)
 	n := &s.nodes[h]
-	if !n.open {
+	s.roomier = s.roomier || len(s.reserved) > 0
+	if !n.open || n.reserved != nobody {
 		return
 	}
 	free := s.free(n)
 	s.classes.room(&free)
+	if least := s.measure(s.cfg.Minimum); s.reserves() && least.FitsIn(free) {
+		most := s.measure(n.capability)
+		s.classes.room(&most) // it may be kept for what doesn't fit yet
+	}
 	s.wake(n.host, true)
 	s.wake(n.rack, false)
 	s.unparkFitting(&free)
@@ -120,7 +130,7 @@ func (s *Scheduler) free(n *node) records.Resource { return s.measure(n.capabili
 
 // takes reports whether a node has room for a container.
 func (s *Scheduler) takes(n *node, size *records.Resource) bool {
-	return n.open && size.FitsIn(s.free(n))
+	return n.open && n.reserved == nobody && size.FitsIn(s.free(n))
 }
 
 // reindex enters a node's free resources into the indices and sums.
@@ -130,7 +140,10 @@ func (s *Scheduler) reindex(h NodeHandle) {
 	var spare records.Resource
 	counted := n.used
 	if n.open {
-		free, counted = s.free(n), n.capability
+		counted = n.capability
+		if n.reserved == nobody {
+			free = s.free(n)
+		}
 		spare = n.capability.Sub(n.used).Max(spare)
 	}
 	if !n.live {

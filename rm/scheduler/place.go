@@ -41,8 +41,21 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 	switch {
 	case n != noNode:
 		s.allocate(h, d, n, OffSwitch)
-	case room || d.class == sharedClass:
+	case room:
 		s.park(d, noRoom)
+	default:
+		s.reserveFor(h, a, d)
+	}
+}
+
+// reserveFor keeps a node for a demand that has room nowhere, or takes note that there is nothing to keep for it.
+func (s *Scheduler) reserveFor(h AppHandle, a *app, d *demand) {
+	switch done, none := s.reserve(h, a, d); {
+	case done:
+	case d.class == sharedClass || d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
+		s.park(d, noRoom)
+	case none:
+		s.classes.shut(s.measure(s.cfg.Minimum))
 	default:
 		s.classes.open &^= 1 << d.class
 	}
@@ -154,6 +167,7 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 		ExecutionType:       d.execution,
 		Locality:            level,
 	})
+	s.trim(d, d.pending)
 	if d.pending == 0 && d.idle() {
 		s.forget(a, d)
 	}

@@ -1,6 +1,208 @@
 package scheduler
 
-// kept reports whether a node is kept for another application.
-func (s *Scheduler) kept(*node, *app) bool { return false }
+import (
+	"fmt"
+	"slices"
 
-func (s *Scheduler) explainReservation(*app, *demand, *Reason) bool { return false }
+	"heddle/rm/queue"
+	"heddle/yarn/records"
+)
+
+// A reservation keeps a node for a container that doesn't fit on it yet, so that applications with small containers don't
+// starve one with large ones whose turn it is. What is reserved counts as used by application, user and queues, as in YARN;
+// the node takes nothing else until the reservation is filled or undone.
+
+// nobody is the reservation of a node that is kept for nobody.
+const nobody = ContainerHandle(-1)
+
+// reserves reports whether nodes are kept for containers at all.
+func (s *Scheduler) reserves() bool {
+	return s.tree.Kind != queue.FIFO && !s.cfg.Minimum.IsZero()
+}
+
+// reservable reports whether a node that isn't full could be kept for a container.
+func (s *Scheduler) reservable(n *node, size *records.Resource) bool {
+	return n.open && n.reserved == nobody && size.FitsIn(s.measure(n.capability))
+}
+
+// reserve keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
+// no node at all has anything left that could be kept.
+func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
+	if !s.reserves() || d.reservations >= d.pending || !s.mayReserve() {
+		return false, false
+	}
+	least := s.measure(s.cfg.Minimum)
+	at := 0
+	for {
+		if at = s.index.next(at, &least); at < 0 {
+			return false, s.index.next(0, &least) < 0
+		}
+		n := &s.nodes[at]
+		if s.reservable(n, &d.size) && !a.blacklisted(n) && (d.relaxAny || d.wants(n.host) > 0 || d.relaxes(n.rack)) {
+			break
+		}
+		at++
+	}
+	s.keep(h, a, d, NodeHandle(at))
+	return true, false
+}
+
+// mayReserve holds back reservations under the FairScheduler to a share of the nodes.
+func (s *Scheduler) mayReserve() bool {
+	if s.tree.Kind != queue.Fair {
+		return true
+	}
+	return float64(len(s.reserved)) < max(1, float64(s.openNodes)*s.tree.Settings.Fair.ReservableNodes)
+}
+
+func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
+	c := take(&s.containers, &s.freeContainers)
+	s.containers[c] = container{app: h, node: nh, resource: d.capability, live: true, reserved: true, demand: d}
+	s.nodes[nh].reserved = c
+	d.reservations++
+	s.reserved = append(s.reserved, c)
+	s.chargeReserved(a, d.capability)
+	s.chargeApp(h, d.capability, 0)
+	s.reindex(nh)
+	s.out = append(s.out, Decision{
+		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.capability, Priority: d.priority,
+		AllocationRequestID: d.requestID, ExecutionType: d.execution,
+	})
+	s.settle(h)
+}
+
+func (s *Scheduler) chargeReserved(a *app, r records.Resource) {
+	a.reserved = a.reserved.Add(r)
+	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		s.queues[q].reserved = s.queues[q].reserved.Add(r)
+	}
+}
+
+// unkeep undoes a reservation. What the application holds less is settled by the caller.
+func (s *Scheduler) unkeep(c ContainerHandle) {
+	x := s.containers[c]
+	at := slices.Index(s.reserved, c)
+	s.reserved = slices.Delete(s.reserved, at, at+1)
+	s.containers[c].live = false
+	s.containers[c].demand = nil
+	s.freeContainers = append(s.freeContainers, c)
+	x.demand.reservations--
+	back := x.resource.Times(-1)
+	s.chargeReserved(&s.apps[x.app], back)
+	s.chargeApp(x.app, back, 0)
+	s.nodes[x.node].reserved = nobody
+	out := &s.undone
+	if s.scheduling {
+		out = &s.out
+	}
+	*out = append(*out, Decision{
+		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: x.resource, Priority: x.demand.priority,
+		AllocationRequestID: x.demand.requestID, ExecutionType: x.demand.execution,
+	})
+}
+
+// unreserve undoes a reservation and offers its node to others.
+func (s *Scheduler) unreserve(c ContainerHandle) {
+	app, node := s.containers[c].app, s.containers[c].node
+	s.unkeep(c)
+	s.freed(node)
+	s.unparkLimited()
+	s.settle(app)
+}
+
+// trim undoes the reservations that a demand has beyond a number.
+func (s *Scheduler) trim(d *demand, most int32) {
+	for i := len(s.reserved) - 1; i >= 0 && d.reservations > most; i-- {
+		if c := s.reserved[i]; s.containers[c].demand == d {
+			s.unreserve(c)
+		}
+	}
+}
+
+// unreserveAll undoes all reservations of an application.
+func (s *Scheduler) unreserveAll(h AppHandle) {
+	for i := len(s.reserved) - 1; i >= 0; i-- {
+		if i < len(s.reserved) && s.containers[s.reserved[i]].app == h {
+			s.unreserve(s.reserved[i])
+		}
+	}
+}
+
+// fill turns reservations into containers: where their nodes have room now, or on other nodes where the tree says that
+// reservations may look on (Hadoop: reservations-continue-look-all-nodes).
+func (s *Scheduler) fill() {
+	for s.roomier {
+		s.roomier = false
+		s.fillOnce()
+	}
+}
+
+func (s *Scheduler) fillOnce() {
+	elsewhere := s.capacity && s.tree.Settings.ReservationsContinue
+	for i := 0; i < len(s.reserved); {
+		c := s.reserved[i]
+		x := s.containers[c]
+		d, n := x.demand, &s.nodes[x.node]
+		a := &s.apps[x.app]
+		switch {
+		case !n.open || !d.size.FitsIn(s.measure(n.capability)) || a.blacklisted(n) || !s.within(x.app):
+			s.unreserve(c)
+		case d.size.FitsIn(s.free(n)):
+			s.unkeep(c)
+			s.reindex(x.node)
+			s.allocate(x.app, d, x.node, d.level(n))
+			s.freed(x.node)
+		case elsewhere && s.index.next(0, &d.size) >= 0:
+			other := s.findHost(a, d)
+			if other == noNode && d.relaxAny {
+				other, _ = s.findAny(a, d)
+			}
+			if other == noNode {
+				i++
+				continue
+			}
+			s.unkeep(c)
+			s.allocate(x.app, d, other, d.level(&s.nodes[other]))
+			s.freed(x.node)
+		default:
+			i++
+		}
+	}
+}
+
+// within reports whether all queues above an application are within their maximum. They were when it got its reservations;
+// the cluster or the configuration may have changed.
+func (s *Scheduler) within(h AppHandle) bool {
+	return s.belowMaximum(s.apps[h].leaf, &records.Resource{})
+}
+
+// level is how near a node is to where the demand wants its containers.
+func (d *demand) level(n *node) Locality {
+	switch {
+	case d.wants(n.host) > 0:
+		return NodeLocal
+	case d.relaxes(n.rack):
+		return RackLocal
+	}
+	return OffSwitch
+}
+
+func (s *Scheduler) explainReservation(_ *app, d *demand, r *Reason) bool {
+	if d.reservations == 0 {
+		return false
+	}
+	for _, c := range s.reserved {
+		x := &s.containers[c]
+		if x.demand != d {
+			continue
+		}
+		n := &s.nodes[x.node]
+		r.Limit, r.Node, r.Eligible = HasReservation, x.node, 1
+		r.Used, r.Bound = n.used, n.capability
+		r.Short = lacks(d.size, s.free(n))
+		r.Text = fmt.Sprintf("%s is kept for it (%d of %d reservations), and lacks %s yet", s.name(n.host), d.reservations, d.pending,
+			s.format(r.Short))
+		r.Free = "the end of containers on that node, or room for it on another"
+	}
+	return true
+}

@@ -98,15 +98,19 @@ type Scheduler struct {
 	containers     []container
 	freeContainers []ContainerHandle
 
-	names   map[string]int32
-	spelled []string  // names by their number
-	sites   []site    // hosts and racks by their name's number
-	late    []*demand // that wait for better places for some time
-	wakeup  int64     // see NextWake
-	fair    fairShares
-	parked  []*demand // that wait for room on nodes that their application wants, or below their queues' limits
-	picked  mask      // the classes that the application that was picked last could have
-	out     []Decision
+	names      map[string]int32
+	spelled    []string          // names by their number
+	sites      []site            // hosts and racks by their name's number
+	reserved   []ContainerHandle // in the order in which nodes were kept
+	scheduling bool              // undone reservations are among the decisions
+	roomier    bool              // nodes may have room for reservations
+	undone     []Decision        // reservations that were undone since the last call of Schedule
+	late       []*demand         // that wait for better places for some time
+	wakeup     int64             // see NextWake
+	fair       fairShares
+	parked     []*demand // that wait for room on nodes that their application wants, or below their queues' limits
+	picked     mask      // the classes that the application that was picked last could have
+	out        []Decision
 }
 
 // root is the handle of the root queue.
@@ -135,18 +139,23 @@ func New(cfg Config) *Scheduler {
 // urgent request that fits anywhere: where it is preferred first, then in the preferred racks, then anywhere.
 func (s *Scheduler) Schedule(now int64) []Decision {
 	s.now = max(s.now, now)
-	s.out = s.out[:0]
+	s.out = append(s.out[:0], s.undone...)
+	s.undone = s.undone[:0]
+	s.scheduling = true
 	s.refresh()
 	if s.wakeup != 0 && s.now >= s.wakeup {
 		s.wakeUp()
 	}
 	s.activateApps()
-	for {
-		h := s.pick(root, s.classes.open)
-		if h == nothing {
-			break
+	for more := true; more; more = s.roomier {
+		s.fill()
+		for h := s.pick(root, s.classes.open); h != nothing; h = s.pick(root, s.classes.open) {
+			s.place(AppHandle(h))
 		}
-		s.place(AppHandle(h))
+	}
+	s.scheduling = false
+	if checking {
+		s.mustHold()
 	}
 	return s.out
 }

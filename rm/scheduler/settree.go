@@ -96,6 +96,7 @@ func (s *Scheduler) remeasure() {
 	s.classes = newClasses()
 	for i := range s.apps {
 		for _, d := range s.apps[i].demands {
+			d.state, d.hosts, d.racks = tried{}, true, true
 			if d.classed {
 				d.size = s.measure(d.capability)
 				d.class = s.classes.hold(d.capability, d.size)

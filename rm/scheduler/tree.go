@@ -220,6 +220,7 @@ func (s *Scheduler) refresh() {
 	s.stale, s.limitsOf = false, s.cluster
 	s.fair.known = false
 	s.limitQueues()
+	s.unparkLimited()
 	s.rebuild()
 	for h := range s.queues {
 		if q := &s.queues[h]; q.live && q.leaf {

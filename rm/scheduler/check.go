@@ -1,0 +1,156 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/yarn/records"
+)
+
+func (s *Scheduler) mustHold() {
+	if err := s.check(); err != nil {
+		panic(fmt.Sprintf("scheduler: %v", err))
+	}
+}
+
+// check looks for sums that don't add up, orders that are out of order, and masks that hide something.
+func (s *Scheduler) check() error {
+	return errors.Join(s.checkContainers(), s.checkQueues(), s.checkOrders())
+}
+
+func (s *Scheduler) checkContainers() error {
+	onNode := make([]records.Resource, len(s.nodes))
+	ofApp, kept := make([]records.Resource, len(s.apps)), make([]records.Resource, len(s.apps))
+	for i := range s.containers {
+		c := &s.containers[i]
+		switch {
+		case !c.live:
+			continue
+		case c.reserved:
+			kept[c.app] = kept[c.app].Add(c.resource)
+			if s.nodes[c.node].reserved != ContainerHandle(i) {
+				return fmt.Errorf("node %d isn't kept for container %d", c.node, i)
+			}
+		default:
+			onNode[c.node] = onNode[c.node].Add(c.resource)
+		}
+		ofApp[c.app] = ofApp[c.app].Add(c.resource)
+	}
+	for h := range s.nodes {
+		if n := &s.nodes[h]; n.live && n.used != onNode[h] {
+			return fmt.Errorf("node %d has %v, its containers %v", h, n.used, onNode[h])
+		}
+	}
+	for h := range s.apps {
+		a := &s.apps[h]
+		if a.live && (a.used != ofApp[h] || a.reserved != kept[h]) {
+			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.used, a.reserved, ofApp[h], kept[h])
+		}
+	}
+	return nil
+}
+
+type sums struct {
+	used, reserved, pending, am records.Resource
+	total, active, wanting      int32
+	containers                  int32
+}
+
+func (x sums) add(y sums) sums {
+	return sums{
+		x.used.Add(y.used), x.reserved.Add(y.reserved), x.pending.Add(y.pending), x.am.Add(y.am),
+		x.total + y.total, x.active + y.active, x.wanting + y.wanting, x.containers + y.containers,
+	}
+}
+
+func (s *Scheduler) checkQueues() error {
+	ofQueue, ofUser := make([]sums, len(s.queues)), make([]sums, len(s.users))
+	for h := range s.apps {
+		a := &s.apps[h]
+		if !a.live {
+			continue
+		}
+		x := sums{used: a.used, reserved: a.reserved, total: 1, containers: int32(a.running)}
+		for _, d := range a.demands {
+			x.pending = x.pending.Add(d.capability.Times(int64(d.pending)))
+		}
+		if x.pending != a.pendingSum {
+			return fmt.Errorf("application %d waits for %v, its asks say %v", h, a.pendingSum, x.pending)
+		}
+		if a.active {
+			x.active, x.am = 1, a.am
+		}
+		if a.wants {
+			x.wanting = 1
+		}
+		ofUser[a.user] = ofUser[a.user].add(x)
+		for q := a.leaf; q != nothing; q = s.queues[q].parent {
+			ofQueue[q] = ofQueue[q].add(x)
+		}
+	}
+	for h := range s.users {
+		u := &s.users[h]
+		has := sums{used: u.used, am: u.amUsed, total: u.total, active: u.active, wanting: u.wanting}
+		want := ofUser[h]
+		want.reserved, want.pending, want.containers = has.reserved, has.pending, has.containers
+		if u.total > 0 && has != want {
+			return fmt.Errorf("user %s in %s has %+v, the applications %+v", u.name, s.queues[u.leaf].cfg.Path, has, want)
+		}
+	}
+	for h := range s.queues {
+		q := &s.queues[h]
+		has := sums{q.used, q.reserved, q.pending, q.amUsed, q.total, q.active, 0, q.containers}
+		want := ofQueue[h]
+		if want.wanting = 0; !q.leaf {
+			want.am, want.active = records.Resource{}, 0
+		}
+		if q.live && has != want {
+			return fmt.Errorf("queue %s has %+v, its applications %+v", q.cfg.Path, has, want)
+		}
+	}
+	return nil
+}
+
+func (s *Scheduler) checkOrders() error {
+	check := func(o *order, what string) (err error) {
+		last := nothing
+		s.el.all(o, func(ref int32) bool {
+			if last != nothing && !s.before(o, last, ref) {
+				err = fmt.Errorf("%s: %d stands before %d", what, last, ref)
+				return false
+			}
+			last = ref
+			return true
+		})
+		for i := range s.el.at {
+			e := &s.el.at[i]
+			if e.in && e.sub != e.own|s.el.subOf(e.left)|s.el.subOf(e.right) {
+				return fmt.Errorf("%s: element %d hides what is below it", what, i)
+			}
+		}
+		return err
+	}
+	for h := range s.queues {
+		if q := &s.queues[h]; q.live {
+			if err := check(&q.inner, q.cfg.Path); err != nil {
+				return err
+			}
+		}
+	}
+	for h := range s.users {
+		if u := &s.users[h]; u.total > 0 {
+			if err := check(&u.apps, "user "+u.name); err != nil {
+				return err
+			}
+			if e := &s.el.at[u.el]; e.own != s.el.subOf(u.apps.root) {
+				return fmt.Errorf("user %s shows %b of %b", u.name, e.own, s.el.subOf(u.apps.root))
+			}
+		}
+	}
+	for h := range s.apps {
+		if a := &s.apps[h]; a.live && a.active && s.el.at[a.el].own != a.mask() {
+			return fmt.Errorf("application %d shows %b of %b", h, s.el.at[a.el].own, a.mask())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"heddle/rm/queue"
+)
+
+// anyTree draws a tree of capacity queues, two levels deep, with limits of all kinds.
+func anyTree(t *rapid.T) *queue.Tree {
+	calculator := "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"
+	if rapid.Bool().Draw(t, "dominant") {
+		calculator = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+	}
+	settings := map[string]string{
+		"resource-calculator": calculator, "root.queues": "a,b", "root.a.queues": "x,y", "root.a.x.capacity": "50", "root.a.y.capacity": "50",
+		"maximum-am-resource-percent":    fmt.Sprint(rapid.SampledFrom([]float64{0.1, 0.5, 1}).Draw(t, "masters")),
+		"node-locality-delay":            fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "delay")),
+		"rack-locality-additional-delay": fmt.Sprint(rapid.IntRange(-1, 2).Draw(t, "rack delay")),
+		"root.ordering-policy":           rapid.SampledFrom([]string{"utilization", "priority-utilization"}).Draw(t, "policy"),
+	}
+	share := rapid.IntRange(1, 99).Draw(t, "share")
+	settings["root.a.capacity"], settings["root.b.capacity"] = fmt.Sprint(share), fmt.Sprint(100-share)
+	for _, leaf := range []string{"a.x", "a.y", "b"} {
+		settings["root."+leaf+".ordering-policy"] = rapid.SampledFrom([]string{"fifo", "fair"}).Draw(t, "ordering")
+		settings["root."+leaf+".user-limit-factor"] = fmt.Sprint(rapid.SampledFrom([]float64{0.5, 1, 3, -1}).Draw(t, "factor"))
+		settings["root."+leaf+".minimum-user-limit-percent"] = fmt.Sprint(rapid.IntRange(1, 100).Draw(t, "least"))
+		settings["root."+leaf+".max-parallel-apps"] = fmt.Sprint(rapid.IntRange(1, 4).Draw(t, "parallel"))
+		settings["root."+leaf+".priority"] = fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "priority"))
+	}
+	settings["root.a.maximum-capacity"] = fmt.Sprint(rapid.IntRange(share, 100).Draw(t, "maximum"))
+	tree, err := queue.ParseCapacity(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+var leaves = []string{"root.a.x", "root.a.y", "root.b"}
+
+// world drives a scheduler through random events.
+type world struct {
+	s     *Scheduler
+	now   int64
+	seq   int64
+	nodes []NodeHandle
+	apps  []AppHandle
+	held  []Decision
+	log   []Decision
+}
+
+func (w *world) step(t *rapid.T) {
+	s := w.s
+	w.now += rapid.Int64Range(0, 700).Draw(t, "ms")
+	host := func() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 4).Draw(t, "host")) }
+	switch event := rapid.IntRange(0, 12).Draw(t, "event"); {
+	case event == 0 || len(w.nodes) == 0:
+		h := host()
+		w.nodes = append(w.nodes, s.AddNode(NodeSpec{
+			Host: h, Rack: "/r" + h[1:], Capability: res(rapid.Int64Range(1, 8).Draw(t, "gb"), rapid.Int64Range(1, 8).Draw(t, "cores")),
+		}))
+	case event == 1 || len(w.apps) == 0:
+		w.seq++
+		w.apps = append(w.apps, s.AddApp(AppSpec{
+			Seq: w.seq, Priority: rapid.Int32Range(0, 2).Draw(t, "priority"), AM: res(1, 1),
+			Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), User: rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user"),
+		}))
+	case event <= 6:
+		s.UpdateAsks(rapid.SampledFrom(w.apps).Draw(t, "app"), []Ask{{
+			Priority: rapid.Int32Range(0, 1).Draw(t, "priority"), Count: rapid.Int32Range(0, 5).Draw(t, "count"),
+			Name:          rapid.SampledFrom([]string{Any, Any, Any, host(), "/r" + host()[1:]}).Draw(t, "name"),
+			RelaxLocality: rapid.IntRange(0, 4).Draw(t, "relax") > 0,
+			Capability:    res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")),
+		}})
+	case event <= 8:
+		if len(w.held) > 0 {
+			i := rapid.IntRange(0, len(w.held)-1).Draw(t, "container")
+			s.Free(w.held[i].Container)
+			w.held = slices.Delete(w.held, i, i+1)
+		}
+	case event == 9:
+		n := rapid.SampledFrom(w.nodes).Draw(t, "node")
+		switch rapid.IntRange(0, 2).Draw(t, "change") {
+		case 0:
+			s.SetCapability(n, res(rapid.Int64Range(1, 8).Draw(t, "gb"), rapid.Int64Range(1, 8).Draw(t, "cores")))
+		case 1:
+			s.SetOpen(n, rapid.Bool().Draw(t, "open"))
+		case 2:
+			w.drop(func(d Decision) bool { return d.Node == n })
+			s.RemoveNode(n)
+			w.nodes = slices.DeleteFunc(w.nodes, func(h NodeHandle) bool { return h == n })
+		}
+	case event == 10:
+		a := rapid.SampledFrom(w.apps).Draw(t, "app")
+		w.drop(func(d Decision) bool { return d.App == a })
+		s.RemoveApp(a)
+		w.apps = slices.DeleteFunc(w.apps, func(h AppHandle) bool { return h == a })
+	case event == 11:
+		a := rapid.SampledFrom(w.apps).Draw(t, "app")
+		switch rapid.IntRange(0, 2).Draw(t, "change") {
+		case 0:
+			s.MoveApp(a, rapid.SampledFrom(leaves).Draw(t, "queue"))
+		case 1:
+			s.SetPriority(a, rapid.Int32Range(0, 3).Draw(t, "priority"))
+		case 2:
+			s.UpdateBlacklist(a, []string{host()}, []string{host()})
+		}
+	case event == 12:
+		if err := s.SetTree(anyTree(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) drop(match func(Decision) bool) {
+	w.held = slices.DeleteFunc(w.held, func(d Decision) bool {
+		if match(d) {
+			w.s.Free(d.Container)
+			return true
+		}
+		return false
+	})
+}
+
+// After any history sums add up, orders are in order, no decision takes a queue above its maximum or fills a node beyond
+// its capability, and nobody waits for what there is to be had.
+func TestNothingWaitsInVain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := world{s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			w.step(t)
+			s := w.s
+			for _, d := range s.Schedule(w.now) {
+				if d.Kind != Allocate {
+					continue
+				}
+				w.held = append(w.held, d)
+				if n := &s.nodes[d.Node]; !n.open || !s.measure(n.used).FitsIn(s.measure(n.capability)) {
+					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, n.capability)
+				}
+				for q := s.apps[d.App].leaf; q != nothing; q = s.queues[q].parent {
+					if q := &s.queues[q]; !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
+						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.cfg.Path, q.used, q.maximum)
+					}
+				}
+			}
+			if err := s.check(); err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range w.apps {
+				for _, r := range s.Explain(a) {
+					if r.Limit == OthersFirst && s.apps[a].active {
+						t.Fatalf("application %d waits in vain: %+v", a, r)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Two schedulers that see the same events decide the same.
+func TestSameEventsSameDecisions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Custom(func(t *rapid.T) []Decision {
+			w := world{s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+			for range 30 {
+				w.step(t)
+				for _, d := range w.s.Schedule(w.now) {
+					if w.log = append(w.log, d); d.Kind == Allocate {
+						w.held = append(w.held, d)
+					}
+				}
+			}
+			return w.log
+		})
+		n := rapid.IntRange(0, 1<<20).Draw(t, "seed")
+		if diff := cmp.Diff(seed.Example(n), seed.Example(n)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
