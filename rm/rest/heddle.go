@@ -19,13 +19,14 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	}
 	get("/members", s.members)
 	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.transfer}})
-	get("/apps/{app}/explanation", s.explanation)
+	get("/apps/{app}/pending", s.pending)
 	get("/apps/{app}/timeline", s.timeline)
 	get("/apps/{app}/containers", s.appContainers)
 	get("/containers/{container}", s.ownContainer)
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/nodes", s.ownNodes)
+	get("/queues/{queue}/what-if", s.whatIf)
 }
 
 type memberList struct {
@@ -70,47 +71,6 @@ func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
 	}
 	return yarnrest.OK("transfer", yarnrest.Natural, memberList{Leader: id}), nil
-}
-
-type explanation struct {
-	App     string   `yarn:"applicationId"`
-	State   string   `yarn:"state"`
-	Queue   string   `yarn:"queue"`
-	Summary string   `yarn:"summary"`
-	Reasons []reason `yarn:"reason"`
-}
-
-// reason is why containers that were asked for are not there yet.
-type reason struct {
-	Priority  int32        `yarn:"priority"`
-	RequestID int64        `yarn:"allocationRequestId"`
-	Place     string       `yarn:"resourceName"`
-	Count     int32        `yarn:"numContainers"`
-	Asked     resourceInfo `yarn:"capability"`
-	Limit     string       `yarn:"limit"`
-	Text      string       `yarn:"reason"`
-	Short     resourceInfo `yarn:"short"`
-	Node      string       `yarn:"node,omitempty"`
-	Eligible  int          `yarn:"eligibleNodes"`
-	Open      int          `yarn:"openNodes"`
-}
-
-func (s *server) explanation(c *yarnrest.Call) (yarnrest.Reply, error) {
-	a, err := s.findVisible(c)
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
-	one := []view.App{a}
-	s.View.AddAsks(one)
-	reasons := s.View.Explain(&one[0])
-	out := explanation{App: a.ID.String(), State: stateName(a.State), Queue: a.Queue, Summary: view.Summary(&one[0], reasons)}
-	for _, r := range reasons {
-		out.Reasons = append(out.Reasons, reason{
-			r.Ask.Priority, r.Ask.AllocationRequestID, r.Ask.Name, r.Ask.Count, s.resource(r.Ask.Capability), r.Limit, r.Text,
-			s.resource(r.Short), r.Node, r.Eligible, r.Open,
-		})
-	}
-	return yarnrest.OK("explanation", yarnrest.Natural, out), nil
 }
 
 // findVisible finds the application that the path names, if the caller may see it.

@@ -213,9 +213,21 @@ func TestLifeOfAnApplication(t *testing.T) {
 	if v, _ := at(got, "app", "diagnostics").(string); !strings.Contains(v, "no node takes containers") {
 		t.Errorf("its diagnostics are %q", v)
 	}
-	reason := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/explanation?user.name=alice", "").json(t)
-	if v := at(reason, "explanation", "reason", 0, "limit"); v != "nodes" {
+	reason := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/pending?user.name=alice", "").json(t)
+	if v := at(reason, "pending", "reason", 0, "limit"); v != "nodes" {
 		t.Errorf("explained by %v: %v", v, reason)
+	}
+	for query, want := range map[string]any{
+		"resource=memory-mb%3D1024,vcores%3D1": "nodes", "resource=memory-mb%3D99999999": 400, "resource=": 400, "resource=disk%3D1": 400,
+		"resource=memory-mb": 400, "resource=vcores%3D1&am=perhaps": 400, "resource=vcores%3D1&am=true": "nodes",
+	} {
+		a := c.ask(me, "GET", "/ws/v1/heddle/queues/default/what-if?user=bob&"+query, "")
+		if limit := at(a.json(t), "whatIf", "reason", "limit"); a.status != want && limit != want {
+			t.Errorf("what if %s: %d, %v, want %v", query, a.status, limit, want)
+		}
+	}
+	if a := c.ask(me, "GET", "/ws/v1/heddle/queues/nowhere/what-if?resource=vcores%3D1", ""); a.status != 400 {
+		t.Errorf("what if in an unknown queue: %d", a.status)
 	}
 	times := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/timeline?user.name=alice", "").json(t)
 	if v := at(times, "timeline", "state"); v != "ACCEPTED" || at(times, "timeline", "submitted") != at(got, "app", "startedTime") || at(times, "timeline", "accepted") == nil ||

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
-	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -98,7 +97,7 @@ const (
 	noActivities = "waiting for next allocation"
 )
 
-// activities has nothing to show of YARN's scheduler: see /ws/v1/heddle/apps/{app}/explanation for what holds an application.
+// activities has nothing to show of YARN's scheduler: see /ws/v1/heddle/apps/{app}/pending for what holds an application.
 func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: noActivities}
 	group := c.Query().Get("groupBy")
@@ -209,9 +208,7 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 		out.Diagnostic = "fail to get application activities after finished"
 		return
 	}
-	one := []view.App{a}
-	s.View.AddAsks(one)
-	reasons := s.View.Explain(&one[0])
+	reasons := s.View.Explain(&a)
 	if len(reasons) == 0 {
 		out.Diagnostic = noActivities
 		return

@@ -4,8 +4,8 @@ import { badge, bar, el, facts, link, list, memory, span, table, time } from '..
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
   const [app, attempts, why] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/explanation`, signal)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why: why?.explanation };
+    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/pending`, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why: why?.pending };
 }
 
 function lasted(a) {

@@ -31,7 +31,7 @@ func applicationOptions() []option.Option {
 		{Name: "appTags", Arg: "Tags", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications with one of these tags."},
 		{Name: "status", Arg: "Application ID", Help: "Shows an application."},
 		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes, in JSON as POST /ws/v1/cluster/apps takes it (-: standard input). If it lacks an application-id, it gets one."},
-		{Name: "explain", Arg: "Application ID", Help: "Says why an application doesn't get what it has asked for."},
+		{Name: "why", Arg: "Application ID", Help: "Says why an application doesn't get what it has asked for."},
 		{Name: "timeline", Arg: "Application ID", Help: "Shows when an application and its containers got how far."},
 		{Name: "kill", Arg: "Application IDs", Values: option.Unlimited, Help: "Kills applications."},
 		{Name: "movetoqueue", Arg: "Application ID", Help: "Moves an application to the queue of -queue."},
@@ -56,8 +56,8 @@ func (s *session) application(l *option.Line) error {
 		return s.appKill(l.Values("kill"))
 	case l.Has("submit"):
 		return s.appSubmit(l.Value("submit"))
-	case l.Has("explain"):
-		return s.appExplain(l.Value("explain"))
+	case l.Has("why"):
+		return s.appWhy(l.Value("why"))
 	case l.Has("timeline"):
 		return s.appTimeline(l.Value("timeline"))
 	case l.Has("movetoqueue"):

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -19,6 +20,10 @@ var queue = verb{
 		return []option.Option{
 			{Name: "status", Arg: "Queue Name", Help: "Shows a queue, by its name or its path from root."},
 			{Name: "list", Arg: "Parent Queue Name", Help: "Lists the queues below this one; all: every queue."},
+			{Name: "what-if", Arg: "Queue Name", Help: "Says whether a container would start in this queue now, and what would hold it. Takes -resource, -user and -am."},
+			{Name: "resource", Arg: "Amounts", Help: "With -what-if: its size, such as memory-mb=1024,vcores=1."},
+			{Name: "user", Arg: "User", Help: "With -what-if: who asks for it; by default whoever asks."},
+			{Name: "am", Help: "With -what-if: it is the ApplicationMaster of a new application."},
 			{Name: "subClusterId", Arg: "ID", Hidden: true},
 		}
 	},
@@ -26,6 +31,8 @@ var queue = verb{
 		switch {
 		case len(l.Args) > 0:
 			return s.usage()
+		case l.Has("what-if"):
+			return s.queueWhatIf(l)
 		case s.json && (l.Has("status") || l.Has("list")):
 			return s.queueJSON(l)
 		case l.Has("status"):
@@ -35,6 +42,42 @@ var queue = verb{
 		}
 		return s.invalid()
 	},
+}
+
+// queueWhatIf says whether a container would start now.
+func (s *session) queueWhatIf(l *option.Line) error {
+	path := heddleAPI + "/queues/" + url.PathEscape(l.Value("what-if")) + "/what-if"
+	query := url.Values{"resource": {l.Value("resource")}}
+	if user := l.Value("user"); user != "" {
+		query.Set("user", user)
+	}
+	if l.Has("am") {
+		query.Set("am", "true")
+	}
+	if s.json {
+		return notHeddle(s.printREST(path, query))
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		WhatIf struct {
+			Queue, User string
+			Starts      bool
+			Reason      struct{ Limit, Reason, Remedy string }
+		} `json:"whatIf"`
+	}
+	if err := c.GetInto(s, path, query, &answer); err != nil {
+		return notHeddle(err)
+	}
+	a := answer.WhatIf
+	if a.Starts {
+		s.print("Yes: for %s in queue %s %s.\n", a.User, a.Queue, a.Reason.Reason)
+		return nil
+	}
+	s.print("No: for %s in queue %s it would wait (%s): %s.\nWhat would free it: %s.\n", a.User, a.Queue, a.Reason.Limit, a.Reason.Reason, a.Reason.Remedy)
+	return nil
 }
 
 // queueInfo asks for a queue; nil if there is none of that name.

@@ -97,13 +97,13 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 	return m, nil
 }
 
-// appExplain says why an application doesn't get the containers that it has asked for.
-func (s *session) appExplain(text string) error {
+// appWhy says why an application doesn't get the containers that it has asked for.
+func (s *session) appWhy(text string) error {
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
 		return err
 	}
-	path := heddleAPI + "/apps/" + id.String() + "/explanation"
+	path := heddleAPI + "/apps/" + id.String() + "/pending"
 	if s.json {
 		return notHeddle(s.printREST(path, nil))
 	}
@@ -116,7 +116,7 @@ func (s *session) appExplain(text string) error {
 		VCores json.Number `json:"vCores"`
 	}
 	var answer struct {
-		Explanation struct {
+		Pending struct {
 			State, Queue, Summary string
 			Reasons               []struct {
 				Priority json.Number `json:"priority"`
@@ -126,12 +126,12 @@ func (s *session) appExplain(text string) error {
 				Limit    string      `json:"limit"`
 				Reason   string      `json:"reason"`
 			} `json:"reason"`
-		} `json:"explanation"`
+		} `json:"pending"`
 	}
 	if err := c.GetInto(s, path, nil, &answer); err != nil {
 		return notHeddle(err)
 	}
-	e := answer.Explanation
+	e := answer.Pending
 	s.print("%s is %s in queue %s\n", id, e.State, e.Queue)
 	if e.Summary != "" {
 		s.print("%s\n", e.Summary)

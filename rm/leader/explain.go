@@ -1,0 +1,69 @@
+package leader
+
+import (
+	"fmt"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Hold is why containers that were asked for are not there yet.
+type Hold struct {
+	scheduler.Reason
+	At records.NodeID // the nearest node, or the one that is kept; zero if there is none
+}
+
+// Explain says for each request of live applications that waits what holds it.
+func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
+	out := make(map[records.ApplicationID][]Hold, len(ids))
+	err := l.do(func(t *turn) error {
+		for _, id := range ids {
+			if soft := t.apps[id]; soft != nil {
+				for _, r := range t.sched.Explain(soft.handle) {
+					out[id] = append(out[id], t.reason(r))
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (t *turn) reason(r scheduler.Reason) Hold {
+	out := Hold{Reason: r}
+	if n := t.nodeOf[r.Node]; n != nil {
+		out.At = n.id
+	}
+	return out
+}
+
+// WhatIf says whether a container of a size would start now if a user asked for it in a queue, and what would hold it: that
+// of a new application's ApplicationMaster, or one of an application that runs already.
+func (l *Leader) WhatIf(queue, user string, size records.Resource, master bool) (r Hold, err error) {
+	err = l.do(func(t *turn) error {
+		q, ok := t.Settings.Live.Tree().Find(queue)
+		if !ok || !q.Leaf() {
+			return refuse(Refused, "queue %q is not one that applications can be in", queue)
+		}
+		capability, err := t.normalize(size, t.Settings.MaxAllocation)
+		if err != nil {
+			return err
+		}
+		found, err := t.sched.WhatIf(q.Path, user, capability, master)
+		if err != nil {
+			return fmt.Errorf("queue %s: %w", q.Path, err)
+		}
+		r = t.reason(found)
+		return nil
+	})
+	return r, err
+}
+
+// Queues returns the queues, parents first, with what they hold and their limits.
+func (l *Leader) Queues() (queues []scheduler.QueueView, err error) {
+	err = l.do(func(t *turn) error {
+		queues = t.sched.Queues()
+		return nil
+	})
+	return queues, err
+}
