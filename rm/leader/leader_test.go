@@ -721,6 +721,36 @@ func TestUnhealthyNodesLoseTheirContainers(t *testing.T) {
 	})
 }
 
+// A NodeManager of Hadoop's can't check tokens before it has the keys, which come with the answer to its registration.
+func TestNodesOfHadoopGetContainersAfterTheirFirstHeartbeat(t *testing.T) {
+	run(t, func(w *world) {
+		register := func(containers ...NodeContainer) *peer {
+			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+				Node: nodeID(1), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: "3.4.2", Peer: "10.0.0.1",
+				Containers: containers,
+			}))
+			return &peer{w: w, node: nodeID(1)}
+		}
+		n := register()
+		w.submit(nil)
+		time.Sleep(5 * time.Second)
+		if len(w.launched) > 0 {
+			t.Fatal("it was given a container before")
+		}
+		n.heartbeat()
+		am := w.registered(<-w.launched)
+		master := runs(records.ContainerID{Attempt: am.attempt, ID: 1})
+		n = register(master) // anew
+		if got := am.allocate(AllocateCall{Asks: ask(1)}).Grants; len(got) > 0 {
+			t.Errorf("granted before the first heartbeat after another registration: %v", got)
+		}
+		n.heartbeat(master)
+		if got := am.allocate(AllocateCall{}).Grants; len(got) != 1 {
+			t.Errorf("granted: %v", got)
+		}
+	})
+}
+
 func TestTwinsAreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		w.node(1)
