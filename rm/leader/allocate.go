@@ -164,10 +164,12 @@ type AllocateReply struct {
 	Limit      records.Resource // headroom
 	Nodes      int              // nodes in the cluster
 	Priority   int32
+	Preemption Preemption
 }
 
 func (r *AllocateReply) empty() bool {
-	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0
+	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 &&
+		!r.Preemption.New
 }
 
 // Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
@@ -270,6 +272,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 	}
 	t.schedule()
 	limit, nodes, priority := t.sched.Headroom(), t.sched.OpenNodes(), app.Priority
+	reply.Preemption = t.preemptionOf(soft, id)
 	t.after(func() {
 		reply.Grants, soft.grants = soft.grants, nil
 		reply.Completed, soft.completed = soft.completed, nil

@@ -30,6 +30,8 @@ type appSoft struct {
 	completed []Completion
 	updated   []NodeUpdate
 	resized   []Resized
+	preempted []records.ContainerID // that it will lose
+	warned    int                   // how many of these it was told of already
 	// What it was told with the last one, and takes note of by coming again.
 	told []records.ContainerID
 }

@@ -136,6 +136,7 @@ func (t *turn) endAttempt(app *ledger.Application, attempt *ledger.Attempt, end 
 	soft := t.apps[app.ID]
 	t.sched.ClearAsks(soft.handle)
 	soft.told, soft.grants, soft.updated = nil, nil, nil
+	soft.preempted, soft.warned = nil, 0
 	if !keep {
 		soft.completed = nil
 	}

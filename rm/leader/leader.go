@@ -127,6 +127,7 @@ type Leader struct {
 	unstarted  []unstarted // granted containers by the time when they must have been started
 	carried    carriedTokens
 	seq        int64
+	preemption preemption
 	background sync.WaitGroup // calls to nodes under way
 	ctx        context.Context
 

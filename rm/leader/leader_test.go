@@ -45,8 +45,15 @@ type world struct {
 
 func run(t *testing.T, test func(w *world)) {
 	t.Helper()
+	runWorld(t, nil, test)
+}
+
+// runWorld is run with settings of the test's own.
+func runWorld(t *testing.T, change func(*Settings), test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
+		w.change = change
 		w.lead()
 		test(w)
 		w.depose()
@@ -230,8 +237,13 @@ func nodeID(i int) records.NodeID { return records.NodeID{Host: fmt.Sprintf("n%d
 
 func (w *world) node(i int, containers ...NodeContainer) records.NodeID {
 	w.t.Helper()
+	return w.nodeOf(i, records.NewResource(4096, 4), containers...)
+}
+
+func (w *world) nodeOf(i int, capability records.Resource, containers ...NodeContainer) records.NodeID {
+	w.t.Helper()
 	reply, err := w.RegisterNode(NodeRegistration{
-		Node: nodeID(i), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: "3.4.2", Peer: "10.0.0.1",
+		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", Peer: "10.0.0.1",
 		Containers: containers, Features: []string{FeatureSuspend},
 	})
 	if err != nil || reply.Action != pb.NodeAction_NORMAL {

@@ -20,6 +20,7 @@ func (t *turn) tick() error {
 	t.expireAttempts(now)
 	t.expireUnstarted(now)
 	t.expireApps(now)
+	t.preempt(now)
 	t.renewCarried(now)
 	t.expireDelegations(now)
 	return t.rollKeys(now)

@@ -154,10 +154,44 @@ func (s *Service) allocateResponse(
 	if id.KeyID != l.Keys(ledgerpb.KeyKind_AM_RM).Current.ID {
 		resp.SetAmRmToken(s.amrmToken(l, id.Attempt).PB())
 	}
+	if m := s.preemptionMessage(&reply.Preemption); m != nil {
+		resp.SetPreempt(m)
+	}
 	if err := s.resized(l, resp, reply, o, req.GetUpdateRequests()); err != nil {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// preemptionMessage says which containers an ApplicationMaster will lose; nil if none.
+func (s *Service) preemptionMessage(p *leader.Preemption) *pb.PreemptionMessage {
+	if len(p.Containers) == 0 {
+		return nil
+	}
+	containers := make([]*pb.PreemptionContainer, len(p.Containers))
+	for i, id := range p.Containers {
+		containers[i] = &pb.PreemptionContainer{}
+		containers[i].SetId(id.PB())
+	}
+	m := &pb.PreemptionMessage{}
+	if p.Strict {
+		strict := &pb.StrictPreemptionContract{}
+		strict.SetContainer(containers)
+		m.SetStrictContract(strict)
+		return m
+	}
+	row := &pb.ResourceRequest{}
+	row.SetPriority(priority(-1))
+	row.SetResourceName("*")
+	row.SetCapability(s.Types.PB(p.Minimum))
+	row.SetNumContainers(p.Count)
+	request := &pb.PreemptionResourceRequest{}
+	request.SetResource(row)
+	contract := &pb.PreemptionContract{}
+	contract.SetContainer(containers)
+	contract.SetResource([]*pb.PreemptionResourceRequest{request})
+	m.SetContract(contract)
+	return m
 }
 
 // resized tells which containers have another size now, and which can't get it.

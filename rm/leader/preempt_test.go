@@ -1,0 +1,159 @@
+package leader
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/conf"
+	"heddle/rm/queue"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// halves are two queues with half of the cluster each, of which either may take all.
+func halves(t *testing.T) *queue.Tree {
+	t.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{
+		"yarn.resourcemanager.scheduler.monitor.enable":                               "true",
+		"yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round": "1",
+		"yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor": "1",
+		"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill":       "15000",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":                         "1",
+		"yarn.scheduler.capacity.root.queues":                                         "a,b",
+		"yarn.scheduler.capacity.root.a.capacity":                                     "50",
+		"yarn.scheduler.capacity.root.b.capacity":                                     "50",
+		"yarn.scheduler.capacity.root.a.user-limit-factor":                            "4",
+		"yarn.scheduler.capacity.root.b.user-limit-factor":                            "4",
+	} {
+		c.Set(key, value)
+	}
+	tree, err := queue.CapacityFromConf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func to(queue string) func(*pb.ApplicationSubmissionContext) {
+	return func(ctx *pb.ApplicationSubmissionContext) { ctx.SetQueue(queue) }
+}
+
+// crowd has an application of the first queue fill the cluster, and one of the second wait for a container. It returns both,
+// and the node.
+func (w *world) crowd() (rich, poor, node *peer, held []records.ContainerID) {
+	w.t.Helper()
+	node = &peer{w: w, node: w.nodeOf(1, records.NewResource(4096, 8))}
+	rich = w.am(to("root.a"))
+	for _, g := range rich.allocate(AllocateCall{Asks: ask(3)}).Grants {
+		held = append(held, g.ID)
+	}
+	poor = w.am(to("root.b"))
+	if r := poor.allocate(AllocateCall{Asks: ask(1)}); len(held) != 3 || len(r.Grants) != 0 {
+		w.t.Fatalf("the rich have %v, the poor %+v", held, r.Grants)
+	}
+	return rich, poor, node, held
+}
+
+// TestPreemption: who has more than is promised is told, loses the latest container when nothing is given back in time, and
+// the other gets it.
+func TestPreemption(t *testing.T) {
+	runWorld(t, func(s *Settings) { s.Queues = halves(t) }, func(w *world) {
+		rich, poor, node, held := w.crowd()
+		node.heartbeat(runs(held[0]), runs(held[1]), runs(held[2]))
+		time.Sleep(4 * time.Second)
+		r := rich.allocate(AllocateCall{})
+		last := held[2]
+		if p := r.Preemption; p.Strict || !slices.Equal(p.Containers, []records.ContainerID{last}) || p.Count != 4 || p.Minimum != records.NewResource(256, 1) {
+			t.Fatalf("told: %+v", p)
+		}
+		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 0 {
+			t.Errorf("told twice: %+v", r.Preemption)
+		}
+		time.Sleep(16 * time.Second)
+		r = rich.allocate(AllocateCall{})
+		if len(r.Completed) != 1 || r.Completed[0].ID != last || r.Completed[0].ExitStatus != records.ExitPreempted ||
+			!strings.Contains(r.Completed[0].Diagnostics, "preempted by scheduler") {
+			t.Fatalf("lost: %+v", r.Completed)
+		}
+		if app := w.app(rich.attempt.App); app.PreemptedContainers != 1 || app.PreemptedAMs != 0 {
+			t.Errorf("%d containers and %d masters count as preempted", app.PreemptedContainers, app.PreemptedAMs)
+		}
+		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the poor get %+v", r.Grants)
+		}
+		if reply := node.heartbeat(runs(held[0]), runs(held[1]), runs(last)); !slices.Contains(reply.Cleanup, last) {
+			t.Errorf("the node is told %+v", reply)
+		}
+	})
+}
+
+// TestPreemptionGivenBack: an application that gives back what it is told of loses nothing.
+func TestPreemptionGivenBack(t *testing.T) {
+	runWorld(t, func(s *Settings) { s.Queues = halves(t) }, func(w *world) {
+		rich, poor, _, held := w.crowd()
+		time.Sleep(4 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 1 {
+			t.Fatalf("told: %+v", r.Preemption)
+		}
+		rich.allocate(AllocateCall{Releases: held[:1]})
+		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the poor get %+v", r.Grants)
+		}
+		time.Sleep(40 * time.Second)
+		for _, c := range rich.allocate(AllocateCall{}).Completed {
+			if c.ExitStatus == records.ExitPreempted {
+				t.Errorf("%v is preempted", c.ID)
+			}
+		}
+	})
+}
+
+// TestObserveOnly: nobody is told, nothing is killed.
+func TestObserveOnly(t *testing.T) {
+	observe := func(s *Settings) {
+		s.Queues = halves(t)
+		s.Queues.Settings.Preemption.ObserveOnly = true
+	}
+	runWorld(t, observe, func(w *world) {
+		rich, _, _, _ := w.crowd()
+		time.Sleep(40 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 0 || len(r.Completed) != 0 {
+			t.Errorf("told %+v, lost %+v", r.Preemption, r.Completed)
+		}
+	})
+}
+
+// TestFairPreemption: under YARN's FairScheduler the contract is strict, and told again until the containers are gone.
+func TestFairPreemption(t *testing.T) {
+	tree, err := queue.ParseFair([]byte(`<allocations>
+		<queue name="a"/>
+		<queue name="b"><fairSharePreemptionTimeout>1</fairSharePreemptionTimeout><fairSharePreemptionThreshold>1</fairSharePreemptionThreshold></queue>
+	</allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &tree.Settings.Fair
+	f.Preemption, f.UtilizationThreshold, f.Wait, f.StarvationInterval = true, 0.8, 5*time.Second, 10*time.Second
+	runWorld(t, func(s *Settings) { s.Queues = tree }, func(w *world) {
+		rich, poor, _, held := w.crowd()
+		time.Sleep(3 * time.Second)
+		for range 2 {
+			if p := rich.allocate(AllocateCall{}).Preemption; !p.Strict || !slices.Equal(p.Containers, held[2:]) {
+				t.Fatalf("told: %+v", p)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 1 || r.Completed[0].ExitStatus != records.ExitPreempted || len(r.Preemption.Containers) != 0 {
+			t.Fatalf("lost %+v, told %+v", r.Completed, r.Preemption)
+		}
+		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the poor get %+v", r.Grants)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
+)
+
+// Names knows what the scheduler doesn't of applications and containers.
+type Names interface {
+	App(AppHandle) records.ApplicationID
+	// Container fills in id, priority, and whether it is an ApplicationMaster or to be spared. False leaves it out.
+	Container(ContainerHandle, *preempt.Container) bool
+}
+
+// Snapshot is what preemption looks at. It is taken anew for each round.
+func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
+	s.refresh()
+	out := &preempt.Snapshot{Cluster: s.limitsOf, Dominant: !s.memoryOnly}
+	var shares map[int32]*policy.Queue
+	if s.tree.Kind == queue.Fair {
+		shares = s.shareFairly()
+	}
+	at := map[int32]int{}
+	s.snapQueue(out, root, -1, shares, at)
+	nodes := s.snapNodes(out)
+	apps := s.snapApps(out, names, shares, at)
+	for h := range s.containers {
+		c := &s.containers[h]
+		if !c.live || apps[c.app] < 0 || nodes[c.node] < 0 {
+			continue
+		}
+		p := preempt.Container{Node: nodes[c.node], Resource: c.resource}
+		if names.Container(ContainerHandle(h), &p) {
+			a := &out.Apps[apps[c.app]]
+			a.Containers = append(a.Containers, p)
+		}
+	}
+	for i := range out.Apps {
+		slices.SortFunc(out.Apps[i].Containers, func(a, b preempt.Container) int { return a.ID.Compare(b.ID) })
+	}
+	return out
+}
+
+func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*policy.Queue, at map[int32]int) {
+	q := &s.queues[h]
+	at[h] = len(out.Queues)
+	p := preempt.Queue{
+		Path: q.cfg.Path, Parent: parent, Used: q.used, Guaranteed: q.guaranteed, Maximum: q.maximum,
+		Disabled: q.cfg.NoPreemption || q.cfg.Fair.NoPreemption, IntraOff: q.cfg.NoIntraPreemption,
+		MinTimeout: timeout(q.cfg.Fair.MinTimeout), FairTimeout: timeout(q.cfg.Fair.FairTimeout), Threshold: q.cfg.Fair.FairThreshold,
+	}
+	for i, n := range q.guaranteed {
+		p.MaxAM[i] = int64(float64(n) * float64(q.cfg.MaxAMShare))
+	}
+	if q.parent != nothing && s.queues[q.parent].inner.rule == byPriorityAndUse {
+		p.Priority = q.cfg.Priority
+	}
+	if share := shares[h]; share != nil {
+		p.Share = *share
+	}
+	out.Queues = append(out.Queues, p)
+	me := at[h]
+	for _, c := range q.below {
+		s.snapQueue(out, c, me, shares, at)
+	}
+}
+
+// timeout is in ms; negative is never.
+func timeout(d time.Duration) int64 {
+	if d == queue.Never {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+// snapNodes returns the places of nodes by their handles.
+func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
+	at := make([]int, len(s.nodes))
+	for h := range s.nodes {
+		at[h] = -1
+		if n := &s.nodes[h]; n.live {
+			at[h] = len(out.Nodes)
+			p := preempt.Node{Host: s.name(n.host), Rack: s.name(n.rack)}
+			if n.open {
+				p.Free = n.capability.Sub(n.used).Max(records.Resource{})
+			}
+			out.Nodes = append(out.Nodes, p)
+		}
+	}
+	return at
+}
+
+// snapApps returns the places of applications by their handles, and sums up what leaves wait for within users' limits
+// (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
+func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*policy.Queue, at map[int32]int) []int {
+	places := make([]int, len(s.apps))
+	room := map[int32]records.Resource{} // of users
+	nth := map[int32]int{}               // runnable applications of leaves so far, as shareFairly numbers them
+	for h := range s.apps {
+		places[h] = -1
+		a := &s.apps[h]
+		if !a.live {
+			continue
+		}
+		var fair records.Resource
+		if share := shares[a.leaf]; share != nil && a.runnable {
+			fair = share.Apps[nth[a.leaf]].Fair
+			nth[a.leaf]++
+		}
+		if !a.active && a.running == 0 {
+			continue
+		}
+		q, u := &s.queues[a.leaf], &s.users[a.user]
+		limit := s.weighted(s.activeUserLimit(q), u.weight)
+		p := preempt.App{
+			ID: names.App(AppHandle(h)), Queue: at[a.leaf], User: u.name, Priority: a.spec.Priority, Seq: a.spec.Seq,
+			Used: a.used, Fair: fair, UserLimit: limit,
+		}
+		if a.active {
+			p.Asks = snapAsks(a, s)
+			if _, ok := room[a.user]; !ok {
+				room[a.user] = limit.Sub(u.used).Max(records.Resource{})
+			}
+			wants := a.pendingSum.Sub(a.reserved).Max(records.Resource{}).Min(room[a.user])
+			room[a.user] = room[a.user].Sub(wants)
+			leaf := &out.Queues[at[a.leaf]]
+			leaf.Pending = leaf.Pending.Add(wants)
+		}
+		places[h] = len(out.Apps)
+		out.Apps = append(out.Apps, p)
+	}
+	return places
+}
+
+// snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole.
+func snapAsks(a *app, s *Scheduler) (asks []preempt.Ask) {
+	for _, d := range a.demands {
+		if d.pending == 0 {
+			continue
+		}
+		if d.relaxAny {
+			asks = append(asks, preempt.Ask{Name: Any, Relax: true, Capability: d.capability, Count: int64(d.pending)})
+			continue
+		}
+		for i := range d.places {
+			if p := &d.places[i]; p.count > 0 {
+				asks = append(asks, preempt.Ask{Name: s.name(p.name), Capability: d.capability, Count: int64(min(p.count, d.pending))})
+			}
+		}
+	}
+	return asks
+}
