@@ -42,10 +42,35 @@ func anyTree(t *rapid.T) *queue.Tree {
 	return tree
 }
 
+// anyFairTree draws a tree of fair queues.
+func anyFairTree(t *rapid.T) *queue.Tree {
+	parent := rapid.SampledFrom([]string{"fair", "drf"}).Draw(t, "policy")
+	leaf := func(name string) string {
+		policies := []string{"fair", "fifo"}
+		if parent == "drf" {
+			policies = append(policies, "drf")
+		}
+		return fmt.Sprintf("<queue name=%q><weight>%v</weight><minResources>%d mb, %d vcores</minResources>"+
+			"<maxResources>%d mb, %d vcores</maxResources><maxRunningApps>%d</maxRunningApps><maxAMShare>%v</maxAMShare>"+
+			"<schedulingPolicy>%s</schedulingPolicy></queue>", name,
+			rapid.SampledFrom([]float64{0.5, 1, 3}).Draw(t, "weight"), 1024*rapid.IntRange(0, 4).Draw(t, "least"),
+			rapid.IntRange(0, 4).Draw(t, "least"), 1024*rapid.IntRange(4, 20).Draw(t, "most"), rapid.IntRange(4, 20).Draw(t, "most"),
+			rapid.IntRange(1, 4).Draw(t, "parallel"), rapid.SampledFrom([]float64{-1, 0.5, 1}).Draw(t, "masters"),
+			rapid.SampledFrom(policies).Draw(t, "policy"))
+	}
+	tree, err := queue.ParseFair([]byte(fmt.Sprintf("<allocations><defaultQueueSchedulingPolicy>%s</defaultQueueSchedulingPolicy>"+
+		"<queue name=\"a\">%s%s</queue>%s</allocations>", parent, leaf("x"), leaf("y"), leaf("b"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
 var leaves = []string{"root.a.x", "root.a.y", "root.b"}
 
 // world drives a scheduler through random events.
 type world struct {
+	tree  func(*rapid.T) *queue.Tree
 	s     *Scheduler
 	now   int64
 	seq   int64
@@ -112,7 +137,7 @@ func (w *world) step(t *rapid.T) {
 			s.UpdateBlacklist(a, []string{host()}, []string{host()})
 		}
 	case event == 12:
-		if err := s.SetTree(anyTree(t)); err != nil {
+		if err := s.SetTree(w.tree(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,8 +156,14 @@ func (w *world) drop(match func(Decision) bool) {
 // After any history sums add up, orders are in order, no decision takes a queue above its maximum or fills a node beyond
 // its capability, and nobody waits for what there is to be had.
 func TestNothingWaitsInVain(t *testing.T) {
+	for name, tree := range map[string]func(*rapid.T) *queue.Tree{"capacity": anyTree, "fair": anyFairTree} {
+		t.Run(name, func(t *testing.T) { nothingWaitsInVain(t, tree) })
+	}
+}
+
+func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := world{s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+		w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
@@ -145,7 +176,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, n.capability)
 				}
 				for q := s.apps[d.App].leaf; q != nothing; q = s.queues[q].parent {
-					if q := &s.queues[q]; !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
+					if q := &s.queues[q]; q.limited && !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
 						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.cfg.Path, q.used, q.maximum)
 					}
 				}
@@ -168,7 +199,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 func TestSameEventsSameDecisions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Custom(func(t *rapid.T) []Decision {
-			w := world{s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+			w := world{tree: anyTree, s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
 			for range 30 {
 				w.step(t)
 				for _, d := range w.s.Schedule(w.now) {
