@@ -1,0 +1,279 @@
+package scheduler
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/rm/queue"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata give into them")
+
+// A script begins with what it proves, as comments. Its commands stand one to a line, what they answered below them, behind
+// two spaces. Amounts are gigabytes, or gigabytes/cores.
+//
+//	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
+//	node NAME RACK SIZE  a node joins; close, open, drop, resize NAME SIZE
+//	app NAME QUEUE USER  an application comes; more: am=SIZE priority=N. end NAME, move NAME QUEUE, priority NAME N
+//	ask NAME COUNT SIZE  more: at=HOST or RACK (also with count for it), strict, key=PRIORITY
+//	black NAME ±HOST …   changes its blacklist
+//	free NAME [COUNT]    its oldest containers end
+//	run [MS]             decisions are made, MS later than the last time
+//	why NAME, queues, what-if QUEUE USER SIZE
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(text), got); diff != "" {
+				t.Errorf("%s (go test -rewrite writes the new answers)\n%s", file, diff)
+			}
+		})
+	}
+}
+
+type script struct {
+	t     *testing.T
+	s     *Scheduler
+	now   int64
+	apps  map[string]AppHandle
+	names map[AppHandle]string
+	nodes map[string]NodeHandle
+	held  map[AppHandle][]ContainerHandle
+}
+
+func play(t *testing.T, text string) string {
+	p := &script{
+		t: t, apps: map[string]AppHandle{}, names: map[AppHandle]string{}, nodes: map[string]NodeHandle{},
+		held: map[AppHandle][]ContainerHandle{},
+	}
+	var out strings.Builder
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if words[0] == "capacity" || words[0] == "fair" {
+			end := i + slices.Index(lines[i:], "end")
+			for _, l := range lines[i+1 : end+1] {
+				out.WriteString(l + "\n")
+			}
+			p.configure(words[0], lines[i+1:end])
+			i = end
+			continue
+		}
+		for _, answer := range p.command(words) {
+			out.WriteString("  " + answer + "\n")
+		}
+		if err := p.s.check(); err != nil {
+			t.Fatalf("after %q: %v", line, err)
+		}
+	}
+	return out.String()
+}
+
+func (p *script) configure(kind string, lines []string) {
+	var tree *queue.Tree
+	var err error
+	if kind == "fair" {
+		tree, err = queue.ParseFair([]byte(strings.Join(lines, "\n")))
+	} else {
+		settings := map[string]string{}
+		for _, l := range lines {
+			k, v, _ := strings.Cut(l, "=")
+			settings[k] = v
+		}
+		tree, err = queue.ParseCapacity(settings)
+	}
+	switch {
+	case err != nil:
+		p.t.Fatal(err)
+	case p.s == nil:
+		p.s = New(Config{Tree: tree, Minimum: res(1, 1), Heartbeat: time.Second})
+	default:
+		if err := p.s.SetTree(tree); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+func (p *script) number(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *script) size(word string) (r [8]int64) {
+	gb, cores, ok := strings.Cut(word, "/")
+	if !ok {
+		cores = gb
+	}
+	return res(p.number(gb), p.number(cores))
+}
+
+func (p *script) command(w []string) []string {
+	s := p.s
+	switch w[0] {
+	case "node":
+		p.nodes[w[1]] = s.AddNode(NodeSpec{Host: w[1], Rack: w[2], Capability: p.size(w[3])})
+	case "close", "open":
+		s.SetOpen(p.nodes[w[1]], w[0] == "open")
+	case "drop":
+		s.RemoveNode(p.nodes[w[1]])
+	case "resize":
+		s.SetCapability(p.nodes[w[1]], p.size(w[2]))
+	case "app":
+		spec := AppSpec{Queue: w[2], User: w[3], Seq: int64(len(p.apps)), AM: res(1, 1)}
+		for _, more := range w[4:] {
+			switch k, v, _ := strings.Cut(more, "="); k {
+			case "am":
+				spec.AM = p.size(v)
+			case "priority":
+				spec.Priority = int32(p.number(v))
+			}
+		}
+		h := s.AddApp(spec)
+		p.apps[w[1]], p.names[h] = h, w[1]
+	case "end":
+		h := p.apps[w[1]]
+		for _, c := range p.held[h] {
+			s.Free(c)
+		}
+		p.held[h] = nil
+		s.RemoveApp(h)
+	case "move":
+		s.MoveApp(p.apps[w[1]], w[2])
+	case "priority":
+		s.SetPriority(p.apps[w[1]], int32(p.number(w[2])))
+	case "ask":
+		p.ask(w[1:])
+	case "black":
+		var add, remove []string
+		for _, name := range w[2:] {
+			if name[0] == '+' {
+				add = append(add, name[1:])
+			} else {
+				remove = append(remove, name[1:])
+			}
+		}
+		s.UpdateBlacklist(p.apps[w[1]], add, remove)
+	case "free":
+		n := int64(1)
+		if len(w) > 2 {
+			n = p.number(w[2])
+		}
+		h := p.apps[w[1]]
+		for _, c := range p.held[h][:n] {
+			s.Free(c)
+		}
+		p.held[h] = p.held[h][n:]
+	case "run":
+		if len(w) > 1 {
+			p.now += p.number(w[1])
+		}
+		return p.decisions(s.Schedule(p.now))
+	case "why":
+		var out []string
+		for _, r := range s.Explain(p.apps[w[1]]) {
+			out = append(out, fmt.Sprintf("%s: %s", r.Limit, r.Text))
+		}
+		return out
+	case "what-if":
+		r, err := s.WhatIf(w[1], w[2], p.size(w[3]), false)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		return []string{strings.TrimPrefix(fmt.Sprintf("%s: %s", r.Limit, r.Text), ": ")}
+	case "queues":
+		var out []string
+		for _, q := range s.Queues() {
+			out = append(out, fmt.Sprintf("%s: uses %d of %d GB, at most %d", q.Path, q.Used[0]>>10, q.Guaranteed[0]>>10, q.Maximum[0]>>10))
+		}
+		return out
+	default:
+		p.t.Fatalf("no such command: %q", w)
+	}
+	return nil
+}
+
+func (p *script) ask(w []string) {
+	ask := Ask{Priority: 1, Name: Any, Count: int32(p.number(w[1])), Capability: p.size(w[2]), RelaxLocality: true}
+	var more []Ask
+	for _, word := range w[3:] {
+		switch k, v, _ := strings.Cut(word, "="); k {
+		case "at":
+			more = append(more, Ask{Name: v})
+		case "strict":
+			ask.RelaxLocality = false
+		case "key":
+			ask.Priority = int32(p.number(v))
+		}
+	}
+	asks := []Ask{ask}
+	for _, m := range more {
+		row := ask
+		row.Name, row.RelaxLocality = m.Name, true
+		asks = append(asks, row)
+	}
+	p.s.UpdateAsks(p.apps[w[0]], asks)
+}
+
+// decisions are told in their order, equal ones that follow each other together.
+func (p *script) decisions(list []Decision) (out []string) {
+	count := 0
+	for i, d := range list {
+		text := ""
+		switch d.Kind {
+		case Activate:
+			text = p.names[d.App] + " may start"
+		case Allocate:
+			p.held[d.App] = append(p.held[d.App], d.Container)
+			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.name(p.s.nodes[d.Node].host))
+		case Reserve:
+			text = fmt.Sprintf("%s is kept for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
+		case Unreserve:
+			text = fmt.Sprintf("%s is kept no more for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
+		}
+		count++
+		same := func(o Decision) bool {
+			return o.Kind == d.Kind && o.App == d.App && o.Node == d.Node && o.Resource == d.Resource
+		}
+		if i+1 < len(list) && same(list[i+1]) {
+			continue
+		}
+		if count > 1 {
+			text = fmt.Sprintf("%s (%d times)", text, count)
+		}
+		out, count = append(out, text), 0
+	}
+	return out
+}
