@@ -165,6 +165,9 @@ func (p *play) step(ctx context.Context, s Step, act *Act) error {
 	var refused *ipc.RemoteError
 	if errors.As(err, &refused) {
 		act.Refused = p.anonymous(refused.Class + ": " + refused.Message())
+		if s.Verb == "refresh" {
+			act.Refused = refused.Class // Heddle names the file, line and key that are wrong, YARN doesn't
+		}
 		return nil
 	}
 	return err

@@ -248,7 +248,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 		return err
 	}
 	soft := t.apps[id.App]
-	asks, err := t.asks(call.Asks)
+	asks, err := t.asks(app.Queue, call.Asks)
 	if err == nil {
 		err = t.checkCall(app, call)
 	}
@@ -303,12 +303,12 @@ func (t *turn) report(soft *appSoft) {
 	}
 }
 
-// asks turns rows of requests into those of the scheduler.
-func (t *turn) asks(rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
+// asks turns rows of requests for a queue into those of the scheduler.
+func (t *turn) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	maximum := t.maximum()
+	maximum := t.maximumIn(path)
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
 		if row.GetNodeLabelExpression() != "" {

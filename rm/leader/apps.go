@@ -65,7 +65,11 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 		return err
 	}
 	if l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, path) {
-		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, path)
+		name := queueOf(ctx)
+		if q, ok := l.Settings.Queues.Find(name); !ok || q.Path != path {
+			name = path // by a mapping
+		}
+		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)
 	}
 	return l.do(func(t *turn) error { return t.submit(id, user, path, against, ctx) })
 }
@@ -99,7 +103,7 @@ func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx 
 	if t.work.Apps[id] != nil {
 		return nil
 	}
-	asks, err := t.amAsks(ctx)
+	asks, err := t.amAsks(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -130,7 +134,7 @@ func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx 
 }
 
 // amAsks turns the request for an ApplicationMaster into asks; an unmanaged one needs no container.
-func (t *turn) amAsks(ctx *pb.ApplicationSubmissionContext) ([]scheduler.Ask, error) {
+func (t *turn) amAsks(ctx *pb.ApplicationSubmissionContext, path string) ([]scheduler.Ask, error) {
 	if ctx.GetUnmanagedAm() {
 		return nil, nil
 	}
@@ -138,7 +142,7 @@ func (t *turn) amAsks(ctx *pb.ApplicationSubmissionContext) ([]scheduler.Ask, er
 	if err != nil {
 		return nil, err
 	}
-	maximum := t.maximum()
+	maximum := t.maximumIn(path)
 	var asks []scheduler.Ask
 	for _, row := range rows {
 		capability, err := t.fromPB(row.GetCapability())
@@ -172,35 +176,6 @@ func (l *Leader) priority(asked int32) int32 {
 		return 0
 	}
 	return min(asked, l.Settings.MaxPriority)
-}
-
-// Move puts a live application into another queue, and returns that queue's path.
-func (l *Leader) Move(id records.ApplicationID, name string) (path string, err error) {
-	err = l.do(func(t *turn) error {
-		app, err := t.liveApp(id)
-		if err != nil {
-			return err
-		}
-		to, leaf := t.Settings.Queues.Resolve(name, app.User)
-		q, known := t.Settings.Queues.Find(to)
-		switch {
-		case name == "" || !known && !leaf:
-			return refuse(Refused, "The specified Queue: %s doesn't exist", name)
-		case !leaf:
-			return refuse(Refused, "Target queue %s is not a leaf queue", to)
-		case known && q.Stopped:
-			return refuse(Refused, "Target queue %s is stopped, and takes no applications", to)
-		}
-		if path = to; app.Queue == path {
-			return nil
-		}
-		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
-			App: ledger.AppRef(id), Queue: proto.String(path),
-		}})
-		t.sched.MoveApp(t.apps[id].handle, path)
-		return nil
-	})
-	return path, err
 }
 
 func (t *turn) maxAttempts(asked int32) int32 {

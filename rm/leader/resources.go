@@ -3,6 +3,7 @@ package leader
 import (
 	"math"
 
+	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -12,6 +13,24 @@ func (l *Leader) maximum() records.Resource {
 	most := l.Settings.MaxAllocation
 	if l.sched.OpenNodes() > 0 {
 		most = most.Min(l.sched.Largest())
+	}
+	return most
+}
+
+// maximumIn is the largest container that can be had in a queue now.
+func (l *Leader) maximumIn(path string) records.Resource {
+	most := l.maximum()
+	q, ok := l.Settings.Queues.Find(path)
+	if !ok {
+		return most
+	}
+	if l.Settings.Queues.Kind == queue.Fair {
+		return most.Min(q.Fair.MaxContainer.Of(l.Settings.MaxAllocation, l.Settings.MaxAllocation))
+	}
+	for i, n := range q.MaxAllocation {
+		if n > 0 {
+			most[i] = min(most[i], n)
+		}
 	}
 	return most
 }

@@ -80,7 +80,7 @@ func (t *turn) takeNode(node *ledger.Node) {
 }
 
 func (t *turn) takeApp(app *ledger.Application) {
-	asks, err := t.amAsks(app.Context)
+	asks, err := t.amAsks(app.Context, app.Queue)
 	if err != nil {
 		// it fitted when it was submitted; nodes may have gone since
 		t.Log.WithField("application", app.ID).WithError(err).Warn("its ApplicationMaster fits on no node that is there now")

@@ -64,7 +64,7 @@ func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path 
 	case !ok:
 		return name, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, shorten(name))
 	case !q.Leaf():
-		return q.Path, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, q.Path)
+		return q.Path, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
 	}
 	return q.Path, q.admits(app)
 }

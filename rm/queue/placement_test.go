@@ -30,7 +30,7 @@ func TestMappings(t *testing.T) {
 		{"", "", App{Queue: "x", User: "ann"}, "root.staff.x"},
 		{"", "", App{User: "ann"}, "root.default"},
 		{"", "", App{Queue: "nowhere", User: "ann", ID: "app_1"}, "Application app_1 submitted by user ann to unknown queue: nowhere"},
-		{"", "", App{Queue: "users", User: "ann", ID: "app_1"}, "Application app_1 submitted by user : ann to non-leaf queue : root.users"},
+		{"", "", App{Queue: "users", User: "ann", ID: "app_1"}, "Application app_1 submitted by user : ann to non-leaf queue : users"},
 		{"", "", App{Queue: "ops", User: "ann", ID: "app_1"}, "AccessControlException: Queue root.ops is STOPPED. Cannot accept submission of application: app_1"},
 		{"u:ann:x", "", App{User: "ann"}, "root.staff.x"},
 		{"u:ann:x", "", App{Queue: "default", User: "ann"}, "root.staff.x"},

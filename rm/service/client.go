@@ -67,6 +67,9 @@ func (s *Service) submit(ctx context.Context, req *pb.SubmitApplicationRequest) 
 		return nil, ipc.NewException(ipc.AccessControlException, "an application can't be submitted without a user name")
 	}
 	if err := l.Submit(user, req.GetApplicationSubmissionContext()); err != nil {
+		if leader.IsReason(err, leader.AccessDenied) {
+			return nil, ipc.NewException(ipc.YarnException, "%s: %v", ipc.AccessControlException, err)
+		}
 		return nil, s.exception(err)
 	}
 	return &pb.SubmitApplicationResponse{}, nil

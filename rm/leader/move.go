@@ -1,0 +1,92 @@
+package leader
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
+
+	"heddle/yarn/records"
+)
+
+// Move puts a live application into another queue, and returns that queue's path. What stands against it is said in the words of
+// the YARN scheduler whose queues these are.
+func (l *Leader) Move(id records.ApplicationID, name string) (path string, err error) {
+	err = l.do(func(t *turn) error {
+		app := t.work.Apps[id]
+		if app != nil && app.State.Ended() {
+			return refuse(Refused, "App in %v state cannot be moved.", app.State)
+		}
+		if app, err = t.liveApp(id); err != nil {
+			return err
+		}
+		if path, err = t.target(app, name); err != nil || app.Queue == path {
+			return err
+		}
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(id), Queue: proto.String(path),
+		}})
+		t.sched.MoveApp(t.apps[id].handle, path)
+		return nil
+	})
+	return path, err
+}
+
+// target finds the queue that an application may be moved to.
+func (t *turn) target(app *ledger.Application, name string) (path string, err error) {
+	tree := t.Settings.Queues
+	if tree.Kind == queue.FIFO {
+		return "", refuse(Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
+	}
+	q, known := tree.Find(name)
+	switch {
+	case tree.Kind == queue.Fair:
+		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.
+		to, leaf := tree.Resolve(name, app.User)
+		if _, there := t.sched.Queue(to); !leaf || !there {
+			return "", refuse(Refused, "Target queue %s not found or is not a leaf queue.", name)
+		}
+		return to, t.fairMove(app, to)
+	case !known:
+		return "", refuse(Refused, "The specified Queue: %s doesn't exist", name)
+	case !q.Leaf():
+		return "", refuse(Refused, "The specified Queue: %s is not a Leaf Queue.", name)
+	case q.Path == app.Queue:
+		return q.Path, nil
+	case q.Stopped:
+		return "", refuse(Refused, accessControl+"Queue %s is STOPPED. Cannot accept submission of application: %v", q.Path, app.ID)
+	}
+	if against := t.full(app.ID, app.User, q.Path); against != "" {
+		return "", refuse(Refused, "%s", against)
+	}
+	return q.Path, nil
+}
+
+// fairMove keeps an application that runs from a queue in which it would not (Hadoop:
+// FairScheduler.verifyMoveDoesNotViolateConstraints): limits of the queues that it doesn't count to yet.
+func (t *turn) fairMove(app *ledger.Application, to string) error {
+	if app.State != ledger.AppRunning {
+		return nil
+	}
+	counted := map[string]bool{}
+	for q, ok := t.sched.Queue(app.Queue); ok; q, ok = t.sched.Queue(q.Parent) {
+		counted[q.Path] = true
+	}
+	var used records.Resource
+	for _, c := range app.Containers {
+		used = used.Add(c.Resource)
+	}
+	for q, ok := t.sched.Queue(to); ok && !counted[q.Path]; q, ok = t.sched.Queue(q.Parent) {
+		const against = "Moving app attempt %v to queue %s would violate queue %s constraints on queue %s"
+		switch {
+		case q.Queue != nil && q.Runnable >= int(q.Queue.MaxParallelApps):
+			return refuse(Refused, against, app.Current().ID, to, "maxRunningApps", q.Path)
+		case !q.Used.Add(used).FitsIn(q.Maximum):
+			return refuse(Refused, against, app.Current().ID, to, "maxShare", q.Path)
+		}
+	}
+	return nil
+}
+
+const accessControl = "org.apache.hadoop.security.AccessControlException: "
