@@ -52,7 +52,8 @@ func TestOpen(t *testing.T) {
 		"small.tsv": {job("job0", 0, 0, sim.Stage{Priority: 20, Resource: slot, Tasks: tasks(0)}), swim},
 		"small.json": {
 			{Name: "job2-1", Queue: "root.default", User: "somebody", Stages: []sim.Stage{}},
-			{Name: "job2-2", Queue: "root.default", User: "somebody", Stages: []sim.Stage{}}, b,
+			{Name: "job2-2", Queue: "root.default", User: "somebody", Stages: []sim.Stage{}},
+			b,
 		},
 	} {
 		got, err := trace.Open("testdata/"+file, options)

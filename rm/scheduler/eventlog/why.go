@@ -17,6 +17,13 @@ func (p *Replay) Why(w io.Writer, name string) error {
 	for _, a := range s.Asks(h) {
 		fmt.Fprintf(w, "  %d of %v on %s (priority %d, request %d)\n", a.Count, a.Capability, a.Name, a.Priority, a.AllocationRequestID)
 	}
+	for _, r := range s.Explain(h) {
+		fmt.Fprintf(w, "  %d of %v: %s", r.Ask.Count, r.Ask.Capability, r.Text)
+		if r.Free != "" {
+			fmt.Fprintf(w, " (would be freed by: %s)", r.Free)
+		}
+		fmt.Fprintln(w)
+	}
 	if names := s.Blacklist(h); len(names) > 0 {
 		fmt.Fprintf(w, "  not on %v\n", names)
 	}
