@@ -271,7 +271,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 		soft.asked.update(asks, t.Now().UnixMilli())
 	}
 	t.schedule()
-	limit, nodes, priority := t.sched.Headroom(), t.sched.OpenNodes(), app.Priority
+	limit, nodes, priority := t.sched.HeadroomOf(soft.handle), t.sched.OpenNodes(), app.Priority
 	reply.Preemption = t.preemptionOf(soft, id)
 	t.after(func() {
 		reply.Grants, soft.grants = soft.grants, nil

@@ -96,3 +96,23 @@ func TestMastersShare(t *testing.T) {
 		t.Errorf("the root holds %v", used)
 	}
 }
+
+func TestHeadroom(t *testing.T) {
+	s := New(Config{Tree: capacityTree(t, map[string]string{
+		"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "root.a.maximum-capacity": "80",
+		"root.a.user-limit-factor": "1.2", "maximum-am-resource-percent": "1",
+	}), Minimum: res(1, 1)})
+	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(10, 20)})
+	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: res(1, 1)})
+	s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
+	s.Schedule(0)
+	if got := s.HeadroomOf(a); got != res(4, 19) { // the limit is the queue's 5 GB until the user has them
+		t.Errorf("of the user's limit is left %v", got)
+	}
+	b := s.AddApp(AppSpec{Queue: "root.b", User: "u", Seq: 2, AM: res(1, 1)})
+	s.UpdateAsks(b, []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(8, 1)}})
+	s.Schedule(0)
+	if got := s.HeadroomOf(a); got != res(1, 18) {
+		t.Errorf("of the cluster is left %v", got)
+	}
+}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"heddle/rm/queue"
 	"heddle/yarn/records"
 )
 
@@ -50,6 +51,29 @@ func (s *Scheduler) blacklistOf(a *app) []string {
 
 // Headroom is what new asks could get at most: the free resources of all open nodes.
 func (s *Scheduler) Headroom() records.Resource { return s.headroom }
+
+// HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go
+// (Hadoop: AbstractLeafQueue.getHeadroom).
+func (s *Scheduler) HeadroomOf(h AppHandle) records.Resource {
+	out, a := s.headroom, &s.apps[h]
+	if s.tree.Kind == queue.FIFO {
+		return out
+	}
+	s.refresh()
+	q := &s.queues[a.leaf]
+	left := s.room(a.leaf).Sub(q.used)
+	if s.capacity {
+		u := &s.users[a.user]
+		s.overUserLimit(q, u)
+		left = left.Min(s.weighted(q.userLimit, u.weight).Sub(u.used))
+	}
+	for i := range out {
+		if i == records.Memory || !s.memoryOnly {
+			out[i] = max(min(out[i], left[i]), 0)
+		}
+	}
+	return out
+}
 
 // Largest is, for each type, the most that any node that takes containers has.
 func (s *Scheduler) Largest() records.Resource {
