@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -132,6 +134,7 @@ func (l *Lab) java(ctx context.Context, env []string, class string, args ...stri
 // mains are the classes behind Hadoop's commands. Those with a * take their subcommand as first argument.
 var mains = map[string]string{
 	"hadoop jar":              "org.apache.hadoop.util.RunJar",
+	"hadoop version":          "org.apache.hadoop.util.VersionInfo",
 	"hadoop fs":               "org.apache.hadoop.fs.FsShell",
 	"hadoop distcp":           "org.apache.hadoop.tools.DistCp",
 	"hdfs dfs":                "org.apache.hadoop.fs.FsShell",
@@ -215,4 +218,30 @@ func classOf(command []string) (class string, args []string, err error) {
 		class, args = rest, command[1:]
 	}
 	return class, args, nil
+}
+
+// Script is a shell script that does what one of Hadoop's commands does, such as "hadoop", for programs that look for it.
+func (l *Lab) Script(name string) string {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\ncase $1 in\n")
+	for _, command := range slices.Sorted(maps.Keys(mains)) {
+		first, sub, _ := strings.Cut(command, " ")
+		class, keeps := strings.CutPrefix(mains[command], "*")
+		if first != name {
+			continue
+		}
+		fmt.Fprintf(&b, "%s) ", sub)
+		if !keeps {
+			b.WriteString("shift; ")
+		}
+		fmt.Fprintf(&b, "set -- %s \"$@\";;\n", class)
+	}
+	java := l.javaCommand("512m", "")
+	fmt.Fprintf(&b, "*) echo \"%s $1 is not known here\" >&2; exit 2;;\nesac\n", name)
+	b.WriteString("exec")
+	for _, arg := range java.Args[:len(java.Args)-1] {
+		fmt.Fprintf(&b, " '%s'", arg)
+	}
+	b.WriteString(" \"$@\"\n")
+	return b.String()
 }
