@@ -84,11 +84,11 @@ func set(settings map[string]string, prefix string, params []Setting) {
 func addQueue(settings map[string]string, q QueueChange) error {
 	parent, name, ok := cutLast(q.Queue)
 	if !ok {
-		return fmt.Errorf("Can't add invalid queue %s", shorten(q.Queue))
+		return inWords("Can't add invalid queue %s", shorten(q.Queue))
 	}
 	siblings := conf.ParseList(settings[Prefix+parent+".queues"])
 	if slices.Contains(siblings, name) {
-		return fmt.Errorf("Can't add existing queue %s", shorten(q.Queue))
+		return inWords("Can't add existing queue %s", shorten(q.Queue))
 	}
 	settings[Prefix+parent+".queues"] = strings.Join(append(siblings, name), ",")
 	set(settings, Prefix+q.Queue+".", q.Params)
@@ -101,12 +101,12 @@ func addQueue(settings map[string]string, q QueueChange) error {
 func removeQueue(settings map[string]string, path string) error {
 	parent, name, ok := cutLast(path)
 	if !ok {
-		return fmt.Errorf("Can't remove queue %s", shorten(path))
+		return inWords("Can't remove queue %s", shorten(path))
 	}
 	siblings := conf.ParseList(settings[Prefix+parent+".queues"])
 	i := slices.Index(siblings, name)
 	if i < 0 {
-		return fmt.Errorf("Queue %s not found", shorten(path))
+		return inWords("Queue %s not found", shorten(path))
 	}
 	if siblings = slices.Delete(siblings, i, i+1); len(siblings) == 0 {
 		delete(settings, Prefix+parent+".queues")
@@ -121,6 +121,13 @@ func removeQueue(settings map[string]string, path string) error {
 	}
 	return nil
 }
+
+// words are Hadoop's, which begin as it likes.
+type words string
+
+func (w words) Error() string { return string(w) }
+
+func inWords(format string, args ...any) error { return words(fmt.Sprintf(format, args...)) }
 
 // Invalid is why a configuration can't be used.
 type Invalid struct {

@@ -84,18 +84,18 @@ func (p *parser) long(name, value string) int64 {
 // What is known about keys, of the scheduler and of a queue. Those that are accepted have no effect here, because nothing
 // waits for heartbeats; those of later have effects in YARN that are missed.
 var (
-	globalKeys = words(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
+	globalKeys = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
 		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
 		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
 		minimum-user-limit-percent user-limit-factor`)
-	acceptedKeys = words(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers
+	acceptedKeys = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers
 		schedule-asynchronously.enable schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs
 		schedule-asynchronously.scheduling-interval-ms per-node-heartbeat.maximum-offswitch-assignments
 		per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments lazy-preemption-enabled`)
 	laterKeys = []string{
 		"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh.",
 	}
-	queueKeys = words(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications
+	queueKeys = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications
 		maximum-am-resource-percent max-parallel-apps maximum-allocation maximum-allocation-mb maximum-allocation-vcores
 		ordering-policy ordering-policy.fair.enable-size-based-weight priority default-application-priority state
 		acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
@@ -109,7 +109,7 @@ var (
 	}
 )
 
-func words(text string) map[string]bool {
+func wordSet(text string) map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(text) {
 		out[w] = true

@@ -72,7 +72,6 @@ type Queue struct {
 	Fair FairShares // of the queues of a Fair tree
 
 	managed     bool  // its children would be made as applications need them
-	allowZero   bool  // its children's capacities may be 0 in sum
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32

@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // CheckUpdate reports why a tree can't take the place of another one while applications live in some queues; nil if it can.
 // Like YARN it wants a queue to be stopped before it goes, or before a leaf becomes a parent, and unlike YARN it refuses to
@@ -27,14 +24,14 @@ func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
 		}
 		switch {
 		case after == nil && state != "STOPPED":
-			errs = append(errs, fmt.Errorf("%s cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : %s",
+			errs = append(errs, inWords("%s cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : %s",
 				q.Path, state))
 		case after == nil:
 		case q.Leaf() && !after.Leaf() && (inUse[q.Path] > 0 || state == "RUNNING" && !after.Stopped):
-			errs = append(errs, fmt.Errorf("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
+			errs = append(errs, inWords("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
 				q.Path, state))
 		case !q.Leaf() && after.Leaf() && used(q, inUse) > 0:
-			errs = append(errs, fmt.Errorf("Can not convert the parent queue: %s to leaf queue since applications live below it", q.Path))
+			errs = append(errs, inWords("Can not convert the parent queue: %s to leaf queue since applications live below it", q.Path))
 		}
 	}
 	return errors.Join(errs...)

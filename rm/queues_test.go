@@ -1,0 +1,128 @@
+package rm
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/conf"
+	"heddle/rm/queue"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// queueNames are the queues that hold at a member, without the root.
+func queueNames(m *member) string {
+	var names []string
+	for _, q := range m.Settings().Live.Tree().Queues()[1:] {
+		names = append(names, q.Path)
+	}
+	return strings.Join(names, " ")
+}
+
+func value(s string) *string { return &s }
+
+// Queues that are changed at run time are those of the next leader, and of a restarted member.
+func TestChangedQueuesSurvive(t *testing.T) {
+	c := settingsFor(t, t.TempDir(), 3)
+	c.Set("yarn.scheduler.configuration.store.class", "zk")
+	var members []*member
+	for i := range 3 {
+		members = append(members, startOne(t, c, i))
+	}
+	lead := leaderOf(t, members)
+	l := lead.Leader()
+	add := &queue.Change{Add: []queue.QueueChange{{Queue: "root.night", Params: []queue.Setting{{Key: "capacity", Value: value("25")}}}}}
+	if err := l.ChangeQueues(add); err == nil || !strings.Contains(err.Error(), "add up to") {
+		t.Errorf("capacities that don't add up: got %v", err)
+	}
+	if got := queueNames(lead); strings.Contains(got, "night") {
+		t.Errorf("what was refused holds: %s", got)
+	}
+	add.Add = append(add.Add, queue.QueueChange{Queue: "root.default", Params: []queue.Setting{{Key: "capacity", Value: value("75")}}})
+	if err := l.ChangeQueues(add); err != nil {
+		t.Fatal(err)
+	}
+	before, err := l.QueueConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "root.night root.default"
+	if got := queueNames(lead); got != want || before.Version != 2 {
+		t.Errorf("version %d has %s", before.Version, got)
+	}
+	lead.halt(t)
+	var rest []*member
+	for _, m := range members {
+		if m != lead {
+			rest = append(rest, m)
+		}
+	}
+	next := leaderOf(t, rest)
+	if got := queueNames(next); got != want {
+		t.Errorf("the next leader has %s", got)
+	}
+	if after, err := next.Leader().QueueConf(); err != nil || after.Version != before.Version {
+		t.Errorf("the next leader has version %d, %v", after.Version, err)
+	}
+	for _, m := range rest {
+		m.halt(t)
+	}
+}
+
+// refreshQueues takes the whole file or nothing of it, and leaves queues alone that are in use.
+func TestRefreshQueues(t *testing.T) {
+	c := settingsFor(t, t.TempDir(), 1)
+	dir := t.TempDir()
+	write := func(capacities string) {
+		t.Helper()
+		text := "<configuration>"
+		for kv := range strings.FieldsSeq(capacities) {
+			k, v, _ := strings.Cut(kv, "=")
+			text += "\n<property><name>yarn.scheduler.capacity.root." + k + "</name><value>" + v + "</value></property>"
+		}
+		if err := os.WriteFile(filepath.Join(dir, "capacity-scheduler.xml"), []byte(text+"\n</configuration>"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("queues=default,b default.capacity=60 b.capacity=40")
+	withFile, err := conf.Load(conf.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"yarn.", "heddle."} {
+		for rest, v := range c.WithPrefix(prefix) {
+			if c.IsSet(prefix + rest) {
+				withFile.Set(prefix+rest, v)
+			}
+		}
+	}
+	m := startOne(t, withFile, 0)
+	defer m.halt(t)
+	leaderOf(t, []*member{m})
+	w := newWorld(t, []*member{m})
+	admin := w.to(AdminAddress, protocol.Administration, ipc.Identity{User: m.login})
+	refresh := func() error {
+		_, err := protocol.RefreshQueues.Call(t.Context(), admin, &pb.RefreshQueuesRequest{})
+		return err
+	}
+	w.submit("alice") // to root.default
+	for _, step := range []struct{ file, wrong, queues string }{
+		{"queues=default,b default.capacity=60 b.capacity=50", "capacity-scheduler.xml:3: yarn.scheduler.capacity.root.default.capacity", "root.default root.b"},
+		{"queues=default default.capacity=100", "root.b cannot be deleted", "root.default root.b"},
+		{"queues=default,b,c default.capacity=50 b.capacity=40 c.capacity=10 b.state=STOPPED", "", "root.default root.b root.c"},
+		{"queues=default,c default.capacity=50 c.capacity=50", "", "root.default root.c"},
+		{"queues=c c.capacity=100", "root.default cannot be deleted", "root.default root.c"},
+	} {
+		write(step.file)
+		err := refresh()
+		if step.wrong == "" && err != nil || step.wrong != "" && (err == nil || !strings.Contains(err.Error(), step.wrong)) {
+			t.Errorf("%s: got %v", step.file, err)
+		}
+		if got := queueNames(m); got != step.queues {
+			t.Errorf("%s: there are %s", step.file, got)
+		}
+	}
+}
