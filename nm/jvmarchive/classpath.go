@@ -60,16 +60,10 @@ func (env environment) expand(value string) (string, error) {
 // classPath is a class path in the order in which it is handed to the JVM: jars, aside, rest.
 type classPath struct {
 	jars    []string // absolute; what an archive is made for
-	aside   []string // elements that came before or between the jars and are folders, or not there
-	dirs    []dir    // the folders among them
+	aside   []string // folders that came before the jars, and elements before or among them that aren't there
+	dirs    []string // where these folders are
 	rest    []string // what came behind the jars
 	lasting bool     // the jars stay where they are; otherwise other applications may find them or not
-}
-
-// dir is a folder of a class path that is moved behind the jars.
-type dir struct {
-	path    string
-	between bool // there are jars before it
 }
 
 // withCover is the class path with a jar before all others, if it isn't "".
@@ -96,8 +90,7 @@ type folders struct {
 // parse takes a class path apart.
 func (f *folders) parse(path string) (classPath, error) {
 	cp := classPath{lasting: true}
-	var pending []string // since the last jar
-	var pendingDirs []dir
+	var pending, pendingDirs []string // since the last jar
 	elements := strings.Split(path, ":")
 	for i, e := range elements {
 		found, kind, err := f.resolve(e)
@@ -117,10 +110,14 @@ func (f *folders) parse(path string) (classPath, error) {
 			pending, pendingDirs = nil, nil
 			continue
 		}
-		pending = append(pending, e)
 		if kind == folder {
-			pendingDirs = append(pendingDirs, dir{found[0], len(cp.jars) > 0})
+			if len(cp.jars) > 0 { // what is in it must hide later jars and be hidden by earlier ones
+				cp.rest = append(pending, elements[i:]...)
+				return cp, nil
+			}
+			pendingDirs = append(pendingDirs, found[0])
 		}
+		pending = append(pending, e)
 	}
 	cp.rest = pending
 	return cp, nil

@@ -59,7 +59,7 @@ func parseCommand(line string) (c command, ok bool) {
 // takesWord reports whether an option of the launcher has its value in the next word.
 func takesWord(option string) bool {
 	switch option {
-	case "--add-opens", "--add-exports", "--add-reads":
+	case "--add-opens", "--add-exports", "--add-reads", "--add-modules":
 		return true
 	}
 	return false
@@ -68,7 +68,7 @@ func takesWord(option string) bool {
 // hindrances are beginnings of options with which the store has nothing to do: they name a class path or modules, have a
 // say in archives, or change classes as they are loaded.
 var hindrances = []string{
-	"-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "-p", "--module-path", "--add-modules", "--patch-module",
+	"-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "-p", "--module-path", "--patch-module",
 	"--limit-modules", "--upgrade-module-path", "-Xbootclasspath", "-javaagent", "-agentlib", "-agentpath", "-Xrun", "-Xdebug",
 	"-Djava.system.class.loader", "-Djava.class.path", "-Djdk.module", "-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit",
 	"-XX:SharedClassListFile", "-XX:DumpLoadedClassList", "-XX:+AutoCreateSharedArchive", "-XX:AOT", "-XX:Flags=", "-XX:VMOptionsFile",

@@ -119,31 +119,29 @@ func (c *cover) jar() ([]byte, error) {
 
 // coverOf finds the files in folders that entries of the jars have the names of. read opens one of them with the rights
 // of the container's user. It fails where no jar can stand in for the folders.
-func coverOf(dirs []dir, f *folders, x *index, read func(string) ([]byte, error)) (*cover, error) {
+func coverOf(dirs []string, f *folders, x *index, read func(string) ([]byte, error)) (*cover, error) {
 	c := &cover{contents: make(map[string][]byte)}
 	left := maxDirFiles
-	for _, d := range dirs {
-		before := len(c.names)
-		if err := c.add(d.path, "", x, &left, read); err != nil {
+	for _, dir := range dirs {
+		var links map[string]string
+		if dir == f.work {
+			links = f.links // which may be there by now, or not yet
+		}
+		if err := c.add(dir, "", links, x, &left, read); err != nil {
 			return nil, err
 		}
-		if d.path == f.work {
-			for name, target := range f.links {
-				if err := c.add(target, name, x, &left, read); err != nil {
-					return nil, err
-				}
+		for name, target := range links {
+			if err := c.add(target, name, nil, x, &left, read); err != nil {
+				return nil, err
 			}
-		}
-		if d.between && len(c.names) > before {
-			return nil, fmt.Errorf("%s has files of the names of entries of jars, and comes between jars", d.path)
 		}
 	}
 	slices.Sort(c.names)
 	return c, nil
 }
 
-// add looks through the folder, or at the file, that the class path knows by the name prefix.
-func (c *cover) add(root, prefix string, x *index, left *int, read func(string) ([]byte, error)) error {
+// add looks through the folder, or at the file, that the class path knows by the name prefix, but for some links in it.
+func (c *cover) add(root, prefix string, links map[string]string, x *index, left *int, read func(string) ([]byte, error)) error {
 	root, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -161,6 +159,13 @@ func (c *cover) add(root, prefix string, x *index, left *int, read func(string) 
 		if *left--; *left < 0 {
 			return errors.New("too many files")
 		}
+		rel, err := filepath.Rel(root, at)
+		if err != nil {
+			return err
+		}
+		if _, known := links[rel]; known {
+			return nil
+		}
 		st, err := os.Stat(at)
 		if err != nil {
 			return nil // a link to nowhere is no resource
@@ -170,10 +175,6 @@ func (c *cover) add(root, prefix string, x *index, left *int, read func(string) 
 				return fmt.Errorf("%s: a link to a folder", at)
 			}
 			return nil
-		}
-		rel, err := filepath.Rel(root, at)
-		if err != nil {
-			return err
 		}
 		name := filepath.ToSlash(filepath.Join(prefix, rel))
 		_, known := c.contents[name]

@@ -22,6 +22,7 @@ func TestCommands(t *testing.T) {
 	}{
 		{`$JAVA_HOME/bin/java -Djava.io.tmpdir=$PWD/tmp -Xmx384m --add-opens=java.base/java.lang=ALL-UNNAMED org.apache.hadoop.mapred.YarnChild 127.0.0.1 4711 attempt_1_m_1 2 1>/l/stdout 2>/l/stderr `, "org.apache.hadoop.mapred.YarnChild", "-Djava.io.tmpdir=$PWD/tmp -Xmx384m --add-opens=java.base/java.lang=ALL-UNNAMED"},
 		{`LD_LIBRARY_PATH=\"/native:$LD_LIBRARY_PATH\" $JAVA_HOME/bin/java -server -Xmx512m '-Dx=a b' -XX:OnOutOfMemoryError='kill %p' org.apache.spark.deploy.yarn.ApplicationMaster --class 'x'`, "org.apache.spark.deploy.yarn.ApplicationMaster", "-server -Xmx512m -Dx=a b -XX:OnOutOfMemoryError=kill %p"},
+		{`java -server --add-modules=jdk.incubator.vector -Djdk.reflect.useDirectMethodHandle=false a.B`, "a.B", "-server --add-modules=jdk.incubator.vector -Djdk.reflect.useDirectMethodHandle=false"},
 		{`exec java --add-opens java.base/java.nio=ALL-UNNAMED Main`, "Main", "--add-opens java.base/java.nio=ALL-UNNAMED"},
 		{`java -jar x.jar`, "", ""},
 		{`java -cp a.jar Main`, "", ""},
@@ -158,7 +159,8 @@ func TestClassPath(t *testing.T) {
 		lasting bool
 	}{
 		{f.work + ":" + d + "/conf:" + d + "/lib/*:job.jar/job.jar:job.jar/classes/:" + f.work + "/*", lib, f.work + ":" + d + "/conf", "job.jar/job.jar:job.jar/classes/:" + f.work + "/*", true},
-		{d + "/lib/a.jar:" + d + "/conf:" + d + "/lib/b.JAR:" + d + "/none:" + d + "/lib/a.jar2", lib, d + "/conf", d + "/none:" + d + "/lib/a.jar2", true},
+		{d + "/lib/a.jar:" + d + "/none:" + d + "/lib/b.JAR:" + d + "/none:" + d + "/lib/a.jar2", lib, d + "/none", d + "/none:" + d + "/lib/a.jar2", true},
+		{d + "/conf:" + d + "/lib/a.jar:" + d + "/conf:" + d + "/lib/b.JAR", lib[:1], d + "/conf", d + "/conf:" + d + "/lib/b.JAR", true},
 		{f.work + "/libs/p.jar:" + d + "/conf", []string{d + "/users/u/filecache/1/p.jar"}, "", d + "/conf", false},
 		{d + "/conf", nil, "", d + "/conf", true},
 		{"job.jar/job.jar:" + d + "/lib/a.jar", nil, "", "job.jar/job.jar:" + d + "/lib/a.jar", true},
@@ -256,7 +258,7 @@ func TestCoverOfLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := coverOf([]dir{{path: d + "/work"}}, &f, x, readAs(-1))
+	c, err := coverOf([]string{d + "/work"}, &f, x, readAs(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +270,21 @@ func TestCoverOfLinks(t *testing.T) {
 	} else if b, _ := c.jar(); string(b) != string(again) {
 		t.Error("the same files make different jars")
 	}
+	// The same when the links are made.
+	for name, target := range f.links {
+		if err := os.Symlink(target, d+"/work/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := coverOf([]string{d + "/work"}, &f, x, readAs(-1))
+	if err != nil || made.hash() != c.hash() {
+		t.Errorf("%v, %v", made, err)
+	}
 	// Nobody reads a file through us that isn't theirs.
 	if err := os.Chmod(d+"/cache/log4j.properties", 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coverOf([]dir{{path: d + "/work"}}, &f, x, readAs(os.Getuid()+12345)); err == nil {
+	if _, err := coverOf([]string{d + "/work"}, &f, x, readAs(os.Getuid()+12345)); err == nil {
 		t.Error("another user's private file was read")
 	}
 	if _, err := readAs(os.Getuid() + 12345)("/etc/passwd"); err != nil {
