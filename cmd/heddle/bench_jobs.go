@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ before it counts, but for terasort. The table is in Markdown: medians (least–m
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s on %s, %s: %.1f s\n", job, cluster, which, took.Seconds())
 			}
 			r, err := walltime.Run(cmd.Context(), o)
-			clean := o.Clusters[0].Run(cmd.Context(), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder)
+			clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder)
 			if asJSON {
 				return errors.Join(err, clean, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
 			}
