@@ -79,7 +79,9 @@ func TestFullDisk(t *testing.T) {
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "90",
 	}})
 	node := c.Daemon("nodemanager1")
-	node.Kill()
+	if err := node.Stop(); err != nil { // it takes its leave, and comes back under another port
+		t.Fatal(err)
+	}
 	local := filepath.Join(c.Dir(), "nodemanager1", "local")
 	if err := os.MkdirAll(local, 0o755); err != nil {
 		t.Fatal(err)
