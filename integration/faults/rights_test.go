@@ -94,11 +94,11 @@ func (c *cluster) applicationRights() {
 	}
 	for _, user := range []string{"bob", "daemon", "mallory", "dave"} {
 		text := "User " + user + " cannot perform operation MODIFY_APP on " + m.id.String()
-		refused(c, user+" kills", protocol.ForceKillApplication, c.as(user), kill, ipc.AccessControlException, text)
-		refused(c, user+" sets the priority", protocol.UpdateApplicationPriority, c.as(user), priority, ipc.AccessControlException, text)
-		refused(c, user+" fails the attempt", protocol.FailApplicationAttempt, c.as(user), fail, ipc.AccessControlException, text)
+		refused(c, user+" kills", protocol.ForceKillApplication, c.as(user), kill, ipc.YarnException, "java.security.AccessControlException: "+text)
+		refused(c, user+" sets the priority", protocol.UpdateApplicationPriority, c.as(user), priority, ipc.YarnException, "java.security.AccessControlException: "+text)
+		refused(c, user+" fails the attempt", protocol.FailApplicationAttempt, c.as(user), fail, ipc.YarnException, "java.security.AccessControlException: "+text)
 		if onHeddle { // Hadoop lets everybody
-			refused(c, user+" signals", protocol.SignalToContainer, c.as(user), signal, ipc.AccessControlException, text)
+			refused(c, user+" signals", protocol.SignalToContainer, c.as(user), signal, ipc.YarnException, "java.security.AccessControlException: "+text)
 		}
 		if status, body := c.rest(http.MethodPut, "/ws/v1/cluster/apps/"+m.id.String()+"/state?user.name="+user, `{"state":"KILLED"}`); status != http.StatusForbidden {
 			c.t.Errorf("%s kills over REST: %d %s", user, status, body)
@@ -126,8 +126,8 @@ func (c *cluster) queueRights() {
 	ctx := c.submission("mallory")
 	ctx.SetQueue("closed")
 	id := records.ApplicationIDFrom(ctx.GetApplicationId())
-	refused(c, "a queue without rights", protocol.SubmitApplication, c.as("mallory"), submitRequest(ctx), ipc.AccessControlException,
-		fmt.Sprintf("User mallory does not have permission to submit %v to queue root.closed", id))
+	refused(c, "a queue without rights", protocol.SubmitApplication, c.as("mallory"), submitRequest(ctx), ipc.YarnException,
+		fmt.Sprintf("User mallory does not have permission to submit %v to queue closed", id))
 	body := fmt.Sprintf(`{"application-id":%q,"application-name":"x","queue":"closed","unmanaged-AM":true,"am-container-spec":{},"resource":{"memory":128,"vCores":1}}`, id)
 	if status, text := c.rest(http.MethodPost, "/ws/v1/cluster/apps?user.name=mallory", body); status != http.StatusBadRequest || !strings.Contains(text, "does not have permission to submit") {
 		c.t.Errorf("over REST: %d %s", status, text)
@@ -136,14 +136,14 @@ func (c *cluster) queueRights() {
 	move := &pb.MoveApplicationAcrossQueuesRequest{}
 	move.SetApplicationId(m.id.PB())
 	move.SetTargetQueue("closed")
-	refused(c, "moving there", protocol.MoveApplicationAcrossQueues, c.as("alice"), move, ipc.AccessControlException,
-		"User alice does not have permission to submit/administer target queue")
+	refused(c, "moving there", protocol.MoveApplicationAcrossQueues, c.as("alice"), move, ipc.YarnException,
+		"java.security.AccessControlException: User alice cannot submit applications to target queue or the target queue doesn't exist: closed while moving")
 	c.kill("alice", m.id)
 
 	theirs := c.unmanaged("carol", func(ctx *pb.ApplicationSubmissionContext) { ctx.SetQueue("closed") })
 	kill := &pb.KillApplicationRequest{}
 	kill.SetApplicationId(theirs.id.PB())
-	refused(c, "killing carol's", protocol.ForceKillApplication, c.as("alice"), kill, ipc.AccessControlException, "User alice cannot perform operation MODIFY_APP")
+	refused(c, "killing carol's", protocol.ForceKillApplication, c.as("alice"), kill, ipc.YarnException, "User alice cannot perform operation MODIFY_APP")
 	c.kill("dave", theirs.id) // who administers the queue
 }
 
@@ -158,7 +158,7 @@ func (c *cluster) proxyRights() {
 		{"oozie", "bob", "User: oozie is not allowed to impersonate bob"},
 		{"mallory", "alice", "User: mallory is not allowed to impersonate alice"},
 		{"knox", "alice", "User: knox is not allowed to impersonate alice"},
-		{"hue", "alice", "Unauthorized connection for super-user: hue from IP 127.0.0.1"},
+		{"hue", "alice", "Unauthorized connection for super-user: hue from IP /127.0.0.1"},
 	} {
 		refused(c, w.real+" for "+w.user, protocol.GetNewApplication, as(w.real, w.user), ask, ipc.AuthorizationException, w.text)
 		status, body := c.rest(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name="+w.real+"&doAs="+w.user, "")
@@ -181,8 +181,8 @@ func (c *cluster) adminRights() {
 		return c.to("rm-admin", protocol.Administration, ipc.Identity{User: user})
 	}
 	for _, user := range []string{"mallory", "dave"} {
-		refused(c, user+" refreshes queues", protocol.RefreshQueues, admin(user), &pb.RefreshQueuesRequest{}, ipc.AccessControlException,
-			"User "+user+" doesn't have permission to call 'refreshQueues'")
+		refused(c, user+" refreshes queues", protocol.RefreshQueues, admin(user), &pb.RefreshQueuesRequest{}, ipc.YarnException,
+			ipc.AccessControlException+": User "+user+" doesn't have permission to call 'refreshQueues'")
 	}
 	call(c, protocol.RefreshQueues, admin("boss"), &pb.RefreshQueuesRequest{})
 
@@ -191,7 +191,7 @@ func (c *cluster) adminRights() {
 	c.set("core-site.xml", "hadoop.proxyuser.oozie.users", "bob")
 	call(c, protocol.RefreshAdminAcls, admin("boss"), &pb.RefreshAdminAclsRequest{})
 	refused(c, "who was an administrator", protocol.RefreshSuperUserGroupsConfiguration, admin("boss"),
-		&pb.RefreshSuperUserGroupsConfigurationRequest{}, ipc.AccessControlException, "User boss doesn't have permission to call")
+		&pb.RefreshSuperUserGroupsConfigurationRequest{}, ipc.YarnException, "User boss doesn't have permission to call")
 	ask := &pb.GetNewApplicationRequest{}
 	as := func(user string) ipc.Invoker {
 		return c.fresh().to("rm", protocol.ApplicationClient, ipc.Identity{User: user, RealUser: "oozie"})
@@ -203,7 +203,9 @@ func (c *cluster) adminRights() {
 	call(c, protocol.RefreshUserToGroupsMappings, admin("chief"), &pb.RefreshUserToGroupsMappingsRequest{})
 	groups := &pb.GetGroupsForUserRequest{}
 	groups.SetUser("daemon")
-	if g := call(c, protocol.GetGroupsForUser, admin("anybody"), groups).GetGroups(); len(g) != 1 || g[0] != "daemon" {
+	refused(c, "groups for a stranger", protocol.GetGroupsForUser, admin("mallory"), groups, ipc.IOException,
+		"AccessControlException: User mallory doesn't have permission to call 'getGroupsForUser'")
+	if g := call(c, protocol.GetGroupsForUser, admin("chief"), groups).GetGroups(); len(g) != 1 || g[0] != "daemon" {
 		c.t.Errorf("groups of daemon: %v", g)
 	}
 }

@@ -198,8 +198,11 @@ func (s *Service) updateNodeResource(
 
 // groupsForUser says that a user who isn't known is in no groups, as UserGroupInformation does.
 func (s *Service) groupsForUser(
-	_ context.Context, req *pb.GetGroupsForUserRequest,
+	ctx context.Context, req *pb.GetGroupsForUserRequest,
 ) (*pb.GetGroupsForUserResponse, error) {
+	if err := s.admin(ctx, "getGroupsForUser"); err != nil {
+		return nil, ipc.NewException(ipc.IOException, "%s: %v", ipc.YarnException, err)
+	}
 	groups, err := s.Groups(req.GetUser())
 	if err != nil {
 		s.Log.WithError(err).WithField("user", req.GetUser()).Warn("groups of a user aren't known")

@@ -52,7 +52,7 @@ func (s *Service) toStandby(
 }
 
 func (s *Service) transfer(ctx context.Context, what string, away bool) error {
-	if err := s.admin(ctx, what); err != nil {
+	if err := s.adminOfHA(ctx, what); err != nil {
 		return err
 	}
 	if leads := s.Backend.Leader() != nil; leads != away {

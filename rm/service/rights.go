@@ -28,7 +28,7 @@ func (s *Service) modifiable(ctx context.Context, id records.ApplicationID) (vie
 }
 
 func (s *Service) refused(ctx context.Context, id records.ApplicationID) error {
-	return ipc.NewException(ipc.AccessControlException, "User %s cannot perform operation MODIFY_APP on %v",
+	return ipc.NewException(ipc.YarnException, "java.security.AccessControlException: User %s cannot perform operation MODIFY_APP on %v",
 		ipc.CallFrom(ctx).User, id)
 }
 
@@ -74,8 +74,8 @@ func (s *Service) move(
 	}
 	user := ipc.CallFrom(ctx).User
 	if to := req.GetTargetQueue(); !s.Access.MaySubmit(user, to) {
-		return nil, ipc.NewException(ipc.AccessControlException,
-			"User %s does not have permission to submit/administer target queue %s", user, to)
+		return nil, ipc.NewException(ipc.YarnException, "java.security.AccessControlException: User %s cannot submit applications to "+
+			"target queue or the target queue doesn't exist: %s while moving %v", user, to, id)
 	}
 	if _, err := l.Move(id, req.GetTargetQueue()); err != nil {
 		return nil, s.exception(err)
@@ -83,8 +83,16 @@ func (s *Service) move(
 	return &pb.MoveApplicationAcrossQueuesResponse{}, nil
 }
 
-// admin returns the exception for a user who must not administer the cluster.
+// admin returns the exception for a user who must not administer the cluster, as Hadoop's AdminService wraps it.
 func (s *Service) admin(ctx context.Context, what string) error {
+	if err := s.adminOfHA(ctx, what); err != nil {
+		return ipc.NewException(ipc.YarnException, "%s: %v", ipc.AccessControlException, err)
+	}
+	return nil
+}
+
+// adminOfHA is admin for HAServiceProtocol, whose exceptions come as they are.
+func (s *Service) adminOfHA(ctx context.Context, what string) error {
 	if user := ipc.CallFrom(ctx).User; !s.Access.Admin(user) {
 		return ipc.NewException(ipc.AccessControlException, "User %s doesn't have permission to call '%s'", user, what)
 	}

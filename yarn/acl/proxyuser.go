@@ -67,7 +67,7 @@ func (p ProxyUsers) Allow(ctx context.Context, realUser, user string, from netip
 		return refusal("User: %s is not allowed to impersonate %s", realUser, user)
 	}
 	if !r.mayComeFrom(ctx, from.Unmap()) {
-		return refusal("Unauthorized connection for super-user: %s from IP %s", realUser, from.Unmap())
+		return refusal("Unauthorized connection for super-user: %s from IP /%s", realUser, from.Unmap())
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ func TestProxyUsers(t *testing.T) {
 		{"root", "alice", "192.0.2.1", ""},
 		{"oozie", "alice", "10.1.2.3", ""},
 		{"oozie", "alice", "::ffff:10.1.2.3", ""},
-		{"oozie", "alice", "192.0.2.1", "Unauthorized connection for super-user: oozie from IP 192.0.2.1"},
+		{"oozie", "alice", "192.0.2.1", "Unauthorized connection for super-user: oozie from IP /192.0.2.1"},
 		{"oozie", "carol", "10.1.2.3", "User: oozie is not allowed to impersonate carol"},
 		{"svc.knox", "carol", "127.0.0.1", ""},
 		{"svc.knox", "alice", "127.0.0.1", "User: svc.knox is not allowed to impersonate alice"},
-		{"nowhere", "alice", "127.0.0.1", "Unauthorized connection for super-user: nowhere from IP 127.0.0.1"},
+		{"nowhere", "alice", "127.0.0.1", "Unauthorized connection for super-user: nowhere from IP /127.0.0.1"},
 		{"bob", "alice", "127.0.0.1", "User: bob is not allowed to impersonate alice"},
 		{"odd", "alice", "127.0.0.1", "User: odd is not allowed to impersonate alice"},
 	} {
