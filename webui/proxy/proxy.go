@@ -6,6 +6,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html"
@@ -15,6 +16,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -64,6 +66,7 @@ type Config struct {
 type Proxy struct {
 	Config
 	client *http.Client
+	own    func() net.IP // ownAddress, looked up once
 }
 
 // New returns a proxy. Close ends its idle connections.
@@ -71,15 +74,52 @@ func New(cfg Config) *Proxy {
 	if cfg.Local == nil {
 		cfg.Local = isLocal
 	}
-	return &Proxy{Config: cfg, client: &http.Client{
+	p := &Proxy{Config: cfg}
+	p.own = sync.OnceValue(p.ownAddress)
+	p.client = &http.Client{
 		Transport: &http.Transport{
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			DialContext:           p.dial,
 			ResponseHeaderTimeout: 60 * time.Second,
 			IdleConnTimeout:       30 * time.Second,
 			DisableCompression:    true, // what the application compresses is passed on as it is
 		},
 		CheckRedirect: checkRedirect,
-	}}
+	}
+	return p
+}
+
+// dial connects to an application from the address by which it knows the proxy. The filter before its pages admits that
+// address alone and sends others back to the proxy (Hadoop: AmIpFilter), and a machine may have several.
+func (p *Proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second}
+	if own := p.own(); own != nil {
+		bound := d
+		bound.LocalAddr = &net.TCPAddr{IP: own}
+		if c, err := bound.DialContext(ctx, network, addr); err == nil {
+			return c, nil
+		}
+	}
+	return d.DialContext(ctx, network, addr) // from a loopback address one gets no farther than this machine
+}
+
+// ownAddress is the address of the proxy's host, nil if that isn't an address of this machine.
+func (p *Proxy) ownAddress() net.IP {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	pages, err := url.Parse(p.Pages)
+	if err != nil {
+		return nil
+	}
+	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, pages.Hostname())
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		if a.IP.To4() != nil && p.Local(a.IP) {
+			return a.IP
+		}
+	}
+	return nil
 }
 
 // Close ends idle connections to applications.

@@ -90,6 +90,15 @@ func TestPassesRequestsOn(t *testing.T) {
 	}
 }
 
+// A filter before an application's pages admits the proxy's host by its address, of which a machine may have several.
+func TestComesFromTheAddressOfItsHost(t *testing.T) {
+	f := setUp(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
+	f.proxy.Pages = "http://127.0.0.2:8088/cluster"
+	if w := f.ask("GET", livePath+"/"); w.Code != 200 || !strings.HasPrefix(w.Body.String(), "127.0.0.2:") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestFollowsTheApplicationButNotBack(t *testing.T) {
 	f := setUp(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
