@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// heddle runs the program with arguments, and returns what it printed.
+func heddle(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetErr(io.Discard)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// TestSimulateAndReplay: the same seed gives the same output, what was recorded is replayed, and an application explained.
+func TestSimulateAndReplay(t *testing.T) {
+	t.Setenv("HADOOP_CONF_DIR", "")
+	events := filepath.Join(t.TempDir(), "events")
+	args := []string{"sim", "--tasks", "2000", "--nodes", "10", "--seed", "3", "--cutoff", "10s"}
+	first, err := heddle(t, append(args, "--record", events)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := heddle(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first != second || !strings.Contains(first, "tasks 2000,") {
+		t.Errorf("the same seed gives\n%s\nand\n%s", first, second)
+	}
+	if out, err := heddle(t, "replay", events); err != nil || !strings.Contains(out, "decisions are the same") {
+		t.Errorf("the replay says %s%v", out, err)
+	}
+	if out, err := heddle(t, "replay", events, "--until", "line:20", "--why", "job1"); err != nil || !strings.Contains(out, "waits for") {
+		t.Errorf("the explanation is %s%v", out, err)
+	}
+	if _, err := heddle(t, "replay", events, "--until", "yesterday"); err == nil {
+		t.Error("a time that is none is taken")
+	}
+}
+
+// TestSimulateQueues: jobs go to the queues of a configuration, which shares slots by them.
+func TestSimulateQueues(t *testing.T) {
+	dir := t.TempDir()
+	queues := `<configuration>
+		<property><name>yarn.scheduler.capacity.root.queues</name><value>a,b</value></property>
+		<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>75</value></property>
+		<property><name>yarn.scheduler.capacity.root.b.capacity</name><value>25</value></property>
+		<property><name>yarn.scheduler.capacity.root.a.user-limit-factor</name><value>9</value></property>
+		<property><name>yarn.scheduler.capacity.root.b.user-limit-factor</name><value>9</value></property>
+		<property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>1</value></property>
+	</configuration>`
+	jobs := `{"job.id": "one", "job.queue.name": "root.a", "job.tasks": [{"duration.ms": 1000, "count": 60, "container.priority": 1}]}
+		{"job.id": "two", "job.queue.name": "root.b", "job.tasks": [{"duration.ms": 1000, "count": 60, "container.priority": 1}]}`
+	for name, text := range map[string]string{"capacity-scheduler.xml": queues, "jobs.json": jobs} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := filepath.Join(dir, "lines")
+	if out, err := heddle(t, "sim", "--conf", dir, "--trace", filepath.Join(dir, "jobs.json"), "--nodes", "8", "--jobs", lines); err != nil {
+		t.Fatal(out, err)
+	}
+	b, err := os.ReadFile(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 6 of 8 slots are a's while both want them: 60 tasks of a second take 10 s, and then b has all: 20 tasks until then, 40 in 5 s
+	for _, want := range []string{"one\troot.a\tuser\t60\t0.000\t0.000\t10.000\n", "two\troot.b\tuser\t60\t0.000\t0.000\t15.000\n"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s\ndoesn't have %q", b, want)
+		}
+	}
+}
