@@ -14,7 +14,10 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-var lab *hadooplab.Shared
+var (
+	lab      *hadooplab.Shared
+	onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -24,7 +27,7 @@ func run(m *testing.M) int {
 		return 0
 	}
 	o := hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
-	if os.Getenv("HEDDLE_TEST_STOCK") == "" {
+	if onHeddle {
 		path, remove, err := hadooplab.BuildHeddle()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -32,6 +35,10 @@ func run(m *testing.M) int {
 		}
 		defer remove()
 		o.Heddle = path
+		o.Site = map[string]string{ // which Hadoops that run Spark often have
+			"yarn.nodemanager.aux-services":                     "mapreduce_shuffle,spark_shuffle",
+			"yarn.nodemanager.aux-services.spark_shuffle.class": "org.apache.spark.network.yarn.YarnShuffleService",
+		}
 	}
 	lab = hadooplab.NewShared(o)
 	return lab.Run(m)
