@@ -2,7 +2,6 @@ package rest
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -226,11 +225,37 @@ func (s *server) capacityInfo() capacityRoot {
 }
 
 func kindOf(q *queue.Queue) queueKind {
-	kind := "parent"
+	kind, mode := "parent", "percentage"
 	if q.Leaf() {
 		kind = "leaf"
 	}
-	return queueKind{Mode: "percentage", QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
+	switch q.Unit {
+	case queue.ByWeight:
+		mode = "weight"
+	case queue.ByAmount:
+		mode = "absolute"
+	}
+	return queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
+}
+
+// promised is what a queue is promised, and what it may have at most. A member that doesn't lead knows of shares alone.
+func (t *capacityTree) promised(q *queue.Queue) (least, most records.Resource) {
+	if state := &t.uses[q.Path].State; state.Queue != nil {
+		return state.Guaranteed, state.Maximum
+	}
+	return t.fraction(q.AbsoluteCapacity), t.fraction(q.AbsoluteMaximum)
+}
+
+// share is a capacity in percent of what it is a part of. Absolute amounts count as what they come to at the moment.
+func (t *capacityTree) share(q *queue.Queue, configured float32, amount, of records.Resource) float32 {
+	if q.Unit != queue.ByAmount && q.Unit != queue.Mixed {
+		return 100 * configured
+	}
+	whole := t.shareOf(of, t.total)
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float32(t.shareOf(amount, t.total)/whole)
 }
 
 // fraction is a share of the cluster, rounded down as Hadoop does.
@@ -243,7 +268,8 @@ func (t *capacityTree) fraction(share float32) (out records.Resource) {
 
 // usedShare is how much of what it is promised a queue uses, in percent.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
-	promised := t.shareOf(t.fraction(q.AbsoluteCapacity), t.total)
+	least, _ := t.promised(q)
+	promised := t.shareOf(least, t.total)
 	if promised == 0 {
 		return 0
 	}
@@ -262,19 +288,10 @@ func (s *server) shareOf(part, whole records.Resource) (most float64) {
 }
 
 func (t *capacityTree) vector(q *queue.Queue) capacityVector {
-	percent := q.Percent
-	if q.Reservable {
-		percent = float64(100 * q.Capacity)
-	}
-	value := strconv.FormatFloat(percent, 'f', -1, 64)
-	if !strings.Contains(value, ".") {
-		value += ".0"
-	}
-	value += "%"
 	var v capacityVector
 	var parts []string
 	for i := range t.Types.Len() {
-		name := t.Types.At(i).Name
+		name, value := t.Types.At(i).Name, t.configured(q, i)
 		parts = append(parts, name+"="+value)
 		v.Entries = append(v.Entries, capacityVectorEntry{name, value})
 	}
@@ -282,15 +299,54 @@ func (t *capacityTree) vector(q *queue.Queue) capacityVector {
 	return v
 }
 
+// configured is the capacity of a resource as it is configured.
+func (t *capacityTree) configured(q *queue.Queue, resource int) string {
+	amount := q.Vector[resource]
+	if amount.Unit == queue.ByPercent {
+		amount.Value = q.Percent
+		if q.Reservable {
+			amount.Value = float64(100 * q.Capacity)
+		}
+	}
+	value := strconv.FormatFloat(amount.Value, 'f', -1, 64)
+	if !strings.Contains(value, ".") {
+		value += ".0"
+	}
+	return value + map[queue.Unit]string{queue.ByPercent: "%", queue.ByWeight: "w"}[amount.Unit]
+}
+
 func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
-	none := t.bounded(records.Resource{})
+	least, most := t.promised(q)
+	above, aboveMost := t.total, t.total
+	if q.Parent != nil {
+		above, aboveMost = t.promised(q.Parent)
+	}
 	return queueCapacities{[]partitionCapacity{{
-		Vector: t.vector(q), Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
-		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)),
-		AbsoluteMax: 100 * q.AbsoluteMaximum, MaxAMLimit: 100 * q.MaxAMShare, Weight: -1,
-		ConfiguredMin: none, ConfiguredMax: none,
-		EffectiveMin: t.resource(t.fraction(q.AbsoluteCapacity)), EffectiveMax: t.resource(t.fraction(q.AbsoluteMaximum)),
+		Vector: t.vector(q), Capacity: t.share(q, q.Capacity, least, above), UsedCapacity: t.usedShare(q),
+		MaxCapacity: t.share(q, q.Maximum, most, aboveMost), AbsoluteCapacity: t.share(q, q.AbsoluteCapacity, least, t.total),
+		AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)), AbsoluteMax: t.share(q, q.AbsoluteMaximum, most, t.total),
+		MaxAMLimit: 100 * q.MaxAMShare, Weight: weight(q), NormalizedWeight: q.NormalizedWeight,
+		ConfiguredMin: t.bounded(absolutes(&q.Vector)), ConfiguredMax: t.bounded(absolutes(&q.MaximumVector)),
+		EffectiveMin: t.resource(least), EffectiveMax: t.resource(most),
 	}}}
+}
+
+// weight is the configured weight, or -1.
+func weight(q *queue.Queue) float32 {
+	if q.Unit == queue.ByWeight {
+		return q.Weight
+	}
+	return -1
+}
+
+// absolutes are the parts of a capacity that are so much of a resource.
+func absolutes(v *queue.Vector) (r records.Resource) {
+	for i, a := range v {
+		if a.Unit == queue.ByAmount {
+			r[i] = int64(a.Value)
+		}
+	}
+	return r
 }
 
 // bounded is an amount that tells the bounds of containers.
@@ -320,9 +376,19 @@ func aclText(l acl.List) string {
 	return strings.Join(conf.ParseList(users), ",") + " " + strings.Join(conf.ParseList(groups), ",")
 }
 
+// largest is the largest container of a queue.
+func (t *capacityTree) largest(q *queue.Queue) records.Resource {
+	out := t.MaxAllocation
+	for i, n := range q.MaxAllocation {
+		if n > 0 {
+			out[i] = min(out[i], n)
+		}
+	}
+	return out
+}
+
 func (t *capacityTree) queue(q *queue.Queue) any {
 	u := t.uses[q.Path]
-	none := t.resource(records.Resource{})
 	state := "RUNNING"
 	if q.Stopped {
 		state = "STOPPED"
@@ -330,16 +396,18 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 			state = "DRAINING"
 		}
 	}
+	caps := t.capacities(q)
+	own := &caps.Partitions[0]
 	out := capacityQueue{
-		Path: q.Path, Capacity: 100 * q.Capacity, UsedCapacity: t.usedShare(q), MaxCapacity: 100 * q.Maximum,
-		AbsoluteCapacity: 100 * q.AbsoluteCapacity, AbsoluteMax: 100 * q.AbsoluteMaximum,
-		AbsoluteUsed: 100 * float32(t.shareOf(u.Used, t.total)), Weight: -1, Applications: len(u.Apps), MaxParallelApps: q.MaxParallelApps,
+		Path: q.Path, Capacity: own.Capacity, UsedCapacity: own.UsedCapacity, MaxCapacity: own.MaxCapacity,
+		AbsoluteCapacity: own.AbsoluteCapacity, AbsoluteMax: own.AbsoluteMax, Absolute: q.Unit == queue.ByAmount,
+		AbsoluteUsed: own.AbsoluteUsed, Weight: own.Weight, NormalizedWeight: own.NormalizedWeight, Applications: len(u.Apps), MaxParallelApps: q.MaxParallelApps,
 		Name: q.Name, State: state, Used: t.resource(u.Used), HideReservations: q.Reservable, Labels: q.Labels,
-		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: t.capacities(q),
-		MinEffective: t.resource(t.fraction(q.AbsoluteCapacity)), MaxEffective: t.resource(t.fraction(q.AbsoluteMaximum)),
-		Maximum: t.resource(t.MaxAllocation), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
+		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: caps,
+		MinEffective: own.EffectiveMin, MaxEffective: own.EffectiveMax,
+		Maximum: t.resource(t.largest(q)), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
 		queueKind: kindOf(q),
-		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: none, Pending: t.resource(u.Pending)}}},
+		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: t.resource(u.State.Reserved), Pending: t.resource(u.Pending)}}},
 	}
 	if !q.Leaf() {
 		out.Queues = &capacityQueues{}
@@ -352,21 +420,26 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 }
 
 func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue) capacityLeaf {
-	limit, held, none := t.resource(t.amLimit(q)), t.resource(u.Masters), t.resource(records.Resource{})
+	state := &u.State
+	limit, held, userLimit := t.resource(t.amLimit(q)), t.resource(state.AMUsed), t.resource(records.Resource{})
+	if len(state.Users) > 0 {
+		userLimit = limit
+	}
 	usage := &base.Resources.Usage[0]
-	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &none
+	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit
 	return capacityLeaf{
-		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: len(u.Apps), Containers: u.Containers,
-		MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
-		Users: t.users(q, u), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
-		UserAMLimit: limit, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption, DefaultPriority: q.DefaultPriority,
-		MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
+		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active,
+		Containers: u.Containers, MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
+		Users: t.users(u, limit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
+		UserAMLimit: limit, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
+		DefaultPriority: q.DefaultPriority, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
 	}
 }
 
-// amLimit is what ApplicationMasters may take of what the queue can have now, in steps of the smallest container.
+// amLimit is what ApplicationMasters may take of what the queue can have at most, in steps of the smallest container. YARN
+// shows what was so when it last looked; what holds now, with others using their parts, is told of what waits for it.
 func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
-	most := t.fraction(q.AbsoluteMaximum)
+	_, most := t.promised(q)
 	for i, n := range most {
 		out[i] = roundUp(float64(n)*float64(q.MaxAMShare), t.MinAllocation[i])
 	}
@@ -378,35 +451,18 @@ func roundUp(n float64, step int64) int64 {
 	return int64(math.Ceil(n/float64(step))) * step
 }
 
-func (t *capacityTree) users(q *queue.Queue, u *view.QueueUse) (out queueUsers) {
-	byName := map[string]*view.QueueUse{}
-	var names []string
-	for _, a := range u.Apps {
-		one := byName[a.User]
-		if one == nil {
-			one = &view.QueueUse{}
-			byName[a.User] = one
-			names = append(names, a.User)
-		}
-		one.Used, one.Pending, one.Masters = one.Used.Add(a.Used), one.Pending.Add(a.Pending), one.Masters.Add(t.amResource(a))
-		one.Waiting += a.Waiting
-		one.Apps = append(one.Apps, a)
-	}
-	slices.Sort(names)
-	limit, none := t.resource(t.amLimit(q)), t.resource(records.Resource{})
-	var fair records.Resource
-	for i, n := range t.fraction(q.AbsoluteCapacity) {
-		fair[i] = roundUp(float64(n), t.MinAllocation[i])
-	}
-	for _, name := range names {
-		one := byName[name]
-		held := t.resource(one.Masters)
+func (t *capacityTree) users(u *view.QueueUse, amLimit resourceInfo) (out queueUsers) {
+	none := t.resource(records.Resource{})
+	for i := range u.State.Users {
+		one := &u.State.Users[i]
+		held := t.resource(one.AMUsed)
 		out.User = append(out.User, queueUser{
-			Name: name, Used: t.resource(one.Used), Active: len(one.Apps), AMUsed: held, Limit: t.resource(fair),
+			Name: one.Name, Used: t.resource(one.Used), Pending: one.Waiting, Active: one.Active, AMUsed: held,
+			Limit: t.resource(one.Limit), Weight: float32(one.Weight), IsActive: one.Wants,
 			Resources: partitions{[]partitionUsage{{
-				Used: t.resource(one.Used), Reserved: none, Pending: none, AMUsed: &held, AMLimit: &limit, UserAMLimit: &none,
+				Used: t.resource(one.Used), Reserved: t.resource(one.Reserved), Pending: none, AMUsed: &held, AMLimit: &amLimit,
+				UserAMLimit: &none,
 			}}},
-			Weight: 1, IsActive: one.Waiting > 0,
 		})
 	}
 	return out

@@ -140,8 +140,9 @@ func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 }
 
 func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
-	t := capacityTree{s, m.Total, nil}
-	promised, most, masters := t.fraction(q.AbsoluteCapacity), t.fraction(q.AbsoluteMaximum), t.amLimit(q)
+	t := capacityTree{s, m.Total, map[string]*view.QueueUse{q.Path: u}}
+	promised, most := t.promised(q)
+	masters := t.amLimit(q)
 	attrs := append([]daemon.Attr{
 		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
 	}, useAttrs(u, m, q.Parent == nil)...)

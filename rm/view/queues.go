@@ -2,11 +2,15 @@ package view
 
 import (
 	"heddle/rm/queue"
+	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
 
 // QueueUse is what a queue and those below it hold, and the live applications in them.
 type QueueUse struct {
+	// State is what the scheduler knows of the queue; empty unless this member leads.
+	State scheduler.QueueView
+
 	Used, Pending records.Resource
 	Masters       records.Resource // what ApplicationMasters hold, or wait for
 	Containers    int
@@ -39,6 +43,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 	apps := v.Live()
 	out := map[string]*QueueUse{}
 	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{} })
+	v.addStates(out)
 	for i := range apps {
 		a := &apps[i]
 		master := a.AMResource
@@ -61,4 +66,20 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 		}
 	}
 	return out
+}
+
+func (v *Viewer) addStates(uses map[string]*QueueUse) {
+	l := v.Source.Leader()
+	if l == nil {
+		return
+	}
+	states, err := l.Queues()
+	if err != nil { // it leads no more
+		return
+	}
+	for i := range states {
+		if u := uses[states[i].Path]; u != nil {
+			u.State = states[i]
+		}
+	}
 }
