@@ -6,7 +6,6 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
-
 	"heddle/yarn/records"
 )
 
@@ -48,7 +47,7 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 			return "", refuse(Refused, "Target queue %s not found or is not a leaf queue.", name)
 		}
 		return to, t.fairMove(app, to)
-	case !known:
+	case name == "" || !known:
 		return "", refuse(Refused, "The specified Queue: %s doesn't exist", name)
 	case !q.Leaf():
 		return "", refuse(Refused, "The specified Queue: %s is not a Leaf Queue.", name)
