@@ -110,7 +110,6 @@ var safePath = regexp.MustCompile(`^/[A-Za-z0-9._+@/-]*$`)
 // plan is what is known of a container's start.
 type plan struct {
 	c       Container
-	line    string
 	cmd     command
 	java    string // the file
 	cp      classPath
