@@ -17,11 +17,16 @@ type Hold struct {
 func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
 	out := make(map[records.ApplicationID][]Hold, len(ids))
 	err := l.do(func(t *turn) error {
+		var live []records.ApplicationID
+		var handles []scheduler.AppHandle
 		for _, id := range ids {
 			if soft := t.apps[id]; soft != nil {
-				for _, r := range t.sched.Explain(soft.handle) {
-					out[id] = append(out[id], t.reason(r))
-				}
+				live, handles = append(live, id), append(handles, soft.handle)
+			}
+		}
+		for i, reasons := range t.sched.ExplainAll(handles) {
+			for _, r := range reasons {
+				out[live[i]] = append(out[live[i]], t.reason(r))
 			}
 		}
 		return nil

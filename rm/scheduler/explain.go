@@ -51,6 +51,23 @@ type Reason struct {
 // which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
 func (s *Scheduler) Explain(h AppHandle) []Reason {
 	s.refresh()
+	return s.explainApp(h)
+}
+
+// ExplainAll is Explain for many applications. Those that want the same of any node are told the same of the nodes, which
+// are looked at once.
+func (s *Scheduler) ExplainAll(apps []AppHandle) [][]Reason {
+	s.refresh()
+	s.surveys = map[records.Resource]Reason{}
+	defer func() { s.surveys = nil }()
+	out := make([][]Reason, len(apps))
+	for i, h := range apps {
+		out[i] = s.explainApp(h)
+	}
+	return out
+}
+
+func (s *Scheduler) explainApp(h AppHandle) []Reason {
 	a := &s.apps[h]
 	var out []Reason
 	for _, d := range a.demands {
@@ -221,6 +238,22 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 	if s.explainReservation(a, d, r) {
 		return true
 	}
+	common := s.surveys != nil && d.relaxAny && len(a.blacklist) == 0 && a.reserved.IsZero()
+	if known, ok := s.surveys[d.capability]; ok && common {
+		*r = known
+		return true
+	}
+	if !s.survey(a, d, r) {
+		return false
+	}
+	if common && (r.Limit == TooLarge || r.Limit == ClusterFull || r.Limit == Reserved) {
+		s.surveys[d.capability] = *r
+	}
+	return true
+}
+
+// survey looks at all nodes.
+func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 	var places, wanted int
 	largest, freest := noNode, noNode
 	least := [2]float64{}

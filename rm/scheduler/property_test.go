@@ -184,8 +184,12 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 			if err := s.check(); err != nil {
 				t.Fatal(err)
 			}
-			for _, a := range w.apps {
-				for _, r := range s.Explain(a) {
+			together := s.ExplainAll(w.apps)
+			for i, a := range w.apps {
+				if diff := cmp.Diff(s.Explain(a), together[i]); diff != "" {
+					t.Fatalf("application %d is explained otherwise among others: %s", a, diff)
+				}
+				for _, r := range together[i] {
 					if r.Limit == OthersFirst && s.apps[a].active {
 						t.Fatalf("application %d waits in vain: %+v", a, r)
 					}

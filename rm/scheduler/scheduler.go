@@ -111,6 +111,7 @@ type Scheduler struct {
 	parked     []*demand // that wait for room on nodes that their application wants, or below their queues' limits
 	picked     mask      // the classes that the application that was picked last could have
 	out        []Decision
+	surveys    map[records.Resource]Reason // what nodes lack for a container, while many applications are explained
 }
 
 // root is the handle of the root queue.
