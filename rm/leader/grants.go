@@ -10,9 +10,10 @@ import (
 // schedule has the scheduler place what it can, and enters its decisions.
 func (l *Leader) schedule() {
 	l.grow()
-	granted := l.granted[:0]
+	granted, reserved := l.granted[:0], false
 	for _, d := range l.sched.Schedule(l.Now().UnixMilli()) {
 		if d.Kind != scheduler.Allocate {
+			reserved = reserved || d.Kind == scheduler.Reserve || d.Kind == scheduler.Unreserve
 			continue
 		}
 		soft := l.byHandle[d.App]
@@ -25,6 +26,9 @@ func (l *Leader) schedule() {
 	for _, soft := range granted {
 		l.grantAll(soft, soft.granted)
 		soft.granted = soft.granted[:0]
+	}
+	if reserved {
+		l.showReserved()
 	}
 }
 

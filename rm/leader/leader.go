@@ -134,6 +134,7 @@ type Leader struct {
 	sessions sessions
 	signing  signing
 	hosts    atomic.Pointer[hosts.Lists]
+	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
 }
 
 // batch collects the commands of several operations, and what is to happen when they are committed.

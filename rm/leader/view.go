@@ -44,6 +44,32 @@ func (t *turn) view(soft *appSoft) AppView {
 	return v
 }
 
+// Reserved is what nodes are kept for.
+type Reserved struct {
+	Resource   records.Resource
+	Containers int
+}
+
+// showReserved lets everybody see what is reserved now. It is seldom, and so reports needn't ask the loop.
+func (l *Leader) showReserved() {
+	of := map[records.ApplicationID]Reserved{}
+	for _, r := range l.sched.Reservations() {
+		if soft := l.byHandle[r.App]; soft != nil {
+			sum := of[soft.id]
+			of[soft.id] = Reserved{Resource: sum.Resource.Add(r.Resource), Containers: sum.Containers + 1}
+		}
+	}
+	l.reserved.Store(&of)
+}
+
+// Reserved returns what is reserved for the applications for which anything is. The map is not to be changed.
+func (l *Leader) Reserved() map[records.ApplicationID]Reserved {
+	if of := l.reserved.Load(); of != nil {
+		return *of
+	}
+	return nil
+}
+
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.
 func (l *Leader) Progress(id records.AttemptID) float32 {
 	if s := l.sessions.am(id); s != nil {

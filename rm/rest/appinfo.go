@@ -182,6 +182,7 @@ func (s *server) addUse(out *appInfo, a *view.App) {
 		out.AllocatedMB, out.AllocatedVCores, out.ReservedMB, out.ReservedVCores, out.RunningContainers = -1, -1, -1, -1, -1
 	default:
 		out.AllocatedMB, out.AllocatedVCores, out.RunningContainers = a.Used.MemoryMB(), a.Used.VCores(), a.Containers
+		out.ReservedMB, out.ReservedVCores = a.Reserved.Resource.MemoryMB(), a.Reserved.Resource.VCores()
 	}
 }
 
@@ -206,7 +207,7 @@ func (s *server) queueUsage(a *view.App) float32 {
 func (s *server) appResources(a *view.App) *partitions {
 	none, am := s.resource(records.Resource{}), s.resource(s.amResource(a))
 	return &partitions{[]partitionUsage{{
-		Used: s.resource(a.Used), Reserved: none, Pending: s.resource(a.Pending),
+		Used: s.resource(a.Used), Reserved: s.resource(a.Reserved.Resource), Pending: s.resource(a.Pending),
 		AMUsed: &am, AMLimit: &none, UserAMLimit: &none,
 	}}}
 }

@@ -7,7 +7,6 @@ import (
 
 	"heddle/conf"
 	"heddle/yarn/pb"
-	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -159,7 +158,9 @@ func (s *server) metrics(*yarnrest.Call) (yarnrest.Reply, error) {
 	out := clusterMetrics{
 		AppsSubmitted: m.Submitted, AppsCompleted: m.Completed, AppsPending: m.Pending, AppsRunning: m.Running,
 		AppsFailed: m.Failed, AppsKilled: m.Killed,
-		AvailableMB: m.Available.MemoryMB(), AllocatedMB: m.Used.MemoryMB(), PendingMB: m.Waiting.MemoryMB(),
+		ReservedMB: m.Reserved.Resource.MemoryMB(), ReservedVirtualCores: m.Reserved.Resource.VCores(),
+		ContainersReserved: int64(m.Reserved.Containers),
+		AvailableMB:        m.Available.MemoryMB(), AllocatedMB: m.Used.MemoryMB(), PendingMB: m.Waiting.MemoryMB(),
 		AvailableVirtualCores: m.Available.VCores(), AllocatedVirtualCores: m.Used.VCores(), PendingVirtualCores: m.Waiting.VCores(),
 		ContainersAllocated: m.Containers, ContainersPending: m.WaitingContainers,
 		TotalMB: m.Total.MemoryMB(), UtilizedMB: m.UtilizedMB,
@@ -177,7 +178,7 @@ func (s *server) metrics(*yarnrest.Call) (yarnrest.Reply, error) {
 		ContainersPerSecond:  m.Assigned,
 	}
 	if s.capacityScheduler() {
-		used, all, reserved := s.resource(m.Used), s.resource(m.Total), s.resource(records.Resource{})
+		used, all, reserved := s.resource(m.Used), s.resource(m.Total), s.resource(m.Reserved.Resource)
 		out.Used, out.Total, out.Reserved = &used, &all, &reserved
 		out.Allocated, out.AcrossPartitions = m.Containers, true
 	}

@@ -234,9 +234,11 @@ func useAttrs(u *view.QueueUse, m view.Metrics, root bool) (attrs []daemon.Attr)
 		"AggregateMemoryMBSecondsPreempted", "AggregateNodeLocalContainersAllocated", "AggregateOffSwitchContainersAllocated",
 		"AggregateRackLocalContainersAllocated", "AggregateVcoreSecondsPreempted", "AggregateVcoresPreempted",
 		"AppAttemptFirstContainerAllocationDelayNumOps", "AppAttemptFirstContainerAllocationDelayAvgTime",
-		"ReservedContainers", "ReservedMB", "ReservedVCores",
 	} {
 		number(name, 0)
 	}
+	number("ReservedContainers", u.Reserved.Containers)
+	number("ReservedMB", u.Reserved.Resource.MemoryMB())
+	number("ReservedVCores", u.Reserved.Resource.VCores())
 	return attrs
 }

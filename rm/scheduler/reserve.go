@@ -110,6 +110,23 @@ func (s *Scheduler) unreserve(c ContainerHandle) {
 	s.settle(app)
 }
 
+// Reservation is a node that is kept for a container of an application.
+type Reservation struct {
+	App      AppHandle
+	Node     NodeHandle
+	Resource records.Resource
+}
+
+// Reservations returns all reservations, the oldest first.
+func (s *Scheduler) Reservations() []Reservation {
+	out := make([]Reservation, len(s.reserved))
+	for i, c := range s.reserved {
+		x := &s.containers[c]
+		out[i] = Reservation{App: x.app, Node: x.node, Resource: x.resource}
+	}
+	return out
+}
+
 // trim undoes the reservations that a demand has beyond a number.
 func (s *Scheduler) trim(d *demand, most int32) {
 	for i := len(s.reserved) - 1; i >= 0 && d.reservations > most; i-- {

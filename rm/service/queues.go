@@ -134,11 +134,11 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 	m.SetAllocatedVCores(u.Used.VCores())
 	m.SetPendingMemoryMB(u.Pending.MemoryMB())
 	m.SetPendingVCores(u.Pending.VCores())
-	m.SetReservedMemoryMB(0)
-	m.SetReservedVCores(0)
+	m.SetReservedMemoryMB(u.Reserved.Resource.MemoryMB())
+	m.SetReservedVCores(u.Reserved.Resource.VCores())
 	m.SetAllocatedContainers(int64(u.Containers))
 	m.SetPendingContainers(u.Waiting)
-	m.SetReservedContainers(0)
+	m.SetReservedContainers(int64(u.Reserved.Containers))
 	return m
 }
 

@@ -75,7 +75,7 @@ func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {
 
 func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
 	u := &pb.ApplicationResourceUsageReport{}
-	containers, used, reserved := int32(a.Containers), s.Types.PB(a.Used), s.Types.PB(records.Resource{})
+	containers, used, reserved := int32(a.Containers), s.Types.PB(a.Used), s.Types.PB(a.Reserved.Resource)
 	if a.State.Ended() || a.Hidden {
 		containers = -1
 		gone := s.Types.PB(records.NewResource(-1, -1))
@@ -83,8 +83,8 @@ func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
 		u.SetNumReservedContainers(-1)
 		u.SetNeededResources(gone)
 	} else {
-		u.SetNumReservedContainers(0)
-		u.SetNeededResources(used)
+		u.SetNumReservedContainers(int32(a.Reserved.Containers))
+		u.SetNeededResources(s.Types.PB(a.Used.Add(a.Reserved.Resource)))
 	}
 	u.SetNumUsedContainers(containers)
 	u.SetUsedResources(used)

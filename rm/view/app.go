@@ -57,6 +57,8 @@ type App struct {
 	// Hidden says that whoever asks may not see what the application uses.
 	Hidden bool
 
+	Reserved leader.Reserved // nodes that the leader keeps for it; not part of Used
+
 	// What the leader alone knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
 	Waiting  int64            // containers asked for
@@ -78,6 +80,9 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Reso
 		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
+	}
+	if l != nil && !a.State.Ended() {
+		app.Reserved = l.Reserved()[a.ID]
 	}
 	if mb := total.MemoryMB(); mb > 0 {
 		app.Share = 100 * float32(a.Used.MemoryMB()) / float32(mb)

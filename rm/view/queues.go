@@ -1,6 +1,7 @@
 package view
 
 import (
+	"heddle/rm/leader"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -13,6 +14,7 @@ type QueueUse struct {
 
 	Used, Pending records.Resource
 	Masters       records.Resource // what ApplicationMasters hold, or wait for
+	Reserved      leader.Reserved
 	Containers    int
 	Waiting       int64 // containers asked for
 	Apps          []*App
@@ -61,6 +63,8 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 			u := out[q.Path]
 			u.Used, u.Pending, u.Masters = u.Used.Add(a.Used), u.Pending.Add(a.Pending), u.Masters.Add(master)
 			u.Containers += a.Containers
+			u.Reserved.Resource = u.Reserved.Resource.Add(a.Reserved.Resource)
+			u.Reserved.Containers += a.Reserved.Containers
 			u.Waiting += a.Waiting
 			u.Apps = append(u.Apps, a)
 		}

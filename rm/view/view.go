@@ -163,6 +163,7 @@ type Metrics struct {
 	Completed, Failed, Killed       int64
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
+	Reserved                        leader.Reserved
 	Assigned                        int64 // of the live containers, those granted within the last second
 	Nodes                           map[pb.NodeState]int
 	UtilizedMB                      int64
@@ -207,6 +208,10 @@ func (v *Viewer) Metrics() Metrics {
 	if l := v.Source.Leader(); l != nil {
 		totals := l.Totals()
 		m.Waiting, m.WaitingContainers = totals.Pending, totals.Waiting
+		for _, r := range l.Reserved() {
+			m.Reserved.Resource = m.Reserved.Resource.Add(r.Resource)
+			m.Reserved.Containers += r.Containers
+		}
 	}
 	for _, n := range v.Nodes() {
 		if n.Known && n.Usable() {
