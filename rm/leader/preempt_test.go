@@ -81,8 +81,8 @@ func TestPreemption(t *testing.T) {
 			!strings.Contains(r.Completed[0].Diagnostics, "preempted by scheduler") {
 			t.Fatalf("lost: %+v", r.Completed)
 		}
-		if app := w.app(rich.attempt.App); app.PreemptedContainers != 1 || app.PreemptedAMs != 0 {
-			t.Errorf("%d containers and %d masters count as preempted", app.PreemptedContainers, app.PreemptedAMs)
+		if app := w.app(rich.attempt.App); app.PreemptedContainers != 1 || app.PreemptedAMs != 0 || app.Preempted != records.NewResource(1024, 1) {
+			t.Errorf("%d containers with %v and %d masters count as preempted", app.PreemptedContainers, app.Preempted, app.PreemptedAMs)
 		}
 		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
 			t.Errorf("the poor get %+v", r.Grants)

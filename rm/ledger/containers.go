@@ -85,6 +85,7 @@ func (s *State) finish(now int64, app *Application, c *Container, exit int32) {
 	spent := ResourceSeconds(c, now)
 	app.ResourceSeconds = app.ResourceSeconds.Add(spent)
 	if exit == records.ExitPreempted {
+		app.Preempted = app.Preempted.Add(c.Resource)
 		app.PreemptedSeconds = app.PreemptedSeconds.Add(spent)
 		if c.AM {
 			app.PreemptedAMs++

@@ -196,6 +196,7 @@ func (a *Application) record() *ledgerpb.Application {
 		LogAggregation:      int32(a.LogAggregation),
 		ResourceSeconds:     Amounts(a.ResourceSeconds).Amount,
 		PreemptedSeconds:    Amounts(a.PreemptedSeconds).Amount,
+		Preempted:           Amounts(a.Preempted).Amount,
 		PreemptedContainers: a.PreemptedContainers,
 		PreemptedAms:        a.PreemptedAMs,
 	}
@@ -256,6 +257,7 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 	a.LogAggregation = pb.LogAggregationStatus(r.GetLogAggregation())
 	copy(a.ResourceSeconds[:], r.GetResourceSeconds())
 	copy(a.PreemptedSeconds[:], r.GetPreemptedSeconds())
+	copy(a.Preempted[:], r.GetPreempted())
 	a.PreemptedContainers, a.PreemptedAMs = r.GetPreemptedContainers(), r.GetPreemptedAms()
 	for _, t := range r.GetAttempts() {
 		attempt, err := restoreAttempt(a.ID, t)

@@ -165,6 +165,7 @@ type Application struct {
 
 	// ResourceSeconds sums resource × seconds of its ended containers, Preempted that of preempted ones.
 	ResourceSeconds     records.Resource
+	Preempted           records.Resource // what its preempted containers held
 	PreemptedSeconds    records.Resource
 	PreemptedContainers int64 // without ApplicationMasters
 	PreemptedAMs        int64

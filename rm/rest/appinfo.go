@@ -138,6 +138,7 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 		out.ResourceSeconds = s.amounts(a.ResourceSeconds)
 	}
 	out.PreemptedContainers, out.PreemptedAMs = a.PreemptedContainers, a.PreemptedAMs
+	out.PreemptedMB, out.PreemptedVCores = a.Preempted.MemoryMB(), a.Preempted.VCores()
 	out.PreemptedMemorySeconds, out.PreemptedVCoreSeconds = a.PreemptedSeconds.MemoryMB(), a.PreemptedSeconds.VCores()
 	if a.PreemptedSeconds != (records.Resource{}) {
 		out.PreemptedResourceSeconds = s.amounts(a.PreemptedSeconds)

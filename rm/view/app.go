@@ -50,6 +50,7 @@ type App struct {
 	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
 
 	ResourceSeconds     records.Resource // of ended and live containers
+	Preempted           records.Resource // what its preempted containers held
 	PreemptedSeconds    records.Resource
 	PreemptedContainers int64
 	PreemptedAMs        int64
@@ -79,6 +80,7 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Reso
 		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
 		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
+		Preempted:           a.Preempted,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
 	if l != nil && !a.State.Ended() {

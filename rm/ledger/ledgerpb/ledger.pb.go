@@ -3005,6 +3005,8 @@ type Application struct {
 	PreemptedSeconds    []int64                `protobuf:"varint,13,rep,packed,name=preempted_seconds,json=preemptedSeconds,proto3" json:"preempted_seconds,omitempty"`
 	PreemptedContainers int64                  `protobuf:"varint,14,opt,name=preempted_containers,json=preemptedContainers,proto3" json:"preempted_containers,omitempty"`
 	PreemptedAms        int64                  `protobuf:"varint,15,opt,name=preempted_ams,json=preemptedAms,proto3" json:"preempted_ams,omitempty"`
+	// What its preempted containers held.
+	Preempted []int64 `protobuf:"varint,18,rep,packed,name=preempted,proto3" json:"preempted,omitempty"`
 	// The first containers that have ended and were reported, and the number of the others.
 	Past          []*Container `protobuf:"bytes,16,rep,name=past,proto3" json:"past,omitempty"`
 	PastMore      int64        `protobuf:"varint,17,opt,name=past_more,json=pastMore,proto3" json:"past_more,omitempty"`
@@ -3145,6 +3147,13 @@ func (x *Application) GetPreemptedAms() int64 {
 		return x.PreemptedAms
 	}
 	return 0
+}
+
+func (x *Application) GetPreempted() []int64 {
+	if x != nil {
+		return x.Preempted
+	}
+	return nil
 }
 
 func (x *Application) GetPast() []*Container {
@@ -3819,7 +3828,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05Place\x12\v\n" +
 	"\aCURRENT\x10\x00\x12\f\n" +
 	"\bPREVIOUS\x10\x01\x12\b\n" +
-	"\x04NEXT\x10\x02\"\xc7\x05\n" +
+	"\x04NEXT\x10\x02\"\xe5\x05\n" +
 	"\vApplication\x12A\n" +
 	"\tsubmitted\x18\x01 \x01(\v2#.heddle.ledger.ApplicationSubmittedR\tsubmitted\x12\x1f\n" +
 	"\vsubmit_time\x18\x02 \x01(\x03R\n" +
@@ -3841,7 +3850,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x10resource_seconds\x18\f \x03(\x03R\x0fresourceSeconds\x12+\n" +
 	"\x11preempted_seconds\x18\r \x03(\x03R\x10preemptedSeconds\x121\n" +
 	"\x14preempted_containers\x18\x0e \x01(\x03R\x13preemptedContainers\x12#\n" +
-	"\rpreempted_ams\x18\x0f \x01(\x03R\fpreemptedAms\x12,\n" +
+	"\rpreempted_ams\x18\x0f \x01(\x03R\fpreemptedAms\x12\x1c\n" +
+	"\tpreempted\x18\x12 \x03(\x03R\tpreempted\x12,\n" +
 	"\x04past\x18\x10 \x03(\v2\x18.heddle.ledger.ContainerR\x04past\x12\x1b\n" +
 	"\tpast_more\x18\x11 \x01(\x03R\bpastMore\"\xb2\x04\n" +
 	"\aAttempt\x12\x18\n" +
