@@ -99,7 +99,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	a := &s.apps[h]
 	from, to := a.leaf, s.leafOf(path)
-	a.spec.Queue = path
+	a.spec.Queue, s.recheck = path, true
 	if from == to {
 		return
 	}
@@ -165,6 +165,7 @@ func (s *Scheduler) ClearAsks(h AppHandle) {
 // UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
 func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 	a := &s.apps[h]
+	s.recheck = true
 	if a.blacklist == nil {
 		a.blacklist = map[int32]struct{}{}
 	}

@@ -12,12 +12,14 @@ type container struct {
 	resource records.Resource
 	live     bool
 	reserved bool    // its node is kept for it, and doesn't hold it yet
+	turn     int64   // of a reservation among all, by when its node was kept
 	demand   *demand // for which it is reserved
 }
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
 func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
 	s.start(a)
+	s.recheck = true
 	h := s.hold(a, n, r)
 	s.settle(a)
 	return h
@@ -49,7 +51,7 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 			return false
 		}
 	}
-	c.resource = to
+	c.resource, s.recheck = to, true
 	s.charge(c.app, c.node, more, 0)
 	s.freed(c.node)
 	s.unparkLimited()

@@ -96,13 +96,13 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 // SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
 // enough of them have ended.
 func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
-	s.nodes[h].capability, s.resized = capability, true
+	s.nodes[h].capability, s.resized, s.recheck = capability, true, true
 	s.freed(h)
 }
 
 // SetOpen says whether a node takes new containers; those that it has stay.
 func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
-	s.nodes[h].open, s.resized = open, true
+	s.nodes[h].open, s.resized, s.recheck = open, true, true
 	s.freed(h)
 }
 
@@ -111,7 +111,11 @@ func (s *Scheduler) freed(h NodeHandle) {
 	s.reindex(h)
 	n := &s.nodes[h]
 	s.roomier = s.roomier || len(s.reserved) > 0
-	if !n.open || n.reserved != nobody {
+	if n.reserved != nobody {
+		s.noteReady(n)
+		return
+	}
+	if !n.open {
 		return
 	}
 	free := s.free(n)

@@ -57,8 +57,12 @@ func (s *Scheduler) mayReserve() bool {
 
 func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	c := take(&s.containers, &s.freeContainers)
-	s.containers[c] = container{app: h, node: nh, resource: d.capability, live: true, reserved: true, demand: d}
+	s.turns++
+	s.containers[c] = container{
+		app: h, node: nh, resource: d.capability, live: true, reserved: true, demand: d, turn: s.turns,
+	}
 	s.nodes[nh].reserved = c
+	s.keptOf[d.class]++
 	d.reservations++
 	s.reserved = append(s.reserved, c)
 	s.chargeReserved(a, d.capability)
@@ -81,8 +85,9 @@ func (s *Scheduler) chargeReserved(a *app, r records.Resource) {
 // unkeep undoes a reservation. What the application holds less is settled by the caller.
 func (s *Scheduler) unkeep(c ContainerHandle) {
 	x := s.containers[c]
-	at := slices.Index(s.reserved, c)
+	at := s.placeOfKept(c)
 	s.reserved = slices.Delete(s.reserved, at, at+1)
+	s.keptOf[x.demand.class]--
 	s.containers[c].live = false
 	s.containers[c].demand = nil
 	s.freeContainers = append(s.freeContainers, c)
@@ -141,48 +146,6 @@ func (s *Scheduler) unreserveAll(h AppHandle) {
 	for i := len(s.reserved) - 1; i >= 0; i-- {
 		if i < len(s.reserved) && s.containers[s.reserved[i]].app == h {
 			s.unreserve(s.reserved[i])
-		}
-	}
-}
-
-// fill turns reservations into containers: where their nodes have room now, or on other nodes where the tree says that
-// reservations may look on (Hadoop: reservations-continue-look-all-nodes).
-func (s *Scheduler) fill() {
-	for s.roomier {
-		s.roomier = false
-		s.fillOnce()
-	}
-}
-
-func (s *Scheduler) fillOnce() {
-	elsewhere := s.capacity && s.tree.Settings.ReservationsContinue
-	for i := 0; i < len(s.reserved); {
-		c := s.reserved[i]
-		x := s.containers[c]
-		d, n := x.demand, &s.nodes[x.node]
-		a := &s.apps[x.app]
-		switch {
-		case !n.open || !d.size.FitsIn(s.measure(n.capability)) || a.blacklisted(n) || !s.within(x.app):
-			s.unreserve(c)
-		case d.size.FitsIn(s.free(n)):
-			s.unkeep(c)
-			s.reindex(x.node)
-			s.allocate(x.app, d, x.node, d.level(n))
-			s.freed(x.node)
-		case elsewhere && s.index.next(0, &d.size) >= 0:
-			other := s.findHost(a, d)
-			if other == noNode && d.relaxAny {
-				other, _ = s.findAny(a, d)
-			}
-			if other == noNode {
-				i++
-				continue
-			}
-			s.unkeep(c)
-			s.allocate(x.app, d, other, d.level(&s.nodes[other]))
-			s.freed(x.node)
-		default:
-			i++
 		}
 	}
 }

@@ -103,6 +103,7 @@ type Scheduler struct {
 	sites      []site            // hosts and racks by their name's number
 	reserved   []ContainerHandle // in the order in which nodes were kept
 	scheduling bool              // undone reservations are among the decisions
+	kept                         // which reservations may be filled or undone
 	roomier    bool              // nodes may have room for reservations
 	undone     []Decision        // reservations that were undone since the last call of Schedule
 	late       []*demand         // that wait for better places for some time

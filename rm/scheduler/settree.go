@@ -103,6 +103,7 @@ func (s *Scheduler) remeasure() {
 			}
 		}
 	}
+	s.countKept()
 	for h := range s.nodes {
 		if s.nodes[h].live {
 			s.reindex(NodeHandle(h))

@@ -217,7 +217,7 @@ func (s *Scheduler) refresh() {
 	if !s.stale && s.cluster == s.limitsOf {
 		return
 	}
-	s.stale, s.limitsOf = false, s.cluster
+	s.stale, s.limitsOf, s.recheck = false, s.cluster, true
 	s.fair.known = false
 	s.limitQueues()
 	s.unparkLimited()
