@@ -81,7 +81,7 @@ func (x *index) fits(need *records.Resource, p int) bool {
 
 // next returns the first leaf from i on that has room for need, or -1.
 func (x *index) next(i int, need *records.Resource) int {
-	if i >= x.size {
+	if i >= x.size || !x.fits(need, 1) {
 		return -1
 	}
 	p := x.size + i

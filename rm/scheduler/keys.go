@@ -106,11 +106,9 @@ func (s *Scheduler) queueKey(q *runQueue, r rule) {
 	switch r {
 	case byUse, byPriorityAndUse:
 		k.promise = float64(q.promise)
-		least := s.share(&s.cfg.Minimum)
-		promised := max(s.share(&q.guaranteed), least)
 		k.ratio = 0
-		if promised > 0 {
-			k.ratio = float64(float32(s.share(&q.used) / promised))
+		if q.promised > 0 {
+			k.ratio = float64(float32(s.share(&q.used) / q.promised))
 		}
 		if r == byPriorityAndUse {
 			k.rank, k.priority = 0, q.cfg.Priority

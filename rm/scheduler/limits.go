@@ -10,6 +10,7 @@ import (
 // limitQueues computes what queues are promised and can have at most in the cluster as it is.
 func (s *Scheduler) limitQueues() {
 	effective := s.tree.Effective(s.limitsOf)
+	least := s.share(&s.cfg.Minimum)
 	for h := range s.queues {
 		q := &s.queues[h]
 		switch {
@@ -21,6 +22,7 @@ func (s *Scheduler) limitQueues() {
 			q.guaranteed, q.maximum, q.promise = e.Min, e.Max, e.AbsoluteCapacity
 			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf) || s.capacity
 		}
+		q.promised = max(s.share(&q.guaranteed), least)
 	}
 }
 

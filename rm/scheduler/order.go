@@ -154,24 +154,34 @@ func (e *elements) next(i int32, open mask) int32 {
 	}
 }
 
-// beside returns the neighbour before (or behind) an element, whatever it offers.
-func (e *elements) beside(i int32, behind bool) int32 {
-	toward, away := e.at[i].left, func(n *element) int32 { return n.right }
-	if behind {
-		toward, away = e.at[i].right, func(n *element) int32 { return n.left }
-	}
-	if toward != nothing {
-		for away(&e.at[toward]) != nothing {
-			toward = away(&e.at[toward])
+// before returns the neighbour before an element, whatever it offers.
+func (e *elements) before(i int32) int32 {
+	if l := e.at[i].left; l != nothing {
+		for e.at[l].right != nothing {
+			l = e.at[l].right
 		}
-		return toward
+		return l
 	}
 	for {
 		p := e.at[i].parent
-		if p == nothing {
-			return nothing
+		if p == nothing || e.at[p].right == i {
+			return p
 		}
-		if (e.at[p].left == i) == behind {
+		i = p
+	}
+}
+
+// behind returns the neighbour behind an element, whatever it offers.
+func (e *elements) behind(i int32) int32 {
+	if r := e.at[i].right; r != nothing {
+		for e.at[r].left != nothing {
+			r = e.at[r].left
+		}
+		return r
+	}
+	for {
+		p := e.at[i].parent
+		if p == nothing || e.at[p].left == i {
 			return p
 		}
 		i = p
@@ -241,8 +251,8 @@ func (s *Scheduler) leave(o *order, i int32) {
 // moved puts an element whose key has changed into its place. Mostly it is there already.
 func (s *Scheduler) moved(o *order, i int32) {
 	e := &s.el
-	if p := e.beside(i, false); p == nothing || s.before(o, e.at[p].ref, e.at[i].ref) {
-		if n := e.beside(i, true); n == nothing || s.before(o, e.at[i].ref, e.at[n].ref) {
+	if p := e.before(i); p == nothing || s.before(o, e.at[p].ref, e.at[i].ref) {
+		if n := e.behind(i); n == nothing || s.before(o, e.at[i].ref, e.at[n].ref) {
 			return
 		}
 	}
@@ -260,6 +270,6 @@ func (e *elements) all(o *order, f func(ref int32) bool) {
 		i = e.at[i].left
 	}
 	for i != nothing && f(e.at[i].ref) {
-		i = e.beside(i, true)
+		i = e.behind(i)
 	}
 }

@@ -32,6 +32,7 @@ type runQueue struct {
 	guaranteed, maximum records.Resource
 	limited             bool
 	promise             float32 // share of the cluster
+	promised            float64 // share of the cluster that use is measured by
 
 	leafState
 }
