@@ -26,13 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // pending are scenarios in which Heddle is not yet as stock is, with the reason. They run when HEDDLE_TEST_PENDING is set.
 var pending = map[string]string{
-	"capacity_am_limit_user":      "the limit of a user's ApplicationMasters is looser",
 	"capacity_gpu":                "an ask that no queue has room for keeps back nobody behind it",
 	"capacity_queue_limit_blocks": "an ask that no queue has room for keeps back nobody behind it",
-	"fair_max_children":           "the default maximum of queues is not the root's",
-	"fair_preemption_minimum":     "preemption stops at the minimum, and not at the fair share",
-	"fair_placement_secondary":    "YARN takes the primary group for a secondary one, too",
-	"fair_preemption_off":         "the preempted differ by more than a container",
 }
 
 func scenarios(t *testing.T) map[string]string {

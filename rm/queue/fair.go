@@ -315,9 +315,8 @@ func (p *fairParser) fromDefaults(q *Queue) {
 		case "queueMaxAppsDefault":
 			q.MaxParallelApps = p.integer(e, nil)
 		case "queueMaxResourcesDefault":
-			if q.Parent != nil {
-				f.Max = p.limit(e, nil)
-			}
+			f.Max = p.limit(e, nil) // of the root, too, as in YARN
+			p.settings.MaxResources = f.Max
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
 			if f.Policy = p.policy(e, nil); f.Policy == "FIFO" {
 				p.fail(e, nil, "it can't be fifo, which is for queues without children")

@@ -203,7 +203,7 @@ func namesFor(kind, user string, groups func(string) ([]string, error)) ([]strin
 	}
 	switch {
 	case kind == "secondaryGroupExistingQueue":
-		return of[min(1, len(of)):], nil
+		return of, nil // the primary one among them, as in YARN
 	case len(of) == 0:
 		return nil, &Refusal{Text: "No groups returned for user " + user}
 	}

@@ -128,11 +128,11 @@ func TestFairPlacement(t *testing.T) {
 		{`<specified create="false"/><reject/>`, "nowhere", "ann", "rejected by placement rules"},
 		{`<specified/><primaryGroup/>`, "", "ann", "root.staff is not a leaf queue"},
 		{`<primaryGroup create="false"/><default/>`, "", "bob.x", "root.default"},
-		{`<secondaryGroupExistingQueue/><default/>`, "", "ann", "root.ops"},
+		{`<secondaryGroupExistingQueue/><default/>`, "", "ann", "root.staff is not a leaf queue"},
 		{`<nestedUserQueue><primaryGroup/></nestedUserQueue>`, "", "ann", "root.staff.ann"},
 		{`<rule name="nestedUserQueue"><rule name="default" queue="prod"/></rule>`, "", "ann", "root.prod.ann"},
 		{`<nestedUserQueue create="false"><default queue="prod"/></nestedUserQueue><default/>`, "", "bob.x", "root.default"},
-		{`<nestedUserQueue><secondaryGroupExistingQueue/></nestedUserQueue><default/>`, "", "ann", "root.default"},
+		{`<nestedUserQueue><secondaryGroupExistingQueue/></nestedUserQueue><default/>`, "", "ann", "root.staff.ann"},
 		{`<primaryGroup/>`, "", "eve", "No groups returned for user eve"},
 		{`<primaryGroup/>`, "", "lost", "Group resolution failed"},
 	} {

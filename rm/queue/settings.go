@@ -23,6 +23,8 @@ type Settings struct {
 	UsersMaxParallel map[string]int32
 	Preemption       Preemption
 	Fair             FairSettings
+	// MaxResources is what a queue of a Fair tree may have for which nothing else is said (queueMaxResourcesDefault).
+	MaxResources Limit
 	// Placement decides which queue an application goes to.
 	Placement Placement
 }

@@ -103,10 +103,10 @@ func (s *Scheduler) activateIn(leaf int32) {
 		return
 	}
 	q := &s.queues[leaf]
-	limit := s.amLimit(leaf)
+	limit, users := s.amLimit(leaf), s.activeUsers(q)
 	for i := 0; i < len(q.waiting); {
 		h := q.waiting[i]
-		if !s.mayActivate(q, &s.apps[h], &limit) {
+		if !s.mayActivate(q, &s.apps[h], &s.users[s.apps[h].user], &limit, users) {
 			i++
 			continue
 		}
@@ -120,11 +120,9 @@ func (s *Scheduler) activateIn(leaf int32) {
 	}
 }
 
-func (s *Scheduler) mayActivate(q *runQueue, a *app, limit *records.Resource) bool {
-	return s.mayActivateFor(q, a, &s.users[a.user], limit)
-}
-
-func (s *Scheduler) mayActivateFor(q *runQueue, a *app, u *user, limit *records.Resource) bool {
+// mayActivate reports whether the limits on ApplicationMasters admit an application, given the queue's and the number of
+// active users.
+func (s *Scheduler) mayActivate(q *runQueue, a *app, u *user, limit *records.Resource, users int) bool {
 	switch {
 	case s.tree.Kind == queue.FIFO:
 		return true
@@ -135,7 +133,7 @@ func (s *Scheduler) mayActivateFor(q *runQueue, a *app, u *user, limit *records.
 	case !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)):
 		return false
 	}
-	return s.measure(u.amUsed.Add(a.am)).FitsIn(s.measure(s.userAMLimit(q, u, limit)))
+	return s.measure(u.amUsed.Add(a.am)).FitsIn(s.measure(s.userAMLimit(q, u, limit, users)))
 }
 
 // amLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its promise if that
@@ -157,8 +155,8 @@ func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 
 // userAMLimit is what ApplicationMasters of one user of a leaf may have (Hadoop:
 // AbstractLeafQueue.getUserAMResourceLimitPerPartition).
-func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource) (out records.Resource) {
-	part := max(float64(q.cfg.UserLimit)/100, 1/float64(max(s.activeUsers(q), 1)))
+func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, users int) (out records.Resource) {
+	part := max(float64(q.cfg.UserLimit)/100, 1/float64(max(users, 1)))
 	part = min(part*u.weight, 1)
 	if q.cfg.UserLimitFactor == -1 {
 		part = 1
@@ -171,10 +169,20 @@ func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource) (
 	return s.smaller(out, *limit)
 }
 
-// activeUsers counts the users of a leaf who want something, and those whose applications all wait to become active.
+// activeUsers counts the users of a leaf who want something, be it an ApplicationMaster for an application that waits to
+// become active, and those whose applications all wait (Hadoop: UsersManager.getNumActiveUsers).
 func (s *Scheduler) activeUsers(q *runQueue) (n int) {
+	if !s.capacity {
+		return 0
+	}
+	waiting := map[int32]bool{}
+	for _, h := range q.waiting {
+		if a := &s.apps[h]; a.pending > 0 {
+			waiting[a.user] = true
+		}
+	}
 	s.el.all(&q.inner, func(ref int32) bool {
-		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 {
+		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 || waiting[ref] {
 			n++
 		}
 		return true

@@ -162,11 +162,11 @@ func (s *Scheduler) explainParallel(a *app, r *Reason) bool {
 
 func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 	q := &s.queues[a.leaf]
-	limit := s.amLimit(a.leaf)
+	limit, users := s.amLimit(a.leaf), s.activeUsers(q)
 	switch {
 	case s.capacity && s.limitsOf.IsZero():
 		return s.explainNoNodes(a.am, r)
-	case s.mayActivateFor(q, a, u, &limit):
+	case s.mayActivate(q, a, u, &limit, users):
 		return false
 	}
 	r.Queue = q.cfg.Path
@@ -176,7 +176,7 @@ func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
 		r.Free = "the end of an application of the queue, or a higher maximum-am-resource-percent (maxAMShare)"
 	} else {
-		r.Limit, r.User, r.Used, r.Bound = UserMasters, a.spec.User, u.amUsed, s.userAMLimit(q, u, &limit)
+		r.Limit, r.User, r.Used, r.Bound = UserMasters, a.spec.User, u.amUsed, s.userAMLimit(q, u, &limit, users)
 		r.Text = fmt.Sprintf("ApplicationMasters of user %s in queue %s have %s and may have %s; %s more is too much",
 			r.User, r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
 		r.Free = "the end of an application of the user, a higher minimum-user-limit-percent or maximum-am-resource-percent"

@@ -16,7 +16,8 @@ func (s *Scheduler) limitQueues() {
 		switch {
 		case !q.live:
 		case q.made || s.tree.Kind == queue.FIFO:
-			q.guaranteed, q.maximum, q.limited, q.promise = records.Resource{}, s.limitsOf, false, 0
+			q.guaranteed, q.maximum, q.promise = records.Resource{}, q.cfg.Fair.Max.Of(s.limitsOf, s.limitsOf), 0
+			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf)
 		default:
 			e := &effective[q.cfg.Index]
 			q.guaranteed, q.maximum, q.promise = e.Min, e.Max, e.AbsoluteCapacity

@@ -105,17 +105,18 @@ func (s *Scheduler) queueView(h int32) QueueView {
 	}
 	v.Active, v.Waiting, v.AMUsed, v.AMLimit = int(q.active), len(q.waiting), q.amUsed, s.amLimit(h)
 	v.UserLimit = s.activeUserLimit(q)
+	users := s.activeUsers(q)
 	for _, u := range q.names {
-		v.Users = append(v.Users, s.userView(q, &s.users[u], &v))
+		v.Users = append(v.Users, s.userView(q, &s.users[u], &v, users))
 	}
 	slices.SortFunc(v.Users, func(a, b UserView) int { return strings.Compare(a.Name, b.Name) })
 	return v
 }
 
-func (s *Scheduler) userView(q *runQueue, u *user, v *QueueView) UserView {
+func (s *Scheduler) userView(q *runQueue, u *user, v *QueueView, users int) UserView {
 	out := UserView{
 		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
-		AMLimit: s.userAMLimit(q, u, &v.AMLimit), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
+		AMLimit: s.userAMLimit(q, u, &v.AMLimit, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
 	}
 	for i := range s.apps {
 		if a := &s.apps[i]; a.live && a.leaf == u.leaf && s.users[a.user].name == u.name {

@@ -177,6 +177,9 @@ func (s *Scheduler) makeLeaf(path string) int32 {
 		MaxParallelApps: math.MaxInt32, MaxApplications: math.MaxInt32, MaxApplicationsPerUser: math.MaxInt32,
 		OrderingPolicy: "fifo", Fair: queue.FairShares{Weight: 1, Policy: above.Fair.Policy},
 	}
+	if cfg.Fair.Max = above.Fair.MaxChild; !cfg.Fair.Max.Set() {
+		cfg.Fair.Max = s.tree.Settings.MaxResources
+	}
 	leaf := s.addQueue(cfg, h)
 	s.queues[leaf].made = true
 	s.stale = true

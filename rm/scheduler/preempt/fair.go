@@ -160,8 +160,16 @@ func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records
 		lacks, hungry := lacking[a]
 		reason := fmt.Sprintf("%v of queue %s uses %v, less than %g of its fair share %v", a.ID, q.Path, a.Used, q.Threshold, a.Fair)
 		if m.anyPositive(least) && now >= f.next[a.ID] && !a.pending().IsZero() {
-			more := atLeast0(a.pending().Sub(lacks)).Min(least)
-			least = least.Sub(more)
+			rest := atLeast0(a.pending().Sub(lacks))
+			more := rest.Min(least)
+			if m.less(least, rest) {
+				// the last one starves for all that it wants beyond the least share, if that is more: so it is in YARN
+				// (FSLeafQueue.updateStarvedAppsMinshare), where the victims' fair shares are what bounds it
+				more = more.Max(atLeast0(rest.Sub(least)))
+				least = records.Resource{}
+			} else {
+				least = least.Sub(more)
+			}
 			if !hungry {
 				reason = fmt.Sprintf("queue %s of %v uses %v, less than its least share %v", q.Path, a.ID, q.Used, q.Share.Min)
 			}
