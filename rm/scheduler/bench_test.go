@@ -8,8 +8,8 @@ import (
 	"heddle/rm/queue"
 )
 
-// largeTree has 20 parents of 25 leaves each.
-func largeTree(tb testing.TB) *queue.Tree {
+// largeTree has 20 parents of 25 leaves each, with limits of leaves.
+func largeTree(tb testing.TB, limits map[string]string) *queue.Tree {
 	settings := map[string]string{
 		"maximum-am-resource-percent": "1", "user-limit-factor": "100", "maximum-applications": "1000000",
 		"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
@@ -28,52 +28,97 @@ func largeTree(tb testing.TB) *queue.Tree {
 			settings[leaf+".capacity"] = "4"
 			settings[leaf+".ordering-policy"] = []string{"fifo", "fair"}[j%2]
 			settings[leaf+".user-limit-factor"] = "100"
+			for key, value := range limits {
+				settings[leaf+"."+key] = value
+			}
 		}
 	}
 	settings["root.queues"] = strings.Join(parents, ",")
 	return capacityTree(tb, settings)
 }
 
-// A decision where the cluster is full and 2,000 applications in 500 leaves wait: a container ends, and the application
-// whose turn it is gets its place.
+// largeCluster has 2,000 applications in 500 leaves, of 7 users, which ask for count containers each.
+func largeCluster(b *testing.B, tree *queue.Tree, nodes int, count int32) (*Scheduler, []AppHandle) {
+	s := New(Config{Tree: tree, Minimum: res(1, 1)})
+	for i := range nodes {
+		s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20)})
+	}
+	apps := make([]AppHandle, 2000)
+	for i := range apps {
+		apps[i] = s.AddApp(AppSpec{
+			Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1),
+		})
+		ask(s, apps[i], i, count)
+	}
+	return s, apps
+}
+
+func ask(s *Scheduler, h AppHandle, i int, count int32) {
+	s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: count, RelaxLocality: true, Capability: res(1+int64(i%3), 1)}})
+}
+
+// A decision where the cluster is full: a container ends, and the application whose turn it is gets its place.
 func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			s := New(Config{Tree: largeTree(b), Minimum: res(1, 1)})
-			for i := range nodes {
-				s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20)})
-			}
-			for i := range 2000 {
-				h := s.AddApp(AppSpec{
-					Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1),
-				})
-				s.UpdateAsks(h, []Ask{
-					{Priority: 1, Name: Any, Count: 1 << 30, RelaxLocality: true, Capability: res(1+int64(i%3), 1)},
-				})
-			}
-			var held []ContainerHandle
-			collect := func() {
-				for _, d := range s.Schedule(0) {
-					if d.Kind == Allocate {
-						held = append(held, d.Container)
-					}
-				}
-			}
-			collect()
-			b.ReportAllocs()
-			b.ResetTimer()
-			at, granted := 0, 0
-			for granted < b.N {
-				s.Free(held[at])
-				held[at] = held[len(held)-1]
-				held = held[:len(held)-1]
-				before := len(held)
-				collect()
-				granted += len(held) - before
-				if at += 7919; at >= len(held) {
-					at %= len(held)
-				}
-			}
+			s, _ := largeCluster(b, largeTree(b, nil), nodes, 1<<30)
+			decide(b, s)
 		})
+	}
+}
+
+// The same where leaves hold their users to 25 % of a leaf, which all have reached.
+func BenchmarkDecisionAtUserLimits(b *testing.B) {
+	limits := map[string]string{"minimum-user-limit-percent": "25", "user-limit-factor": "1"}
+	s, _ := largeCluster(b, largeTree(b, limits), 1000, 1<<30)
+	decide(b, s)
+}
+
+// decide frees containers one by one and counts what is granted for them.
+func decide(b *testing.B, s *Scheduler) {
+	var held []ContainerHandle
+	collect := func() {
+		for _, d := range s.Schedule(0) {
+			if d.Kind == Allocate {
+				held = append(held, d.Container)
+			}
+		}
+	}
+	collect()
+	b.ReportAllocs()
+	b.ResetTimer()
+	at, granted := 0, 0
+	for granted < b.N {
+		s.Free(held[at])
+		held[at] = held[len(held)-1]
+		held = held[:len(held)-1]
+		before := len(held)
+		collect()
+		granted += len(held) - before
+		if at += 7919; at >= len(held) {
+			at %= len(held)
+		}
+	}
+}
+
+// A decision where the cluster has room: all applications ask for 4 containers each, are served at once from all queues, and
+// give them back.
+func BenchmarkDecisionWithRoom(b *testing.B) {
+	s, apps := largeCluster(b, largeTree(b, nil), 1000, 4)
+	b.ReportAllocs()
+	for granted := 0; granted < b.N; {
+		var held []ContainerHandle
+		for _, d := range s.Schedule(0) {
+			if d.Kind == Allocate {
+				held = append(held, d.Container)
+			}
+		}
+		granted += len(held)
+		for _, c := range held {
+			s.Free(c)
+		}
+		for i, h := range apps {
+			ask(s, h, i, 4)
+		}
 	}
 }

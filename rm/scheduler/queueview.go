@@ -53,10 +53,10 @@ type UserView struct {
 // Queues returns all queues, parents first, in the order of their configuration.
 func (s *Scheduler) Queues() []QueueView {
 	s.refresh()
-	var out []QueueView
+	out, asked := []QueueView(nil), s.askedByUsers()
 	var enter func(h int32)
 	enter = func(h int32) {
-		out = append(out, s.queueView(h))
+		out = append(out, s.queueView(h, asked))
 		for _, c := range s.queues[h].below {
 			enter(c)
 		}
@@ -79,7 +79,7 @@ func (s *Scheduler) Queue(path string) (QueueView, bool) {
 		return QueueView{}, false
 	}
 	s.refresh()
-	v := s.queueView(h)
+	v := s.queueView(h, s.askedByUsers())
 	if s.tree.Kind == queue.Fair {
 		p := s.shareFairly()[h]
 		v.Fair, v.Steady = p.Fair, p.Steady
@@ -87,7 +87,22 @@ func (s *Scheduler) Queue(path string) (QueueView, bool) {
 	return v, true
 }
 
-func (s *Scheduler) queueView(h int32) QueueView {
+// asked is what the applications of one user in a leaf wait for, and what is reserved for them.
+type asked struct{ pending, reserved records.Resource }
+
+// askedByUsers sums up, by the users' handles, what isn't kept with users.
+func (s *Scheduler) askedByUsers() []asked {
+	of := make([]asked, len(s.users))
+	for i := range s.apps {
+		if a := &s.apps[i]; a.live {
+			x := &of[a.user]
+			x.pending, x.reserved = x.pending.Add(a.pendingSum), x.reserved.Add(a.reserved)
+		}
+	}
+	return of
+}
+
+func (s *Scheduler) queueView(h int32, of []asked) QueueView {
 	q := &s.queues[h]
 	v := QueueView{
 		Queue: q.cfg, Path: q.cfg.Path, Leaf: q.leaf, Used: q.used, Reserved: q.reserved, Pending: q.pending,
@@ -107,24 +122,18 @@ func (s *Scheduler) queueView(h int32) QueueView {
 	v.UserLimit = s.activeUserLimit(q)
 	users := s.activeUsers(q)
 	for _, u := range q.names {
-		v.Users = append(v.Users, s.userView(q, &s.users[u], &v, users))
+		v.Users = append(v.Users, s.userView(q, &s.users[u], &of[u], &v, users))
 	}
 	slices.SortFunc(v.Users, func(a, b UserView) int { return strings.Compare(a.Name, b.Name) })
 	return v
 }
 
-func (s *Scheduler) userView(q *runQueue, u *user, v *QueueView, users int) UserView {
-	out := UserView{
+func (s *Scheduler) userView(q *runQueue, u *user, x *asked, v *QueueView, users int) UserView {
+	return UserView{
 		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
 		AMLimit: s.userAMLimit(q, u, &v.AMLimit, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
+		Pending: x.pending, Reserved: x.reserved,
 	}
-	for i := range s.apps {
-		if a := &s.apps[i]; a.live && a.leaf == u.leaf && s.users[a.user].name == u.name {
-			out.Pending = out.Pending.Add(a.pendingSum)
-			out.Reserved = out.Reserved.Add(a.reserved)
-		}
-	}
-	return out
 }
 
 // AppState is where an application stands in its queue.
