@@ -105,12 +105,13 @@ func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	}
 	s.unreserveAll(h)
 	active := a.active
-	s.chargeQueue(a, a.used.Times(-1), -a.running)
+	back := a.used.Times(-1)
+	s.chargeQueue(a, &back, -a.running)
 	s.part(h)
 	s.settleQueue(from)
 	s.retry(from)
 	s.join(h, to)
-	s.chargeQueue(a, a.used, a.running)
+	s.chargeQueue(a, &a.used, a.running)
 	if active {
 		s.start(h)
 	}
@@ -139,14 +140,15 @@ func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
 	for i := range asks {
 		s.update(h, a, &asks[i])
 	}
-	s.askedFor(a, a.pendingSum.Sub(before))
+	more := a.pendingSum.Sub(before)
+	s.askedFor(a, &more)
 	s.settle(h)
 }
 
 // askedFor adds to what the queues above an application wait for.
-func (s *Scheduler) askedFor(a *app, more records.Resource) {
+func (s *Scheduler) askedFor(a *app, more *records.Resource) {
 	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.queues[q].pending = s.queues[q].pending.Add(more)
+		s.add(&s.queues[q].pending, more)
 	}
 }
 
@@ -157,7 +159,8 @@ func (s *Scheduler) ClearAsks(h AppHandle) {
 	for _, d := range a.demands {
 		s.drop(d)
 	}
-	s.askedFor(a, a.pendingSum.Times(-1))
+	back := a.pendingSum.Times(-1)
+	s.askedFor(a, &back)
 	a.demands, a.pending, a.pendingSum = nil, 0, records.Resource{}
 	s.settle(h)
 }
@@ -209,8 +212,9 @@ func (s *Scheduler) placeApp(h AppHandle) {
 			q.activeUsed = q.activeUsed.Sub(u.used)
 		}
 	}
+	before := a.key.priority
 	s.appKey(a, u.apps.rule)
-	if s.el.at[a.el].in {
+	if s.el.at[a.el].in && (u.apps.rule != byPriority || a.key.priority != before) {
 		s.moved(&u.apps, a.el)
 	}
 	s.el.setMask(a.el, a.mask())

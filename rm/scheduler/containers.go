@@ -34,7 +34,8 @@ func (s *Scheduler) Free(h ContainerHandle) {
 	c.live = false
 	s.freeContainers = append(s.freeContainers, h)
 	a, n := c.app, c.node
-	s.charge(a, n, c.resource.Times(-1), -1)
+	back := c.resource.Times(-1)
+	s.charge(a, n, &back, -1)
 	s.freed(n)
 	s.unparkLimited()
 	s.settle(a)
@@ -52,7 +53,7 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 		}
 	}
 	c.resource, s.recheck = to, true
-	s.charge(c.app, c.node, more, 0)
+	s.charge(c.app, c.node, &more, 0)
 	s.freed(c.node)
 	s.unparkLimited()
 	s.settle(c.app)
@@ -62,36 +63,39 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
 	h := take(&s.containers, &s.freeContainers)
 	s.containers[h] = container{app: a, node: n, resource: r, live: true}
-	s.charge(a, n, r, 1)
+	s.charge(a, n, &r, 1)
 	s.reindex(n)
 	return h
 }
 
 // charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
-func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r records.Resource, containers int) {
+func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r *records.Resource, containers int) {
 	n := &s.nodes[nh]
-	n.used, n.containers = n.used.Add(r), n.containers+containers
+	s.add(&n.used, r)
+	n.containers += containers
 	s.chargeApp(h, r, containers)
 }
 
 // chargeApp adds to what an application, its user and its queues hold.
-func (s *Scheduler) chargeApp(h AppHandle, r records.Resource, containers int) {
+func (s *Scheduler) chargeApp(h AppHandle, r *records.Resource, containers int) {
 	a := &s.apps[h]
-	a.used, a.running = a.used.Add(r), a.running+containers
+	s.add(&a.used, r)
+	a.running += containers
 	s.chargeQueue(a, r, containers)
 }
 
-func (s *Scheduler) chargeQueue(a *app, r records.Resource, containers int) {
+func (s *Scheduler) chargeQueue(a *app, r *records.Resource, containers int) {
 	u, q := &s.users[a.user], &s.queues[a.leaf]
-	u.used = u.used.Add(r)
+	s.add(&u.used, r)
 	if u.wanting > 0 {
-		q.activeUsed = q.activeUsed.Add(r)
+		s.add(&q.activeUsed, r)
 	}
 	share := s.share(&u.used)
 	q.shares += share - u.share
 	u.share = share
 	for i := a.leaf; i != nothing; i = s.queues[i].parent {
 		q := &s.queues[i]
-		q.used, q.containers = q.used.Add(r), q.containers+int32(containers)
+		s.add(&q.used, r)
+		q.containers += int32(containers)
 	}
 }

@@ -92,8 +92,8 @@ func (s *Scheduler) shareOf(r, of *records.Resource) (most float64) {
 		}
 		return float64(r[records.Memory]) / float64(of[records.Memory])
 	}
-	for i, n := range r {
-		if n > 0 && of[i] > 0 {
+	for i := range s.types() {
+		if n := r[i]; n > 0 && of[i] > 0 {
 			most = max(most, float64(n)/float64(of[i]))
 		}
 	}

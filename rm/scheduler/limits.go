@@ -75,8 +75,8 @@ func (s *Scheduler) less(a, b *records.Resource) bool {
 
 // shares is what part of the cluster an amount is of each resource, the largest first.
 func (s *Scheduler) shares(r *records.Resource) (out [records.MaxResourceTypes]float64) {
-	for i, n := range r {
-		if n != 0 && s.limitsOf[i] > 0 {
+	for i := range s.types() {
+		if n := r[i]; n != 0 && s.limitsOf[i] > 0 {
 			out[i] = float64(n) / float64(s.limitsOf[i])
 		}
 	}
@@ -133,8 +133,8 @@ func (s *Scheduler) weighted(limit records.Resource, weight float64) records.Res
 func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
 	capacity := s.larger(q.guaranteed, s.cfg.Minimum)
 	var consumed records.Resource
-	for i, n := range s.limitsOf {
-		consumed[i] = s.stepUp(i, float64(n)*max(0, q.shares))
+	for i := range s.types() {
+		consumed[i] = s.stepUp(i, float64(s.limitsOf[i])*max(0, q.shares))
 	}
 	current := capacity
 	if !s.less(&consumed, &capacity) {
@@ -142,7 +142,7 @@ func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
 	}
 	used := q.activeUsed.Add(s.cfg.Minimum)
 	var divided, least records.Resource
-	for i := range limit {
+	for i := range s.types() {
 		if q.wanting > 0 {
 			divided[i] = int64(math.Ceil(float64(used[i])/q.wanting - 1e-6))
 		}
@@ -153,12 +153,12 @@ func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
 	if q.cfg.UserLimitFactor == -1 || q.guaranteed.IsZero() {
 		most = q.maximum
 	} else {
-		for i := range most {
+		for i := range s.types() {
 			most[i] = int64(math.Floor(float64(capacity[i])*float64(q.cfg.UserLimitFactor) + 1e-6))
 		}
 	}
 	limit = s.smaller(limit, most)
-	for i := range limit {
+	for i := range s.types() {
 		limit[i] = s.stepUp(i, float64(limit[i]))
 	}
 	return limit

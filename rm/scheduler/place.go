@@ -151,10 +151,9 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 	a := &s.apps[h]
 	d.served(&s.nodes[nh], level)
 	a.pending--
-	a.pendingSum = a.pendingSum.Sub(d.capability)
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.queues[q].pending = s.queues[q].pending.Sub(d.capability)
-	}
+	back := d.capability.Times(-1)
+	s.add(&a.pendingSum, &back)
+	s.askedFor(a, &back)
 	s.near(d, level)
 	s.out = append(s.out, Decision{
 		Kind:                Allocate,

@@ -66,7 +66,7 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	d.reservations++
 	s.reserved = append(s.reserved, c)
 	s.chargeReserved(a, d.capability)
-	s.chargeApp(h, d.capability, 0)
+	s.chargeApp(h, &d.capability, 0)
 	s.reindex(nh)
 	s.out = append(s.out, Decision{
 		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.capability, Priority: d.priority,
@@ -94,7 +94,7 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 	x.demand.reservations--
 	back := x.resource.Times(-1)
 	s.chargeReserved(&s.apps[x.app], back)
-	s.chargeApp(x.app, back, 0)
+	s.chargeApp(x.app, &back, 0)
 	s.nodes[x.node].reserved = nobody
 	out := &s.undone
 	if s.scheduling {

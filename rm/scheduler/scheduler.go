@@ -186,7 +186,14 @@ func (s *Scheduler) intern(name string) int32 {
 func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
 // types is how many types of resources there are.
-func (s *Scheduler) types() int { return s.cfg.Types.Len() }
+func (s *Scheduler) types() int { return s.index.types }
+
+// add adds one amount to another. In hot paths it counts that nothing is copied, and types that there aren't are passed over.
+func (s *Scheduler) add(to, r *records.Resource) {
+	for i := range s.types() {
+		to[i] += r[i]
+	}
+}
 
 // measure is what of an amount counts on nodes and for limits.
 func (s *Scheduler) measure(r records.Resource) records.Resource {
