@@ -66,7 +66,7 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 	}
 	if l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, path) {
 		name := queueOf(ctx)
-		if q, ok := l.Settings.Queues.Find(name); !ok || q.Path != path {
+		if q, ok := l.Settings.Live.Tree().Find(name); !ok || q.Path != path {
 			name = path // by a mapping
 		}
 		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)

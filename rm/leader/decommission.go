@@ -2,6 +2,7 @@ package leader
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -51,19 +52,28 @@ func (l *Leader) RefreshNodes(lists *hosts.Lists, graceful bool, timeout time.Du
 // EndDecommissioning takes the nodes that are leaving away, whatever still runs on them.
 func (l *Leader) EndDecommissioning() error {
 	return l.do(func(t *turn) error {
-		for _, node := range t.nodesInOrder() {
-			if node.State == pb.NodeState_NS_DECOMMISSIONING {
-				t.removeNode(node.ID, pb.NodeState_NS_DECOMMISSIONED)
-			}
+		for _, node := range t.leaving() {
+			t.removeNode(node.ID, pb.NodeState_NS_DECOMMISSIONED)
 		}
 		return nil
 	})
 }
 
+// leaving are the nodes that are being decommissioned, by their ids.
+func (t *turn) leaving() (nodes []*ledger.Node) {
+	for _, n := range t.work.Nodes {
+		if n.State == pb.NodeState_NS_DECOMMISSIONING {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
+	return nodes
+}
+
 // names are what a node is listed by: the host of its id, and that which it called from.
 func (t *turn) names(id records.NodeID) []string {
 	if s := t.sessions.node(id); s != nil {
-		if peer, ok := s.caller.Load().(string); ok {
+		if peer, ok := s.peer.Load().(string); ok {
 			return []string{id.Host, peer}
 		}
 	}
@@ -97,8 +107,8 @@ func (t *turn) recommission(node *ledger.Node) {
 
 // expireLeaving takes nodes away that nobody needs any more, or whose time is up.
 func (t *turn) expireLeaving() {
-	for _, node := range t.nodesInOrder() {
-		if node.State == pb.NodeState_NS_DECOMMISSIONING && t.nodes[node.ID] != nil {
+	for _, node := range t.leaving() {
+		if t.nodes[node.ID] != nil {
 			t.leave(node)
 		}
 	}
@@ -124,10 +134,8 @@ func (t *turn) leave(node *ledger.Node) {
 // Leaving lists the nodes that are being decommissioned.
 func (l *Leader) Leaving() (ids []records.NodeID, err error) {
 	err = l.do(func(t *turn) error {
-		for _, node := range t.nodesInOrder() {
-			if node.State == pb.NodeState_NS_DECOMMISSIONING {
-				ids = append(ids, node.ID)
-			}
+		for _, node := range t.leaving() {
+			ids = append(ids, node.ID)
 		}
 		return nil
 	})

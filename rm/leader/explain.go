@@ -46,7 +46,7 @@ func (t *turn) reason(r scheduler.Reason) Hold {
 // of a new application's ApplicationMaster, or one of an application that runs already.
 func (l *Leader) WhatIf(queue, user string, size records.Resource, master bool) (r Hold, err error) {
 	err = l.do(func(t *turn) error {
-		q, ok := t.Settings.Live.Tree().Find(queue)
+		q, ok := t.Settings.Queues.Find(queue)
 		if !ok || !q.Leaf() {
 			return refuse(Refused, "queue %q is not one that applications can be in", queue)
 		}

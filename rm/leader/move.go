@@ -53,8 +53,9 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 		return "", refuse(Refused, "The specified Queue: %s is not a Leaf Queue.", name)
 	case q.Path == app.Queue:
 		return q.Path, nil
-	case q.Stopped:
-		return "", refuse(Refused, accessControl+"Queue %s is STOPPED. Cannot accept submission of application: %v", q.Path, app.ID)
+	}
+	if err := q.Admits(queue.App{ID: app.ID.String()}); err != nil {
+		return "", refuse(Refused, "%v", err)
 	}
 	if against := t.full(app.ID, app.User, q.Path); against != "" {
 		return "", refuse(Refused, "%s", against)
@@ -72,20 +73,14 @@ func (t *turn) fairMove(app *ledger.Application, to string) error {
 	for q, ok := t.sched.Queue(app.Queue); ok; q, ok = t.sched.Queue(q.Parent) {
 		counted[q.Path] = true
 	}
-	var used records.Resource
-	for _, c := range app.Containers {
-		used = used.Add(c.Resource)
-	}
 	for q, ok := t.sched.Queue(to); ok && !counted[q.Path]; q, ok = t.sched.Queue(q.Parent) {
 		const against = "Moving app attempt %v to queue %s would violate queue %s constraints on queue %s"
 		switch {
 		case q.Queue != nil && q.Runnable >= int(q.Queue.MaxParallelApps):
 			return refuse(Refused, against, app.Current().ID, to, "maxRunningApps", q.Path)
-		case !q.Used.Add(used).FitsIn(q.Maximum):
+		case !q.Used.Add(app.Used).FitsIn(q.Maximum):
 			return refuse(Refused, against, app.Current().ID, to, "maxShare", q.Path)
 		}
 	}
 	return nil
 }
-
-const accessControl = "org.apache.hadoop.security.AccessControlException: "

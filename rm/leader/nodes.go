@@ -25,14 +25,13 @@ type nodeSoft struct {
 
 // nodeSession is one NodeManager under this leader. mu is held throughout a call.
 type nodeSession struct {
-	id     records.NodeID
-	seen   seen
-	caller atomic.Value // string: host that it registered from
+	id   records.NodeID
+	seen seen
+	peer atomic.Value // string: host that it registered from
 
 	mu         sync.Mutex
 	registered bool // with this leader
 	instance   string
-	peer       string // host that it registered from
 	responseID int32
 	last       NodeReply
 	status     NodeStatus
@@ -176,7 +175,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.at(l.Now())
 	rack := l.Rack(r.Node.Host)
-	s.caller.Store(r.Peer)
+	s.peer.Store(r.Peer)
 	err := l.do(func(t *turn) error {
 		if against := t.disallowed(r.Node, r.Peer); against != "" {
 			t.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
@@ -190,7 +189,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		return reply, err
 	}
 	s.registered, s.responseID, s.last = true, 0, NodeReply{}
-	s.instance, s.peer = r.Instance, r.Peer
+	s.instance = r.Instance
 	s.running = map[records.ContainerID]bool{}
 	if r.Status != nil {
 		s.status = *r.Status
@@ -211,11 +210,11 @@ func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
 	if !s.registered || s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
 		return ""
 	}
-	if s.instance == r.Instance && (s.instance != "" || s.peer == r.Peer) {
+	if s.instance == r.Instance && (s.instance != "" || s.peer.Load() == r.Peer) {
 		return ""
 	}
 	return fmt.Sprintf("NodeManager %v is registered already, from %s, and alive; this one came from %s. "+
-		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, s.peer, r.Peer)
+		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, s.peer.Load(), r.Peer)
 }
 
 func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
@@ -237,7 +236,6 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 		t.moveRack(n)
 	default:
 		t.sched.SetCapability(n.handle, r.Capability)
-		t.sched.SetOpen(n.handle, true)
 	}
 	n.session = s
 	if leaving { // its NodeManager has started anew
@@ -245,12 +243,9 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
 			DecommissionDeadline: proto.Int64(deadline),
 		}})
-		t.sched.SetOpen(n.handle, false)
 	}
-	if len(r.Features) == 0 {
-		// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
-		t.sched.SetOpen(n.handle, false)
-	}
+	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
+	t.sched.SetOpen(n.handle, !leaving && len(r.Features) > 0)
 	t.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		t.appOnNode(n, id)

@@ -71,15 +71,22 @@ func (t *turn) publish(tree *queue.Tree) {
 	t.after(func() { t.Settings.Live.Set(tree) })
 }
 
-// replaceTree has a tree hold if no application is in its way.
-func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
+// replaceable says what keeps a tree from taking the place of the one that holds: applications that it has no room for.
+func (t *turn) replaceable(tree *queue.Tree) error {
 	if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
 		return &QueueError{Err: err}
+	}
+	return nil
+}
+
+// replaceTree has a tree hold if no application is in its way.
+func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
+	if err := t.replaceable(tree); err != nil {
+		return err
 	}
 	if err := t.setTree(tree, c.GetSettings()); err != nil {
 		return err
 	}
-	c.Version = t.work.Queues.Version + 1
 	t.enter(&ledgerpb.Command{QueuesConfigured: c})
 	t.publish(tree)
 	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
@@ -114,20 +121,30 @@ func (l *Leader) RefreshQueues() error {
 	if source.Mutable() {
 		return refuse(Refused, "Scheduler configuration is mutable. refreshQueues is not allowed in this scenario.")
 	}
-	settings, _, err := source.Read()
+	settings, tree, err := readTree(source)
 	if err != nil {
-		return &QueueError{Err: err}
-	}
-	tree, err := source.Build(settings)
-	if err != nil {
-		return &QueueError{Err: err}
+		return err
 	}
 	return l.do(func(t *turn) error {
 		if before := t.work.Queues; before.FromFile && maps.Equal(before.Settings, settings) {
 			return nil
 		}
-		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, FromFile: true})
+		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, FromFile: true, Version: t.nextQueues()})
 	})
+}
+
+// nextQueues is the version that the next configuration of queues has.
+func (t *turn) nextQueues() int64 { return t.work.Queues.Version + 1 }
+
+// readTree makes a tree of what the files say.
+func readTree(source QueueSource) (settings map[string]string, tree *queue.Tree, err error) {
+	if settings, _, err = source.Read(); err == nil {
+		tree, err = source.Build(settings)
+	}
+	if err != nil {
+		return nil, nil, &QueueError{Err: err}
+	}
+	return settings, tree, nil
 }
 
 // ChangeQueues changes the configuration, as a whole or not at all. Errors are a *QueueError, those of queue.Change, or
@@ -142,7 +159,7 @@ func (l *Leader) ChangeQueues(change *queue.Change) error {
 		if err != nil {
 			return err
 		}
-		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings})
+		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: t.nextQueues()})
 	})
 }
 
@@ -157,8 +174,8 @@ func (l *Leader) CheckChange(change *queue.Change) (settings map[string]string, 
 		if err != nil {
 			return err
 		}
-		if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
-			return &QueueError{Err: err}
+		if err := t.replaceable(tree); err != nil {
+			return err
 		}
 		settings = next
 		return nil
@@ -184,24 +201,12 @@ func (l *Leader) FormatQueues() error {
 	if source == nil || !source.Mutable() {
 		return ErrFixedQueues
 	}
-	settings, _, err := source.Read()
+	settings, tree, err := readTree(source)
 	if err != nil {
-		return &QueueError{Err: err}
-	}
-	tree, err := source.Build(settings)
-	if err != nil {
-		return &QueueError{Err: err}
+		return err
 	}
 	return l.do(func(t *turn) error {
-		if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
-			return &QueueError{Err: err}
-		}
-		if err := t.setTree(tree, settings); err != nil {
-			return err
-		}
-		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
-		t.publish(tree)
-		return nil
+		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: 1})
 	})
 }
 
@@ -243,19 +248,9 @@ func (t *turn) full(id records.ApplicationID, user, path string) string {
 			}
 		}
 	}
-	share := tree.Effective(t.capacity())[q.Index]
+	share := tree.Effective(t.work.Capacity())[q.Index]
 	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, len(t.apps), inQueue, ofUser); err != nil {
 		return err.Error()
 	}
 	return ""
-}
-
-// capacity is what all nodes have that containers may run on.
-func (t *turn) capacity() (sum records.Resource) {
-	for _, n := range t.work.Nodes {
-		if n.Usable() {
-			sum = sum.Add(n.Capability)
-		}
-	}
-	return sum
 }

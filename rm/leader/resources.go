@@ -27,12 +27,7 @@ func (l *Leader) maximumIn(path string) records.Resource {
 	if l.Settings.Queues.Kind == queue.Fair {
 		return most.Min(q.Fair.MaxContainer.Of(l.Settings.MaxAllocation, l.Settings.MaxAllocation))
 	}
-	for i, n := range q.MaxAllocation {
-		if n > 0 {
-			most[i] = min(most[i], n)
-		}
-	}
-	return most
+	return q.Largest(most)
 }
 
 // normalize rounds a request up to what the cluster hands out (Hadoop: SchedulerUtils.normalizeRequest) after checking it

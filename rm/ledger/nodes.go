@@ -18,6 +18,16 @@ func (n *Node) HTTPAddress() string {
 	return net.JoinHostPort(n.ID.Host, strconv.Itoa(int(n.HTTPPort)))
 }
 
+// Capacity is what the usable nodes have.
+func (s *State) Capacity() (sum records.Resource) {
+	for _, n := range s.Nodes {
+		if n.Usable() {
+			sum = sum.Add(n.Capability)
+		}
+	}
+	return sum
+}
+
 // nodeRegistered enters a node, or refreshes one that registers again; its containers stay.
 func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	id := nodeID(c.GetNode())

@@ -114,11 +114,14 @@ func (e *effective) scale(parent *Queue, has records.Resource) (out [records.Max
 	return out
 }
 
-// share is how much of the cluster an amount is, as the resource calculator sees it.
-func (e *effective) share(r records.Resource) (most float64) {
-	for i, n := range e.cluster {
-		if n > 0 && (i == records.Memory || e.Dominant) {
-			most = max(most, float64(r[i])/float64(n))
+func (e *effective) share(r records.Resource) float64 { return e.Share(r, e.cluster) }
+
+// Share is how much of an amount a part of it is, as the tree's resource calculator sees it: of memory, or of the resource of
+// which it is the largest share.
+func (t *Tree) Share(part, whole records.Resource) (most float64) {
+	for i, n := range whole {
+		if n > 0 && (i == records.Memory || t.Dominant) {
+			most = max(most, float64(part[i])/float64(n))
 		}
 	}
 	return most

@@ -66,11 +66,11 @@ func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path 
 	case !q.Leaf():
 		return q.Path, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
 	}
-	return q.Path, q.admits(app)
+	return q.Path, q.Admits(app)
 }
 
-// admits refuses applications of a queue that is stopped.
-func (q *Queue) admits(app App) error {
+// Admits refuses applications of a queue that is stopped.
+func (q *Queue) Admits(app App) error {
 	if q.Stopped {
 		return fails(accessControl+"Queue %s is STOPPED. Cannot accept submission of application: %s", q.Path, app.ID)
 	}

@@ -87,6 +87,16 @@ func (q *Queue) UserWeight(user string) float32 {
 	return 1
 }
 
+// Largest is the largest container of the queue in a cluster that has containers up to some size.
+func (q *Queue) Largest(cluster records.Resource) records.Resource {
+	for i, n := range q.MaxAllocation {
+		if n > 0 {
+			cluster[i] = min(cluster[i], n)
+		}
+	}
+	return cluster
+}
+
 // Leaf reports whether applications can be in the queue.
 func (q *Queue) Leaf() bool {
 	return len(q.Children) == 0 && !q.Reservable && !q.managed && !q.Fair.Parent
@@ -189,7 +199,7 @@ func (t *Tree) Resolve(name, user string) (path string, leaf bool) {
 		return name, true
 	}
 	if t.Kind == Fair && t.UserQueues && (name == "" || name == "default") {
-		name = "root." + strings.ReplaceAll(user, ".", "_dot_")
+		name = "root." + clean(user)
 	}
 	q, ok := t.Find(name)
 	if !ok && t.Kind == Fair {
@@ -203,22 +213,11 @@ func (t *Tree) Resolve(name, user string) (path string, leaf bool) {
 
 // undeclared is the path of a queue that is made because an application names it, or root.default where that isn't done.
 func (t *Tree) undeclared(name string) (path string, leaf bool) {
-	if !strings.HasPrefix(name, "root.") {
-		name = "root." + name
-	}
-	if q := t.byPath[name]; q != nil {
-		return q.Path, q.Leaf()
-	}
-	for part := range strings.SplitSeq(name, ".") {
-		if part == "" || strings.TrimSpace(part) != part {
-			return name, false
-		}
-	}
-	if !t.Undeclared {
+	name = rooted(name)
+	if t.byPath[name] == nil && validName(name) && !t.Undeclared {
 		return "root.default", true
 	}
-	above := t.Above(name)
-	return name, !above.Leaf() || above == t.Root
+	return name, t.possible(name)
 }
 
 // Above is the queue closest to the root's side of a path: that of the path itself if it is there.

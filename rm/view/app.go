@@ -184,7 +184,7 @@ func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
 	l := v.Source.Leader()
 	v.Source.Read(func(s *ledger.State) {
 		if a := s.Apps[id]; a != nil {
-			app, ok = v.app(a, l, total(s)), true
+			app, ok = v.app(a, l, s.Capacity()), true
 		}
 	})
 	return app, ok
@@ -259,7 +259,7 @@ func (v *Viewer) Apps(f Filter) []App {
 			admitted = admitted[n-f.Limit:]
 		}
 		apps = make([]App, len(admitted))
-		all := total(s)
+		all := s.Capacity()
 		for i, a := range admitted {
 			apps[i] = v.app(a, l, all)
 		}

@@ -52,7 +52,7 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 			return
 		}
 		ok = true
-		t.App, t.More = v.app(a, l, total(s)), a.PastMore
+		t.App, t.More = v.app(a, l, s.Capacity()), a.PastMore
 		for _, at := range a.Attempts {
 			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
 		}

@@ -239,16 +239,7 @@ func (v *Viewer) Cluster() (c Cluster) {
 
 // Total is what the usable nodes have.
 func (v *Viewer) Total() (sum records.Resource) {
-	v.Source.Read(func(s *ledger.State) { sum = total(s) })
-	return sum
-}
-
-func total(s *ledger.State) (sum records.Resource) {
-	for _, n := range s.Nodes {
-		if n.Usable() {
-			sum = sum.Add(n.Capability)
-		}
-	}
+	v.Source.Read(func(s *ledger.State) { sum = s.Capacity() })
 	return sum
 }
 
