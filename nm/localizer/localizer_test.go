@@ -658,7 +658,8 @@ func TestClose(t *testing.T) {
 	}()
 	<-n.source.waits
 	n.Close()
-	if err := <-got; !errors.Is(err, context.Canceled) {
+	// The download runs beside the call that wants it, which may not have come to waiting for it yet.
+	if err := <-got; !errors.Is(err, context.Canceled) && !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 	if err := n.fail(container(1, 1), "alice", r); !errors.Is(err, ErrClosed) {
