@@ -238,53 +238,18 @@ func kindOf(q *queue.Queue) queueKind {
 	return queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
 }
 
-// promised is what a queue is promised, and what it may have at most. A member that doesn't lead knows of shares alone.
-func (t *capacityTree) promised(q *queue.Queue) (least, most records.Resource) {
-	if state := &t.uses[q.Path].State; state.Queue != nil {
-		return state.Guaranteed, state.Maximum
-	}
-	return t.fraction(q.AbsoluteCapacity), t.fraction(q.AbsoluteMaximum)
-}
-
-// share is a capacity in percent of what it is a part of. Absolute amounts count as what they come to at the moment.
-func (t *capacityTree) share(q *queue.Queue, configured float32, amount, of records.Resource) float32 {
-	if q.Unit != queue.ByAmount && q.Unit != queue.Mixed {
-		return 100 * configured
-	}
-	whole := t.shareOf(of, t.total)
-	if whole == 0 {
-		return 0
-	}
-	return 100 * float32(t.shareOf(amount, t.total)/whole)
-}
-
-// fraction is a share of the cluster, rounded down as Hadoop does.
-func (t *capacityTree) fraction(share float32) (out records.Resource) {
-	for i, n := range t.total {
-		out[i] = int64(float32(n) * share)
-	}
-	return out
-}
-
 // usedShare is how much of what it is promised a queue uses, in percent.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
-	least, _ := t.promised(q)
-	promised := t.shareOf(least, t.total)
+	promised := t.shareOf(t.uses[q.Path].Share.Min, t.total)
 	if promised == 0 {
 		return 0
 	}
 	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/promised)
 }
 
-// shareOf is how much of the cluster something is, 0 to 1: the largest of its shares, or that of memory, as the scheduler
-// measures queues.
-func (s *server) shareOf(part, whole records.Resource) (most float64) {
-	for i := range s.Types.Len() {
-		if whole[i] > 0 && (i == records.Memory || s.Queues.Tree().Dominant) {
-			most = max(most, float64(part[i])/float64(whole[i]))
-		}
-	}
-	return most
+// shareOf is how much of the cluster something is, 0 to 1, as the scheduler measures queues.
+func (s *server) shareOf(part, whole records.Resource) float64 {
+	return s.Queues.Tree().Share(part, whole)
 }
 
 func (t *capacityTree) vector(q *queue.Queue) capacityVector {
@@ -316,18 +281,14 @@ func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 }
 
 func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
-	least, most := t.promised(q)
-	above, aboveMost := t.total, t.total
-	if q.Parent != nil {
-		above, aboveMost = t.promised(q.Parent)
-	}
+	share := &t.uses[q.Path].Share
 	return queueCapacities{[]partitionCapacity{{
-		Vector: t.vector(q), Capacity: t.share(q, q.Capacity, least, above), UsedCapacity: t.usedShare(q),
-		MaxCapacity: t.share(q, q.Maximum, most, aboveMost), AbsoluteCapacity: t.share(q, q.AbsoluteCapacity, least, t.total),
-		AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)), AbsoluteMax: t.share(q, q.AbsoluteMaximum, most, t.total),
+		Vector: t.vector(q), Capacity: 100 * share.Capacity, UsedCapacity: t.usedShare(q),
+		MaxCapacity: 100 * share.Maximum, AbsoluteCapacity: 100 * share.AbsoluteCapacity,
+		AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)), AbsoluteMax: 100 * share.AbsoluteMaximum,
 		MaxAMLimit: 100 * q.MaxAMShare, Weight: weight(q), NormalizedWeight: q.NormalizedWeight,
 		ConfiguredMin: t.bounded(absolutes(&q.Vector)), ConfiguredMax: t.bounded(absolutes(&q.MaximumVector)),
-		EffectiveMin: t.resource(least), EffectiveMax: t.resource(most),
+		EffectiveMin: t.resource(share.Min), EffectiveMax: t.resource(share.Max),
 	}}}
 }
 
@@ -376,17 +337,6 @@ func aclText(l acl.List) string {
 	return strings.Join(conf.ParseList(users), ",") + " " + strings.Join(conf.ParseList(groups), ",")
 }
 
-// largest is the largest container of a queue.
-func (t *capacityTree) largest(q *queue.Queue) records.Resource {
-	out := t.MaxAllocation
-	for i, n := range q.MaxAllocation {
-		if n > 0 {
-			out[i] = min(out[i], n)
-		}
-	}
-	return out
-}
-
 func (t *capacityTree) queue(q *queue.Queue) any {
 	u := t.uses[q.Path]
 	state := "RUNNING"
@@ -405,7 +355,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 		Name: q.Name, State: state, Used: t.resource(u.Used), HideReservations: q.Reservable, Labels: q.Labels,
 		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: caps,
 		MinEffective: own.EffectiveMin, MaxEffective: own.EffectiveMax,
-		Maximum: t.resource(t.largest(q)), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
+		Maximum: t.resource(q.Largest(t.MaxAllocation)), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
 		queueKind: kindOf(q),
 		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: t.resource(u.State.Reserved), Pending: t.resource(u.Pending)}}},
 	}
@@ -439,8 +389,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 // amLimit is what ApplicationMasters may take of what the queue can have at most, in steps of the smallest container. YARN
 // shows what was so when it last looked; what holds now, with others using their parts, is told of what waits for it.
 func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
-	_, most := t.promised(q)
-	for i, n := range most {
+	for i, n := range t.uses[q.Path].Share.Max {
 		out[i] = roundUp(float64(n)*float64(q.MaxAMShare), t.MinAllocation[i])
 	}
 	return out

@@ -141,8 +141,7 @@ func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 
 func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
 	t := capacityTree{s, m.Total, map[string]*view.QueueUse{q.Path: u}}
-	promised, most := t.promised(q)
-	masters := t.amLimit(q)
+	promised, most, masters := u.Share.Min, u.Share.Max, t.amLimit(q)
 	attrs := append([]daemon.Attr{
 		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
 	}, useAttrs(u, m, q.Parent == nil)...)

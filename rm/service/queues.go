@@ -18,7 +18,7 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 		return resp, nil
 	}
 	t := queueTree{
-		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues.Tree(), records.Resource{}), total: s.View.Total(),
+		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues.Tree(), records.Resource{}),
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
@@ -28,16 +28,15 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 // queueTree makes answers about queues.
 type queueTree struct {
 	*Service
-	ctx   context.Context
-	uses  map[string]*view.QueueUse
-	total records.Resource
-	apps  bool // with the applications in them
-	deep  bool // with all queues below
+	ctx  context.Context
+	uses map[string]*view.QueueUse
+	apps bool // with the applications in them
+	deep bool // with all queues below
 }
 
 func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	u := t.uses[q.Path]
-	promised, most := fraction(t.total, q.AbsoluteCapacity), fraction(t.total, q.AbsoluteMaximum)
+	promised, most := u.Share.Min, u.Share.Max
 	m := &pb.QueueInfo{}
 	m.SetQueueName(q.Name)
 	m.SetQueuePath(q.Path)
@@ -99,14 +98,6 @@ func queueState(q *queue.Queue, u *view.QueueUse) pb.QueueState {
 		return pb.QueueState_Q_DRAINING
 	}
 	return pb.QueueState_Q_STOPPED
-}
-
-// fraction is a share of the cluster, rounded down.
-func fraction(total records.Resource, share float32) (out records.Resource) {
-	for i, n := range total {
-		out[i] = int64(float32(n) * share)
-	}
-	return out
 }
 
 // statistics count what lives in a queue; what has ended is counted for the cluster alone, and so for its only queue.

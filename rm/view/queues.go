@@ -11,6 +11,8 @@ import (
 type QueueUse struct {
 	// State is what the scheduler knows of the queue; empty unless this member leads.
 	State scheduler.QueueView
+	// Share is what the queue has of the cluster.
+	Share queue.Share
 
 	Used, Pending records.Resource
 	Masters       records.Resource // what ApplicationMasters hold, or wait for
@@ -44,7 +46,8 @@ func (u *QueueUse) Started() (n int) {
 func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string]*QueueUse {
 	apps := v.Live()
 	out := map[string]*QueueUse{}
-	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{} })
+	shares := t.Effective(v.Total())
+	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: shares[q.Index]} })
 	v.addStates(out)
 	for i := range apps {
 		a := &apps[i]
