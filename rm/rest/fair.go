@@ -1,9 +1,8 @@
 package rest
 
 import (
-	"math"
-
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -110,73 +109,22 @@ func (t *fairTree) queue(q *queue.Queue, due shares) fairQueue {
 // divide gives the children of a queue their parts of what it is due.
 func (t *fairTree) divide(q *queue.Queue, due shares) []shares {
 	out := make([]shares, len(q.Children))
+	parties, parts := make([]policy.Party, len(q.Children)), make([]int64, len(q.Children))
 	for i := range t.Types.Len() {
-		var steady, now []claim
-		for _, c := range q.Children {
-			one := claim{
-				weight: c.Fair.Weight, least: c.Fair.Min.Of(t.total, records.Resource{})[i], most: c.Fair.Max.Of(t.total, t.total)[i],
+		for c, child := range q.Children {
+			parties[c] = policy.Party{
+				Weight: child.Fair.Weight, Min: child.Fair.Min.Of(t.total, records.Resource{})[i],
+				Max: child.Fair.Max.Of(t.total, t.total)[i], Active: len(t.uses[child.Path].Apps) > 0,
 			}
-			steady = append(steady, one)
-			if len(t.uses[c.Path].Apps) == 0 {
-				one = claim{} // it wants nothing now
-			}
-			now = append(now, one)
 		}
-		for c, n := range divide(due.steady[i], steady) {
+		policy.Divide(due.steady[i], parties, true, parts)
+		for c, n := range parts {
 			out[c].steady[i] = n
 		}
-		for c, n := range divide(due.now[i], now) {
+		policy.Divide(due.now[i], parties, false, parts)
+		for c, n := range parts {
 			out[c].now[i] = n
 		}
-	}
-	return out
-}
-
-// claim is what somebody gets of a resource: in proportion to his weight, within bounds.
-type claim struct {
-	weight      float64
-	least, most int64
-}
-
-func (c *claim) at(ratio float64) int64 {
-	return int64(min(max(c.weight*ratio, float64(c.least)), float64(c.most)))
-}
-
-// divide finds the smallest ratio of resource to weight at which the claims take all that there is, by bisection as YARN does
-// (Hadoop: ComputeFairShares).
-func divide(total int64, claims []claim) []int64 {
-	taken := func(ratio float64) (sum int64) {
-		for i := range claims {
-			sum += claims[i].at(ratio)
-		}
-		return sum
-	}
-	var most int64
-	for i := range claims {
-		most += claims[i].most
-	}
-	total = min(total, most)
-	low, high := 0.0, 1.0
-	for taken(high) < total && high < math.MaxInt64 {
-		high *= 2
-	}
-	const steps = 25
-	for range steps {
-		middle := (low + high) / 2
-		sum := taken(middle)
-		if sum == total {
-			high = middle
-			break
-		}
-		if sum < total {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	out := make([]int64, len(claims))
-	for i := range claims {
-		out[i] = claims[i].at(high)
 	}
 	return out
 }

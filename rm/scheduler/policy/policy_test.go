@@ -40,6 +40,9 @@ func TestDivide(t *testing.T) {
 		{"no weight: the least share", 40, false, []policy.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
 		{"a greatest share of 0", 40, false, []policy.Party{party(5, 7, 0), party(1, 0, none)}, []int64{0, 40}},
 		{"huge weights and totals", math.MaxInt64, false, []policy.Party{party(1e300, 0, none), party(1e-300, 0, 3)}, []int64{math.MaxInt64, 0}},
+		{"as a stock FairScheduler says", 8192, false, []policy.Party{party(1, 0, 8192), party(3, 1024, 8192)}, []int64{2048, 6144}},
+		{"and with one left over", 3, false, []policy.Party{party(1, 0, 8), party(1, 0, 4)}, []int64{2, 2}},
+		{"and at a bound", 6144, false, []policy.Party{party(1, 0, 8192), party(1, 0, 1000)}, []int64{5144, 1000}},
 		{"bounds that a float64 can't hold", 1<<60 + 1, false, []policy.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
