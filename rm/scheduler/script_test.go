@@ -16,7 +16,7 @@ import (
 	"heddle/rm/queue"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata give into them")
+var update = flag.Bool("update", false, "write what the scripts in testdata give into them")
 
 // A script begins with what it proves, as comments. Its commands stand one to a line, what they answered below them, behind
 // two spaces. Amounts are gigabytes, or gigabytes/cores.
@@ -41,13 +41,13 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := play(t, string(text))
-			if *rewrite {
+			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if diff := cmp.Diff(string(text), got); diff != "" {
-				t.Errorf("%s (go test -rewrite writes the new answers)\n%s", file, diff)
+				t.Errorf("%s (go test -update writes the new answers)\n%s", file, diff)
 			}
 		})
 	}
