@@ -50,6 +50,12 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
 		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
 		KeepTokens:         keepTokens(c),
+		TokenCalls: leader.TokenCalls{
+			Timeout:    c.Duration(rm + "delegation-token-renewer.thread-timeout"),
+			Pause:      c.Duration(rm + "delegation-token-renewer.thread-retry-interval"),
+			Tries:      c.Int(rm + "delegation-token-renewer.thread-retry-max-attempts"),
+			CancelKept: c.Bool(rm + "delegation-token.always-cancel"),
+		},
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),

@@ -43,6 +43,16 @@ type carriedToken struct {
 
 	due    time.Time // of the next renewal, or once no application is left, of the cancellation; zero = never
 	asking bool      // a call about it is under way
+	failed int       // calls for the same renewal or cancellation that nobody has answered
+}
+
+// TokenCalls is how patient a leader is with those who have issued tokens.
+type TokenCalls struct {
+	Timeout time.Duration // of a call
+	Pause   time.Duration // before a call that nobody answered is repeated
+	Tries   int           // calls for one renewal or cancellation; what is refused is never repeated
+	// CancelKept is that tokens are cancelled even if an application asked not to.
+	CancelKept bool
 }
 
 // carry takes note of the tokens of an application. Own ones are renewed with the submission itself, others right after it.
@@ -82,7 +92,7 @@ func (t *turn) carry(app *ledger.Application) {
 			continue // under two aliases
 		}
 		c.apps[app.ID] = true
-		c.keep = c.keep || !app.Context.GetCancelTokensWhenComplete()
+		c.keep = c.keep || !app.Context.GetCancelTokensWhenComplete() && !t.Settings.TokenCalls.CancelKept
 		t.carried.apps[app.ID] = append(t.carried.apps[app.ID], c)
 		if c.own {
 			t.renewOwn(c)
@@ -139,6 +149,7 @@ func (t *turn) dropTokens(app records.ApplicationID) {
 				t.endDelegations(c.id.Sequence)
 			}
 		default:
+			c.failed = 0
 			c.due = t.Now().Add(t.Settings.KeepTokens)
 			if t.Settings.KeepTokens == 0 {
 				t.cancelForeign(c)
@@ -165,16 +176,11 @@ func (t *turn) renewCarried(now time.Time) {
 	}
 }
 
-const (
-	tokenPatience = time.Minute // with a call about a token
-	tokenPause    = time.Minute // before it's repeated
-)
-
 func (t *turn) renewForeign(c *carriedToken) {
 	leader, tok := t.Leader, c.token
 	c.asking = true
 	leader.goDo(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, tokenPatience)
+		ctx, cancel := context.WithTimeout(ctx, leader.Settings.TokenCalls.Timeout)
 		defer cancel()
 		until, err := leader.Tokens.RenewToken(ctx, tok)
 		_ = leader.do(func(t *turn) error { // the next leader renews them all
@@ -186,36 +192,61 @@ func (t *turn) renewForeign(c *carriedToken) {
 
 func (t *turn) renewedForeign(c *carriedToken, until time.Time, err error) {
 	c.asking = false
-	log := t.Log.WithField("token", fmt.Sprintf("%s of %s", c.token.Kind, c.token.Service))
 	if len(c.apps) == 0 {
 		return // due is when it's cancelled
 	}
-	var refused *ipc.RemoteError
 	switch {
-	case err == nil && until.After(t.Now()):
-		c.due = t.nextRenewal(until)
 	case err == nil:
+		c.failed, c.due = 0, time.Time{}
+		if until.After(t.Now()) {
+			c.due = t.nextRenewal(until)
+		}
+	case !t.again(c, "renewing", err):
 		c.due = time.Time{}
-	case errors.As(err, &refused):
-		log.WithError(err).Warn("a token in the credentials of an application can't be renewed")
-		c.due = time.Time{}
-	default:
-		log.WithError(err).Warn("renewing a token failed, to be tried again")
-		c.due = t.Now().Add(tokenPause)
 	}
 }
 
-// cancelForeign cancels a token that no application has any more. It isn't repeated: the token ends when nobody renews it.
+// again sees to it that a call that has failed is repeated, if that has a point. Hadoop repeats those that time out.
+func (t *turn) again(c *carriedToken, what string, err error) bool {
+	log := t.Log.WithField("token", fmt.Sprintf("%s of %s", c.token.Kind, c.token.Service)).WithError(err)
+	var refused *ipc.RemoteError
+	if errors.As(err, &refused) {
+		log.Warn(what + " a token in the credentials of an application was refused")
+		return false
+	}
+	calls := t.Settings.TokenCalls
+	if c.failed++; c.failed >= calls.Tries {
+		log.WithField("tries", c.failed).Error(what + " a token in the credentials of an application failed and is given up: " +
+			"yarn.resourcemanager.delegation-token-renewer.thread-retry-max-attempts says how often it's tried")
+		return false
+	}
+	log.WithField("tries", c.failed).Warn(what + " a token in the credentials of an application failed, to be tried again")
+	c.due = t.Now().Add(calls.Pause)
+	return true
+}
+
 func (t *turn) cancelForeign(c *carriedToken) {
-	delete(t.carried.all, c.name)
 	leader, tok := t.Leader, c.token
-	t.after(func() {
+	c.asking = true
+	t.after(func() { // the end of the application is known
 		leader.goDo(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, tokenPatience)
+			ctx, cancel := context.WithTimeout(ctx, leader.Settings.TokenCalls.Timeout)
 			defer cancel()
-			if err := leader.Tokens.CancelToken(ctx, tok); err != nil {
-				leader.Log.WithField("token", fmt.Sprintf("%s of %s", tok.Kind, tok.Service)).WithError(err).Warn("cancelling a token failed")
-			}
+			err := leader.Tokens.CancelToken(ctx, tok)
+			_ = leader.do(func(t *turn) error { // the next leader doesn't know it: it ends when nobody renews it
+				t.cancelledForeign(c, err)
+				return nil
+			})
 		})
 	})
+}
+
+func (t *turn) cancelledForeign(c *carriedToken, err error) {
+	c.asking = false
+	switch {
+	case len(c.apps) > 0: // another one has come with it
+		c.failed, c.due = 0, t.Now()
+	case err == nil || !t.again(c, "cancelling", err):
+		delete(t.carried.all, c.name)
+	}
 }

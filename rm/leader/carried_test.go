@@ -37,7 +37,7 @@ func (i *issuer) CancelToken(context.Context, token.Token) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.cancelled = append(i.cancelled, time.Now())
-	return nil
+	return i.err
 }
 
 func (i *issuer) answer(err error) {
@@ -91,6 +91,7 @@ func runWithTokens(t *testing.T, keep time.Duration, test func(w *world, hdfs *i
 		w.tokens = hdfs
 		w.change = func(s *Settings) {
 			s.DelegationLifetime, s.DelegationRenewal, s.KeepTokens = 7*24*time.Hour, 24*time.Hour, keep
+			s.TokenCalls = TokenCalls{Timeout: time.Minute, Pause: time.Minute, Tries: 10}
 			s.AMExpiry, s.NodeExpiry = 1000*time.Hour, 1000*time.Hour // nobody has to say that he is there
 			s.KeyLifetime = map[ledgerpb.KeyKind]time.Duration{}
 		}
@@ -207,6 +208,77 @@ func TestTokensThatCanNotBeRenewed(t *testing.T) {
 		time.Sleep(time.Hour)
 		if renewed, _ := hdfs.counts(); renewed != asked+1 || w.app(id).State.Ended() {
 			t.Errorf("asked %d times once it was refused; the application is %v", renewed-asked, w.app(id).State)
+		}
+	})
+}
+
+// After as many calls as the configuration has, a token that nobody renews is left to itself.
+func TestTokensThatAreGivenUp(t *testing.T) {
+	runWithTokens(t, 0, func(w *world, hdfs *issuer) {
+		tok := token.Token{Kind: token.KindHDFS, Service: "10.0.0.2:8020", Identifier: []byte("id"), Password: []byte("pw")}
+		hdfs.answer(errors.New("nobody answers"))
+		w.submit(carrying(t, false, tok))
+		time.Sleep(20 * time.Minute)
+		if renewed, _ := hdfs.counts(); renewed != 10 {
+			t.Errorf("asked %d times", renewed)
+		}
+	})
+}
+
+// A cancellation that nobody answers is repeated until it's taken, or an application comes with the same token.
+func TestTokensThatCanNotBeCancelled(t *testing.T) {
+	runWithTokens(t, 0, func(w *world, hdfs *issuer) {
+		tok := token.Token{Kind: token.KindHDFS, Service: "10.0.0.2:8020", Identifier: []byte("id"), Password: []byte("pw")}
+		end := func(id records.ApplicationID) {
+			if err := w.Kill(id, "enough"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := w.submit(carrying(t, false, tok))
+		time.Sleep(time.Minute)
+		hdfs.answer(errors.New("nobody answers"))
+		end(first)
+		time.Sleep(150 * time.Second)
+		if _, cancelled := hdfs.counts(); cancelled != 3 {
+			t.Errorf("tried %d times in two and a half minutes", cancelled)
+		}
+		hdfs.answer(nil)
+		second := w.submit(carrying(t, false, tok))
+		time.Sleep(time.Hour)
+		if renewed, cancelled := hdfs.counts(); renewed != 2 || cancelled != 3 {
+			t.Errorf("under another application: renewed %d times, cancelled %d times", renewed, cancelled)
+		}
+		end(second)
+		time.Sleep(time.Hour)
+		if _, cancelled := hdfs.counts(); cancelled != 4 {
+			t.Errorf("at the end of that one: %d", cancelled)
+		}
+		hdfs.answer(errors.New("nobody answers"))
+		end(w.submit(carrying(t, false, tok)))
+		time.Sleep(time.Hour)
+		if _, cancelled := hdfs.counts(); cancelled != 14 {
+			t.Errorf("with nobody there: %d", cancelled)
+		}
+	})
+}
+
+// Where the configuration says so, nobody keeps his tokens.
+func TestTokensThatAreAlwaysCancelled(t *testing.T) {
+	runWithTokens(t, 0, func(w *world, hdfs *issuer) {
+		w.depose()
+		change := w.change
+		w.change = func(s *Settings) {
+			change(s)
+			s.TokenCalls.CancelKept = true
+		}
+		w.lead()
+		foreign := token.Token{Kind: token.KindHDFS, Service: "10.0.0.2:8020", Identifier: []byte("id"), Password: []byte("pw")}
+		id := w.submit(carrying(t, true, w.delegation("yarn"), foreign))
+		if err := w.Kill(id, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		if _, cancelled := hdfs.counts(); len(w.state().Delegations) != 0 || cancelled != 1 {
+			t.Errorf("%v, %d", w.state().Delegations, cancelled)
 		}
 	})
 }

@@ -45,6 +45,7 @@ type Settings struct {
 	DelegationRenewal  time.Duration // within which it must be renewed
 	// KeepTokens is how long tokens of others outlive the application that brought them: its nodes may have logs to upload.
 	KeepTokens time.Duration
+	TokenCalls TokenCalls
 
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
