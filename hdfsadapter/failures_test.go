@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // blockFiles finds the files of a DataNode that hold blocks.
@@ -120,7 +121,7 @@ func TestDataNodeDiesDuringRead(t *testing.T) {
 		if err := lab.Daemon(victim).WaitLog(t.Context(), hadooplab.Registered); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "both replicas known", func() bool {
+		await.Until(t, "both replicas known", func() bool {
 			blocks, err := f.Blocks(t.Context(), dir+"/f", 0, 40<<20)
 			return err == nil && !slices.ContainsFunc(blocks, func(b Block) bool { return len(b.Hosts) < 2 })
 		})

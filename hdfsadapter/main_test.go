@@ -2,14 +2,12 @@ package hdfsadapter
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/user"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -123,22 +121,6 @@ func same(t testing.TB, what string, got, want []byte) {
 		if got[i] != want[i] {
 			t.Errorf("%s: byte %d is %#x, want %#x", what, i, got[i], want[i])
 			return
-		}
-	}
-}
-
-// eventually polls until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("in vain waited for: ", what)
 		}
 	}
 }

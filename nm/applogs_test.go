@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/hdfsadapter"
+	"heddle/internal/await"
 	"heddle/nm/logs"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -30,7 +31,7 @@ func TestLogsAreAggregated(t *testing.T) {
 	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+remote).up()
 	c := l.run(containerID(1, 1), "echo spoken; exit 3")
 	app := c.ID().Attempt.App
-	eventually(t, "the end", func() bool { return c.Status().ExitCode == 3 })
+	await.Until(t, "the end", func() bool { return c.Status().ExitCode == 3 })
 	l.finish(app)
 	var reports []pb.LogAggregationStatus
 	l.rm.seen("the report of success", func(beats []*pb.NodeHeartbeatRequest) bool {
@@ -42,7 +43,7 @@ func TestLogsAreAggregated(t *testing.T) {
 		}
 		return slices.Contains(reports, pb.LogAggregationStatus_LOG_SUCCEEDED)
 	})
-	eventually(t, "the application to be gone", func() bool { _, here := l.node.Containers().Application(app); return !here })
+	await.Until(t, "the application to be gone", func() bool { _, here := l.node.Containers().Application(app); return !here })
 	if left, err := os.ReadDir(l.dir + "/logs/userlogs"); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
@@ -75,7 +76,7 @@ func TestLogsThatCanNotBeAggregatedStay(t *testing.T) {
 	}
 	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+file).up()
 	c := l.run(containerID(1, 1), "exit 0")
-	eventually(t, "the end", func() bool { return c.Status().ExitCode == 0 })
+	await.Until(t, "the end", func() bool { return c.Status().ExitCode == 0 })
 	l.finish(c.ID().Attempt.App)
 	l.rm.seen("the report of a failure", func(beats []*pb.NodeHeartbeatRequest) bool {
 		for _, r := range beats[len(beats)-1].GetLogAggregationReportsForApps() {
@@ -92,11 +93,11 @@ func TestLogsThatCanNotBeAggregatedStay(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the logs", func() bool {
+	await.Until(t, "the logs", func() bool {
 		found, err := filepath.Glob(file + "/ann/bucket-logs-tfile/0001/*/localhost_*")
 		return err == nil && len(found) == 1
 	})
-	eventually(t, "the application to be gone", func() bool { return len(l.node.Containers().Applications()) == 0 })
+	await.Until(t, "the application to be gone", func() bool { return len(l.node.Containers().Applications()) == 0 })
 }
 
 func TestLogsAreRemovedInTime(t *testing.T) {
@@ -108,9 +109,9 @@ func TestLogsAreRemovedInTime(t *testing.T) {
 	}
 	l.up()
 	c := l.run(containerID(1, 1), "exit 0")
-	eventually(t, "the end", func() bool { return c.Status().ExitCode == 0 })
+	await.Until(t, "the end", func() bool { return c.Status().ExitCode == 0 })
 	l.finish(c.ID().Attempt.App)
-	eventually(t, "the logs to be gone", func() bool {
+	await.Until(t, "the logs to be gone", func() bool {
 		left, err := os.ReadDir(l.dir + "/logs/userlogs")
 		return err == nil && len(left) == 0
 	})

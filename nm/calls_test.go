@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -266,7 +267,7 @@ func TestChangesOverTheWire(t *testing.T) {
 	if _, err := protocol.ReInitializeContainer.Call(t.Context(), by, re); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new command", func() bool { _, err := os.Stat(c.Status().WorkDir + "/again"); return err == nil })
+	await.Until(t, "the new command", func() bool { _, err := os.Stat(c.Status().WorkDir + "/again"); return err == nil })
 	loc := &pb.ResourceLocalizationRequest{}
 	loc.SetContainerId(c.ID().PB())
 	if _, err := protocol.Localize.Call(t.Context(), by, loc); err != nil {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -160,7 +161,7 @@ func TestRecordedConversation(t *testing.T) {
 	}
 	state := func(id int64, want pb.ContainerState) {
 		t.Helper()
-		eventually(t, "the state of a container", func() bool {
+		await.Until(t, "the state of a container", func() bool {
 			c, err := l.node.Containers().Container(containerID(8, id))
 			return err == nil && c.State().PB() == want && (want == pb.ContainerState_C_COMPLETE || c.Status().PID != 0)
 		})
@@ -201,7 +202,7 @@ func TestRecordedConversation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the command", func() bool { _, err := os.Stat(c.Status().LogDirs[0] + "/env.txt"); return err == nil })
+			await.Until(t, "the command", func() bool { _, err := os.Stat(c.Status().LogDirs[0] + "/env.txt"); return err == nil })
 			c.Diagnose("Sent signal OUTPUT_THREAD_DUMP (SIGQUIT) to pid 1 as user root for container " + c.ID().String() + ", result=success\n")
 			three, err := l.node.Containers().Container(containerID(8, 3))
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/nm/gpu"
 	"heddle/yarn/pb"
@@ -39,7 +40,7 @@ func (l *lab) withGPUs(id records.ContainerID, n int64) (*container.Container, s
 
 func (l *lab) wrote(file string) (text string) {
 	l.t.Helper()
-	eventually(l.t, "what the container sees", func() bool {
+	await.Until(l.t, "what the container sees", func() bool {
 		b, err := os.ReadFile(file)
 		text = string(b)
 		return err == nil

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/nm/proc"
 	"heddle/yarn/ipc"
@@ -152,7 +153,7 @@ func (r *tracker) reply(f func(*pb.NodeHeartbeatResponse)) {
 // seen calls f with all heartbeats until it is true.
 func (r *tracker) seen(what string, f func(beats []*pb.NodeHeartbeatRequest) bool) {
 	r.t.Helper()
-	eventually(r.t, what, func() bool {
+	await.Until(r.t, what, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return f(r.beats)
@@ -163,15 +164,6 @@ func (r *tracker) registrations() []*pb.RegisterNodeManagerRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.registered[:len(r.registered):len(r.registered)]
-}
-
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 // lab is a NodeManager with its surroundings.
@@ -254,7 +246,7 @@ func (l *lab) up() *lab {
 	l.t.Helper()
 	before := len(l.rm.registrations())
 	l.start()
-	eventually(l.t, "registration", func() bool { return len(l.rm.registrations()) > before })
+	await.Until(l.t, "registration", func() bool { return len(l.rm.registrations()) > before })
 	l.rm.seen("the first heartbeat", func(b []*pb.NodeHeartbeatRequest) bool { return len(b) > 0 })
 	return l
 }
@@ -386,7 +378,7 @@ func (l *lab) run(id records.ContainerID, command string) *container.Container {
 
 func (l *lab) running(c *container.Container) {
 	l.t.Helper()
-	eventually(l.t, "RUNNING", func() bool { return c.State() == container.Running && c.Status().PID != 0 })
+	await.Until(l.t, "RUNNING", func() bool { return c.State() == container.Running && c.Status().PID != 0 })
 }
 
 func ids(list ...records.ContainerID) []*pb.ContainerId {

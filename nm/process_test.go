@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -95,7 +96,7 @@ func (p *nodeProcess) launch() {
 	}
 	p.done = make(chan error, 1)
 	go func(cmd *exec.Cmd) { p.done <- cmd.Wait() }(p.cmd)
-	eventually(p.t, "registration", func() bool {
+	await.Until(p.t, "registration", func() bool {
 		select {
 		case err := <-p.done:
 			p.t.Fatalf("it ended: %v\n%s", err, &p.log)
@@ -164,7 +165,7 @@ func (p *nodeProcess) touch(name string) {
 func (p *nodeProcess) pid(name string) int {
 	p.t.Helper()
 	var n int
-	eventually(p.t, name, func() bool {
+	await.Until(p.t, name, func() bool {
 		b, err := os.ReadFile(filepath.Join(p.dir, name))
 		if err != nil {
 			return false
@@ -239,7 +240,7 @@ func TestAKilledProcess(t *testing.T) {
 	p.kill()
 	p.touch("end")
 	p.touch("leave")
-	eventually(t, "an end without the NodeManager", func() bool { return !alive(ending) })
+	await.Until(t, "an end without the NodeManager", func() bool { return !alive(ending) })
 	for _, pid := range []int{living, daemon2} {
 		if !alive(pid) {
 			t.Errorf("process %d did not outlive the NodeManager", pid)
@@ -260,7 +261,7 @@ func TestAKilledProcess(t *testing.T) {
 	if code, _ := p.exit(leaves); code != 0 {
 		t.Errorf("exit code %d of one that left a process behind", code)
 	}
-	eventually(t, "the end of what was left behind", func() bool { return !alive(daemon1) })
+	await.Until(t, "the end of what was left behind", func() bool { return !alive(daemon1) })
 	if !alive(living) || !alive(daemon2) {
 		t.Error("a living container was not kept")
 	}
@@ -270,7 +271,7 @@ func TestAKilledProcess(t *testing.T) {
 	if code, _ := p.exit(dies); code != records.ExitKilledByAppMaster {
 		t.Errorf("exit code %d of one that was stopped", code)
 	}
-	eventually(t, "the end of a process that had left its session", func() bool { return !alive(daemon2) })
+	await.Until(t, "the end of a process that had left its session", func() bool { return !alive(daemon2) })
 
 	p.stop()
 	if alive(living) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/nm/heartbeat"
 	"heddle/nm/store"
@@ -100,7 +101,7 @@ func TestEndsAreToldAtOnceAndOnce(t *testing.T) {
 	}
 	l.rm.reply(func(m *pb.NodeHeartbeatResponse) { m.SetContainersToBeRemovedFromNm(ids(id)) })
 	l.node.kick()
-	eventually(t, "removal", func() bool {
+	await.Until(t, "removal", func() bool {
 		_, err := l.node.Containers().Container(id)
 		return errors.Is(err, container.ErrStoppedBefore)
 	})
@@ -116,8 +117,8 @@ func TestOrdersOfTheResourceManager(t *testing.T) {
 	l := newLab(t).up()
 	c := l.run(containerID(1, 1), "trap 'touch heard' QUIT; touch ready; while :; do sleep 0.01; done")
 	l.running(c)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(c.Status().WorkDir + "/ready"); return err == nil })
-	eventually(t, "the signal", func() bool {
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(c.Status().WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the signal", func() bool {
 		l.rm.reply(func(m *pb.NodeHeartbeatResponse) {
 			s := &pb.SignalContainerRequest{}
 			s.SetContainerId(c.ID().PB())
@@ -140,7 +141,7 @@ func TestOrdersOfTheResourceManager(t *testing.T) {
 		m.SetResource(records.ResourceTypes{}.PB(records.NewResource(2048, 4)))
 	})
 	l.node.kick()
-	eventually(t, "the other size", func() bool { return c.Grant().Resource.MemoryMB() == 300 })
+	await.Until(t, "the other size", func() bool { return c.Grant().Resource.MemoryMB() == 300 })
 
 	// new keys: tokens of the old ones stay good, until there are newer ones still
 	for i := range int32(2) {
@@ -173,7 +174,7 @@ func TestOrdersOfTheResourceManager(t *testing.T) {
 		m.SetApplicationsToCleanup([]*pb.ApplicationId{attempt(1).App.PB()})
 	})
 	l.node.kick()
-	eventually(t, "the end of the application", func() bool { _, found := l.node.Containers().Application(attempt(1).App); return !found })
+	await.Until(t, "the end of the application", func() bool { _, found := l.node.Containers().Application(attempt(1).App); return !found })
 	l.client.Close()
 	l.client = ipc.NewClient(ipc.ClientConfig{})
 	if _, err := protocol.GetContainerStatuses.Call(t.Context(), l.as(attempt(1)), &pb.GetContainerStatusesRequest{}); !ipc.IsClass(err, ipc.InvalidToken) {
@@ -195,7 +196,7 @@ func TestResync(t *testing.T) {
 	l.rm.next.SetDiagnosticsMessage("Node not found resyncing " + l.node.Node().String())
 	l.rm.mu.Unlock()
 	l.node.kick()
-	eventually(t, "another registration", func() bool { return len(l.rm.registrations()) == 2 })
+	await.Until(t, "another registration", func() bool { return len(l.rm.registrations()) == 2 })
 	r := l.rm.registrations()[1]
 	if len(r.GetContainerStatuses()) != 2 || len(r.GetRunningApplications()) != 1 {
 		t.Fatalf("registered with %v", r)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -160,7 +161,7 @@ func TestWebOfABusyNode(t *testing.T) {
 	l.running(c)
 	app, node, at := attempt(1).App.String(), l.node.Node().String(), l.node.WebAddress()
 	logs := "/ws/v1/node/containers/" + id.String() + "/logs"
-	eventually(t, "the log", func() bool { return strings.Contains(l.web("GET", logs+"/stdout").body, "<one>") })
+	await.Until(t, "the log", func() bool { return strings.Contains(l.web("GET", logs+"/stdout").body, "<one>") })
 
 	l.expect(l.web("GET", "/ws/v1/node/apps/"+app), 200, jsonType,
 		`{"app":{"id":"`+app+`","state":"RUNNING","user":"ann","containerids":["`+id.String()+`"]}}`)
@@ -224,7 +225,7 @@ func TestWebOfABusyNode(t *testing.T) {
 	if _, err := protocol.StopContainers.Call(t.Context(), l.as(id.Attempt), stopRequest(id)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its end", func() bool { return c.State() == container.Done })
+	await.Until(t, "its end", func() bool { return c.State() == container.Done })
 	l.expect(l.web("PUT", control+"/suspend"), 409, jsonType, `…DONE…`)
 	l.expect(l.web("GET", logs+"/stdout"), 200, textType, "…End of LogType:stdout.\n***…")
 	var bean struct {
@@ -269,7 +270,7 @@ func TestWebKeepsStrangersOut(t *testing.T) {
 	}
 	l.running(c)
 	logs := "/ws/v1/node/containers/" + id.String() + "/logs"
-	eventually(t, "the log", func() bool { return strings.Contains(l.web("GET", logs+"/stdout?user.name=ann").body, "secret") })
+	await.Until(t, "the log", func() bool { return strings.Contains(l.web("GET", logs+"/stdout?user.name=ann").body, "secret") })
 	control := "/ws/v1/heddle/containers/" + id.String()
 	page := "/node/containerlogs/" + id.String() + "/ann"
 	for _, who := range []struct {

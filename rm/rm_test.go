@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -130,23 +131,9 @@ func (m *member) halt(t *testing.T) {
 	}
 }
 
-func waitFor[T any](t *testing.T, what string, f func() (T, bool)) T {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		if v, ok := f(); ok {
-			return v
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
 func leaderOf(t *testing.T, members []*member) *member {
 	t.Helper()
-	return waitFor(t, "a leader", func() (*member, bool) {
+	return await.Value(t, "a leader", func() (*member, bool) {
 		for _, m := range members {
 			if m.stop != nil && m.Leader() != nil {
 				return m, true
@@ -495,7 +482,7 @@ func TestTransitionToActive(t *testing.T) {
 		info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER)
 		req.SetReqInfo(info)
 		call(w, protocol.TransitionToActive, admin, req)
-		waitFor(t, m.ID()+" leads", func() (bool, bool) { return true, m.Leader() != nil })
+		await.Value(t, m.ID()+" leads", func() (bool, bool) { return true, m.Leader() != nil })
 		lead = m
 	}
 }
@@ -508,7 +495,7 @@ func TestEverythingIsThereAfterARestart(t *testing.T) {
 	n := w.node()
 	id := w.submit("alice")
 	launch := <-n.started
-	image := waitFor(t, "the launch is on record", func() ([]byte, bool) {
+	image := await.Value(t, "the launch is on record", func() ([]byte, bool) {
 		return m.replica.image(), w.report(id).GetLaunchTime() > 0
 	})
 	m.halt(t)
@@ -548,7 +535,7 @@ func TestQueuesOverRPC(t *testing.T) {
 	t.Cleanup(func() { m.halt(t) })
 	client := ipc.NewClient(ipc.ClientConfig{})
 	t.Cleanup(client.Close)
-	waitFor(t, "a leader", func() (bool, bool) { return true, m.Leader() != nil })
+	await.Value(t, "a leader", func() (bool, bool) { return true, m.Leader() != nil })
 	clients := client.Endpoint(m.Addr(ClientAddress).String(), protocol.ApplicationClient, ipc.Identity{User: "alice"})
 
 	ask := func(name string, children, deep bool) *pb.QueueInfo {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -54,7 +55,7 @@ func TestTheNextMemberLeads(t *testing.T) {
 			t.Fatalf("the first call to %s when %s was lost: %v", members[next].ID(), members[lead].ID(), err)
 		}
 		members[lead] = startOne(t, members[next].conf, lead)
-		waitFor(t, "the lost member is back", func() (bool, bool) {
+		await.Value(t, "the lost member is back", func() (bool, bool) {
 			return true, members[next].stands(t.Context(), members[lead].ID())
 		})
 		lead = next

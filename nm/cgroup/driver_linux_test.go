@@ -18,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"heddle/internal/await"
 	"heddle/nm/proc"
 )
 
@@ -117,15 +118,6 @@ func run(t *testing.T, d Driver, name string, l Limits, script string) (Group, *
 	return g, cmd
 }
 
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func processes(t *testing.T, g Group) []int {
 	t.Helper()
 	pids, err := g.Processes()
@@ -142,8 +134,8 @@ func TestKillReachesDaemons(t *testing.T) {
 	onEach(t, func(t *testing.T, d Driver) {
 		file := filepath.Join(t.TempDir(), "pid")
 		g, cmd := run(t, d, "container_1_1_1_1", Limits{}, fmt.Sprintf(daemon, file)+"sleep 600 & sleep 600")
-		eventually(t, "the daemon", func() bool { _, err := os.Stat(file); return err == nil })
-		eventually(t, "four processes", func() bool { return len(processes(t, g)) == 4 })
+		await.Until(t, "the daemon", func() bool { _, err := os.Stat(file); return err == nil })
+		await.Until(t, "four processes", func() bool { return len(processes(t, g)) == 4 })
 		var pid int
 		text, _ := os.ReadFile(file)
 		fmt.Sscan(string(text), &pid)
@@ -170,7 +162,7 @@ func TestKillReachesDaemons(t *testing.T) {
 func TestKillEndsAForkingTree(t *testing.T) {
 	onEach(t, func(t *testing.T, d Driver) {
 		g, _ := run(t, d, "container_1_1_1_2", Limits{Pids: 200}, "while :; do (sleep 0.01 & sleep 0.01 &) ; done 2>/dev/null")
-		eventually(t, "some processes", func() bool { return len(processes(t, g)) > 3 })
+		await.Until(t, "some processes", func() bool { return len(processes(t, g)) > 3 })
 		if err := g.Kill(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +186,7 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			}
 			return info.Size()
 		}
-		eventually(t, "progress", func() bool { return size() > 0 })
+		await.Until(t, "progress", func() bool { return size() > 0 })
 		if frozen, err := g.Frozen(); err != nil || frozen {
 			t.Fatalf("before: frozen %v, %v", frozen, err)
 		}
@@ -213,7 +205,7 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			if err := g.Thaw(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "progress after the thaw", func() bool { return size() > before })
+			await.Until(t, "progress after the thaw", func() bool { return size() > before })
 		}
 		if err := g.Freeze(deadline(t)); err != nil {
 			t.Fatal(err)
@@ -236,11 +228,11 @@ func TestSignalReachesAllButTheExcepted(t *testing.T) {
 		script := "trap 'echo got > " + dir + "/shell; exit 3' TERM; (trap 'echo got > " + dir +
 			"/child; exit' TERM; touch " + dir + "/ready; while :; do sleep 0.01; done) & while :; do sleep 0.01; done"
 		g, cmd := run(t, d, "container_1_1_1_4", Limits{}, script)
-		eventually(t, "the child", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
+		await.Until(t, "the child", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
 		if err := g.Signal(syscall.SIGTERM, cmd.Process.Pid); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the child's trap", func() bool { _, err := os.Stat(dir + "/child"); return err == nil })
+		await.Until(t, "the child's trap", func() bool { _, err := os.Stat(dir + "/child"); return err == nil })
 		if _, err := os.Stat(dir + "/shell"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the shell got the signal as well: %v", err)
 		}
@@ -278,7 +270,7 @@ func TestReopen(t *testing.T) {
 			t.Fatal(err)
 		}
 		// the shell has the marker in its environment, and its child too
-		eventually(t, "the processes", func() bool { return len(processes(t, g)) == 2 })
+		await.Until(t, "the processes", func() bool { return len(processes(t, g)) == 2 })
 		if err := g.Kill(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +280,7 @@ func TestReopen(t *testing.T) {
 func TestUsageGrows(t *testing.T) {
 	onEach(t, func(t *testing.T, d Driver) {
 		g, _ := run(t, d, "container_1_1_1_7", Limits{}, "x=$(head -c 20000000 /dev/zero | tr '\\0' x); while :; do :; done")
-		eventually(t, "CPU time and memory", func() bool {
+		await.Until(t, "CPU time and memory", func() bool {
 			use, err := g.Usage()
 			if err != nil {
 				t.Fatal(err)
@@ -339,9 +331,9 @@ func TestCPULimit(t *testing.T) {
 			}
 			return use.CPU
 		}
-		eventually(t, "the loop", func() bool { return cpu() > 10*time.Millisecond })
+		await.Until(t, "the loop", func() bool { return cpu() > 10*time.Millisecond })
 		from, begin := cpu(), time.Now()
-		eventually(t, "a second", func() bool { return time.Since(begin) > time.Second })
+		await.Until(t, "a second", func() bool { return time.Since(begin) > time.Second })
 		used, passed := cpu()-from, time.Since(begin)
 		// a period's quota may fall in on either side
 		if limit := passed/10 + 20*time.Millisecond; used > limit {
@@ -351,14 +343,14 @@ func TestCPULimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		from = cpu()
-		eventually(t, "200 ms without a limit", func() bool { return cpu()-from > 200*time.Millisecond })
+		await.Until(t, "200 ms without a limit", func() bool { return cpu()-from > 200*time.Millisecond })
 	})
 }
 
 func TestPidsLimit(t *testing.T) {
 	limitedKinds(t, func(c Capabilities) bool { return c.PidsLimit }, func(t *testing.T, d Driver) {
 		g, _ := run(t, d, "container_1_1_1_a", Limits{Pids: 5}, "for i in 1 2 3 4 5 6 7 8; do sleep 600 & done 2>/dev/null; sleep 600")
-		eventually(t, "five processes", func() bool { return len(processes(t, g)) == 5 })
+		await.Until(t, "five processes", func() bool { return len(processes(t, g)) == 5 })
 		busy(20 * time.Millisecond)
 		if n := len(processes(t, g)); n > 5 {
 			t.Errorf("%d processes", n)
@@ -398,11 +390,11 @@ func TestGroupsBelowAGroup(t *testing.T) {
 func TestFreezeOfWhatCannotBeFrozenIsUndone(t *testing.T) {
 	onEach(t, func(t *testing.T, d Driver) {
 		g, _ := run(t, d, "container_1_1_1_c", Limits{}, "sleep 600; :")
-		eventually(t, "two processes", func() bool { return len(processes(t, g)) == 2 })
+		await.Until(t, "two processes", func() bool { return len(processes(t, g)) == 2 })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := g.Freeze(ctx); err != nil {
-			eventually(t, "the thaw", func() bool { frozen, err := g.Frozen(); return err == nil && !frozen })
+			await.Until(t, "the thaw", func() bool { frozen, err := g.Frozen(); return err == nil && !frozen })
 		} else if err := g.Thaw(deadline(t)); err != nil {
 			t.Fatal(err)
 		}

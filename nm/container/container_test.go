@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/internal/await"
 	"heddle/nm/localizer"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -71,7 +72,7 @@ func TestEnvironmentAndFolders(t *testing.T) {
 		},
 		service: map[string]string{"mapreduce_shuffle": "secret"},
 	})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	s := c.Status()
 	waitFile(t, s.WorkDir+"/ready")
 	env := waitFile(t, s.WorkDir+"/env")
@@ -118,12 +119,12 @@ func TestEnvironmentAndFolders(t *testing.T) {
 
 	c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	waitDone(t, c)
-	eventually(t, "removal of the work folder", func() bool { return !exists(s.WorkDir) && !exists(local+"/nmPrivate/"+app+"/"+id) })
+	await.Until(t, "removal of the work folder", func() bool { return !exists(s.WorkDir) && !exists(local+"/nmPrivate/"+app+"/"+id) })
 	if !exists(s.LogDirs[0] + "/prelaunch.out") {
 		t.Error("the logs are gone")
 	}
 	l.node.FinishApplication(appID(1), "by the ResourceManager")
-	eventually(t, "removal of the application", func() bool {
+	await.Until(t, "removal of the application", func() bool {
 		_, found := l.node.Application(appID(1))
 		return !found && !exists(localizer.AppDir(local, "ann", appID(1)))
 	})
@@ -141,7 +142,7 @@ func TestEnvironmentAndFolders(t *testing.T) {
 func TestKillByApplicationMaster(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "trap '' QUIT; setsid --fork sleep 600; touch ready; sleep 600; :"})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	waitFile(t, c.Status().WorkDir+"/ready")
 	if err := c.Signal(pb.SignalContainerCommand_OUTPUT_THREAD_DUMP); err != nil {
 		t.Fatal(err)
@@ -171,7 +172,7 @@ func TestTheOwnEndDuringTheGraceCounts(t *testing.T) {
 			id:      containerID(1, int64(code+1)),
 			command: fmt.Sprintf("trap 'exit %d' TERM; touch ready; while :; do sleep 0.01; done", code),
 		})
-		eventually(t, "RUNNING", func() bool { return c.State() == Running })
+		await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 		waitFile(t, c.Status().WorkDir+"/ready")
 		c.Kill(records.ExitKilledByAppMaster, "")
 		if s := waitDone(t, c); s.ExitCode != want {
@@ -229,13 +230,13 @@ func TestFinishOfAnApplicationKillsItsContainers(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "sleep 600; :"})
 	other := l.run(job{id: containerID(2, 1), command: "sleep 600; :"})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running && other.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running && other.State() == Running })
 	l.node.FinishApplication(appID(1), "Application killed by ResourceManager")
 	s := waitDone(t, c)
 	if s.ExitCode != records.ExitKilledAfterAppCompletion || !strings.Contains(s.Diagnostics, "Container killed on application-finish event: Application killed by ResourceManager\n") {
 		t.Errorf("exit code %d, %q", s.ExitCode, s.Diagnostics)
 	}
-	eventually(t, "the end of the application", func() bool { _, found := l.node.Application(appID(1)); return !found })
+	await.Until(t, "the end of the application", func() bool { _, found := l.node.Application(appID(1)); return !found })
 	if other.State() != Running {
 		t.Errorf("the other application's container is %s", other.State())
 	}
@@ -247,11 +248,11 @@ func TestFinishOfAnApplicationKillsItsContainers(t *testing.T) {
 func TestContainersWaitForRoom(t *testing.T) {
 	l := newLab(t)
 	big := l.run(job{id: containerID(1, 1), command: "sleep 600; :", memory: 8000})
-	eventually(t, "RUNNING", func() bool { return big.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return big.State() == Running })
 	next := l.run(job{id: containerID(1, 2), command: "exit 0", memory: 200})
-	eventually(t, "SCHEDULED", func() bool { return next.State() == Scheduled })
+	await.Until(t, "SCHEDULED", func() bool { return next.State() == Scheduled })
 	killed := l.run(job{id: containerID(1, 3), command: "exit 0", memory: 200})
-	eventually(t, "SCHEDULED", func() bool { return killed.State() == Scheduled })
+	await.Until(t, "SCHEDULED", func() bool { return killed.State() == Scheduled })
 	killed.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	s := waitDone(t, killed)
 	if s.ExitCode != records.ExitKilledByAppMaster || !strings.Contains(s.Diagnostics, "Container is killed before being launched.\n") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/nm/cgroup"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -28,9 +29,9 @@ const counting = "while :; do echo; done > count"
 func TestSuspendAndResume(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: counting})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	file := c.Status().WorkDir + "/count"
-	eventually(t, "progress", func() bool { return exists(file) && size(t, file) > 0 })
+	await.Until(t, "progress", func() bool { return exists(file) && size(t, file) > 0 })
 	for range 2 {
 		if err := c.Suspend(t.Context()); err != nil { // the second time it is no error
 			t.Fatal(err)
@@ -51,7 +52,7 @@ func TestSuspendAndResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "progress", func() bool { return size(t, file) > before })
+	await.Until(t, "progress", func() bool { return size(t, file) > before })
 	if s := c.Status(); s.State != Running || s.Suspended {
 		t.Errorf("status %+v", s)
 	}
@@ -99,7 +100,7 @@ func withoutCgroups(o *Options) {
 func TestMemoryLimitByLooking(t *testing.T) {
 	l := newLab(t, withoutCgroups)
 	c := l.run(job{id: containerID(1, 1), command: "x=\\$(head -c 100000000 /dev/zero | tr '\\0' x); touch ready; while :; do sleep 0.01; done", memory: 32})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	waitFile(t, c.Status().WorkDir+"/ready")
 	for range 2 { // it is more than double, but be safe
 		if err := l.node.monitor.Sample(); err != nil {
@@ -125,8 +126,8 @@ func TestVirtualMemoryLimit(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "while :; do sleep 0.01; done", memory: 64})
 	l.node.monitor.cfg.VirtualCheck, l.node.monitor.cfg.VirtualRatio = true, 0.01
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
-	eventually(t, "a kill", func() bool { return l.node.monitor.Sample() == nil && c.killed() != nil })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "a kill", func() bool { return l.node.monitor.Sample() == nil && c.killed() != nil })
 	if s := waitDone(t, c); s.ExitCode != records.ExitKilledExceededVMem || !strings.Contains(s.Diagnostics, "beyond the 'VIRTUAL' memory limit") {
 		t.Errorf("exit code %d, %q", s.ExitCode, s.Diagnostics)
 	}
@@ -135,9 +136,9 @@ func TestVirtualMemoryLimit(t *testing.T) {
 func TestSamples(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "while :; do :; done"})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	var u Usage
-	eventually(t, "CPU use", func() bool {
+	await.Until(t, "CPU use", func() bool {
 		if err := l.node.monitor.Sample(); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestSamples(t *testing.T) {
 func TestWithoutCgroups(t *testing.T) {
 	l := newLab(t, withoutCgroups)
 	c := l.run(job{id: containerID(1, 1), command: "setsid --fork sleep 600; touch ready; " + counting})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	waitFile(t, c.Status().WorkDir+"/ready")
 	if err := c.Suspend(t.Context()); err != nil {
 		t.Fatal(err)
@@ -206,7 +207,7 @@ func TestKillBetweenRetries(t *testing.T) {
 	r := retry(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS, -1)
 	r.SetRetryInterval(3600_000)
 	c := l.run(job{id: containerID(1, 1), retry: r, command: "exit 3"})
-	eventually(t, "RELAUNCHING", func() bool { return c.State() == Relaunching })
+	await.Until(t, "RELAUNCHING", func() bool { return c.State() == Relaunching })
 	c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	if s := waitDone(t, c); s.ExitCode != records.ExitKilledByAppMaster {
 		t.Errorf("exit code %d, %q", s.ExitCode, s.Diagnostics)
@@ -216,11 +217,11 @@ func TestKillBetweenRetries(t *testing.T) {
 func TestReinitialize(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "echo old >> log; sleep 600; :", resources: map[string]*pb.LocalResource{"a": l.file("a", "A")}})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	log := c.Status().WorkDir + "/log"
 	is := func(want string) {
 		t.Helper()
-		eventually(t, want, func() bool { b, _ := os.ReadFile(log); return string(b) == want && c.State() == Running })
+		await.Until(t, want, func() bool { b, _ := os.ReadFile(log); return string(b) == want && c.State() == Running })
 	}
 	is("old\n")
 	if err := c.Commit(); !errors.Is(err, ErrNothingToCommit) {
@@ -253,7 +254,7 @@ func TestReinitialize(t *testing.T) {
 	if err := c.Reinitialize((job{command: "true", resources: map[string]*pb.LocalResource{"c": missing}}).context(), true); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the failure", func() bool { return strings.Contains(c.Status().Diagnostics, "Re-init failed !!") })
+	await.Until(t, "the failure", func() bool { return strings.Contains(c.Status().Diagnostics, "Re-init failed !!") })
 	if err := c.Reinitialize(next.context(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -269,13 +270,13 @@ func TestReinitialize(t *testing.T) {
 func TestLocalizeForARunningContainer(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "sleep 600; :"})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	bad := l.file("bad", "x")
 	bad.SetTimestamp(1)
 	if err := c.Localize(map[string]*pb.LocalResource{"sub/new": l.file("new", "NEW"), "bad": bad}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "both", func() bool {
+	await.Until(t, "both", func() bool {
 		s := c.LocalizationStatuses()
 		return len(s) == 2 && s[0].State == pb.LocalizationState_L_FAILED && s[1].State == pb.LocalizationState_L_COMPLETED
 	})
@@ -301,7 +302,7 @@ func TestUpdate(t *testing.T) {
 	l := newLab(t)
 	j := job{id: containerID(1, 1), user: "ann", memory: 256, command: "sleep 600; :"}
 	c := l.run(j)
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	big := j
 	big.memory = 512
 	if err := c.Update(big.grant(1), big.token(1)); err != nil {

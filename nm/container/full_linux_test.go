@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/internal/await"
 	"heddle/nm/disks"
 )
 
@@ -71,7 +72,7 @@ func TestFullDiskUnderTheWorkFolders(t *testing.T) {
 	}
 	l.start()
 	running := l.run(job{id: containerID(1, 1), command: "while ! [ -e " + l.dir + "/go ]; do sleep 0.01; done; exit 7"})
-	eventually(t, "the session", func() bool { return running.Status().PID != 0 })
+	await.Until(t, "the session", func() bool { return running.Status().PID != 0 })
 	for _, local := range []string{"/local1", "/local2"} {
 		f, err := os.Create(l.dir + local + "/filler")
 		if err != nil {
@@ -102,7 +103,7 @@ func TestFullDiskUnderTheState(t *testing.T) {
 	smallDisk(t, state, "1m")
 	l.start()
 	running := l.run(job{id: containerID(1, 1), command: "while ! [ -e " + l.dir + "/go ]; do sleep 0.01; done; exit 7"})
-	eventually(t, "the session", func() bool { return running.Status().PID != 0 })
+	await.Until(t, "the session", func() bool { return running.Status().PID != 0 })
 	var err error
 	n := int64(1)
 	for err == nil && n < 1000 {

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/await"
 	"heddle/nm/cgroup"
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
@@ -197,7 +198,7 @@ func (l *lab) shutdown() {
 	for _, app := range l.node.Applications() {
 		l.node.FinishApplication(app.ID, "the test is over")
 	}
-	eventually(l.t, "the end of all applications", func() bool { return len(l.node.Applications()) == 0 })
+	await.Until(l.t, "the end of all applications", func() bool { return len(l.node.Applications()) == 0 })
 	l.node.close()
 	l.node = nil
 }
@@ -398,18 +399,9 @@ func waitDone(t testing.TB, c *Container) Status {
 	return c.Status()
 }
 
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func waitFile(t testing.TB, path string) string {
 	t.Helper()
-	eventually(t, path, func() bool { _, err := os.Stat(path); return err == nil })
+	await.Until(t, path, func() bool { _, err := os.Stat(path); return err == nil })
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

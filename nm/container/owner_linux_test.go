@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/internal/await"
 	"heddle/nm/localizer"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -31,7 +32,7 @@ func TestContainersOfAnotherUser(t *testing.T) {
 		id: containerID(1, 1), resources: map[string]*pb.LocalResource{"in": l.file("in", "content")},
 		command: "id -u > who; cat container_tokens | wc -c > tokens; cat in > copy; ls " + l.dir + "/local1/nmPrivate 2> denied; echo log > <LOG_DIR>/stdout; touch ready; sleep 600; :",
 	})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running || c.State() == Done })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running || c.State() == Done })
 	s := c.Status()
 	if s.State != Running {
 		t.Fatalf("%+v", s)
@@ -64,5 +65,5 @@ func TestContainersOfAnotherUser(t *testing.T) {
 	if s := waitDone(t, c); s.ExitCode != records.ExitKilledByAppMaster {
 		t.Errorf("exit code %d, %q", s.ExitCode, s.Diagnostics)
 	}
-	eventually(t, "removal of the work folder", func() bool { return !exists(s.WorkDir) })
+	await.Until(t, "removal of the work folder", func() bool { return !exists(s.WorkDir) })
 }

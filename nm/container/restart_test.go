@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/internal/await"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
 	"heddle/yarn/records"
@@ -166,7 +167,7 @@ func TestContainersOutliveAKilledNodeManager(t *testing.T) {
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "progress", func() bool { return size(t, dir+"/three") > before })
+	await.Until(t, "progress", func() bool { return size(t, dir+"/three") > before })
 	five := l.container(containerID(1, 5))
 	five.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	if s := waitDone(t, five); s.ExitCode != records.ExitKilledByAppMaster || !strings.Contains(s.Diagnostics, "Exit code is 143") {
@@ -178,7 +179,7 @@ func TestContainersOutliveAKilledNodeManager(t *testing.T) {
 func (l *lab) waitStatus(seq int64, line string) {
 	l.t.Helper()
 	pattern := filepath.Join(l.dir, "local*", localizer.NMPrivate, appID(1).String(), containerID(1, seq).String(), statusFile)
-	eventually(l.t, line, func() bool {
+	await.Until(l.t, line, func() bool {
 		found, _ := filepath.Glob(pattern)
 		if len(found) != 1 {
 			return false
@@ -224,7 +225,7 @@ func TestKilledWhileContainersStart(t *testing.T) {
 	l.start()
 	for _, seq := range accepted {
 		c := l.container(containerID(1, seq))
-		eventually(t, c.String(), func() bool { return c.State() == Running && exists(fmt.Sprintf("%s/%d", dir, seq)) })
+		await.Until(t, c.String(), func() bool { return c.State() == Running && exists(fmt.Sprintf("%s/%d", dir, seq)) })
 	}
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 	node := startChild(t, l.dir)
 	dir := t.TempDir()
 	node.do("start 1 setsid --fork sleep 600; echo $$ > %s/one; sleep 600; :", dir)
-	eventually(t, "the pid", func() bool { b, _ := os.ReadFile(dir + "/one"); return len(b) > 0 })
+	await.Until(t, "the pid", func() bool { b, _ := os.ReadFile(dir + "/one"); return len(b) > 0 })
 	node.kill()
 	var pid int
 	text, _ := os.ReadFile(dir + "/one")
@@ -261,7 +262,7 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 	if p, err := proc.Read(pid); err == nil && !p.Dead() {
 		t.Errorf("its process lives: %+v", p)
 	}
-	eventually(t, "removal of its folders", func() bool {
+	await.Until(t, "removal of its folders", func() bool {
 		for _, local := range []string{"/local1", "/local2"} {
 			if exists(localizer.AppDir(l.dir+local, "ann", appID(1))) || exists(privateApp(l.dir+local, appID(1))) {
 				return false
@@ -277,7 +278,7 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 func TestAnotherRunOfTheMachine(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "sleep 600; :"})
-	eventually(t, "RUNNING", func() bool { return c.Status().PID != 0 })
+	await.Until(t, "RUNNING", func() bool { return c.Status().PID != 0 })
 	// as a restart of the machine would: the processes are gone, and their pids mean others
 	group := c.Group()
 	l.node.close()
@@ -315,10 +316,10 @@ func (b bootless) ForEach(prefix string, f func(string, []byte) error) error {
 func TestApplicationsThatWereEndingGoOn(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "trap '' TERM; while :; do sleep 0.01; done"})
-	eventually(t, "RUNNING", func() bool { return c.State() == Running })
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	l.node.FinishApplication(appID(1), "because")
 	l.restart()
-	eventually(t, "the end of the application", func() bool { _, found := l.node.Application(appID(1)); return !found })
+	await.Until(t, "the end of the application", func() bool { _, found := l.node.Application(appID(1)); return !found })
 	if exists(localizer.AppDir(l.dir+"/local1", "ann", appID(1))) {
 		t.Error("its folder is left")
 	}

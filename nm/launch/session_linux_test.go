@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"heddle/internal/await"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
 )
@@ -97,15 +98,6 @@ func (l *lab) spec(id string) Spec {
 	return Spec{ID: id, Script: dir + "/" + ScriptFile, WorkDir: dir, Status: dir + "/status", Output: dir + "/output"}
 }
 
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func wait(t *testing.T, s *Session) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -170,7 +162,7 @@ func TestNothingRunsBeforeTheGateOpens(t *testing.T) {
 func TestStopAsksFirst(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap 'echo asked > asked; exit 9' TERM; touch ready; while :; do sleep 0.01; done`)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
 	if err := s.Stop(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +175,7 @@ func TestStopAsksFirst(t *testing.T) {
 func TestStopGivesTimeToAll(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`(trap 'sleep 0.1; touch cleaned; exit' TERM; touch ready; while :; do sleep 0.01; done) & wait`)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
 	if err := s.Stop(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +190,7 @@ func TestStopGivesTimeToAll(t *testing.T) {
 func TestStopInsists(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap '' TERM; setsid --fork sleep 600; touch ready; while :; do sleep 0.01; done`)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
 	if err := s.Stop(t.Context(), 20*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +205,7 @@ func TestStopInsists(t *testing.T) {
 func TestStopOfAFrozenContainer(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap 'touch heard' TERM; touch ready; while :; do sleep 0.01; done`)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
 	if err := s.group.Freeze(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +220,7 @@ func TestStopOfAFrozenContainer(t *testing.T) {
 func TestRecoverALiveContainer(t *testing.T) {
 	l := newLab(t)
 	s := l.start("while ! [ -e go ]; do sleep 0.01; done; exit 11")
-	eventually(t, "the session", func() bool { return s.PID() != 0 })
+	await.Until(t, "the session", func() bool { return s.PID() != 0 })
 	r, started := Recover(s.spec, s.group, s.keeper)
 	if !started || r.PID() != s.PID() {
 		t.Fatalf("recovered %d, %v, want %d", r.PID(), started, s.PID())
@@ -263,7 +255,7 @@ func TestRecoverOfWhatNobodyKnows(t *testing.T) {
 func TestSignalSparesTheKeeper(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap 'exit 12' QUIT; touch ready; while :; do sleep 0.01; done`)
-	eventually(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
+	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
 	if err := s.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/await"
 	"heddle/nm/nmtest"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -215,17 +216,6 @@ func (n *node) fail(id records.ContainerID, user string, r Resource) error {
 	return err
 }
 
-// eventually polls until ok, for events that have no channel.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 func mode(t testing.TB, path string) fs.FileMode {
 	t.Helper()
 	fi, err := os.Lstat(path)
@@ -334,7 +324,7 @@ func TestOneDownloadForMany(t *testing.T) {
 	for i := range int64(many) {
 		wg.Go(func() { n.get(container(1, i), fmt.Sprint("user", i%3), r) })
 	}
-	eventually(t, "all containers wait", func() bool {
+	await.Until(t, "all containers wait", func() bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		return len(n.held) == many
@@ -362,7 +352,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 		_, err := n.Localize(t.Context(), Request{Container: container(1, 1), User: "alice", Resources: resources})
 		done <- err
 	}()
-	eventually(t, "three downloads run", func() bool {
+	await.Until(t, "three downloads run", func() bool {
 		n.source.mu.Lock()
 		defer n.source.mu.Unlock()
 		return n.source.active == 3
@@ -391,7 +381,7 @@ func TestCancel(t *testing.T) {
 		_, err := n.Localize(t.Context(), Request{Container: container(2, 1), User: "bob", Resources: map[string]Resource{"s": shared}})
 		other <- err
 	}()
-	eventually(t, "both downloads run for both containers", func() bool {
+	await.Until(t, "both downloads run for both containers", func() bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.source.mu.Lock()
@@ -402,7 +392,7 @@ func TestCancel(t *testing.T) {
 	if err := <-killed; !errors.Is(err, context.Canceled) {
 		t.Errorf("the killed container got %v", err)
 	}
-	eventually(t, "its own download stops", func() bool {
+	await.Until(t, "its own download stops", func() bool {
 		n.source.mu.Lock()
 		defer n.source.mu.Unlock()
 		return n.source.active == 1
@@ -411,7 +401,7 @@ func TestCancel(t *testing.T) {
 	if err := <-other; err != nil {
 		t.Errorf("the other container got %v", err)
 	}
-	eventually(t, "nothing of the cancelled download is left", func() bool {
+	await.Until(t, "nothing of the cancelled download is left", func() bool {
 		left := slots(t, n.dirs, "usercache/alice/filecache")
 		return len(left) == 0 && n.store.Len() == 1
 	})
@@ -506,7 +496,7 @@ func TestFailureDoesNotWait(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v", err)
 	}
-	eventually(t, "the slow download is given up", func() bool { return n.Usage() == Usage{} && n.store.Len() == 0 })
+	await.Until(t, "the slow download is given up", func() bool { return n.Usage() == Usage{} && n.store.Len() == 0 })
 }
 
 func TestMissingFileIsFetchedAgain(t *testing.T) {

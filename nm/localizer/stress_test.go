@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/await"
 )
 
 // Containers come, are killed and go while the cache is cleaned all the time: whoever holds a resource can read it, and in
@@ -71,7 +73,7 @@ func TestStress(t *testing.T) {
 	wg.Wait()
 	stop()
 	cleaner.Wait()
-	eventually(t, "the last downloads end", func() bool { return n.Usage().Fetching == 0 })
+	await.Until(t, "the last downloads end", func() bool { return n.Usage().Fetching == 0 })
 	n.Close()
 	n.Clean()
 	u := n.Usage()
@@ -130,7 +132,7 @@ func TestRun(t *testing.T) {
 	wg.Go(func() { n.Run(ctx) })
 	n.get(container(1, 1), "alice", n.file("f", "content", Public))
 	n.Release(container(1, 1))
-	eventually(t, "the cache is cleaned", func() bool { return n.Usage().Resources == 0 })
+	await.Until(t, "the cache is cleaned", func() bool { return n.Usage().Resources == 0 })
 	stop()
 	wg.Wait()
 }

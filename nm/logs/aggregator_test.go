@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/nm/nmtest"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -274,7 +275,7 @@ func TestRollingByItself(t *testing.T) {
 	l.begin(Wishes{RolledInclude: "rolled"})
 	l.ContainerStarted(c1(1), true)
 	l.log(0, c1(1), "rolled.1", "x")
-	eventually(t, "the rolled log is remote", func() bool {
+	await.Until(t, "the rolled log is remote", func() bool {
 		return slices.ContainsFunc(l.files(), func(f string) bool { return !strings.HasSuffix(f, ".tmp") })
 	})
 	fail := true
@@ -285,7 +286,7 @@ func TestRollingByItself(t *testing.T) {
 		return nil
 	})
 	l.log(0, c1(1), "rolled.2", "y")
-	eventually(t, "the failure is reported", func() bool { return slices.Contains(l.statuses(), "RUNNING_WITH_FAILURE") })
+	await.Until(t, "the failure is reported", func() bool { return slices.Contains(l.statuses(), "RUNNING_WITH_FAILURE") })
 	l.remote.failWith(nil)
 	if err := l.finish(); err != nil {
 		t.Fatal(err)
@@ -335,7 +336,7 @@ func TestAggregationRecovery(t *testing.T) {
 	})
 	l.FinishApplication(app1)
 	go func() {
-		eventually(t, "the upload begins", func() bool { return l.remote.count("create") >= 1 })
+		await.Until(t, "the upload begins", func() bool { return l.remote.count("create") >= 1 })
 		close(gate)
 	}()
 	l.Stop(t.Context(), false)

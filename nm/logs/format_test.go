@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"heddle/internal/await"
 )
 
 // indexed makes a lab write the indexed format.
@@ -60,7 +62,7 @@ func TestIndexedRolling(t *testing.T) {
 	l.begin(Wishes{RolledInclude: "rolled"})
 	l.ContainerStarted(c1(1), true)
 	l.log(0, c1(1), "rolled.1", "first")
-	eventually(t, "the first upload", func() bool { return l.remote.count("rename") > 0 })
+	await.Until(t, "the first upload", func() bool { return l.remote.count("rename") > 0 })
 	l.log(0, c1(1), "rest", "second")
 	l.ContainerFinished(Ended{ID: c1(1), Master: true})
 	if err := l.finish(); err != nil {

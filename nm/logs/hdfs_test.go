@@ -14,6 +14,7 @@ import (
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/nm/logs/tfile"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -148,7 +149,7 @@ func TestNameNodeOutage(t *testing.T) {
 	lab := cluster.Lab(t)
 	lab.Daemon("namenode").Kill()
 	l.FinishApplication(app)
-	eventually(t, "the failure is reported", func() bool {
+	await.Until(t, "the failure is reported", func() bool {
 		rs := l.TakeReports()
 		return len(rs) > 0 && rs[0].Status == pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE &&
 			strings.Contains(rs[0].Diagnostics, lab.URI()) && strings.Contains(rs[0].Diagnostics, "connection refused")

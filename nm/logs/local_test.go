@@ -18,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/internal/await"
 	"heddle/yarn/records"
 )
 
@@ -164,7 +165,7 @@ func TestFollow(t *testing.T) {
 	}()
 	wait := func(want string) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("%q arrives", want), func() bool { return out.String() == want })
+		await.Until(t, fmt.Sprintf("%q arrives", want), func() bool { return out.String() == want })
 	}
 	appendTo := func(s string) {
 		t.Helper()
@@ -260,7 +261,7 @@ func TestKeeper(t *testing.T) {
 	if err := k.Keep(records.ApplicationID{ClusterTimestamp: 1, ID: 4}); err != nil { // wakes it
 		t.Fatal(err)
 	}
-	eventually(t, "what is due is removed", func() bool { return len(k.Kept()) == 2 })
+	await.Until(t, "what is due is removed", func() bool { return len(k.Kept()) == 2 })
 	stop()
 	wg.Wait()
 	for p, want := range map[string]bool{filepath.Dir(filepath.Dir(gone)): false, stays: true, orphan: true, foreign: true} {

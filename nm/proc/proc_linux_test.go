@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"heddle/internal/await"
 )
 
 func start(t *testing.T, script string, env ...string) *exec.Cmd {
@@ -26,20 +28,10 @@ func start(t *testing.T, script string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// eventually polls until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func TestTreeHoldsAllDescendants(t *testing.T) {
 	cmd := start(t, "(sleep 60 & sleep 60) & sleep 60; true", "MARK=here")
 	var tree []Process
-	eventually(t, "five processes", func() bool {
+	await.Until(t, "five processes", func() bool {
 		table, err := Snapshot()
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +52,7 @@ func TestTreeHoldsAllDescendants(t *testing.T) {
 
 func TestCPUTimeIsCounted(t *testing.T) {
 	cmd := start(t, "while :; do :; done")
-	eventually(t, "50 ms of CPU time", func() bool {
+	await.Until(t, "50 ms of CPU time", func() bool {
 		p, err := Read(cmd.Process.Pid)
 		return err == nil && p.CPU >= 50*time.Millisecond
 	})
@@ -69,7 +61,7 @@ func TestCPUTimeIsCounted(t *testing.T) {
 func TestWaitExitOfAnothersChild(t *testing.T) {
 	cmd := start(t, "sleep 60 & echo; wait")
 	var child Process
-	eventually(t, "the child", func() bool {
+	await.Until(t, "the child", func() bool {
 		table, err := Snapshot()
 		if err != nil {
 			t.Fatal(err)

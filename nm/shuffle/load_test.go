@@ -24,20 +24,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"heddle/internal/await"
 )
 
 func newTestReader(b []byte) *bufio.Reader { return bufio.NewReaderSize(bytes.NewReader(b), 64) }
-
-// eventually polls until ok, for events that have no channel.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
 
 // count reads a counter.
 func count(t testing.TB, c prometheus.Collector) float64 {
@@ -76,7 +67,7 @@ func TestTooManyConnections(t *testing.T) {
 	n := newNode(t, 0, func(c *Config) { c.MaxConnections = 2 })
 	n.stockOutputs()
 	held := []net.Conn{n.dial(), n.dial()}
-	eventually(t, "both are counted", func() bool { return n.active.Load() == 2 })
+	await.Until(t, "both are counted", func() bool { return n.active.Load() == 2 })
 	const want = "HTTP/1.1 429 TOO MANY REQUESTS\r\ncontent-type: text/plain; charset=UTF-8\r\nname: mapreduce\r\nversion: 1.0.0\r\n" +
 		"Retry-After: 1000\r\ncontent-length: 0\r\n\r\n"
 	for range 3 {
@@ -88,7 +79,7 @@ func TestTooManyConnections(t *testing.T) {
 		t.Errorf("%v connections counted as refused", got)
 	}
 	held[0].Close()
-	eventually(t, "there is room again", func() bool { return n.active.Load() == 1 })
+	await.Until(t, "there is room again", func() bool { return n.active.Load() == 1 })
 	if got, _ := n.exchange(n.get(0, "", attempt(0)), 10*time.Second); !strings.HasSuffix(got, "hello") {
 		t.Errorf("got %q", got)
 	}
@@ -129,7 +120,7 @@ func TestBadReducers(t *testing.T) {
 	if got, _ := n.exchange(n.get(0, "", attempt(0)), 10*time.Second); !strings.HasSuffix(got, "hello") {
 		t.Errorf("a good reducer got %q", got)
 	}
-	eventually(t, "all bad connections are gone", func() bool { return n.active.Load() == 0 })
+	await.Until(t, "all bad connections are gone", func() bool { return n.active.Load() == 0 })
 	for _, c := range conns {
 		c.Close()
 	}
@@ -223,7 +214,7 @@ func TestStop(t *testing.T) {
 	if _, err := io.ReadFull(stuck, make([]byte, 1000)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all three are served", func() bool { return n.active.Load() == 3 })
+	await.Until(t, "all three are served", func() bool { return n.active.Load() == 3 })
 	began := time.Now()
 	stop(n.Service)
 	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
+
+	"heddle/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -193,17 +195,6 @@ func leader(t *testing.T, members []*member) (*member, context.Context) {
 	}
 }
 
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 func TestOneMemberKeepsItsLogOverRestarts(t *testing.T) {
 	m := group(t, 1, nil)[0]
 	for round := 1; round <= 3; round++ {
@@ -237,7 +228,7 @@ func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	if _, err := follower.Propose([]byte("x")).Wait(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a follower took a proposal: %v", err)
 	}
-	waitFor(t, "the follower knows its leader", func() bool { return follower.Leader() == first.cfg.ID })
+	await.Until(t, "the follower knows its leader", func() bool { return follower.Leader() == first.cfg.ID })
 
 	first.stop(t)
 	<-term.Done()
@@ -260,7 +251,7 @@ func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	}
 	first.cfg.Listener = l
 	first.start(t)
-	waitFor(t, "the old leader catches up", func() bool { return len(first.fsm.all()) == 101 })
+	await.Until(t, "the old leader catches up", func() bool { return len(first.fsm.all()) == 101 })
 	if a, b := first.fsm.all(), second.fsm.all(); strings.Join(a, " ") != strings.Join(b, " ") {
 		t.Errorf("members disagree:\n%v\n%v", a, b)
 	}
@@ -317,14 +308,14 @@ func TestSnapshotReplacesTheLog(t *testing.T) {
 	if _, err := last.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "a snapshot", func() bool { return lead.Stats()["last_snapshot_index"] > "1" })
+	await.Until(t, "a snapshot", func() bool { return lead.Stats()["last_snapshot_index"] > "1" })
 	l, err := net.Listen("tcp", late.cfg.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	late.cfg.Listener = l
 	late.start(t)
-	waitFor(t, "the late member catches up", func() bool { return len(late.fsm.all()) == 500 })
+	await.Until(t, "the late member catches up", func() bool { return len(late.fsm.all()) == 500 })
 }
 
 func TestFolderBelongsToOneMember(t *testing.T) {
@@ -379,7 +370,7 @@ func TestStrangersAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", greeting, err)
 		}
 		_ = c.Close()
-		waitFor(t, "a line about "+greeting, func() bool {
+		await.Until(t, "a line about "+greeting, func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return strings.Contains(logged.String(), want)
@@ -423,7 +414,7 @@ func TestMembersMoveWithTheConfiguration(t *testing.T) {
 	if _, err := lead.Propose([]byte("hello")).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the moved member catches up", func() bool { return len(moved.fsm.all()) == 1 })
+	await.Until(t, "the moved member catches up", func() bool { return len(moved.fsm.all()) == 1 })
 }
 
 // What three members on one disk commit: entries of 1 KB, many proposers.

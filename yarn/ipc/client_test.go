@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -36,7 +37,7 @@ func TestCancelledCallLeavesTheConnectionUsable(t *testing.T) {
 		_, err := protocol.GetQueueInfo.Call(ctx, e, ask("q"))
 		failed <- err
 	}()
-	eventually(t, "the call begins", func() bool { return g.begun.Load() == 1 })
+	await.Until(t, "the call begins", func() bool { return g.begun.Load() == 1 })
 	cancel()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -69,7 +70,7 @@ func TestCallTimeout(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// Since the server said nothing at all, the connection is given up.
-	eventually(t, "no connection", func() bool { return s.Connections() == 0 })
+	await.Until(t, "no connection", func() bool { return s.Connections() == 0 })
 }
 
 func TestNobodyListens(t *testing.T) {
@@ -179,7 +180,7 @@ func TestClosedClient(t *testing.T) {
 		_, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q"))
 		failed <- err
 	}()
-	eventually(t, "the call begins", func() bool { return g.begun.Load() == 1 })
+	await.Until(t, "the call begins", func() bool { return g.begun.Load() == 1 })
 	c.Close()
 	if err := <-failed; !errors.Is(err, ipc.ErrClientClosed) {
 		t.Errorf("call under way: %v", err)

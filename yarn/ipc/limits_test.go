@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -59,7 +60,7 @@ func TestCallsPerConnectionAreBounded(t *testing.T) {
 	for i := range calls {
 		c.send(callPacket(t, int32(i), protocol.GetQueueInfo.Method, ask("q")))
 	}
-	eventually(t, "4 calls begin", func() bool { return g.begun.Load() == 4 })
+	await.Until(t, "4 calls begin", func() bool { return g.begun.Load() == 4 })
 	close(g.open)
 	seen := map[uint32]bool{}
 	for range calls {
@@ -91,12 +92,12 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			}
 		}
 	}()
-	eventually(t, "calls of the slow client", func() bool { return g.begun.Load() > 0 })
+	await.Until(t, "calls of the slow client", func() bool { return g.begun.Load() > 0 })
 	e := newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "bob"})
 	if _, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q")); err != nil {
 		t.Errorf("another client: %v", err)
 	}
-	eventually(t, "the slow client is disconnected", func() bool { return s.Connections() == 1 })
+	await.Until(t, "the slow client is disconnected", func() bool { return s.Connections() == 1 })
 	// What the sockets' buffers took, some 6 MB, and what was under way when they were full.
 	if n := g.begun.Load(); n > 40 {
 		t.Errorf("%d calls were carried out for a client that reads nothing", n)
@@ -113,7 +114,7 @@ func TestClaimedLengthsAreNotAllocated(t *testing.T) {
 		c := established(t, addr)
 		c.send(binary.BigEndian.AppendUint32(nil, ipc.DefaultMaxDataLength), []byte("a few bytes"))
 	}
-	eventually(t, "connections", func() bool { return s.Connections() == conns })
+	await.Until(t, "connections", func() bool { return s.Connections() == conns })
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 30<<20 {
 		t.Errorf("%d MB allocated for %d connections that claim 128 MB each", grown>>20, conns)
@@ -152,12 +153,12 @@ func TestLengthLimits(t *testing.T) {
 func TestConnectionsAreBounded(t *testing.T) {
 	s, addr := serve(t, ipc.ServerConfig{MaxConnections: 2}, echo)
 	a, b := established(t, addr), established(t, addr)
-	eventually(t, "2 connections", func() bool { return s.Connections() == 2 })
+	await.Until(t, "2 connections", func() bool { return s.Connections() == 2 })
 	if p := dialRaw(t, addr).packet(); p != nil {
 		t.Errorf("a third client got %x", p)
 	}
 	_ = a.Close()
-	eventually(t, "1 connection", func() bool { return s.Connections() == 1 })
+	await.Until(t, "1 connection", func() bool { return s.Connections() == 1 })
 	c := established(t, addr)
 	for _, c := range []*rawConn{b, c} {
 		c.send(callPacket(t, 1, protocol.GetQueueInfo.Method, ask("q")))
@@ -182,10 +183,10 @@ func TestShutdownFinishesCalls(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "20 calls begin", func() bool { return g.begun.Load() == 20 })
+	await.Until(t, "20 calls begin", func() bool { return g.begun.Load() == 20 })
 	down := make(chan error, 1)
 	go func() { down <- s.Shutdown(testContext(t)) }()
-	eventually(t, "no more connections", func() bool {
+	await.Until(t, "no more connections", func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = c.Close()
@@ -213,7 +214,7 @@ func TestShutdownGivesUp(t *testing.T) {
 		_, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q"))
 		failed <- err
 	}()
-	eventually(t, "the call begins", func() bool { return g.begun.Load() == 1 })
+	await.Until(t, "the call begins", func() bool { return g.begun.Load() == 1 })
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {

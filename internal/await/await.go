@@ -1,0 +1,35 @@
+// Package await lets tests wait for what other goroutines and processes bring about.
+package await
+
+import (
+	"testing"
+	"time"
+)
+
+// patience is how long something may take. It is long, as it only passes where a test fails: machines that run tests are
+// often short of time.
+const patience = 2 * time.Minute
+
+// Until returns when ok says that something is so. It looks often at first, then less so, and fails the test if it was in
+// vain for two minutes.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	Value(t, what, func() (struct{}, bool) { return struct{}{}, ok() })
+}
+
+// Value is like Until, and returns what was found.
+func Value[T any](t testing.TB, what string, find func() (T, bool)) T {
+	t.Helper()
+	out := time.NewTimer(patience)
+	defer out.Stop()
+	for pause := time.Millisecond; ; pause = min(pause*5/4, 50*time.Millisecond) {
+		if v, ok := find(); ok {
+			return v
+		}
+		select {
+		case <-time.After(pause):
+		case <-out.C:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
