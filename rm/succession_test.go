@@ -48,7 +48,7 @@ func TestTheNextMemberLeads(t *testing.T) {
 		next := (lead + 1) % len(members)
 		members[lead].halt(t)
 		rm := client.Endpoint(members[next].Addr(ClientAddress).String(), protocol.ApplicationClient, ipc.Identity{User: "alice"})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		_, err := protocol.GetNewApplication.Call(ctx, rm, &pb.GetNewApplicationRequest{})
 		cancel()
 		if err != nil {

@@ -73,7 +73,7 @@ func onEach(t *testing.T, f func(t *testing.T, d Driver)) {
 }
 
 func deadline(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -86,7 +86,7 @@ func run(t *testing.T, d Driver, name string, l Limits, script string) (Group, *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := g.Kill(ctx); err != nil {
 			t.Error(err)
@@ -308,7 +308,7 @@ func TestOutOfMemory(t *testing.T) {
 		g, cmd := run(t, d, "container_1_1_1_8", Limits{Memory: 32 << 20}, "head -c 1000000000 /dev/zero | tail; sleep 600; :")
 		select {
 		case <-g.OOM():
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no event")
 		}
 		use, err := g.Usage()

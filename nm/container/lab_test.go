@@ -190,7 +190,7 @@ func (l *lab) restart() {
 
 func (l *lab) shutdown() {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := l.node.KillAll(ctx, records.ExitAborted, "the test is over\n"); err != nil {
 		l.t.Error(err)
@@ -391,7 +391,7 @@ func (l *lab) container(id records.ContainerID) *Container {
 
 func waitDone(t testing.TB, c *Container) Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := c.WaitDone(ctx); err != nil {
 		t.Fatalf("%s: %v; %s", c, err, c.Status().Diagnostics)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/await"
 	"heddle/nm/store"
 )
 
@@ -57,11 +58,7 @@ func (l *lab) run(s *Service, done func() bool) {
 	wg.Go(func() { s.Run(ctx) })
 	defer wg.Wait()
 	defer cancel()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.t.Fatalf("still pending: %q", s.Pending())
-		}
-	}
+	await.Until(l.t, "deletions are done", done)
 }
 
 func (l *lab) tree(name string) string {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
+
+	"heddle/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -101,15 +103,10 @@ func TestChanges(t *testing.T) {
 		t.Helper()
 		select {
 		case <-changes:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no change was told")
 		}
-		for end := time.Now().Add(10 * time.Second); c.Status().Report != report; {
-			if time.Now().After(end) {
-				t.Fatalf("%+v, want report %q", c.Status(), report)
-			}
-			time.Sleep(time.Millisecond)
-		}
+		await.Until(t, "report "+report, func() bool { return c.Status().Report == report })
 		if s := c.Status(); s.Healthy != healthy {
 			t.Errorf("%+v", s)
 		}

@@ -100,7 +100,7 @@ func (l *lab) spec(id string) Spec {
 
 func wait(t *testing.T, s *Session) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	code, err := s.Wait(ctx)
 	if err != nil {

@@ -284,7 +284,7 @@ func (l *lab) wait() error {
 			l.t.Errorf("%s ended", o.app)
 		}
 		return o.err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		l.t.Fatal("the application's logs are never dealt with")
 		return nil
 	}

@@ -217,11 +217,11 @@ func TestStop(t *testing.T) {
 	await.Until(t, "all three are served", func() bool { return n.active.Load() == 3 })
 	began := time.Now()
 	stop(n.Service)
-	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(began); took < 900*time.Millisecond || took > 30*time.Second {
 		t.Errorf("stopped after %v, want the second that transmissions are given", took)
 	}
 	for _, c := range []net.Conn{idle, kept, stuck} {
-		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error("a connection is still open")
 		}

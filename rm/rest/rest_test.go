@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/rm"
 	yarnrest "heddle/yarn/rest"
 )
@@ -109,15 +109,14 @@ func (c *cluster) run(settings *conf.Config, id string) {
 // leader waits until a member leads, and returns its id.
 func (c *cluster) leader() string {
 	c.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	return await.Value(c.t, "somebody leads", func() (string, bool) {
 		for id, r := range c.rms {
 			if r.Leader() != nil {
-				return id
+				return id, true
 			}
 		}
-	}
-	c.t.Fatal("nobody leads")
-	return ""
+		return "", false
+	})
 }
 
 type answer struct {
@@ -391,9 +390,7 @@ func TestStandby(t *testing.T) {
 		if id == leads {
 			continue
 		}
-		for deadline := time.Now().Add(10 * time.Second); r.LeaderID() != leads && time.Now().Before(deadline); {
-			time.Sleep(5 * time.Millisecond)
-		}
+		await.Until(t, id+" knows who leads", func() bool { return r.LeaderID() == leads })
 		const path = "/ws/v1/cluster/apps?states=RUNNING"
 		a := c.ask(id, "GET", path, "")
 		if a.status != 307 || a.header.Get("Location") != c.urls[leads]+path || !strings.HasPrefix(a.body, "This is standby RM.") {
