@@ -210,7 +210,7 @@ func TestRelativeNamesStartAtHome(t *testing.T) {
 	if err := f.Chown(ctx, "/user/carol", "carol", ""); err != nil {
 		t.Fatal(err)
 	}
-	put(t, a.As("carol"), "x/y", []byte("c"), CreateOptions{})
+	put(t, a.As("carol"), "x/y", []byte("c"), CreateOptions{Overwrite: true})
 	same(t, "by the full name", get(t, f, cluster.Lab(t).URI()+"/user/carol/x/y"), []byte("c"))
 	if infos, err := a.As("carol").Glob(ctx, "*/y"); err != nil || len(infos) != 1 || infos[0].Path != cluster.Lab(t).URI()+"/user/carol/x/y" {
 		t.Errorf("got %+v, %v", infos, err)
