@@ -24,12 +24,6 @@ var (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pending are scenarios in which Heddle is not yet as stock is, with the reason. They run when HEDDLE_TEST_PENDING is set.
-var pending = map[string]string{
-	"capacity_gpu":                "YARN serves nobody in a leaf behind an ask that exceeds what its queues may still have; Heddle passes over it",
-	"capacity_queue_limit_blocks": "YARN serves nobody in a leaf behind an ask that exceeds what its queues may still have; Heddle passes over it",
-}
-
 func scenarios(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.txt")
@@ -88,9 +82,6 @@ func TestScenarios(t *testing.T) {
 			if stock {
 				return
 			}
-			if why := pending[name]; why != "" && os.Getenv("HEDDLE_TEST_PENDING") == "" {
-				t.Skip(why)
-			}
 			got, err := parse().OnHeddle(t.Context(), t.TempDir(), log(t))
 			if err != nil {
 				t.Fatalf("%v\nuntil then:\n%v", err, got)
@@ -134,15 +125,6 @@ func log(t *testing.T) *logrus.Entry {
 		l.SetLevel(logrus.DebugLevel)
 	}
 	return logrus.NewEntry(l)
-}
-
-func TestNothingIsPendingThatIsNotThere(t *testing.T) {
-	all := scenarios(t)
-	for name := range pending {
-		if _, ok := all[name]; !ok {
-			t.Errorf("%s is pending, but there is no such scenario", name)
-		}
-	}
 }
 
 func TestOutcomesAreReadAsWritten(t *testing.T) {

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"fmt"
+	"strings"
 
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -36,6 +37,9 @@ func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationI
 
 func (t *turn) reason(r scheduler.Reason) Hold {
 	out := Hold{Reason: r}
+	if other := t.byHandle[r.Behind]; other != nil {
+		out.Text = strings.Replace(r.Text, scheduler.Another, "application "+other.id.String(), 1)
+	}
 	if n := t.nodeOf[r.Node]; n != nil {
 		out.At = n.id
 	}

@@ -253,7 +253,7 @@ func (s *Scheduler) placeQueue(h int32) {
 	o := &s.queues[q.parent].inner
 	s.queueKey(q, o.rule)
 	s.moved(o, q.el)
-	s.el.setMask(q.el, s.el.subOf(q.inner.root))
+	s.el.setMask(q.el, s.offers(q))
 }
 
 // mask is the classes of which an application could take a container now.

@@ -10,6 +10,10 @@ import (
 // placed are parked one by one.
 const sharedClass = 63
 
+// tight is a bit among those of the classes that a queue has while it, or one below it, has an ask that is larger than what
+// it can still have by its own maximum.
+const tight = mask(1) << (sharedClass - 1)
+
 // classes gives each capability that is asked for a bit of a mask. Asks of one class fit on the same nodes and below the
 // same limits, so that whole subtrees of queues are passed over when none of what is asked for in them has room.
 type classes struct {
@@ -30,7 +34,7 @@ func (c *classes) hold(capability, size records.Resource) uint8 {
 		return i
 	}
 	i := uint8(bits.TrailingZeros64(^c.taken))
-	if i >= sharedClass {
+	if i >= sharedClass-1 {
 		return sharedClass
 	}
 	c.of[capability] = i

@@ -26,6 +26,7 @@ const (
 	LocalityDelay  Limit = "locality"      // it waits for a better place for a moment
 	HasReservation Limit = "reservation"   // a node is kept for it
 	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
+	BehindOthers   Limit = "behind"        // an ask whose turn is earlier is larger than what the queue has left
 	ClusterFull    Limit = "free"          // no node has so much free
 	OthersFirst    Limit = "order"         // others' turn comes first
 )
@@ -41,6 +42,7 @@ type Reason struct {
 	// Used is what counts against the limit, Bound the limit, Short what the ask lacks.
 	Used, Bound, Short records.Resource
 	Node               NodeHandle // the nearest, or the one that is kept; -1 if there is none
+	Behind             AppHandle  // where the limit is BehindOthers, whose ask it is. Text calls it Another; -1 if there is none
 	Host               string     // of Node
 	// Open is the number of nodes that take containers, Eligible that of nodes that could take it when they are empty.
 	Open, Eligible int
@@ -59,7 +61,7 @@ func (s *Scheduler) Explain(h AppHandle) []Reason {
 func (s *Scheduler) ExplainAll(apps []AppHandle) [][]Reason {
 	s.refresh()
 	s.surveys = map[records.Resource]Reason{}
-	defer func() { s.surveys = nil }()
+	defer func() { s.surveys, s.heads = nil, nil }()
 	out := make([][]Reason, len(apps))
 	for i, h := range apps {
 		out[i] = s.explainApp(h)
@@ -101,9 +103,9 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 	}
 	d := demand{capability: capability, size: s.measure(capability), relaxAny: true, pending: 1}
 	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability}
-	r := Reason{Node: noNode, Open: s.openNodes}
+	r := Reason{Node: noNode, Behind: noApp, Open: s.openNodes}
 	held := master && (s.explainParallel(&a, &r) || s.explainMasters(&a, &u, &r)) ||
-		s.explainQueues(leaf, &d, &r, false) || s.explainUser(leaf, &u, &r) || s.explainNodes(&a, &d, &r) ||
+		s.explainQueues(leaf, &d, &r, false) || s.explainUser(leaf, &u, &r) || s.explainHead(&a, &d, &r) || s.explainNodes(&a, &d, &r) ||
 		s.explainQueues(leaf, &d, &r, true)
 	if !held {
 		r.Text = "it would start at once"
@@ -119,7 +121,7 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 }
 
 func (s *Scheduler) explain(a *app, d *demand) Reason {
-	r := Reason{Node: noNode, Open: s.openNodes}
+	r := Reason{Node: noNode, Behind: noApp, Open: s.openNodes}
 	u := &s.users[a.user]
 	switch {
 	case !a.runnable && s.explainParallel(a, &r):
@@ -130,6 +132,7 @@ func (s *Scheduler) explain(a *app, d *demand) Reason {
 		r.Free = "the next look at the limit, at most half a second from now"
 	case s.explainQueues(a.leaf, d, &r, false):
 	case s.explainUser(a.leaf, u, &r):
+	case s.explainHead(a, d, &r):
 	case s.explainNodes(a, d, &r):
 	case s.explainQueues(a.leaf, d, &r, true):
 	default:

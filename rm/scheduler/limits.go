@@ -23,6 +23,7 @@ func (s *Scheduler) limitQueues() {
 			q.guaranteed, q.maximum, q.promise = e.Min, e.Max, e.AbsoluteCapacity
 			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf) || s.capacity
 		}
+		q.bounded = s.measure(q.maximum) != s.measure(s.limitsOf)
 		q.promised = max(s.share(&q.guaranteed), least)
 	}
 }

@@ -56,8 +56,14 @@ func (s *Scheduler) belowMaximum(h int32, size *records.Resource) bool {
 // pickInLeaf looks at the users by the first application that each has, so that the search ends when no later user can have
 // a better one.
 func (s *Scheduler) pickInLeaf(q *runQueue, open mask) int32 {
+	s.picked = open
+	return s.firstInLeaf(q, open, nil)
+}
+
+// firstInLeaf finds the first application of a leaf that has one of some classes, behind a key if there is one, or nothing.
+func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after *key) int32 {
 	best := nothing
-	for i := s.el.first(&q.inner, open); i != nothing; i = s.el.next(i, open) {
+	for i := s.el.first(&q.inner, want); i != nothing; i = s.el.next(i, want) {
 		u := &s.users[s.el.at[i].ref]
 		if best != nothing && !q.apps.before(&u.key, &s.apps[best].key) {
 			break
@@ -65,13 +71,16 @@ func (s *Scheduler) pickInLeaf(q *runQueue, open mask) int32 {
 		if s.capacity && s.overUserLimit(q, u) {
 			continue
 		}
-		if e := s.el.first(&u.apps, open); e != nothing {
+		e := s.el.first(&u.apps, want)
+		for e != nothing && after != nil && !q.apps.before(after, &s.apps[s.el.at[e].ref].key) {
+			e = s.el.next(e, want)
+		}
+		if e != nothing {
 			a := s.el.at[e].ref
 			if best == nothing || q.apps.before(&s.apps[a].key, &s.apps[best].key) {
 				best = a
 			}
 		}
 	}
-	s.picked = open
 	return best
 }

@@ -113,6 +113,7 @@ type Scheduler struct {
 	picked     mask      // the classes that the application that was picked last could have
 	out        []Decision
 	surveys    map[records.Resource]Reason // what nodes lack for a container, while many applications are explained
+	heads      map[int32]head              // who blocks leaves, likewise
 }
 
 // root is the handle of the root queue.
@@ -151,7 +152,7 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	s.activateApps()
 	for more := true; more; more = s.roomier {
 		s.fill()
-		for h := s.pick(root, s.classes.open); h != nothing; h = s.pick(root, s.classes.open) {
+		for h := s.next(); h != nothing; h = s.next() {
 			s.place(AppHandle(h))
 		}
 	}
@@ -192,6 +193,13 @@ func (s *Scheduler) types() int { return s.index.types }
 func (s *Scheduler) add(to, r *records.Resource) {
 	for i := range s.types() {
 		to[i] += r[i]
+	}
+}
+
+// sub is add's opposite.
+func (s *Scheduler) sub(from, r *records.Resource) {
+	for i := range s.types() {
+		from[i] -= r[i]
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *Scheduler) enterBelow(h int32) {
 		c := &s.queues[i]
 		c.key = key{seq: c.place}
 		s.queueKey(c, o.rule)
-		s.el.setMask(c.el, s.el.subOf(c.inner.root))
+		s.el.setMask(c.el, s.offers(c))
 		s.enter(o, c.el)
 	}
 }
