@@ -45,6 +45,9 @@ func hdfsNode(t *testing.T) (n *node, root *hdfsadapter.FS, dir string) {
 	t.Cleanup(func() { a.Close() })
 	root = a.As("")
 	dir = "/test/" + t.Name()
+	if err := root.RemoveAll(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
 	if err := root.MkdirAll(t.Context(), dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,9 @@ func onHDFS(t testing.TB, o hdfsadapter.Options) *hdfsadapter.Adapter {
 // What is aggregated to HDFS, stock's `yarn logs` prints.
 func TestStockReadsOurLogs(t *testing.T) {
 	a := onHDFS(t, hdfsadapter.Options{})
+	if err := a.As("").RemoveAll(t.Context(), "/app-logs"); err != nil {
+		t.Fatal(err)
+	}
 	for i, compression := range []string{tfile.None, tfile.GZ} {
 		t.Run(compression, func(t *testing.T) {
 			app := records.ApplicationID{ClusterTimestamp: time.Now().UnixMilli(), ID: int32(i + 1)}
