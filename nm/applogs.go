@@ -2,6 +2,7 @@ package nm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,6 +23,8 @@ type appLogs struct {
 	log        *logrus.Entry
 	keeper     *logs.Keeper
 	aggregator *logs.Aggregator // nil: logs aren't aggregated
+	archive    func(user string) logs.Archive
+	node       records.NodeID
 	recovered  []records.ApplicationID
 
 	mu      sync.Mutex
@@ -36,7 +39,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 ) (*appLogs, error) {
 	const prefix = "yarn.nodemanager.log-aggregation."
 	a := &appLogs{
-		log: log, waiting: make(map[records.ApplicationID]chan error),
+		log: log, node: node, waiting: make(map[records.ApplicationID]chan error),
 		keeper: logs.NewKeeper(dirs, c.Duration("yarn.nodemanager.log.retain-seconds"), bucket, nil, log),
 	}
 	if err := a.keeper.Recover(); err != nil {
@@ -54,13 +57,16 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 		log.WithError(err).Warn("Logs are aggregated in the format TFile")
 		name = "TFile"
 	}
+	remote := logs.OnHDFS(files)
+	place := logs.Place{
+		Root: c.Text("yarn.nodemanager.remote-app-log-dir"),
+		Suffix: logs.RemoteSuffix(name, c.Text("yarn.log-aggregation."+name+".remote-app-log-dir-suffix"),
+			c.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
+	}
+	a.archive = func(user string) logs.Archive { return logs.Archive{FS: remote.As(user), Place: place} }
 	a.aggregator, err = logs.NewAggregator(logs.Config{
-		Dirs: dirs, Remote: logs.OnHDFS(files), Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
-		Place: logs.Place{
-			Root: c.Text("yarn.nodemanager.remote-app-log-dir"),
-			Suffix: logs.RemoteSuffix(name, c.Text("yarn.log-aggregation."+name+".remote-app-log-dir-suffix"),
-				c.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
-		},
+		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
+		Place:       place,
 		Format:      format,
 		Compression: c.Text(prefix + "compression-type"),
 		Policy:      c.Text(prefix + "policy.class"),
@@ -189,4 +195,16 @@ func (a *appLogs) Last() []*pb.LogAggregationReport {
 		return nil
 	}
 	return pbOf(a.aggregator.Statuses())
+}
+
+// uploaded lists what is aggregated of the logs of a container that is still known here, with the rights of its owner.
+func (a *appLogs) uploaded(ctx context.Context, id records.ContainerID, owner string) ([]logs.NodeLogs, error) {
+	if a.aggregator == nil {
+		return nil, nil
+	}
+	found, err := a.archive(owner).OfContainer(ctx, id, owner, a.node)
+	if errors.Is(err, logs.ErrNoLogs) {
+		return nil, nil
+	}
+	return found, err
 }

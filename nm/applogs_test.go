@@ -1,10 +1,12 @@
 package nm
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"heddle/hdfsadapter"
@@ -115,4 +117,63 @@ func TestLogsAreRemovedInTime(t *testing.T) {
 		left, err := os.ReadDir(l.dir + "/logs/userlogs")
 		return err == nil && len(left) == 0
 	})
+}
+
+// The list of a container's logs has those that are here, and those that were uploaded while its application runs.
+func TestListOfLogsWithThoseUploaded(t *testing.T) {
+	remote := t.TempDir()
+	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+remote).up()
+	id := containerID(1, 2)
+	c := l.run(id, "echo here > ${LOG_DIRS}/stdout; sleep 1000")
+	l.running(c)
+	node := l.node.Node().String()
+	list := "/ws/v1/node/containers/" + id.String() + "/logs"
+	eventually(t, "the log", func() bool { return strings.Contains(l.web("GET", list).body, `"stdout"`) })
+
+	place := logs.Place{Root: remote, Suffix: "logs-tfile"}
+	dir := place.AppDir(id.Attempt.App, "ann")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, containers ...records.ContainerID) {
+		t.Helper()
+		var b bytes.Buffer
+		w, err := logs.NewFileWriter(&b, "none", "ann", nil)
+		for _, id := range containers {
+			if err == nil {
+				err = w.Begin(id.String())
+			}
+			if err == nil {
+				err = w.Log("stderr", 3, strings.NewReader("old"))
+			}
+			if err == nil {
+				err = w.End()
+			}
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := strings.ReplaceAll(node, ":", "_")
+	write(mine+"_1700000000000", containerID(1, 1), id)
+	write(mine+"_1700000001000", containerID(1, 1)) // of another container
+	write("elsewhere_1", id)                        // of another node
+	write(mine+".tmp", id)                          // not complete
+	aggregated := `"logAggregationType":"AGGREGATED","containerId":"` + id.String() + `","nodeId":"` + mine + `_1700000000000"}`
+	l.expect(l.web("GET", list), 200, jsonType, `{"containerLogsInfo":[{"containerLogInfo":[…"logAggregationType":"LOCAL","containerId":"`+id.String()+`","nodeId":"`+node+`"},`+
+		`{"containerLogInfo":[{"fileName":"stderr","fileSize":"3","lastModifiedTime":"…"}],`+aggregated+`]}`)
+	l.expect(l.web("GET", list, "Accept", asXML), 200, xmlType, `…<logAggregationType>LOCAL</logAggregationType>…<logAggregationType>AGGREGATED</logAggregationType>…`+
+		`</containerLogsInfo></containerLogsInfoes>`)
+
+	write(mine+"_1700000002000", id)
+	if err := os.Truncate(filepath.Join(dir, mine+"_1700000002000"), 50); err != nil {
+		t.Fatal(err)
+	}
+	l.expect(l.web("GET", list), 200, jsonType, `{"containerLogsInfo":{"containerLogInfo":[…"logAggregationType":"LOCAL",…}}`)
 }

@@ -27,7 +27,7 @@ func (n *NodeManager) openWeb() error {
 	}
 	filter.Static = "" // Hadoop's NodeManagers take nobody for that user
 	logDir, _ := c.Get("yarn.log.dir")
-	handler := rest.New(rest.Options{
+	o := rest.Options{
 		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types, GPUs: n.s.gpus,
 		VirtualRatio: n.s.monitor.VirtualRatio, VirtualCheck: n.s.monitor.VirtualCheck, PhysicalCheck: n.s.monitor.PhysicalCheck,
 		SuspendTimeout: n.s.suspend, LogDir: logDir,
@@ -39,7 +39,11 @@ func (n *NodeManager) openWeb() error {
 		Filter: filter, Configuration: c, Containers: n.containers,
 		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
 		Disks: n.disks, Health: n.health.Status, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
-	})
+	}
+	if n.keepLogs != nil {
+		o.Uploaded = n.keepLogs.uploaded
+	}
+	handler := rest.New(o)
 	n.web = &webServer{http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}}
 	return nil
 }

@@ -168,6 +168,42 @@ func eachIndexed(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error)
 	return nil
 }
 
+// NodeLogs are a container's logs in a node's file.
+type NodeLogs struct {
+	File NodeFile
+	Logs []AggregatedLog
+}
+
+// OfContainer lists the logs of a container that a node has aggregated, file by file; ErrNoLogs if nothing is aggregated of
+// its application.
+func (a Archive) OfContainer(ctx context.Context, id records.ContainerID, owner string, node records.NodeID) ([]NodeLogs, error) {
+	files, err := a.Files(ctx, id.Attempt.App, owner)
+	if err != nil {
+		return nil, err
+	}
+	var all []NodeLogs
+	name, container := nodeName(node), id.String()
+	for _, f := range files {
+		if f.Name != name && !strings.HasPrefix(f.Name, name+"_") {
+			continue
+		}
+		found := NodeLogs{File: f}
+		err := a.Each(ctx, f, func(log AggregatedLog, _ io.Reader) error {
+			if log.Container == container {
+				found.Logs = append(found.Logs, log)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(found.Logs) > 0 {
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
 // WriteText writes an aggregated log as `yarn logs` does: size bytes from the beginning, or, if it is negative, from the
 // end.
 func (l AggregatedLog) WriteText(w io.Writer, content io.Reader, size int64) error {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"heddle/nm/container"
 	"heddle/nm/logs"
@@ -85,7 +87,8 @@ func (s *Server) logList(c *rest.Call) (rest.Reply, error) {
 	if err != nil {
 		return rest.Reply{}, err
 	}
-	if _, _, err := s.access(c.Request, id); err != nil {
+	owner, _, err := s.access(c.Request, id)
+	if err != nil {
 		return s.orElsewhere(c.Request, err, "/containers/"+id.String()+"/logs")
 	}
 	files, err := s.Logs.List(id)
@@ -96,10 +99,39 @@ func (s *Server) logList(c *rest.Call) (rest.Reply, error) {
 	for _, f := range files {
 		info.Files = append(info.Files, logFile{f.Name, strconv.FormatInt(f.Size, 10), logs.FormatTime(f.ModTime)})
 	}
-	if c.Format == rest.XML {
-		return rest.OK("containerLogsInfoes", rest.Natural, logsInfos{[]logsInfo{info}}), nil
+	infos := append([]logsInfo{info}, s.uploads(c.Request.Context(), id, owner)...)
+	switch {
+	case c.Format == rest.XML:
+		return rest.OK("containerLogsInfoes", rest.Natural, logsInfos{infos}), nil
+	case len(infos) > 1: // as Jersey has it
+		return rest.OK("", rest.Unwrapped, logsInfos{infos}), nil
 	}
 	return rest.OK("containerLogsInfo", rest.Natural, info), nil
+}
+
+// uploadPatience is how long a list of logs waits for the file system that they are aggregated to.
+const uploadPatience = 5 * time.Second
+
+// uploads lists the logs that are aggregated already, one entry for each file. What can't be read is left out, as in Hadoop.
+func (s *Server) uploads(ctx context.Context, id records.ContainerID, owner string) (infos []logsInfo) {
+	if s.Uploaded == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadPatience)
+	defer cancel()
+	files, err := s.Uploaded(ctx, id, owner)
+	if err != nil {
+		s.Log.WithError(err).WithField("container", id).Warn("aggregated logs are not listed")
+		return nil
+	}
+	for _, f := range files {
+		info := logsInfo{Aggregation: "AGGREGATED", Container: id.String(), Node: f.File.Name}
+		for _, l := range f.Logs {
+			info.Files = append(info.Files, logFile{l.Name, strconv.FormatInt(l.Length, 10), logs.FormatTime(f.File.ModTime)})
+		}
+		infos = append(infos, info)
+	}
+	return infos
 }
 
 // orElsewhere sends clients to the log server, if there is one, with what can't be found here.

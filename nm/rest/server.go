@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -40,11 +41,13 @@ type Options struct {
 	Configuration               daemon.Configuration
 	Containers                  *container.Manager
 	Logs                        logs.Local
-	Disks                       *disks.Disks
-	Health                      func() health.Status
-	Use                         func() machine.Use
-	Registry                    *prometheus.Registry // what others collect; the Server adds to it
-	Log                         *logrus.Entry
+	// Uploaded lists what this node has aggregated of a container's logs; nil: nothing.
+	Uploaded func(ctx context.Context, id records.ContainerID, owner string) ([]logs.NodeLogs, error)
+	Disks    *disks.Disks
+	Health   func() health.Status
+	Use      func() machine.Use
+	Registry *prometheus.Registry // what others collect; the Server adds to it
+	Log      *logrus.Entry
 }
 
 // Server answers web requests.
