@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +23,8 @@ func newBenchJobs() *cobra.Command {
 	var clusters, only []string
 	var p walltime.Programs
 	var sizes walltime.Sizes
-	var runs, warmUp int
-	var folder string
+	var o walltime.Options
+	var folder, save string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "jobs",
@@ -31,17 +33,20 @@ func newBenchJobs() *cobra.Command {
 
 Without --cluster a stock Hadoop (from Maven's jars; it takes a JDK, and mvn the first time), a Heddle, and a Heddle whose node keeps
 archives of Java classes are started on this machine. With it, hadoop, hdfs and spark-submit are looked up in PATH. Each job is run once on each cluster
-before it counts, but for terasort. The table is in Markdown: medians (least–most) and ratios to the first cluster.`,
+before it counts, but for terasort. The table is in Markdown: medians (least–most, number of runs) and ratios to the first cluster.
+
+It says in advance how long it will take. A run that fails is tried once more and else named below the table. With --budget, what would not be done in
+time is left out, beginning with the last job; interrupted, it prints what it has measured. With --save the table is in a file all the while.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if runs < 1 {
-				return fmt.Errorf("--runs is %d: 1 is the least", runs)
+			if o.Runs < 1 || o.WarmUp < 0 || o.Budget < 0 || o.Limit < 0 {
+				return errors.New("--runs has to be 1 or more, and --warm-up, --budget and --limit can't be negative")
 			}
 			heddle, err := os.Executable()
 			if err != nil {
 				return err
 			}
-			o := walltime.Options{Runs: runs, WarmUp: warmUp, Folder: fmt.Sprintf("%s-%d", folder, os.Getpid())}
+			o.Folder = fmt.Sprintf("%s-%d", folder, os.Getpid())
 			temp, err := os.MkdirTemp("", "heddle-bench-")
 			if err != nil {
 				return err
@@ -76,28 +81,28 @@ before it counts, but for terasort. The table is in Markdown: medians (least–m
 			if o.Jobs, err = walltime.Only(walltime.Standard(p, sizes, o.Folder, temp), only); err != nil {
 				return err
 			}
-			o.Tell = func(job, cluster string, run int, took time.Duration) {
-				which := fmt.Sprintf("run %d", run)
-				if run < 1 {
-					which = "warming up"
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s on %s, %s: %.1f s\n", job, cluster, which, took.Seconds())
+			o.Tell = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+			if save != "" {
+				o.Keep = func(r walltime.Report) error { return saveTimes(save, r, asJSON) }
 			}
 			r, err := walltime.Run(cmd.Context(), o)
-			clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder)
-			if asJSON {
-				return errors.Join(err, clean, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
+			err = errors.Join(err, printTimes(cmd.OutOrStdout(), r, asJSON))
+			if clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder); clean != nil {
+				o.Tell(fmt.Sprintf("%s is left over: %v", o.Folder, clean))
 			}
-			return errors.Join(err, clean, r.Print(cmd.OutOrStdout()))
+			return err
 		},
 	}
 	f := c.Flags()
 	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; at least two make sense")
-	f.StringSliceVar(&only, "only", nil, "the jobs to run (default: all whose programs are there)")
-	f.IntVar(&runs, "runs", 5, "runs of each job on each cluster")
-	f.IntVar(&warmUp, "warm-up", 1, "runs of each job on each cluster before those that count")
+	f.StringSliceVar(&only, "only", nil, "the jobs to run, the most important ones first (default: all whose programs are there)")
+	f.IntVar(&o.Runs, "runs", 5, "runs of each job on each cluster")
+	f.IntVar(&o.WarmUp, "warm-up", 1, "runs of each job on each cluster before those that count")
 	f.IntVar(&sizes.Text, "text-mb", 6, "size of the text whose words are counted, in MB")
 	f.IntVar(&sizes.Terasort, "terasort-mb", 1000, "size of what is sorted, in MB")
+	f.DurationVar(&o.Budget, "budget", 0, "how long all of it may take, from the first preparation on; 0 is as long as it takes")
+	f.DurationVar(&o.Limit, "limit", 10*time.Minute, "how long one run may take before it counts as failed")
+	f.StringVar(&save, "save", "", "keep the table in this file while it grows")
 	f.StringVar(&p.Examples, "examples", "", "Hadoop's jar of MapReduce examples (with --cluster)")
 	f.StringVar(&p.Streaming, "streaming", "", "Hadoop's jar of streaming (with --cluster)")
 	f.StringVar(&p.Spark, "spark", os.Getenv("SPARK_HOME"), "folder of Spark (default $SPARK_HOME; else, without --cluster, it is fetched from PyPI the first time)")
@@ -112,4 +117,24 @@ func wantsSpark(only []string) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(job string) bool {
 		return strings.HasPrefix(job, "pi.py") || strings.HasPrefix(job, "SparkPi")
 	})
+}
+
+func printTimes(w io.Writer, r walltime.Report, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	return r.Print(w)
+}
+
+// saveReport replaces a file as a whole: who reads it never finds half a table.
+func saveTimes(path string, r walltime.Report, asJSON bool) error {
+	var b bytes.Buffer
+	if err := printTimes(&b, r, asJSON); err != nil {
+		return err
+	}
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
 }

@@ -3,10 +3,13 @@ package walltime
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"time"
@@ -100,7 +103,10 @@ func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 		}
 	}
 	cluster := func(name string, lab *hadooplab.Lab) Cluster {
-		return Cluster{Name: name, Run: func(ctx context.Context, command ...string) error {
+		clear := func(ctx context.Context) error {
+			return endApplications(ctx, fmt.Sprintf("http://localhost:%d", lab.Port("rm-http")))
+		}
+		return Cluster{Name: name, Clear: clear, Run: func(ctx context.Context, command ...string) error {
 			switch command[0] {
 			case "hadoop", "hdfs", "yarn", "mapred":
 				_, err := lab.Run(ctx, command...)
@@ -133,6 +139,50 @@ func settle(ctx context.Context, archives string) error {
 		}
 	}
 	return nil
+}
+
+// endApplications kills what runs on a cluster, through its REST interface.
+func endApplications(ctx context.Context, rm string) error {
+	me, err := user.Current()
+	if err != nil {
+		return err
+	}
+	apps := rm + "/ws/v1/cluster/apps"
+	var found struct {
+		Apps struct {
+			App []struct{ ID string }
+		}
+	}
+	if err := call(ctx, http.MethodGet, apps+"?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING", "", &found); err != nil {
+		return err
+	}
+	for _, a := range found.Apps.App {
+		err = errors.Join(err, call(ctx, http.MethodPut, apps+"/"+a.ID+"/state?user.name="+me.Username, `{"state":"KILLED"}`, nil))
+	}
+	return err
+}
+
+func call(ctx context.Context, method, url, body string, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s", method, url, resp.Status)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
 // sparkPiSource computes pi as Spark's example of that name does.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Programs say where the jobs' programs are. Jobs whose program isn't named are left out.
@@ -24,44 +25,47 @@ type Programs struct {
 // Sizes are those of the jobs' inputs, in MB.
 type Sizes struct{ Text, Terasort int }
 
-// Standard returns the jobs that Heddle is measured by. Their inputs and outputs are in a folder of the clusters' file
-// system; temp is a local one.
+// Standard returns the jobs that Heddle is measured by, those that matter most first. Their inputs and outputs are in a
+// folder of the clusters' file system; temp is a local one.
 func Standard(p Programs, s Sizes, folder, temp string) []Job {
 	text := folder + "/text"
-	putText := func(ctx context.Context, c Cluster) error {
-		local := filepath.Join(temp, "text")
-		if err := writeText(local, s.Text<<20); err != nil {
-			return err
-		}
-		if err := c.Run(ctx, "hdfs", "dfs", "-mkdir", "-p", text); err != nil {
-			return err
-		}
-		return c.Run(ctx, "hdfs", "dfs", "-put", "-f", local, text+"/part")
-	}
 	var jobs []Job
-	if p.Heddle {
-		jobs = append(jobs, Job{Name: "heddle-mr", Setup: putText, Command: func(out string) []string {
-			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
-		}})
-	}
 	if p.Examples != "" {
 		jobs = append(
 			jobs,
-			Job{Name: "wordcount", Setup: putText, Command: func(out string) []string {
+			Job{Name: "wordcount", Usual: seconds(17), Preparing: seconds(5), Setup: putText(text, temp, s.Text), Command: func(out string) []string {
 				return []string{"hadoop", "jar", p.Examples, "wordcount", text, out}
 			}},
-			Job{Name: "pi-2x10", Command: func(string) []string { return []string{"hadoop", "jar", p.Examples, "pi", "2", "10"} }},
-			Job{Name: "terasort", Long: true, Setup: func(ctx context.Context, c Cluster) error {
-				return c.Run(ctx, "hadoop", "jar", p.Examples, "teragen", fmt.Sprint(s.Terasort*10_000), folder+"/terasort")
-			}, Command: func(out string) []string {
-				return []string{"hadoop", "jar", p.Examples, "terasort", folder + "/terasort", out}
-			}},
+			Job{Name: "pi-2x10", Usual: seconds(17), Command: func(string) []string { return []string{"hadoop", "jar", p.Examples, "pi", "2", "10"} }},
 		)
+	}
+	spark := func(name, mode string, program ...string) {
+		submit := append([]string{"spark-submit", "--master", "yarn", "--deploy-mode", mode}, p.SparkArgs...)
+		jobs = append(jobs, Job{Name: name + "-" + mode, Usual: seconds(18), Command: func(string) []string {
+			return slices.Concat(submit, program, []string{"4"})
+		}})
+	}
+	modes := []string{"client", "cluster"}
+	if p.Spark != "" && p.SparkPi != "" {
+		for _, mode := range modes {
+			spark("SparkPi", mode, "--class", "SparkPi", p.SparkPi)
+		}
+	}
+	if p.Examples != "" {
+		jobs = append(jobs, Job{
+			Name: "terasort", Long: true, Usual: seconds(float64(s.Terasort)*0.06 + 17), Preparing: seconds(float64(s.Terasort)*0.02 + 15),
+			Setup: func(ctx context.Context, c Cluster) error {
+				return c.Run(ctx, "hadoop", "jar", p.Examples, "teragen", fmt.Sprint(s.Terasort*10_000), folder+"/terasort")
+			},
+			Command: func(out string) []string {
+				return []string{"hadoop", "jar", p.Examples, "terasort", folder + "/terasort", out}
+			},
+		})
 	}
 	if p.Streaming != "" {
 		mapper, reducer := filepath.Join(temp, "map.py"), filepath.Join(temp, "reduce.py")
-		jobs = append(jobs, Job{Name: "streaming", Setup: func(ctx context.Context, c Cluster) error {
-			return errors.Join(putText(ctx, c), os.WriteFile(mapper, []byte(mapPy), 0o755), os.WriteFile(reducer, []byte(reducePy), 0o755))
+		jobs = append(jobs, Job{Name: "streaming", Usual: seconds(19), Preparing: seconds(5), Setup: func(ctx context.Context, c Cluster) error {
+			return errors.Join(putText(text, temp, s.Text)(ctx, c), os.WriteFile(mapper, []byte(mapPy), 0o755), os.WriteFile(reducer, []byte(reducePy), 0o755))
 		}, Command: func(out string) []string {
 			return []string{
 				"hadoop", "jar", p.Streaming, "-files", "file://" + mapper + ",file://" + reducer, "-input", text, "-output", out,
@@ -70,21 +74,33 @@ func Standard(p Programs, s Sizes, folder, temp string) []Job {
 		}})
 	}
 	if p.Spark != "" {
-		pi := filepath.Join(p.Spark, "examples/src/main/python/pi.py")
-		for _, mode := range []string{"client", "cluster"} {
-			submit := append([]string{"spark-submit", "--master", "yarn", "--deploy-mode", mode}, p.SparkArgs...)
-			jobs = append(jobs, Job{Name: "pi.py-" + mode, Command: func(string) []string {
-				return slices.Concat(submit, []string{pi, "4"})
-			}})
-			if p.SparkPi != "" {
-				jobs = append(jobs, Job{Name: "SparkPi-" + mode, Command: func(string) []string {
-					return slices.Concat(submit, []string{"--class", "SparkPi", p.SparkPi, "4"})
-				}})
-			}
+		for _, mode := range modes {
+			spark("pi.py", mode, filepath.Join(p.Spark, "examples/src/main/python/pi.py"))
 		}
+	}
+	if p.Heddle {
+		jobs = append(jobs, Job{Name: "heddle-mr", Usual: seconds(4), Preparing: seconds(5), Setup: putText(text, temp, s.Text), Command: func(out string) []string {
+			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
+		}})
 	}
 	return jobs
 }
+
+// putText returns what puts a text of so many MB into a folder.
+func putText(folder, temp string, size int) func(context.Context, Cluster) error {
+	return func(ctx context.Context, c Cluster) error {
+		local := filepath.Join(temp, "text")
+		if err := writeText(local, size<<20); err != nil {
+			return err
+		}
+		if err := c.Run(ctx, "hdfs", "dfs", "-mkdir", "-p", folder); err != nil {
+			return err
+		}
+		return c.Run(ctx, "hdfs", "dfs", "-put", "-f", local, folder+"/part")
+	}
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // What counts words for Hadoop's streaming.
 const (
@@ -100,7 +116,7 @@ for word, lines in groupby(sys.stdin, lambda line: line.split("\t")[0]):
 `
 )
 
-// Only returns the jobs with the given names, all of them if there are none. It fails for a name that no job has.
+// Only returns the jobs with the given names, in their order; all of them if there are none. It fails for a name that no job has.
 func Only(jobs []Job, names []string) ([]Job, error) {
 	if len(names) == 0 {
 		return jobs, nil

@@ -7,10 +7,8 @@ package walltime
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -22,6 +20,8 @@ type Cluster struct {
 	Run func(ctx context.Context, command ...string) error
 	// Settle, if set, returns when what earlier jobs have left to be done in the background is done.
 	Settle func(ctx context.Context) error
+	// Clear, if set, ends the applications of a run that has failed, which may go on without their client.
+	Clear func(ctx context.Context) error
 }
 
 // Job is a command whose time is taken.
@@ -33,129 +33,237 @@ type Job struct {
 	Command func(output string) []string
 	// Long jobs are not run for warming up: the others do that.
 	Long bool
+	// Usual is how long a run takes on a stock Hadoop on a quiet machine of two cores, and Preparing what Setup takes. They
+	// serve to say in advance how long all will take.
+	Usual, Preparing time.Duration
 }
 
 // Options say what is measured.
 type Options struct {
 	Clusters []Cluster // in the report ratios are those of each other one to the first one
-	Jobs     []Job
-	Runs     int    // of each job on each cluster
-	WarmUp   int    // runs before these, which don't count
-	Folder   string // for outputs, on the clusters' file system
-	// Tell, if set, hears of every run.
-	Tell func(job, cluster string, run int, took time.Duration)
+	Jobs     []Job     // where time is short, the first ones come first
+	Runs     int       // of each job on each cluster
+	WarmUp   int       // runs before these, which don't count
+	Folder   string    // for outputs, on the clusters' file system
+	// Budget is how long all of it may take; 0: as long as it takes. Runs that would not be done in time are left out, those
+	// of the last jobs first.
+	Budget time.Duration
+	// Limit is how long one run may take before it counts as failed; 0: as long as it takes.
+	Limit time.Duration
+	// Tell, if set, hears of every run and of the time that is left.
+	Tell func(text string)
+	// Keep, if set, gets the report whenever something has been added to it.
+	Keep func(Report) error
 	now  func() time.Time
 }
 
-// Row is what was measured of a job.
-type Row struct {
-	Job     string
-	Seconds map[string][]float64 // of every run, by cluster
-}
-
-// Report is what was measured.
-type Report struct {
-	Clusters []string
-	Rows     []Row
-}
-
-// Run measures. After an error, which names the job and the cluster, the report has what was measured before.
+// Run measures. A run that fails is tried once more, and noted if it fails again. An error ends the measurement; the report
+// has what was measured before.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.now == nil {
 		o.now = time.Now
 	}
-	var r Report
+	m := &measurement{Options: o, began: o.now(), slower: 1}
 	for _, c := range o.Clusters {
-		r.Clusters = append(r.Clusters, c.Name)
+		m.report.Clusters = append(m.report.Clusters, c.Name)
 	}
 	for _, j := range o.Jobs {
-		r.Rows = append(r.Rows, Row{j.Name, map[string][]float64{}})
-		if j.Setup != nil {
-			if err := j.Setup(ctx, o.Clusters[0]); err != nil {
-				return r, fmt.Errorf("%s: preparing: %w", j.Name, err)
-			}
-		}
+		m.report.Rows = append(m.report.Rows, Row{j.Name, map[string][]float64{}, map[string][]string{}})
 	}
-	for run := -o.WarmUp; run < o.Runs; run++ {
-		for i, j := range o.Jobs {
-			if run < 0 && j.Long && len(o.Jobs) > 1 {
-				continue
-			}
-			for k := range o.Clusters {
-				c := o.Clusters[(k+run+o.WarmUp)%len(o.Clusters)] // nobody is always first
-				command := j.Command(fmt.Sprintf("%s/%s-%s-%d", o.Folder, j.Name, c.Name, run+o.WarmUp))
-				began := o.now()
-				if err := c.Run(ctx, command...); err != nil {
-					return r, fmt.Errorf("%s on %s, run %d: %w", j.Name, c.Name, run+1, err)
-				}
-				took := o.now().Sub(began)
-				if run >= 0 {
-					r.Rows[i].Seconds[c.Name] = append(r.Rows[i].Seconds[c.Name], took.Seconds())
-				}
-				if o.Tell != nil {
-					o.Tell(j.Name, c.Name, run+1, took)
-				}
-			}
-		}
-		if run >= 0 {
+	err := m.run(ctx)
+	return m.report, err
+}
+
+// measurement is one under way.
+type measurement struct {
+	Options
+	began  time.Time
+	report Report
+	slower float64 // how much longer runs take than they usually do
+	broken []bool  // jobs that could not be prepared
+}
+
+func (m *measurement) run(ctx context.Context) error {
+	m.broken = make([]bool, len(m.Jobs))
+	m.tell("%d jobs on %d clusters, %d times after %d to warm up: about %s", len(m.Jobs), len(m.Clusters), m.Runs, m.WarmUp, minutes(m.preparing()+m.left(-m.WarmUp, 0)))
+	for i, j := range m.Jobs {
+		if j.Setup == nil {
 			continue
 		}
-		for _, c := range o.Clusters {
-			if c.Settle == nil {
+		if err := j.Setup(ctx, m.Clusters[0]); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			m.tell("%s is left out, it could not be prepared: %v", j.Name, err)
+			m.broken[i] = true
+			m.report.Rows[i].Failed[m.Clusters[0].Name] = []string{"preparing: " + firstLine(err)}
+		}
+	}
+	for run := -m.WarmUp; run < m.Runs; run++ {
+		for i := range m.Jobs {
+			if !m.takesPart(i, run) {
 				continue
 			}
-			if err := c.Settle(ctx); err != nil {
-				return r, fmt.Errorf("%s: %w", c.Name, err)
+			if m.Budget > 0 && m.passed()+m.first(i, run) > m.Budget {
+				m.tell("no time is left for %s, %s", m.Jobs[i].Name, which(run))
+				continue
+			}
+			if err := m.turn(ctx, i, run); err != nil {
+				return err
+			}
+		}
+		m.tell("%s done, %s so far, about %s to go", which(run), minutes(m.passed()), minutes(m.left(run+1, 0)))
+		if run < 0 {
+			if err := m.settle(ctx); err != nil {
+				return err
 			}
 		}
 	}
-	return r, nil
+	return nil
 }
 
-// Median returns the median of some times; 0 of none.
-func Median(times []float64) float64 {
-	if len(times) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(times))
-	if n := len(s); n%2 == 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return s[len(s)/2]
+// takesPart reports whether a job is run in a round; those that warm up have numbers below 0.
+func (m *measurement) takesPart(i, run int) bool {
+	return !m.broken[i] && (run >= 0 || !m.Jobs[i].Long || len(m.Jobs) == 1)
 }
 
-// Print writes a table in Markdown: medians, with the least and the most, in seconds, and ratios of medians.
-func (r Report) Print(w io.Writer) error {
-	t := &strings.Builder{}
-	row := func(cells ...string) { fmt.Fprintf(t, "| %s |\n", strings.Join(cells, " | ")) }
-	others := r.Clusters[min(1, len(r.Clusters)):]
-	head := []string{"job"}
-	for _, c := range r.Clusters {
-		head = append(head, c+", s")
-	}
-	for _, c := range others {
-		head = append(head, c+" ÷ "+r.Clusters[0])
-	}
-	row(head...)
-	row(slices.Repeat([]string{"---"}, len(head))...)
-	for _, job := range r.Rows {
-		cells := []string{job.Job}
-		for _, c := range r.Clusters {
-			if s := job.Seconds[c]; len(s) > 0 {
-				cells = append(cells, fmt.Sprintf("%.1f (%.1f–%.1f)", Median(s), slices.Min(s), slices.Max(s)))
-			} else {
-				cells = append(cells, "–")
+// turn runs a job on each cluster.
+func (m *measurement) turn(ctx context.Context, i, run int) error {
+	j, row := m.Jobs[i], &m.report.Rows[i]
+	for k := range m.Clusters {
+		c := m.Clusters[(k+run+m.WarmUp)%len(m.Clusters)] // nobody is always first
+		var err error
+		for try := range 2 {
+			var took time.Duration
+			if took, err = m.once(ctx, j, c, fmt.Sprintf("%s/%s-%s-%d-%d", m.Folder, j.Name, c.Name, run+m.WarmUp, try)); err == nil {
+				m.tell("%s on %s, %s: %.1f s", j.Name, c.Name, which(run), took.Seconds())
+				if run >= 0 {
+					row.Seconds[c.Name] = append(row.Seconds[c.Name], took.Seconds())
+				}
+				break
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s on %s, %s: %w", j.Name, c.Name, which(run), err)
+			}
+			m.tell("%s on %s, %s, failed after %.1f s: %v", j.Name, c.Name, which(run), took.Seconds(), err)
+			if c.Clear != nil {
+				if err := c.Clear(ctx); err != nil {
+					m.tell("%s: what has failed could not be cleared away: %v", c.Name, err)
+				}
 			}
 		}
-		for _, c := range others {
-			if a, b := Median(job.Seconds[c]), Median(job.Seconds[r.Clusters[0]]); a > 0 && b > 0 {
-				cells = append(cells, fmt.Sprintf("%.2f", a/b))
-			} else {
-				cells = append(cells, "–")
+		if err != nil {
+			row.Failed[c.Name] = append(row.Failed[c.Name], which(run)+": "+firstLine(err))
+		}
+		if m.Keep != nil {
+			if err := m.Keep(m.report); err != nil {
+				return err
 			}
 		}
-		row(cells...)
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	m.compare()
+	return nil
 }
+
+func (m *measurement) once(ctx context.Context, j Job, c Cluster, output string) (time.Duration, error) {
+	if m.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, m.Limit, fmt.Errorf("it took longer than %s", m.Limit))
+		defer cancel()
+	}
+	began := m.now()
+	err := c.Run(ctx, j.Command(output)...)
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return m.now().Sub(began), err
+}
+
+func (m *measurement) settle(ctx context.Context) error {
+	for _, c := range m.Clusters {
+		if c.Settle == nil {
+			continue
+		}
+		if err := c.Settle(ctx); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// compare finds out how much slower the machine is than the one whose times are known.
+func (m *measurement) compare() {
+	var is, usual float64
+	for i, row := range m.report.Rows {
+		if s := row.Seconds[m.Clusters[0].Name]; len(s) > 0 && m.Jobs[i].Usual > 0 {
+			is, usual = is+Median(s), usual+m.Jobs[i].Usual.Seconds()
+		}
+	}
+	if usual > 0 {
+		m.slower = is / usual
+	}
+}
+
+// turnTime is what a job takes on all clusters, as far as it is known.
+func (m *measurement) turnTime(i int) time.Duration {
+	var sum time.Duration
+	for _, c := range m.Clusters {
+		if s := m.report.Rows[i].Seconds[c.Name]; len(s) > 0 {
+			sum += time.Duration(Median(s) * float64(time.Second))
+		} else {
+			sum += time.Duration(m.slower * float64(m.Jobs[i].Usual))
+		}
+	}
+	return sum
+}
+
+// left is what the rounds from one on will take, in the first of them from a job on.
+func (m *measurement) left(run, job int) time.Duration {
+	var sum time.Duration
+	for ; run < m.Runs; run, job = run+1, 0 {
+		for i := job; i < len(m.Jobs); i++ {
+			if m.takesPart(i, run) {
+				sum += m.turnTime(i)
+			}
+		}
+	}
+	return sum
+}
+
+// first is what a turn will take, and those of later rounds that go before it because their jobs are named earlier.
+func (m *measurement) first(job, run int) time.Duration {
+	sum := m.turnTime(job)
+	for later := run + 1; later < m.Runs; later++ {
+		for i := range job {
+			if m.takesPart(i, later) {
+				sum += m.turnTime(i)
+			}
+		}
+	}
+	return sum
+}
+
+func (m *measurement) preparing() time.Duration {
+	var sum time.Duration
+	for _, j := range m.Jobs {
+		sum += j.Preparing
+	}
+	return sum
+}
+
+func (m *measurement) passed() time.Duration { return m.now().Sub(m.began) }
+
+func (m *measurement) tell(format string, args ...any) {
+	if m.Tell != nil {
+		m.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+func which(run int) string {
+	if run < 0 {
+		return "warming up"
+	}
+	return fmt.Sprintf("run %d", run+1)
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%.1f min", d.Minutes()) }
