@@ -174,8 +174,8 @@ func (s *Store) writeCover(p *plan) (string, error) {
 	return path, os.Rename(tmp, path)
 }
 
-// dump has a JVM make an archive. It loads classes but runs nothing of them; it does so as the container's user, at the
-// lowest priority, and ends with this process.
+// dump has a JVM make an archive. It loads classes but runs nothing of them; it does so as the container's user, at a
+// low priority, and ends with this process.
 func (s *Store) dump(ctx context.Context, p *plan, cover, archive string) error {
 	dir, err := os.MkdirTemp(p.prog.folder, buildPrefix)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Store) dump(ctx context.Context, p *plan, cover, archive string) error 
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
-	if err := runIdle(cmd); err != nil {
+	if err := s.runLow(cmd); err != nil {
 		text := said.Bytes()
 		return fmt.Errorf("%s -Xshare:dump: %w: %s", p.java, err, bytes.TrimSpace(text[max(0, len(text)-500):]))
 	}
@@ -232,13 +232,13 @@ func (s *Store) dump(ctx context.Context, p *plan, cover, archive string) error 
 // buildPrefix begins the names of folders in which archives are made.
 const buildPrefix = ".build-"
 
-// runIdle runs a command with what the processors have left over. A thread's priority is its children's; it is ended
-// afterwards, which also is the moment when the kernel would end a child that outlived it.
-func runIdle(cmd *exec.Cmd) error {
+// runLow runs a command at a low priority. A thread's priority is its children's; it is ended afterwards, which also is the
+// moment when the kernel would end a child that outlived it.
+func (s *Store) runLow(cmd *exec.Cmd) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
-		idle(cmd.SysProcAttr)
+		yieldTo(cmd.SysProcAttr, s.cfg.Nice)
 		result <- cmd.Run()
 	}()
 	return <-result

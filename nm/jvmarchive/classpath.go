@@ -2,6 +2,7 @@ package jvmarchive
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -143,6 +144,9 @@ func (f *folders) resolve(element string) ([]string, kind, error) {
 			return nil, nothing, nil // jars that are linked there belong to the application, and come last
 		}
 		jars, err := wildcard(at)
+		if err == nil && len(jars) == 0 {
+			jars, err = f.linked(at)
+		}
 		if err != nil || len(jars) == 0 {
 			return nil, nothing, err
 		}
@@ -184,6 +188,35 @@ func (f *folders) find(path string) string {
 	return path
 }
 
+// linked lists the jars that will be linked in a folder below the work folder, by the order of their links' names: Spark has
+// the ones that spark.yarn.jars names in __spark_libs__. They are named by where they lie, which is the same for the next container.
+func (f *folders) linked(dir string) ([]string, error) {
+	rel, below := strings.CutPrefix(dir, f.work+"/")
+	if !below {
+		return nil, nil
+	}
+	var jars []string
+	for _, name := range slices.Sorted(maps.Keys(f.links)) {
+		if filepath.Dir(name) != rel || !isJar(filepath.Base(name)) {
+			continue
+		}
+		target := f.links[name]
+		switch st, err := os.Stat(target); {
+		case err != nil:
+			return nil, err
+		case !st.Mode().IsRegular() || strings.Contains(target, ":"):
+			return nil, &os.PathError{Op: "class path", Path: target, Err: errors.New("a jar is no file, or has a colon in its name")}
+		}
+		jars = append(jars, target)
+	}
+	return jars, nil
+}
+
+// isJar reports whether a wildcard means a file.
+func isJar(name string) bool {
+	return len(name) > 4 && (strings.HasSuffix(name, ".jar") || strings.HasSuffix(name, ".JAR")) && !strings.Contains(name, ":")
+}
+
 // wildcard lists the jars of a folder as the java command does.
 func wildcard(dir string) ([]string, error) {
 	d, err := os.Open(dir)
@@ -200,7 +233,7 @@ func wildcard(dir string) ([]string, error) {
 	}
 	var jars []string
 	for _, n := range names {
-		if len(n) > 4 && strings.EqualFold(filepath.Ext(n), ".jar") && (strings.HasSuffix(n, ".jar") || strings.HasSuffix(n, ".JAR")) && !strings.Contains(n, ":") {
+		if isJar(n) {
 			jars = append(jars, filepath.Join(dir, n))
 		}
 	}

@@ -28,6 +28,7 @@ type Config struct {
 	MaxBytes int64    // of all files together
 	MinFree  int64    // bytes that have to be free on the disk for an archive to be made
 	Timeout  time.Duration
+	Nice     int // how much lower the priority of what makes archives is, 0 to 19
 	Log      *logrus.Entry
 }
 

@@ -142,12 +142,13 @@ func write(t testing.TB, path, content string) {
 func TestClassPath(t *testing.T) {
 	d := t.TempDir()
 	write(t, d+"/conf/core-site.xml", "x")
-	for _, j := range []string{"lib/a.jar", "lib/b.JAR", "users/u/filecache/1/p.jar", "users/u/appcache/app/filecache/2/job.jar/job.jar"} {
+	for _, j := range []string{"lib/a.jar", "lib/b.JAR", "users/u/filecache/1/p.jar", "filecache/7/s.jar", "filecache/8/r.jar", "users/u/appcache/app/filecache/2/job.jar/job.jar"} {
 		write(t, d+"/"+j, "")
 	}
 	write(t, d+"/lib/readme.txt", "")
 	f := folders{
-		work: d + "/users/u/appcache/app/c1", links: map[string]string{"job.jar": d + "/users/u/appcache/app/filecache/2/job.jar", "libs/p.jar": d + "/users/u/filecache/1/p.jar"},
+		work: d + "/users/u/appcache/app/c1", links: map[string]string{"job.jar": d + "/users/u/appcache/app/filecache/2/job.jar", "libs/p.jar": d + "/users/u/filecache/1/p.jar",
+			"__spark_libs__/s.jar": d + "/filecache/7/s.jar", "__spark_libs__/r.jar": d + "/filecache/8/r.jar", "__spark_libs__/x.txt": d + "/lib/readme.txt", "conf": d + "/conf"},
 		app: []string{d + "/users/u/appcache"}, user: []string{d + "/users"},
 	}
 	lib := []string{d + "/lib/a.jar", d + "/lib/b.JAR"}
@@ -163,6 +164,8 @@ func TestClassPath(t *testing.T) {
 		{d + "/conf:" + d + "/lib/a.jar:" + d + "/conf:" + d + "/lib/b.JAR", lib[:1], d + "/conf", d + "/conf:" + d + "/lib/b.JAR", true},
 		{f.work + "/libs/p.jar:" + d + "/conf", []string{d + "/users/u/filecache/1/p.jar"}, "", d + "/conf", false},
 		{d + "/conf", nil, "", d + "/conf", true},
+		{f.work + ":" + f.work + "/conf:" + f.work + "/__spark_libs__/*:" + f.work + "/conf/h", []string{d + "/filecache/7/s.jar", d + "/filecache/8/r.jar"}, f.work + ":" + f.work + "/conf", f.work + "/conf/h", true},
+		{f.work + "/libs/*:" + f.work + "/none/*", []string{d + "/users/u/filecache/1/p.jar"}, "", f.work + "/none/*", false},
 		{"job.jar/job.jar:" + d + "/lib/a.jar", nil, "", "job.jar/job.jar:" + d + "/lib/a.jar", true},
 	} {
 		cp, err := f.parse(c.path)
