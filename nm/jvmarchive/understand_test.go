@@ -147,8 +147,10 @@ func TestClassPath(t *testing.T) {
 	}
 	write(t, d+"/lib/readme.txt", "")
 	f := folders{
-		work: d + "/users/u/appcache/app/c1", links: map[string]string{"job.jar": d + "/users/u/appcache/app/filecache/2/job.jar", "libs/p.jar": d + "/users/u/filecache/1/p.jar",
-			"__spark_libs__/s.jar": d + "/filecache/7/s.jar", "__spark_libs__/r.jar": d + "/filecache/8/r.jar", "__spark_libs__/x.txt": d + "/lib/readme.txt", "conf": d + "/conf"},
+		work: d + "/users/u/appcache/app/c1", links: map[string]string{
+			"job.jar": d + "/users/u/appcache/app/filecache/2/job.jar", "libs/p.jar": d + "/users/u/filecache/1/p.jar",
+			"__spark_libs__/s.jar": d + "/filecache/7/s.jar", "__spark_libs__/r.jar": d + "/filecache/8/r.jar", "__spark_libs__/x.txt": d + "/lib/readme.txt", "conf": d + "/conf",
+		},
 		app: []string{d + "/users/u/appcache"}, user: []string{d + "/users"},
 	}
 	lib := []string{d + "/lib/a.jar", d + "/lib/b.JAR"}
