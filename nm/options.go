@@ -129,6 +129,8 @@ func readSettings(c *conf.Config) (settings, error) {
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
 	s.scripts = healthScripts(c)
 	s.cgroup = cgroup.Options{Kind: cgroup.Kind(c.Text("heddle.cgroup.kind")), Root: c.Text("heddle.cgroup.root")}
+	// Containers may keep all processors busy though other programs want them too, but not crowd these out.
+	s.cgroup.Total.Shares = s.cores
 	if percent < 100 {
 		s.cgroup.Total.CPU = s.cores
 	}

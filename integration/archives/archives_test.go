@@ -184,33 +184,28 @@ func TestMapReduce(t *testing.T) {
 	job(t, l, 2).want(t, true, both...)
 	made(t, l, 2)
 
-	for i, content := range [][]byte{nil, bytes.Repeat([]byte("noise"), 1<<20)} {
-		for _, a := range archives(t, l) {
-			if err := os.Remove(a); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(a, content, 0o444); err != nil {
-				t.Fatal(err)
-			}
+	for _, a := range archives(t, l) {
+		if err := os.Remove(a); err != nil {
+			t.Fatal(err)
 		}
-		// The JVM may map what it then refuses, so only the outcome counts.
-		job(t, l, 3+i)
+		if err := os.WriteFile(a, bytes.Repeat([]byte("noise"), 1<<20), 0o444); err != nil {
+			t.Fatal(err)
+		}
 	}
+	job(t, l, 3)
 
-	// A class path with a jar more is another one.
+	// A class path with a jar more is another one, and with a jar that was changed in its place another one again.
 	extra := filepath.Join(t.TempDir(), "extra.jar")
 	copyJar(t, l, extra)
 	path := "mapreduce.application.classpath=" + extra + "," + strings.ReplaceAll(classPath(t, l), ":", ",")
 	before := archives(t, l)
-	job(t, l, 5, "-D", path).want(t, false, both...)
+	job(t, l, 4, "-D", path).want(t, false, both...)
 	made(t, l, len(before)+2)
-	job(t, l, 6, "-D", path).want(t, true, both...)
-	// And a jar that was changed in its place makes its archive useless.
-	later := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(extra, later, later); err != nil {
+	changed := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(extra, changed, changed); err != nil {
 		t.Fatal(err)
 	}
-	job(t, l, 7, "-D", path).want(t, false, both...)
+	job(t, l, 5, "-D", path).want(t, false, both...)
 }
 
 func classPath(t *testing.T, l *hadooplab.Lab) string {

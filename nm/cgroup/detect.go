@@ -15,7 +15,7 @@ type Options struct {
 	Root string
 
 	ID    string // of this NodeManager, on this machine
-	Total Limits // for all groups together
+	Total Limits // for all groups together; Shares is their weight against the machine's other processes
 
 	Log *logrus.Entry
 }
@@ -53,11 +53,12 @@ func detect(o Options) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Total != (Limits{}) {
+	if (o.Total != Limits{Shares: o.Total.Shares}) {
 		if err := d.limiter.set("", o.Total); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("limit all containers together: %w", err)
 		}
 	}
+	d.weigh(o.Total.Shares)
 	return d, nil
 }

@@ -32,6 +32,9 @@ type limiter interface {
 	admit(name string, pid int) error
 	set(name string, l Limits) error
 	usage(name string) (Usage, error) // without Processes
+	// weight names the folder of all groups and, for it and those above, the file of their weight with the value that the
+	// kernel begins with and the one for so many vcores. The folder is "" where groups have no weight.
+	weight(vcores float64) (top, file, initial, value string)
 	capable(c *Capabilities)
 	limited(name string) []string // what to remove at the end besides the holder's folders
 	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
@@ -160,6 +163,21 @@ func (d *kernelDriver) Close() error {
 		_ = d.tree.rmdir(folder) // it stays while it has groups, ours or another NodeManager's
 	}
 	return nil
+}
+
+// weigh gives the folder of all groups, and those above it, the weight of so many vcores. The kernel's initial one is that of a single
+// process: on a busy machine all containers together would get no more than one. A folder whose weight was set by somebody else is left
+// alone, and where it can't be set containers only are slower.
+func (d *kernelDriver) weigh(vcores float64) {
+	top, file, initial, value := d.limiter.weight(vcores)
+	if vcores <= 0 || top == "" {
+		return
+	}
+	for f := top; slices.Contains(d.made, f); f = filepath.Dir(f) {
+		if now, err := d.tree.read(filepath.Join(f, file)); err == nil && strings.TrimSpace(now) == initial {
+			_ = d.tree.write(filepath.Join(f, file), value)
+		}
+	}
 }
 
 // remove takes away a group's folders and those that its processes made below.

@@ -435,6 +435,37 @@ func TestTwoNodesOfAMachine(t *testing.T) {
 	})
 }
 
+// Containers of a node weigh as much as its processors, in every folder on the way to them.
+func TestWeightOfAllGroups(t *testing.T) {
+	root := fmt.Sprintf("/heddle-weight-%d", os.Getpid())
+	for _, c := range []struct {
+		total Limits
+		value string // of cpu.shares
+	}{{Limits{Shares: 3}, "3072"}, {Limits{Shares: 2, CPU: 1}, "3072"}} { // the latter finds the weight that the first has set
+		d, err := Detect(Options{Root: root, ID: "weight", Total: c.total, Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		k, ok := d.(*kernelDriver)
+		if !ok || !d.Capabilities().Shares {
+			t.Skip("this machine's groups have no weight")
+		}
+		l, ok := k.limiter.(*legacy)
+		if !ok {
+			t.Skip("its groups are of v2, whose weights another test looks at")
+		}
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(l.tops["cpu"]), "cpu.shares"))
+		if got := strings.TrimSpace(string(b)); err != nil || got != c.value {
+			t.Errorf("%+v: weight %s, %v, want %s", c.total, got, err, c.value)
+		}
+	}
+}
+
 func TestRelativeRootLiesInTheOwnGroup(t *testing.T) {
 	mounts, own, err := look()
 	if err != nil {

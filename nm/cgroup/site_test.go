@@ -68,6 +68,28 @@ func TestV2LimitsAsWritten(t *testing.T) {
 	}
 }
 
+// The folders on the way to the groups get the weight of all of them, but for one that has another than the kernel's initial one.
+func TestV2WeightOfAllGroups(t *testing.T) {
+	f := newFakeV2(sys, "cpu", "memory", "pids")
+	if err := f.mkdir(sys + "/system"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := v2Site(f, "/", "/system/heddle").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.write(sys+"/system/cpu.weight", "50"); err != nil {
+		t.Fatal(err)
+	}
+	f.writes = nil
+	d.weigh(4)
+	d.weigh(0)
+	want := []string{sys + "/system/heddle/nm-h_1/cpu.weight=400", sys + "/system/heddle/cpu.weight=400"}
+	if diff := cmp.Diff(want, f.writes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestV2GroupLifecycle(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
 	d, err := v2Site(f, "/", "/heddle").driver(V2)

@@ -133,6 +133,10 @@ func (l *legacy) usage(name string) (Usage, error) {
 	return use, nil
 }
 
+func (l *legacy) weight(vcores float64) (top, file, initial, value string) {
+	return l.tops["cpu"], "cpu.shares", "1024", strconv.FormatInt(sharesV1(vcores), 10)
+}
+
 func (l *legacy) capable(c *Capabilities) {
 	c.Shares, c.CPULimit = l.has("cpu"), l.has("cpu")
 	c.MemoryLimit, c.OOMEvents = l.has("memory"), l.has("memory")

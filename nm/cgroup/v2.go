@@ -136,6 +136,13 @@ func (u *unified) usage(name string) (Usage, error) {
 	return use, err
 }
 
+func (u *unified) weight(vcores float64) (top, file, initial, value string) {
+	if u.has("cpu") {
+		top = u.top
+	}
+	return top, "cpu.weight", "100", strconv.FormatInt(weightV2(vcores), 10)
+}
+
 func (u *unified) capable(c *Capabilities) {
 	c.Shares, c.CPULimit = u.has("cpu"), u.has("cpu")
 	c.MemoryLimit, c.OOMEvents = u.has("memory"), u.has("memory")
