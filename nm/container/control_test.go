@@ -143,9 +143,9 @@ func TestSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		u = c.Status().Usage
-		return u.CPU > 0.05
+		return u.CPU > 0.05 && u.Virtual >= u.Physical // which isn't so while a process is about to run another program
 	})
-	if u.CPU > 2 || u.CPUTime <= 0 || u.Physical <= 0 || u.Virtual < u.Physical || u.Peak < u.Physical {
+	if u.CPU > 2 || u.CPUTime <= 0 || u.Physical <= 0 || u.Peak < u.Physical {
 		t.Errorf("implausible: %+v", u)
 	}
 }
