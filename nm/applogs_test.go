@@ -128,7 +128,7 @@ func TestListOfLogsWithThoseUploaded(t *testing.T) {
 	l.running(c)
 	node := l.node.Node().String()
 	list := "/ws/v1/node/containers/" + id.String() + "/logs"
-	eventually(t, "the log", func() bool { return strings.Contains(l.web("GET", list).body, `"stdout"`) })
+	await.Until(t, "the log", func() bool { return strings.Contains(l.web("GET", list).body, `"stdout"`) })
 
 	place := logs.Place{Root: remote, Suffix: "logs-tfile"}
 	dir := place.AppDir(id.Attempt.App, "ann")
