@@ -181,7 +181,8 @@ func (s *Scheduler) activeUsers(q *runQueue) (n int) {
 			waiting[a.user] = true
 		}
 	}
-	s.el.all(&q.inner, func(ref int32) bool {
+	s.el.all(&q.inner, func(i int32) bool {
+		ref := s.el.at[i].ref
 		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 || waiting[ref] {
 			n++
 		}
@@ -208,6 +209,7 @@ func (s *Scheduler) start(h AppHandle) {
 	q.active++
 	u.active++
 	q.amUsed, u.amUsed = q.amUsed.Add(a.am), u.amUsed.Add(a.am)
+	s.el.at[a.el].key = key{}
 	s.appKey(a, u.apps.rule)
 	s.enter(&u.apps, a.el)
 }

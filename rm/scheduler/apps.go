@@ -24,7 +24,6 @@ type app struct {
 	wants      bool // is active and asks for something
 	leaf, user int32
 	el         int32
-	key        key
 	demands    []*demand
 	pending    int64 // containers asked for
 	pendingSum records.Resource
@@ -212,26 +211,20 @@ func (s *Scheduler) placeApp(h AppHandle) {
 			q.activeUsed = q.activeUsed.Sub(u.used)
 		}
 	}
-	before := a.key.priority
-	s.appKey(a, u.apps.rule)
-	if s.el.at[a.el].in && (u.apps.rule != byPriority || a.key.priority != before) {
+	changed := s.appKey(a, u.apps.rule)
+	if changed && s.el.at[a.el].in() {
 		s.moved(&u.apps, a.el)
 	}
-	s.el.setMask(a.el, a.mask())
-	s.placeUser(a.user)
+	if s.el.setMask(a.el, a.mask()) || changed {
+		s.placeUser(a.user)
+	}
 }
 
 // placeUser updates the key and mask of a user.
 func (s *Scheduler) placeUser(h int32) {
 	u := &s.users[h]
-	k := &never
-	if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
-		k = &s.apps[s.el.at[first].ref].key
-	}
-	o := &s.queues[u.leaf].inner
-	if *k != u.key {
-		u.key = *k
-		s.moved(o, u.el)
+	if s.userKey(u) {
+		s.moved(&s.queues[u.leaf].inner, u.el)
 	}
 	s.el.setMask(u.el, s.el.subOf(u.apps.root))
 }
@@ -250,9 +243,9 @@ func (s *Scheduler) placeQueue(h int32) {
 	if q.parent == nothing {
 		return
 	}
-	o := &s.queues[q.parent].inner
-	s.queueKey(q, o.rule)
-	s.moved(o, q.el)
+	if o := &s.queues[q.parent].inner; s.queueKey(q, o.rule) {
+		s.moved(o, q.el)
+	}
 	s.el.setMask(q.el, s.offers(q))
 }
 

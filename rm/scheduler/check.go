@@ -114,23 +114,26 @@ func (s *Scheduler) checkQueues() error {
 func (s *Scheduler) checkOrders() error {
 	check := func(o *order, what string) (err error) {
 		last := nothing
-		s.el.all(o, func(ref int32) bool {
-			if last != nothing && !s.before(o, last, ref) {
-				err = fmt.Errorf("%s: %d stands before %d", what, last, ref)
+		s.el.all(o, func(i int32) bool {
+			if last != nothing && !s.el.less(o.rule, last, i) {
+				err = fmt.Errorf("%s: %d stands before %d", what, s.el.at[last].ref, s.el.at[i].ref)
 				return false
 			}
-			last = ref
+			last = i
 			return true
 		})
 		for i := range s.el.at {
 			e := &s.el.at[i]
-			if e.in && e.sub != e.own|s.el.subOf(e.left)|s.el.subOf(e.right) {
+			if e.in() && e.sub != e.own|s.el.subOf(e.left)|s.el.subOf(e.right) {
 				return fmt.Errorf("%s: element %d hides what is below it", what, i)
 			}
 		}
 		return err
 	}
 	for h := range s.queues {
+		if q := &s.queues[h]; q.live && q.limitKnown && q.userLimit != s.activeUserLimit(q) {
+			return fmt.Errorf("queue %s limits its users to %v, not %v", q.cfg.Path, q.userLimit, s.activeUserLimit(q))
+		}
 		if q := &s.queues[h]; q.live {
 			if err := check(&q.inner, q.cfg.Path); err != nil {
 				return err
@@ -141,6 +144,9 @@ func (s *Scheduler) checkOrders() error {
 		if u := &s.users[h]; u.total > 0 {
 			if err := check(&u.apps, "user "+u.name); err != nil {
 				return err
+			}
+			if s.userKey(u) {
+				return fmt.Errorf("user %s doesn't stand by its first application", u.name)
 			}
 			if e := &s.el.at[u.el]; e.own != s.el.subOf(u.apps.root) {
 				return fmt.Errorf("user %s shows %b of %b", u.name, e.own, s.el.subOf(u.apps.root))

@@ -19,32 +19,21 @@ const (
 	byPlace                      // as configured
 )
 
-// key is by what a queue, user or application is ordered.
+// key is by what a queue, user or application is ordered. That of a user is that of its first application.
 type key struct {
-	rank     uint8   // lower first, whatever the rest says
-	priority int32   // higher first
 	ratio    float64 // lower first
 	promise  float64 // higher first, of equal ratios
 	seq      int64   // submission, or place in the configuration; unique
-	shares   [records.MaxResourceTypes]float64
+	priority int32   // higher first
+	rank     uint8   // lower first, whatever the rest says
 }
 
-// before reports whether what stands behind one handle is served before the other.
-func (s *Scheduler) before(o *order, a, b int32) bool {
-	switch o.kind {
-	case orderQueues:
-		return o.rule.before(&s.queues[a].key, &s.queues[b].key)
-	case orderUsers:
-		x, y := &s.users[a].key, &s.users[b].key
-		if *x == *y { // both without applications to serve
-			return a < b
-		}
-		return o.rule.before(x, y)
-	}
-	return o.rule.before(&s.apps[a].key, &s.apps[b].key)
-}
+// shares is a part of the cluster for each type of resource.
+type shares [records.MaxResourceTypes]float64
 
-func (r rule) before(a, b *key) bool {
+// less reports whether one element is served before another.
+func (e *elements) less(r rule, i, j int32) bool {
+	a, b := &e.at[i].key, &e.at[j].key
 	switch r {
 	case byUse:
 		if a.ratio != b.ratio {
@@ -68,11 +57,15 @@ func (r rule) before(a, b *key) bool {
 		if a.rank != b.rank {
 			return a.rank < b.rank
 		}
-		for i, x := range a.shares {
-			if x != b.shares[i] {
-				return x < b.shares[i]
+		y := &e.shares[j]
+		for t, x := range &e.shares[i] {
+			if x != y[t] {
+				return x < y[t]
 			}
 		}
+	}
+	if a.seq == b.seq { // users without applications to serve
+		return e.at[i].ref < e.at[j].ref
 	}
 	return a.seq < b.seq
 }
@@ -100,9 +93,10 @@ func (s *Scheduler) shareOf(r, of *records.Resource) (most float64) {
 	return most
 }
 
-// queueKey computes the key of a queue among its siblings.
-func (s *Scheduler) queueKey(q *runQueue, r rule) {
-	k := &q.key
+// queueKey computes the key of a queue among its siblings, and reports whether it has changed.
+func (s *Scheduler) queueKey(q *runQueue, r rule) bool {
+	k := &s.el.at[q.el].key
+	before := *k
 	switch r {
 	case byUse, byPriorityAndUse:
 		k.promise = float64(q.promise)
@@ -119,13 +113,15 @@ func (s *Scheduler) queueKey(q *runQueue, r rule) {
 	case byFairness:
 		s.fairKey(k, &q.used, &q.pending, &q.guaranteed, q.cfg.Fair.Weight)
 	case byDominance:
-		s.dominantKey(k, &q.used, &q.guaranteed, q.cfg.Fair.Weight)
+		return s.dominantKey(k, &s.el.shares[q.el], &q.used, &q.guaranteed, q.cfg.Fair.Weight)
 	}
+	return *k != before
 }
 
-// appKey computes the key of an application in its leaf.
-func (s *Scheduler) appKey(a *app, r rule) {
-	k := &a.key
+// appKey computes the key of an application in its leaf, and reports whether it has changed.
+func (s *Scheduler) appKey(a *app, r rule) bool {
+	k := &s.el.at[a.el].key
+	before := *k
 	k.seq = a.spec.Seq
 	switch r {
 	case byPriority:
@@ -138,8 +134,24 @@ func (s *Scheduler) appKey(a *app, r rule) {
 	case byFairness:
 		s.fairKey(k, &a.used, &a.pendingSum, &records.Resource{}, s.appWeight(a))
 	case byDominance:
-		s.dominantKey(k, &a.used, &records.Resource{}, s.appWeight(a))
+		return s.dominantKey(k, &s.el.shares[a.el], &a.used, &records.Resource{}, s.appWeight(a)) || *k != before
 	}
+	return *k != before
+}
+
+// userKey takes the key of a user from its first application, and reports whether it has changed.
+func (s *Scheduler) userKey(u *user) (changed bool) {
+	k, of := &never, &shares{}
+	if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
+		k, of = &s.el.at[first].key, &s.el.shares[first]
+	}
+	if mine := &s.el.at[u.el].key; *mine != *k {
+		*mine, changed = *k, true
+	}
+	if mine := &s.el.shares[u.el]; u.apps.rule == byDominance && *mine != *of {
+		*mine, changed = *of, true
+	}
+	return changed
 }
 
 // appWeight is the weight of an application under the FairScheduler.
@@ -170,10 +182,10 @@ func (s *Scheduler) fairKey(k *key, used, pending, least *records.Resource, weig
 }
 
 // dominantKey is YARN's DominantResourceFairnessPolicy: those first whose dominant resource is below its minimum share; then
-// by shares of the cluster over weight, the largest first.
-func (s *Scheduler) dominantKey(k *key, used, least *records.Resource, weight float64) {
-	var shares [records.MaxResourceTypes]float64
-	dominant := 0
+// by shares of the cluster over weight, the largest first. It reports whether that has changed.
+func (s *Scheduler) dominantKey(k *key, was *shares, used, least *records.Resource, weight float64) bool {
+	var shares shares
+	dominant, rank := 0, k.rank
 	for i, n := range used {
 		if s.limitsOf[i] > 0 {
 			shares[i] = float64(n) / float64(s.limitsOf[i])
@@ -198,6 +210,10 @@ func (s *Scheduler) dominantKey(k *key, used, least *records.Resource, weight fl
 	} else {
 		k.rank = 2
 	}
-	descend(&shares)
-	k.shares = shares
+	descend(shares[:])
+	if k.rank == rank && shares == *was {
+		return false
+	}
+	*was = shares
+	return true
 }

@@ -65,6 +65,17 @@ func (s *Scheduler) less(a, b *records.Resource) bool {
 	if s.memoryOnly {
 		return a[records.Memory] < b[records.Memory]
 	}
+	// Mostly one is the larger of every type, which needs no shares.
+	var above, below bool
+	for i := range s.types() {
+		if s.limitsOf[i] > 0 {
+			below = below || a[i] < b[i]
+			above = above || a[i] > b[i]
+		}
+	}
+	if !above || !below {
+		return below
+	}
 	x, y := s.shares(a), s.shares(b)
 	for i := range x {
 		if x[i] != y[i] {
@@ -75,18 +86,18 @@ func (s *Scheduler) less(a, b *records.Resource) bool {
 }
 
 // shares is what part of the cluster an amount is of each resource, the largest first.
-func (s *Scheduler) shares(r *records.Resource) (out [records.MaxResourceTypes]float64) {
+func (s *Scheduler) shares(r *records.Resource) (out shares) {
 	for i := range s.types() {
 		if n := r[i]; n != 0 && s.limitsOf[i] > 0 {
 			out[i] = float64(n) / float64(s.limitsOf[i])
 		}
 	}
-	descend(&out)
+	descend(out[:s.types()])
 	return out
 }
 
 // descend sorts shares, which are few and mostly in order.
-func descend(shares *[records.MaxResourceTypes]float64) {
+func descend(shares []float64) {
 	for i := 1; i < len(shares); i++ {
 		for j := i; j > 0 && shares[j] > shares[j-1]; j-- {
 			shares[j], shares[j-1] = shares[j-1], shares[j]

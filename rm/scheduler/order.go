@@ -12,18 +12,23 @@ const (
 	orderApps                    // applications of a user in a leaf
 )
 
-// nothing is a link to no element.
-const nothing = int32(-1)
+// nothing is a link to no element, outside the parent of an element that is in no order.
+const (
+	nothing = int32(-1)
+	outside = int32(-2)
+)
 
 // element is a queue, user or application in its order. own is an upper bound of the classes that are pending in it and not
-// held by a limit of its own; sub is the union over the subtree.
+// held by a limit of its own; sub is the union over the subtree. It fills a line of the processor's cache: searches and
+// moves touch elements and nothing of what they stand for.
 type element struct {
 	parent, left, right int32
-	rank                uint32
 	ref                 int32 // handle of what it stands for
-	in                  bool
 	own, sub            mask
+	key                 key
 }
+
+func (n *element) in() bool { return n.parent != outside }
 
 // order is an ordered set of elements: the root of a treap. Orders share one arena; the ranks come from the elements'
 // numbers, so that the shape depends on nothing but the history.
@@ -35,18 +40,28 @@ type order struct {
 
 // elements is the arena of all orders.
 type elements struct {
-	at   []element
-	free []int32
+	at     []element
+	shares []shares // what keys need besides where the rule is byDominance
+	free   []int32
 }
 
 func (e *elements) take(ref int32) int32 {
 	i := take(&e.at, &e.free)
+	if int(i) == len(e.shares) {
+		e.shares = append(e.shares, shares{})
+	}
+	e.at[i] = element{parent: outside, left: nothing, right: nothing, ref: ref}
+	e.shares[i] = shares{}
+	return i
+}
+
+// rank decides which of two elements stands higher in a treap.
+func rank(i int32) uint32 {
 	x := uint64(i)*0x9e3779b97f4a7c15 + 0x1b873593
 	x ^= x >> 31
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 29
-	e.at[i] = element{parent: nothing, left: nothing, right: nothing, ref: ref, rank: uint32(x >> 16)}
-	return i
+	return uint32(x >> 16)
 }
 
 func (e *elements) give(i int32) { e.free = append(e.free, i) }
@@ -67,19 +82,20 @@ func (e *elements) sum(i int32) bool {
 	return changed
 }
 
-// setMask changes what an element has to offer.
-func (e *elements) setMask(i int32, own mask) {
+// setMask changes what an element has to offer, and reports whether that is a change.
+func (e *elements) setMask(i int32, own mask) bool {
 	n := &e.at[i]
 	if n.own == own {
-		return
+		return false
 	}
 	n.own = own
-	if !n.in {
-		return
+	if !n.in() {
+		return true
 	}
 	for i != nothing && e.sum(i) {
 		i = e.at[i].parent
 	}
+	return true
 }
 
 // rotate lifts an element above its parent.
@@ -192,14 +208,14 @@ func (e *elements) behind(i int32) int32 {
 func (s *Scheduler) enter(o *order, i int32) {
 	e := &s.el
 	n := &e.at[i]
-	n.in, n.parent, n.left, n.right, n.sub = true, nothing, nothing, nothing, n.own
+	n.parent, n.left, n.right, n.sub = nothing, nothing, nothing, n.own
 	if o.root == nothing {
 		o.root = i
 		return
 	}
 	p := o.root
 	for {
-		if s.before(o, e.at[i].ref, e.at[p].ref) {
+		if e.less(o.rule, i, p) {
 			if e.at[p].left == nothing {
 				e.at[p].left = i
 				break
@@ -217,7 +233,7 @@ func (s *Scheduler) enter(o *order, i int32) {
 	for at := p; at != nothing && e.sum(at); {
 		at = e.at[at].parent
 	}
-	for e.at[i].parent != nothing && e.at[e.at[i].parent].rank < e.at[i].rank {
+	for mine := rank(i); e.at[i].parent != nothing && rank(e.at[i].parent) < mine; {
 		e.rotate(o, i)
 	}
 }
@@ -227,7 +243,7 @@ func (s *Scheduler) leave(o *order, i int32) {
 	e := &s.el
 	for e.at[i].left != nothing || e.at[i].right != nothing {
 		l, r := e.at[i].left, e.at[i].right
-		if r == nothing || l != nothing && e.at[l].rank > e.at[r].rank {
+		if r == nothing || l != nothing && rank(l) > rank(r) {
 			e.rotate(o, l)
 		} else {
 			e.rotate(o, r)
@@ -242,7 +258,7 @@ func (s *Scheduler) leave(o *order, i int32) {
 	default:
 		e.at[p].right = nothing
 	}
-	e.at[i].in, e.at[i].parent = false, nothing
+	e.at[i].parent = outside
 	for p != nothing && e.sum(p) {
 		p = e.at[p].parent
 	}
@@ -251,8 +267,8 @@ func (s *Scheduler) leave(o *order, i int32) {
 // moved puts an element whose key has changed into its place. Mostly it is there already.
 func (s *Scheduler) moved(o *order, i int32) {
 	e := &s.el
-	if p := e.before(i); p == nothing || s.before(o, e.at[p].ref, e.at[i].ref) {
-		if n := e.behind(i); n == nothing || s.before(o, e.at[i].ref, e.at[n].ref) {
+	if p := e.before(i); p == nothing || e.less(o.rule, p, i) {
+		if n := e.behind(i); n == nothing || e.less(o.rule, i, n) {
 			return
 		}
 	}
@@ -260,8 +276,8 @@ func (s *Scheduler) moved(o *order, i int32) {
 	s.enter(o, i)
 }
 
-// all calls f for what is in an order, in order, until it returns false.
-func (e *elements) all(o *order, f func(ref int32) bool) {
+// all calls f for the elements of an order, in order, until it returns false.
+func (e *elements) all(o *order, f func(i int32) bool) {
 	i := o.root
 	if i == nothing {
 		return
@@ -269,7 +285,7 @@ func (e *elements) all(o *order, f func(ref int32) bool) {
 	for e.at[i].left != nothing {
 		i = e.at[i].left
 	}
-	for i != nothing && f(e.at[i].ref) {
+	for i != nothing && f(i) {
 		i = e.behind(i)
 	}
 }

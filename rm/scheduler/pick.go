@@ -65,7 +65,7 @@ func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after *key) int32 {
 	best := nothing
 	for i := s.el.first(&q.inner, want); i != nothing; i = s.el.next(i, want) {
 		u := &s.users[s.el.at[i].ref]
-		if best != nothing && !q.apps.before(&u.key, &s.apps[best].key) {
+		if best != nothing && !s.el.less(q.apps, i, s.apps[best].el) {
 			break
 		}
 		if s.capacity && s.overUserLimit(q, u) {
@@ -77,7 +77,7 @@ func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after *key) int32 {
 		}
 		if e != nothing {
 			a := s.el.at[e].ref
-			if best == nothing || q.apps.before(&s.apps[a].key, &s.apps[best].key) {
+			if best == nothing || s.el.less(q.apps, e, s.apps[best].el) {
 				best = a
 			}
 		}

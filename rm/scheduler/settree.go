@@ -115,7 +115,7 @@ func (s *Scheduler) remeasure() {
 func (s *Scheduler) unlink() {
 	for i := range s.el.at {
 		e := &s.el.at[i]
-		e.in, e.parent, e.left, e.right, e.sub = false, nothing, nothing, nothing, e.own
+		e.parent, e.left, e.right, e.sub = outside, nothing, nothing, e.own
 	}
 	for h := range s.queues {
 		s.queues[h].inner.root = nothing
@@ -136,7 +136,7 @@ func (s *Scheduler) rebuild() {
 	for h := range s.apps {
 		if a := &s.apps[h]; a.live && a.active {
 			u := &s.users[a.user]
-			a.key = key{}
+			s.el.at[a.el].key, s.el.shares[a.el] = key{}, shares{}
 			s.appKey(a, u.apps.rule)
 			s.el.setMask(a.el, a.mask())
 			s.enter(&u.apps, a.el)
@@ -158,10 +158,7 @@ func (s *Scheduler) rebuild() {
 			q.wanting += u.weight
 			q.activeUsed = q.activeUsed.Add(u.used)
 		}
-		u.key = never
-		if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
-			u.key = s.apps[s.el.at[first].ref].key
-		}
+		s.userKey(u)
 		s.el.setMask(u.el, s.el.subOf(u.apps.root))
 		s.enter(&q.inner, u.el)
 	}
@@ -174,7 +171,7 @@ func (s *Scheduler) enterBelow(h int32) {
 	for _, i := range s.queues[h].below {
 		s.enterBelow(i)
 		c := &s.queues[i]
-		c.key = key{seq: c.place}
+		s.el.at[c.el].key, s.el.shares[c.el] = key{seq: c.place}, shares{}
 		s.queueKey(c, o.rule)
 		s.el.setMask(c.el, s.offers(c))
 		s.enter(o, c.el)

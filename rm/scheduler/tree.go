@@ -21,7 +21,6 @@ type runQueue struct {
 	inner  order   // children, or users
 	below  []int32 // children, as they came
 	apps   rule    // how applications of a leaf are ordered
-	key    key
 
 	used, reserved, pending records.Resource
 	containers              int32
@@ -60,7 +59,6 @@ type user struct {
 	leaf    int32
 	el      int32
 	apps    order
-	key     key // of the first application, or less
 	used    records.Resource
 	amUsed  records.Resource
 	weight  float64
@@ -86,7 +84,8 @@ func (s *Scheduler) setMeasure() {
 func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
 	h := s.newQueue(cfg)
 	q := &s.queues[h]
-	q.parent, q.place, q.key.seq = parent, int64(len(s.byPath)), int64(len(s.byPath))
+	q.parent, q.place = parent, int64(len(s.byPath))
+	s.el.at[q.el].key.seq = q.place
 	s.setRules(q)
 	if parent != nothing {
 		s.queues[parent].below = append(s.queues[parent].below, h)
@@ -195,10 +194,11 @@ func (s *Scheduler) userOf(leaf int32, name string) int32 {
 	}
 	h := take(&s.users, &s.freeUsers)
 	s.users[h] = user{
-		name: name, leaf: leaf, el: s.el.take(h), key: never, weight: float64(q.cfg.UserWeight(name)),
+		name: name, leaf: leaf, el: s.el.take(h), weight: float64(q.cfg.UserWeight(name)),
 		apps: order{root: nothing, kind: orderApps, rule: q.apps},
 	}
 	q.names[name] = h
+	s.el.at[s.users[h].el].key = never
 	s.enter(&q.inner, s.users[h].el)
 	return h
 }
