@@ -58,9 +58,9 @@ func (c *classes) drop(i uint8) {
 }
 
 // shut closes the classes that are not smaller than an amount.
-func (c *classes) shut(least records.Resource) {
+func (c *classes) shut(least *records.Resource) {
 	for m := c.open &^ (1 << sharedClass); m != 0; m &= m - 1 {
-		if i := bits.TrailingZeros64(m); least.FitsIn(c.size[i]) {
+		if i := bits.TrailingZeros64(m); fitsIn(least, &c.size[i]) {
 			c.open &^= 1 << i
 		}
 	}
@@ -69,8 +69,18 @@ func (c *classes) shut(least records.Resource) {
 // room opens the classes that fit into what a node has free.
 func (c *classes) room(free *records.Resource) {
 	for m := c.taken &^ c.open; m != 0; m &= m - 1 {
-		if i := bits.TrailingZeros64(m); c.size[i].FitsIn(*free) {
+		if i := bits.TrailingZeros64(m); fitsIn(&c.size[i], free) {
 			c.open |= 1 << i
 		}
 	}
+}
+
+// fitsIn is Resource.FitsIn without copies.
+func fitsIn(need, in *records.Resource) bool {
+	for i := range need {
+		if need[i] > in[i] {
+			return false
+		}
+	}
+	return true
 }

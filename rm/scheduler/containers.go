@@ -70,9 +70,7 @@ func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) Containe
 
 // charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
 func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r *records.Resource, containers int) {
-	n := &s.nodes[nh]
-	s.add(&n.used, r)
-	n.containers += containers
+	s.chargeNode(&s.nodes[nh], r, containers)
 	s.chargeApp(h, r, containers)
 }
 

@@ -26,30 +26,29 @@ func (x *index) set(i int, free *records.Resource) {
 	}
 	k := x.types
 	p := x.size + i
-	if !x.put(p, free[:k]) {
-		return
-	}
-	var most records.Resource
-	for p >>= 1; p >= 1; p >>= 1 {
-		a := x.tree[2*p*k : 2*p*k+2*k]
-		for t := range k {
-			most[t] = max(a[t], a[t+k])
+	changed := false
+	at := x.tree[p*k : p*k+k]
+	for t := range at {
+		if at[t] != free[t] {
+			at[t], changed = free[t], true
 		}
-		if !x.put(p, most[:k]) {
-			return
+	}
+	for p >>= 1; changed && p >= 1; p >>= 1 {
+		at := x.tree[p*k : p*k+k]
+		below := x.tree[2*p*k : 2*p*k+2*k]
+		changed = false
+		for t := range at {
+			if most := max(below[t], below[t+k]); at[t] != most {
+				at[t], changed = most, true
+			}
 		}
 	}
 }
 
-// put changes one place and reports whether that made a difference.
-func (x *index) put(p int, r []int64) (changed bool) {
-	at := x.tree[p*x.types : p*x.types+x.types]
-	for t, n := range r {
-		if at[t] != n {
-			at[t], changed = n, true
-		}
-	}
-	return changed
+// at is the free resource of leaf i.
+func (x *index) at(i int) (r records.Resource) {
+	copy(r[:], x.tree[(x.size+i)*x.types:][:x.types])
+	return r
 }
 
 func (x *index) grow(n int) {
@@ -72,7 +71,7 @@ func (x *index) grow(n int) {
 
 func (x *index) fits(need *records.Resource, p int) bool {
 	for t, n := range x.tree[p*x.types : p*x.types+x.types] {
-		if need[t] > n {
+		if need[t&(records.MaxResourceTypes-1)] > n {
 			return false
 		}
 	}

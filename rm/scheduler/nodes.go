@@ -14,24 +14,25 @@ type NodeSpec struct {
 	Capability records.Resource
 }
 
+// node is a node with what its containers hold. What each decision touches stands first: there are many nodes, so that
+// each line of it is a cache miss.
 type node struct {
 	host, rack int32
-	capability records.Resource
-	used       records.Resource
-	counted    records.Resource // what of it is in Scheduler.cluster
-	spare      records.Resource // and in Scheduler.headroom
-	open       bool             // takes new containers
-	wasOpen    bool             // is counted in Scheduler.openNodes
-	live       bool
+	inRack     int32 // place in its rack's index
 	reserved   ContainerHandle
-	inRack     int // place in its rack's index
-	containers int
+	containers int32
+	open       bool // takes new containers
+	live       bool
+	late       bool // its rack's index is out of date
+	used       records.Resource
+	capability records.Resource
 }
 
 type rack struct {
 	nodes  []NodeHandle // by place in index; noNode where one left
-	index  index
-	free   []int
+	index  index        // see Scheduler.indexOf
+	late   []int32      // places of nodes whose room has changed
+	free   []int32
 	cursor int
 }
 
@@ -41,7 +42,7 @@ const noNode = NodeHandle(-1)
 type site struct {
 	nodes   []NodeHandle // of the host
 	rack    *rack
-	waiters []*demand
+	waiters []*demand // see Scheduler.awaited
 }
 
 // AddNode enters a node that takes containers.
@@ -63,9 +64,10 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 		n.inRack, r.free = r.free[k-1], r.free[:k-1]
 		r.nodes[n.inRack] = h
 	} else {
-		n.inRack = len(r.nodes)
+		n.inRack = int32(len(r.nodes))
 		r.nodes = append(r.nodes, h)
 	}
+	s.count(n, 1)
 	s.freed(h)
 	return h
 }
@@ -79,9 +81,11 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	if n.reserved != nobody {
 		s.unreserve(n.reserved)
 	}
+	s.count(n, -1)
 	n.open, n.live, s.resized = false, false, true
 	s.reindex(h)
 	r := s.sites[n.rack].rack
+	s.indexOf(r)
 	r.nodes[n.inRack] = noNode
 	r.free = append(r.free, n.inRack)
 	if len(r.free) == len(r.nodes) {
@@ -96,13 +100,19 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 // SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
 // enough of them have ended.
 func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
-	s.nodes[h].capability, s.resized, s.recheck = capability, true, true
+	n := &s.nodes[h]
+	s.count(n, -1)
+	n.capability, s.resized, s.recheck = capability, true, true
+	s.count(n, 1)
 	s.freed(h)
 }
 
 // SetOpen says whether a node takes new containers; those that it has stay.
 func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
-	s.nodes[h].open, s.resized, s.recheck = open, true, true
+	n := &s.nodes[h]
+	s.count(n, -1)
+	n.open, s.resized, s.recheck = open, true, true
+	s.count(n, 1)
 	s.freed(h)
 }
 
@@ -120,55 +130,91 @@ func (s *Scheduler) freed(h NodeHandle) {
 	}
 	free := s.free(n)
 	s.classes.room(&free)
-	if least := s.measure(s.cfg.Minimum); s.reserves() && least.FitsIn(free) {
+	if s.reserves() && s.fits(&s.least, &free) {
 		most := s.measure(n.capability)
 		s.classes.room(&most) // it may be kept for what doesn't fit yet
 	}
-	s.wake(n.host, true)
-	s.wake(n.rack, false)
+	if s.awaited[n.host] {
+		s.wake(n.host, true)
+	}
+	if s.awaited[n.rack] {
+		s.wake(n.rack, false)
+	}
 	s.unparkFitting(&free)
 }
 
 // free is what a node can still give, as it is measured.
-func (s *Scheduler) free(n *node) records.Resource { return s.measure(n.capability.Sub(n.used)) }
+func (s *Scheduler) free(n *node) (free records.Resource) {
+	for i := range s.types() {
+		free[i] = n.capability[i] - n.used[i]
+		if s.memoryOnly {
+			break
+		}
+	}
+	return free
+}
 
 // takes reports whether a node has room for a container.
 func (s *Scheduler) takes(n *node, size *records.Resource) bool {
-	return n.open && n.reserved == nobody && size.FitsIn(s.free(n))
+	if !n.open || n.reserved != nobody {
+		return false
+	}
+	free := s.free(n)
+	return s.fits(size, &free)
 }
 
-// reindex enters a node's free resources into the indices and sums.
+// reindex enters a node's free resources into the indices.
 func (s *Scheduler) reindex(h NodeHandle) {
 	n := &s.nodes[h]
-	free := closed
-	var spare records.Resource
+	free := &closed
+	if n.open && n.reserved == nobody {
+		left := s.free(n)
+		free = &left
+	}
+	s.index.set(int(h), free)
+	if !n.late {
+		n.late = true
+		r := s.sites[n.rack].rack
+		r.late = append(r.late, n.inRack)
+	}
+}
+
+// indexOf is the index of a rack, brought up to date: where nobody prefers racks, nothing is spent on it.
+func (s *Scheduler) indexOf(r *rack) *index {
+	for _, at := range r.late {
+		h := r.nodes[at]
+		free := s.index.at(int(h))
+		r.index.set(int(at), &free)
+		s.nodes[h].late = false
+	}
+	r.late = r.late[:0]
+	return &r.index
+}
+
+// count adds a node to the sums over nodes, or takes it off. It is called before and after a change of what the node is;
+// hold and release follow what is used.
+func (s *Scheduler) count(n *node, times int64) {
 	counted := n.used
 	if n.open {
 		counted = n.capability
-		if n.reserved == nobody {
-			free = s.free(n)
-		}
-		spare = n.capability.Sub(n.used).Max(spare)
+		spare := n.capability.Sub(n.used).Max(records.Resource{}).Times(times)
+		s.add(&s.headroom, &spare)
+		s.openNodes += int(times)
 	}
-	if !n.live {
-		counted = records.Resource{}
-	}
-	if counted != n.counted {
-		s.cluster = s.cluster.Add(counted).Sub(n.counted)
-		n.counted = counted
-	}
-	if spare != n.spare {
-		s.headroom = s.headroom.Add(spare).Sub(n.spare)
-		n.spare = spare
-	}
-	if n.open != n.wasOpen {
-		n.wasOpen = n.open
+	counted = counted.Times(times)
+	s.add(&s.cluster, &counted)
+}
+
+// chargeNode adds to what a node holds.
+func (s *Scheduler) chargeNode(n *node, r *records.Resource, containers int) {
+	n.containers += int32(containers)
+	for i := range s.types() {
+		before := n.used[i]
+		n.used[i] += r[i]
 		if n.open {
-			s.openNodes++
+			s.headroom[i] += max(n.capability[i]-n.used[i], 0) - max(n.capability[i]-before, 0)
 		} else {
-			s.openNodes--
+			s.cluster[i] += r[i]
 		}
 	}
-	s.index.set(int(h), &free)
-	s.sites[n.rack].rack.index.set(n.inRack, &free)
 }

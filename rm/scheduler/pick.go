@@ -34,13 +34,24 @@ func (s *Scheduler) beyond(q *runQueue, open mask) (m mask) {
 	if !q.limited {
 		return 0
 	}
-	rest := s.measure(q.maximum.Sub(q.used))
+	var rest records.Resource
+	s.left(q, &rest)
 	for left := open &^ (1 << sharedClass); left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); !s.classes.size[i].FitsIn(rest) {
+		if i := bits.TrailingZeros64(left); !s.fits(&s.classes.size[i], &rest) {
 			m |= 1 << i
 		}
 	}
 	return m
+}
+
+// left is what a queue has left of its maximum, as it is measured.
+func (s *Scheduler) left(q *runQueue, rest *records.Resource) {
+	for i := range s.types() {
+		rest[i] = q.maximum[i] - q.used[i]
+		if s.memoryOnly {
+			break
+		}
+	}
 }
 
 // belowMaximum reports whether a queue and those above it can have so much more.

@@ -55,7 +55,7 @@ func (s *Scheduler) reserveFor(h AppHandle, a *app, d *demand) {
 	case d.class == sharedClass || d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
 		s.park(d, noRoom)
 	case none:
-		s.classes.shut(s.measure(s.cfg.Minimum))
+		s.classes.shut(&s.least)
 	default:
 		s.classes.open &^= 1 << d.class
 	}
@@ -95,10 +95,11 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 		if r == nil || !p.relax || p.count == 0 {
 			continue
 		}
+		index := s.indexOf(r)
 		for skipped := 0; skipped <= len(r.nodes); skipped++ {
-			at := r.index.next(r.cursor, &d.size)
+			at := index.next(r.cursor, &d.size)
 			if at < 0 {
-				if at = r.index.next(0, &d.size); at < 0 {
+				if at = index.next(0, &d.size); at < 0 {
 					break
 				}
 			}

@@ -31,11 +31,10 @@ func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
 	if !s.reserves() || d.reservations >= d.pending || !s.mayReserve() {
 		return false, false
 	}
-	least := s.measure(s.cfg.Minimum)
 	at := 0
 	for {
-		if at = s.index.next(at, &least); at < 0 {
-			return false, s.index.next(0, &least) < 0
+		if at = s.index.next(at, &s.least); at < 0 {
+			return false, s.index.next(0, &s.least) < 0
 		}
 		n := &s.nodes[at]
 		if s.reservable(n, &d.size) && !a.blacklisted(n) && (d.relaxAny || d.wants(n.host) > 0 || d.relaxes(n.rack)) {

@@ -101,8 +101,10 @@ type Scheduler struct {
 	names      map[string]int32
 	spelled    []string          // names by their number
 	sites      []site            // hosts and racks by their name's number
+	awaited    []bool            // names that demands prefer, or did: those with waiters
 	reserved   []ContainerHandle // in the order in which nodes were kept
 	scheduling bool              // undone reservations are among the decisions
+	least      records.Resource  // Config.Minimum as it is measured
 	kept                         // which reservations may be filled or undone
 	roomier    bool              // nodes may have room for reservations
 	undone     []Decision        // reservations that were undone since the last call of Schedule
@@ -128,7 +130,7 @@ func New(cfg Config) *Scheduler {
 	if tree == nil {
 		tree = queue.Default(queue.FIFO)
 		s.setTree(tree)
-		s.memoryOnly = false
+		s.memoryOnly, s.least = false, cfg.Minimum
 		return s
 	}
 	s.setTree(tree)
@@ -179,6 +181,7 @@ func (s *Scheduler) intern(name string) int32 {
 		s.names[name] = id
 		s.spelled = append(s.spelled, name)
 		s.sites = append(s.sites, site{})
+		s.awaited = append(s.awaited, false)
 	}
 	return id
 }
@@ -188,6 +191,16 @@ func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
 // types is how many types of resources there are.
 func (s *Scheduler) types() int { return s.index.types }
+
+// fits reports whether one amount, as it is measured, is at most another. What has no type is passed over.
+func (s *Scheduler) fits(need, in *records.Resource) bool {
+	for i := range s.types() {
+		if need[i] > in[i] {
+			return false
+		}
+	}
+	return true
+}
 
 // add adds one amount to another. In hot paths it counts that nothing is copied, and types that there aren't are passed over.
 func (s *Scheduler) add(to, r *records.Resource) {

@@ -196,7 +196,7 @@ func (m *machine) check(t *rapid.T) {
 		if n.open {
 			free = n.capability.Sub(n.used)
 		}
-		if s.index.at(int(h)) != free || s.sites[n.rack].rack.index.at(n.inRack) != free {
+		if s.index.at(int(h)) != free || s.indexOf(s.sites[n.rack].rack).at(int(n.inRack)) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -380,10 +380,4 @@ func (d *demand) admits(n *node) (Locality, bool) {
 		return OffSwitch, true
 	}
 	return 0, false
-}
-
-// at is the free resource of leaf i.
-func (x *index) at(i int) (r records.Resource) {
-	copy(r[:], x.tree[(x.size+i)*x.types:][:x.types])
-	return r
 }

@@ -79,6 +79,7 @@ func (s *Scheduler) setTree(t *queue.Tree) {
 func (s *Scheduler) setMeasure() {
 	s.capacity = s.tree.Kind == queue.Capacity
 	s.memoryOnly = s.tree.Kind == queue.FIFO || s.capacity && !s.tree.Dominant
+	s.least = s.measure(s.cfg.Minimum)
 }
 
 func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {

@@ -20,14 +20,18 @@ func (s *Scheduler) await(name int32, d *demand) {
 		})
 	}
 	*w = append(*w, d)
+	s.awaited[name] = true
 }
 
 // wake lets the demands that prefer a host, or rack, be tried there again.
 func (s *Scheduler) wake(name int32, host bool) {
-	for _, d := range s.sites[name].waiters {
+	list := s.sites[name].waiters
+	left := list[:0]
+	for _, d := range list {
 		if d.gone {
 			continue
 		}
+		left = append(left, d)
 		if host {
 			d.hosts = true
 		} else {
@@ -37,6 +41,8 @@ func (s *Scheduler) wake(name int32, host bool) {
 			s.unpark(d)
 		}
 	}
+	clear(list[len(left):])
+	s.sites[name].waiters, s.awaited[name] = left, len(left) > 0
 }
 
 // park keeps a demand from being tried until something changes.
