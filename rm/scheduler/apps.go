@@ -17,7 +17,6 @@ type AppSpec struct {
 }
 
 type app struct {
-	spec       AppSpec
 	live       bool
 	runnable   bool // counts for the limits on how many run at once
 	active     bool // may have containers
@@ -26,12 +25,13 @@ type app struct {
 	el         int32
 	demands    []*demand
 	pending    int64 // containers asked for
-	pendingSum records.Resource
+	running    int
 	blacklist  map[int32]struct{}
+	pendingSum records.Resource
 	used       records.Resource
 	reserved   records.Resource // of used
 	am         records.Resource // as it counts for limits of ApplicationMasters
-	running    int
+	spec       AppSpec
 }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many

@@ -29,8 +29,6 @@ type demand struct {
 	app          AppHandle
 	priority     int32
 	requestID    int64
-	capability   records.Resource
-	size         records.Resource // of it what is measured
 	class        uint8
 	classed      bool // holds its class
 	gone         bool
@@ -47,6 +45,9 @@ type demand struct {
 	state        tried
 	since        int64 // when a worse place than preferred first had room, in ms; 0: it hadn't
 	until        int64 // when the delay for locality is over that it waits for; 0: none
+
+	capability records.Resource
+	size       records.Resource // of it what is measured
 }
 
 // why is what keeps a demand from being tried again.

@@ -24,17 +24,17 @@ func (s *Scheduler) checkContainers() error {
 	for i := range s.containers {
 		c := &s.containers[i]
 		switch {
-		case !c.live:
+		case !c.live():
 			continue
-		case c.reserved:
-			kept[c.app] = kept[c.app].Add(c.resource)
+		case c.reserved():
+			kept[c.app] = kept[c.app].Add(*s.holds(c))
 			if s.nodes[c.node].reserved != ContainerHandle(i) {
 				return fmt.Errorf("node %d isn't kept for container %d", c.node, i)
 			}
 		default:
-			onNode[c.node] = onNode[c.node].Add(c.resource)
+			onNode[c.node] = onNode[c.node].Add(*s.holds(c))
 		}
-		ofApp[c.app] = ofApp[c.app].Add(c.resource)
+		ofApp[c.app] = ofApp[c.app].Add(*s.holds(c))
 	}
 	for h := range s.nodes {
 		if n := &s.nodes[h]; n.live && n.used != onNode[h] {

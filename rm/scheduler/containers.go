@@ -7,20 +7,37 @@ import (
 )
 
 type container struct {
-	app      AppHandle
-	node     NodeHandle
-	resource records.Resource
-	live     bool
-	reserved bool    // its node is kept for it, and doesn't hold it yet
-	turn     int64   // of a reservation among all, by when its node was kept
-	demand   *demand // for which it is reserved
+	app  AppHandle
+	node NodeHandle
+	size int32 // what it holds, in Scheduler.sizes; nothing: there is no such container
+	kept int32 // where its node is kept for it and doesn't hold it yet, in Scheduler.keepings; else nothing
+}
+
+func (c *container) live() bool     { return c.size != nothing }
+func (c *container) reserved() bool { return c.kept != nothing }
+
+// holds is what a container holds.
+func (s *Scheduler) holds(c *container) *records.Resource { return &s.sizes.at[c.size].amount }
+
+// newContainer makes a container, and endContainer ends it.
+func (s *Scheduler) newContainer(a AppHandle, n NodeHandle, r *records.Resource) ContainerHandle {
+	h := take(&s.containers, &s.freeContainers)
+	s.containers[h] = container{app: a, node: n, size: s.sizes.hold(r), kept: nothing}
+	return h
+}
+
+func (s *Scheduler) endContainer(h ContainerHandle) {
+	c := &s.containers[h]
+	s.sizes.drop(c.size)
+	c.size = nothing
+	s.freeContainers = append(s.freeContainers, h)
 }
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
 func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
 	s.start(a)
 	s.recheck = true
-	h := s.hold(a, n, r)
+	h := s.hold(a, n, &r)
 	s.settle(a)
 	return h
 }
@@ -28,13 +45,12 @@ func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) Conta
 // Free gives back what a container holds.
 func (s *Scheduler) Free(h ContainerHandle) {
 	c := &s.containers[h]
-	if !c.live {
+	if !c.live() {
 		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
 	}
-	c.live = false
-	s.freeContainers = append(s.freeContainers, h)
 	a, n := c.app, c.node
-	back := c.resource.Times(-1)
+	back := s.negative(s.holds(c))
+	s.endContainer(h)
 	s.charge(a, n, &back, -1)
 	s.freed(n)
 	s.unparkLimited()
@@ -45,14 +61,16 @@ func (s *Scheduler) Free(h ContainerHandle) {
 // for it or a queue would get above its maximum.
 func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool {
 	c := &s.containers[h]
-	more := to.Sub(c.resource)
+	more := to.Sub(*s.holds(c))
 	n := &s.nodes[c.node]
 	if size := s.measure(more).Max(records.Resource{}); !size.IsZero() {
 		if !s.takes(n, &size) || !s.belowMaximum(s.apps[c.app].leaf, &size) {
 			return false
 		}
 	}
-	c.resource, s.recheck = to, true
+	was := c.size
+	c.size, s.recheck = s.sizes.hold(&to), true
+	s.sizes.drop(was)
 	s.charge(c.app, c.node, &more, 0)
 	s.freed(c.node)
 	s.unparkLimited()
@@ -60,10 +78,9 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 	return true
 }
 
-func (s *Scheduler) hold(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
-	h := take(&s.containers, &s.freeContainers)
-	s.containers[h] = container{app: a, node: n, resource: r, live: true}
-	s.charge(a, n, &r, 1)
+func (s *Scheduler) hold(a AppHandle, n NodeHandle, r *records.Resource) ContainerHandle {
+	h := s.newContainer(a, n, r)
+	s.charge(a, n, r, 1)
 	s.reindex(n)
 	return h
 }

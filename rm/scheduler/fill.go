@@ -18,7 +18,7 @@ type kept struct {
 
 // noteReady notes that a kept node may have room for what it is kept for.
 func (s *Scheduler) noteReady(n *node) {
-	if c := &s.containers[n.reserved]; s.fitsOn(n, c.demand) {
+	if c := &s.containers[n.reserved]; s.fitsOn(n, s.keepings[c.kept].demand) {
 		s.ready = append(s.ready, c.node)
 	}
 }
@@ -27,8 +27,8 @@ func (s *Scheduler) fitsOn(n *node, d *demand) bool { return d.size.FitsIn(s.fre
 
 // placeOfKept is the index of a reservation in Scheduler.reserved, which is in order of turns.
 func (s *Scheduler) placeOfKept(c ContainerHandle) int {
-	at, _ := slices.BinarySearchFunc(s.reserved, s.containers[c].turn, func(c ContainerHandle, turn int64) int {
-		return cmp.Compare(s.containers[c].turn, turn)
+	at, _ := slices.BinarySearchFunc(s.reserved, s.keepingOf(c).turn, func(c ContainerHandle, turn int64) int {
+		return cmp.Compare(s.keepingOf(c).turn, turn)
 	})
 	return at
 }
@@ -37,7 +37,7 @@ func (s *Scheduler) placeOfKept(c ContainerHandle) int {
 func (s *Scheduler) countKept() {
 	s.keptOf = [len(s.keptOf)]int32{}
 	for _, c := range s.reserved {
-		s.keptOf[s.containers[c].demand.class]++
+		s.keptOf[s.keepingOf(c).demand.class]++
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *Scheduler) nextReady(i int) int {
 	first, left := len(s.reserved), s.ready[:0]
 	for _, h := range s.ready {
 		n := &s.nodes[h]
-		if n.reserved == nobody || !s.fitsOn(n, s.containers[n.reserved].demand) {
+		if n.reserved == nobody || !s.fitsOn(n, s.keepingOf(n.reserved).demand) {
 			continue
 		}
 		left = append(left, h)
@@ -96,7 +96,7 @@ func (s *Scheduler) fillOnce() {
 		}
 		c := s.reserved[i]
 		x := &s.containers[c]
-		d, n, app, at := x.demand, &s.nodes[x.node], x.app, x.node
+		d, n, app, at := s.keepings[x.kept].demand, &s.nodes[x.node], x.app, x.node
 		if !all && open&(1<<d.class) == 0 && !s.fitsOn(n, d) {
 			i++
 			continue

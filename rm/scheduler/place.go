@@ -152,13 +152,13 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 	a := &s.apps[h]
 	d.served(&s.nodes[nh], level)
 	a.pending--
-	back := d.capability.Times(-1)
+	back := s.negative(&d.capability)
 	s.add(&a.pendingSum, &back)
 	s.askedFor(a, &back)
 	s.near(d, level)
 	s.out = append(s.out, Decision{
 		Kind:                Allocate,
-		Container:           s.hold(h, nh, d.capability),
+		Container:           s.hold(h, nh, &d.capability),
 		App:                 h,
 		Node:                nh,
 		Resource:            d.capability,

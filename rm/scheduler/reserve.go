@@ -12,6 +12,15 @@ import (
 // starve one with large ones whose turn it is. What is reserved counts as used by application, user and queues, as in YARN;
 // the node takes nothing else until the reservation is filled or undone.
 
+// keeping is what is known of a container for which a node is kept.
+type keeping struct {
+	demand *demand
+	turn   int64 // among all, by when its node was kept
+}
+
+// keepingOf is that of a container that is reserved.
+func (s *Scheduler) keepingOf(c ContainerHandle) *keeping { return &s.keepings[s.containers[c].kept] }
+
 // nobody is the reservation of a node that is kept for nobody.
 const nobody = ContainerHandle(-1)
 
@@ -55,11 +64,11 @@ func (s *Scheduler) mayReserve() bool {
 }
 
 func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
-	c := take(&s.containers, &s.freeContainers)
+	c := s.newContainer(h, nh, &d.capability)
 	s.turns++
-	s.containers[c] = container{
-		app: h, node: nh, resource: d.capability, live: true, reserved: true, demand: d, turn: s.turns,
-	}
+	k := take(&s.keepings, &s.freeKeepings)
+	s.keepings[k] = keeping{demand: d, turn: s.turns}
+	s.containers[c].kept = k
 	s.nodes[nh].reserved = c
 	s.keptOf[d.class]++
 	d.reservations++
@@ -83,15 +92,16 @@ func (s *Scheduler) chargeReserved(a *app, r records.Resource) {
 
 // unkeep undoes a reservation. What the application holds less is settled by the caller.
 func (s *Scheduler) unkeep(c ContainerHandle) {
-	x := s.containers[c]
+	x, d := s.containers[c], s.keepingOf(c).demand
+	size := *s.holds(&x)
 	at := s.placeOfKept(c)
 	s.reserved = slices.Delete(s.reserved, at, at+1)
-	s.keptOf[x.demand.class]--
-	s.containers[c].live = false
-	s.containers[c].demand = nil
-	s.freeContainers = append(s.freeContainers, c)
-	x.demand.reservations--
-	back := x.resource.Times(-1)
+	s.keptOf[d.class]--
+	s.keepings[x.kept] = keeping{}
+	s.freeKeepings = append(s.freeKeepings, x.kept)
+	s.endContainer(c)
+	d.reservations--
+	back := s.negative(&size)
 	s.chargeReserved(&s.apps[x.app], back)
 	s.chargeApp(x.app, &back, 0)
 	s.nodes[x.node].reserved = nobody
@@ -100,8 +110,8 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 		out = &s.out
 	}
 	*out = append(*out, Decision{
-		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: x.resource, Priority: x.demand.priority,
-		AllocationRequestID: x.demand.requestID, ExecutionType: x.demand.execution,
+		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: size, Priority: d.priority,
+		AllocationRequestID: d.requestID, ExecutionType: d.execution,
 	})
 }
 
@@ -126,7 +136,7 @@ func (s *Scheduler) Reservations() []Reservation {
 	out := make([]Reservation, len(s.reserved))
 	for i, c := range s.reserved {
 		x := &s.containers[c]
-		out[i] = Reservation{App: x.app, Node: x.node, Resource: x.resource}
+		out[i] = Reservation{App: x.app, Node: x.node, Resource: *s.holds(x)}
 	}
 	return out
 }
@@ -134,7 +144,7 @@ func (s *Scheduler) Reservations() []Reservation {
 // trim undoes the reservations that a demand has beyond a number.
 func (s *Scheduler) trim(d *demand, most int32) {
 	for i := len(s.reserved) - 1; i >= 0 && d.reservations > most; i-- {
-		if c := s.reserved[i]; s.containers[c].demand == d {
+		if c := s.reserved[i]; s.keepingOf(c).demand == d {
 			s.unreserve(c)
 		}
 	}
@@ -172,7 +182,7 @@ func (s *Scheduler) explainReservation(_ *app, d *demand, r *Reason) bool {
 	}
 	for _, c := range s.reserved {
 		x := &s.containers[c]
-		if x.demand != d {
+		if s.keepings[x.kept].demand != d {
 			continue
 		}
 		n := &s.nodes[x.node]

@@ -97,6 +97,9 @@ type Scheduler struct {
 
 	containers     []container
 	freeContainers []ContainerHandle
+	sizes          sizes
+	keepings       []keeping
+	freeKeepings   []int32
 
 	names      map[string]int32
 	spelled    []string          // names by their number
@@ -125,6 +128,7 @@ const root = int32(0)
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
 		cfg: cfg, index: index{types: cfg.Types.Len()}, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
+		sizes: sizes{of: map[records.Resource]int32{}},
 	}
 	tree := cfg.Tree
 	if tree == nil {
@@ -200,6 +204,14 @@ func (s *Scheduler) fits(need, in *records.Resource) bool {
 		}
 	}
 	return true
+}
+
+// negative is an amount to be taken off.
+func (s *Scheduler) negative(r *records.Resource) (out records.Resource) {
+	for i := range s.types() {
+		out[i] = -r[i]
+	}
+	return out
 }
 
 // add adds one amount to another. In hot paths it counts that nothing is copied, and types that there aren't are passed over.

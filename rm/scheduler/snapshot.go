@@ -31,10 +31,10 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	apps := s.snapApps(out, names, shares, at)
 	for h := range s.containers {
 		c := &s.containers[h]
-		if !c.live || apps[c.app] < 0 || nodes[c.node] < 0 {
+		if !c.live() || apps[c.app] < 0 || nodes[c.node] < 0 {
 			continue
 		}
-		p := preempt.Container{Node: nodes[c.node], Resource: c.resource}
+		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c)}
 		if names.Container(ContainerHandle(h), &p) {
 			a := &out.Apps[apps[c.app]]
 			a.Containers = append(a.Containers, p)
