@@ -80,5 +80,5 @@ func (s *Scheduler) earlier(first *demand, a *app, d *demand) bool {
 	case first.app == d.app:
 		return first.compare(d.priority, d.requestID) < 0
 	}
-	return s.queues[a.leaf].apps.before(&s.apps[first.app].key, &a.key)
+	return s.el.less(s.queues[a.leaf].apps, s.apps[first.app].el, a.el)
 }

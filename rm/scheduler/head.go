@@ -207,7 +207,7 @@ func (w *walk) inLeaf(h int32, q *runQueue, open, exceed mask, room *records.Res
 		}
 	}
 	v := idle
-	var after *key
+	after := nothing
 	for {
 		a := s.firstInLeaf(q, open|exceed, after)
 		if a == nothing {
@@ -222,7 +222,7 @@ func (w *walk) inLeaf(h int32, q *runQueue, open, exceed mask, room *records.Res
 		case shut:
 			v = shut
 		}
-		after = &s.apps[a].key
+		after = s.apps[a].el
 	}
 }
 

@@ -3,15 +3,6 @@ package scheduler
 // mask is a set of classes of asks, one bit each; see classes.
 type mask = uint64
 
-// orderKind says what an order holds, and so by what it is ordered.
-type orderKind uint8
-
-const (
-	orderQueues orderKind = iota // children of a parent queue
-	orderUsers                   // users of a leaf, by the first application of each
-	orderApps                    // applications of a user in a leaf
-)
-
 // nothing is a link to no element, outside the parent of an element that is in no order.
 const (
 	nothing = int32(-1)
@@ -30,11 +21,10 @@ type element struct {
 
 func (n *element) in() bool { return n.parent != outside }
 
-// order is an ordered set of elements: the root of a treap. Orders share one arena; the ranks come from the elements'
-// numbers, so that the shape depends on nothing but the history.
+// order is an ordered set of elements (children of a queue, users of a leaf, applications of a user): the root of a treap.
+// Orders share one arena; ranks come from the elements' numbers, so that the shape depends on nothing but the history.
 type order struct {
 	root int32
-	kind orderKind
 	rule rule
 }
 

@@ -68,11 +68,11 @@ func (s *Scheduler) belowMaximum(h int32, size *records.Resource) bool {
 // a better one.
 func (s *Scheduler) pickInLeaf(q *runQueue, open mask) int32 {
 	s.picked = open
-	return s.firstInLeaf(q, open, nil)
+	return s.firstInLeaf(q, open, nothing)
 }
 
-// firstInLeaf finds the first application of a leaf that has one of some classes, behind a key if there is one, or nothing.
-func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after *key) int32 {
+// firstInLeaf finds the first application of a leaf that has one of some classes, behind one if that is given, or nothing.
+func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after int32) int32 {
 	best := nothing
 	for i := s.el.first(&q.inner, want); i != nothing; i = s.el.next(i, want) {
 		u := &s.users[s.el.at[i].ref]
@@ -83,7 +83,7 @@ func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after *key) int32 {
 			continue
 		}
 		e := s.el.first(&u.apps, want)
-		for e != nothing && after != nil && !q.apps.before(after, &s.apps[s.el.at[e].ref].key) {
+		for e != nothing && after != nothing && !s.el.less(q.apps, after, e) {
 			e = s.el.next(e, want)
 		}
 		if e != nothing {

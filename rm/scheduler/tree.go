@@ -104,7 +104,7 @@ func (s *Scheduler) newQueue(cfg *queue.Queue) int32 {
 	q := &s.queues[h]
 	*q = runQueue{cfg: cfg, live: true, leaf: cfg.Leaf(), el: s.el.take(h), inner: order{root: nothing}}
 	if q.leaf {
-		q.names, q.inner.kind = map[string]int32{}, orderUsers
+		q.names = map[string]int32{}
 	}
 	s.byPath[cfg.Path] = h
 	return h
@@ -196,7 +196,7 @@ func (s *Scheduler) userOf(leaf int32, name string) int32 {
 	h := take(&s.users, &s.freeUsers)
 	s.users[h] = user{
 		name: name, leaf: leaf, el: s.el.take(h), weight: float64(q.cfg.UserWeight(name)),
-		apps: order{root: nothing, kind: orderApps, rule: q.apps},
+		apps: order{root: nothing, rule: q.apps},
 	}
 	q.names[name] = h
 	s.el.at[s.users[h].el].key = never
