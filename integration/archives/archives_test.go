@@ -290,35 +290,37 @@ func TestSpark(t *testing.T) {
 	if err := os.WriteFile(program, []byte(pi), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, where := range map[string]string{"local": "spark.yarn.jars=local:" + spark + "/jars/*", "jars": "spark.yarn.jars=" + l.URI() + "/spark/jars/*.jar", "archive": "spark.yarn.archive=" + l.URI() + "/spark/spark.zip"} {
-		for mode, programs := range map[string][]string{"client": {"ExecutorLauncher", "YarnCoarseGrainedExecutorBackend"}, "cluster": {"ApplicationMaster", "YarnCoarseGrainedExecutorBackend"}} {
-			t.Run(name+"-"+mode, func(t *testing.T) {
-				submit := func() archived {
-					saw := filepath.Join(t.TempDir(), "saw")
-					cmd := exec.Command(
-						filepath.Join(spark, "bin", "spark-submit"), "--master", "yarn", "--deploy-mode", mode, "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1",
-						"--conf", "spark.yarn.am.memory=512m", "--conf", "spark.ui.enabled=false", "--conf", where, program, saw)
-					cmd.Dir = t.TempDir()
-					cmd.Env = append(os.Environ(), "SPARK_HOME="+spark, "PYTHONPATH="+filepath.Dir(spark), "PYSPARK_PYTHON=python3", "HADOOP_CONF_DIR="+l.Conf(), "SPARK_LOCAL_IP=127.0.0.1")
-					c, err := l.BeginCommand(cmd)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if r, err := c.Wait(t.Context()); err != nil || r.Code != 0 {
-						t.Fatalf("%v, exit code %d\n%s\n%s", err, r.Code, r.Stdout, r.Stderr)
-					}
-					return readSpy(t, saw)
+	for _, c := range []struct{ name, mode, where, master string }{
+		{"folder", "client", "spark.yarn.jars=local:" + spark + "/jars/*", "ExecutorLauncher"},
+		{"jars", "cluster", "spark.yarn.jars=" + l.URI() + "/spark/jars/*.jar", "ApplicationMaster"},
+		{"archive", "cluster", "spark.yarn.archive=" + l.URI() + "/spark/spark.zip", "ApplicationMaster"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			submit := func() archived {
+				saw := filepath.Join(t.TempDir(), "saw")
+				cmd := exec.Command(
+					filepath.Join(spark, "bin", "spark-submit"), "--master", "yarn", "--deploy-mode", c.mode, "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1",
+					"--conf", "spark.yarn.am.memory=512m", "--conf", "spark.ui.enabled=false", "--conf", c.where, program, saw)
+				cmd.Dir = t.TempDir()
+				cmd.Env = append(os.Environ(), "SPARK_HOME="+spark, "PYTHONPATH="+filepath.Dir(spark), "PYSPARK_PYTHON=python3", "HADOOP_CONF_DIR="+l.Conf(), "SPARK_LOCAL_IP=127.0.0.1")
+				command, err := l.BeginCommand(cmd)
+				if err != nil {
+					t.Fatal(err)
 				}
-				n := len(archives(t, l))
-				first := submit()
-				for _, archive := range first {
-					if archive == "-" {
-						n++
-					}
+				if r, err := command.Wait(t.Context()); err != nil || r.Code != 0 {
+					t.Fatalf("%v, exit code %d\n%s\n%s", err, r.Code, r.Stdout, r.Stderr)
 				}
-				made(t, l, n)
-				submit().want(t, true, programs...)
-			})
-		}
+				return readSpy(t, saw)
+			}
+			n := len(archives(t, l))
+			first := submit()
+			for _, archive := range first {
+				if archive == "-" {
+					n++
+				}
+			}
+			made(t, l, n)
+			submit().want(t, true, c.master, "YarnCoarseGrainedExecutorBackend")
+		})
 	}
 }

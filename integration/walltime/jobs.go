@@ -62,6 +62,11 @@ func Standard(p Programs, s Sizes, folder, temp string) []Job {
 			},
 		})
 	}
+	if p.Heddle {
+		jobs = append(jobs, Job{Name: "heddle-mr", Usual: seconds(4), Preparing: seconds(5), Setup: putText(text, temp, s.Text), Command: func(out string) []string {
+			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
+		}})
+	}
 	if p.Streaming != "" {
 		mapper, reducer := filepath.Join(temp, "map.py"), filepath.Join(temp, "reduce.py")
 		jobs = append(jobs, Job{Name: "streaming", Usual: seconds(19), Preparing: seconds(5), Setup: func(ctx context.Context, c Cluster) error {
@@ -77,11 +82,6 @@ func Standard(p Programs, s Sizes, folder, temp string) []Job {
 		for _, mode := range modes {
 			spark("pi.py", mode, filepath.Join(p.Spark, "examples/src/main/python/pi.py"))
 		}
-	}
-	if p.Heddle {
-		jobs = append(jobs, Job{Name: "heddle-mr", Usual: seconds(4), Preparing: seconds(5), Setup: putText(text, temp, s.Text), Command: func(out string) []string {
-			return []string{"heddle", "mr", "-quiet", "-input", text, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c"}
-		}})
 	}
 	return jobs
 }
