@@ -131,15 +131,19 @@ func (m *measurement) takesPart(i, run int) bool {
 func (m *measurement) turn(ctx context.Context, i, run int) error {
 	j, row := m.Jobs[i], &m.report.Rows[i]
 	for k := range m.Clusters {
-		c := m.Clusters[(k+run+m.WarmUp)%len(m.Clusters)] // nobody is always first
+		at := (k + run + m.WarmUp) % len(m.Clusters) // nobody is always first
+		c := m.Clusters[at]
 		var err error
 		for try := range 2 {
 			var took time.Duration
-			if took, err = m.once(ctx, j, c, fmt.Sprintf("%s/%s-%s-%d-%d", m.Folder, j.Name, c.Name, run+m.WarmUp, try)); err == nil {
+			// Not with the cluster's name: programs take paths for URIs.
+			output := fmt.Sprintf("%s/%s-%d-%d-%d", m.Folder, j.Name, at+1, run+m.WarmUp, try)
+			if took, err = m.once(ctx, j, c, output); err == nil {
 				m.tell("%s on %s, %s: %.1f s", j.Name, c.Name, which(run), took.Seconds())
 				if run >= 0 {
 					row.Seconds[c.Name] = append(row.Seconds[c.Name], took.Seconds())
 				}
+				m.discard(ctx, j, c, output)
 				break
 			}
 			if ctx.Err() != nil {
@@ -177,6 +181,16 @@ func (m *measurement) once(ctx context.Context, j Job, c Cluster, output string)
 		err = errors.Join(context.Cause(ctx), err)
 	}
 	return m.now().Sub(began), err
+}
+
+// discard removes what a long job has written: it may be much, and what isn't on the disks yet would be written while the next one runs.
+func (m *measurement) discard(ctx context.Context, j Job, c Cluster, output string) {
+	if !j.Long {
+		return
+	}
+	if err := c.Run(ctx, "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", output); err != nil && ctx.Err() == nil {
+		m.tell("%s: %s is left over: %v", c.Name, output, err)
+	}
 }
 
 func (m *measurement) settle(ctx context.Context) error {

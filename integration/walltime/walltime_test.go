@@ -34,7 +34,7 @@ func TestRunInTurns(t *testing.T) {
 	if err != nil || prepared != 1 {
 		t.Fatalf("%v, prepared %d times", err, prepared)
 	}
-	if got := strings.Join(order, ", "); got != "a:do /x/j-a-0-0, b:do /x/j-b-0-0, b:do /x/j-b-1-0, a:do /x/j-a-1-0, a:do /x/j-a-2-0, b:do /x/j-b-2-0" {
+	if got := strings.Join(order, ", "); got != "a:do /x/j-1-0-0, b:do /x/j-2-0-0, b:do /x/j-2-1-0, a:do /x/j-1-1-0, a:do /x/j-1-2-0, b:do /x/j-2-2-0" {
 		t.Error(got)
 	}
 	var b strings.Builder
@@ -50,7 +50,7 @@ func TestRunInTurns(t *testing.T) {
 	if r, err = Run(t.Context(), o); err != nil || settled != 1 || len(r.Rows[0].Seconds["a"]) != 1 {
 		t.Fatalf("%v, settled %d times, %+v", err, settled, r)
 	}
-	if got := strings.Join(order, ", "); got != "a:do /x/j-a-0-0, b:do /x/j-b-0-0, b:do /x/j-b-1-0, a:do /x/j-a-1-0, b:long /x/l-b-1-0, a:long /x/l-a-1-0" {
+	if got := strings.Join(order, ", "); got != "a:do /x/j-1-0-0, b:do /x/j-2-0-0, b:do /x/j-2-1-0, a:do /x/j-1-1-0, b:long /x/l-2-1-0, b:hdfs dfs -rm -r -f -skipTrash /x/l-2-1-0, a:long /x/l-1-1-0, a:hdfs dfs -rm -r -f -skipTrash /x/l-1-1-0" {
 		t.Error(got)
 	}
 }
