@@ -247,7 +247,7 @@ func TestFullDisk(t *testing.T) {
 	o.Site = map[string]string{"heddle.nodemanager.jvm-archive.enabled": "true", "heddle.nodemanager.jvm-archive.dir": filepath.Join(disk, "archives")}
 	l := hadooplab.Start(t, o)
 	putWords(t, l)
-	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 8<<20), 0o644); err == nil {
+	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 16<<20), 0o644); err == nil {
 		t.Fatal("the disk isn't full")
 	}
 	for i := range 2 {
