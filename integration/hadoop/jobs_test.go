@@ -166,6 +166,12 @@ func TestMapredJob(t *testing.T) {
 	if out := inShell(t, sh, "mapred", "job", "-status", id).Stdout; !strings.Contains(out, "Job state: RUNNING") || !strings.Contains(out, "Number of maps: 2") {
 		t.Error(out)
 	}
+	if r := inShell(t, sh, "mapred", "job", "-set-priority", id, "HIGH"); r.Code != 0 || !strings.Contains(r.Stdout, "Changed job priority.") {
+		t.Errorf("%+v", r)
+	}
+	if out := inShell(t, sh, "mapred", "job", "-events", id, "0", "10").Stdout; !strings.Contains(out, "Number of events (from 0) are: 0") {
+		t.Error(out)
+	}
 	if r := inShell(t, sh, "mapred", "job", "-fail-task", attempt(0, 0)); r.Code != 0 || !strings.Contains(r.Stdout, "Killed task "+attempt(0, 0)+" by failing it") {
 		t.Errorf("%+v", r)
 	}
@@ -188,6 +194,12 @@ func TestMapredJob(t *testing.T) {
 	if out := inShell(t, sh, "mapred", "job", "-status", id).Stdout; !strings.Contains(out, "Job state: SUCCEEDED") {
 		t.Error(out)
 	}
+	if out := inShell(t, sh, "mapred", "job", "-events", id, "0", "10").Stdout; !strings.Contains(out, "SUCCEEDED "+attempt(0, 1)) {
+		t.Error(out)
+	}
+	until(t, "the logs of the job are there", func() bool {
+		return strings.Contains(inShell(t, sh, "mapred", "job", "-logs", id).Stdout, "MRAppMaster")
+	})
 
 	c, app = begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")
 	id = strings.Replace(app, "application", "job", 1)
