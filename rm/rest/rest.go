@@ -71,6 +71,7 @@ type server struct {
 	Config
 	traffic daemon.Traffic
 	started time.Time
+	watched watched
 }
 
 // Mounts are what else is served at the web port.

@@ -87,40 +87,10 @@ func (s *server) fifoInfo() fifoInfo {
 	return out
 }
 
-type activities struct {
-	Node       string `yarn:"nodeId,omitempty"`
-	Diagnostic string `yarn:"diagnostic"`
-}
-
 const (
 	notCapacity  = "Not Capacity Scheduler"
-	noActivities = "waiting for next allocation"
+	noActivities = "waiting for display"
 )
-
-// activities has nothing to show of YARN's scheduler: see /ws/v1/heddle/apps/{app}/pending for what holds an application.
-func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
-	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: noActivities}
-	group := c.Query().Get("groupBy")
-	switch {
-	case !s.capacityScheduler():
-		out = activities{Diagnostic: notCapacity}
-	case group != "" && !strings.EqualFold(group, "diagnostic"):
-		out = activities{Diagnostic: "Got invalid groupBy: " + group + ", valid groupBy types: [DIAGNOSTIC]"}
-	}
-	return yarnrest.OK("activities", yarnrest.Natural, out), nil
-}
-
-func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
-	if n := c.Query().Get("activitiesCount"); n != "" {
-		if _, err := strconv.Atoi(n); err != nil {
-			return yarnrest.Reply{}, yarnrest.BadRequestBy(yarnrest.NumberFormatException, "For input string: %q", n)
-		}
-	}
-	if !s.capacityScheduler() {
-		return yarnrest.Reply{}, yarnrest.BadRequest(notCapacity)
-	}
-	return yarnrest.OK("bulkActivities", yarnrest.Natural, struct{}{}), nil
-}
 
 type appActivities struct {
 	App         string          `yarn:"applicationId"`

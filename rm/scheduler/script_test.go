@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write what the scripts in testdata give
 //	black NAME ±HOST …   changes its blacklist
 //	free NAME [COUNT]    its oldest containers end
 //	run [MS]             decisions are made, MS later than the last time
-//	why NAME, queues, what-if QUEUE USER SIZE
+//	why NAME, queues, what-if QUEUE USER SIZE, activities NODE
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -213,6 +213,8 @@ func (p *script) command(w []string) []string {
 			return []string{err.Error()}
 		}
 		return []string{strings.TrimPrefix(fmt.Sprintf("%s: %s", r.Limit, r.Text), ": ")}
+	case "activities":
+		return p.activities(s.Activities(p.nodes[w[1]]), "")
 	case "queues":
 		var out []string
 		for _, q := range s.Queues() {
@@ -223,6 +225,25 @@ func (p *script) command(w []string) []string {
 		p.t.Fatalf("no such command: %q", w)
 	}
 	return nil
+}
+
+func (p *script) activities(a Activity, indent string) []string {
+	name := a.Queue
+	switch {
+	case a.Ask != nil:
+		name = fmt.Sprintf("request %d", a.Ask.Priority)
+	case a.App != noApp:
+		name = p.names[a.App]
+	}
+	line := strings.TrimSuffix(fmt.Sprintf("%s%s %s: %s", indent, name, a.State, a.Diagnostic), ": ")
+	if a.From != noApp {
+		line += " from " + p.names[a.From]
+	}
+	out := []string{line}
+	for _, c := range a.Children {
+		out = append(out, p.activities(c, indent+"  ")...)
+	}
+	return out
 }
 
 func (p *script) ask(w []string) {

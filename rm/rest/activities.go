@@ -1,0 +1,148 @@
+package rest
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/rm/leader"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+// activities is what giving out containers on a node came to (Hadoop: ActivitiesInfo).
+type activities struct {
+	Node        string           `yarn:"nodeId,omitempty"`
+	Timestamp   *int64           `yarn:"timestamp"`
+	DateTime    string           `yarn:"dateTime,omitempty"`
+	Diagnostic  string           `yarn:"diagnostic,omitempty"`
+	Allocations []nodeAllocation `yarn:"allocations"`
+}
+
+type nodeAllocation struct {
+	Partition string       `yarn:"partition"`
+	State     string       `yarn:"finalAllocationState"`
+	Root      nodeActivity `yarn:"root"`
+}
+
+// nodeActivity is a queue, an application or a request (Hadoop: ActivityNodeInfo).
+type nodeActivity struct {
+	Name            string         `yarn:"name"`
+	AppPriority     *int32         `yarn:"appPriority"`
+	RequestPriority *int32         `yarn:"requestPriority"`
+	RequestID       *int64         `yarn:"allocationRequestId"`
+	State           string         `yarn:"allocationState"`
+	Diagnostic      string         `yarn:"diagnostic,omitempty"`
+	Children        []nodeActivity `yarn:"children"`
+}
+
+const (
+	notYet = "waiting for next allocation"
+	// shownFor is how long activities are shown after they were asked for, as in YARN
+	// (yarn.resourcemanager.activities-manager.scheduler-activities.ttl-ms).
+	shownFor = 10 * time.Minute
+	// bulkOfNodes is how many nodes bulk-activities tells of where that isn't said.
+	bulkOfNodes = 10
+)
+
+// watched is when somebody asked for activities last. As in YARN the first request only has nodes looked at, and the next one shows
+// what was seen.
+type watched struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+// look notes a request, and reports whether there was one before.
+func (w *watched) look(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := !w.last.IsZero() && now.Sub(w.last) < shownFor
+	w.last = now
+	return before
+}
+
+// activities tells what each queue, application and request comes to on a node at this moment. YARN shows its last heartbeat;
+// containers that were just granted are not shown here.
+func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
+	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: notYet}
+	group := c.Query().Get("groupBy")
+	switch {
+	case !s.capacityScheduler():
+		out = activities{Diagnostic: notCapacity}
+	case group != "" && !strings.EqualFold(group, "diagnostic"):
+		out = activities{Diagnostic: "Got invalid groupBy: " + group + ", valid groupBy types: [DIAGNOSTIC]"}
+	default:
+		var id records.NodeID
+		if out.Node != "" {
+			var err error
+			if id, err = records.ParseNodeID(out.Node); err != nil {
+				break
+			}
+		}
+		if found, ok := s.activitiesOf(id); ok && s.watched.look(s.Now()) {
+			out = found
+		}
+	}
+	return yarnrest.OK("activities", yarnrest.Natural, out), nil
+}
+
+// activitiesOf is the activities on a node, or on one of them if none is given.
+func (s *server) activitiesOf(node records.NodeID) (activities, bool) {
+	l := s.Backend.Leader()
+	if l == nil {
+		return activities{}, false
+	}
+	at, tree, ok, err := l.Activities(node)
+	if err != nil || !ok {
+		return activities{}, false
+	}
+	now := s.Now()
+	stamp := now.UnixMilli()
+	return activities{
+		Node: at.String(), Timestamp: &stamp, DateTime: now.Format(javaDate),
+		Allocations: []nodeAllocation{{State: "SKIPPED", Root: activityNode(&tree)}},
+	}, true
+}
+
+func activityNode(a *leader.Activity) nodeActivity {
+	out := nodeActivity{Name: a.Name, State: string(a.State), Diagnostic: a.Diagnostic}
+	switch {
+	case a.Ask != nil:
+		out.Name = "request_" + strconv.Itoa(int(a.Ask.Priority)) + "_" + strconv.FormatInt(a.Ask.AllocationRequestID, 10)
+		out.RequestPriority, out.RequestID = &a.Ask.Priority, &a.Ask.AllocationRequestID
+	case a.Queue == "":
+		out.AppPriority = &a.Priority
+	}
+	for i := range a.Children {
+		out.Children = append(out.Children, activityNode(&a.Children[i]))
+	}
+	return out
+}
+
+// bulkActivities tells the same of several nodes.
+func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
+	count := bulkOfNodes
+	if n := c.Query().Get("activitiesCount"); n != "" {
+		var err error
+		if count, err = strconv.Atoi(n); err != nil {
+			return yarnrest.Reply{}, yarnrest.BadRequestBy(yarnrest.NumberFormatException, "For input string: %q", n)
+		}
+	}
+	if !s.capacityScheduler() {
+		return yarnrest.Reply{}, yarnrest.BadRequest(notCapacity)
+	}
+	var out struct {
+		Activities []activities `yarn:"activities"`
+	}
+	for _, n := range s.View.Nodes(pb.NodeState_NS_RUNNING, pb.NodeState_NS_DECOMMISSIONING) {
+		if len(out.Activities) >= count {
+			break
+		}
+		if a, ok := s.activitiesOf(n.ID); ok {
+			out.Activities = append(out.Activities, a)
+		}
+	}
+	return yarnrest.OK("bulkActivities", yarnrest.Natural, out), nil
+}
