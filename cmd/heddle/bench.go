@@ -69,6 +69,7 @@ in Markdown shows medians (least–most). Give Java time to compile: --warmup 15
 			if err := fillAddresses(config, &o); err != nil {
 				return err
 			}
+			defer ballast()()
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration > 0 {
 				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {
