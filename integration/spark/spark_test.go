@@ -62,11 +62,11 @@ type app struct {
 
 var submitted = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
 
-// begin starts spark-submit and returns when the application is known, or spark-submit has ended.
-func begin(t *testing.T, l *hadooplab.Lab, args ...string) (c *hadooplab.Command, id string) {
+// command is one of Spark's commands.
+func command(t *testing.T, l *hadooplab.Lab, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	spark := home(t)
-	cmd := exec.Command(filepath.Join(spark, "bin", "spark-submit"), append([]string{
+	cmd := exec.Command(filepath.Join(spark, "bin", name), append([]string{
 		"--master", "yarn", "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1", "--executor-cores", "2",
 		// as is right on one machine: 300 MB less to copy
 		"--conf", "spark.yarn.jars=local:" + spark + "/jars/*",
@@ -75,7 +75,13 @@ func begin(t *testing.T, l *hadooplab.Lab, args ...string) (c *hadooplab.Command
 	}, args...)...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "SPARK_HOME="+spark, "PYTHONPATH="+filepath.Dir(spark), "PYSPARK_PYTHON=python3", "HADOOP_CONF_DIR="+l.Conf(), "SPARK_LOCAL_IP=127.0.0.1")
-	c, err := l.BeginCommand(cmd)
+	return cmd
+}
+
+// begin starts spark-submit and returns when the application is known, or spark-submit has ended.
+func begin(t *testing.T, l *hadooplab.Lab, args ...string) (c *hadooplab.Command, id string) {
+	t.Helper()
+	c, err := l.BeginCommand(command(t, l, "spark-submit", args...))
 	if err != nil {
 		t.Fatal(err)
 	}
