@@ -116,3 +116,20 @@ func TestHeadroom(t *testing.T) {
 		t.Errorf("of the cluster is left %v", got)
 	}
 }
+
+// The queue has a quarter of the memory and half of the cores that it is promised.
+func TestUsedShareIsThatOfTheDominantResource(t *testing.T) {
+	for calculator, want := range map[string]float64{"DefaultResourceCalculator": 0.25, "DominantResourceCalculator": 0.5} {
+		s := New(Config{Minimum: res(1, 1), Tree: capacityTree(t, map[string]string{
+			"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1",
+			"resource-calculator": "org.apache.hadoop.yarn.util.resource." + calculator,
+		})})
+		s.AddNode(NodeSpec{Host: "n0", Rack: "/r0", Capability: res(16, 16)})
+		h := s.AddApp(AppSpec{Queue: "root.a", User: "u", AM: res(1, 1)})
+		s.UpdateAsks(h, []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(2, 4)}})
+		s.Schedule(0)
+		if q, ok := s.Queue("root.a"); !ok || q.UsedShare != want {
+			t.Errorf("%s: %v, want %v", calculator, q.UsedShare, want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ type QueueView struct {
 	// above it have theirs.
 	Guaranteed, Maximum, Available records.Resource
 	AbsoluteUsed                   float64 // share of the cluster
-	UsedShare                      float64 // of what is promised
+	UsedShare                      float64 // of what is promised, or of one smallest container if that is more
 	Apps, Runnable                 int     // applications, and those that too many others don't keep from running
 
 	// Of leaves:
@@ -109,8 +109,8 @@ func (s *Scheduler) queueView(h int32, of []asked) QueueView {
 		Containers: int(q.containers), Guaranteed: q.guaranteed, Maximum: q.maximum, Available: s.room(h),
 		AbsoluteUsed: s.share(&q.used), Apps: int(q.total), Runnable: int(q.runnable),
 	}
-	if promised := s.share(&q.guaranteed); promised > 0 {
-		v.UsedShare = v.AbsoluteUsed / promised
+	if q.promised > 0 {
+		v.UsedShare = v.AbsoluteUsed / q.promised
 	}
 	if q.parent != nothing {
 		v.Parent = s.queues[q.parent].cfg.Path

@@ -34,6 +34,18 @@ type queueTree struct {
 	deep bool // with all queues below
 }
 
+// currentCapacity is the part of what a queue is promised that it uses. Capacity queues measure it by all resources that count for their
+// limits, at least of one smallest container (Hadoop: CSQueueUtils.updateUsedCapacity); others by memory.
+func currentCapacity(kind queue.Kind, u *view.QueueUse) float32 {
+	if kind == queue.Capacity && u.State.Path != "" {
+		return float32(u.State.UsedShare)
+	}
+	if promised := u.Share.Min.MemoryMB(); promised > 0 {
+		return float32(u.Used.MemoryMB()) / float32(promised)
+	}
+	return 0
+}
+
 func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	u := t.uses[q.Path]
 	promised, most := u.Share.Min, u.Share.Max
@@ -42,10 +54,7 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	m.SetQueuePath(q.Path)
 	m.SetCapacity(q.Capacity)
 	m.SetMaximumCapacity(q.Maximum)
-	m.SetCurrentCapacity(0)
-	if promised.MemoryMB() > 0 {
-		m.SetCurrentCapacity(float32(u.Used.MemoryMB()) / float32(promised.MemoryMB()))
-	}
+	m.SetCurrentCapacity(currentCapacity(t.Queues.Tree().Kind, u))
 	m.SetState(queueState(q, u))
 	m.SetAccessibleNodeLabels(q.Labels)
 	m.SetPreemptionDisabled(q.NoPreemption)
