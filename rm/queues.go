@@ -97,7 +97,18 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 		}
 		return st.ModTime()
 	}
+	watchFile(ctx, changed, l.RefreshQueues, func(err error) {
+		for line := range strings.Lines(err.Error()) {
+			r.log.WithField("file", source.file()).Error("queues stay as they are: " + strings.TrimSpace(line))
+		}
+	})
+}
+
+// watchFile has a file read again that was changed, until its context ends. What fails is tried again, and told once of each
+// change. changed is when the file was changed last, zero if it isn't there.
+func watchFile(ctx context.Context, changed func() time.Time, read func() error, tell func(error)) {
 	seen := changed()
+	var failed time.Time
 	tick := time.NewTicker(fairFileInterval)
 	defer tick.Stop()
 	for {
@@ -110,11 +121,11 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 		if at.IsZero() || at.Equal(seen) || time.Since(at) < fairFileRest {
 			continue
 		}
-		seen = at
-		if err := l.RefreshQueues(); err != nil {
-			for line := range strings.Lines(err.Error()) {
-				r.log.WithField("file", source.file()).Error("queues stay as they are: " + strings.TrimSpace(line))
-			}
+		if err := read(); err == nil {
+			seen = at
+		} else if !at.Equal(failed) {
+			failed = at
+			tell(err)
 		}
 	}
 }
