@@ -256,14 +256,18 @@ func c1(n int64) records.ContainerID {
 	return records.ContainerID{Attempt: records.AttemptID{App: app1, Attempt: 1}, ID: n}
 }
 
-// log writes a log of a container of app1.
+// log writes a log of a container of app1. It appears whole, as logs do that roll.
 func (l *lab) log(dir int, id records.ContainerID, name, content string) string {
 	l.t.Helper()
 	p := filepath.Join(l.dirs[dir], id.Attempt.App.String(), id.String(), name)
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 		l.t.Fatal(err)
 	}
-	if err := os.WriteFile(p, []byte(content), 0o644); err != nil {
+	whole := filepath.Join(l.t.TempDir(), filepath.Base(name))
+	if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.Rename(whole, p); err != nil {
 		l.t.Fatal(err)
 	}
 	return p
