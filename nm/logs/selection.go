@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"heddle/nm/userfiles"
 	"heddle/yarn/pb"
@@ -83,8 +82,9 @@ type logFile struct {
 	modTime int64 // ms since 1970
 }
 
-// mark tells a version of a file from others of the container.
-func (l logFile) mark() string { return l.name + "_" + strconv.FormatInt(l.modTime, 10) }
+// mark tells a version of a file from others of the container. Two that are written within a tick of the file system's
+// clock, some milliseconds, have their sizes to tell them apart.
+func (l logFile) mark() string { return fmt.Sprintf("%s_%d_%d", l.name, l.modTime, l.size) }
 
 // Dirs tells which log directories (yarn.nodemanager.log-dirs) can be read at the moment.
 type Dirs interface {
