@@ -47,20 +47,22 @@ const (
 	bulkOfNodes = 10
 )
 
-// watched is when somebody asked for activities last. As in YARN the first request only has nodes looked at, and the next one shows
-// what was seen.
+// watched is since when, and until when, somebody has asked for activities. As in YARN the first request only has the next
+// heartbeats of nodes watched, and those after them show what was seen.
 type watched struct {
-	mu   sync.Mutex
-	last time.Time
+	mu          sync.Mutex
+	since, last time.Time
 }
 
-// look notes a request, and reports whether there was one before.
-func (w *watched) look(now time.Time) bool {
+// look notes a request, and reports whether there was one before the last heartbeats.
+func (w *watched) look(now time.Time, heartbeat time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := !w.last.IsZero() && now.Sub(w.last) < shownFor
+	if w.last.IsZero() || now.Sub(w.last) >= shownFor {
+		w.since = now
+	}
 	w.last = now
-	return before
+	return now.Sub(w.since) >= heartbeat
 }
 
 // activities tells what each queue, application and request comes to on a node at this moment. YARN shows its last heartbeat;
@@ -81,7 +83,7 @@ func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 				break
 			}
 		}
-		if found, ok := s.activitiesOf(id); ok && s.watched.look(s.Now()) {
+		if found, ok := s.activitiesOf(id); ok && s.watched.look(s.Now(), s.heartbeat) {
 			out = found
 		}
 	}

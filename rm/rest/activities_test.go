@@ -59,15 +59,15 @@ func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
 	}
 }
 
-func TestActivitiesAreShownToTheSecondWhoAsks(t *testing.T) {
+func TestActivitiesAreShownAfterAHeartbeat(t *testing.T) {
 	var w watched
 	now := time.Unix(1_000_000, 0)
 	for i, c := range []struct {
 		after time.Duration
 		shown bool
-	}{{0, false}, {time.Second, true}, {shownFor - 1, true}, {shownFor, false}, {1, true}} {
+	}{{0, false}, {1, false}, {time.Second, true}, {shownFor - 1, true}, {shownFor, false}, {time.Second, true}} {
 		now = now.Add(c.after)
-		if got := w.look(now); got != c.shown {
+		if got := w.look(now, time.Second); got != c.shown {
 			t.Errorf("%d: shown is %v", i, got)
 		}
 	}

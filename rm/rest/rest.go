@@ -72,6 +72,8 @@ type server struct {
 	traffic daemon.Traffic
 	started time.Time
 	watched watched
+	// heartbeat is the time between two of a node.
+	heartbeat time.Duration
 }
 
 // Mounts are what else is served at the web port.
@@ -93,7 +95,10 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 
 // New makes the handler of a web port.
 func New(cfg Config) (http.Handler, error) {
-	s := &server{Config: cfg, started: cfg.Now()}
+	s := &server{
+		Config: cfg, started: cfg.Now(),
+		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
+	}
 	filter, err := s.filter()
 	if err != nil {
 		return nil, err
