@@ -11,7 +11,7 @@ import (
 // admit lets an application that was just submitted go on to wait for the limit on ApplicationMasters, unless too many run.
 func (s *Scheduler) admit(h AppHandle) {
 	a := &s.apps[h]
-	if !s.mayRun(a) {
+	if ok, _ := s.mayRun(a); !ok {
 		at, _ := slices.BinarySearchFunc(s.held, h, func(x, y AppHandle) int {
 			return cmp.Compare(s.apps[x].spec.Seq, s.apps[y].spec.Seq)
 		})
@@ -23,14 +23,18 @@ func (s *Scheduler) admit(h AppHandle) {
 	s.retry(a.leaf)
 }
 
-// mayRun reports whether the limits on how many applications run at once admit another one.
-func (s *Scheduler) mayRun(a *app) bool {
+// mayRun reports whether the limits on how many applications run at once admit another one. If not, full is the queue that has
+// reached its limit, or nothing if it is the user.
+func (s *Scheduler) mayRun(a *app) (ok bool, full int32) {
+	if s.tree.Kind == queue.FIFO {
+		return true, nothing
+	}
 	for h := a.leaf; h != nothing; h = s.queues[h].parent {
-		if q := &s.queues[h]; s.tree.Kind != queue.FIFO && q.runnable >= q.cfg.MaxParallelApps {
-			return false
+		if q := &s.queues[h]; q.runnable >= q.cfg.MaxParallelApps {
+			return false, h
 		}
 	}
-	return s.tree.Kind == queue.FIFO || s.running[a.spec.User] < s.tree.Settings.MaxParallel(a.spec.User)
+	return s.running[a.spec.User] < s.tree.Settings.MaxParallel(a.spec.User), nothing
 }
 
 // run counts an application, or one less, for the limits on how many run at once.

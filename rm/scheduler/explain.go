@@ -145,22 +145,22 @@ func (s *Scheduler) explain(a *app, d *demand) Reason {
 func (s *Scheduler) format(r records.Resource) string { return s.cfg.Types.Format(r) }
 
 func (s *Scheduler) explainParallel(a *app, r *Reason) bool {
-	for h := a.leaf; h != nothing; h = s.queues[h].parent {
-		if q := &s.queues[h]; s.tree.Kind != queue.FIFO && q.runnable >= q.cfg.MaxParallelApps {
-			r.Limit, r.Queue = ParallelApps, q.cfg.Path
-			r.Text = fmt.Sprintf("queue %s has %d applications running at once, and may have %d", r.Queue, q.runnable, q.cfg.MaxParallelApps)
-			r.Free = "the end of one of them, or a higher max-parallel-apps (maxRunningApps)"
-			return true
-		}
+	ok, full := s.mayRun(a)
+	if ok {
+		return false
 	}
-	name := a.spec.User
-	if most := s.tree.Settings.MaxParallel(name); s.tree.Kind != queue.FIFO && s.running[name] >= most {
-		r.Limit, r.User = ParallelApps, name
-		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", name, s.running[name], most)
+	r.Limit = ParallelApps
+	if full == nothing {
+		r.User = a.spec.User
+		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", r.User, s.running[r.User], s.tree.Settings.MaxParallel(r.User))
 		r.Free = "the end of one of them, or a higher limit of the user"
 		return true
 	}
-	return false
+	q := &s.queues[full]
+	r.Queue = q.cfg.Path
+	r.Text = fmt.Sprintf("queue %s has %d applications running at once, and may have %d", r.Queue, q.runnable, q.cfg.MaxParallelApps)
+	r.Free = "the end of one of them, or a higher max-parallel-apps (maxRunningApps)"
+	return true
 }
 
 func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
