@@ -197,12 +197,12 @@ func TestReadsThatWaitCanBeEnded(t *testing.T) {
 	}
 }
 
-// A file is completed although its last block but one is confirmed late, when the NameNode has been told of the last one.
+// DataNodes may confirm blocks long after the next ones have been written.
 func TestLateConfirmation(t *testing.T) {
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, Site: map[string]string{"dfs.blockreport.incremental.intervalMsec": "3000"}})
 	f := newAdapter(t, lab.Conf()).As("")
 	put(t, f, "/first", []byte("after a confirmation the next one waits"), CreateOptions{Replication: 1})
-	want := randomBytes(1<<20+77, 31)
+	want := randomBytes(3<<20+77, 31)
 	put(t, f, "/f", want, CreateOptions{BlockSize: 1 << 20, Replication: 1})
 	same(t, "what is read", get(t, f, "/f"), want)
 }

@@ -13,16 +13,7 @@ import (
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
-
-	"heddle/yarn/pb"
-	"heddle/yarn/protocol"
 )
-
-// completeFor is how long Close waits for DataNodes to tell the NameNode of the last block.
-const completeFor = time.Minute
-
-// recoverAfter is when Close recovers the last block if the file isn't complete.
-const recoverAfter = time.Second
 
 func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	c := s.a.conf
@@ -54,7 +45,7 @@ func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (W
 	open := func(c *hdfs.Client) (*hdfs.FileWriter, error) {
 		return c.CreateFile(name, o.Replication, o.BlockSize, os.FileMode(toPerm(o.Perm).GetPerm()))
 	}
-	w := s.writer(ctx, name, open)
+	w := s.writer(ctx, open)
 	err := w.start()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.mkdirs(ctx, path.Dir(name), 0o777&^s.a.umask); err == nil {
@@ -82,7 +73,7 @@ func (s *hdfsStore) append(ctx context.Context, name string) (Writer, error) {
 	case st.IsDir():
 		return nil, syscall.EISDIR
 	}
-	w := s.writer(ctx, name, func(c *hdfs.Client) (*hdfs.FileWriter, error) { return c.Append(name) })
+	w := s.writer(ctx, func(c *hdfs.Client) (*hdfs.FileWriter, error) { return c.Append(name) })
 	if err := w.start(); err != nil {
 		w.end()
 		return nil, err
@@ -90,8 +81,8 @@ func (s *hdfsStore) append(ctx context.Context, name string) (Writer, error) {
 	return w, nil
 }
 
-func (s *hdfsStore) writer(ctx context.Context, name string, open func(*hdfs.Client) (*hdfs.FileWriter, error)) *hdfsWriter {
-	w := &hdfsWriter{s: s, name: name, open: open}
+func (s *hdfsStore) writer(ctx context.Context, open func(*hdfs.Client) (*hdfs.FileWriter, error)) *hdfsWriter {
+	w := &hdfsWriter{s: s, open: open}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	w.unhook = context.AfterFunc(s.a.ctx, func() { w.cancel(errClosed) })
 	return w
@@ -101,7 +92,6 @@ func (s *hdfsStore) writer(ctx context.Context, name string, open func(*hdfs.Cli
 // with it the renewal of the lease and all connections.
 type hdfsWriter struct {
 	s       *hdfsStore
-	name    string
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	unhook  func() bool
@@ -135,7 +125,7 @@ func (w *hdfsWriter) start() (err error) {
 		Addresses:           addrs,
 		User:                w.s.user,
 		UseDatanodeHostname: data.byName,
-		NamenodeDialFunc:    w.conns.dialer(w.ctx, data.timeout),
+		NamenodeDialFunc:    patient(w.ctx, w.conns.dialer(w.ctx, data.timeout)),
 		DatanodeDialFunc:    w.conns.dialer(w.ctx, data.timeout),
 	})
 	if err == nil {
@@ -218,62 +208,10 @@ func (w *hdfsWriter) Close() error {
 	err := w.check()
 	w.closed = true
 	if err == nil {
-		err = w.complete()
+		err = w.reason(w.file.Close())
 	}
 	w.end()
 	return err
-}
-
-// complete tells the NameNode that the file is finished, until enough DataNodes have confirmed that.
-//
-// The library names the last block to it in the first call only, and in that one the NameNode doesn't look at the last block
-// while the one before is unconfirmed. It is lost then, as if the writer had died, and is found in the same way: the lease is
-// recovered, which completes the block from its replicas, all of which have all bytes as everything was acknowledged.
-func (w *hdfsWriter) complete() error {
-	began := time.Now()
-	recovering := false
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		passed := time.Since(began)
-		if !recovering {
-			if err := w.file.Close(); !hdfs.IsErrReplicating(err) {
-				return w.reason(err)
-			}
-		}
-		if recovering || passed > recoverAfter {
-			done, err := w.recoverLease()
-			switch {
-			case done:
-				return nil
-			case err == nil:
-				recovering = true // the lease is the NameNode's now
-			case recovering || w.ctx.Err() != nil:
-				return w.reason(err)
-			}
-		}
-		if passed > completeFor {
-			return w.reason(hdfs.ErrReplicating)
-		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-w.ctx.Done():
-			wait.Stop()
-			return context.Cause(w.ctx)
-		}
-	}
-}
-
-// recoverLease reports whether the file is complete, and has its last block recovered if not. That is refused, and not
-// needed, while the last block waits for nothing but confirmation.
-func (w *hdfsWriter) recoverLease() (done bool, err error) {
-	req := &pb.RecoverLeaseRequest{}
-	req.SetSrc(w.name)
-	req.SetClientName(w.s.client)
-	resp, err := protocol.RecoverLease.Call(w.ctx, w.s.nn, req)
-	if err != nil {
-		return false, err
-	}
-	return resp.GetResult(), nil
 }
 
 // end releases everything. A file that isn't complete by now stays so: it must not look whole.

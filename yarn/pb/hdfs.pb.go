@@ -3620,118 +3620,7 @@ func (b0 DeleteResponse_builder) Build() *DeleteResponse {
 	return m0
 }
 
-type RecoverLeaseRequest struct {
-	state                  protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_Src         *string                `protobuf:"bytes,1,req,name=src"`
-	xxx_hidden_ClientName  *string                `protobuf:"bytes,2,req,name=clientName"`
-	XXX_raceDetectHookData protoimpl.RaceDetectHookData
-	XXX_presence           [1]uint32
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
-}
-
-func (x *RecoverLeaseRequest) Reset() {
-	*x = RecoverLeaseRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RecoverLeaseRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RecoverLeaseRequest) ProtoMessage() {}
-
-func (x *RecoverLeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-func (x *RecoverLeaseRequest) GetSrc() string {
-	if x != nil {
-		if x.xxx_hidden_Src != nil {
-			return *x.xxx_hidden_Src
-		}
-		return ""
-	}
-	return ""
-}
-
-func (x *RecoverLeaseRequest) GetClientName() string {
-	if x != nil {
-		if x.xxx_hidden_ClientName != nil {
-			return *x.xxx_hidden_ClientName
-		}
-		return ""
-	}
-	return ""
-}
-
-func (x *RecoverLeaseRequest) SetSrc(v string) {
-	x.xxx_hidden_Src = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 2)
-}
-
-func (x *RecoverLeaseRequest) SetClientName(v string) {
-	x.xxx_hidden_ClientName = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
-}
-
-func (x *RecoverLeaseRequest) HasSrc() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
-}
-
-func (x *RecoverLeaseRequest) HasClientName() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
-}
-
-func (x *RecoverLeaseRequest) ClearSrc() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
-	x.xxx_hidden_Src = nil
-}
-
-func (x *RecoverLeaseRequest) ClearClientName() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
-	x.xxx_hidden_ClientName = nil
-}
-
-type RecoverLeaseRequest_builder struct {
-	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
-
-	Src        *string
-	ClientName *string
-}
-
-func (b0 RecoverLeaseRequest_builder) Build() *RecoverLeaseRequest {
-	m0 := &RecoverLeaseRequest{}
-	b, x := &b0, m0
-	_, _ = b, x
-	if b.Src != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 2)
-		x.xxx_hidden_Src = b.Src
-	}
-	if b.ClientName != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
-		x.xxx_hidden_ClientName = b.ClientName
-	}
-	return m0
-}
-
-type RecoverLeaseResponse struct {
+type CompleteResponse struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_Result      bool                   `protobuf:"varint,1,req,name=result"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
@@ -3740,21 +3629,21 @@ type RecoverLeaseResponse struct {
 	sizeCache              protoimpl.SizeCache
 }
 
-func (x *RecoverLeaseResponse) Reset() {
-	*x = RecoverLeaseResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
+func (x *CompleteResponse) Reset() {
+	*x = CompleteResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RecoverLeaseResponse) String() string {
+func (x *CompleteResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RecoverLeaseResponse) ProtoMessage() {}
+func (*CompleteResponse) ProtoMessage() {}
 
-func (x *RecoverLeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
+func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3765,38 +3654,38 @@ func (x *RecoverLeaseResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-func (x *RecoverLeaseResponse) GetResult() bool {
+func (x *CompleteResponse) GetResult() bool {
 	if x != nil {
 		return x.xxx_hidden_Result
 	}
 	return false
 }
 
-func (x *RecoverLeaseResponse) SetResult(v bool) {
+func (x *CompleteResponse) SetResult(v bool) {
 	x.xxx_hidden_Result = v
 	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
 }
 
-func (x *RecoverLeaseResponse) HasResult() bool {
+func (x *CompleteResponse) HasResult() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
 }
 
-func (x *RecoverLeaseResponse) ClearResult() {
+func (x *CompleteResponse) ClearResult() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_Result = false
 }
 
-type RecoverLeaseResponse_builder struct {
+type CompleteResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
 	Result *bool
 }
 
-func (b0 RecoverLeaseResponse_builder) Build() *RecoverLeaseResponse {
-	m0 := &RecoverLeaseResponse{}
+func (b0 CompleteResponse_builder) Build() *CompleteResponse {
+	m0 := &CompleteResponse{}
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.Result != nil {
@@ -3818,7 +3707,7 @@ type SetPermissionRequest struct {
 
 func (x *SetPermissionRequest) Reset() {
 	*x = SetPermissionRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3830,7 +3719,7 @@ func (x *SetPermissionRequest) String() string {
 func (*SetPermissionRequest) ProtoMessage() {}
 
 func (x *SetPermissionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3917,7 +3806,7 @@ type SetPermissionResponse struct {
 
 func (x *SetPermissionResponse) Reset() {
 	*x = SetPermissionResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3929,7 +3818,7 @@ func (x *SetPermissionResponse) String() string {
 func (*SetPermissionResponse) ProtoMessage() {}
 
 func (x *SetPermissionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3965,7 +3854,7 @@ type SetOwnerRequest struct {
 
 func (x *SetOwnerRequest) Reset() {
 	*x = SetOwnerRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +3866,7 @@ func (x *SetOwnerRequest) String() string {
 func (*SetOwnerRequest) ProtoMessage() {}
 
 func (x *SetOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4104,7 +3993,7 @@ type SetOwnerResponse struct {
 
 func (x *SetOwnerResponse) Reset() {
 	*x = SetOwnerResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4116,7 +4005,7 @@ func (x *SetOwnerResponse) String() string {
 func (*SetOwnerResponse) ProtoMessage() {}
 
 func (x *SetOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4152,7 +4041,7 @@ type SetTimesRequest struct {
 
 func (x *SetTimesRequest) Reset() {
 	*x = SetTimesRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4164,7 +4053,7 @@ func (x *SetTimesRequest) String() string {
 func (*SetTimesRequest) ProtoMessage() {}
 
 func (x *SetTimesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4285,7 +4174,7 @@ type SetTimesResponse struct {
 
 func (x *SetTimesResponse) Reset() {
 	*x = SetTimesResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4297,7 +4186,7 @@ func (x *SetTimesResponse) String() string {
 func (*SetTimesResponse) ProtoMessage() {}
 
 func (x *SetTimesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4470,13 +4359,8 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1c\n" +
 	"\trecursive\x18\x02 \x02(\bR\trecursive\"(\n" +
 	"\x0eDeleteResponse\x12\x16\n" +
-	"\x06result\x18\x01 \x02(\bR\x06result\"G\n" +
-	"\x13RecoverLeaseRequest\x12\x10\n" +
-	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1e\n" +
-	"\n" +
-	"clientName\x18\x02 \x02(\tR\n" +
-	"clientName\".\n" +
-	"\x14RecoverLeaseResponse\x12\x16\n" +
+	"\x06result\x18\x01 \x02(\bR\x06result\"*\n" +
+	"\x10CompleteResponse\x12\x16\n" +
 	"\x06result\x18\x01 \x02(\bR\x06result\"c\n" +
 	"\x14SetPermissionRequest\x12\x10\n" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x129\n" +
@@ -4503,7 +4387,7 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x0eSTORAGE_NVDIMM\x10\x06B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_yarn_pb_hdfs_proto_goTypes = []any{
 	(StorageType)(0),                  // 0: heddle.yarn.StorageType
 	(DatanodeInfo_AdminState)(0),      // 1: heddle.yarn.DatanodeInfo.AdminState
@@ -4529,15 +4413,14 @@ var file_yarn_pb_hdfs_proto_goTypes = []any{
 	(*Rename2Response)(nil),           // 21: heddle.yarn.Rename2Response
 	(*DeleteRequest)(nil),             // 22: heddle.yarn.DeleteRequest
 	(*DeleteResponse)(nil),            // 23: heddle.yarn.DeleteResponse
-	(*RecoverLeaseRequest)(nil),       // 24: heddle.yarn.RecoverLeaseRequest
-	(*RecoverLeaseResponse)(nil),      // 25: heddle.yarn.RecoverLeaseResponse
-	(*SetPermissionRequest)(nil),      // 26: heddle.yarn.SetPermissionRequest
-	(*SetPermissionResponse)(nil),     // 27: heddle.yarn.SetPermissionResponse
-	(*SetOwnerRequest)(nil),           // 28: heddle.yarn.SetOwnerRequest
-	(*SetOwnerResponse)(nil),          // 29: heddle.yarn.SetOwnerResponse
-	(*SetTimesRequest)(nil),           // 30: heddle.yarn.SetTimesRequest
-	(*SetTimesResponse)(nil),          // 31: heddle.yarn.SetTimesResponse
-	(*Token)(nil),                     // 32: heddle.yarn.Token
+	(*CompleteResponse)(nil),          // 24: heddle.yarn.CompleteResponse
+	(*SetPermissionRequest)(nil),      // 25: heddle.yarn.SetPermissionRequest
+	(*SetPermissionResponse)(nil),     // 26: heddle.yarn.SetPermissionResponse
+	(*SetOwnerRequest)(nil),           // 27: heddle.yarn.SetOwnerRequest
+	(*SetOwnerResponse)(nil),          // 28: heddle.yarn.SetOwnerResponse
+	(*SetTimesRequest)(nil),           // 29: heddle.yarn.SetTimesRequest
+	(*SetTimesResponse)(nil),          // 30: heddle.yarn.SetTimesResponse
+	(*Token)(nil),                     // 31: heddle.yarn.Token
 }
 var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	10, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
@@ -4545,9 +4428,9 @@ var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	1,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
 	6,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
 	8,  // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
-	32, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
+	31, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
 	0,  // 6: heddle.yarn.LocatedBlock.storageTypes:type_name -> heddle.yarn.StorageType
-	32, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
+	31, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
 	9,  // 8: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
 	9,  // 9: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
 	2,  // 10: heddle.yarn.HdfsFileStatus.fileType:type_name -> heddle.yarn.HdfsFileStatus.FileType
@@ -4578,7 +4461,7 @@ func file_yarn_pb_hdfs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_hdfs_proto_rawDesc), len(file_yarn_pb_hdfs_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   28,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -120,7 +120,6 @@ var (
 	Mkdirs            = repeatable[pb.MkdirsRequest, pb.MkdirsResponse](HDFSClient, "mkdirs")
 	Rename2           = once[pb.Rename2Request, pb.Rename2Response](HDFSClient, "rename2")
 	Delete            = once[pb.DeleteRequest, pb.DeleteResponse](HDFSClient, "delete")
-	RecoverLease      = repeatable[pb.RecoverLeaseRequest, pb.RecoverLeaseResponse](HDFSClient, "recoverLease")
 	SetPermission     = repeatable[pb.SetPermissionRequest, pb.SetPermissionResponse](HDFSClient, "setPermission")
 	SetOwner          = repeatable[pb.SetOwnerRequest, pb.SetOwnerResponse](HDFSClient, "setOwner")
 	SetTimes          = repeatable[pb.SetTimesRequest, pb.SetTimesResponse](HDFSClient, "setTimes")

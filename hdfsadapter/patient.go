@@ -1,0 +1,139 @@
+package hdfsadapter
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/pb"
+)
+
+const (
+	// confirmFor is how long DataNodes may take to tell the NameNode of blocks that they have.
+	confirmFor = time.Minute
+	// maxAnswer bounds an answer of a NameNode to a writer; those that there are take a few kilobytes.
+	maxAnswer = 64 << 20
+
+	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+)
+
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// patient makes the library's connections to NameNodes repeat calls that are answered with "not yet": addBlock, while the
+// last block but one isn't confirmed by its DataNodes, and complete, while either isn't. The library gives up at the former;
+// at the latter it asks its caller to repeat the call, and then leaves out which block is the last one, without which the
+// file is never complete. Hadoop's client repeats both as they were (DFSOutputStream.addBlock, completeFile).
+func patient(ctx context.Context, dial dialer) dialer {
+	return func(c context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(c, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &patientConn{Conn: conn, ctx: ctx}, nil
+	}
+}
+
+// patientConn relies on the library's ways: a call is one Write, and there is one at a time.
+type patientConn struct {
+	net.Conn
+	ctx    context.Context
+	call   []byte // the last one
+	answer []byte // what is left to be read of the answer to it
+}
+
+func (c *patientConn) Write(p []byte) (int, error) {
+	c.call, c.answer = append(c.call[:0], p...), nil
+	return c.Conn.Write(p)
+}
+
+func (c *patientConn) Read(p []byte) (int, error) {
+	if len(c.answer) == 0 {
+		if err := c.receive(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, c.answer)
+	c.answer = c.answer[n:]
+	return n, nil
+}
+
+// receive reads an answer, and repeats the call for as long as it is "not yet".
+func (c *patientConn) receive() error {
+	began := time.Now()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		answer, err := readAnswer(c.Conn)
+		if err != nil {
+			return err
+		}
+		if !notYet(c.call, answer) || time.Since(began) > confirmFor {
+			c.answer = answer
+			return nil
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-c.ctx.Done():
+			wait.Stop()
+			return context.Cause(c.ctx)
+		}
+		if _, err := c.Conn.Write(c.call); err != nil {
+			return err
+		}
+	}
+}
+
+// readAnswer reads an answer with the four bytes of its length.
+func readAnswer(r io.Reader) ([]byte, error) {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head)
+	if n > maxAnswer {
+		return nil, fmt.Errorf("the NameNode's answer has %d bytes, over %d", n, maxAnswer)
+	}
+	answer := append(head, make([]byte, n)...)
+	_, err := io.ReadFull(r, answer[len(head):])
+	return answer, err
+}
+
+// notYet reports whether an answer says that the call is to be repeated. What it can't read is for the library to judge.
+func notYet(call, answer []byte) bool {
+	if len(call) < 4 || len(answer) < 4 {
+		return false
+	}
+	head := &pb.RpcResponseHeader{}
+	body, ok := next(answer[4:], head)
+	if !ok {
+		return false
+	}
+	if head.GetStatus() != pb.RpcResponseHeader_SUCCESS {
+		return head.GetExceptionClassName() == notReplicatedYet
+	}
+	rest, ok := next(call[4:], &pb.RpcRequestHeader{})
+	if !ok {
+		return false
+	}
+	method := &pb.RequestHeader{}
+	if _, ok := next(rest, method); !ok || method.GetMethodName() != "complete" {
+		return false
+	}
+	result := &pb.CompleteResponse{}
+	_, ok = next(body, result)
+	return ok && !result.GetResult()
+}
+
+// next reads a message behind its length, and returns what follows.
+func next(b []byte, m proto.Message) (rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, false
+	}
+	b = b[size:]
+	return b[n:], proto.Unmarshal(b[:n], m) == nil
+}
