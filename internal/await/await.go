@@ -10,8 +10,10 @@ import (
 // often short of time.
 const patience = 2 * time.Minute
 
-// Until returns when ok says that something is so. It looks often at first, then less so, and fails the test if it was in
-// vain for two minutes.
+// pause is the time between two looks. It is short, as what is waited for may not last.
+const pause = 2 * time.Millisecond
+
+// Until returns when ok says that something is so. It fails the test if it was in vain for two minutes.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	Value(t, what, func() (struct{}, bool) { return struct{}{}, ok() })
@@ -22,7 +24,7 @@ func Value[T any](t testing.TB, what string, find func() (T, bool)) T {
 	t.Helper()
 	out := time.NewTimer(patience)
 	defer out.Stop()
-	for pause := time.Millisecond; ; pause = min(pause*5/4, 50*time.Millisecond) {
+	for {
 		if v, ok := find(); ok {
 			return v
 		}
