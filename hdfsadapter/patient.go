@@ -1,6 +1,7 @@
 package hdfsadapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protodelim"
 
 	"heddle/yarn/pb"
 )
@@ -107,33 +108,16 @@ func notYet(call, answer []byte) bool {
 	if len(call) < 4 || len(answer) < 4 {
 		return false
 	}
+	said := bytes.NewReader(answer[4:])
 	head := &pb.RpcResponseHeader{}
-	body, ok := next(answer[4:], head)
-	if !ok {
+	if protodelim.UnmarshalFrom(said, head) != nil {
 		return false
 	}
 	if head.GetStatus() != pb.RpcResponseHeader_SUCCESS {
 		return head.GetExceptionClassName() == notReplicatedYet
 	}
-	rest, ok := next(call[4:], &pb.RpcRequestHeader{})
-	if !ok {
-		return false
-	}
-	method := &pb.RequestHeader{}
-	if _, ok := next(rest, method); !ok || method.GetMethodName() != "complete" {
-		return false
-	}
-	result := &pb.CompleteResponse{}
-	_, ok = next(body, result)
-	return ok && !result.GetResult()
-}
-
-// next reads a message behind its length, and returns what follows.
-func next(b []byte, m proto.Message) (rest []byte, ok bool) {
-	n, size := binary.Uvarint(b)
-	if size <= 0 || n > uint64(len(b)-size) {
-		return nil, false
-	}
-	b = b[size:]
-	return b[n:], proto.Unmarshal(b[:n], m) == nil
+	asked := bytes.NewReader(call[4:])
+	method, result := &pb.RequestHeader{}, &pb.CompleteResponse{}
+	return protodelim.UnmarshalFrom(asked, &pb.RpcRequestHeader{}) == nil && protodelim.UnmarshalFrom(asked, method) == nil &&
+		method.GetMethodName() == "complete" && protodelim.UnmarshalFrom(said, result) == nil && !result.GetResult()
 }
