@@ -193,7 +193,7 @@ func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason, all bool) bool {
 	for h := leaf; h != nothing; h = s.queues[h].parent {
 		q := &s.queues[h]
-		if !q.limited || !all && s.measure(q.maximum) == s.measure(s.limitsOf) {
+		if !s.limited(q) || !all && !q.bounded {
 			continue
 		}
 		if d.size.FitsIn(s.measure(q.maximum.Sub(q.used))) {

@@ -37,7 +37,7 @@ func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue
 	p := &policy.Queue{
 		Path: q.cfg.Path, Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: policy.NoLimit(),
 	}
-	if q.limited {
+	if q.bounded {
 		p.Max = q.maximum
 	}
 	switch strings.ToLower(q.cfg.Fair.Policy) {

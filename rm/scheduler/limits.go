@@ -17,16 +17,18 @@ func (s *Scheduler) limitQueues() {
 		case !q.live:
 		case q.made || s.tree.Kind == queue.FIFO:
 			q.guaranteed, q.maximum, q.promise = records.Resource{}, q.cfg.Fair.Max.Of(s.limitsOf, s.limitsOf), 0
-			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf)
 		default:
 			e := &effective[q.cfg.Index]
 			q.guaranteed, q.maximum, q.promise = e.Min, e.Max, e.AbsoluteCapacity
-			q.limited = s.measure(q.maximum) != s.measure(s.limitsOf) || s.capacity
 		}
 		q.bounded = s.measure(q.maximum) != s.measure(s.limitsOf)
 		q.promised = max(s.share(&q.guaranteed), least)
 	}
 }
+
+// limited reports whether a queue is held to its maximum. Capacity queues also are where that is all there is, as reservations
+// may count for more than is free.
+func (s *Scheduler) limited(q *runQueue) bool { return q.bounded || s.capacity }
 
 // room is what a queue can have in all: its maximum, or less where those above it have given to others (Hadoop:
 // ResourceLimits).

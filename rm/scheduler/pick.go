@@ -31,7 +31,7 @@ func (s *Scheduler) pick(h int32, open mask) int32 {
 
 // beyond is the classes of which one more container would take a queue above its maximum.
 func (s *Scheduler) beyond(q *runQueue, open mask) (m mask) {
-	if !q.limited {
+	if !q.bounded {
 		return 0
 	}
 	var rest records.Resource
@@ -57,7 +57,7 @@ func (s *Scheduler) left(q *runQueue, rest *records.Resource) {
 // belowMaximum reports whether a queue and those above it can have so much more.
 func (s *Scheduler) belowMaximum(h int32, size *records.Resource) bool {
 	for ; h != nothing; h = s.queues[h].parent {
-		if q := &s.queues[h]; q.limited && !size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
+		if q := &s.queues[h]; s.limited(q) && !size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
 			return false
 		}
 	}

@@ -176,7 +176,7 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, n.capability)
 				}
 				for q := s.apps[d.App].leaf; q != nothing; q = s.queues[q].parent {
-					if q := &s.queues[q]; q.limited && !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
+					if q := &s.queues[q]; s.limited(q) && !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
 						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.cfg.Path, q.used, q.maximum)
 					}
 				}

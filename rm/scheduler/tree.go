@@ -29,7 +29,6 @@ type runQueue struct {
 
 	// In a cluster of the present size: what is promised, and what it can have at most where that is less than all.
 	guaranteed, maximum records.Resource
-	limited             bool
 	bounded             bool    // the maximum is less than all
 	promise             float32 // share of the cluster
 	promised            float64 // share of the cluster that use is measured by
