@@ -52,7 +52,7 @@ func (s *Scheduler) Activities(h NodeHandle) Activity {
 	least, free := s.measure(s.cfg.Minimum), s.free(n)
 	out := Activity{Queue: s.queues[root].cfg.Path, App: noApp, From: noApp, State: ActivityRejected}
 	switch {
-	case !s.below(&least, &free):
+	case !s.fits(&least, &free):
 		out.Diagnostic = nodeTooFull
 	case n.reserved != nobody && !s.queues[root].pending.IsZero():
 		out.Diagnostic = nodeKept
@@ -166,7 +166,7 @@ func (v *visit) requests(leaf int32, a *app, act *Activity, room *records.Resour
 			Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
 			RelaxLocality: d.relaxAny, ExecutionType: d.execution,
 		}}
-		if !s.below(&d.size, room) && !s.lifted(a, d, room) {
+		if !s.fits(&d.size, room) && !s.lifted(a, d, room) {
 			one.State, one.Diagnostic = ActivityRejected, queueBlocked
 			blocks = s.everFits(leaf, &d.size)
 		} else {
@@ -190,9 +190,9 @@ func (v *visit) request(a *app, d *demand) string {
 		return nodeBlacklisted
 	case !d.relaxAny && d.wants(n.host) == 0 && !d.relaxes(n.rack):
 		return nodeElsewhere
-	case !s.below(&d.size, &capability):
+	case !s.fits(&d.size, &capability):
 		return nodeTooSmall
-	case !s.below(&d.size, &free):
+	case !s.fits(&d.size, &free):
 		return nodeLacks
 	}
 	return nodeDelayed

@@ -49,7 +49,7 @@ func (s *Scheduler) explainHead(a *app, d *demand, r *Reason) bool {
 	switch {
 	case !known:
 		return false
-	case at.from != nil && !s.below(&d.size, &at.room):
+	case at.from != nil && !s.fits(&d.size, &at.room):
 		q := &s.queues[s.apps[at.from.app].leaf]
 		r.Queue, r.Behind = q.cfg.Path, at.from.app
 		r.Text = fmt.Sprintf("what its queue could have is kept for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,

@@ -55,24 +55,11 @@ func (s *Scheduler) offers(q *runQueue) mask {
 // exceeding is the classes of a mask that don't fit into an amount. The shared one is never among them.
 func (s *Scheduler) exceeding(m mask, room *records.Resource) (out mask) {
 	for left := m & s.classes.taken; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); !s.below(&s.classes.size[i], room) {
+		if i := bits.TrailingZeros64(left); !s.fits(&s.classes.size[i], room) {
 			out |= 1 << i
 		}
 	}
 	return out
-}
-
-// below reports whether a measured amount fits into another, of which only what is measured counts.
-func (s *Scheduler) below(size, room *records.Resource) bool {
-	if s.memoryOnly {
-		return size[records.Memory] <= room[records.Memory]
-	}
-	for i := range s.types() {
-		if size[i] > room[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // spent reports whether a queue that uses something has nothing left (Hadoop: AbstractCSQueue.canAssignToThisQueue, which
@@ -237,7 +224,7 @@ func (w *walk) judge(leaf int32, a *app, open, exceed mask, room *records.Resour
 		}
 		large := exceed&(1<<d.class) != 0
 		if d.class == sharedClass {
-			large = !s.below(&d.size, room) && s.everFits(leaf, &d.size)
+			large = !s.fits(&d.size, room) && s.everFits(leaf, &d.size)
 		}
 		switch {
 		case large && s.lifted(a, d, room):
@@ -259,13 +246,13 @@ func (s *Scheduler) lifted(a *app, d *demand, room *records.Resource) bool {
 		return false
 	}
 	more := room.Add(a.reserved)
-	return s.below(&d.size, &more)
+	return s.fits(&d.size, &more)
 }
 
 // everFits reports whether an ask is within the maximum of a queue and of those above it.
 func (s *Scheduler) everFits(h int32, size *records.Resource) bool {
 	for ; h != nothing; h = s.queues[h].parent {
-		if !s.below(size, &s.queues[h].maximum) {
+		if !s.fits(size, &s.queues[h].maximum) {
 			return false
 		}
 	}

@@ -34,24 +34,14 @@ func (s *Scheduler) beyond(q *runQueue, open mask) (m mask) {
 	if !q.bounded {
 		return 0
 	}
-	var rest records.Resource
-	s.left(q, &rest)
+	rest := q.maximum
+	s.sub(&rest, &q.used)
 	for left := open &^ (1 << sharedClass); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !s.fits(&s.classes.size[i], &rest) {
 			m |= 1 << i
 		}
 	}
 	return m
-}
-
-// left is what a queue has left of its maximum, as it is measured.
-func (s *Scheduler) left(q *runQueue, rest *records.Resource) {
-	for i := range s.types() {
-		rest[i] = q.maximum[i] - q.used[i]
-		if s.memoryOnly {
-			break
-		}
-	}
 }
 
 // belowMaximum reports whether a queue and those above it can have so much more.

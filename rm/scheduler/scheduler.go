@@ -196,10 +196,13 @@ func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 // types is how many types of resources there are.
 func (s *Scheduler) types() int { return s.index.types }
 
-// fits reports whether one amount, as it is measured, is at most another. What has no type is passed over.
-func (s *Scheduler) fits(need, in *records.Resource) bool {
+// fits reports whether a measured amount is at most another, of which only what is measured counts.
+func (s *Scheduler) fits(size, in *records.Resource) bool {
+	if s.memoryOnly {
+		return size[records.Memory] <= in[records.Memory]
+	}
 	for i := range s.types() {
-		if need[i] > in[i] {
+		if size[i] > in[i] {
 			return false
 		}
 	}
