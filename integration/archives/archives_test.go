@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 var (
@@ -146,21 +147,12 @@ func glob(t *testing.T, l *hadooplab.Lab, pattern string) []string {
 func made(t *testing.T, l *hadooplab.Lab, n int) {
 	t.Helper()
 	quiet := 0
-	until(t, fmt.Sprintf("there are %d archives", n), func() bool {
+	await.Slowly(t, fmt.Sprintf("there are %d archives", n), func() bool {
 		if quiet++; len(archives(t, l)) < n || len(glob(t, l, ".build-*")) > 0 {
 			quiet = 0
 		}
 		return quiet == 10
 	})
-}
-
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }
 
 // want checks that programs were started with an archive of the node's, or without.

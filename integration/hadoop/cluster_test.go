@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // options are those of the lab that tests share.
@@ -103,7 +104,7 @@ func begin(t *testing.T, l *hadooplab.Lab, p program, args ...string) (c *hadoop
 		cancel()
 		_, _ = c.Wait(done)
 	})
-	until(t, "the job is known", func() bool {
+	await.Slowly(t, "the job is known", func() bool {
 		if m := submitted.FindStringSubmatch(c.Stderr()); m != nil {
 			app = m[1]
 		}
@@ -214,7 +215,7 @@ func historyOf(t *testing.T, l *hadooplab.Lab, j job) string {
 	t.Helper()
 	url := fmt.Sprintf("http://localhost:%d/ws/v1/history/mapreduce/jobs/%s", l.Port("history-http"), strings.Replace(j.app, "application", "job", 1))
 	var text string
-	until(t, "the history server has the job", func() bool {
+	await.Slowly(t, "the history server has the job", func() bool {
 		text = get(t, url)
 		return text != ""
 	})

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // status is what "yarn application -status" says.
@@ -22,16 +22,6 @@ func status(t *testing.T, l *hadooplab.Lab, app string) string {
 		t.Fatal(err)
 	}
 	return out
-}
-
-// until waits until something is true.
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }
 
 // processes returns the pids of processes whose working folder is that of a container, by the container's id.
@@ -88,7 +78,7 @@ func master(t *testing.T, l *hadooplab.Lab, app string, attempt int) string {
 	t.Helper()
 	url := fmt.Sprintf("http://localhost:%d/ws/v1/cluster/apps/%s/appattempts", l.Port("rm-http"), app)
 	var id string
-	until(t, "the application has a master", func() bool {
+	await.Slowly(t, "the application has a master", func() bool {
 		var page struct {
 			AppAttempts struct {
 				AppAttempt []struct {
@@ -116,7 +106,7 @@ func TestMasterFailure(t *testing.T) {
 	c, app := begin(t, l, sleeper, "-Dmapreduce.am.max-attempts=2", "-m", "1", "-r", "1", "-mt", "10", "-rt", "12000")
 	first := master(t, l, app, 1)
 	var old []int
-	until(t, "the reduce runs and the map is done", func() bool {
+	await.Slowly(t, "the reduce runs and the map is done", func() bool {
 		all := processes(t, l)
 		old = all[first]
 		for _, id := range of(all, app) {
@@ -139,7 +129,7 @@ func TestMasterFailure(t *testing.T) {
 		t.Errorf("%d maps were launched: the first one's output was there\n%s", n, b.Stderr)
 	}
 	var out string
-	until(t, "both attempts have ended", func() bool {
+	await.Slowly(t, "both attempts have ended", func() bool {
 		var err error
 		if out, err = l.Run(t.Context(), "yarn", "applicationattempt", "-list", app); err != nil {
 			t.Fatal(err)
@@ -155,7 +145,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
 	c, app := begin(t, l, sleeper, "-m", "2", "-r", "0", "-mt", "600000")
-	until(t, "the maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
+	await.Slowly(t, "the maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
 	out, err := l.Run(t.Context(), "yarn", "application", "-kill", app)
 	if err != nil || !strings.Contains(out, "Killing application "+app) {
 		t.Errorf("%s, %v", out, err)
@@ -164,7 +154,7 @@ func TestKill(t *testing.T) {
 	if b.Code == 0 || !strings.Contains(b.Stderr, "failed with state KILLED") {
 		t.Errorf("exit code %d\n%s", b.Code, b.Stderr)
 	}
-	until(t, "nothing runs any more", func() bool { return len(of(processes(t, l), app)) == 0 })
+	await.Slowly(t, "nothing runs any more", func() bool { return len(of(processes(t, l), app)) == 0 })
 	if got := status(t, l, app); !strings.Contains(got, "Final-State : KILLED") || !strings.Contains(got, "\tState : KILLED") {
 		t.Error(got)
 	}

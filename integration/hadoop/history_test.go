@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // TestHDFSAwayAtHistoryWrite: the NameNode goes while a job runs, whose ApplicationMaster then has to commit the job and to
@@ -27,7 +28,7 @@ func TestHDFSAwayAtHistoryWrite(t *testing.T) {
 	during := func(args ...string) (*hadooplab.Command, string) {
 		t.Helper()
 		c, app := begin(t, l, sleeper, append(args, "-m", "1", "-r", "0", "-mt", "5000")...)
-		until(t, "the map has what it needs", func() bool {
+		await.Slowly(t, "the map has what it needs", func() bool {
 			logs, err := filepath.Glob(filepath.Join(l.Dir(), "nodemanager1", "log", app, "*_000002", "syslog"))
 			if err != nil || len(logs) == 0 {
 				return false
@@ -53,20 +54,20 @@ func TestHDFSAwayAtHistoryWrite(t *testing.T) {
 	}
 
 	c, hasty := during()
-	until(t, "the application has ended", func() bool {
+	await.Slowly(t, "the application has ended", func() bool {
 		return strings.Contains(report(hasty), `"state":"FINISHED"`)
 	})
 	if text := report(hasty); !strings.Contains(text, `"finalStatus":"FAILED"`) || !strings.Contains(text, "Job commit failed: java.net.ConnectException") {
 		t.Errorf("no NameNode at the end: %s", text)
 	}
-	until(t, "its containers are gone", func() bool { return len(of(processes(t, l), hasty)) == 0 })
+	await.Slowly(t, "its containers are gone", func() bool { return len(of(processes(t, l), hasty)) == 0 })
 	if j := end(t, c, hasty); j.Code == 0 {
 		t.Errorf("no NameNode at the end: exit code 0\n%s", j.Stderr)
 	}
 	back()
 
 	c, patient := during("-Ddfs.client.retry.policy.enabled=true")
-	until(t, "the map has ended", func() bool {
+	await.Slowly(t, "the map has ended", func() bool {
 		return strings.Contains(c.Stderr(), " map 100%")
 	})
 	if c.Ended() {
@@ -84,7 +85,7 @@ func TestHDFSAwayAtHistoryWrite(t *testing.T) {
 		if app == hasty && !onHeddle {
 			continue // Hadoop tries once to make the folder
 		}
-		until(t, "the logs are aggregated", func() bool {
+		await.Slowly(t, "the logs are aggregated", func() bool {
 			r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", app, "-log_files", "syslog")
 			return err == nil && strings.Contains(r.Stdout, "Processing split") && strings.Contains(r.Stdout, "MRAppMaster")
 		})

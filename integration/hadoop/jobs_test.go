@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 func TestSecondarySort(t *testing.T) {
@@ -159,7 +160,7 @@ func TestMapredJob(t *testing.T) {
 	listed := func() string {
 		return inShell(t, sh, "mapred", "job", "-list-attempt-ids", id, "MAP", "running").Stdout
 	}
-	until(t, "both maps run", func() bool { return strings.Count(listed(), "attempt_") == 2 })
+	await.Slowly(t, "both maps run", func() bool { return strings.Count(listed(), "attempt_") == 2 })
 	if out := inShell(t, sh, "mapred", "job", "-list").Stdout; !strings.Contains(out, id) || !strings.Contains(out, "RUNNING") {
 		t.Error(out)
 	}
@@ -178,7 +179,7 @@ func TestMapredJob(t *testing.T) {
 	if r := inShell(t, sh, "mapred", "job", "-kill-task", attempt(1, 0)); r.Code != 0 || !strings.Contains(r.Stdout, "Killed task "+attempt(1, 0)) {
 		t.Errorf("%+v", r)
 	}
-	until(t, "other attempts run", func() bool {
+	await.Slowly(t, "other attempts run", func() bool {
 		out := listed()
 		return strings.Contains(out, attempt(0, 1)) && strings.Contains(out, attempt(1, 1))
 	})
@@ -197,13 +198,13 @@ func TestMapredJob(t *testing.T) {
 	if out := inShell(t, sh, "mapred", "job", "-events", id, "0", "10").Stdout; !strings.Contains(out, "SUCCEEDED "+attempt(0, 1)) {
 		t.Error(out)
 	}
-	until(t, "the logs of the job are there", func() bool {
+	await.Slowly(t, "the logs of the job are there", func() bool {
 		return strings.Contains(inShell(t, sh, "mapred", "job", "-logs", id).Stdout, "MRAppMaster")
 	})
 
 	c, app = begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")
 	id = strings.Replace(app, "application", "job", 1)
-	until(t, "the map runs", func() bool { return strings.Contains(listed(), "attempt_") })
+	await.Slowly(t, "the map runs", func() bool { return strings.Contains(listed(), "attempt_") })
 	if r := inShell(t, sh, "mapred", "job", "-kill", id); r.Code != 0 || !strings.Contains(r.Stdout, "Killed job "+id) {
 		t.Errorf("%+v", r)
 	}

@@ -3,6 +3,8 @@ package hadoop
 import (
 	"strings"
 	"testing"
+
+	"heddle/internal/await"
 )
 
 func TestLogs(t *testing.T) {
@@ -13,7 +15,7 @@ func TestLogs(t *testing.T) {
 	j := succeed(t, l, streaming(t, l), "-Dmapreduce.job.reduces=0", "-files", mapper, "-input", "/logs/in", "-output", "/logs/out", "-mapper", "loud.sh")
 	first := master(t, l, j.app, 1)
 	var got string
-	until(t, "the logs are aggregated", func() bool {
+	await.Slowly(t, "the logs are aggregated", func() bool {
 		r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", j.app)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +41,7 @@ func TestLogsOfARunningJob(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")
-	until(t, "the map runs", func() bool { return len(of(processes(t, l), app)) == 2 })
+	await.Slowly(t, "the map runs", func() bool { return len(of(processes(t, l), app)) == 2 })
 	r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", app, "-containerId", master(t, l, app, 1), "-log_files", "syslog")
 	if err != nil || r.Code != 0 || !strings.Contains(r.Stdout, "LogAggregationType: LOCAL\n") || !strings.Contains(r.Stdout, "MRAppMaster") ||
 		!strings.Contains(r.Stdout, "This log file belongs to a running container") {

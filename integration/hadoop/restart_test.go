@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // TestDaemonsDie runs by itself: jobs of other tests are not to be bothered.
@@ -19,7 +20,7 @@ func TestDaemonsDie(t *testing.T) {
 	}
 	// The reduce starts only after all maps, and fetches what they have left with the second life of the NodeManager.
 	c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "2", "-r", "1", "-mt", "20000", "-rt", "5000")
-	until(t, "both maps run", func() bool { return len(of(programs(processes(t, l)), app)) == 3 })
+	await.Slowly(t, "both maps run", func() bool { return len(of(programs(processes(t, l)), app)) == 3 })
 	before := programs(processes(t, l))
 	node, rm := l.Daemon("nodemanager1"), l.Daemon("resourcemanager")
 	node.Kill()
@@ -63,7 +64,7 @@ func TestLeaderDies(t *testing.T) {
 	delete(o.Site, "yarn.client.failover-sleep-base-ms")
 	l := hadooplab.Start(t, o)
 	c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "2", "-r", "1", "-mt", "8000", "-rt", "10")
-	until(t, "both maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
+	await.Slowly(t, "both maps run", func() bool { return len(of(processes(t, l), app)) == 3 })
 	leader := ""
 	for _, id := range []string{"rm1", "rm2", "rm3"} {
 		out, err := l.Run(t.Context(), "yarn", "rmadmin", "-getServiceState", id)
@@ -150,7 +151,7 @@ tr ' ' '\n' | sed 's/$/\t1/'
 	}
 	j := job{Result: r, app: submitted.FindStringSubmatch(r.Stderr)[1]}
 	j.counts(t, map[string]int64{"Failed Shuffles": 0, "Failed map tasks": -1, "Shuffled Maps ": 1})
-	until(t, "the logs are aggregated", func() bool {
+	await.Slowly(t, "the logs are aggregated", func() bool {
 		r, err := l.Try(t.Context(), who, "yarn", "logs", "-applicationId", j.app, "-log_files", "stderr")
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // control has the NodeManager do something with a container, and returns its answer.
@@ -69,7 +70,7 @@ func TestSuspendedMap(t *testing.T) {
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "20000")
 	first := master(t, l, app, 1)
 	var id string
-	until(t, "the map is on its way", func() bool {
+	await.Slowly(t, "the map is on its way", func() bool {
 		for _, one := range of(programs(processes(t, l)), app) {
 			if one != first {
 				id = one
@@ -109,7 +110,7 @@ func TestDistributedShell(t *testing.T) {
 	if !strings.Contains(j.Stderr, "Application completed successfully") {
 		t.Error(j.Stderr)
 	}
-	until(t, "both outputs are aggregated", func() bool {
+	await.Slowly(t, "both outputs are aggregated", func() bool {
 		r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", j.app, "-log_files", "stdout")
 		if err != nil {
 			t.Fatal(err)

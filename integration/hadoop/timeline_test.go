@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"heddle/internal/await"
 )
 
 // The timeline of a finished job is complete and in order: for each of its containers, from the ask to the end.
@@ -27,7 +29,7 @@ func TestTimeline(t *testing.T) {
 			}
 		}
 	}
-	until(t, "the application has ended", func() bool {
+	await.Slowly(t, "the application has ended", func() bool {
 		body := get(t, url)
 		if err := json.Unmarshal([]byte(body), &answer); err != nil {
 			t.Fatalf("%v: %s", err, body)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/internal/await"
 )
 
 const sparkPi = `
@@ -160,7 +162,7 @@ func TestPagesThroughTheProxy(t *testing.T) {
 	c, id := begin(t, l, "--deploy-mode", "cluster", "--conf", "spark.ui.enabled=true", program(t, sleeps))
 	url := fmt.Sprintf("http://localhost:%d/proxy/%s/jobs/", l.Port("rm-http"), id)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	until(t, "the driver's page is there", func() bool {
+	await.Slowly(t, "the driver's page is there", func() bool {
 		resp, err := client.Get(url)
 		if err != nil {
 			t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 var (
@@ -90,7 +90,7 @@ func begin(t *testing.T, l *hadooplab.Lab, args ...string) (c *hadooplab.Command
 		cancel()
 		_, _ = c.Wait(done)
 	})
-	until(t, "the application is known", func() bool {
+	await.Slowly(t, "the application is known", func() bool {
 		if m := submitted.FindStringSubmatch(c.Stderr()); m != nil {
 			id = m[1]
 		}
@@ -117,16 +117,6 @@ func submit(t *testing.T, l *hadooplab.Lab, args ...string) app {
 	return end(t, c, id)
 }
 
-// until waits until something is true.
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 // program writes a program and returns its path.
 func program(t *testing.T, text string) string {
 	t.Helper()
@@ -141,7 +131,7 @@ func program(t *testing.T, text string) string {
 func status(t *testing.T, l *hadooplab.Lab, id string) string {
 	t.Helper()
 	var out string
-	until(t, id+" has ended", func() bool {
+	await.Slowly(t, id+" has ended", func() bool {
 		var err error
 		if out, err = l.Run(t.Context(), "yarn", "application", "-status", id); err != nil {
 			t.Fatal(err)
@@ -185,7 +175,7 @@ func TestClusterMode(t *testing.T) {
 	if got := status(t, l, a.id); !strings.Contains(got, "Final-State : SUCCEEDED") {
 		t.Error(got)
 	}
-	until(t, "the driver's output is aggregated", func() bool {
+	await.Slowly(t, "the driver's output is aggregated", func() bool {
 		r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", a.id, "-log_files", "stdout")
 		if err != nil {
 			t.Fatal(err)
@@ -271,7 +261,7 @@ spark.sparkContext.parallelize(range(2), 2).foreach(lambda _: time.sleep(600))
 func TestKill(t *testing.T) {
 	l := lab.Lab(t)
 	c, id := begin(t, l, "--deploy-mode", "cluster", program(t, sleeps))
-	until(t, "it runs", func() bool {
+	await.Slowly(t, "it runs", func() bool {
 		return strings.Contains(c.Stderr(), "state: RUNNING")
 	})
 	if _, err := l.Run(t.Context(), "yarn", "application", "-kill", id); err != nil {

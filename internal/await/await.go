@@ -19,8 +19,19 @@ func Until(t testing.TB, what string, ok func() bool) {
 	Value(t, what, func() (struct{}, bool) { return struct{}{}, ok() })
 }
 
+// Slowly is Until for what whole jobs bring about and commands are asked for: it waits for five minutes, and looks every 200 ms.
+func Slowly(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	value(t, what, 5*time.Minute, 200*time.Millisecond, func() (struct{}, bool) { return struct{}{}, ok() })
+}
+
 // Value is like Until, and returns what was found.
 func Value[T any](t testing.TB, what string, find func() (T, bool)) T {
+	t.Helper()
+	return value(t, what, patience, pause, find)
+}
+
+func value[T any](t testing.TB, what string, patience, pause time.Duration, find func() (T, bool)) T {
 	t.Helper()
 	out := time.NewTimer(patience)
 	defer out.Stop()
