@@ -1,22 +1,16 @@
 package scheduler
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"heddle/internal/golden"
 	"heddle/rm/queue"
 )
-
-var update = flag.Bool("update", false, "write what the scripts in testdata give into them")
 
 // A script begins with what it proves, as comments. Its commands stand one to a line, what they answered below them, behind
 // two spaces. Amounts are gigabytes, or gigabytes/cores.
@@ -29,29 +23,7 @@ var update = flag.Bool("update", false, "write what the scripts in testdata give
 //	free NAME [COUNT]    its oldest containers end
 //	run [MS]             decisions are made, MS later than the last time
 //	why NAME, queues, what-if QUEUE USER SIZE, activities NODE
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, string(text))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(text), got); diff != "" {
-				t.Errorf("%s (go test -update writes the new answers)\n%s", file, diff)
-			}
-		})
-	}
-}
+func TestScripts(t *testing.T) { golden.Scripts(t, play) }
 
 type script struct {
 	t     *testing.T

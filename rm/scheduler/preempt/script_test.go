@@ -1,24 +1,18 @@
 package preempt_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"heddle/internal/golden"
 	"heddle/rm/scheduler/policy"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
 )
-
-var update = flag.Bool("update", false, "write what the rounds answer into the scripts")
 
 // TestScripts plays the scripts of testdata. A script says in comments what it proves, describes a cluster, and has rounds;
 // the lines between ---- and the next blank line are what a round answers:
@@ -33,31 +27,13 @@ var update = flag.Bool("update", false, "write what the rounds answer into the s
 //	end 1/3                                       container 3 of application 1 is gone
 //	round 15s
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts:", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := play(string(text))
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if d := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); d != "" {
-				t.Error(d)
-			}
-		})
-	}
+	golden.Scripts(t, func(t *testing.T, script string) string {
+		answered, err := play(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answered
+	})
 }
 
 type stage struct {
