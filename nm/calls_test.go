@@ -290,6 +290,17 @@ func TestChangesOverTheWire(t *testing.T) {
 			t.Errorf("increase %d: %v, %v", i, resp, err)
 		}
 	}
+	var told []*pb.Container
+	l.rm.seen("word of the increase, and a heartbeat after it", func(beats []*pb.NodeHeartbeatRequest) bool {
+		told = nil
+		for _, b := range beats {
+			told = append(told, b.GetNodeStatus().GetIncreasedContainers()...)
+		}
+		return len(told) > 0 && len(beats[len(beats)-1].GetNodeStatus().GetIncreasedContainers()) == 0
+	})
+	if len(told) != 1 || records.ContainerIDFrom(told[0].GetId()) != c.ID() || told[0].GetResource().GetMemory() != 512 || told[0].GetResource().GetVirtualCores() != 2 {
+		t.Errorf("the ResourceManager is told %v", told)
+	}
 	stop := &pb.StopContainersRequest{}
 	stop.SetContainerId(ids(c.ID()))
 	if resp, err := protocol.StopContainers.Call(t.Context(), by, stop); err != nil || len(resp.GetSucceededRequests()) != 1 {

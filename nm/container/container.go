@@ -32,6 +32,7 @@ type Container struct {
 	mu    sync.Mutex
 	state State
 	grant Grant
+	grown int32  // version of grant by which it got more, when it last did
 	token []byte // the identifier of the newest token
 
 	context  *pb.ContainerLaunchContext
@@ -132,6 +133,7 @@ type Status struct {
 	LogDirs     []string
 	Suspended   bool
 	Usage       Usage
+	Grown       int32 // version of the Grant by which the container got more, when it last did; 0: it never has
 }
 
 // Status returns the container's status.
@@ -141,7 +143,7 @@ func (c *Container) Status() Status {
 	s := Status{
 		Grant: c.grant, State: c.state, ExitCode: c.record.ExitCode, Diagnostics: c.record.Diagnostics,
 		Started: time.UnixMilli(c.record.Started), WorkDir: c.record.Places.Work, LogDirs: c.record.Places.Logs,
-		Suspended: c.record.Suspended, Usage: c.usage,
+		Suspended: c.record.Suspended, Usage: c.usage, Grown: c.grown,
 	}
 	if c.record.Localized > 0 {
 		s.Localized = time.UnixMilli(c.record.Localized)

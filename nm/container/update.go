@@ -71,6 +71,11 @@ func (c *Container) Update(g Grant, token []byte) error {
 		}
 		return err
 	}
+	if oldGrant.Resource != g.Resource && oldGrant.Resource.FitsIn(g.Resource) {
+		c.mu.Lock()
+		c.grown = g.Version
+		c.mu.Unlock()
+	}
 	c.m.changed()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -73,8 +74,9 @@ type Updater struct {
 
 	// What only Run uses.
 	responseID int32
-	sequence   int64                        // of delegation tokens
-	reported   map[records.ContainerID]bool // containers whose end the ResourceManager has been told of
+	sequence   int64                         // of delegation tokens
+	reported   map[records.ContainerID]bool  // containers whose end the ResourceManager has been told of
+	grown      map[records.ContainerID]int32 // versions of containers by which they grew, and it has been told so
 
 	mu         sync.Mutex
 	registered bool
@@ -172,13 +174,15 @@ func (u *Updater) register(ctx context.Context) error {
 	req.SetNmVersion(o.Version)
 	req.SetPhysicalResource(o.Types.PB(o.Physical))
 	req.SetHeddleCapabilities(o.Capabilities)
-	reported := make(map[records.ContainerID]bool)
+	reported, grown := make(map[records.ContainerID]bool), make(map[records.ContainerID]int32)
 	var statuses []*pb.NMContainerStatus
 	for _, c := range o.Containers.Containers() {
 		s := c.Status()
 		statuses = append(statuses, service.NMStatusPB(s, o.Types))
 		if s.State == container.Done {
 			reported[c.ID()] = true
+		} else if s.Grown > 0 {
+			grown[c.ID()] = s.Grown
 		}
 	}
 	req.SetContainerStatuses(statuses)
@@ -191,7 +195,7 @@ func (u *Updater) register(ctx context.Context) error {
 		req.SetLogAggregationReportsForApps(o.Logs.Last())
 	}
 	u.responseID = 0
-	u.reported = make(map[records.ContainerID]bool)
+	u.reported, u.grown = make(map[records.ContainerID]bool), maps.Clone(grown)
 	status, _ := u.status()
 	req.SetNodeStatus(status)
 
@@ -210,7 +214,7 @@ func (u *Updater) register(ctx context.Context) error {
 		return err
 	}
 	u.setResource(resp.HasResource(), resp.GetResource())
-	u.reported, u.sequence = reported, 0
+	u.reported, u.grown, u.sequence = reported, grown, 0
 	u.mu.Lock()
 	u.registered = true
 	u.mu.Unlock()
@@ -254,9 +258,10 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 		}
 		return resp, nil
 	}
-	for _, id := range told {
+	for _, id := range told.ended {
 		u.reported[id] = true
 	}
+	maps.Copy(u.grown, told.grown)
 	u.responseID, u.sequence = resp.GetResponseId(), resp.GetTokenSequenceNo()
 	u.mu.Lock()
 	u.lastBeat = time.Now()

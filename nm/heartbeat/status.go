@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"maps"
 	"time"
 
 	"heddle/nm/container"
@@ -9,13 +10,21 @@ import (
 	"heddle/yarn/records"
 )
 
-// status returns the node's status, and the containers in it whose end the ResourceManager has not been told of before.
-func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
+// news is what a status tells that the ResourceManager has not been told before.
+type news struct {
+	ended []records.ContainerID
+	grown map[records.ContainerID]int32
+}
+
+// status returns the node's status, and what is new in it.
+func (u *Updater) status() (m *pb.NodeStatus, told news) {
 	o := &u.o
 	m = &pb.NodeStatus{}
 	m.SetNodeId(o.Node.PB())
 	m.SetResponseId(u.responseID)
 	var statuses []*pb.ContainerStatus
+	var increased []*pb.Container
+	told.grown = make(map[records.ContainerID]int32)
 	var used container.Usage
 	now := time.Now()
 	here := make(map[records.ContainerID]bool)
@@ -26,8 +35,12 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 			if u.reported[c.ID()] {
 				continue
 			}
-			told = append(told, c.ID())
+			told.ended = append(told.ended, c.ID())
 		} else {
+			if s.Grown > u.grown[c.ID()] {
+				told.grown[c.ID()] = s.Grown
+				increased = append(increased, grownPB(s, o.Types))
+			}
 			used.CPU += s.Usage.CPU
 			used.Physical += s.Usage.Physical
 			used.Virtual += s.Usage.Virtual
@@ -43,7 +56,9 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 			delete(u.reported, id)
 		}
 	}
+	maps.DeleteFunc(u.grown, func(id records.ContainerID, _ int32) bool { return !here[id] })
 	m.SetContainersStatuses(statuses)
+	m.SetIncreasedContainers(increased)
 
 	health := o.Health()
 	h := &pb.NodeHealthStatus{}
@@ -62,6 +77,16 @@ func (u *Updater) status() (m *pb.NodeStatus, told []records.ContainerID) {
 	m.SetNodeUtilization(utilization(use.Memory, use.Memory+use.Swap, use.CPU))
 	m.SetOpportunisticContainersStatus(noOpportunistic())
 	return m, told
+}
+
+// grownPB says that a container has got more: without that the ResourceManager takes it back in time. Hadoop's NodeManagers
+// tell no more of it.
+func grownPB(s container.Status, types records.ResourceTypes) *pb.Container {
+	m := &pb.Container{}
+	m.SetId(s.Grant.ID.PB())
+	m.SetResource(types.PB(s.Grant.Resource))
+	m.SetExecutionType(s.Grant.ExecutionType)
+	return m
 }
 
 // times is what a container's life was like, for a Heddle ResourceManager; others skip it.

@@ -117,6 +117,7 @@ type NodeContainer struct {
 	State       pb.ContainerState
 	ExitStatus  int32
 	Diagnostics string
+	Resource    *pb.Resource             // that the node gives it
 	Times       *ledgerpb.ContainerTimes // of one that has ended; nil: the node doesn't tell
 }
 
@@ -135,6 +136,7 @@ type NodeCall struct {
 	ResponseID int32
 	Status     NodeStatus
 	Containers []NodeContainer
+	Increased  []NodeContainer // that their ApplicationMasters have let grow since the last heartbeat, with their sizes
 	Logs       []*pb.LogAggregationReport
 }
 
@@ -335,6 +337,9 @@ func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
 			Containers: ledger.ContainerRefs(r.ID),
 		}})
 	}
+	if known && c.Live() && c.Confirmed != c.Resource && r.Resource != nil {
+		t.confirm(n, c, r.Resource) // started at its new size, or the word of it was lost with a leader
+	}
 }
 
 // containerEnded takes the end of a live container into account; with an ApplicationMaster's goes its attempt.
@@ -396,7 +401,7 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.seen.at(l.Now())
 	news := l.news(s, &call)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
-	if len(news) > 0 || turned || len(call.Logs) > 0 || s.responseID == 0 {
+	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 {
 		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
@@ -439,6 +444,7 @@ func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) erro
 	for i := range news {
 		t.containerReport(n, &news[i])
 	}
+	t.increased(n, call.Increased)
 	if turned {
 		t.health(n, node, call.Status)
 	}

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"slices"
+	"time"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -34,6 +35,12 @@ type Unresized struct {
 type growth struct {
 	id records.ContainerID
 	to records.Resource
+}
+
+// grown is a container that was given more, of which its node must know by a deadline.
+type grown struct {
+	id       records.ContainerID
+	deadline time.Time
 }
 
 // Why a container can't be changed, in Hadoop's words (RMServerUtils).
@@ -97,6 +104,9 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 	l.enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
+	if c.Confirmed != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
+		l.grown = append(l.grown, grown{c.ID, l.Now().Add(l.Settings.AllocationExpiry)})
+	}
 	soft, node := l.apps[c.ID.Attempt.App], l.nodes[c.Node]
 	g := l.grant(l.work.Apps[c.ID.Attempt.App], c)
 	l.after(func() {
@@ -118,4 +128,50 @@ func (l *Leader) grow() {
 		c := l.work.Container(g.id)
 		return c == nil || !c.Live() || l.resize(c, g.to, pb.ContainerUpdateType_INCREASE_RESOURCE)
 	})
+}
+
+// confirm takes what a node says that it gives a container. What is more than the container holds is taken away there: the
+// ApplicationMaster has wished for more and for less before the node could tell (Hadoop: RMContainerImpl's
+// NMReportedContainerChangeIsDoneTransition).
+func (t *turn) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
+	size, err := t.fromPB(given)
+	if err != nil {
+		t.Log.WithField("container", c.ID).WithField("node", n.id).WithError(err).Warn("its node tells a size that can't be read")
+		return
+	}
+	if confirmed := size.Min(c.Resource).Max(c.Confirmed); confirmed != c.Confirmed {
+		t.enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
+			Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(confirmed),
+		}})
+	}
+	if !size.FitsIn(c.Resource) {
+		g := t.grant(t.work.Apps[c.ID.Attempt.App], c)
+		t.after(func() { n.session.shrink(g) })
+	}
+}
+
+// increased takes the containers that a node has given more.
+func (t *turn) increased(n *nodeSoft, sizes []NodeContainer) {
+	for i := range sizes {
+		if c := t.work.Container(sizes[i].ID); c != nil && c.Live() && c.Node == n.id {
+			t.confirm(n, c, sizes[i].Resource)
+		}
+	}
+}
+
+// expireGrown takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
+// for it begins anew with each further growth.
+func (t *turn) expireGrown(now time.Time) {
+	i := 0
+	for ; i < len(t.grown) && now.After(t.grown[i].deadline); i++ {
+		id := t.grown[i].id
+		c := t.work.Container(id)
+		if c == nil || !c.Live() || c.Confirmed == c.Resource ||
+			slices.ContainsFunc(t.grown[i+1:], func(g grown) bool { return g.id == id }) {
+			continue
+		}
+		t.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
+		t.resize(c, c.Confirmed, pb.ContainerUpdateType_DECREASE_RESOURCE)
+	}
+	t.grown = append(t.grown[:0], t.grown[i:]...)
 }

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,6 +106,134 @@ func TestResizesThatAreRefused(t *testing.T) {
 		r := am.allocate(AllocateCall{Updates: wishes})
 		if diff := cmp.Diff(want, r.Unresized); diff != "" || len(r.Resized) > 0 {
 			t.Errorf("%s, resized %+v", diff, r.Resized)
+		}
+	})
+}
+
+// growTo2048 has a container of 1024 MB hold 2048, which its ApplicationMaster is told of.
+func (w *world) growTo2048(am *peer, c records.ContainerID) {
+	w.t.Helper()
+	r := am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c, 0, 2048, true)}})
+	if diff := cmp.Diff([]int64{2048}, sizes(r.Resized)); diff != "" {
+		w.t.Fatalf("%s, refused %+v", diff, r.Unresized)
+	}
+}
+
+// beatFor keeps everybody alive for a time.
+func (w *world) beatFor(d time.Duration, am, n *peer, running ...NodeContainer) (resized []Resized, shrunk []Grant) {
+	w.t.Helper()
+	for range int(d / (10 * time.Second)) {
+		time.Sleep(10 * time.Second)
+		resized = append(resized, am.allocate(AllocateCall{}).Resized...)
+		shrunk = append(shrunk, n.heartbeat(running...).Resized...)
+	}
+	return resized, shrunk
+}
+
+func TestGrowthThatIsNeverUsedIsTakenBack(t *testing.T) {
+	for name, leaders := range map[string]int{"one leader": 1, "a change of leaders": 2} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				am, n, c := w.resizable()
+				before := w.state().Nodes[n.node].Used
+				w.growTo2048(am, c[0])
+				running := []NodeContainer{runs(w.app(am.attempt.App).Current().AMContainer), runs(c[0]), runs(c[1])}
+				for range leaders - 1 {
+					w.beatFor(4*time.Minute, am, n, running...)
+					w.depose()
+					w.lead()
+					w.node(1, running...)
+					n.response, am.response = 0, 0
+					if _, err := w.Register(am.attempt, "h", 1, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if resized, shrunk := w.beatFor(4*time.Minute, am, n, running...); len(resized)+len(shrunk) > 0 {
+					t.Errorf("before the time: %+v, %+v", resized, shrunk)
+				}
+				resized, shrunk := w.beatFor(2*time.Minute, am, n, running...)
+				if diff := cmp.Diff([]int64{1024}, sizes(resized)); diff != "" || resized[0].Kind != pb.ContainerUpdateType_DECREASE_RESOURCE {
+					t.Errorf("%s: %+v", diff, resized)
+				}
+				if len(shrunk) != 1 || shrunk[0].ID != c[0] || shrunk[0].Version != 2 || shrunk[0].Resource.MemoryMB() != 1024 {
+					t.Errorf("the node is told %+v", shrunk)
+				}
+				if got := w.state().Nodes[n.node].Used; got != before {
+					t.Errorf("the node counts %v as used, and %v before", got, before)
+				}
+				w.same()
+			})
+		})
+	}
+}
+
+func TestGrowthThatTheNodeKnowsOfStays(t *testing.T) {
+	sized := func(c NodeContainer, mb int64) NodeContainer {
+		c.Resource = records.ResourceTypes{}.PB(records.NewResource(mb, 1))
+		return c
+	}
+	for name, tell := range map[string]func(w *world, n *peer, id records.ContainerID, others ...NodeContainer){
+		"in a heartbeat": func(w *world, n *peer, id records.ContainerID, _ ...NodeContainer) {
+			r := must[NodeReply](w.t)(w.HeartbeatNode(NodeCall{
+				Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Increased: []NodeContainer{sized(NodeContainer{ID: id}, 2048)},
+			}))
+			n.response = r.ResponseID
+		},
+		"with its next registration": func(w *world, n *peer, id records.ContainerID, others ...NodeContainer) {
+			w.node(1, append(others, sized(runs(id), 2048))...)
+			n.response = 0
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				am, n, c := w.resizable()
+				w.growTo2048(am, c[0])
+				running := []NodeContainer{runs(w.app(am.attempt.App).Current().AMContainer), runs(c[1])}
+				tell(w, n, c[0], running...)
+				if resized, shrunk := w.beatFor(7*time.Minute, am, n, append(running, runs(c[0]))...); len(resized)+len(shrunk) > 0 {
+					t.Errorf("resized %+v, told the node %+v", resized, shrunk)
+				}
+				if got := w.app(am.attempt.App).Containers[c[0]]; got.Resource.MemoryMB() != 2048 || got.Confirmed != got.Resource {
+					t.Errorf("the container has %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A container is to grow from 1024 to 2048 MB, and then to 3072; or to shrink to 1536, when the node has let it grow already.
+func TestConfirmedInPart(t *testing.T) {
+	run(t, func(w *world) {
+		am, n, c := w.resizable()
+		n.heartbeat(ended(c[1], 0))
+		running := []NodeContainer{runs(w.app(am.attempt.App).Current().AMContainer), runs(c[0])}
+		increased := func(mb int64) []Grant {
+			r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+				Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
+				Increased: []NodeContainer{{ID: c[0], Resource: records.ResourceTypes{}.PB(records.NewResource(mb, 1))}},
+			}))
+			n.response = r.ResponseID
+			return r.Resized
+		}
+		w.growTo2048(am, c[0])
+		w.beatFor(3*time.Minute, am, n, running...)
+		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 1, 3072, true)}})
+		increased(2048)
+		if resized, _ := w.beatFor(4*time.Minute, am, n, running...); len(resized) > 0 {
+			t.Errorf("the time of the second growth doesn't count from its beginning: %+v", resized)
+		}
+		resized, _ := w.beatFor(2*time.Minute, am, n, running...)
+		if diff := cmp.Diff([]int64{2048}, sizes(resized)); diff != "" {
+			t.Errorf("not back to what the node has confirmed: %s", diff)
+		}
+		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 3, 3072, true)}})
+		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 4, 1536, false)}})
+		n.heartbeat(running...)
+		if told := increased(3072); len(told) != 1 || told[0].Resource.MemoryMB() != 1536 {
+			t.Errorf("the node, which gives more than there is, is told %+v", told)
+		}
+		if resized, _ := w.beatFor(7*time.Minute, am, n, running...); len(resized) > 0 {
+			t.Errorf("resized once more: %+v", resized)
 		}
 	})
 }

@@ -102,6 +102,9 @@ func (t *turn) takeApp(app *ledger.Application) {
 		case c.State == ledger.ContainerAllocated && !c.AM:
 			t.unstarted = append(t.unstarted, unstarted{id: id, deadline: deadline})
 		}
+		if c.Confirmed != c.Resource {
+			t.grown = append(t.grown, grown{id: id, deadline: deadline})
+		}
 		t.restore(c)
 	}
 	attempt := app.Current()

@@ -19,6 +19,7 @@ func (t *turn) tick() error {
 	t.expireLeaving()
 	t.expireAttempts(now)
 	t.expireUnstarted(now)
+	t.expireGrown(now)
 	t.expireApps(now)
 	t.preempt(now)
 	t.renewCarried(now)

@@ -52,6 +52,8 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		return s.containersReported(c.ContainersReported)
 	case c.ContainerResized != nil:
 		return s.containerResized(now, c.ContainerResized)
+	case c.ContainerConfirmed != nil:
+		return s.containerConfirmed(c.ContainerConfirmed)
 	case c.ContainersSuspended != nil:
 		return s.setSuspended(c.ContainersSuspended.GetContainers(), true)
 	case c.ContainersResumed != nil:

@@ -60,6 +60,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 		Allocated:           now,
 		ExitStatus:          records.ExitInvalid,
 	}
+	c.Confirmed = c.Resource
 	if w := g.GetWaited(); w > 0 {
 		c.Asked = now - (w - 1)
 	}
@@ -123,7 +124,21 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	app.Used = app.Used.Sub(cont.Resource).Add(to)
 	node.Used = node.Used.Sub(cont.Resource).Add(to)
 	cont.Resource, cont.Resized = to, now
+	cont.Confirmed = cont.Confirmed.Min(to)
 	cont.Version++
+	return nil
+}
+
+func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
+	_, cont, err := s.container(c.GetContainer())
+	if err != nil {
+		return err
+	}
+	confirmed := amounts(c.GetResource())
+	if !cont.Live() || !confirmed.FitsIn(cont.Resource) {
+		return fmt.Errorf("%v holds %v: its node can't give it %v", cont.ID, cont.Resource, confirmed)
+	}
+	cont.Confirmed = confirmed
 	return nil
 }
 

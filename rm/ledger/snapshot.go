@@ -239,6 +239,9 @@ func (c *Container) record() *ledgerpb.Container {
 	if c.Asked > 0 {
 		r.Grant.Waited = c.Allocated - c.Asked + 1
 	}
+	if c.Confirmed != c.Resource {
+		r.Confirmed = Amounts(c.Confirmed)
+	}
 	return r
 }
 
@@ -312,6 +315,9 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) *Container 
 func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	c := readContainer(a.ID, r)
 	c.Version, c.Resized = r.GetVersion(), r.GetResized()
+	if r.GetConfirmed() != nil {
+		c.Confirmed = amounts(r.GetConfirmed())
+	}
 	a.Containers[c.ID] = c
 	if !c.Live() {
 		return nil

@@ -237,6 +237,9 @@ type Container struct {
 
 	Version int32 // how often it was resized
 	Resized int64 // when it was last, 0 = never
+	// Confirmed is the part of Resource that its node is known to give it, less than Resource from when it's given more until
+	// its ApplicationMaster has brought the node word of that (Hadoop: RMContainerImpl.lastConfirmedResource).
+	Confirmed records.Resource
 
 	State      ContainerState
 	Suspended  bool

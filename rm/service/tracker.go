@@ -44,7 +44,7 @@ func (s *Service) registerNode(
 	for _, c := range req.GetContainerStatuses() {
 		r.Containers = append(r.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetContainerState(),
-			ExitStatus: c.GetContainerExitStatus(), Diagnostics: c.GetDiagnostics(),
+			ExitStatus: c.GetContainerExitStatus(), Diagnostics: c.GetDiagnostics(), Resource: c.GetResource(),
 		})
 	}
 	for _, id := range req.GetRunningApplications() {
@@ -117,8 +117,11 @@ func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*p
 	for _, c := range status.GetContainersStatuses() {
 		call.Containers = append(call.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetState(), ExitStatus: c.GetExitStatus(),
-			Diagnostics: c.GetDiagnostics(), Times: containerTimes(c),
+			Diagnostics: c.GetDiagnostics(), Resource: c.GetCapability(), Times: containerTimes(c),
 		})
+	}
+	for _, c := range status.GetIncreasedContainers() {
+		call.Increased = append(call.Increased, leader.NodeContainer{ID: records.ContainerIDFrom(c.GetId()), Resource: c.GetResource()})
 	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {

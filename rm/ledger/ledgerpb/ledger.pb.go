@@ -133,7 +133,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -225,6 +225,7 @@ type Command struct {
 	ContainersSuspended   *ContainersSuspended   `protobuf:"bytes,34,opt,name=containers_suspended,json=containersSuspended,proto3" json:"containers_suspended,omitempty"`
 	ContainersResumed     *ContainersResumed     `protobuf:"bytes,35,opt,name=containers_resumed,json=containersResumed,proto3" json:"containers_resumed,omitempty"`
 	ContainerResized      *ContainerResized      `protobuf:"bytes,36,opt,name=container_resized,json=containerResized,proto3" json:"container_resized,omitempty"`
+	ContainerConfirmed    *ContainerConfirmed    `protobuf:"bytes,37,opt,name=container_confirmed,json=containerConfirmed,proto3" json:"container_confirmed,omitempty"`
 	NodeRegistered        *NodeRegistered        `protobuf:"bytes,40,opt,name=node_registered,json=nodeRegistered,proto3" json:"node_registered,omitempty"`
 	NodeUpdated           *NodeUpdated           `protobuf:"bytes,41,opt,name=node_updated,json=nodeUpdated,proto3" json:"node_updated,omitempty"`
 	NodeForgotten         *NodeForgotten         `protobuf:"bytes,42,opt,name=node_forgotten,json=nodeForgotten,proto3" json:"node_forgotten,omitempty"`
@@ -416,6 +417,13 @@ func (x *Command) GetContainersResumed() *ContainersResumed {
 func (x *Command) GetContainerResized() *ContainerResized {
 	if x != nil {
 		return x.ContainerResized
+	}
+	return nil
+}
+
+func (x *Command) GetContainerConfirmed() *ContainerConfirmed {
+	if x != nil {
+		return x.ContainerConfirmed
 	}
 	return nil
 }
@@ -2277,6 +2285,59 @@ func (x *ContainerResized) GetResource() *Amounts {
 	return nil
 }
 
+// The node of a live container that was given more gives it so much.
+type ContainerConfirmed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Container     *ContainerRef          `protobuf:"bytes,1,opt,name=container,proto3" json:"container,omitempty"`
+	Resource      *Amounts               `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContainerConfirmed) Reset() {
+	*x = ContainerConfirmed{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerConfirmed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerConfirmed) ProtoMessage() {}
+
+func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerConfirmed.ProtoReflect.Descriptor instead.
+func (*ContainerConfirmed) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ContainerConfirmed) GetContainer() *ContainerRef {
+	if x != nil {
+		return x.Container
+	}
+	return nil
+}
+
+func (x *ContainerConfirmed) GetResource() *Amounts {
+	if x != nil {
+		return x.Resource
+	}
+	return nil
+}
+
 type NodeRegistered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          *NodeRef               `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -2292,7 +2353,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2365,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2378,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2384,7 +2445,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2396,7 +2457,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2409,7 +2470,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2456,7 +2517,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2468,7 +2529,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2481,7 +2542,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2505,7 +2566,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2517,7 +2578,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2530,7 +2591,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2571,7 +2632,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2583,7 +2644,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2596,7 +2657,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2623,7 +2684,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2696,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2709,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2671,7 +2732,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2683,7 +2744,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2696,7 +2757,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2748,7 +2809,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2821,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2834,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -2870,7 +2931,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +2943,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +2956,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -2925,7 +2986,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2937,7 +2998,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2950,7 +3011,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3016,7 +3077,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3089,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3102,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -3195,7 +3256,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3268,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3281,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3359,15 +3420,17 @@ type Container struct {
 	Launched  int64 `protobuf:"varint,12,opt,name=launched,proto3" json:"launched,omitempty"`
 	Ended     int64 `protobuf:"varint,13,opt,name=ended,proto3" json:"ended,omitempty"`
 	// How often it was resized, and when last, in ms since 1970.
-	Version       int32 `protobuf:"varint,20,opt,name=version,proto3" json:"version,omitempty"`
-	Resized       int64 `protobuf:"varint,21,opt,name=resized,proto3" json:"resized,omitempty"`
+	Version int32 `protobuf:"varint,20,opt,name=version,proto3" json:"version,omitempty"`
+	Resized int64 `protobuf:"varint,21,opt,name=resized,proto3" json:"resized,omitempty"`
+	// Where it isn't what the container holds.
+	Confirmed     *Amounts `protobuf:"bytes,22,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3442,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3455,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3500,6 +3563,13 @@ func (x *Container) GetResized() int64 {
 	return 0
 }
 
+func (x *Container) GetConfirmed() *Amounts {
+	if x != nil {
+		return x.Confirmed
+	}
+	return nil
+}
+
 type Node struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Registered           *NodeRegistered        `protobuf:"bytes,1,opt,name=registered,proto3" json:"registered,omitempty"`
@@ -3513,7 +3583,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3525,7 +3595,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3538,7 +3608,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -3586,7 +3656,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x03(\v2\x16.heddle.ledger.CommandR\bcommands\x12\x1e\n" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
-	"leadership\"\xd7\x11\n" +
+	"leadership\"\xab\x12\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -3611,7 +3681,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x13containers_reported\x18! \x01(\v2!.heddle.ledger.ContainersReportedR\x12containersReported\x12U\n" +
 	"\x14containers_suspended\x18\" \x01(\v2\".heddle.ledger.ContainersSuspendedR\x13containersSuspended\x12O\n" +
 	"\x12containers_resumed\x18# \x01(\v2 .heddle.ledger.ContainersResumedR\x11containersResumed\x12L\n" +
-	"\x11container_resized\x18$ \x01(\v2\x1f.heddle.ledger.ContainerResizedR\x10containerResized\x12F\n" +
+	"\x11container_resized\x18$ \x01(\v2\x1f.heddle.ledger.ContainerResizedR\x10containerResized\x12R\n" +
+	"\x13container_confirmed\x18% \x01(\v2!.heddle.ledger.ContainerConfirmedR\x12containerConfirmed\x12F\n" +
 	"\x0fnode_registered\x18( \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\x0enodeRegistered\x12=\n" +
 	"\fnode_updated\x18) \x01(\v2\x1a.heddle.ledger.NodeUpdatedR\vnodeUpdated\x12C\n" +
 	"\x0enode_forgotten\x18* \x01(\v2\x1c.heddle.ledger.NodeForgottenR\rnodeForgotten\x12L\n" +
@@ -3757,6 +3828,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"containers\"\x81\x01\n" +
 	"\x10ContainerResized\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
+	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\x83\x01\n" +
+	"\x12ContainerConfirmed\x129\n" +
+	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
 	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xf5\x01\n" +
 	"\x0eNodeRegistered\x12*\n" +
 	"\x04node\x18\x01 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x12\x1b\n" +
@@ -3876,7 +3950,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xbc\x03\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xf2\x03\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -3894,7 +3968,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\blaunched\x18\f \x01(\x03R\blaunched\x12\x14\n" +
 	"\x05ended\x18\r \x01(\x03R\x05ended\x12\x18\n" +
 	"\aversion\x18\x14 \x01(\x05R\aversion\x12\x18\n" +
-	"\aresized\x18\x15 \x01(\x03R\aresized\"\xda\x01\n" +
+	"\aresized\x18\x15 \x01(\x03R\aresized\x124\n" +
+	"\tconfirmed\x18\x16 \x01(\v2\x16.heddle.ledger.AmountsR\tconfirmed\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +
@@ -3926,7 +4001,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
@@ -3963,22 +4038,23 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainersSuspended)(nil),             // 32: heddle.ledger.ContainersSuspended
 	(*ContainersResumed)(nil),               // 33: heddle.ledger.ContainersResumed
 	(*ContainerResized)(nil),                // 34: heddle.ledger.ContainerResized
-	(*NodeRegistered)(nil),                  // 35: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 36: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 37: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 38: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 39: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 40: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 41: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 42: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 43: heddle.ledger.StateCount
-	(*Key)(nil),                             // 44: heddle.ledger.Key
-	(*Application)(nil),                     // 45: heddle.ledger.Application
-	(*Attempt)(nil),                         // 46: heddle.ledger.Attempt
-	(*Container)(nil),                       // 47: heddle.ledger.Container
-	(*Node)(nil),                            // 48: heddle.ledger.Node
-	nil,                                     // 49: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 50: heddle.yarn.ApplicationSubmissionContext
+	(*ContainerConfirmed)(nil),              // 35: heddle.ledger.ContainerConfirmed
+	(*NodeRegistered)(nil),                  // 36: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 37: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 38: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 39: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 40: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 41: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 42: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 43: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 44: heddle.ledger.StateCount
+	(*Key)(nil),                             // 45: heddle.ledger.Key
+	(*Application)(nil),                     // 46: heddle.ledger.Application
+	(*Attempt)(nil),                         // 47: heddle.ledger.Attempt
+	(*Container)(nil),                       // 48: heddle.ledger.Container
+	(*Node)(nil),                            // 49: heddle.ledger.Node
+	nil,                                     // 50: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 51: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -4004,68 +4080,72 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	32, // 20: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
 	33, // 21: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
 	34, // 22: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	35, // 23: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	36, // 24: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	37, // 25: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	38, // 26: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	39, // 27: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	40, // 28: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	9,  // 29: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
-	4,  // 30: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	5,  // 31: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	49, // 32: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	0,  // 33: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,  // 34: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	4,  // 35: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	50, // 36: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	8,  // 37: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	4,  // 38: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	4,  // 39: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	4,  // 40: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	5,  // 41: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 42: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 43: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 44: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 45: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	7,  // 46: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	8,  // 47: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	5,  // 48: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	25, // 49: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	6,  // 50: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 51: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	29, // 52: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	28, // 53: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	6,  // 54: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 55: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 56: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 57: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	8,  // 58: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,  // 59: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	8,  // 60: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	7,  // 61: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	8,  // 62: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	7,  // 63: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	42, // 64: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	45, // 65: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	48, // 66: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	38, // 67: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	44, // 68: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	43, // 69: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	9,  // 70: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 71: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	1,  // 72: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	16, // 73: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	46, // 74: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	47, // 75: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	47, // 76: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	7,  // 77: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	25, // 78: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	35, // 79: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	80, // [80:80] is the sub-list for method output_type
-	80, // [80:80] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	35, // 23: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	36, // 24: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	37, // 25: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	38, // 26: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	39, // 27: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	40, // 28: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	41, // 29: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	9,  // 30: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
+	4,  // 31: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	5,  // 32: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	50, // 33: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	0,  // 34: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,  // 35: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	4,  // 36: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	51, // 37: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	8,  // 38: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	4,  // 39: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	4,  // 40: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	4,  // 41: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	5,  // 42: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 43: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 44: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 45: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	5,  // 46: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	7,  // 47: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	8,  // 48: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	5,  // 49: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	25, // 50: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	6,  // 51: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 52: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	29, // 53: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	28, // 54: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	6,  // 55: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 56: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 57: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	6,  // 58: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	8,  // 59: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	6,  // 60: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	8,  // 61: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,  // 62: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	8,  // 63: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	7,  // 64: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	8,  // 65: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	7,  // 66: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	43, // 67: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	46, // 68: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	49, // 69: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	39, // 70: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	45, // 71: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	44, // 72: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	9,  // 73: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 74: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	1,  // 75: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	16, // 76: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	47, // 77: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	48, // 78: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	48, // 79: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	7,  // 80: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	25, // 81: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	8,  // 82: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	36, // 83: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	84, // [84:84] is the sub-list for method output_type
+	84, // [84:84] is the sub-list for method input_type
+	84, // [84:84] is the sub-list for extension type_name
+	84, // [84:84] is the sub-list for extension extendee
+	0,  // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -4074,14 +4154,14 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 		return
 	}
 	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
