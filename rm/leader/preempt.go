@@ -53,6 +53,12 @@ func (t *turn) preempt(now time.Time) {
 	default:
 		return
 	}
+	for i := range r.Undo {
+		v := &r.Undo[i]
+		t.Log.WithField("application", v.App).WithField("queue", v.Queue).WithField("resource", v.Resource).
+			Info("a reservation is preempted: " + v.Reason)
+		t.sched.Unreserve(scheduler.ContainerHandle(v.Handle))
+	}
 	for i := range r.Kill {
 		t.killPreempted(&r.Kill[i])
 	}

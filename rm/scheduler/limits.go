@@ -144,7 +144,29 @@ func (s *Scheduler) weighted(limit records.Resource, weight float64) records.Res
 // activeUserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
 // active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
 // least, and user-limit-factor times the queue's capacity the most.
-func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
+func (s *Scheduler) activeUserLimit(q *runQueue) records.Resource {
+	return s.userLimitOf(q, q.activeUsed, q.wanting)
+}
+
+// limitsOfAllUsers are what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
+// (Hadoop: AbstractLeafQueue.getResourceLimitForAllUsers).
+func (s *Scheduler) limitsOfAllUsers() map[int32]records.Resource {
+	weights := map[int32]float64{}
+	for i := range s.users {
+		if u := &s.users[i]; u.total > 0 {
+			weights[u.leaf] += u.weight
+		}
+	}
+	limits := make(map[int32]records.Resource, len(weights))
+	for leaf, w := range weights {
+		q := &s.queues[leaf]
+		limits[leaf] = s.userLimitOf(q, q.used, w)
+	}
+	return limits
+}
+
+// userLimitOf divides what users have, and one smallest container more, by their weights.
+func (s *Scheduler) userLimitOf(q *runQueue, have records.Resource, weights float64) (limit records.Resource) {
 	capacity := s.larger(q.guaranteed, s.cfg.Minimum)
 	var consumed records.Resource
 	for i := range s.types() {
@@ -154,11 +176,11 @@ func (s *Scheduler) activeUserLimit(q *runQueue) (limit records.Resource) {
 	if !s.less(&consumed, &capacity) {
 		current = consumed.Add(s.cfg.Minimum)
 	}
-	used := q.activeUsed.Add(s.cfg.Minimum)
+	used := have.Add(s.cfg.Minimum)
 	var divided, least records.Resource
 	for i := range s.types() {
-		if q.wanting > 0 {
-			divided[i] = int64(math.Ceil(float64(used[i])/q.wanting - 1e-6))
+		if weights > 0 {
+			divided[i] = int64(math.Ceil(float64(used[i])/weights - 1e-6))
 		}
 		least[i] = int64(math.Ceil(math.Floor(float64(current[i])*float64(q.cfg.UserLimit)+1e-6)/100 - 1e-6))
 	}

@@ -124,6 +124,16 @@ func (s *Scheduler) unreserve(c ContainerHandle) {
 	s.settle(app)
 }
 
+// Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
+// there is such a reservation.
+func (s *Scheduler) Unreserve(c ContainerHandle) bool {
+	if c < 0 || int(c) >= len(s.containers) || !s.containers[c].live() || !s.containers[c].reserved() {
+		return false
+	}
+	s.unreserve(c)
+	return true
+}
+
 // Reservation is a node that is kept for a container of an application.
 type Reservation struct {
 	App      AppHandle

@@ -20,7 +20,7 @@ type Names interface {
 // Snapshot is what preemption looks at. It is taken anew for each round.
 func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	s.refresh()
-	out := &preempt.Snapshot{Cluster: s.limitsOf, Dominant: !s.memoryOnly}
+	out := &preempt.Snapshot{Cluster: s.limitsOf, Dominant: !s.memoryOnly, Minimum: s.cfg.Minimum}
 	var shares map[int32]*policy.Queue
 	if s.tree.Kind == queue.Fair {
 		shares = s.shareFairly()
@@ -35,8 +35,12 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 			continue
 		}
 		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c)}
-		if names.Container(ContainerHandle(h), &p) {
-			a := &out.Apps[apps[c.app]]
+		a := &out.Apps[apps[c.app]]
+		if c.reserved() {
+			p.Reserved, p.Handle, p.Priority = true, int32(h), s.keepings[c.kept].demand.priority
+			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: s.keepings[c.kept].turn}
+			a.Containers = append(a.Containers, p)
+		} else if names.Container(ContainerHandle(h), &p) {
 			a.Containers = append(a.Containers, p)
 		}
 	}
@@ -52,6 +56,7 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 	p := preempt.Queue{
 		Path: q.cfg.Path, Parent: parent, Used: q.used, Guaranteed: q.guaranteed, Maximum: q.maximum,
 		Disabled: q.cfg.NoPreemption || q.cfg.Fair.NoPreemption, IntraOff: q.cfg.NoIntraPreemption,
+		FairOrder:  q.cfg.OrderingPolicy == "fair",
 		MinTimeout: timeout(q.cfg.Fair.MinTimeout), FairTimeout: timeout(q.cfg.Fair.FairTimeout), Threshold: q.cfg.Fair.FairThreshold,
 	}
 	for i, n := range q.guaranteed {
@@ -100,7 +105,8 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*policy.Queue, at map[int32]int) []int {
 	places := make([]int, len(s.apps))
 	room := map[int32]records.Resource{} // of users
-	nth := map[int32]int{}               // runnable applications of leaves so far, as shareFairly numbers them
+	limits := s.limitsOfAllUsers()
+	nth := map[int32]int{} // runnable applications of leaves so far, as shareFairly numbers them
 	for h := range s.apps {
 		places[h] = -1
 		a := &s.apps[h]
@@ -119,7 +125,7 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 		limit := s.weighted(s.activeUserLimit(q), u.weight)
 		p := preempt.App{
 			ID: names.App(AppHandle(h)), Queue: at[a.leaf], User: u.name, Priority: a.spec.Priority, Seq: a.spec.Seq,
-			Used: a.used, Fair: fair, UserLimit: limit,
+			Used: a.used, Fair: fair, UserLimit: s.weighted(limits[a.leaf], u.weight),
 		}
 		if a.active {
 			p.Asks = snapAsks(a, s)

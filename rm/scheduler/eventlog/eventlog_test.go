@@ -65,6 +65,7 @@ type live struct {
 	nodes      []scheduler.NodeHandle
 	apps       []scheduler.AppHandle
 	containers []held
+	reserved   []scheduler.ContainerHandle // at some time
 }
 
 type held struct {
@@ -82,7 +83,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 12).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 13).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -112,11 +113,16 @@ func (l *live) step(t *rapid.T) {
 		l.containers = slices.Delete(l.containers, i, i+1)
 	case what == 11:
 		l.remove(app)
+	case what == 12 && len(l.reserved) > 0:
+		l.s.Unreserve(rapid.SampledFrom(l.reserved).Draw(t, "reservation"))
 	default:
 		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
 		for _, d := range l.s.Schedule(l.now) {
-			if d.Kind == scheduler.Allocate {
+			switch d.Kind {
+			case scheduler.Allocate:
 				l.containers = append(l.containers, held{d.Container, d.App, d.Node})
+			case scheduler.Reserve:
+				l.reserved = append(l.reserved, d.Container)
 			}
 		}
 	}

@@ -40,6 +40,7 @@ const (
 	Restore         Op = "restore"         // Container is the result; App, Node, Resource
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
+	Unreserve       Op = "unreserve"       // Container; Open is the result
 	Schedule        Op = "schedule"        // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it; the scheduler isn't told

@@ -130,6 +130,13 @@ func (s *Scheduler) ResizeContainer(h scheduler.ContainerHandle, to records.Reso
 	return ok
 }
 
+// Unreserve undoes a reservation.
+func (s *Scheduler) Unreserve(h scheduler.ContainerHandle) bool {
+	ok := s.Scheduler.Unreserve(h)
+	s.note(Record{Op: Unreserve, Container: h, Open: ok})
+	return ok
+}
+
 // SetTree replaces the queues. source is what they are made from.
 func (s *Scheduler) SetTree(t *queue.Tree, source *Source) error {
 	err := s.Scheduler.SetTree(t)

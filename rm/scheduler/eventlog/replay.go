@@ -139,6 +139,10 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Restore, Free, Resize:
 		err = p.container(r, size)
+	case Unreserve:
+		if ok := p.Scheduler.Unreserve(r.Container); ok != r.Open {
+			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", r.Container, r.Open, ok)}
+		}
 	case Schedule:
 		return p.schedule(r)
 	case SetTree:

@@ -129,7 +129,9 @@ func (r *selection) fromQueue(i int, ideal *ideal) {
 	for _, a := range latestFirst(r.appsOf[i]) {
 		for _, c := range leastImportantFirst(a) {
 			switch {
-			case c.AM && !c.Reserved:
+			case c.Reserved:
+				take.undo(a, c)
+			case c.AM:
 				masters = append(masters, c)
 				ofMasters = ofMasters.Add(c.Resource)
 			default:
@@ -179,11 +181,23 @@ func (t *taking) try(a *App, c *Container) bool {
 		return false
 	}
 	t.due, t.allowed = t.due.Sub(c.Resource), t.allowed.Sub(c.Resource)
+	t.choose(a, c)
+	return true
+}
+
+// undo takes a reservation: also one that is more than what is due, or than the round may take, as no work is lost with it.
+func (t *taking) undo(a *App, c *Container) {
+	if !t.try(a, c) && !t.taken[c.ID] && t.positive(t.due) {
+		t.choose(a, c)
+	}
+}
+
+func (t *taking) choose(a *App, c *Container) {
 	t.taken[c.ID] = true
 	t.victims = append(t.victims, Victim{
-		App: a.ID, ID: c.ID, Queue: t.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Reserved: c.Reserved, Reason: t.reason,
+		App: a.ID, ID: c.ID, Queue: t.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Reserved: c.Reserved, Handle: c.Handle,
+		Reason: t.reason,
 	})
-	return true
 }
 
 // latestFirst are applications in the order in which they lose containers: least priority, and then latest, first.
@@ -233,6 +247,8 @@ func (m *marks) round(now int64, victims []Victim, wait func(*Victim) int64) (r 
 		v := &victims[i]
 		k, marked := m.since[v.ID]
 		switch {
+		case v.Reserved:
+			r.Undo = append(r.Undo, *v)
 		case !marked:
 			m.since[v.ID] = mark{at: now, wait: wait(v)}
 			r.Tell = append(r.Tell, *v)

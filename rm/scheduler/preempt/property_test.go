@@ -64,6 +64,11 @@ func addApp(s *preempt.Snapshot, queue int, unit records.Resource, n int64, t *r
 		Priority: rapid.Int32Range(0, 2).Draw(t, "priority"), UserLimit: unit.Times(rapid.Int64Range(1, 60).Draw(t, "limit")),
 		Fair: unit.Times(rapid.Int64Range(0, 30).Draw(t, "fair")), Used: unit.Times(n),
 	}
+	for i := range s.Apps {
+		if other := &s.Apps[i]; other.Queue == queue && other.User == a.User {
+			a.UserLimit = other.UserLimit
+		}
+	}
 	for i := range n {
 		a.Containers = append(a.Containers, preempt.Container{
 			ID:       records.ContainerID{Attempt: records.AttemptID{App: id, Attempt: 1}, ID: i + 1},

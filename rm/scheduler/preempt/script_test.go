@@ -17,7 +17,7 @@ import (
 // TestScripts plays the scripts of testdata. A script says in comments what it proves, describes a cluster, and has rounds;
 // the lines between ---- and the next blank line are what a round answers:
 //
-//	cluster 100,100 [dominant]                    resources are memory,vcores
+//	cluster 100,100 [dominant] [minimum=1]        resources are memory,vcores
 //	fair | capacity key=value …                   the policy and its settings
 //	node n1 [free=10,10]
 //	queue root.a guaranteed=40 max=100 …          or weight=1 min=… for fair queues
@@ -88,6 +88,7 @@ func (s *stage) do(line string) ([]string, error) {
 	switch words[0] {
 	case "cluster":
 		s.snapshot.Cluster, s.snapshot.Dominant = amount(words[1]), slices.Contains(words, "dominant")
+		s.snapshot.Minimum = options.amount("minimum")
 	case "capacity":
 		s.settings(options)
 	case "fair":
@@ -147,6 +148,7 @@ func (s *stage) queue(path string, o options) {
 	q := preempt.Queue{
 		Path: path, Parent: parent, Guaranteed: o.amount("guaranteed"), Maximum: o.amount("max"), MaxAM: o.amount("max-am"),
 		Priority: int32(o.number("priority", 0)), Disabled: o.text("disabled", "false") == "true", IntraOff: o.text("intra-off", "false") == "true",
+		FairOrder:  o.text("order", "fifo") == "fair",
 		MinTimeout: int64(o.number("min-timeout", -1)), FairTimeout: int64(o.number("fair-timeout", -1)), Threshold: o.number("threshold", 0.5),
 	}
 	if q.Maximum.IsZero() {
@@ -217,7 +219,7 @@ func (s *stage) round(now int64) []string {
 	} else {
 		r = s.capacity.Round(now, &s.snapshot)
 	}
-	out := append(list("tell", r.Tell), list("kill", r.Kill)...)
+	out := slices.Concat(list("undo", r.Undo), list("tell", r.Tell), list("kill", r.Kill))
 	if len(out) == 0 {
 		out = []string{"nothing"}
 	}

@@ -9,6 +9,7 @@ import (
 type Snapshot struct {
 	Cluster  records.Resource // of all nodes
 	Dominant bool             // amounts are compared by their dominant share, not by memory alone
+	Minimum  records.Resource // the smallest container
 	Queues   []Queue          // the root first, parents before their children
 	Apps     []App            // with containers or pending asks
 	Nodes    []Node           // for fair preemption; App.Containers index them
@@ -28,6 +29,7 @@ type Queue struct {
 	Priority   int32            // among its siblings; 0 where the parent doesn't heed priorities
 	Disabled   bool             // nothing is taken from it by other queues
 	IntraOff   bool             // nothing is taken from it by its own applications
+	FairOrder  bool             // its applications are served by fairness, not one after the other
 
 	// Of a tree of YARN's FairScheduler:
 	Share       policy.Queue // Fair is computed already
@@ -45,7 +47,7 @@ type App struct {
 	Seq       int64 // order of submission
 	Used      records.Resource
 	Fair      records.Resource // its share of the queue, in a Fair tree
-	UserLimit records.Resource // what its user may use of the queue, in a Capacity tree
+	UserLimit records.Resource // what its user may use of the queue beside all others, in a Capacity tree
 	Asks      []Ask            // that are pending, most urgent first
 	// Containers that it runs, and reservations that it has, in the order in which they were made.
 	Containers []Container
@@ -66,7 +68,8 @@ type Container struct {
 	Resource records.Resource
 	Priority int32 // lower numbers are more important
 	AM       bool  // runs the ApplicationMaster
-	Reserved bool  // isn't running: a node is kept for it
+	Reserved bool  // isn't running: a node is kept for it. ID is of no attempt then, and higher the later that began
+	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
 }
 
@@ -84,11 +87,13 @@ type Victim struct {
 	Resource records.Resource
 	AM       bool
 	Reserved bool
+	Handle   int32  // that the Container had
 	Reason   string // with the numbers that decided
 }
 
 // Round is what one round asks for.
 type Round struct {
+	Undo []Victim // reservations, which go without a wait
 	Tell []Victim // newly marked: their ApplicationMasters are to be told
 	Kill []Victim // marked long enough
 }
