@@ -103,14 +103,22 @@ func (s *Scheduler) activateApps() {
 // activateIn makes the applications of a leaf active that the limits on ApplicationMasters admit. The first of a queue
 // always is.
 func (s *Scheduler) activateIn(leaf int32) {
+	q := &s.queues[leaf]
 	if s.capacity && s.limitsOf.IsZero() {
+		for _, h := range q.waiting {
+			s.apps[h].tried = true
+		}
 		return
 	}
-	q := &s.queues[leaf]
 	limit, users := s.amLimit(leaf), s.activeUsers(q)
 	for i := 0; i < len(q.waiting); {
 		h := q.waiting[i]
-		if !s.mayActivate(q, &s.apps[h], &s.users[s.apps[h].user], &limit, users) {
+		a, others := &s.apps[h], users
+		if !a.tried && s.onlyWish(q, h) {
+			others--
+		}
+		a.tried = true
+		if !s.mayActivate(q, a, &s.users[a.user], &limit, others) {
 			i++
 			continue
 		}
@@ -193,6 +201,19 @@ func (s *Scheduler) activeUsers(q *runQueue) (n int) {
 		return true
 	})
 	return n
+}
+
+// onlyWish reports whether a user counts as active for nothing but one waiting application. YARN tries an application for the
+// first time before it knows what that asks for, and so without its user among the active ones.
+func (s *Scheduler) onlyWish(q *runQueue, h AppHandle) bool {
+	a := &s.apps[h]
+	u := &s.users[a.user]
+	if !s.capacity || a.pending == 0 || u.wanting > 0 || u.active == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(q.waiting, func(other AppHandle) bool {
+		return other != h && s.apps[other].user == a.user && s.apps[other].pending > 0
+	})
 }
 
 // start makes an application active, whatever the limits say.

@@ -20,6 +20,7 @@ type app struct {
 	live       bool
 	runnable   bool // counts for the limits on how many run at once
 	active     bool // may have containers
+	tried      bool // the limits on ApplicationMasters were asked whether it may become active
 	wants      bool // is active and asks for something
 	leaf, user int32
 	el         int32
