@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"heddle/rm/ledger"
-	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
@@ -143,7 +142,7 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 	if a.PreemptedSeconds != (records.Resource{}) {
 		out.PreemptedResourceSeconds = s.amounts(a.PreemptedSeconds)
 	}
-	out.QueueUsage, out.ClusterUsage = s.queueUsage(a), a.Share
+	out.QueueUsage, out.ClusterUsage = a.Usage(s.Queues.Tree())
 	if a.Context.HasNodeLabelExpression() { // YARN keeps it when it is deselected
 		label := a.Context.GetNodeLabelExpression()
 		out.Label = &label
@@ -194,14 +193,6 @@ func stateName(state ledger.AppState) string {
 // logsURL is where a node shows the logs of a container.
 func logsURL(node string, id records.ContainerID, user string) string {
 	return "http://" + node + "/node/containerlogs/" + id.String() + "/" + user
-}
-
-// queueUsage is how much of what its queue is promised an application holds, in percent.
-func (s *server) queueUsage(a *view.App) float32 {
-	if q, ok := s.Queues.Tree().Find(a.Queue); ok && s.Queues.Tree().Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
-		return a.Share / q.AbsoluteCapacity
-	}
-	return a.Share
 }
 
 // appResources is what an application holds and waits for. What its ApplicationMaster takes counts from when it is asked for.

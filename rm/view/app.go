@@ -44,7 +44,7 @@ type App struct {
 	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing; the own page if it came to grief
 
 	Used           records.Resource
-	Share          float32 // of the cluster's memory that it holds, in percent
+	Cluster        records.Resource // what the cluster has in all
 	Containers     int
 	LogAggregation pb.LogAggregationStatus
 	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
@@ -78,16 +78,13 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Reso
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
-		Used: a.Used, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
+		Used: a.Used, Cluster: total, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		Preempted:           a.Preempted,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
 	if l != nil && !a.State.Ended() {
 		app.Reserved = l.Reserved()[a.ID]
-	}
-	if mb := total.MemoryMB(); mb > 0 {
-		app.Share = 100 * float32(a.Used.MemoryMB()) / float32(mb)
 	}
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime

@@ -90,3 +90,13 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 		}
 	}
 }
+
+// Usage is how much an application holds of what its queue is promised, and of the cluster, in percent, as the tree's resource
+// calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport).
+func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
+	ofCluster = 100 * float32(t.Share(a.Used, a.Cluster))
+	if q, ok := t.Find(a.Queue); ok && t.Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
+		return ofCluster / q.AbsoluteCapacity, ofCluster
+	}
+	return ofCluster, ofCluster
+}
