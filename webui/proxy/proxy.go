@@ -141,13 +141,22 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// allowed are the methods that are passed on, and OPTIONS, which isn't.
+const allowed = "GET, HEAD, PUT, OPTIONS"
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPut:
-	default:
-		w.Header().Set("Allow", "GET, HEAD, PUT")
+	case http.MethodOptions:
+		w.Header().Set("Allow", allowed)
+		return
+	case http.MethodPost, http.MethodDelete, http.MethodTrace:
+		w.Header().Set("Allow", allowed)
 		rest.ErrorPage(w, r, http.StatusMethodNotAllowed, "HTTP method "+r.Method+" is not supported by this URL")
+		return
+	default: // as a servlet answers methods that it doesn't know, PATCH among them
+		rest.ErrorPage(w, r, http.StatusNotImplemented, "Method "+r.Method+" is not defined in RFC 2068 and is not supported by the Servlet API")
 		return
 	}
 	name, below, again := split(r.URL.EscapedPath())

@@ -85,8 +85,18 @@ func TestPassesRequestsOn(t *testing.T) {
 	if w := f.ask("PUT", livePath+"/state"); w.Code != http.StatusTeapot || f.body != "content" {
 		t.Errorf("%d %q", w.Code, f.body)
 	}
-	if w := f.ask("POST", livePath+"/state"); w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", w.Code)
+	seen := len(f.seen)
+	for method, want := range map[string]int{
+		"OPTIONS": http.StatusOK, "POST": http.StatusMethodNotAllowed, "DELETE": http.StatusMethodNotAllowed,
+		"PATCH": http.StatusNotImplemented, "PROPFIND": http.StatusNotImplemented,
+	} {
+		w := f.ask(method, livePath+"/state")
+		if w.Code != want || (w.Header().Get("Allow") == "") != (want == http.StatusNotImplemented) {
+			t.Errorf("%s: %d %v", method, w.Code, w.Header())
+		}
+	}
+	if len(f.seen) != seen {
+		t.Error("the application saw a request that isn't passed on")
 	}
 }
 
