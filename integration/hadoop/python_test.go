@@ -1,7 +1,6 @@
 package hadoop
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -18,13 +17,7 @@ import (
 // pip returns a folder with packages of PyPI's, which are fetched the first time.
 func pip(t *testing.T, name string, packages ...string) string {
 	t.Helper()
-	dir, err := hadooplab.Cached(t.Context(), name, "site", func(ctx context.Context, _, partial string) error {
-		cmd := exec.CommandContext(ctx, "python3", append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", partial}, packages...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-		}
-		return nil
-	})
+	dir, err := hadooplab.PyPI(t.Context(), name, packages...)
 	if err != nil {
 		t.Fatal("fetching from PyPI: ", err)
 	}

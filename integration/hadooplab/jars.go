@@ -37,8 +37,17 @@ func cacheDir() (string, error) {
 
 // jars returns the folder of Hadoop's jars and fetches them if this is the first time.
 func jars(ctx context.Context) (string, error) {
+	dir, err := Maven(ctx, "hadoop-"+Version, pom)
+	if err != nil {
+		return "", fmt.Errorf("fetching Hadoop's jars: %w", err)
+	}
+	return dir, nil
+}
+
+// Maven returns a folder with the jars on which a project at run time depends; the first time they are fetched.
+func Maven(ctx context.Context, name string, pom []byte) (string, error) {
 	sum := sha256.Sum256(pom)
-	base, err := Cached(ctx, "hadoop-"+Version+"-"+hex.EncodeToString(sum[:4]), "lib", func(ctx context.Context, base, partial string) error {
+	return Cached(ctx, name+"-"+hex.EncodeToString(sum[:4]), "lib", func(ctx context.Context, base, partial string) error {
 		file := filepath.Join(base, "pom.xml")
 		if err := os.WriteFile(file, pom, 0o644); err != nil {
 			return err
@@ -50,10 +59,18 @@ func jars(ctx context.Context) (string, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return "", fmt.Errorf("fetching Hadoop's jars: %w", err)
-	}
-	return base, nil
+}
+
+// PyPI returns a folder with packages of PyPI's, given as arguments of pip install; the first time they are fetched.
+func PyPI(ctx context.Context, name string, packages ...string) (string, error) {
+	return Cached(ctx, name, "site", func(ctx context.Context, _, partial string) error {
+		args := append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", partial}, packages...)
+		pip := exec.CommandContext(ctx, "python3", args...)
+		if out, err := pip.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", pip, err, out)
+		}
+		return nil
+	})
 }
 
 // Cached returns the folder part of name in the cache, which is fetched into a folder called partial if this is the first

@@ -40,6 +40,15 @@ func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// JavaCommand is a command that runs a class of someone else's with the lab's configuration and Hadoop's jars behind its own
+// class path.
+func (l *Lab) JavaCommand(classPath, class string, args ...string) *exec.Cmd {
+	cmd := l.javaCommand("512m", class, args...)
+	own := slices.Index(cmd.Args, "-cp") + 1
+	cmd.Args[own] = classPath + ":" + cmd.Args[own]
+	return cmd
+}
+
 // Result is what a command has done.
 type Result struct {
 	Stdout, Stderr string

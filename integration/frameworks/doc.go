@@ -1,0 +1,7 @@
+// Package frameworks runs applications of frameworks that bring an ApplicationMaster of their own, unmodified, on Heddle's
+// ResourceManager and NodeManager: Apache Tez and Apache Flink. Spark has a package of its own.
+//
+// As that takes minutes, and 400 MB the first time, it is only done with HEDDLE_TEST_FULL=1.
+//
+// With HEDDLE_TEST_STOCK=1 the same tests run on Hadoop's.
+package frameworks
