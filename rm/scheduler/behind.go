@@ -29,8 +29,7 @@ func (s *Scheduler) look() map[int32]head {
 			from = by
 		}
 	}
-	room := s.limitsOf
-	w.in(root, 1<<sharedClass, 0, &room)
+	w.all(1 << sharedClass)
 	return out
 }
 

@@ -33,8 +33,7 @@ func (s *Scheduler) next() int32 {
 		return nothing
 	}
 	w := walk{s: s}
-	room := s.limitsOf
-	if a, _, v := w.in(root, open, 0, &room); v == found {
+	if a, v := w.all(open); v == found {
 		return a
 	}
 	return nothing
@@ -65,13 +64,16 @@ func (s *Scheduler) exceeding(m mask, room *records.Resource) (out mask) {
 // spent reports whether a queue that uses something has nothing left (Hadoop: AbstractCSQueue.canAssignToThisQueue, which
 // compares dominant shares).
 func (s *Scheduler) spent(used, room *records.Resource) bool {
-	some, all := false, true
+	some, over := false, false
 	for i := range s.types() {
-		if s.limitsOf[i] > 0 && (i == records.Memory || !s.memoryOnly) {
-			some, all = some || room[i] > 0, all && room[i] > 0
+		if s.limitsOf[i] > 0 {
+			some, over = some || room[i] > 0, over || room[i] < 0
+		}
+		if s.memoryOnly {
+			break
 		}
 	}
-	if some == all {
+	if !some || !over {
 		return !some
 	}
 	limit := used.Add(*room)
@@ -83,53 +85,85 @@ type walk struct {
 	s *Scheduler
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told.
 	leaf func(h int32, room records.Resource, by *demand)
-	by   *demand // the last that blocked a leaf
+	by   *demand          // the last that blocked a leaf
+	kept records.Resource // what the queue that was looked in last keeps from its later siblings, if it is blocked
 }
 
-// in looks in a queue that has at most so much room left above it. exceed are classes that are known to be larger. kept is
-// what a blocked queue keeps from its later siblings.
-func (w *walk) in(h int32, open, exceed mask, above *records.Resource) (a int32, kept records.Resource, v verdict) {
+// scope is what is known of classes in the room that there is. What isn't told apart yet is compared when a queue is entered
+// where it is asked for; queues without a maximum of their own have the room of those above them, so nothing is compared
+// twice.
+type scope struct {
+	open   mask // nodes may have room for them, and so have the queues
+	exceed mask // they are larger than the room
+	told   mask // whether they are larger is known
+}
+
+// tell compares classes with the room.
+func (s *Scheduler) tell(c scope, m mask, room *records.Resource) scope {
+	if m &^= c.told; m != 0 {
+		c.exceed |= s.exceeding(m, room)
+		c.told |= m
+		c.open &^= c.exceed
+	}
+	return c
+}
+
+// all looks in all queues.
+func (w *walk) all(open mask) (a int32, v verdict) {
+	room := w.s.limitsOf
+	if q := &w.s.queues[root]; !q.bounded {
+		w.s.sub(&room, &q.used)
+	}
+	return w.in(root, scope{open: open}, &room)
+}
+
+// in looks in a queue that has at most so much room left above it.
+func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict) {
 	s := w.s
 	q := &s.queues[h]
-	room := *above
-	if q.bounded {
-		own := q.maximum
-		s.sub(&own, &q.used)
-		if s.spent(&q.used, &own) {
-			w.pass(h, &own)
-			return nothing, kept, idle
-		}
-		for i := range s.types() {
-			room[i] = min(room[i], own[i])
-		}
-	} else if h == root {
-		s.sub(&room, &q.used)
+	if !q.bounded {
+		return w.within(h, q, c, above)
 	}
+	room := q.maximum
+	s.sub(&room, &q.used)
 	if s.spent(&q.used, &room) {
 		w.pass(h, &room)
-		return nothing, kept, shut
+		return nothing, idle
 	}
-	exceed |= s.exceeding(s.el.subOf(q.inner.root)&^exceed, &room)
-	open &^= exceed
+	for i := range s.types() {
+		room[i] = min(room[i], above[i])
+	}
+	c.told = c.exceed
+	return w.within(h, q, c, &room)
+}
+
+// within looks in a queue that has so much room.
+func (w *walk) within(h int32, q *runQueue, c scope, room *records.Resource) (a int32, v verdict) {
+	s := w.s
+	if s.spent(&q.used, room) {
+		w.pass(h, room)
+		return nothing, shut
+	}
+	m := s.el.subOf(q.inner.root)
+	c = s.tell(c, m, room)
 	if !q.leaf {
-		return w.below(q, open, exceed, &room)
+		if w.vain(h, c, m) {
+			return nothing, shut
+		}
+		return w.below(h, q, c, room)
 	}
-	a, v = w.inLeaf(h, q, open, exceed, &room)
+	a, v = w.inLeaf(h, q, c, room)
 	if w.leaf != nil {
 		by := w.by
 		if v != blocked {
 			by = nil
 		}
-		w.leaf(h, room, by)
+		w.leaf(h, *room, by)
 	}
 	if v == blocked {
-		for i := range s.types() {
-			if i == records.Memory || !s.memoryOnly {
-				kept[i] = max(room[i], 0)
-			}
-		}
+		w.kept = s.measure(*room).Max(records.Resource{})
 	}
-	return a, kept, v
+	return a, v
 }
 
 // pass tells of the leaves of a queue that has nothing left, and so blocks nobody.
@@ -147,62 +181,75 @@ func (w *walk) pass(h int32, room *records.Resource) {
 }
 
 // below looks in the children of a queue.
-func (w *walk) below(q *runQueue, open, exceed mask, room *records.Resource) (a int32, kept records.Resource, v verdict) {
+func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a int32, v verdict) {
 	s := w.s
-	v = idle
-	left := *room
-	want := open | exceed | tight
-	if w.leaf != nil {
-		want = ^mask(0)
-	}
+	var own, kept records.Resource
+	v, left := idle, room
+	want := w.wanted(c)
 	for i := s.el.first(&q.inner, want); i != nothing; i = s.el.next(i, want) {
-		a, k, x := w.in(s.el.at[i].ref, open, exceed, &left)
+		a, x := w.in(s.el.at[i].ref, c, left)
 		switch x {
 		case found:
-			return a, kept, found
+			return a, found
 		case idle:
 			if w.leaf == nil {
 				s.el.setMask(i, s.el.at[i].own&^want)
 			}
 		case shut:
-			if v == idle {
-				v = shut
-			}
+			v = max(v, shut)
 		case blocked:
-			v = blocked
-			s.add(&kept, &k)
-			s.sub(&left, &k)
-			if w.leaf == nil && s.spent(&q.used, &left) {
-				return nothing, kept, blocked
+			if v != blocked {
+				v, own = blocked, *room
+				left = &own
 			}
-			exceed |= s.exceeding(s.el.subOf(q.inner.root)&^exceed, &left)
-			open &^= exceed
-			if w.leaf == nil {
-				want = open | exceed | tight
+			s.add(&kept, &w.kept)
+			s.sub(left, &w.kept)
+			m := s.el.subOf(q.inner.root)
+			c.told = c.exceed
+			c = s.tell(c, m, left)
+			if w.leaf == nil && (s.spent(&q.used, left) || w.vain(h, c, m)) {
+				w.kept = kept
+				return nothing, blocked
 			}
+			want = w.wanted(c)
 		}
 	}
-	return nothing, kept, v
+	w.kept = kept
+	return nothing, v
+}
+
+// wanted is the classes for which children are looked in.
+func (w *walk) wanted(c scope) mask {
+	if w.leaf != nil {
+		return ^mask(0)
+	}
+	return c.open | c.exceed | tight
+}
+
+// vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
+// if the queue is the root; below it, it tells what is left for the queue's siblings.
+func (w *walk) vain(h int32, c scope, m mask) bool {
+	return h == root && c.open&m == 0 && w.leaf == nil
 }
 
 // inLeaf looks at the applications of a leaf in their order.
-func (w *walk) inLeaf(h int32, q *runQueue, open, exceed mask, room *records.Resource) (int32, verdict) {
+func (w *walk) inLeaf(h int32, q *runQueue, c scope, room *records.Resource) (int32, verdict) {
 	s := w.s
-	for left := exceed & s.el.subOf(q.inner.root) & s.classes.taken; left != 0; left &= left - 1 {
+	for left := c.exceed & s.el.subOf(q.inner.root) & s.classes.taken; left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !s.everFits(h, &s.classes.size[i]) {
-			exceed &^= 1 << i
+			c.exceed &^= 1 << i
 		}
 	}
 	v := idle
 	after := nothing
 	for {
-		a := s.firstInLeaf(q, open|exceed, after)
+		a := s.firstInLeaf(q, c.open|c.exceed, after)
 		if a == nothing {
 			return nothing, v
 		}
-		switch w.judge(h, &s.apps[a], open, exceed, room) {
+		switch w.judge(h, &s.apps[a], c, room) {
 		case found:
-			s.picked = open
+			s.picked = c.open
 			return a, found
 		case blocked:
 			return nothing, blocked
@@ -215,14 +262,14 @@ func (w *walk) inLeaf(h int32, q *runQueue, open, exceed mask, room *records.Res
 
 // judge looks at the demands of an application, the most urgent first: whether one can be placed, or is too large for the
 // room that its leaf has.
-func (w *walk) judge(leaf int32, a *app, open, exceed mask, room *records.Resource) verdict {
+func (w *walk) judge(leaf int32, a *app, c scope, room *records.Resource) verdict {
 	s := w.s
 	v := idle
 	for _, d := range a.demands {
 		if d.pending == 0 || d.state.why != untried {
 			continue
 		}
-		large := exceed&(1<<d.class) != 0
+		large := c.exceed&(1<<d.class) != 0
 		if d.class == sharedClass {
 			large = !s.fits(&d.size, room) && s.everFits(leaf, &d.size)
 		}
@@ -232,7 +279,7 @@ func (w *walk) judge(leaf int32, a *app, open, exceed mask, room *records.Resour
 		case large:
 			w.by = d
 			return blocked
-		case open&(1<<d.class) != 0 && w.leaf == nil:
+		case c.open&(1<<d.class) != 0 && w.leaf == nil:
 			return found
 		}
 	}
