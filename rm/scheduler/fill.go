@@ -61,7 +61,7 @@ func (s *Scheduler) nextReady(i int) int {
 // roomElsewhere is the classes of reservations for which some node that isn't kept has room.
 func (s *Scheduler) roomElsewhere() (m mask) {
 	for left := s.classes.taken; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); s.keptOf[i] > 0 && s.index.next(0, &s.classes.size[i]) >= 0 {
+		if i := bits.TrailingZeros64(left); s.keptOf[i] > 0 && s.index.has(&s.classes.size[i]) {
 			m |= 1 << i
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Scheduler) fillOnce() {
 			s.reindex(at)
 			s.allocate(app, d, at, d.level(n))
 			s.freed(at)
-		case elsewhere && s.index.next(0, &d.size) >= 0:
+		case elsewhere && s.index.has(&d.size):
 			other := s.findHost(a, d)
 			if other == noNode && d.relaxAny {
 				other, _ = s.findAny(a, d)

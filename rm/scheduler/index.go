@@ -2,13 +2,34 @@ package scheduler
 
 import "heddle/yarn/records"
 
-// index finds nodes with room. It is a tournament tree over the nodes' free resources: every inner place holds the largest
-// free amount of each type below it, so that whole subtrees without room are passed over. Finding and changing take
+// index finds nodes with room. It is a tournament over the nodes' free resources: each place of a level holds the largest
+// free amounts of the 8 places below it, so that whole subtrees without room are passed over. Finding and changing take
 // O(log n) steps (a search more only where the amounts of different types come from different nodes).
+//
+// Eight siblings' amounts of one type fill a line of the processor's cache. With two siblings, what is read on the way was a
+// multiple of it, and the most of what a decision costs on 10,000 nodes is to wait for memory.
 type index struct {
-	types int     // of resources; the first ones
-	size  int     // number of leaves, a power of 2
-	tree  []int64 // amounts, by place and type
+	types  int              // of resources; the first ones
+	levels [][]int64        // from the nodes upwards: groups of siblings; in each, the amounts of the first type, of the second …
+	most   records.Resource // the largest of all
+}
+
+// siblings is how many places there are in a group, and fanOut its logarithm.
+const (
+	fanOut   = 3
+	siblings = 1 << fanOut
+)
+
+// group is the amounts of one type of the siblings of a place.
+func (x *index) group(level []int64, place, t int) *[siblings]int64 {
+	return (*[siblings]int64)(level[(place>>fanOut*x.types+t)*siblings:])
+}
+
+func (x *index) size() int {
+	if len(x.levels) == 0 {
+		return 0
+	}
+	return len(x.levels[0]) / x.types
 }
 
 // closed is the free resource of a node that takes nothing, not even an empty ask.
@@ -19,87 +40,103 @@ var closed = func() (r records.Resource) {
 	return r
 }()
 
-// set changes the free resource of leaf i, growing the tree as needed.
+// set changes the free resource of node i, growing the index as needed.
 func (x *index) set(i int, free *records.Resource) {
-	if i >= x.size {
+	if i >= x.size() {
 		x.grow(i + 1)
 	}
-	k := x.types
-	p := x.size + i
-	changed := false
-	at := x.tree[p*k : p*k+k]
-	for t := range at {
-		if at[t] != free[t] {
-			at[t], changed = free[t], true
-		}
-	}
-	for p >>= 1; changed && p >= 1; p >>= 1 {
-		at := x.tree[p*k : p*k+k]
-		below := x.tree[2*p*k : 2*p*k+2*k]
-		changed = false
-		for t := range at {
-			if most := max(below[t], below[t+k]); at[t] != most {
-				at[t], changed = most, true
+	most := *free
+	for _, level := range x.levels {
+		changed := false
+		for t := range x.types {
+			g := x.group(level, i, t)
+			if at := &g[i%siblings]; *at != most[t] {
+				*at, changed = most[t], true
 			}
+			most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
 		}
+		if !changed {
+			return
+		}
+		i >>= fanOut
 	}
+	x.most = most
 }
 
-// at is the free resource of leaf i.
+// at is the free resource of node i.
 func (x *index) at(i int) (r records.Resource) {
-	copy(r[:], x.tree[(x.size+i)*x.types:][:x.types])
+	for t := range x.types {
+		r[t] = x.group(x.levels[0], i, t)[i%siblings]
+	}
 	return r
 }
 
 func (x *index) grow(n int) {
-	size := max(x.size, 16)
-	for size < n {
-		size *= 2
-	}
-	old := *x
-	x.size, x.tree = size, make([]int64, 2*size*x.types)
-	for i := range x.tree {
-		x.tree[i] = -1
-	}
-	copy(x.tree[size*x.types:], old.tree[old.size*x.types:])
-	for p := size - 1; p >= 1; p-- {
-		for t := range x.types {
-			x.tree[p*x.types+t] = max(x.tree[2*p*x.types+t], x.tree[(2*p+1)*x.types+t])
+	old, before := *x, x.size()
+	x.levels, x.most = nil, closed
+	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
+		groups := (size + siblings - 1) / siblings
+		level := make([]int64, groups*siblings*x.types)
+		for i := range level {
+			level[i] = -1
 		}
+		x.levels = append(x.levels, level)
+		if groups == 1 {
+			break
+		}
+	}
+	for i := range before {
+		free := old.at(i)
+		x.set(i, &free)
 	}
 }
 
-func (x *index) fits(need *records.Resource, p int) bool {
-	for t, n := range x.tree[p*x.types : p*x.types+x.types] {
-		if need[t&(records.MaxResourceTypes-1)] > n {
-			return false
-		}
-	}
-	return true
-}
+// has reports whether some node has room for need.
+func (x *index) has(need *records.Resource) bool { return x.next(0, need) >= 0 }
 
-// next returns the first leaf from i on that has room for need, or -1.
+// next returns the first node from i on that has room for need, or -1.
 func (x *index) next(i int, need *records.Resource) int {
-	if i >= x.size || !x.fits(need, 1) {
+	if i >= x.size() {
 		return -1
 	}
-	p := x.size + i
-	for {
-		if x.fits(need, p) {
-			if p >= x.size {
-				return p - x.size
-			}
-			p *= 2
-			continue
-		}
-		for p&1 == 1 {
-			if p >>= 1; p <= 1 {
-				return -1
-			}
-		}
-		if p == 0 {
+	for t := range x.types {
+		if need[t] > x.most[t] {
 			return -1
 		}
-		p++
 	}
+	for l := 0; ; {
+		if at := x.inGroup(l, i, need); at >= 0 {
+			if l == 0 {
+				return at
+			}
+			l, i = l-1, at<<fanOut
+			continue
+		}
+		// Go on behind the group. Where another one begins there, ask whoever stands above that first.
+		for l, i = l+1, i>>fanOut+1; i%siblings == 0; l++ {
+			i >>= fanOut
+		}
+		if l >= len(x.levels) {
+			return -1
+		}
+	}
+}
+
+// inGroup returns the first place of a level, from i to the end of its group, that has room for need, or -1.
+func (x *index) inGroup(l, i int, need *records.Resource) int {
+	level, first := x.levels[l], i&^(siblings-1)
+	memory := x.group(level, i, records.Memory)
+search:
+	for c := i % siblings; c < siblings; c++ {
+		if need[records.Memory] > memory[c] {
+			continue
+		}
+		for t := 1; t < x.types; t++ {
+			if need[t] > x.group(level, i, t)[c] {
+				continue search
+			}
+		}
+		return first + c
+	}
+	return -1
 }

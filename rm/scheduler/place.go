@@ -23,7 +23,7 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		return
 	}
 	rack, anywhere := s.delays(d)
-	if rack > 0 && s.index.next(0, &d.size) >= 0 && s.delayed(a, d, rack, false) {
+	if rack > 0 && s.index.has(&d.size) && s.delayed(a, d, rack, false) {
 		return
 	}
 	if n := s.findRack(a, d); n != noNode {
@@ -34,7 +34,7 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		s.park(d, noPlace)
 		return
 	}
-	if anywhere > 0 && s.index.next(0, &d.size) >= 0 && s.delayed(a, d, anywhere, true) {
+	if anywhere > 0 && s.index.has(&d.size) && s.delayed(a, d, anywhere, true) {
 		return
 	}
 	n, room := s.findAny(a, d)

@@ -43,7 +43,7 @@ func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
 	at := 0
 	for {
 		if at = s.index.next(at, &s.least); at < 0 {
-			return false, s.index.next(0, &s.least) < 0
+			return false, !s.index.has(&s.least)
 		}
 		n := &s.nodes[at]
 		if s.reservable(n, &d.size) && !a.blacklisted(n) && (d.relaxAny || d.wants(n.host) > 0 || d.relaxes(n.rack)) {
