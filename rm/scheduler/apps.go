@@ -16,6 +16,8 @@ type AppSpec struct {
 	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
 }
 
+// app is an application. What each decision touches stands first, as with nodes: used begins at the end of the first line of
+// the cache, so that two types of resources are on it.
 type app struct {
 	live       bool
 	runnable   bool // counts for the limits on how many run at once
@@ -26,13 +28,14 @@ type app struct {
 	el         int32
 	demands    []*demand
 	pending    int64 // containers asked for
-	running    int
-	blacklist  map[int32]struct{}
-	pendingSum records.Resource
 	used       records.Resource
+	spec       AppSpec
+	pendingSum records.Resource
 	reserved   records.Resource // of used
 	am         records.Resource // as it counts for limits of ApplicationMasters
-	spec       AppSpec
+	running    int
+	blacklist  map[int32]struct{}
+	_          [2]int64 // to whole lines
 }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many

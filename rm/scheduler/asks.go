@@ -24,30 +24,32 @@ type Ask struct {
 	ExecutionType       pb.ExecutionType
 }
 
-// demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey).
+// demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
+// stands first.
 type demand struct {
 	app          AppHandle
 	priority     int32
 	requestID    int64
+	pending      int32 // the count of Any
+	reservations int32
+	execution    pb.ExecutionType
 	class        uint8
+	state        tried
+	hosts, racks bool // some preferred host, or rack, may have room
+	relaxAny     bool
 	classed      bool // holds its class
 	gone         bool
 	listed       bool // is among Scheduler.parked
-	execution    pb.ExecutionType
-	pending      int32 // the count of Any
-	reservations int32
-	relaxAny     bool
-	places       []place         // hosts and racks, in the order in which they were first asked for
-	placeOf      map[int32]int32 // name → index in places
-
-	hosts, racks bool // some preferred host, or rack, may have room
-	at           int  // the place that was last found to have room
-	state        tried
-	since        int64 // when a worse place than preferred first had room, in ms; 0: it hadn't
-	until        int64 // when the delay for locality is over that it waits for; 0: none
 
 	capability records.Resource
 	size       records.Resource // of it what is measured
+
+	places  []place         // hosts and racks, in the order in which they were first asked for
+	placeOf map[int32]int32 // name → index in places
+	at      int             // the place that was last found to have room
+	since   int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
+	until   int64           // when the delay for locality is over that it waits for; 0: none
+	_       [4]int64        // to whole lines
 }
 
 // why is what keeps a demand from being tried again.

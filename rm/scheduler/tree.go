@@ -9,62 +9,63 @@ import (
 	"heddle/yarn/records"
 )
 
-// runQueue is a queue with what it holds.
+// runQueue is a queue with what it holds. What each decision touches stands first, as with applications.
 type runQueue struct {
-	cfg    *queue.Queue
-	live   bool
-	leaf   bool
-	made   bool // for an application, as a Fair tree does
-	parent int32
-	place  int64 // among all queues, as configured
-	el     int32
-	inner  order   // children, or users
-	below  []int32 // children, as they came
-	apps   rule    // how applications of a leaf are ordered
+	parent     int32
+	el         int32
+	inner      order // children, or users
+	containers int32
+	live       bool
+	leaf       bool
+	made       bool    // for an application, as a Fair tree does
+	bounded    bool    // the maximum is less than all
+	apps       rule    // how applications of a leaf are ordered
+	limitKnown bool    // leafState.userLimit is up to date
+	retry      bool    // is among Scheduler.activate
+	promised   float64 // share of the cluster that use is measured by
+	cfg        *queue.Queue
 
-	used, reserved, pending records.Resource
-	containers              int32
-	runnable                int32 // applications that count for max-parallel-apps
-	total                   int32 // applications, waiting ones included
-
+	used, pending records.Resource
+	leafState
 	// In a cluster of the present size: what is promised, and what it can have at most where that is less than all.
 	guaranteed, maximum records.Resource
-	bounded             bool    // the maximum is less than all
-	promise             float32 // share of the cluster
-	promised            float64 // share of the cluster that use is measured by
 
-	leafState
+	reserved records.Resource
+	promise  float32  // share of the cluster
+	runnable int32    // applications that count for max-parallel-apps
+	total    int32    // applications, waiting ones included
+	place    int64    // among all queues, as configured
+	below    []int32  // children, as they came
+	_        [5]int64 // to whole lines
 }
 
 // leafState is what only leaves have.
 type leafState struct {
+	// For the user limit: users who want something, by weight, what they hold, and the sum of all users' shares of the cluster.
+	wanting    float64
+	shares     float64
+	activeUsed records.Resource
+	userLimit  records.Resource // of a user of weight 1
+
 	names   map[string]int32 // users
 	waiting []AppHandle      // runnable applications that aren't active, most urgent first
 	active  int32            // applications
 	amUsed  records.Resource // by ApplicationMasters of active applications
-	retry   bool             // is among Scheduler.activate
-
-	// For the user limit: users who want something, by weight, what they hold, and the sum of all users' shares of the cluster.
-	wanting    float64
-	activeUsed records.Resource
-	shares     float64
-	userLimit  records.Resource // of a user of weight 1
-	limitKnown bool
 }
 
 // user is somebody with applications in a leaf.
 type user struct {
-	name    string
 	leaf    int32
 	el      int32
 	apps    order
-	used    records.Resource
-	amUsed  records.Resource
+	wanting int32 // applications that ask for something
+	active  int32 // applications that are active
+	total   int32 // applications
 	weight  float64
 	share   float64 // of the cluster that used is
-	total   int32   // applications
-	active  int32   // of them active
-	wanting int32   // of them ask for something
+	used    records.Resource
+	amUsed  records.Resource
+	name    string
 }
 
 // setTree builds the running tree.
