@@ -88,34 +88,26 @@ func (e *elements) setMask(i int32, own mask) bool {
 	return true
 }
 
-// rotate lifts an element above its parent.
-func (e *elements) rotate(o *order, i int32) {
-	p := e.at[i].parent
-	g := e.at[p].parent
-	if e.at[p].left == i {
-		c := e.at[i].right
-		e.at[p].left, e.at[i].right = c, p
-		if c != nothing {
-			e.at[c].parent = p
-		}
-	} else {
-		c := e.at[i].left
-		e.at[p].right, e.at[i].left = c, p
-		if c != nothing {
-			e.at[c].parent = p
-		}
-	}
-	e.at[p].parent, e.at[i].parent = i, g
+// hang links an element, or nothing, below a parent, or at the top of an order.
+func (e *elements) hang(o *order, parent int32, left bool, i int32) {
 	switch {
-	case g == nothing:
+	case parent == nothing:
 		o.root = i
-	case e.at[g].left == p:
-		e.at[g].left = i
+	case left:
+		e.at[parent].left = i
 	default:
-		e.at[g].right = i
+		e.at[parent].right = i
 	}
-	e.sum(p)
-	e.sum(i)
+	if i != nothing {
+		e.at[i].parent = parent
+	}
+}
+
+// sumTo recomputes unions from an element up to one above it, which is left out.
+func (e *elements) sumTo(i, top int32) {
+	for ; i != top; i = e.at[i].parent {
+		e.sum(i)
+	}
 }
 
 // first returns the first element of an order that has a class of open, or nothing.
@@ -194,63 +186,67 @@ func (e *elements) behind(i int32) int32 {
 	}
 }
 
-// enter puts an element into its place in an order.
+// enter puts an element into its place in an order: below those of higher rank. What stood there is divided by it.
 func (s *Scheduler) enter(o *order, i int32) {
 	e := &s.el
-	n := &e.at[i]
-	n.parent, n.left, n.right, n.sub = nothing, nothing, nothing, n.own
-	if o.root == nothing {
-		o.root = i
-		return
-	}
-	p := o.root
-	for {
-		if e.less(o.rule, i, p) {
-			if e.at[p].left == nothing {
-				e.at[p].left = i
-				break
-			}
-			p = e.at[p].left
-		} else {
-			if e.at[p].right == nothing {
-				e.at[p].right = i
-				break
-			}
-			p = e.at[p].right
+	own, mine := e.at[i].own, rank(i)
+	parent, left, at := nothing, false, o.root
+	for at != nothing && rank(at) >= mine {
+		n := &e.at[at]
+		n.sub |= own
+		parent, left = at, e.less(o.rule, i, at)
+		at = n.right
+		if left {
+			at = n.left
 		}
 	}
-	e.at[i].parent = p
-	for at := p; at != nothing && e.sum(at); {
-		at = e.at[at].parent
+	e.hang(o, parent, left, i)
+	e.at[i].left, e.at[i].right = nothing, nothing
+	if at != nothing {
+		e.divide(o, i, at)
 	}
-	for mine := rank(i); e.at[i].parent != nothing && rank(e.at[i].parent) < mine; {
-		e.rotate(o, i)
-	}
+	e.sum(i)
 }
 
-// leave takes an element out of its order. Its key may have changed already.
-func (s *Scheduler) leave(o *order, i int32) {
-	e := &s.el
-	for e.at[i].left != nothing || e.at[i].right != nothing {
-		l, r := e.at[i].left, e.at[i].right
-		if r == nothing || l != nothing && rank(l) > rank(r) {
-			e.rotate(o, l)
+// divide hangs those of a subtree that stand before an element on its left, and the others on its right.
+func (e *elements) divide(o *order, i, at int32) {
+	before, behind := i, i // where the next ones are hung, on the side that is turned to i
+	for at != nothing {
+		if e.less(o.rule, i, at) {
+			e.hang(o, behind, behind != i, at)
+			behind, at = at, e.at[at].left
 		} else {
-			e.rotate(o, r)
+			e.hang(o, before, before == i, at)
+			before, at = at, e.at[at].right
 		}
 	}
-	p := e.at[i].parent
-	switch {
-	case p == nothing:
-		o.root = nothing
-	case e.at[p].left == i:
-		e.at[p].left = nothing
-	default:
-		e.at[p].right = nothing
+	e.hang(o, behind, behind != i, nothing)
+	e.hang(o, before, before == i, nothing)
+	e.sumTo(behind, i)
+	e.sumTo(before, i)
+}
+
+// leave takes an element out of its order, and merges those on its left with those on its right. Its key may have changed
+// already.
+func (s *Scheduler) leave(o *order, i int32) {
+	e := &s.el
+	n := &e.at[i]
+	above, l, r := n.parent, n.left, n.right
+	parent, left := above, above != nothing && e.at[above].left == i
+	for l != nothing && r != nothing {
+		if rank(l) > rank(r) {
+			e.hang(o, parent, left, l)
+			parent, left, l = l, false, e.at[l].right
+		} else {
+			e.hang(o, parent, left, r)
+			parent, left, r = r, true, e.at[r].left
+		}
 	}
-	e.at[i].parent = outside
-	for p != nothing && e.sum(p) {
-		p = e.at[p].parent
+	e.hang(o, parent, left, max(l, r)) // nothing is less than any
+	n.parent = outside
+	e.sumTo(parent, above)
+	for above != nothing && e.sum(above) {
+		above = e.at[above].parent
 	}
 }
 
