@@ -299,7 +299,11 @@ func (s *Scheduler) lifted(a *app, d *demand, room *records.Resource) bool {
 // everFits reports whether an ask is within the maximum of a queue and of those above it.
 func (s *Scheduler) everFits(h int32, size *records.Resource) bool {
 	for ; h != nothing; h = s.queues[h].parent {
-		if !s.fits(size, &s.queues[h].maximum) {
+		most := &s.limitsOf // which is in the cache
+		if q := &s.queues[h]; q.bounded {
+			most = &q.maximum
+		}
+		if !s.fits(size, most) {
 			return false
 		}
 	}

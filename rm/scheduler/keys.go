@@ -28,6 +28,11 @@ type key struct {
 	rank     uint8   // lower first, whatever the rest says
 }
 
+// same is ==, which the compiler makes a call of.
+func (k *key) same(o *key) bool {
+	return k.ratio == o.ratio && k.promise == o.promise && k.seq == o.seq && k.priority == o.priority && k.rank == o.rank
+}
+
 // shares is a part of the cluster for each type of resource.
 type shares [records.MaxResourceTypes]float64
 
@@ -115,7 +120,7 @@ func (s *Scheduler) queueKey(q *runQueue, r rule) bool {
 	case byDominance:
 		return s.dominantKey(k, &s.el.shares[q.el], &q.used, &q.guaranteed, q.cfg.Fair.Weight)
 	}
-	return *k != before
+	return !k.same(&before)
 }
 
 // appKey computes the key of an application in its leaf, and reports whether it has changed.
@@ -134,22 +139,28 @@ func (s *Scheduler) appKey(a *app, r rule) bool {
 	case byFairness:
 		s.fairKey(k, &a.used, &a.pendingSum, &records.Resource{}, s.appWeight(a))
 	case byDominance:
-		return s.dominantKey(k, &s.el.shares[a.el], &a.used, &records.Resource{}, s.appWeight(a)) || *k != before
+		return s.dominantKey(k, &s.el.shares[a.el], &a.used, &records.Resource{}, s.appWeight(a)) || !k.same(&before)
 	}
-	return *k != before
+	return !k.same(&before)
 }
 
 // userKey takes the key of a user from its first application, and reports whether it has changed.
 func (s *Scheduler) userKey(u *user) (changed bool) {
-	k, of := &never, &shares{}
-	if first := s.el.first(&u.apps, ^mask(0)); first != nothing {
-		k, of = &s.el.at[first].key, &s.el.shares[first]
+	k, first := &never, s.el.first(&u.apps, ^mask(0))
+	if first != nothing {
+		k = &s.el.at[first].key
 	}
-	if mine := &s.el.at[u.el].key; *mine != *k {
+	if mine := &s.el.at[u.el].key; !mine.same(k) {
 		*mine, changed = *k, true
 	}
-	if mine := &s.el.shares[u.el]; u.apps.rule == byDominance && *mine != *of {
-		*mine, changed = *of, true
+	if u.apps.rule == byDominance {
+		var of shares
+		if first != nothing {
+			of = s.el.shares[first]
+		}
+		if mine := &s.el.shares[u.el]; *mine != of {
+			*mine, changed = of, true
+		}
 	}
 	return changed
 }

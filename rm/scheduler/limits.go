@@ -23,6 +23,9 @@ func (s *Scheduler) limitQueues() {
 		}
 		q.bounded = s.measure(q.maximum) != s.measure(s.limitsOf)
 		q.promised = max(s.share(&q.guaranteed), least)
+		if s.capacity && q.live && q.leaf {
+			s.boundUsers(q)
+		}
 	}
 }
 
@@ -48,7 +51,7 @@ func (s *Scheduler) stepUp(i int, x float64) int64 {
 	if s.memoryOnly {
 		n = int64(x + 0.5)
 	}
-	if m := s.cfg.Minimum[i]; m > 0 {
+	if m := s.cfg.Minimum[i]; m > 1 {
 		n = (n + m - 1) / m * m
 	}
 	return n
@@ -127,10 +130,10 @@ func (s *Scheduler) overUserLimit(q *runQueue, u *user) bool {
 	if !q.limitKnown {
 		q.userLimit, q.limitKnown = s.activeUserLimit(q), true
 	}
-	limit := q.userLimit
-	if u.weight != 1 {
-		limit = s.weighted(limit, u.weight)
+	if u.weight == 1 {
+		return s.less(&q.userLimit, &u.used)
 	}
+	limit := s.weighted(q.userLimit, u.weight)
 	return s.less(&limit, &u.used)
 }
 
@@ -141,11 +144,32 @@ func (s *Scheduler) weighted(limit records.Resource, weight float64) records.Res
 	return limit
 }
 
+// boundUsers computes what limits of users hang on that stays as it is while the cluster does.
+func (s *Scheduler) boundUsers(q *runQueue) {
+	q.capacity = s.larger(q.guaranteed, s.cfg.Minimum)
+	q.userLeast = s.leastOfUser(q, &q.capacity)
+	if q.cfg.UserLimitFactor == -1 || q.guaranteed.IsZero() {
+		q.userMost = q.maximum
+		return
+	}
+	for i := range s.types() {
+		q.userMost[i] = int64(math.Floor(float64(q.capacity[i])*float64(q.cfg.UserLimitFactor) + 1e-6))
+	}
+}
+
+// leastOfUser is the part of an amount that a user gets in any case.
+func (s *Scheduler) leastOfUser(q *runQueue, of *records.Resource) (least records.Resource) {
+	for i := range s.types() {
+		least[i] = int64(math.Ceil(math.Floor(float64(of[i])*float64(q.cfg.UserLimit)+1e-6)/100 - 1e-6))
+	}
+	return least
+}
+
 // activeUserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
 // active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
 // least, and user-limit-factor times the queue's capacity the most.
 func (s *Scheduler) activeUserLimit(q *runQueue) records.Resource {
-	return s.userLimitOf(q, q.activeUsed, q.wanting)
+	return s.userLimitOf(q, &q.activeUsed, q.wanting)
 }
 
 // limitsOfAllUsers are what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
@@ -160,40 +184,32 @@ func (s *Scheduler) limitsOfAllUsers() map[int32]records.Resource {
 	limits := make(map[int32]records.Resource, len(weights))
 	for leaf, w := range weights {
 		q := &s.queues[leaf]
-		limits[leaf] = s.userLimitOf(q, q.used, w)
+		limits[leaf] = s.userLimitOf(q, &q.used, w)
 	}
 	return limits
 }
 
 // userLimitOf divides what users have, and one smallest container more, by their weights.
-func (s *Scheduler) userLimitOf(q *runQueue, have records.Resource, weights float64) (limit records.Resource) {
-	capacity := s.larger(q.guaranteed, s.cfg.Minimum)
-	var consumed records.Resource
+func (s *Scheduler) userLimitOf(q *runQueue, have *records.Resource, weights float64) (limit records.Resource) {
+	var current records.Resource
 	for i := range s.types() {
-		consumed[i] = s.stepUp(i, float64(s.limitsOf[i])*max(0, q.shares))
-	}
-	current := capacity
-	if !s.less(&consumed, &capacity) {
-		current = consumed.Add(s.cfg.Minimum)
-	}
-	used := have.Add(s.cfg.Minimum)
-	var divided, least records.Resource
-	for i := range s.types() {
+		current[i] = s.stepUp(i, float64(s.limitsOf[i])*max(0, q.shares))
 		if weights > 0 {
-			divided[i] = int64(math.Ceil(float64(used[i])/weights - 1e-6))
-		}
-		least[i] = int64(math.Ceil(math.Floor(float64(current[i])*float64(q.cfg.UserLimit)+1e-6)/100 - 1e-6))
-	}
-	limit = s.larger(divided, least)
-	var most records.Resource
-	if q.cfg.UserLimitFactor == -1 || q.guaranteed.IsZero() {
-		most = q.maximum
-	} else {
-		for i := range s.types() {
-			most[i] = int64(math.Floor(float64(capacity[i])*float64(q.cfg.UserLimitFactor) + 1e-6))
+			limit[i] = int64(math.Ceil(float64(have[i]+s.cfg.Minimum[i])/weights - 1e-6))
 		}
 	}
-	limit = s.smaller(limit, most)
+	least := &q.userLeast
+	if !s.less(&current, &q.capacity) { // the queue has more than it is promised
+		s.add(&current, &s.cfg.Minimum)
+		current = s.leastOfUser(q, &current)
+		least = &current
+	}
+	if s.less(&limit, least) {
+		limit = *least
+	}
+	if s.less(&q.userMost, &limit) {
+		limit = q.userMost
+	}
 	for i := range s.types() {
 		limit[i] = s.stepUp(i, float64(limit[i]))
 	}

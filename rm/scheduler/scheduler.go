@@ -198,10 +198,10 @@ func (s *Scheduler) types() int { return s.index.types }
 
 // fits reports whether a measured amount is at most another, of which only what is measured counts.
 func (s *Scheduler) fits(size, in *records.Resource) bool {
-	if s.memoryOnly {
+	if s.memoryOnly || size[records.Memory] > in[records.Memory] {
 		return size[records.Memory] <= in[records.Memory]
 	}
-	for i := range s.types() {
+	for i := 1; i < s.types(); i++ {
 		if size[i] > in[i] {
 			return false
 		}
@@ -211,22 +211,25 @@ func (s *Scheduler) fits(size, in *records.Resource) bool {
 
 // negative is an amount to be taken off.
 func (s *Scheduler) negative(r *records.Resource) (out records.Resource) {
-	for i := range s.types() {
-		out[i] = -r[i]
-	}
+	s.sub(&out, r)
 	return out
 }
 
-// add adds one amount to another. In hot paths it counts that nothing is copied, and types that there aren't are passed over.
+// add adds one amount to another. In hot paths it counts that nothing is copied, and that types that there aren't are passed
+// over.
 func (s *Scheduler) add(to, r *records.Resource) {
-	for i := range s.types() {
+	to[records.Memory] += r[records.Memory]
+	to[records.VCores] += r[records.VCores]
+	for i := records.VCores + 1; i < s.types(); i++ {
 		to[i] += r[i]
 	}
 }
 
 // sub is add's opposite.
 func (s *Scheduler) sub(from, r *records.Resource) {
-	for i := range s.types() {
+	from[records.Memory] -= r[records.Memory]
+	from[records.VCores] -= r[records.VCores]
+	for i := records.VCores + 1; i < s.types(); i++ {
 		from[i] -= r[i]
 	}
 }

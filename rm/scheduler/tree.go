@@ -47,6 +47,10 @@ type leafState struct {
 	activeUsed records.Resource
 	userLimit  records.Resource // of a user of weight 1
 
+	// What it hangs on in a cluster of the present size: what is promised, and the least and the most that a user can have
+	// while no more than that is used.
+	capacity, userLeast, userMost records.Resource
+
 	names   map[string]int32 // users
 	waiting []AppHandle      // runnable applications that aren't active, most urgent first
 	active  int32            // applications
