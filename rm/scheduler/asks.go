@@ -40,6 +40,7 @@ type demand struct {
 	classed      bool // holds its class
 	gone         bool
 	listed       bool // is among Scheduler.parked
+	choosy       bool // has places
 
 	capability records.Resource
 	size       records.Resource // of it what is measured
@@ -143,7 +144,7 @@ func (s *Scheduler) updatePlace(d *demand, ask *Ask) {
 			d.placeOf = map[int32]int32{}
 		}
 		d.placeOf[name] = int32(len(d.places))
-		d.places = append(d.places, place{name: name})
+		d.places, d.choosy = append(d.places, place{name: name}), true
 		p = &d.places[len(d.places)-1]
 	}
 	p.count, p.relax = ask.Count, ask.RelaxLocality

@@ -14,7 +14,7 @@ import (
 // YARN counts chances that were let pass, at most one for each node in an interval of heartbeats; here nothing hangs on
 // heartbeats, and k chances of N nodes are the time in which they would have come, k/N intervals.
 func (s *Scheduler) delays(d *demand) (rack, anywhere int64) {
-	if len(d.places) == 0 || s.openNodes == 0 {
+	if !d.choosy || s.openNodes == 0 {
 		return 0, 0
 	}
 	set := &s.tree.Settings

@@ -46,14 +46,23 @@ func (x *index) set(i int, free *records.Resource) {
 		x.grow(i + 1)
 	}
 	most := *free
-	for _, level := range x.levels {
+	for l := range x.levels {
 		changed := false
 		for t := range x.types {
-			g := x.group(level, i, t)
-			if at := &g[i%siblings]; *at != most[t] {
-				*at, changed = most[t], true
+			g := x.group(x.levels[l], i, t)
+			at := &g[i%siblings]
+			switch was := *at; {
+			case was == most[t]:
+				most[t] = *x.above(l, i, t)
+			default:
+				changed = true
+				*at = most[t]
+				if up := *x.above(l, i, t); most[t] < up && was < up {
+					most[t] = up // that of a sibling
+				} else if most[t] < up {
+					most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
+				}
 			}
-			most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
 		}
 		if !changed {
 			return
@@ -61,6 +70,15 @@ func (x *index) set(i int, free *records.Resource) {
 		i >>= fanOut
 	}
 	x.most = most
+}
+
+// above is where the largest amount of the siblings of a place is noted.
+func (x *index) above(l, i, t int) *int64 {
+	if l++; l == len(x.levels) {
+		return &x.most[t]
+	}
+	i >>= fanOut
+	return &x.group(x.levels[l], i, t)[i%siblings]
 }
 
 // at is the free resource of node i.

@@ -47,8 +47,11 @@ func (s *Scheduler) beyond(q *runQueue, open mask) (m mask) {
 // belowMaximum reports whether a queue and those above it can have so much more.
 func (s *Scheduler) belowMaximum(h int32, size *records.Resource) bool {
 	for ; h != nothing; h = s.queues[h].parent {
-		if q := &s.queues[h]; s.limited(q) && !size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
-			return false
+		if q := &s.queues[h]; s.limited(q) {
+			left := q.maximum
+			if s.sub(&left, &q.used); !s.fits(size, &left) {
+				return false
+			}
 		}
 	}
 	return true

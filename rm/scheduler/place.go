@@ -63,7 +63,7 @@ func (s *Scheduler) reserveFor(h AppHandle, a *app, d *demand) {
 
 // findHost finds a node on one of the preferred hosts.
 func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
-	if !d.hosts || len(d.places) == 0 {
+	if !d.hosts || !d.choosy {
 		return noNode
 	}
 	for k := range d.places {
@@ -86,7 +86,7 @@ func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
 
 // findRack finds a node in one of the preferred racks, each time another one.
 func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
-	if !d.racks {
+	if !d.racks || !d.choosy {
 		return noNode
 	}
 	for i := range d.places {

@@ -73,7 +73,7 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	s.keptOf[d.class]++
 	d.reservations++
 	s.reserved = append(s.reserved, c)
-	s.chargeReserved(a, d.capability)
+	s.chargeReserved(a, &d.capability)
 	s.chargeApp(h, &d.capability, 0)
 	s.reindex(nh)
 	s.out = append(s.out, Decision{
@@ -83,10 +83,10 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	s.settle(h)
 }
 
-func (s *Scheduler) chargeReserved(a *app, r records.Resource) {
-	a.reserved = a.reserved.Add(r)
+func (s *Scheduler) chargeReserved(a *app, r *records.Resource) {
+	s.add(&a.reserved, r)
 	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.queues[q].reserved = s.queues[q].reserved.Add(r)
+		s.add(&s.queues[q].reserved, r)
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 	s.endContainer(c)
 	d.reservations--
 	back := s.negative(&size)
-	s.chargeReserved(&s.apps[x.app], back)
+	s.chargeReserved(&s.apps[x.app], &back)
 	s.chargeApp(x.app, &back, 0)
 	s.nodes[x.node].reserved = nobody
 	out := &s.undone
