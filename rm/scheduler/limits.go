@@ -23,7 +23,7 @@ func (s *Scheduler) limitQueues() {
 		}
 		q.bounded = s.measure(q.maximum) != s.measure(s.limitsOf)
 		q.promised = max(s.share(&q.guaranteed), least)
-		if s.capacity && q.live && q.leaf {
+		if q.live && q.leaf {
 			s.boundUsers(q)
 		}
 	}
