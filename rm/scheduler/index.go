@@ -49,19 +49,18 @@ func (x *index) set(i int, free *records.Resource) {
 	for l := range x.levels {
 		changed := false
 		for t := range x.types {
-			g := x.group(x.levels[l], i, t)
+			g, up := x.group(x.levels[l], i, t), *x.above(l, i, t)
 			at := &g[i%siblings]
-			switch was := *at; {
-			case was == most[t]:
-				most[t] = *x.above(l, i, t)
+			was := *at
+			if was != most[t] {
+				*at, changed = most[t], true
+			}
+			switch {
+			case most[t] >= up:
+			case was < up:
+				most[t] = up // that of a sibling
 			default:
-				changed = true
-				*at = most[t]
-				if up := *x.above(l, i, t); most[t] < up && was < up {
-					most[t] = up // that of a sibling
-				} else if most[t] < up {
-					most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
-				}
+				most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
 			}
 		}
 		if !changed {
