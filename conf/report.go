@@ -68,10 +68,41 @@ func (r Report) Err() error {
 	var errs []error
 	for _, p := range r.Problems {
 		if p.Severity == Error {
-			errs = append(errs, errors.New(p.String()))
+			errs = append(errs, problemError(p))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Add enters what others than Validate have found: problems, and an error, which may have been made by Err. What is there already
+// isn't repeated.
+func (r *Report) Add(problems []Problem, err error) {
+	for _, p := range append(slices.Clone(problems), problemsOf(err)...) {
+		if !slices.Contains(r.Problems, p) {
+			r.Problems = append(r.Problems, p)
+		}
+	}
+	sortProblems(r.Problems)
+}
+
+// problemError is a Problem as an error.
+type problemError Problem
+
+func (p problemError) Error() string { return Problem(p).String() }
+
+func problemsOf(err error) (all []Problem) {
+	switch e := err.(type) {
+	case nil:
+	case problemError:
+		all = append(all, Problem(e))
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, problemsOf(one)...)
+		}
+	default:
+		all = append(all, asProblem(err))
+	}
+	return all
 }
 
 func (r Report) count(s Severity) int {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
+	"heddle/rm/queue"
 )
 
 // source says where the configuration comes from.
@@ -81,6 +82,13 @@ func newConf(s *source) *cobra.Command {
 				o.Dir = args[0]
 			}
 			report := conf.CheckWith(o)
+			if c, err := conf.Load(o); err == nil && typesAreFine(c) {
+				tree, err := queue.FromConf(c)
+				if err == nil {
+					report.Add(tree.Problems, nil)
+				}
+				report.Add(nil, err)
+			}
 			write := report.WriteText
 			if asJSON {
 				write = report.WriteJSON
@@ -125,4 +133,11 @@ func newConf(s *source) *cobra.Command {
 	}
 	c.AddCommand(check, get)
 	return c
+}
+
+// typesAreFine reports whether the types of resources can be read. Whether they can't is in the report already, and without them
+// nothing can be said of queues.
+func typesAreFine(c *conf.Config) bool {
+	_, err := c.ResourceTypes()
+	return err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,14 +59,35 @@ func CapacityFromConf(c *conf.Config) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := c.VerbatimWithPrefix(Prefix)
-	if strings.TrimSpace(settings["root.queues"]) == "" {
+	p := parser{settings: c.VerbatimWithPrefix(Prefix), types: types, conf: c}
+	if strings.TrimSpace(p.settings["root.queues"]) != "" {
+		return p.tree()
+	}
+	if len(p.settings) == 0 {
 		t := Default(Capacity)
 		t.types = types
 		return t, nil
 	}
-	p := parser{settings: settings, types: types, conf: c}
-	return p.tree()
+	return p.defaultQueue()
+}
+
+// defaultQueue is the tree of settings that don't name any queues: root.default is there, and what they say of it and of the
+// whole counts. If they set the capacity of another one, the name of root.queues must be misspelt, or forgotten.
+func (p *parser) defaultQueue() (*Tree, error) {
+	p.settings = maps.Clone(p.settings)
+	const only = "root.default"
+	p.settings["root.queues"] = "default"
+	if p.text(only+".capacity", "") == "" {
+		p.settings[only+".capacity"] = "100"
+	}
+	t, _ := p.tree()
+	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
+		path, found := strings.CutSuffix(key, ".capacity")
+		if found && strings.HasPrefix(path, "root.") && path != only && !strings.Contains(path, ".accessible-node-labels.") {
+			p.fail(key, p.settings[key], "there is no queue "+path+", as "+Prefix+"root.queues, which names the queues below root, isn't set")
+		}
+	}
+	return t, p.err()
 }
 
 // Prefix is what the keys of YARN's CapacityScheduler begin with.

@@ -138,6 +138,9 @@ type Invalid struct {
 
 func (e *Invalid) Error() string { return joined(e.Problems).Error() }
 
+// Unwrap returns all that is wrong.
+func (e *Invalid) Unwrap() []error { return []error{joined(e.Problems)} }
+
 // Brief is what a client is told who made the change: Hadoop's words where there are some.
 func (e *Invalid) Brief() string {
 	if e.Words != "" {

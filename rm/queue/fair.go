@@ -288,6 +288,9 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 			p.note(conf.Warning, e, q, "reservations aren't supported: the queue takes no applications")
 		case "allowPreemptionFrom":
 			f.NoPreemption = !strings.EqualFold(text, "true")
+			if f.NoPreemption && !strings.EqualFold(text, "false") {
+				p.note(conf.Warning, e, q, "it must be true or false, and counts as false")
+			}
 		case "aclAdministerReservations", "aclListReservations", "aclSubmitReservations":
 			p.note(conf.Warning, e, q, "has no effect: reservations aren't supported")
 		default:
