@@ -69,12 +69,12 @@ func (w *watched) look(now time.Time, heartbeat time.Duration) bool {
 // containers that were just granted are not shown here.
 func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: notYet}
-	group := c.Query().Get("groupBy")
+	refused := refuseGroup(c.Query().Get("groupBy"))
 	switch {
 	case !s.capacityScheduler():
 		out = activities{Diagnostic: notCapacity}
-	case group != "" && !strings.EqualFold(group, "diagnostic"):
-		out = activities{Diagnostic: "Got invalid groupBy: " + group + ", valid groupBy types: [DIAGNOSTIC]"}
+	case refused != "":
+		out = activities{Diagnostic: refused}
 	default:
 		var id records.NodeID
 		if out.Node != "" {
@@ -88,6 +88,15 @@ func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 	}
 	return yarnrest.OK("activities", yarnrest.Natural, out), nil
+}
+
+// refuseGroup is what is wrong with the groupBy of a request for activities. A good one changes nothing: YARN puts together what
+// several nodes came to for one request, which it looks at one after the other unless it places on many nodes at once.
+func refuseGroup(by string) string {
+	if by == "" || strings.EqualFold(by, "diagnostic") {
+		return ""
+	}
+	return "Got invalid groupBy: " + by + ", valid groupBy types: [DIAGNOSTIC]"
 }
 
 // activitiesOf is the activities on a node, or on one of them if none is given.

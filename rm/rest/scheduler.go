@@ -141,6 +141,9 @@ func (s *server) refuseActivities(c *yarnrest.Call) string {
 	if !s.capacityScheduler() {
 		return notCapacity
 	}
+	if text := refuseGroup(q.Get("groupBy")); text != "" {
+		return text
+	}
 	for _, action := range values(c, "actions") {
 		if !slices.Contains([]string{"REFRESH", "GET"}, strings.ToUpper(action)) {
 			return "Got invalid action: " + action + ", valid actions: [REFRESH, GET]"
