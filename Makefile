@@ -31,7 +31,7 @@ test: prerequisites build lint
 	$(GO) test -race -timeout 15m $$($(GO) list ./... | grep -v /integration/)
 	$(GO) test -timeout 15m ./integration/...
 
-# Jobs of Hadoop's own clients; with integration-full also what takes long or has to fetch much (Spark, 400 MB).
+# Jobs of Hadoop's and Spark's own clients; with integration-full also what takes long.
 integration: build
 	$(GO) test -count=1 -timeout 25m ./integration/...
 

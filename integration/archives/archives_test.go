@@ -23,7 +23,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
+	if !hadooplab.Full() {
 		fmt.Println("Archives are not tried on a cluster: make integration-full does, with HEDDLE_TEST_FULL=1")
 		return 0
 	}

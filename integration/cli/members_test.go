@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,9 +13,7 @@ var memberState = regexp.MustCompile(`(?m)^(localhost:\d+) +(active|standby) *$`
 
 // TestMembers: an administrator looks at three ResourceManagers, and has one after the other lead, with Hadoop's rmadmin.
 func TestMembers(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("make integration-full runs it, with HEDDLE_TEST_FULL=1")
-	}
+	hadooplab.SkipUnlessFull(t)
 	l := hadooplab.Start(t, hadooplab.Options{
 		ResourceManager: true, ResourceManagers: 3, NodeManagers: 1, Heddle: heddle,
 		Site: map[string]string{"yarn.resourcemanager.ha.automatic-failover.enabled": "false"}, // else rmadmin itself refuses

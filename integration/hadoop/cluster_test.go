@@ -52,14 +52,6 @@ func run(m *testing.M) int {
 	return lab.Run(m)
 }
 
-// full is for tests that show little that others don't, or take long: `make integration-full` runs them.
-func full(t *testing.T) {
-	t.Helper()
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("make integration-full runs it, with HEDDLE_TEST_FULL=1")
-	}
-}
-
 // job is a finished job, as its client has told of it.
 type job struct {
 	hadooplab.Result

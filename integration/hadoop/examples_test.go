@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 func TestPi(t *testing.T) {
@@ -82,7 +84,7 @@ func TestWordCount(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	put(t, l, "/grep/in/a", text(1000))
@@ -93,7 +95,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	j := succeed(t, l, example(t, l, "randomwriter"), "-Dmapreduce.randomwriter.bytespermap=200000", "-Dmapreduce.randomwriter.mapsperhost=2", "/sort/in")
@@ -117,7 +119,7 @@ func TestTerasort(t *testing.T) {
 }
 
 func TestSleep(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	j := succeed(t, l, sleeper, "-m", "3", "-r", "1", "-mt", "10", "-rt", "10")

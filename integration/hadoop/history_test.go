@@ -16,7 +16,7 @@ import (
 // write its history. If clients don't wait for a NameNode, as by default, the job fails, in words, and nothing hangs; if they
 // do, nothing is lost.
 func TestHDFSAwayAtHistoryWrite(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	o := options
 	o.Site = map[string]string{
 		"mapreduce.jobhistory.move.interval-ms": "1000",

@@ -13,7 +13,7 @@ import (
 )
 
 func TestSecondarySort(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	var in strings.Builder
@@ -39,7 +39,7 @@ func TestSecondarySort(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	put(t, l, "/join/a/0", "a\t1\nb\t2\nc\t3\n")
@@ -53,7 +53,7 @@ func TestJoin(t *testing.T) {
 }
 
 func TestRandomTextWriter(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	j := succeed(t, l, example(t, l, "randomtextwriter"), "-Dmapreduce.randomtextwriter.totalbytes=200000", "-Dmapreduce.randomtextwriter.bytespermap=100000",
@@ -67,7 +67,7 @@ func TestRandomTextWriter(t *testing.T) {
 
 // The jar of MapReduce's tests, by its own driver.
 func TestJarOfTests(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	tests := jar(t, l, "hadoop-mapreduce-client-jobclient-tests")
@@ -111,7 +111,7 @@ print(os.environ["mapreduce_task_attempt_id"][-1])
 `
 
 func TestSpeculation(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 20000)
@@ -144,7 +144,7 @@ func inShell(t *testing.T, sh *hadooplab.Shell, command ...string) hadooplab.Res
 
 // TestMapredJob asks a running job's master, and the history server when it is over, by the commands of mapred job.
 func TestMapredJob(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	sh, err := l.NewShell()

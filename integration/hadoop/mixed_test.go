@@ -10,7 +10,7 @@ import (
 // TestMixedClusters runs a job with map and reduce tasks, and so the shuffle, where one of YARN's daemons is Hadoop's and the other
 // Heddle's, both ways.
 func TestMixedClusters(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
 		t.Skip("one of the daemons is to be Heddle's")
 	}

@@ -34,7 +34,7 @@ var better = map[string]string{
 // TestYARNAPIClient calls all methods of yarn-api-client. testdata/yarn_api_client.txt has the shapes of a stock cluster's
 // answers.
 func TestYARNAPIClient(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	site := pip(t, "yarn-api-client-1.0.3", "yarn-api-client==1.0.3")
@@ -95,7 +95,7 @@ if __name__ == "__main__":
 
 // TestMRJob counts words by mrjob's runner for Hadoop, which calls the command hadoop.
 func TestMRJob(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	site := pip(t, "mrjob-0.7.4", "mrjob==0.7.4", "setuptools<80")

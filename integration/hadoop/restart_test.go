@@ -52,7 +52,7 @@ func TestDaemonsDie(t *testing.T) {
 }
 
 func TestLeaderDies(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
 		t.Skip("Hadoop's ResourceManagers need ZooKeeper for this")
 	}
@@ -96,7 +96,7 @@ func TestLeaderDies(t *testing.T) {
 // TestContainersOfTheirUsers runs a job as another user than the NodeManager's, with the keys that
 // LinuxContainerExecutor has. Its logs are aggregated in the other of Hadoop's formats.
 func TestContainersOfTheirUsers(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	if !onHeddle || os.Geteuid() != 0 {
 		t.Skip("Hadoop needs a program of root's for this, and Heddle to be root")
 	}

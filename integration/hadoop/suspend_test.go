@@ -98,7 +98,7 @@ func TestSuspendedMap(t *testing.T) {
 }
 
 func TestDistributedShell(t *testing.T) {
-	full(t)
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	path, err := l.Jar("hadoop-yarn-applications-distributedshell")

@@ -77,6 +77,7 @@ func TestConfigurationIsFineForHeddle(t *testing.T) {
 }
 
 func TestYARN(t *testing.T) {
+	SkipUnlessFull(t)
 	t.Parallel()
 	lab := Start(t, Options{ResourceManager: true, NodeManagers: 1})
 	examples, err := lab.Jar("hadoop-mapreduce-examples")
@@ -97,6 +98,7 @@ func TestYARN(t *testing.T) {
 }
 
 func TestHighlyAvailableHDFS(t *testing.T) {
+	SkipUnlessFull(t)
 	t.Parallel()
 	lab := Start(t, Options{DataNodes: 1, NameNodes: 2})
 	ctx := t.Context()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 )
 
@@ -31,7 +32,7 @@ public class SparkPi {
             double x = Math.random() * 2 - 1, y = Math.random() * 2 - 1;
             return x * x + y * y <= 1;
         }).count();
-        System.out.printf("Pi is roughly %.1f%n", 4.0 * inside / numbers.size());
+        System.out.printf("Pi is roughly %.5f%n", 4.0 * inside / numbers.size());
         spark.stop();
     }
 }
@@ -58,6 +59,7 @@ func jar(t *testing.T, class, source string) string {
 }
 
 func TestSparkPiInJava(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	program := jar(t, "SparkPi", sparkPi)
 	a := submit(t, l, "--class", "SparkPi", program)
@@ -85,6 +87,7 @@ assert sys.argv[1:] == ["x", "y"], sys.argv
 `
 
 func TestFilesAndYARNsOptions(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"helper.py": `def word(): return "helped "`, "side.txt": "aside "} {
@@ -125,6 +128,7 @@ func TestFilesAndYARNsOptions(t *testing.T) {
 
 // What a cluster doesn't have is refused at once, in words.
 func TestRefusedSubmissions(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	for option, want := range map[string]string{
 		"spark.yarn.am.nodeLabelExpression=gpu": "node label not enabled but request contains label expression",
@@ -139,6 +143,7 @@ func TestRefusedSubmissions(t *testing.T) {
 
 // Spark's own shuffle service is Java. Who needs it hears what to set instead.
 func TestShuffleServiceIsRefused(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
 		t.Skip("a stock NodeManager has the service, or doesn't start")
 	}
@@ -158,6 +163,7 @@ func TestShuffleServiceIsRefused(t *testing.T) {
 
 // The pages of a running driver are behind the proxy.
 func TestPagesThroughTheProxy(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	c, id := begin(t, l, "--deploy-mode", "cluster", "--conf", "spark.ui.enabled=true", program(t, sleeps))
 	url := fmt.Sprintf("http://localhost:%d/proxy/%s/jobs/", l.Port("rm-http"), id)

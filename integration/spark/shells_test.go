@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 var shellsApp = regexp.MustCompile(`application_\d+_\d+`)
@@ -11,6 +13,7 @@ var shellsApp = regexp.MustCompile(`application_\d+_\d+`)
 // TestShells: those of Spark's commands that people type into, with an input that ends. pyspark isn't one of them: without a
 // terminal Python doesn't run the file that makes its sc, whatever the cluster.
 func TestShells(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	for name, shell := range map[string]struct {
 		args   []string

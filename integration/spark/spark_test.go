@@ -22,10 +22,6 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		fmt.Println("Spark is not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
-		return 0
-	}
 	o := hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
 	if onHeddle {
 		path, remove, err := hadooplab.BuildHeddle()
@@ -151,7 +147,7 @@ def inside(_):
     x, y = random.random(), random.random()
     return 1 if x * x + y * y <= 1 else 0
 count = spark.sparkContext.parallelize(range(n), 4).map(inside).reduce(add)
-print("Pi is roughly %.1f" % (4.0 * count / n))
+print("Pi is roughly %.5f" % (4.0 * count / n))
 spark.stop()
 `
 
@@ -191,6 +187,7 @@ raise SystemExit(3)
 `
 
 func TestFailureInClusterMode(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	a := submit(t, l, "--deploy-mode", "cluster", "--conf", "spark.yarn.maxAppAttempts=1", program(t, fails))
 	if a.Code != 1 || !strings.Contains(a.Stderr, "final status: FAILED") {
@@ -234,6 +231,7 @@ spark.stop()
 `
 
 func TestDynamicAllocationAndALostExecutor(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	a := submit(t, l, "--conf", "spark.dynamicAllocation.enabled=true", "--conf", "spark.dynamicAllocation.shuffleTracking.enabled=true",
 		"--conf", "spark.dynamicAllocation.maxExecutors=2", "--conf", "spark.dynamicAllocation.initialExecutors=1",
@@ -259,6 +257,7 @@ spark.sparkContext.parallelize(range(2), 2).foreach(lambda _: time.sleep(600))
 `
 
 func TestKill(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	l := lab.Lab(t)
 	c, id := begin(t, l, "--deploy-mode", "cluster", program(t, sleeps))
 	await.Slowly(t, "it runs", func() bool {
