@@ -17,28 +17,18 @@ import (
 
 var (
 	lab     *hadooplab.Shared
-	options hadooplab.Options
-)
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if !hadooplab.Full() {
-		fmt.Println("Archives are not tried on a cluster: make integration-full does, with HEDDLE_TEST_FULL=1")
-		return 0
-	}
-	path, remove, err := hadooplab.BuildHeddle()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer remove()
 	options = hadooplab.Options{
-		DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: path,
+		DataNodes: 1, ResourceManager: true, NodeManagers: 1,
 		Site: map[string]string{"heddle.nodemanager.jvm-archive.enabled": "true"},
 	}
-	lab = hadooplab.NewShared(options)
-	return lab.Run(m)
+)
+
+func TestMain(m *testing.M) {
+	if !hadooplab.Full() || !hadooplab.OnHeddle() {
+		fmt.Println("Archives are not tried on a cluster: make integration-full does, with HEDDLE_TEST_FULL=1")
+		return
+	}
+	os.Exit(hadooplab.Main(m, &options, &lab))
 }
 
 // spy is part of a program in Python: it writes down which Java programs of an application are running, with the archive that each of

@@ -50,7 +50,7 @@ func run(m *testing.M) int {
 			"yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": logs,
 		},
 	}
-	if os.Getenv("HEDDLE_TEST_STOCK") == "" {
+	if hadooplab.OnHeddle() {
 		options.Heddle = path
 	}
 	lab = hadooplab.NewShared(options)

@@ -17,7 +17,7 @@ import (
 	"heddle/yarn/token"
 )
 
-var onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
+var onHeddle = hadooplab.OnHeddle()
 
 var cleanUp func()
 

@@ -19,30 +19,14 @@ import (
 	"heddle/internal/await"
 )
 
-var (
-	lab      *hadooplab.Shared
-	onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
-)
+var lab *hadooplab.Shared
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
+func TestMain(m *testing.M) {
+	if !hadooplab.Full() {
 		fmt.Println("Tez and Flink are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
-		return 0
+		return
 	}
-	o := hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
-	if onHeddle {
-		path, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer remove()
-		o.Heddle = path
-	}
-	lab = hadooplab.NewShared(o)
-	return lab.Run(m)
+	os.Exit(hadooplab.Main(m, &hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}, &lab))
 }
 
 // begin starts a client.

@@ -33,24 +33,10 @@ var options = hadooplab.Options{
 
 var (
 	lab      *hadooplab.Shared
-	onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
+	onHeddle = hadooplab.OnHeddle()
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if onHeddle {
-		path, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer remove()
-		options.Heddle = path
-	}
-	lab = hadooplab.NewShared(options)
-	return lab.Run(m)
-}
+func TestMain(m *testing.M) { os.Exit(hadooplab.Main(m, &options, &lab)) }
 
 // job is a finished job, as its client has told of it.
 type job struct {

@@ -13,13 +13,14 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/integration/hadooplab"
 	"heddle/yarn/records"
 )
 
 var (
 	update = flag.Bool("update", false, "record what a stock ResourceManager does; needs HEDDLE_TEST_STOCK=1")
-	stock  = os.Getenv("HEDDLE_TEST_STOCK") != ""
-	full   = os.Getenv("HEDDLE_TEST_FULL") != ""
+	stock  = !hadooplab.OnHeddle()
+	full   = hadooplab.Full()
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

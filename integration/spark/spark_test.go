@@ -2,7 +2,6 @@ package spark
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,28 +15,18 @@ import (
 
 var (
 	lab      *hadooplab.Shared
-	onHeddle = os.Getenv("HEDDLE_TEST_STOCK") == ""
+	onHeddle = hadooplab.OnHeddle()
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
+func TestMain(m *testing.M) {
 	o := hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
 	if onHeddle {
-		path, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer remove()
-		o.Heddle = path
 		o.Site = map[string]string{ // which Hadoops that run Spark often have
 			"yarn.nodemanager.aux-services":                     "mapreduce_shuffle,spark_shuffle",
 			"yarn.nodemanager.aux-services.spark_shuffle.class": "org.apache.spark.network.yarn.YarnShuffleService",
 		}
 	}
-	lab = hadooplab.NewShared(o)
-	return lab.Run(m)
+	os.Exit(hadooplab.Main(m, &o, &lab))
 }
 
 // home returns where Spark is installed; the first time it is fetched from PyPI (400 MB).
