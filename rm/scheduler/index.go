@@ -10,6 +10,7 @@ import "heddle/yarn/records"
 // multiple of it, and the most of what a decision costs on 10,000 nodes is to wait for memory.
 type index struct {
 	types  int              // of resources; the first ones
+	size   int              // places for nodes
 	levels [][]int64        // from the nodes upwards: groups of siblings; in each, the amounts of the first type, of the second …
 	most   records.Resource // the largest of all
 }
@@ -25,13 +26,6 @@ func (x *index) group(level []int64, place, t int) *[siblings]int64 {
 	return (*[siblings]int64)(level[(place>>fanOut*x.types+t)*siblings:])
 }
 
-func (x *index) size() int {
-	if len(x.levels) == 0 {
-		return 0
-	}
-	return len(x.levels[0]) / x.types
-}
-
 // closed is the free resource of a node that takes nothing, not even an empty ask.
 var closed = func() (r records.Resource) {
 	for i := range r {
@@ -42,7 +36,7 @@ var closed = func() (r records.Resource) {
 
 // set changes the free resource of node i, growing the index as needed.
 func (x *index) set(i int, free *records.Resource) {
-	if i >= x.size() {
+	if i >= x.size {
 		x.grow(i + 1)
 	}
 	most := *free
@@ -89,7 +83,7 @@ func (x *index) at(i int) (r records.Resource) {
 }
 
 func (x *index) grow(n int) {
-	old, before := *x, x.size()
+	old, before := *x, x.size
 	x.levels, x.most = nil, closed
 	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
 		groups := (size + siblings - 1) / siblings
@@ -102,6 +96,7 @@ func (x *index) grow(n int) {
 			break
 		}
 	}
+	x.size = len(x.levels[0]) / x.types
 	for i := range before {
 		free := old.at(i)
 		x.set(i, &free)
@@ -113,7 +108,7 @@ func (x *index) has(need *records.Resource) bool { return x.next(0, need) >= 0 }
 
 // next returns the first node from i on that has room for need, or -1.
 func (x *index) next(i int, need *records.Resource) int {
-	if i >= x.size() {
+	if i >= x.size {
 		return -1
 	}
 	for t := range x.types {
