@@ -23,7 +23,7 @@ var lab *hadooplab.Shared
 
 func TestMain(m *testing.M) {
 	if !hadooplab.Full() {
-		fmt.Println("Tez and Flink are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
+		fmt.Println("Tez, Flink and Skein are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
 		return
 	}
 	os.Exit(hadooplab.Main(m, &hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}, &lab))

@@ -1,0 +1,63 @@
+package frameworks
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/integration/hadooplab"
+)
+
+const skeinSpec = `
+name: strange
+queue: default
+tags: [one, two]
+services:
+  worker:
+    instances: 2
+    resources: {memory: 256 MiB, vcores: 1}
+    script: sleep 600
+`
+
+// TestSkein lets Skein's client and ApplicationMaster scale an application, lose containers of it, move it and end it.
+func TestSkein(t *testing.T) {
+	l := lab.Lab(t)
+	// what Skein's generated code needs is older than what pip would take
+	site, err := hadooplab.PyPI(t.Context(), "skein-0.8.2", "skein==0.8.2", "protobuf<3.21", "setuptools<80")
+	if err != nil {
+		t.Fatal("fetching Skein: ", err)
+	}
+	jar, err := l.Jar("hadoop-common")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars, err := filepath.Glob(filepath.Join(filepath.Dir(jar), "*.jar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for path, content := range map[string]string{
+		"spec.yaml": skeinSpec,
+		"yarn":      "#!/bin/sh\n[ \"$1\" = classpath ] && echo '" + l.Conf() + ":" + strings.Join(jars, ":") + "'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("python3", "testdata/play_skein.py", filepath.Join(dir, "spec.yaml"))
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+site, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python", "HADOOP_CONF_DIR="+l.Conf(),
+		"PATH="+dir+":"+os.Getenv("PATH"), "SKEIN_CONFIG="+filepath.Join(dir, "skein"))
+	r := succeed(t, l, cmd)
+	contains(t, r.Stdout,
+		"queues [('default', 'RUNNING', 100.0)]\nnodes [('RUNNING', 8192, 8)]\n",
+		"report strange RUNNING UNDEFINED root.default ['one', 'two']\n", "kv {'key': b'value'}\nscaled 3\nkilled [True]\n",
+		"move The specified Queue: nowhere doesn't exist\nended FINISHED SUCCEEDED enough\nended KILLED KILLED\n",
+		"ended FINISHED FAILED Application driver failed with exit code 3, see logs for more information.\n",
+		"unknown Unknown ApplicationId 'application_1_0001'\n",
+	)
+	if t.Failed() {
+		t.Log(r.Stderr)
+	}
+}
