@@ -41,6 +41,9 @@ func TestFairTree(t *testing.T) {
 	if got := back.Fair.Max.Of(cluster, cluster); got != records.NewResource(4096, 2) {
 		t.Errorf("root.prod.web.back has at most %v", got)
 	}
+	if same, ok := tree.Find("prod.web.back"); !ok || same != back {
+		t.Error("prod.web.back isn't found without root")
+	}
 	prod, _ := tree.Find("prod")
 	if got := prod.Fair.Min.Of(cluster, records.Resource{}); got != records.NewResource(1024, 1) || prod.Fair.Weight != 3 {
 		t.Errorf("root.prod has at least %v, weight %v", got, prod.Fair.Weight)

@@ -175,12 +175,16 @@ func newTree(kind Kind, root *Queue) *Tree {
 	return t
 }
 
-// Find finds a queue by its path, or by the last part of it if only one queue has that. "" is the default queue.
+// Find finds a queue by its path, or by the last part of it if only one queue has that. Paths in a Fair tree need not begin with root
+// (Hadoop: QueueManager.ensureRootPrefix). "" is the default queue.
 func (t *Tree) Find(name string) (*Queue, bool) {
 	if name == "" {
 		name = "default"
 	}
 	if q := t.byPath[name]; q != nil {
+		return q, true
+	}
+	if q := t.byPath[rooted(name)]; q != nil && t.Kind == Fair {
 		return q, true
 	}
 	if same := t.byName[name]; len(same) == 1 {

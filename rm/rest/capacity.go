@@ -198,8 +198,9 @@ func (s *server) health() health {
 	return h
 }
 
-func (s *server) uses() map[string]*view.QueueUse {
-	return s.View.QueueUses(s.Queues.Tree(), s.MinAllocation)
+func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
+	t := s.Queues.Tree() // another one may come any time
+	return t, s.View.QueueUses(t, s.MinAllocation)
 }
 
 // capacityTree builds the tree as a client sees it.
@@ -210,8 +211,8 @@ type capacityTree struct {
 }
 
 func (s *server) capacityInfo() capacityRoot {
-	t := capacityTree{s, s.View.Total(), s.uses()}
-	root := s.Queues.Tree().Root
+	tree, uses := s.uses()
+	t, root := capacityTree{s, s.View.Total(), uses}, tree.Root
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,

@@ -47,9 +47,10 @@ type fairLeaf struct {
 }
 
 func (s *server) fairInfo() fairInfo {
-	t := fairTree{s, s.View.Total(), s.uses()}
-	all := shares{t.total, t.total}
-	return fairInfo{"fairScheduler", t.queue(s.Queues.Tree().Root, all)}
+	tree, uses := s.uses()
+	total := s.View.Total()
+	t := fairTree{s, total, uses, view.FairShares(tree, uses, total)}
+	return fairInfo{"fairScheduler", t.queue(tree.Root)}
 }
 
 // fairTree builds the tree as a client sees it.
@@ -57,12 +58,11 @@ type fairTree struct {
 	*server
 	total records.Resource
 	uses  map[string]*view.QueueUse
+	due   []*policy.Queue
 }
 
-// shares are what a queue is due: of all queues' demands, and of those that have any now.
-type shares struct{ steady, now records.Resource }
-
-func (t *fairTree) queue(q *queue.Queue, due shares) fairQueue {
+func (t *fairTree) queue(q *queue.Queue) fairQueue {
+	due := t.due[q.Index]
 	u, none, all := t.uses[q.Path], t.resource(records.Resource{}), t.resource(t.total)
 	least := t.bounded(records.Resource{})
 	if q.Fair.Min.Set() {
@@ -70,9 +70,10 @@ func (t *fairTree) queue(q *queue.Queue, due shares) fairQueue {
 	}
 	out := fairQueue{
 		MaxApps: q.MaxParallelApps, Min: least, Max: t.resource(q.Fair.Max.Of(t.total, t.total)), Used: t.resource(u.Used),
-		AMUsed: none, AMMax: none, Demand: t.resource(u.Used.Add(u.Pending)), SteadyFair: t.resource(due.steady),
-		Fair: t.resource(due.now), Cluster: all, Reserved: none, MaxContainer: t.resource(t.MaxAllocation),
-		Pending: u.Waiting, Allocated: u.Containers, Name: q.Path, Policy: q.Fair.Policy, Preemptable: true,
+		AMUsed: none, AMMax: none, Demand: t.resource(u.Used.Add(u.Pending)), SteadyFair: t.resource(due.Steady),
+		Fair: t.resource(due.Fair), Cluster: all, Reserved: t.resource(u.Reserved.Resource), MaxContainer: t.resource(t.MaxAllocation),
+		Pending: u.Waiting, Allocated: u.Containers, ReservedCount: u.Reserved.Containers, Name: q.Path, Policy: q.Fair.Policy,
+		Preemptable: !q.Fair.NoPreemption,
 	}
 	if q.Leaf() {
 		var held records.Resource
@@ -83,17 +84,13 @@ func (t *fairTree) queue(q *queue.Queue, due shares) fairQueue {
 		}
 		out.AMUsed = t.resource(held)
 		if len(u.Apps) > 0 && q.MaxAMShare >= 0 {
-			for i, n := range due.now {
-				due.now[i] = int64(float32(n) * q.MaxAMShare)
-			}
-			out.AMMax = t.resource(due.now)
+			out.AMMax = t.resource(t.mostOfMasters(q))
 		}
 		return out
 	}
 	out.Children = &fairQueues{}
-	parts := t.divide(q, due)
-	for i, c := range q.Children {
-		child := t.queue(c, parts[i])
+	for _, c := range q.Children {
+		child := t.queue(c)
 		if !c.Leaf() {
 			out.Children.Queue = append(out.Children.Queue, child)
 			continue
@@ -106,25 +103,15 @@ func (t *fairTree) queue(q *queue.Queue, due shares) fairQueue {
 	return out
 }
 
-// divide gives the children of a queue their parts of what it is due.
-func (t *fairTree) divide(q *queue.Queue, due shares) []shares {
-	out := make([]shares, len(q.Children))
-	parties, parts := make([]policy.Party, len(q.Children)), make([]int64, len(q.Children))
-	for i := range t.Types.Len() {
-		for c, child := range q.Children {
-			parties[c] = policy.Party{
-				Weight: child.Fair.Weight, Min: child.Fair.Min.Of(t.total, records.Resource{})[i],
-				Max: child.Fair.Max.Of(t.total, t.total)[i], Active: len(t.uses[child.Path].Apps) > 0,
-			}
+// mostOfMasters is what ApplicationMasters of a leaf may have: a part of what the leaf is due, or of all that it may have of a resource
+// that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
+func (t *fairTree) mostOfMasters(q *queue.Queue) (most records.Resource) {
+	limit := q.Fair.Max.Of(t.total, t.total)
+	for i, n := range t.due[q.Index].Fair {
+		if n == 0 {
+			n = min(limit[i], t.total[i])
 		}
-		policy.Divide(due.steady[i], parties, true, parts)
-		for c, n := range parts {
-			out[c].steady[i] = n
-		}
-		policy.Divide(due.now[i], parties, false, parts)
-		for c, n := range parts {
-			out[c].now[i] = n
-		}
+		most[i] = int64(float32(n) * q.MaxAMShare)
 	}
-	return out
+	return most
 }

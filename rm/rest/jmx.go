@@ -118,13 +118,13 @@ func (s *server) liveNodes() string {
 
 // queueBeans are YARN's QueueMetrics, one for each queue. Sums of ended applications are known of the cluster alone.
 func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
-	uses := s.uses()
+	tree, uses := s.uses()
 	const partition = "PartitionQueueMetrics,partition="
 	if s.capacityScheduler() {
-		root := uses[s.Queues.Tree().Root.Path]
+		root := uses[tree.Root.Path]
 		out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: s.partitionAttrs(nil, root, m, host)})
 	}
-	s.Queues.Tree().Root.All(func(q *queue.Queue) {
+	tree.Root.All(func(q *queue.Queue) {
 		var path strings.Builder
 		for i, part := range strings.Split(q.Path, ".") {
 			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)

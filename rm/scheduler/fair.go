@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"strings"
-
 	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
@@ -35,16 +33,10 @@ func (s *Scheduler) shareFairly() map[int32]*policy.Queue {
 func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue {
 	q := &s.queues[h]
 	p := &policy.Queue{
-		Path: q.cfg.Path, Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: policy.NoLimit(),
+		Path: q.cfg.Path, Kind: policy.KindOf(q.cfg.Fair.Policy), Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: policy.NoLimit(),
 	}
 	if q.bounded {
 		p.Max = q.maximum
-	}
-	switch strings.ToLower(q.cfg.Fair.Policy) {
-	case "drf":
-		p.Kind = policy.DRF
-	case "fifo":
-		p.Kind = policy.FIFO
 	}
 	of[h] = p
 	for _, c := range q.below {

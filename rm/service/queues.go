@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -13,13 +14,18 @@ import (
 // queue answers with a queue, and those below it. An unknown queue is an answer without one, as in Hadoop.
 func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
 	resp := &pb.GetQueueInfoResponse{}
-	q, ok := s.Queues.Tree().Find(req.GetQueueName())
+	tree := s.Queues.Tree()
+	q, ok := tree.Find(req.GetQueueName())
 	if !ok || req.GetQueueName() == "" {
 		return resp, nil
 	}
 	t := queueTree{
-		Service: s, ctx: ctx, uses: s.View.QueueUses(s.Queues.Tree(), records.Resource{}),
+		Service: s, ctx: ctx, tree: tree, uses: s.View.QueueUses(tree, records.Resource{}),
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
+	}
+	if tree.Kind == queue.Fair {
+		t.total = s.View.Total()
+		t.due = view.FairShares(tree, t.uses, t.total)
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
@@ -29,9 +35,13 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 type queueTree struct {
 	*Service
 	ctx  context.Context
+	tree *queue.Tree
 	uses map[string]*view.QueueUse
 	apps bool // with the applications in them
 	deep bool // with all queues below
+
+	total records.Resource // of the cluster; both of a Fair tree
+	due   []*policy.Queue
 }
 
 // currentCapacity is the part of what a queue is promised that it uses. Capacity queues measure it by all resources that count for their
@@ -40,43 +50,16 @@ func currentCapacity(kind queue.Kind, u *view.QueueUse) float32 {
 	if kind == queue.Capacity && u.State.Path != "" {
 		return float32(u.State.UsedShare)
 	}
-	if promised := u.Share.Min.MemoryMB(); promised > 0 {
-		return float32(u.Used.MemoryMB()) / float32(promised)
-	}
-	return 0
+	return part(u.Used, u.Share.Min)
 }
 
+// info is a queue, with its children if they are wanted.
 func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
-	u := t.uses[q.Path]
-	promised, most := u.Share.Min, u.Share.Max
-	m := &pb.QueueInfo{}
-	m.SetQueueName(q.Name)
-	m.SetQueuePath(q.Path)
-	m.SetCapacity(q.Capacity)
-	m.SetMaximumCapacity(q.Maximum)
-	m.SetCurrentCapacity(currentCapacity(t.Queues.Tree().Kind, u))
-	m.SetState(queueState(q, u))
-	m.SetAccessibleNodeLabels(q.Labels)
-	m.SetPreemptionDisabled(q.NoPreemption)
-	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
-	m.SetWeight(-1)
-	m.SetMaxParallelApps(q.MaxParallelApps)
-	m.SetSchedulerType(schedulerTypes[t.Queues.Tree().Kind])
-	m.SetQueueStatistics(t.statistics(q, u, most))
-	c := &pb.QueueConfigurations{}
-	c.SetCapacity(q.Capacity)
-	c.SetAbsoluteCapacity(q.AbsoluteCapacity)
-	c.SetMaxCapacity(q.Maximum)
-	c.SetAbsoluteMaxCapacity(q.AbsoluteMaximum)
-	c.SetMaxAMPercentage(q.MaxAMShare)
-	c.SetEffectiveMinCapacity(t.Types.PB(promised))
-	c.SetEffectiveMaxCapacity(t.Types.PB(most))
-	c.SetConfiguredMinCapacity(t.Types.PB(records.Resource{}))
-	c.SetConfiguredMaxCapacity(t.Types.PB(records.Resource{}))
-	partition := &pb.QueueConfigurationsMap{}
-	partition.SetPartitionName("")
-	partition.SetQueueConfigurations(c)
-	m.SetQueueConfigurationsMap([]*pb.QueueConfigurationsMap{partition})
+	u, describe := t.uses[q.Path], t.limited
+	if t.tree.Kind == queue.Fair {
+		describe = t.fair
+	}
+	m := describe(q, u)
 	if t.apps {
 		var list []*pb.ApplicationReport
 		for _, a := range u.Apps {
@@ -92,6 +75,73 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 		m.SetChildQueues(list)
 	}
 	return m
+}
+
+// limited is a queue of those with limits in parts of the cluster.
+func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
+	promised, most := u.Share.Min, u.Share.Max
+	m := &pb.QueueInfo{}
+	m.SetQueueName(q.Name)
+	m.SetQueuePath(q.Path)
+	m.SetCapacity(q.Capacity)
+	m.SetMaximumCapacity(q.Maximum)
+	m.SetCurrentCapacity(currentCapacity(t.tree.Kind, u))
+	m.SetState(queueState(q, u))
+	m.SetAccessibleNodeLabels(q.Labels)
+	m.SetPreemptionDisabled(q.NoPreemption)
+	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
+	m.SetWeight(-1)
+	m.SetMaxParallelApps(q.MaxParallelApps)
+	m.SetSchedulerType(schedulerTypes[t.tree.Kind])
+	m.SetQueueStatistics(t.statistics(q, u, most))
+	c := &pb.QueueConfigurations{}
+	c.SetCapacity(q.Capacity)
+	c.SetAbsoluteCapacity(q.AbsoluteCapacity)
+	c.SetMaxCapacity(q.Maximum)
+	c.SetAbsoluteMaxCapacity(q.AbsoluteMaximum)
+	c.SetMaxAMPercentage(q.MaxAMShare)
+	c.SetEffectiveMinCapacity(t.Types.PB(promised))
+	c.SetEffectiveMaxCapacity(t.Types.PB(most))
+	c.SetConfiguredMinCapacity(t.Types.PB(records.Resource{}))
+	c.SetConfiguredMaxCapacity(t.Types.PB(records.Resource{}))
+	partition := &pb.QueueConfigurationsMap{}
+	partition.SetPartitionName("")
+	partition.SetQueueConfigurations(c)
+	m.SetQueueConfigurationsMap([]*pb.QueueConfigurationsMap{partition})
+	return m
+}
+
+// fair is what YARN's FairScheduler tells of a queue (Hadoop: FSQueue.getQueueInfo): no limits in parts of the cluster, and the parts
+// that it has by memory alone.
+func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
+	due := t.due[q.Index]
+	m := &pb.QueueInfo{}
+	m.SetQueueName(q.Path)
+	m.SetSchedulerType(schedulerTypes[queue.Fair])
+	m.SetState(pb.QueueState_Q_RUNNING)
+	m.SetCapacity(part(due.Fair, t.total))
+	m.SetCurrentCapacity(part(u.Used, due.Fair))
+	m.SetWeight(float32(q.Fair.Weight))
+	m.SetMaxRunningApp(q.MaxParallelApps)
+	m.SetPreemptionDisabled(!q.Fair.NoPreemption) // the wrong way round in Hadoop, and so in what its clients print
+	least, most := q.Fair.Min.Of(t.total, records.Resource{}), q.Fair.Max.Of(t.total, t.total).Min(t.total)
+	m.SetMinResourceMemory(least.MemoryMB())
+	m.SetMinResourceVCore(int32(most.VCores())) // not the least: Hadoop's QueueInfoPBImpl writes both into this field
+	m.SetMaxResourceMemory(most.MemoryMB())
+	m.SetReservedResourceMemory(u.Reserved.Resource.MemoryMB())
+	m.SetReservedResourceVCore(int32(u.Reserved.Resource.VCores()))
+	m.SetSteadyFairShareMemory(due.Steady.MemoryMB())
+	m.SetSteadyFairShareVCore(int32(due.Steady.VCores()))
+	m.SetQueueStatistics(t.statistics(q, u, most))
+	return m
+}
+
+// part is how much of a whole something is, by memory; nothing of nothing.
+func part(of, whole records.Resource) float32 {
+	if whole.MemoryMB() == 0 {
+		return 0
+	}
+	return float32(of.MemoryMB()) / float32(whole.MemoryMB())
 }
 
 var schedulerTypes = map[queue.Kind]string{
@@ -119,7 +169,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 	m.SetNumAppsCompleted(0)
 	m.SetNumAppsKilled(0)
 	m.SetNumAppsFailed(0)
-	if q.Parent == nil || len(t.Queues.Tree().Root.Children) == 1 && q.Leaf() {
+	if q.Parent == nil || len(t.tree.Root.Children) == 1 && q.Leaf() {
 		all := t.View.Metrics()
 		m.SetNumAppsSubmitted(all.Submitted)
 		m.SetNumAppsCompleted(all.Completed)

@@ -1,6 +1,10 @@
 package policy
 
-import "heddle/yarn/records"
+import (
+	"strings"
+
+	"heddle/yarn/records"
+)
 
 // Kind is how a queue divides what it has among its children, or a leaf among its applications.
 type Kind uint8
@@ -12,6 +16,17 @@ const (
 	DRF
 	FIFO
 )
+
+// KindOf is the kind that an allocation file names; everything but drf and fifo, in any case of letters, is fair.
+func KindOf(name string) Kind {
+	switch strings.ToLower(name) {
+	case "drf":
+		return DRF
+	case "fifo":
+		return FIFO
+	}
+	return Fair
+}
 
 // Queue is a queue as the computation sees it. Weight, Min, Max, Kind and Active are what goes in, Fair and Steady what
 // comes out.

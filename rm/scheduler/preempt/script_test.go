@@ -154,7 +154,7 @@ func (s *stage) queue(path string, o options) {
 	if q.Maximum.IsZero() {
 		q.Maximum = s.snapshot.Cluster
 	}
-	q.Share = policy.Queue{Kind: map[string]policy.Kind{"drf": policy.DRF, "fair": policy.Fair, "fifo": policy.FIFO}[o.text("policy", "fair")], Min: o.amount("min"), Max: policy.NoLimit()}
+	q.Share = policy.Queue{Kind: policy.KindOf(o.text("policy", "fair")), Min: o.amount("min"), Max: policy.NoLimit()}
 	s.snapshot.Queues = append(s.snapshot.Queues, q)
 }
 
