@@ -328,3 +328,16 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%v are counted after the end", used)
 	}
 }
+
+// A change may come between the start of a process and the moment from which it is waited for.
+func TestChangeBeforeTheProcessIsAwaited(t *testing.T) {
+	m := &Manager{}
+	c := &Container{m: m, state: Running}
+	if err := c.change("RE_INIT", &reinit{}); err != nil {
+		t.Fatal(err)
+	}
+	m.lives.Wait()
+	if c.takeReinit() == nil {
+		t.Error("the change is lost")
+	}
+}

@@ -197,9 +197,9 @@ func (c *Container) await() (code int, n next, ok bool) {
 	defer cancel()
 	c.mu.Lock()
 	c.interrupt = cancel
-	s, waiting := c.session, c.reinit
+	s, waiting := c.session, c.reinit != nil && c.reinit.localized
 	c.mu.Unlock()
-	if waiting != nil && waiting.localized {
+	if waiting {
 		cancel() // it came while there was nobody to interrupt
 	}
 	stopWatching := c.watchMemory(ctx)

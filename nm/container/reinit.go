@@ -192,7 +192,9 @@ func (c *Container) change(what string, r *reinit) error {
 		r.localized = true
 		interrupt := c.interrupt
 		c.mu.Unlock()
-		interrupt()
+		if interrupt != nil { // else the process has only just started, and await will look for the change itself
+			interrupt()
+		}
 	})
 	return nil
 }
