@@ -1,7 +1,6 @@
 package frameworks
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -16,7 +15,6 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
-	"heddle/internal/await"
 )
 
 var lab *hadooplab.Shared
@@ -36,11 +34,7 @@ func begin(t *testing.T, l *hadooplab.Lab, cmd *exec.Cmd) *hadooplab.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // of a test that has failed before it waited
-		done, cancel := context.WithCancel(context.Background())
-		cancel()
-		_, _ = c.Wait(done)
-	})
+	c.EndWith(t)
 	return c
 }
 
@@ -78,20 +72,6 @@ func sorted(numbers map[string]int) string {
 	return b.String()
 }
 
-// put writes a file into HDFS.
-func put(t *testing.T, l *hadooplab.Lab, path, content string) {
-	t.Helper()
-	local := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(local, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"-mkdir", "-p", filepath.Dir(path)}, {"-put", "-f", local, path}} {
-		if _, err := l.Run(t.Context(), append([]string{"hdfs", "dfs"}, args...)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // lines are those of some files in HDFS, in order.
 func lines(t *testing.T, l *hadooplab.Lab, pattern string) string {
 	t.Helper()
@@ -111,20 +91,6 @@ func sameCounts(t *testing.T, got, want string) {
 		t.Errorf("the counts are wrong: %d lines beginning %.60q, want %d lines beginning %.60q",
 			strings.Count(got, "\n"), got, strings.Count(want, "\n"), want)
 	}
-}
-
-// status waits until an application has ended and returns what "yarn application -status" says of it.
-func status(t *testing.T, l *hadooplab.Lab, id string) string {
-	t.Helper()
-	var out string
-	await.Slowly(t, id+" has ended", func() bool {
-		var err error
-		if out, err = l.Run(t.Context(), "yarn", "application", "-status", id); err != nil {
-			t.Fatal(err)
-		}
-		return strings.Contains(out, "\tState : FINISHED") || strings.Contains(out, "\tState : FAILED") || strings.Contains(out, "\tState : KILLED")
-	})
-	return out
 }
 
 // get returns what is at a path of the ResourceManager's; it is "" unless that is a success.

@@ -127,9 +127,9 @@ func TestFlinkApplication(t *testing.T) {
 	l := lab.Lab(t)
 	f := newFlink(t, l)
 	in, want := text(4000, 11)
-	put(t, l, "/flink/in", in)
+	l.Put(t, "/flink/in", in)
 	r := f.run(t, "run", "-t", "yarn-application", "-c", "Words", f.words, l.URI()+"/flink/in", l.URI()+"/flink/out")
-	contains(t, status(t, l, flinkApp(t, r)), "Application-Type : Apache Flink\n", "Final-State : SUCCEEDED\n", "Progress : 100%\n")
+	contains(t, l.Status(t, flinkApp(t, r)), "Application-Type : Apache Flink\n", "Final-State : SUCCEEDED\n", "Progress : 100%\n")
 	sameCounts(t, lines(t, l, "/flink/out/*/*"), want)
 }
 
@@ -139,7 +139,7 @@ func TestFlinkSession(t *testing.T) {
 	l := lab.Lab(t)
 	f := newFlink(t, l)
 	in, want := text(4000, 12)
-	put(t, l, "/flink-session/in", in)
+	l.Put(t, "/flink-session/in", in)
 	id := flinkApp(t, succeed(t, l, f.command("org.apache.flink.yarn.cli.FlinkYarnSessionCli", "-d", "-nm", "session", "-D", "yarn.properties-file.location="+t.TempDir())))
 	t.Cleanup(func() { _, _ = l.Run(t.Context(), "yarn", "application", "-kill", id) })
 	in1 := func(verb string, args ...string) hadooplab.Result {
@@ -179,7 +179,7 @@ func TestFlinkSession(t *testing.T) {
 	if _, err := l.Run(t.Context(), "yarn", "application", "-kill", id); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, status(t, l, id), "Final-State : KILLED\n")
+	contains(t, l.Status(t, id), "Final-State : KILLED\n")
 }
 
 // jobState is what the JobManager says of a job, through the ResourceManager's proxy.

@@ -64,7 +64,7 @@ func TestTezWords(t *testing.T) {
 	l := lab.Lab(t)
 	example := tez(t, l)
 	in, want := text(4000, 1)
-	put(t, l, "/tez-words/in", in)
+	l.Put(t, "/tez-words/in", in)
 	for name, options := range map[string][]string{
 		"http": {"-Dtez.runtime.shuffle.keep-alive.enabled=true", "-Dtez.runtime.shuffle.fetch.max.task.output.at.once=2", "-Dtez.runtime.compress=true"},
 		"disk": {"-Dtez.runtime.optimize.local.fetch=true"},
@@ -77,7 +77,7 @@ func TestTezWords(t *testing.T) {
 			if m == nil {
 				t.Fatalf("no application\n%s", r.Stderr)
 			}
-			contains(t, status(t, l, m[1]), "Application-Type : TEZ\n", "Final-State : SUCCEEDED\n", "Progress : 100%\n")
+			contains(t, l.Status(t, m[1]), "Application-Type : TEZ\n", "Final-State : SUCCEEDED\n", "Progress : 100%\n")
 			fetched, read := tezCounter(r.Stderr, "SHUFFLE_BYTES"), tezCounter(r.Stderr, "SHUFFLE_BYTES_DISK_DIRECT")
 			if fetched <= 0 || (read > 0) != (name == "disk") || tezCounter(r.Stderr, "FAILED_SHUFFLE") > 0 {
 				t.Errorf("%d bytes were fetched, %d of them from disk\n%s", fetched, read, r.Stderr)
@@ -95,7 +95,7 @@ func TestTezSession(t *testing.T) {
 	for i := range 2 {
 		in, want := text(1000, uint64(2+i))
 		dir := "/tez-session/" + strconv.Itoa(i)
-		put(t, l, dir+"/in", in)
+		l.Put(t, dir+"/in", in)
 		ins, outs, wants = append(ins, dir+"/in"), append(outs, dir+"/out"), append(wants, want)
 	}
 	r := succeed(t, l, example("simplesessionexample", strings.Join(ins, ","), strings.Join(outs, ","), "2"))
@@ -106,7 +106,7 @@ func TestTezSession(t *testing.T) {
 	if len(apps) != 1 {
 		t.Fatalf("%d applications\n%s", len(apps), r.Stderr)
 	}
-	contains(t, status(t, l, apps[0][1]), "Final-State : SUCCEEDED\n")
+	contains(t, l.Status(t, apps[0][1]), "Final-State : SUCCEEDED\n")
 }
 
 // TestTezJoin broadcasts one side of a join to the tasks that read the other.

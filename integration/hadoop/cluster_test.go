@@ -1,12 +1,10 @@
 package hadoop
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -77,11 +75,7 @@ func begin(t *testing.T, l *hadooplab.Lab, p program, args ...string) (c *hadoop
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // of a test that has failed before it waited
-		done, cancel := context.WithCancel(context.Background())
-		cancel()
-		_, _ = c.Wait(done)
-	})
+	c.EndWith(t)
 	await.Slowly(t, "the job is known", func() bool {
 		if m := submitted.FindStringSubmatch(c.Stderr()); m != nil {
 			app = m[1]
@@ -129,21 +123,6 @@ func (j job) counter(name string) int64 {
 		return -1
 	}
 	return n
-}
-
-// put writes a file into HDFS.
-func put(t *testing.T, l *hadooplab.Lab, path, text string) {
-	t.Helper()
-	local := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(local, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Run(t.Context(), "hdfs", "dfs", "-mkdir", "-p", filepath.Dir(path)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Run(t.Context(), "hdfs", "dfs", "-put", "-f", local, path); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // cat returns the contents of files in HDFS.

@@ -47,8 +47,8 @@ func TestWordCount(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
 	in := text(5000)
-	put(t, l, "/wordcount/in/a", in)
-	put(t, l, "/wordcount/in/b", in)
+	l.Put(t, "/wordcount/in/a", in)
+	l.Put(t, "/wordcount/in/b", in)
 	want := wordCount(in + in)
 
 	t.Run("compressed map output", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestGrep(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
-	put(t, l, "/grep/in/a", text(1000))
+	l.Put(t, "/grep/in/a", text(1000))
 	succeed(t, l, example(t, l, "grep"), "/grep/in", "/grep/out", "w[0-2]")
 	if got := cat(t, l, "/grep/out/part-*"); !strings.Contains(got, "\tw0\n") || strings.Count(got, "\n") != 3 {
 		t.Error(got)

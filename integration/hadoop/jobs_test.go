@@ -23,7 +23,7 @@ func TestSecondarySort(t *testing.T) {
 		fmt.Fprintf(&in, "%d %d\n", key, value)
 		want[key] = append(want[key], value)
 	}
-	put(t, l, "/secondary/in/a", in.String())
+	l.Put(t, "/secondary/in/a", in.String())
 	succeed(t, l, example(t, l, "secondarysort"), "/secondary/in", "/secondary/out")
 	var out strings.Builder
 	for key := range 5 {
@@ -42,8 +42,8 @@ func TestJoin(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
-	put(t, l, "/join/a/0", "a\t1\nb\t2\nc\t3\n")
-	put(t, l, "/join/b/0", "a\tx\nc\tz\n")
+	l.Put(t, "/join/a/0", "a\t1\nb\t2\nc\t3\n")
+	l.Put(t, "/join/b/0", "a\tx\nc\tz\n")
 	succeed(t, l, example(t, l, "join"), "-inFormat", "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat",
 		"-outFormat", "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat", "-outKey", "org.apache.hadoop.io.Text", "-joinOp", "inner",
 		"/join/a", "/join/b", "/join/out")
@@ -116,7 +116,7 @@ func TestSpeculation(t *testing.T) {
 	l := lab.Lab(t)
 	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 20000)
 	for i := range 3 {
-		put(t, l, fmt.Sprintf("/speculation/in/%d", i), lines)
+		l.Put(t, fmt.Sprintf("/speculation/in/%d", i), lines)
 	}
 	j := succeed(t, l, streaming(t, l), "-Dmapreduce.job.reduces=0", "-Dmapreduce.map.speculative=true", "-Dmapreduce.job.speculative.minimum-allowed-tasks=1",
 		"-Dmapreduce.job.speculative.slowtaskthreshold=0.5", "-Dmapreduce.job.speculative.retry-after-no-speculate=1000",

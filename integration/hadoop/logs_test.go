@@ -10,7 +10,7 @@ import (
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
-	put(t, l, "/logs/in", "one line\n")
+	l.Put(t, "/logs/in", "one line\n")
 	mapper := script(t, "loud.sh", "#!/bin/sh\necho 'the mapper was here' >&2\ncat\n")
 	j := succeed(t, l, streaming(t, l), "-Dmapreduce.job.reduces=0", "-files", mapper, "-input", "/logs/in", "-output", "/logs/out", "-mapper", "loud.sh")
 	first := master(t, l, j.app, 1)

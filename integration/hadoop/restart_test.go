@@ -126,7 +126,7 @@ func TestContainersOfTheirUsers(t *testing.T) {
 	})
 	l := hadooplab.Start(t, o)
 	in := text(1000)
-	put(t, l, "/users/in", in)
+	l.Put(t, "/users/in", in)
 	path, err := l.Jar("hadoop-streaming")
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestStreaming(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
 	in := text(1000)
-	put(t, l, "/streaming/in", in)
+	l.Put(t, "/streaming/in", in)
 	j := succeed(t, l, streaming(t, l), "-files", script(t, "map.py", countWords)+","+script(t, "reduce.py", sumUp),
 		"-input", "/streaming/in", "-output", "/streaming/out", "-mapper", "map.py", "-combiner", "reduce.py", "-reducer", "reduce.py")
 	if got, want := cat(t, l, "/streaming/out/part-*"), wordCount(in); got != want {
@@ -71,8 +71,8 @@ func TestDistributedCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, l, "/cache/in", "one line\n")
-	put(t, l, "/cache/shared.txt", "from HDFS")
+	l.Put(t, "/cache/in", "one line\n")
+	l.Put(t, "/cache/shared.txt", "from HDFS")
 	const look = `#!/bin/sh
 cat >/dev/null
 echo "file: $(cat side.txt)"
@@ -94,7 +94,7 @@ find -L . -name "*examples*.jar" | sed "s,.*/,,"
 func TestFailingTasks(t *testing.T) {
 	t.Parallel()
 	l := lab.Lab(t)
-	put(t, l, "/failing/in", "one line\n")
+	l.Put(t, "/failing/in", "one line\n")
 	mapper := script(t, "first.sh", `#!/bin/sh
 case $mapreduce_task_attempt_id in
 *_0) echo "not yet" >&2; exit 7;;

@@ -51,7 +51,7 @@ func TestShells(t *testing.T) {
 			if a.Code != 0 || id == "" || t.Failed() {
 				t.Fatalf("exit code %d\n%s\n%s", a.Code, a.Stdout, a.Stderr)
 			}
-			if got := status(t, l, id); !strings.Contains(got, "Final-State : SUCCEEDED") {
+			if got := l.Status(t, id); !strings.Contains(got, "Final-State : SUCCEEDED") {
 				t.Error(got)
 			}
 		})

@@ -1,7 +1,6 @@
 package spark
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,11 +69,7 @@ func begin(t *testing.T, l *hadooplab.Lab, args ...string) (c *hadooplab.Command
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // of a test that has failed before it waited
-		done, cancel := context.WithCancel(context.Background())
-		cancel()
-		_, _ = c.Wait(done)
-	})
+	c.EndWith(t)
 	await.Slowly(t, "the application is known", func() bool {
 		if m := submitted.FindStringSubmatch(c.Stderr()); m != nil {
 			id = m[1]
@@ -112,20 +107,6 @@ func program(t *testing.T, text string) string {
 	return path
 }
 
-// status waits until an application has ended and returns what "yarn application -status" says of it.
-func status(t *testing.T, l *hadooplab.Lab, id string) string {
-	t.Helper()
-	var out string
-	await.Slowly(t, id+" has ended", func() bool {
-		var err error
-		if out, err = l.Run(t.Context(), "yarn", "application", "-status", id); err != nil {
-			t.Fatal(err)
-		}
-		return strings.Contains(out, "\tState : FINISHED") || strings.Contains(out, "\tState : FAILED") || strings.Contains(out, "\tState : KILLED")
-	})
-	return out
-}
-
 const pi = `
 import random, sys
 from operator import add
@@ -146,7 +127,7 @@ func TestClientMode(t *testing.T) {
 	if a.Code != 0 || !strings.Contains(a.Stdout, "Pi is roughly 3.1") {
 		t.Errorf("exit code %d\n%s\n%s", a.Code, a.Stdout, a.Stderr)
 	}
-	if got := status(t, l, a.id); !strings.Contains(got, "Final-State : SUCCEEDED") {
+	if got := l.Status(t, a.id); !strings.Contains(got, "Final-State : SUCCEEDED") {
 		t.Error(got)
 	}
 }
@@ -157,7 +138,7 @@ func TestClusterMode(t *testing.T) {
 	if a.Code != 0 || !strings.Contains(a.Stderr, "final status: SUCCEEDED") {
 		t.Errorf("exit code %d\n%s", a.Code, a.Stderr)
 	}
-	if got := status(t, l, a.id); !strings.Contains(got, "Final-State : SUCCEEDED") {
+	if got := l.Status(t, a.id); !strings.Contains(got, "Final-State : SUCCEEDED") {
 		t.Error(got)
 	}
 	await.Slowly(t, "the driver's output is aggregated", func() bool {
@@ -182,7 +163,7 @@ func TestFailureInClusterMode(t *testing.T) {
 	if a.Code != 1 || !strings.Contains(a.Stderr, "final status: FAILED") {
 		t.Errorf("exit code %d\n%s", a.Code, a.Stderr)
 	}
-	if got := status(t, l, a.id); !strings.Contains(got, "Final-State : FAILED") || !strings.Contains(got, "User application exited with status 3") {
+	if got := l.Status(t, a.id); !strings.Contains(got, "Final-State : FAILED") || !strings.Contains(got, "User application exited with status 3") {
 		t.Error(got)
 	}
 }
@@ -259,7 +240,7 @@ func TestKill(t *testing.T) {
 	if a.Code != 1 || !strings.Contains(a.Stderr, "killed") {
 		t.Errorf("exit code %d\n%s", a.Code, a.Stderr)
 	}
-	if got := status(t, l, id); !strings.Contains(got, "Final-State : KILLED") {
+	if got := l.Status(t, id); !strings.Contains(got, "Final-State : KILLED") {
 		t.Error(got)
 	}
 }
