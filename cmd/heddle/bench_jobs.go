@@ -54,7 +54,7 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 			defer os.RemoveAll(temp)
 			if len(clusters) == 0 {
 				if p.Spark == "" && wantsSpark(only) {
-					if p.Spark, err = hadooplab.Spark(cmd.Context()); err != nil {
+					if p.Spark, err = hadooplab.Spark(cmd.Context(), hadooplab.SparkVersion); err != nil {
 						return err
 					}
 				}

@@ -250,7 +250,7 @@ spark.stop()
 
 // Spark's programs have their jars from a folder of the node's, or from HDFS, one by one or as an archive.
 func TestSpark(t *testing.T) {
-	spark, err := hadooplab.Spark(t.Context())
+	spark, err := hadooplab.Spark(t.Context(), hadooplab.SparkVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/publicdir"
 )
 
 // TestDaemonsDie runs by itself: jobs of other tests are not to be bothered.
@@ -103,13 +104,13 @@ func TestContainersOfTheirUsers(t *testing.T) {
 	const who = "daemon" // a user that every Linux has
 	o := options
 	o.HistoryServer = false
-	o.Dir = scratch(t)
+	o.Dir = publicdir.New(t, "")
 	// The jars are somewhere in this user's home.
 	some, err := lab.Lab(t).Jar("hadoop-streaming")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib := scratch(t)
+	lib := publicdir.New(t, "")
 	if err := os.CopyFS(lib, os.DirFS(filepath.Dir(some))); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestContainersOfTheirUsers(t *testing.T) {
 echo "I am $(id -un)" >&2
 tr ' ' '\n' | sed 's/$/\t1/'
 `
-	dir := scratch(t)
+	dir := publicdir.New(t, "")
 	for name, text := range map[string]string{"map.sh": mapper, "reduce.py": sumUp} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -161,22 +162,4 @@ tr ' ' '\n' | sed 's/$/\t1/'
 	if out, err := l.Run(t.Context(), "hdfs", "dfs", "-ls", "-R", "/app-logs"); err != nil || !strings.Contains(out, "/app-logs/"+who+"/bucket-logs-ifile/") {
 		t.Errorf("%s, %v", out, err)
 	}
-}
-
-// scratch is a folder that others may look into, unlike t.TempDir's.
-func scratch(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "heddle-hadoop-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

@@ -1,7 +1,6 @@
 package hadooplab
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -10,7 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+
+	"heddle/internal/output"
 )
 
 // javaFlags let Hadoop reflect into the JDK, as it needs from Java 17 on.
@@ -58,25 +58,7 @@ type Result struct {
 // Command is one of Hadoop's commands under way.
 type Command struct {
 	p              *process
-	stdout, stderr buffer
-}
-
-// buffer is a bytes.Buffer that can be read while it is written.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+	stdout, stderr output.Buffer
 }
 
 // Stderr is what the command has written to standard error so far.

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/internal/await"
 )
 
 func TestMain(m *testing.M) {
@@ -166,18 +166,10 @@ func TestNothingOutlivesTheTestProcess(t *testing.T) {
 	if readErr != nil || line != "ready\n" {
 		t.Fatalf("the process to be killed said %q, %v", line, readErr)
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	await.Slowly(t, "nothing is left of the lab, neither folders nor processes", func() bool {
 		left, _ := filepath.Glob(filepath.Join(dir, "lab-*"))
-		procs := workingBelow(t, dir)
-		if len(left) == 0 && len(procs) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("left over: folders %v, processes %v", left, procs)
-		}
-		<-time.After(pollInterval)
-	}
+		return len(left) == 0 && len(workingBelow(t, dir)) == 0
+	})
 }
 
 // toBeKilled runs a lab with a container in it, says so, and waits for its end.

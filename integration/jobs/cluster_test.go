@@ -19,6 +19,8 @@ import (
 	"heddle/conf"
 	"heddle/integration/hadooplab"
 	"heddle/integration/minicluster"
+	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -221,7 +223,7 @@ func (c *cluster) applications() *client.Applications {
 func (c *cluster) ready(nodes int) {
 	c.t.Helper()
 	apps := c.applications()
-	c.until("the nodes are running", func() bool {
+	await.Slowly(c.t, "the nodes are running", func() bool {
 		ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
 		defer cancel()
 		list, err := apps.NodeReports(ctx, pb.NodeState_NS_RUNNING)
@@ -250,44 +252,17 @@ func (c *cluster) leader() string {
 	return ""
 }
 
-func (c *cluster) until(what string, ok func() bool) {
-	c.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("not within 60 s: %s", what)
-		}
-	}
-}
-
 // job is a heddle mr that runs.
 type job struct {
 	c              *cluster
 	cmd            *exec.Cmd
-	stdout, stderr *buffer
+	stdout, stderr *output.Buffer
 	done           chan error
-}
-
-// buffer is a bytes.Buffer that may be read meanwhile.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 func (c *cluster) mr(args ...string) *job {
 	c.t.Helper()
-	j := &job{c: c, stdout: &buffer{}, stderr: &buffer{}, done: make(chan error, 1)}
+	j := &job{c: c, stdout: &output.Buffer{}, stderr: &output.Buffer{}, done: make(chan error, 1)}
 	j.cmd = exec.Command(c.binary, append([]string{"mr", "-conf", c.conf, "-json"}, args...)...)
 	j.cmd.Dir = c.dir
 	j.cmd.Stdout, j.cmd.Stderr = j.stdout, j.stderr
@@ -347,7 +322,7 @@ func (j *job) wait() (report, error) {
 
 func (j *job) until(text string) {
 	j.c.t.Helper()
-	j.c.until(fmt.Sprintf("heddle mr writes %q", text), func() bool { return strings.Contains(j.stderr.String(), text) })
+	await.Slowly(j.c.t, fmt.Sprintf("heddle mr writes %q", text), func() bool { return strings.Contains(j.stderr.String(), text) })
 }
 
 // processes returns the pids of processes whose command line has all of the texts.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -213,15 +214,15 @@ func TestKilledMaster(t *testing.T) {
 	app := j.application()
 	attempt := "container_" + strings.TrimPrefix(app, "application_")
 	var master []int
-	c.until("mappers run", func() bool {
+	await.Slowly(c.t, "mappers run", func() bool {
 		master = processes("mr-master", attempt+"_01_")
 		return len(master) == 1 && len(processes("while [ ! -e", attempt+"_01_")) >= 2
 	})
 	if err := syscall.Kill(master[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	c.until("nothing of the first attempt is left", func() bool { return len(processes(attempt+"_01_")) == 0 })
-	c.until("mappers of the second attempt run", func() bool { return len(processes("while [ ! -e", attempt+"_02_")) >= 2 })
+	await.Slowly(c.t, "nothing of the first attempt is left", func() bool { return len(processes(attempt+"_01_")) == 0 })
+	await.Slowly(c.t, "mappers of the second attempt run", func() bool { return len(processes("while [ ! -e", attempt+"_02_")) >= 2 })
 	open()
 	if r := j.end(); r.Attempts != 2 {
 		t.Errorf("%d attempts", r.Attempts)
@@ -229,7 +230,7 @@ func TestKilledMaster(t *testing.T) {
 	if got, want := c.output(out), pipe(t, all, "sort"); got != want {
 		t.Errorf("%d bytes instead of %d", len(got), len(want))
 	}
-	c.until("nothing of the job is left", func() bool { return len(processes(attempt)) == 0 })
+	await.Slowly(c.t, "nothing of the job is left", func() bool { return len(processes(attempt)) == 0 })
 }
 
 // A container that has outputs of map tasks is killed while the reduce task runs: they are made again.
@@ -252,7 +253,7 @@ func TestKilledWorker(t *testing.T) {
 		}
 		return out
 	}
-	c.until("all mappers but one are done", func() bool {
+	await.Slowly(c.t, "all mappers but one are done", func() bool {
 		return len(idle()) > 0 && len(processes("while [ ! -e", id)) == 1 && strings.Contains(j.stderr.String(), "map 80%")
 	})
 	for _, pid := range idle() {
@@ -280,7 +281,7 @@ func TestKilledNodeManager(t *testing.T) {
 	app := j.application()
 	id := "container_" + strings.TrimPrefix(app, "application_")
 	var before []int
-	c.until("mappers run", func() bool {
+	await.Slowly(c.t, "mappers run", func() bool {
 		before = processes("mr-", id)
 		return len(processes("while [ ! -e", id)) >= 2
 	})
@@ -295,7 +296,7 @@ func TestKilledNodeManager(t *testing.T) {
 	if r.Attempts != 1 || r.Counters[jobCounters]["NUM_FAILED_MAPS"] > 0 || len(before) < 2 {
 		t.Errorf("%+v; processes before: %v", r, before)
 	}
-	c.until("nothing of the job is left", func() bool { return len(processes(id)) == 0 })
+	await.Slowly(c.t, "nothing of the job is left", func() bool { return len(processes(id)) == 0 })
 }
 
 // The leading ResourceManager is killed while a job runs.
@@ -308,7 +309,7 @@ func TestKilledLeader(t *testing.T) {
 		"-D", "mapreduce.input.fileinputformat.split.maxsize=200000")
 	app := j.application()
 	id := "container_" + strings.TrimPrefix(app, "application_")
-	c.until("mappers run", func() bool { return len(processes("while [ ! -e", id)) >= 2 })
+	await.Slowly(c.t, "mappers run", func() bool { return len(processes("while [ ! -e", id)) >= 2 })
 	lead := c.leader()
 	c.kill(lead)
 	open()
@@ -425,7 +426,7 @@ func TestStuckTask(t *testing.T) {
 	if err == nil || len(r.Failures) != 2 || !strings.Contains(j.stderr.String(), "mapreduce.task.timeout") {
 		t.Errorf("%v %+v: %s", err, r, j.stderr)
 	}
-	c.until("nothing of it is left", func() bool { return len(processes("sleep "+mark)) == 0 })
+	await.Slowly(c.t, "nothing of it is left", func() bool { return len(processes("sleep "+mark)) == 0 })
 }
 
 func TestBackground(t *testing.T) {
@@ -449,7 +450,7 @@ func TestBackground(t *testing.T) {
 	if got := c.output(out); got != "x\n" {
 		t.Errorf("%q", got)
 	}
-	c.until("the staged files are gone", func() bool {
+	await.Slowly(c.t, "the staged files are gone", func() bool {
 		left, err := filepath.Glob(filepath.Join(c.dir, "staging", "*", ".staging", "*"))
 		return err == nil && len(left) == 0
 	})

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/internal/publicdir"
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +44,7 @@ func TestAgainstRecordings(t *testing.T) {
 	if err != nil {
 		t.Skip("needs python3 to make the recorded requests")
 	}
-	tools := scratch(t)
+	tools := publicdir.New(t, "")
 	heddle, self := filepath.Join(tools, "heddle"), filepath.Join(tools, "job")
 	if out, err := exec.Command("go", "build", "-o", heddle, "heddle/cmd/heddle").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -78,7 +80,7 @@ func copySelf(t *testing.T, to string) {
 }
 
 func compare(t *testing.T, python, heddle, self, profile string) {
-	dir := scratch(t)
+	dir := publicdir.New(t, "")
 	c := start(t, heddle, dir, profile)
 	recording := filepath.Join(dir, profile+".json")
 	scenario := exec.Command(python, "testdata/scenario.py", "--rm", c.rm, "--nm", c.nm, "--profile", profile,

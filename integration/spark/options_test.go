@@ -46,7 +46,7 @@ func jar(t *testing.T, class, source string) string {
 		t.Fatal(err)
 	}
 	for _, line := range [][]string{
-		{"javac", "-cp", filepath.Join(home(t), "jars", "*"), class + ".java"},
+		{"javac", "-cp", filepath.Join(home(t, hadooplab.SparkVersion), "jars", "*"), class + ".java"},
 		{"sh", "-c", "jar cf program.jar *.class"},
 	} {
 		cmd := exec.Command(line[0], line[1:]...)

@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	os.Exit(hadooplab.Main(m, &o, &lab))
 }
 
-// home returns where Spark is installed; the first time it is fetched from PyPI (400 MB).
-func home(t *testing.T) string {
+// home returns where a version of Spark is installed; the first time it is fetched from PyPI (400 MB).
+func home(t *testing.T, version string) string {
 	t.Helper()
-	dir, err := hadooplab.Spark(t.Context())
+	dir, err := hadooplab.Spark(t.Context(), version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,12 @@ var submitted = regexp.MustCompile(`Submitted application (application_\d+_\d+)`
 // command is one of Spark's commands.
 func command(t *testing.T, l *hadooplab.Lab, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	spark := home(t)
+	return commandOf(t, l, hadooplab.SparkVersion, name, args...)
+}
+
+func commandOf(t *testing.T, l *hadooplab.Lab, version, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	spark := home(t, version)
 	cmd := exec.Command(filepath.Join(spark, "bin", name), append([]string{
 		"--master", "yarn", "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1", "--executor-cores", "2",
 		// as is right on one machine: 300 MB less to copy

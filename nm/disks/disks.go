@@ -94,7 +94,7 @@ func (d *Disks) Check() (changed bool) {
 			bad := usable(f.path)
 			full := ""
 			if bad == "" && d.cfg.Check {
-				full = d.fullness(f)
+				full = d.fullness(f, l.isFull(f))
 			}
 			l.mu.Lock()
 			if was := f.good(); was != (bad == "" && full == "") {
@@ -147,13 +147,20 @@ func reason(err error) string {
 	return ": " + err.Error()
 }
 
-func (d *Disks) fullness(f *folder) string {
+func (l *Folders) isFull(f *folder) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f.full != ""
+}
+
+// fullness says why nothing is to be written to a folder, which was full before or not.
+func (d *Disks) fullness(f *folder, before bool) string {
 	s, err := d.space(f.path)
 	if err != nil || s.Total <= 0 {
 		return ""
 	}
 	limit := d.cfg.MaxUsedPercent
-	if f.full != "" && d.cfg.LowUsedPercent > 0 {
+	if before && d.cfg.LowUsedPercent > 0 {
 		limit = min(limit, d.cfg.LowUsedPercent)
 	}
 	used := 100 * (1 - float64(s.Free)/float64(s.Total))

@@ -53,6 +53,7 @@ type Options struct {
 type Checker struct {
 	o Options
 
+	noting  sync.Mutex // held from looking until the change is noted, so that no older look is noted after a newer one
 	mu      sync.Mutex
 	checked time.Time
 	scripts map[string]string // by name: what an unhealthy script has said; absent: healthy
@@ -119,7 +120,7 @@ func (s Script) run(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
-	var out bytes.Buffer
+	var out said
 	cmd.Stdout = &out
 	// Its children go with it, as they might hold on to the pipe of its output.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -136,16 +137,52 @@ func (s Script) run(ctx context.Context) string {
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return err.Error()
 	}
-	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, "ERROR") {
-			return strings.TrimSpace(out.String())
+	if out.ended(); !out.bad {
+		return ""
+	}
+	return strings.TrimSpace(string(out.kept))
+}
+
+// maxReport is how much is kept of what a script says, in bytes: it goes to the ResourceManager with every heartbeat.
+const maxReport = 8 << 10
+
+// said is what a script says: its beginning, and whether a line begins with ERROR. One that talks without end costs no memory.
+type said struct {
+	kept []byte
+	line []byte // beginning of the last line, as far as it matters
+	bad  bool
+}
+
+const mark = "ERROR"
+
+func (s *said) Write(p []byte) (int, error) {
+	s.kept = append(s.kept, p[:min(len(p), max(0, maxReport-len(s.kept)))]...)
+	for rest := p; len(rest) > 0; {
+		line, after, ends := bytes.Cut(rest, []byte("\n"))
+		s.line = append(s.line, line[:min(len(line), len(mark)-len(s.line))]...)
+		if ends {
+			s.ended()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// ended looks at the line that has ended.
+func (s *said) ended() {
+	if string(s.line) == mark && !s.bad {
+		s.bad = true
+		if !bytes.Contains(s.kept, s.line) {
+			s.kept = append(s.kept, "\n[…] a line beginning with "+mark+" follows"...)
 		}
 	}
-	return ""
+	s.line = s.line[:0]
 }
 
 // note tells when the node's health has changed.
 func (c *Checker) note() {
+	c.noting.Lock()
+	defer c.noting.Unlock()
 	c.mu.Lock()
 	c.checked = time.Now()
 	c.mu.Unlock()

@@ -68,6 +68,10 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+	chatty := script(t, "head -c 50000000 /dev/zero | tr '\\0' x; echo; echo 'ERROR at last'; head -c 50000000 /dev/zero")
+	if got := chatty.run(t.Context()); !strings.HasPrefix(got, "xxx") || !strings.HasSuffix(got, "beginning with ERROR follows") || len(got) > 2*maxReport {
+		t.Errorf("%d bytes of 100 MB: …%q", len(got), got[max(0, len(got)-80):])
+	}
 	slow := script(t, "sleep 600")
 	slow.Timeout = 20 * time.Millisecond
 	if got := slow.run(t.Context()); got != "Node health script timed out" {

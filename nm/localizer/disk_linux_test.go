@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/internal/publicdir"
 	"heddle/nm/nmtest"
 )
 
@@ -31,7 +32,7 @@ func tmpfs(t *testing.T, dir, size string) {
 
 // A disk that is really full, without any reserve to warn before.
 func TestFullDisk(t *testing.T) {
-	base := publicTempDir(t)
+	base := publicdir.New(t, "/var/tmp")
 	disk := filepath.Join(base, "disk")
 	tmpfs(t, disk, "size=2m,nr_inodes=500")
 	n := newNode(t, func(c *Config) {

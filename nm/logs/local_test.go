@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/yarn/records"
 )
 
@@ -136,28 +137,10 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// syncBuffer may be read while it is written to.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 func TestFollow(t *testing.T) {
 	local, l := newLocal(t)
 	path := l.log(0, c1(1), "stdout", "old new")
-	var out syncBuffer
+	var out output.Buffer
 	var ended atomic.Bool
 	done := make(chan error, 1)
 	go func() {

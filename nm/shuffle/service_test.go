@@ -1,17 +1,13 @@
 package shuffle
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha1"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,187 +20,9 @@ import (
 
 	"heddle/nm/nmtest"
 	"heddle/yarn/records"
-	"heddle/yarn/token"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// The application of stock.json.
-var (
-	testApp    = records.ApplicationID{ClusterTimestamp: 1, ID: 1}
-	testSecret = []byte{1, 2, 3, 4, 5, 6, 7, 8}
-)
-
-// node is a service with local directories.
-type node struct {
-	*Service
-	t    testing.TB
-	dirs nmtest.Dirs
-	cfg  Config
-}
-
-// newNode serves testApp of user alice. Reducers sign the given port, or that of the service if it is 0.
-func newNode(t testing.TB, port int, adjust ...func(*Config)) *node {
-	t.Helper()
-	base := t.TempDir()
-	n := &node{t: t, dirs: nmtest.Dirs{filepath.Join(base, "d0"), filepath.Join(base, "d1")}}
-	for _, d := range n.dirs {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n.cfg = Config{Addr: "127.0.0.1:0", Dirs: n.dirs}
-	for _, f := range adjust {
-		f(&n.cfg)
-	}
-	s, err := New(n.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Service = s
-	if port == 0 {
-		err = s.Start()
-	} else {
-		var ln net.Listener
-		if ln, err = s.listen(); err == nil {
-			s.run(ln, port)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(s) })
-	n.init(testApp, "alice", testSecret)
-	return n
-}
-
-func stop(s *Service) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s.Stop(ctx)
-}
-
-func serviceData(secret []byte) []byte {
-	return token.Token{Identifier: []byte("job"), Password: secret, Kind: "mapreduce.job", Service: "job"}.AppendWritable(nil)
-}
-
-func (n *node) init(app records.ApplicationID, user string, secret []byte) {
-	n.t.Helper()
-	if err := n.InitApplication(user, app, serviceData(secret)); err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-// part is what one reducer gets of a map's output.
-type part struct {
-	raw  int64
-	data string
-}
-
-func indexOf(parts []part) []byte {
-	var b []byte
-	at := 0
-	for _, p := range parts {
-		for _, v := range []int64{int64(at), p.raw, int64(len(p.data))} {
-			b = binary.BigEndian.AppendUint64(b, uint64(v))
-		}
-		at += len(p.data)
-	}
-	return binary.BigEndian.AppendUint64(b, uint64(crc32.ChecksumIEEE(b)))
-}
-
-// output writes a map output of app to a local directory, and returns its directory.
-func (n *node) output(dir int, app records.ApplicationID, user, attempt string, parts ...part) string {
-	n.t.Helper()
-	d := filepath.Join(n.dirs[dir], "usercache", user, "appcache", app.String(), "output", attempt)
-	if err := os.MkdirAll(d, 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	var data strings.Builder
-	for _, p := range parts {
-		data.WriteString(p.data)
-	}
-	n.write(filepath.Join(d, dataName), []byte(data.String()))
-	n.write(filepath.Join(d, indexName), indexOf(parts))
-	return d
-}
-
-func (n *node) write(path string, content []byte) {
-	n.t.Helper()
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func attempt(m int) string { return fmt.Sprintf("attempt_1_0001_m_%06d_0", m) }
-
-// stockOutputs are the map outputs that stock.json was recorded with.
-func (n *node) stockOutputs() {
-	n.output(0, testApp, "alice", attempt(0), part{7, "hello"}, part{3, strings.Repeat("x", 10)}, part{2, ""})
-	n.output(1, testApp, "alice", attempt(1), part{300, strings.Repeat("y", 300)}, part{70000, strings.Repeat("z", 70000)}, part{6, "last!!"})
-	d := n.output(0, testApp, "alice", attempt(2), part{7, "hello"})
-	index, err := os.ReadFile(filepath.Join(d, indexName))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	index[len(index)-1] ^= 1
-	n.write(filepath.Join(d, indexName), index)
-	d = n.output(0, testApp, "alice", attempt(3), part{7, "hello"}, part{3, strings.Repeat("x", 10)})
-	if err := os.Remove(filepath.Join(d, dataName)); err != nil {
-		n.t.Fatal(err)
-	}
-	n.output(0, testApp, "alice", attempt(4), part{7, "hello"}, part{3, strings.Repeat("x", 10)})
-	if err := os.Truncate(filepath.Join(n.dirs[0], "usercache/alice/appcache", testApp.String(), "output", attempt(4), dataName), 3); err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func (n *node) dial() net.Conn {
-	n.t.Helper()
-	c, err := net.Dial("tcp", n.Addr().String())
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// exchange sends a request and returns all that comes back, and whether the connection was closed then. A connection that
-// stays open is waited on for as long as open.
-func (n *node) exchange(request string, open time.Duration) (response string, closed bool) {
-	n.t.Helper()
-	c := n.dial()
-	defer c.Close()
-	if _, err := io.WriteString(c, request); err != nil {
-		n.t.Fatal(err)
-	}
-	c.SetReadDeadline(time.Now().Add(open))
-	b, err := io.ReadAll(c)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		n.t.Fatal(err)
-	}
-	return string(b), err == nil
-}
-
-// get is a request for maps, signed.
-func (n *node) get(reduce int, more string, maps ...string) string {
-	uri := fmt.Sprintf("/mapOutput?job=job_1_0001&reduce=%d&map=%s%s", reduce, strings.Join(maps, ","), more)
-	return n.request(uri)
-}
-
-func (n *node) request(uri string) string {
-	return fmt.Sprintf("GET %s HTTP/1.1\r\nUrlHash: %s\r\nname: mapreduce\r\nversion: 1.0.0\r\nHost: localhost\r\n\r\n", uri,
-		base64.StdEncoding.EncodeToString(sign(testSecret, signedText(n.Port(), uri))))
-}
-
-func split(t testing.TB, response string) (head, body string) {
-	t.Helper()
-	head, body, ok := strings.Cut(response, "\r\n\r\n")
-	if !ok {
-		t.Fatalf("no end of the headers in %.300q", response)
-	}
-	return head, body
-}
 
 func TestRecordings(t *testing.T) {
 	const secret, app = "2e37e34321da33bd", "application_1795253712789_0001"
@@ -366,27 +184,6 @@ func TestErrors(t *testing.T) {
 	got, _ := n.exchange(n.get(0, "", many...), 10*time.Second)
 	if _, body := split(t, got); strings.Count(body, "hello") != 500 {
 		t.Errorf("500 maps gave %d bytes", len(body))
-	}
-}
-
-// An index that was broken is read again once it has been mended, and a lost output is found on another disk.
-func TestBrokenIndexIsNotRemembered(t *testing.T) {
-	n := newNode(t, 0)
-	n.stockOutputs()
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.Contains(got, "Checksum error") {
-		t.Fatalf("got %q", got)
-	}
-	n.output(1, testApp, "alice", attempt(2), part{7, "other disk"})
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "other disk") {
-		t.Errorf("got %q", got)
-	}
-	if err := os.RemoveAll(filepath.Join(n.dirs[1], "usercache")); err != nil {
-		t.Fatal(err)
-	}
-	n.output(0, testApp, "alice", attempt(2), part{7, "mended"})
-	n.exchange(n.get(0, "", attempt(2)), 10*time.Second) // notices
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "mended") {
-		t.Errorf("got %q", got)
 	}
 }
 
@@ -567,96 +364,4 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-}
-
-func TestIndexCache(t *testing.T) {
-	c := newIndexCache(3 * 1000)
-	key := func(i int) indexKey {
-		return indexKey{records.ApplicationID{ClusterTimestamp: 1, ID: int32(i % 2)}, attempt(i)}
-	}
-	out := output{dir: "d", partitions: make([]partition, (1000-256)/recordSize)}
-	for i := range 3 {
-		c.put(key(i), out)
-	}
-	c.get(key(0))
-	c.put(key(3), out)
-	for i, want := range []bool{true, false, true, true} {
-		if _, ok := c.get(key(i)); ok != want {
-			t.Errorf("item %d is there: %v, want %v", i, ok, want)
-		}
-	}
-	c.put(key(4), output{partitions: make([]partition, 10000)})
-	if _, ok := c.get(key(4)); ok {
-		t.Error("an index larger than the cache was kept")
-	}
-	c.put(key(0), out)
-	c.drop(records.ApplicationID{ClusterTimestamp: 1, ID: 0})
-	if _, ok := c.get(key(0)); ok || len(c.items) != 1 || c.order.Len() != 1 || c.bytes != (&indexItem{out: out}).cost() {
-		t.Errorf("after dropping one application: %d items, %d bytes", len(c.items), c.bytes)
-	}
-}
-
-func FuzzReadRequest(f *testing.F) {
-	files, err := filepath.Glob("testdata/*/*.request")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Add([]byte("GET /?map=a,b,,&reduce=%41;job=x#y HTTP/1.0\nContent-Length: 3\n\nabcGET / HTTP/1.1\r\n\r\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in := newTestReader(data)
-		for range 1000 {
-			r, err := readRequest(in)
-			if err != nil {
-				return
-			}
-			if len(r.method)+len(r.uri) > maxHead {
-				t.Errorf("a head of %d bytes was taken", len(r.uri))
-			}
-			if q, err := parseQuery(r.uri); err == nil {
-				for _, m := range q.maps {
-					if validAttempt(m) && (strings.ContainsAny(m, "/\x00") || m == "." || m == "..") {
-						t.Errorf("%q is taken for an attempt", m)
-					}
-				}
-			}
-			if !r.skipBody(in) {
-				return
-			}
-		}
-	})
-}
-
-func FuzzParseIndex(f *testing.F) {
-	f.Add(indexOf([]part{{7, "hello"}, {3, "x"}}))
-	f.Add(indexOf(nil))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= crcSize { // let the checksum be right, or nothing gets past it
-			data = slices.Clone(data)
-			binary.BigEndian.PutUint64(data[len(data)-crcSize:], uint64(crc32.ChecksumIEEE(data[:len(data)-crcSize])))
-		}
-		ps, err := parseIndex(data)
-		if err != nil {
-			return
-		}
-		var again []byte
-		for _, p := range ps {
-			if p.start < 0 || p.size < 0 || p.start+p.size < p.start {
-				t.Errorf("impossible range %+v", p)
-			}
-			for _, v := range []int64{p.start, p.raw, p.size} {
-				again = binary.BigEndian.AppendUint64(again, uint64(v))
-			}
-		}
-		if !bytes.Equal(again, data[:len(data)-crcSize]) {
-			t.Error("written again it differs")
-		}
-	})
 }

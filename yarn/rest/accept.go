@@ -73,7 +73,7 @@ func mediaRange(part string) (media string, q float64) {
 	if !given {
 		return media, 1
 	}
-	if q, err = strconv.ParseFloat(text, 64); err != nil || q > 1 {
+	if q, err = strconv.ParseFloat(text, 64); err != nil || !(q <= 1) { // NaN neither
 		return media, 0
 	}
 	return media, q

@@ -14,8 +14,12 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep a body may be nested.
-const maxDepth = 64
+// maxDepth bounds how deep a body may be nested, and maxElements of how many elements it may be: a few bytes of a body are an element,
+// which takes many times as much memory.
+const (
+	maxDepth    = 64
+	maxElements = 1 << 18
+)
 
 // element is a body, or a part of it, whether it came as JSON or XML: a text, or members in the order in which they came.
 type element struct {
@@ -53,6 +57,18 @@ func Decode(contentType string, body []byte, to Target) error {
 	return nil
 }
 
+// tree is a body that is being read.
+type tree struct{ elements int }
+
+// add adds a member to an element.
+func (t *tree) add(to *element, m element) error {
+	if t.elements++; t.elements > maxElements {
+		return fmt.Errorf("more than %d elements", maxElements)
+	}
+	to.members = append(to.members, m)
+	return nil
+}
+
 const unmarshal = "javax.xml.bind.UnmarshalException"
 
 // parseError words an error as JAXB does.
@@ -78,7 +94,7 @@ func parseJSON(body []byte, to Target) (element, error) {
 		err = errors.New("an object is expected, and this is a list")
 	}
 	if err == nil {
-		err = readJSON(d, t, &root, 0)
+		err = (&tree{}).readJSON(d, t, &root, 0)
 	}
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
@@ -108,7 +124,7 @@ func unexpected(got, want string) error {
 }
 
 // readJSON reads the value that a token begins. A list becomes members of the same name, null nothing.
-func readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
+func (b *tree) readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
@@ -125,7 +141,7 @@ func readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
 			if err != nil {
 				return err
 			}
-			if err := readMember(d, name.(string), to, depth); err != nil {
+			if err := b.readMember(d, name.(string), to, depth); err != nil {
 				return err
 			}
 		}
@@ -135,7 +151,7 @@ func readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
 	return nil
 }
 
-func readMember(d *json.Decoder, name string, to *element, depth int) error {
+func (b *tree) readMember(d *json.Decoder, name string, to *element, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
@@ -145,7 +161,7 @@ func readMember(d *json.Decoder, name string, to *element, depth int) error {
 	}
 	if t == json.Delim('[') {
 		for d.More() {
-			if err := readMember(d, name, to, depth+1); err != nil {
+			if err := b.readMember(d, name, to, depth+1); err != nil {
 				return err
 			}
 		}
@@ -156,11 +172,10 @@ func readMember(d *json.Decoder, name string, to *element, depth int) error {
 		return nil
 	}
 	m := element{name: name}
-	if err := readJSON(d, t, &m, depth+1); err != nil {
+	if err := b.readJSON(d, t, &m, depth+1); err != nil {
 		return err
 	}
-	to.members = append(to.members, m)
-	return nil
+	return b.add(to, m)
 }
 
 func parseXML(body []byte, to Target) (element, error) {
@@ -179,7 +194,7 @@ func parseXML(body []byte, to Target) (element, error) {
 			continue
 		}
 		root.name = start.Name.Local
-		if err := readXML(d, &root, 0); err != nil {
+		if err := (&tree{}).readXML(d, &root, 0); err != nil {
 			return element{}, parseError(saxException, err)
 		}
 		break
@@ -191,7 +206,7 @@ func parseXML(body []byte, to Target) (element, error) {
 }
 
 // readXML reads what an element has inside.
-func readXML(d *xml.Decoder, to *element, depth int) error {
+func (b *tree) readXML(d *xml.Decoder, to *element, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
@@ -209,10 +224,12 @@ func readXML(d *xml.Decoder, to *element, depth int) error {
 			text.Write(t)
 		case xml.StartElement:
 			m := element{name: t.Name.Local}
-			if err := readXML(d, &m, depth+1); err != nil {
+			if err := b.readXML(d, &m, depth+1); err != nil {
 				return err
 			}
-			to.members = append(to.members, m)
+			if err := b.add(to, m); err != nil {
+				return err
+			}
 		case xml.EndElement:
 			if len(to.members) == 0 {
 				to.text = text.String()

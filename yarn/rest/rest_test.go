@@ -146,6 +146,7 @@ func TestNegotiate(t *testing.T) {
 		{[]string{"application/json;q=0"}, JSON, false},
 		{[]string{";;;"}, JSON, false},
 		{[]string{"application/json;q=high"}, JSON, false},
+		{[]string{"application/json;q=NaN, application/xml;q=0.1"}, XML, true},
 	} {
 		got, ok := Negotiate(c.accept, JSON, XML)
 		if got != c.want || ok != c.ok {
@@ -202,6 +203,8 @@ func TestDecode(t *testing.T) {
 		{name: "too deep", kind: "application/json", body: strings.Repeat(`{"a":`, 1000) + "1" + strings.Repeat("}", 1000), status: 400},
 		{name: "lists too deep", kind: "application/json", body: `{"a":` + strings.Repeat(`[`, 100000), status: 400},
 		{name: "xml too deep", kind: "application/xml", body: strings.Repeat(`<s>`, 100000), status: 400},
+		{name: "too many elements", kind: "application/json", body: `{"a":[` + strings.Repeat(`1,`, maxElements) + `1]}`, status: 400},
+		{name: "xml of too many elements", kind: "application/xml", body: `<s>` + strings.Repeat(`<a/>`, maxElements+1) + `</s>`, status: 400},
 		{name: "xml of another root", kind: "application/xml", body: `<other/>`, status: 400},
 		{name: "xml open", kind: "application/xml", body: `<s>`, status: 400},
 		{name: "xml empty", kind: "application/xml", body: ``, status: 400},

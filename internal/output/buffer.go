@@ -1,0 +1,27 @@
+// Package output keeps what a process or goroutine writes, for those who look at it meanwhile.
+package output
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer is a bytes.Buffer that may be read while it is written to. The zero value is ready to use.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer; it never fails.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String is all that was written.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
