@@ -17,14 +17,17 @@ import (
 	"heddle/integration/hadooplab"
 )
 
+// options are those of the lab that tests share.
+var options = hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
+
 var lab *hadooplab.Shared
 
 func TestMain(m *testing.M) {
 	if !hadooplab.Full() {
-		fmt.Println("Tez, Flink and Skein are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
+		fmt.Println("Tez, Flink, Skein and other Hadoops are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
 		return
 	}
-	os.Exit(hadooplab.Main(m, &hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}, &lab))
+	os.Exit(hadooplab.Main(m, &options, &lab))
 }
 
 // begin starts a client.

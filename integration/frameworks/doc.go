@@ -1,5 +1,6 @@
 // Package frameworks runs applications of frameworks that bring an ApplicationMaster of their own, unmodified, on Heddle's
-// ResourceManager and NodeManager: Apache Tez, Apache Flink and Skein. Spark has a package of its own.
+// ResourceManager and NodeManager: Apache Tez, Apache Flink, Skein and YARN's own services, and MapReduce of other versions
+// than the cluster's. Spark has a package of its own.
 //
 // As that takes minutes, and 400 MB the first time, it is only done with HEDDLE_TEST_FULL=1.
 //
