@@ -11,6 +11,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"heddle/internal/await"
 	"heddle/yarn/records"
 )
 
@@ -67,17 +68,10 @@ func (w *world) work() {
 		return len(w.calls), len(w.tenures)
 	}
 	calls, containers := count()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	await.Until(w.c.tb, "100 calls and containers without a fault", func() bool {
 		c, t := count()
-		if c >= calls+100 && t >= containers+100 {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.c.tb.Fatalf("%d calls and %d containers in 30 s without a fault", c-calls, t-containers)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return c >= calls+100 && t >= containers+100
+	})
 }
 
 // drain forgets grants that were heard of before now.

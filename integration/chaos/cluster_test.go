@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -27,20 +30,14 @@ import (
 var heddle string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "heddle-chaos")
-	if err == nil {
-		heddle = filepath.Join(dir, "heddle")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", heddle, "heddle/cmd/heddle").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-	}
+	path, remove, err := hadooplab.BuildHeddle()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build heddle:", err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	heddle = path
 	code := m.Run()
-	_ = os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 
@@ -192,17 +189,13 @@ func (c *cluster) addrs(key string) []string {
 // leader asks every member whether it leads, until one does; other than the one to be passed over.
 func (c *cluster) leader(other string) string {
 	c.tb.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		for _, id := range c.ids {
-			if id != other && c.leads(id) {
-				return id
-			}
+	return await.Value(c.tb, "somebody leads", func() (string, bool) {
+		i := slices.IndexFunc(c.ids, func(id string) bool { return id != other && c.leads(id) })
+		if i < 0 {
+			return "", false
 		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	c.tb.Fatal("nobody leads")
-	return ""
+		return c.ids[i], true
+	})
 }
 
 func (c *cluster) leads(id string) bool {

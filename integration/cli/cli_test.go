@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 var (
@@ -90,14 +91,10 @@ func yarns(t *testing.T, l *hadooplab.Lab, args ...string) (out string, code int
 // until runs a command of ours until its output has something.
 func until(t *testing.T, l *hadooplab.Lab, has string, args ...string) {
 	t.Helper()
-	var out string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		if out, _ = ours(t, l, args...); strings.Contains(out, has) {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatalf("heddle %s never says %q:\n%s", strings.Join(args, " "), has, out)
+	await.Slowly(t, fmt.Sprintf("heddle %s says %q", strings.Join(args, " "), has), func() bool {
+		out, _ := ours(t, l, args...)
+		return strings.Contains(out, has)
+	})
 }
 
 // moving are figures that go on while one command runs after the other.

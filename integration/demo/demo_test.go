@@ -2,17 +2,18 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 // What the README promises of `make demo` is checked by the demo itself: it fails if the job does, or if its counts are wrong.
 func TestDemo(t *testing.T) {
-	heddle := filepath.Join(t.TempDir(), "heddle")
-	if out, err := exec.Command("go", "build", "-o", heddle, "heddle/cmd/heddle").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	heddle, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer remove()
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	if err := run(t.Context(), options{heddle: heddle}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -167,7 +168,7 @@ func (c *cluster) kill(user string, id records.ApplicationID) {
 	c.t.Helper()
 	req := &pb.KillApplicationRequest{}
 	req.SetApplicationId(id.PB())
-	c.until("the application is killed", func() bool {
+	await.Slowly(c.t, "the application is killed", func() bool {
 		return call(c, protocol.ForceKillApplication, c.as(user), req).GetIsKillCompleted()
 	})
 }
@@ -176,28 +177,11 @@ func (c *cluster) kill(user string, id records.ApplicationID) {
 func (c *cluster) ended(user string, id records.ApplicationID) *pb.ApplicationReport {
 	c.t.Helper()
 	var r *pb.ApplicationReport
-	c.until(fmt.Sprintf("%v has ended", id), func() bool {
+	await.Slowly(c.t, fmt.Sprintf("%v has ended", id), func() bool {
 		r = c.report(user, id)
 		return r.GetYarnApplicationState() >= pb.YarnApplicationState_FINISHED
 	})
 	return r
-}
-
-func (c *cluster) until(what string, f func() bool) { c.t.Helper(); c.within(90*time.Second, what, f) }
-
-// within waits until something is true.
-func (c *cluster) within(patience time.Duration, what string, f func() bool) {
-	c.t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(patience)
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			c.t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }
 
 // master is an ApplicationMaster that nobody launched: this test.
@@ -221,7 +205,7 @@ func (c *cluster) unmanaged(user string, change func(*pb.ApplicationSubmissionCo
 		change(ctx)
 	}
 	m := &master{cluster: c, user: user, id: c.submit(user, ctx), nodes: map[records.NodeID]token.Token{}}
-	c.until("the owner gets the token of his ApplicationMaster", func() bool {
+	await.Slowly(c.t, "the owner gets the token of his ApplicationMaster", func() bool {
 		r := c.report(user, m.id)
 		m.attempt = records.AttemptIDFrom(r.GetCurrentApplicationAttemptId())
 		m.token = token.FromPB(r.GetAmRmToken())
@@ -277,7 +261,7 @@ func (m *master) containers(n int32) []*pb.Container {
 	req := &pb.AllocateRequest{}
 	req.SetAsk([]*pb.ResourceRequest{ask})
 	var got []*pb.Container
-	m.until("containers are granted", func() bool {
+	await.Slowly(m.t, "containers are granted", func() bool {
 		resp, err := m.tryAllocate(req)
 		if err != nil {
 			m.t.Fatal(err)
@@ -316,7 +300,7 @@ func tokenOf(c *pb.Container) token.Token { return token.FromPB(c.GetContainerTo
 func (m *master) completed(ids ...records.ContainerID) map[records.ContainerID]*pb.ContainerStatus {
 	m.t.Helper()
 	got := map[records.ContainerID]*pb.ContainerStatus{}
-	m.until("containers have ended", func() bool {
+	await.Slowly(m.t, "containers have ended", func() bool {
 		resp, err := m.tryAllocate(&pb.AllocateRequest{})
 		if err != nil {
 			m.t.Fatal(err)
@@ -338,7 +322,7 @@ func (m *master) finish() {
 	m.t.Helper()
 	req := &pb.FinishApplicationMasterRequest{}
 	req.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
-	m.until("the farewell is taken", func() bool {
+	await.Slowly(m.t, "the farewell is taken", func() bool {
 		resp, err := protocol.FinishApplicationMaster.Call(m.t.Context(), m.rm, req)
 		if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
 			m.enter()

@@ -10,6 +10,7 @@ import (
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -85,7 +86,7 @@ func TestHDFSAway(t *testing.T) {
 	}
 
 	old := put("/jobs/job.jar", "first")
-	c.until("the clock of the NameNode has gone on", func() bool { return put("/jobs/job.jar", "other").ModTime > old.ModTime })
+	await.Slowly(c.t, "the clock of the NameNode has gone on", func() bool { return put("/jobs/job.jar", "other").ModTime > old.ModTime })
 	fails("a jar that changed after the submission", c.submit("alice", with(old, "/jobs/job.jar", "true")),
 		"/jobs/job.jar changed on src filesystem - expected: \"")
 	missing := with(old, "/jobs/gone.jar", "true")
@@ -109,7 +110,7 @@ func TestHDFSAway(t *testing.T) {
 	cid := records.ContainerIDFrom(box.GetId())
 	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "echo kept for later ><LOG_DIR>/stdout; sleep 1000"))
 	local := filepath.Join(c.Dir(), "nodemanager1", "log", m.id.String(), cid.String(), "stdout")
-	c.until("the container has written", func() bool {
+	await.Slowly(c.t, "the container has written", func() bool {
 		b, err := os.ReadFile(local)
 		return err == nil && strings.Contains(string(b), "kept for later")
 	})
@@ -120,7 +121,7 @@ func TestHDFSAway(t *testing.T) {
 		t.Errorf("the logs went before they were aggregated: %v", err)
 	}
 	restart(c)
-	c.within(3*time.Minute, "the logs are aggregated", func() bool {
+	await.Slowly(c.t, "the logs are aggregated", func() bool {
 		found, err := files.Glob(t.Context(), "/app-logs/alice/bucket-logs-tfile/*/"+m.id.String()+"/*")
 		return err == nil && len(found) == 1 && !strings.HasSuffix(found[0].Name, ".tmp")
 	})
@@ -128,7 +129,7 @@ func TestHDFSAway(t *testing.T) {
 	if err != nil || !strings.Contains(out, "kept for later") {
 		t.Errorf("yarn logs: %s, %v", out, err)
 	}
-	c.until("the node's copy is gone", func() bool {
+	await.Slowly(c.t, "the node's copy is gone", func() bool {
 		_, err := os.Stat(local)
 		return os.IsNotExist(err)
 	})

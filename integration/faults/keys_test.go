@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -63,7 +64,7 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 	}
 
 	c.Daemon("resourcemanager" + c.leader()[2:]).Kill()
-	c.until("the application is served by the next leader", func() bool {
+	await.Slowly(c.t, "the application is served by the next leader", func() bool {
 		_, err := m.tryAllocate(&pb.AllocateRequest{})
 		return err == nil
 	})
@@ -83,7 +84,7 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 // leader is the id of the ResourceManager that leads.
 func (c *cluster) leader() (id string) {
 	c.t.Helper()
-	c.until("a ResourceManager leads", func() bool {
+	await.Slowly(c.t, "a ResourceManager leads", func() bool {
 		for i := 1; i <= c.rms; i++ {
 			at := c.fresh().client.Endpoint(fmt.Sprintf("localhost:%d", c.Port(fmt.Sprint("rm-admin", i))), protocol.HAService, ipc.Identity{User: "root"})
 			resp, err := protocol.GetServiceStatus.Call(c.t.Context(), at, &pb.GetServiceStatusRequest{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -24,7 +25,7 @@ func TestNodeWithContainersOfAnUnknownApplication(t *testing.T) {
 	id := records.ContainerIDFrom(box.GetId())
 	const mark = "86423"
 	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "sleep "+mark))
-	c.until("the container runs", func() bool { return len(c.processes(mark)) > 0 })
+	await.Slowly(c.t, "the container runs", func() bool { return len(c.processes(mark)) > 0 })
 
 	node, rm := c.Daemon("nodemanager1"), c.Daemon("resourcemanager")
 	node.Kill()
@@ -50,8 +51,8 @@ func TestNodeWithContainersOfAnUnknownApplication(t *testing.T) {
 	if err := c.WaitYARN(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	c.until("its processes are gone", func() bool { return len(c.processes(mark)) == 0 })
-	c.until("its files are gone", func() bool {
+	await.Slowly(c.t, "its processes are gone", func() bool { return len(c.processes(mark)) == 0 })
+	await.Slowly(c.t, "its files are gone", func() bool {
 		left, err := filepath.Glob(filepath.Join(c.Dir(), "nodemanager1", "local", "usercache", "*", "appcache", m.id.String(), id.String()))
 		return err == nil && len(left) == 0
 	})
@@ -114,7 +115,7 @@ func TestFullDisk(t *testing.T) {
 	id := records.ContainerIDFrom(box.GetId())
 	said := filepath.Join(c.Dir(), "said")
 	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "dd if=/dev/zero of=big bs=1M count=100 2>"+said+"; sleep 1000"))
-	c.until("the node says that its disk is full", func() bool {
+	await.Slowly(c.t, "the node says that its disk is full", func() bool {
 		n := report()
 		return n.GetNodeState() == pb.NodeState_NS_UNHEALTHY && strings.Contains(n.GetHealthReport(), local)
 	})
@@ -124,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 	if st := m.completed(id)[id]; st.GetExitStatus() == 0 {
 		t.Errorf("the container: %v", st)
 	}
-	c.until("the node is well again", func() bool { return report().GetNodeState() == pb.NodeState_NS_RUNNING })
+	await.Slowly(c.t, "the node is well again", func() bool { return report().GetNodeState() == pb.NodeState_NS_RUNNING })
 	box = m.containers(1)[0]
 	id = records.ContainerIDFrom(box.GetId())
 	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "exit 6"))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -106,7 +107,7 @@ func (c *cluster) applicationRights() {
 	}
 	// the node shows what a container writes to who may see the application
 	logs := fmt.Sprintf("http://%s/ws/v1/node/containers/%v/logs/stdout?user.name=", box.GetNodeHttpAddress(), records.ContainerIDFrom(box.GetId()))
-	c.until("bob reads the log", func() bool {
+	await.Slowly(c.t, "bob reads the log", func() bool {
 		_, body := c.get(logs + "bob")
 		return strings.Contains(body, "secret")
 	})
