@@ -29,6 +29,7 @@ func schedulerKeys() []Key {
 		boolean(fair+"preemption", "false", "restore fair shares by preemption"),
 		float(fair+"preemption.cluster-utilization-threshold", "0.8", "use of the cluster above which that is done").min(0).max(1),
 		boolean(fair+"am.preemption", "true", "let ApplicationMasters be preempted"),
+		boolean(fair+"am.preemption.<queue>", "true", "the same of one queue, by its path"),
 		millis(fair+"waitTimeBeforeKill", "15000", "time from the word to an ApplicationMaster to the kill").min(0),
 		millis(fair+"waitTimeBeforeNextStarvationCheck", "10000", "time that an application is left alone after preemption for it").min(0),
 		boolean(fair+"sizebasedweight", "false", "weigh applications by what they ask for"),

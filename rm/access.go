@@ -52,6 +52,7 @@ func (r *ResourceManager) openAccess() error {
 	r.settings.Groups = r.groups
 	r.access = access.FromConf(r.conf, r.settings.Live, r.login, r.groups)
 	r.settings.MaySubmit = r.access.MaySubmit
+	r.settings.ACLs = r.access.Enabled
 	r.setProxies(r.conf)
 	return nil
 }

@@ -97,7 +97,7 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 		}
 		return st.ModTime()
 	}
-	watchFile(ctx, changed, l.RefreshQueues, func(err error) {
+	watchFile(ctx, r.fileInterval, changed, l.RefreshQueues, func(err error) {
 		for line := range strings.Lines(err.Error()) {
 			r.log.WithField("file", source.file()).Error("queues stay as they are: " + strings.TrimSpace(line))
 		}
@@ -106,10 +106,10 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 
 // watchFile has a file read again that was changed, until its context ends. What fails is tried again, and told once of each
 // change. changed is when the file was changed last, zero if it isn't there.
-func watchFile(ctx context.Context, changed func() time.Time, read func() error, tell func(error)) {
+func watchFile(ctx context.Context, interval time.Duration, changed func() time.Time, read func() error, tell func(error)) {
 	seen := changed()
 	var failed time.Time
-	tick := time.NewTicker(fairFileInterval)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {

@@ -1,12 +1,19 @@
 package rm
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/rm/queue"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -125,4 +132,71 @@ func TestRefreshQueues(t *testing.T) {
 			t.Errorf("%s: there are %s", step.file, got)
 		}
 	}
+}
+
+// errorsOf counts what a member logs as errors.
+type errorsOf struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (*errorsOf) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLevel} }
+
+func (e *errorsOf) Fire(entry *logrus.Entry) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = append(e.lines, entry.Message)
+	return nil
+}
+
+func (e *errorsOf) holds(text string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(e.lines, func(line string) bool { return strings.Contains(line, text) })
+}
+
+// A FairScheduler's file that was changed holds without anybody asking, a broken one doesn't and is told of, and what is in use stays.
+func TestChangedFairFileHolds(t *testing.T) {
+	dir := t.TempDir()
+	c := settingsFor(t, dir, 1)
+	file := filepath.Join(dir, "fair-scheduler.xml")
+	c.Set("yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler")
+	c.Set("yarn.scheduler.fair.allocation.file", file)
+	age := time.Hour
+	write := func(queues string) { // as if it had been left alone since long ago, each time later
+		t.Helper()
+		age -= time.Minute
+		at := time.Now().Add(-age)
+		err := os.WriteFile(file, []byte("<allocations>\n"+queues+"\n</allocations>"), 0o600)
+		if err := errors.Join(err, os.Chtimes(file, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`<queue name="a"/>`)
+	m := newMember(t, c, 0)
+	var wrong errorsOf
+	m.log.Logger.AddHook(&wrong)
+	m.fileInterval = time.Millisecond
+	m.run()
+	defer m.halt(t)
+	leaderOf(t, []*member{m})
+	holds := func(names string) {
+		t.Helper()
+		await.Until(t, "queues "+names, func() bool { return queueNames(m) == names })
+	}
+	holds("root.a")
+	write(`<queue name="a"/><queue name="b"><queue name="c"/></queue>`)
+	holds("root.a root.b root.b.c")
+	write(`<queue name="a"/><queue name="b"><weight>plenty</weight></queue>`)
+	await.Until(t, "a word on the broken file", func() bool { return wrong.holds("<weight>") })
+	if got := queueNames(m); got != "root.a root.b root.b.c" {
+		t.Errorf("a broken file makes %s", got)
+	}
+	write(`<queue name="a"`)
+	await.Until(t, "a word on what is no XML", func() bool { return wrong.holds("fair-scheduler.xml:3") })
+	if got := queueNames(m); got != "root.a root.b root.b.c" {
+		t.Errorf("what is no XML makes %s", got)
+	}
+	write(`<queue name="d"/>`)
+	holds("root.d")
 }

@@ -75,6 +75,8 @@ type ResourceManager struct {
 	launcher *service.Launcher
 	hdfs     *hdfsadapter.Adapter // renews tokens; nil where HDFS isn't used
 	view     *view.Viewer
+	// fileInterval is how often a FairScheduler's file is looked at.
+	fileInterval time.Duration
 
 	listeners map[string]net.Listener
 	servers   map[string]*ipc.Server
@@ -91,7 +93,10 @@ type ResourceManager struct {
 
 // New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
 func New(o Options) (*ResourceManager, error) {
-	r := &ResourceManager{conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{})}
+	r := &ResourceManager{
+		conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{}),
+		fileInterval: fairFileInterval,
+	}
 	var err error
 	if r.id, err = o.Conf.OwnRMID(context.Background(), o.ID); err != nil {
 		return nil, err

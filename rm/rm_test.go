@@ -107,16 +107,26 @@ func freeAddresses(t *testing.T) (next func() string, closed func()) {
 
 func startOne(t *testing.T, c *conf.Config, i int) *member {
 	t.Helper()
+	m := newMember(t, c, i)
+	m.run()
+	return m
+}
+
+func newMember(t *testing.T, c *conf.Config, i int) *member {
+	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	r, err := New(Options{Conf: c, ID: fmt.Sprintf("rm%d", i+1), Log: logrus.NewEntry(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &member{ResourceManager: r, done: make(chan error, 1)}
+}
+
+func (m *member) run() {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &member{ResourceManager: r, stop: cancel, done: make(chan error, 1)}
-	go func() { m.done <- r.Run(ctx) }()
-	return m
+	m.stop = cancel
+	go func() { m.done <- m.Run(ctx) }()
 }
 
 func (m *member) halt(t *testing.T) {

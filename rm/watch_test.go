@@ -29,7 +29,7 @@ func TestChangedFilesAreReadAgain(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			watchFile(ctx, func() time.Time {
+			watchFile(ctx, fairFileInterval, func() time.Time {
 				mu.Lock()
 				defer mu.Unlock()
 				return changed

@@ -43,7 +43,10 @@ type Cluster struct {
 	states  []jobState
 	apps    []int32 // job by application's handle
 	running []int32 // job by container's handle
+	lives   []life  // likewise
+	granted int64   // containers so far
 	asks    []scheduler.Ask
+	killed  []scheduler.ContainerHandle
 	woken   int64 // ms at which the scheduler is woken next
 
 	used    records.Resource
@@ -54,8 +57,18 @@ type jobState struct {
 	app   scheduler.AppHandle
 	am    scheduler.ContainerHandle
 	stage int
-	begun int32 // tasks of the stage that were started
-	ended int32 // and ended
+	begun int32   // tasks of the stage that were started
+	ended int32   // and ended
+	again []int32 // those that must be started anew
+}
+
+// life is that of a container.
+type life struct {
+	id     int64 // among all containers, from 1
+	turn   int32 // among those that had this handle, those that were lost counting twice
+	begun  Time
+	task   int32
+	master bool
 }
 
 // amRequest is the allocation request id by which an ApplicationMaster's container is asked for; stages count from 0.
@@ -118,17 +131,32 @@ func (c *Cluster) Run() (*Report, error) {
 // schedule has the scheduler decide after the events of a time, and starts what it grants.
 func (c *Cluster) schedule() {
 	now := c.engine.Now()
-	for _, d := range c.sched.Schedule(now.Millis()) {
-		c.metrics.decisions++
-		if d.Kind == scheduler.Allocate {
-			c.start(&d)
-		}
+	for c.decide(now) {
+		continue
 	}
 	if t := c.sched.NextWake(); t > 0 && t != c.woken {
 		c.woken = t
 		c.engine.At(Time(t)*1e6, wake{}, 0)
 	}
 	c.metrics.use(now, c.used, c.total)
+}
+
+// decide has the scheduler decide once, and reports whether it must again, as containers had to end for others.
+func (c *Cluster) decide(now Time) bool {
+	c.killed = c.killed[:0]
+	for _, d := range c.sched.Schedule(now.Millis()) {
+		c.metrics.decisions++
+		switch d.Kind {
+		case scheduler.Allocate:
+			c.start(&d)
+		case scheduler.Kill:
+			c.killed = append(c.killed, d.Container)
+		}
+	}
+	for _, h := range c.killed {
+		c.lose(h)
+	}
+	return len(c.killed) > 0
 }
 
 // wake is an event that does nothing but have the scheduler called.
@@ -179,7 +207,7 @@ func (c *Cluster) ask(id int64, priority int32, r records.Resource, n int) {
 // nextStage asks for the tasks of a job's next stage, or ends the job.
 func (c *Cluster) nextStage(job int32) {
 	j, s := &c.jobs[job], &c.states[job]
-	s.begun, s.ended = 0, 0
+	s.begun, s.ended, s.again = 0, 0, nil
 	for s.stage++; s.stage < len(j.Stages); s.stage++ {
 		st := &j.Stages[s.stage]
 		if len(st.Tasks) == 0 {
@@ -224,27 +252,37 @@ func (c *Cluster) start(d *scheduler.Decision) {
 	job := c.apps[d.App]
 	j, s := &c.jobs[job], &c.states[job]
 	for len(c.running) <= int(d.Container) {
-		c.running = append(c.running, 0)
+		c.running, c.lives = append(c.running, 0), append(c.lives, life{})
 	}
 	c.running[d.Container] = job
 	c.used = c.used.Add(d.Resource)
 	now := c.engine.Now()
-	if d.AllocationRequestID == amRequest {
+	c.granted++
+	l := &c.lives[d.Container]
+	*l = life{id: c.granted, turn: l.turn + 1, begun: now, master: d.AllocationRequestID == amRequest}
+	if l.master {
 		s.am = d.Container
 		c.engine.At(now+j.AMStart, masterReady{c}, int64(job))
 		return
 	}
-	task := s.begun
-	s.begun++
-	c.metrics.started(job, now-j.Submit)
-	c.engine.At(now+j.Stages[s.stage].Tasks[task].Duration, completion{c}, int64(d.Container))
+	if n := len(s.again); n > 0 {
+		l.task, s.again = s.again[n-1], s.again[:n-1]
+	} else {
+		l.task = s.begun
+		s.begun++
+		c.metrics.started(job, now-j.Submit)
+	}
+	c.engine.At(now+j.Stages[s.stage].Tasks[l.task].Duration, completion{c}, int64(l.turn)<<32|int64(d.Container))
 }
 
-// completion is a task that ends.
+// completion is a task that ends, if its container still lives.
 type completion struct{ *Cluster }
 
 func (c completion) Handle(container int64) {
-	h := scheduler.ContainerHandle(container)
+	h := scheduler.ContainerHandle(int32(container))
+	if c.lives[h].turn != int32(container>>32) {
+		return
+	}
 	job := c.running[h]
 	s := &c.states[job]
 	c.release(h, c.jobs[job].Stages[s.stage].Resource)

@@ -16,6 +16,9 @@ type metrics struct {
 	waited Time // of all tasks: from the submission of their job to their start
 	begun  int64
 
+	preempted int64 // containers
+	wasted    Time  // of their work
+
 	// Utilisation is sampled from the arrival of one of the first jobs to that of the last, so that a trace's slow start and
 	// end don't count.
 	from, to, next Time
@@ -42,6 +45,11 @@ func (m *metrics) started(job int32, waited Time) {
 	if o := &m.outcomes[job]; o.Start < 0 {
 		o.Start = o.Submit + waited
 	}
+}
+
+func (m *metrics) lost(work Time) {
+	m.preempted++
+	m.wasted += work
 }
 
 func (m *metrics) ended(job int32, now Time) { m.outcomes[job].End = now }

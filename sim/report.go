@@ -21,6 +21,8 @@ type Report struct {
 	Jobs       []Outcome
 	Unfinished int
 	Tasks      int64
+	Preempted  int64 // containers
+	Wasted     Time  // what they had worked, in all
 	Decisions  int64
 	Events     int64
 	End        Time // when the last event was
@@ -32,7 +34,7 @@ type Report struct {
 
 func (m *metrics) report(c *Cluster) *Report {
 	r := &Report{
-		Jobs: m.outcomes, Tasks: m.begun, Decisions: m.decisions, Events: c.engine.Events(), End: c.engine.Now(),
+		Jobs: m.outcomes, Tasks: m.begun, Preempted: m.preempted, Wasted: m.wasted, Decisions: m.decisions, Events: c.engine.Events(), End: c.engine.Now(),
 	}
 	for i := range m.outcomes {
 		if m.outcomes[i].End < 0 {
@@ -109,6 +111,9 @@ func (r *Report) Write(w io.Writer, cutoff Time) error {
 	}
 	_, err := fmt.Fprintf(w, "tasks %d, mean wait %.3f s; utilisation mean %.1f %%, median %.1f %%; ended at %.3f s; %d decisions, %d events; %d jobs unfinished\n",
 		r.Tasks, r.MeanWait.Seconds(), 100*r.MeanUse, 100*r.MedianUse, r.End.Seconds(), r.Decisions, r.Events, r.Unfinished)
+	if err == nil && r.Preempted > 0 {
+		_, err = fmt.Fprintf(w, "%d containers were preempted, after %.3f s of work in all\n", r.Preempted, r.Wasted.Seconds())
+	}
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
@@ -46,8 +47,8 @@ func newSim(s *source) *cobra.Command {
 		Use:   "sim",
 		Short: "Simulate a cluster under a trace of jobs",
 		Long: "Plays the jobs of a trace, or made-up ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
-			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) queues are those of the configuration; otherwise there is\n" +
-			"one queue, first come first served. The same input and seed give the same output; how fast it went is told on stderr.",
+			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) queues, and preemption, are those of the configuration;\n" +
+			"otherwise there is one queue, first come first served. The same input and seed give the same output; how fast it went is told on stderr.",
 		GroupID: tools,
 		Args:    cobra.NoArgs,
 		Example: "  heddle sim --trace GOOG.tr.gz --nodes 12000 --cutoff 1129.5s\n" +
@@ -83,13 +84,16 @@ func (o *simulation) run(out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := o.scheduler()
+	s, tree, err := o.scheduler()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	c, err := sim.NewCluster(s, nodes, jobs)
 	if err != nil {
+		return err
+	}
+	if err := c.Preempt(tree, 0); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -132,37 +136,38 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	}, o.seed), nodes, nil
 }
 
-// scheduler is the one that the configuration asks for; without any, first come first served.
-func (o *simulation) scheduler() (*eventlog.Scheduler, error) {
+// scheduler is the one that the configuration asks for, with its queues; without any, first come first served.
+func (o *simulation) scheduler() (s *eventlog.Scheduler, tree *queue.Tree, err error) {
 	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
 		"yarn.resourcemanager.scheduler.class": "fifo",
 	}}
 	if conf.Locate(o.source.dir, nil) != "" {
 		c, _, err := o.source.load()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if queues, err = eventlog.SourceOf(c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		types, err := c.ResourceTypes()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cfg.Minimum = c.MinimumAllocation(types)
 	}
-	var err error
 	if cfg.Tree, cfg.Types, err = queues.Tree(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.record == "" {
-		return eventlog.New(cfg, nil, nil, eventlog.Header{})
+		s, err = eventlog.New(cfg, nil, nil, eventlog.Header{})
+		return s, cfg.Tree, err
 	}
 	log, err := eventlog.Create(o.record)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
+	s, err = eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
+	return s, cfg.Tree, err
 }
 
 // amount reads memory,vcores.

@@ -81,3 +81,36 @@ func TestSimulateQueues(t *testing.T) {
 		}
 	}
 }
+
+// TestSimulatePreemption: a queue gets what it is promised back, by the configuration's keys; what was recorded is replayed.
+func TestSimulatePreemption(t *testing.T) {
+	for _, lazy := range []string{"false", "true"} {
+		dir := t.TempDir()
+		property := func(name, value string) string {
+			return "<property><name>yarn." + name + "</name><value>" + value + "</value></property>"
+		}
+		const preemption = "resourcemanager.monitor.capacity.preemption."
+		for name, text := range map[string]string{
+			"yarn-site.xml": "<configuration>" + property("resourcemanager.scheduler.monitor.enable", "true") +
+				property(preemption+"max_wait_before_kill", "3000") + property(preemption+"natural_termination_factor", "1") + "</configuration>",
+			"capacity-scheduler.xml": "<configuration>" + property("scheduler.capacity.root.queues", "a,b") +
+				property("scheduler.capacity.root.a.capacity", "50") + property("scheduler.capacity.root.b.capacity", "50") +
+				property("scheduler.capacity.root.a.user-limit-factor", "9") + property("scheduler.capacity.root.b.user-limit-factor", "9") +
+				property("scheduler.capacity.lazy-preemption-enabled", lazy) + "</configuration>",
+			"jobs.json": `{"job.id": "one", "job.queue.name": "root.a", "job.tasks": [{"duration.ms": 100000, "count": 20, "container.priority": 1}]}
+				{"job.id": "two", "job.start.ms": 10000, "job.queue.name": "root.b", "job.tasks": [{"duration.ms": 9000, "count": 20, "container.priority": 1}]}`,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		events := filepath.Join(dir, "events")
+		out, err := heddle(t, "sim", "--conf", dir, "--trace", filepath.Join(dir, "jobs.json"), "--nodes", "20", "--record", events)
+		if err != nil || !strings.Contains(out, "10 containers were preempted") {
+			t.Errorf("lazy %s: %s%v", lazy, out, err)
+		}
+		if out, err := heddle(t, "replay", events); err != nil || !strings.Contains(out, "decisions are the same") {
+			t.Errorf("lazy %s: the replay says %s%v", lazy, out, err)
+		}
+	}
+}

@@ -26,7 +26,7 @@
 //	node N1 RESOURCE [rack=/R]               a node joins
 //	leave N1 | lose N1                       it signs off, or falls silent
 //	resize N1 RESOURCE                       an administrator changes what it has
-//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE]
+//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS]
 //	                                         an application is submitted; with am= its ApplicationMaster runs in a container, otherwise
 //	                                         it is unmanaged; one that is admitted registers by itself
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]
@@ -34,6 +34,9 @@
 //	release A COUNT [size=RESOURCE] [on=N1]  containers are given back, the newest first
 //	blacklist A +N1 -N2                      nodes are shunned, or no longer
 //	finish A | kill A | move A QUEUE | priority A P
+//	lifetime A SECONDS                       it is to live so long, from its submission on
 //	refresh                                  cs, set or allocations that came before take effect by rmadmin -refreshQueues
-//	settle [nodes]                           wait until nothing changes, and note who has what; with nodes: where
+//	queues                                   note what the ResourceManager tells of its queues
+//	settle [nodes | usage | priorities]      wait until nothing changes, and note who has what; with nodes: where, with usage: how
+//	                                         much of the queue's it is, with priorities: how urgent
 package policy

@@ -17,8 +17,9 @@ type Outcome []Act
 // Act is what came of one step.
 type Act struct {
 	Step    string
-	Refused string // class and message of the exception; empty if the step was done
-	Apps    []App  // of settle, by name
+	Refused string   // class and message of the exception; empty if the step was done
+	Apps    []App    // of settle, by name
+	Queues  []string // of queues, by path: what a queue is told to be
 }
 
 // App is an application when the cluster has settled.
@@ -27,7 +28,10 @@ type App struct {
 	Containers, Reserved     int // of applications that are accepted or run; the ApplicationMaster's included
 	Used                     records.Resource
 	Preempted                int            // containers so far
+	Priority                 int32          // 0: or not of interest
+	Lifetime                 int64          // from the submission on, in seconds; 0: for ever
 	Nodes                    map[string]int // containers but for the ApplicationMaster's; nil: not of interest
+	OfQueue                  string         // percent of what the queue is promised or due; "": not of interest
 	Diagnostics              string         // of failed ones
 }
 
@@ -48,6 +52,9 @@ func (o Outcome) String() string {
 		for _, a := range act.Apps {
 			fmt.Fprintf(&b, "\t%v\n", a)
 		}
+		for _, q := range act.Queues {
+			fmt.Fprintf(&b, "\t%s\n", q)
+		}
 	}
 	return b.String()
 }
@@ -61,12 +68,21 @@ func (a App) String() string {
 	if a.Preempted > 0 {
 		s += fmt.Sprintf(" preempted=%d", a.Preempted)
 	}
+	if a.Priority != 0 {
+		s += fmt.Sprintf(" priority=%d", a.Priority)
+	}
+	if a.Lifetime > 0 {
+		s += fmt.Sprintf(" lifetime=%d", a.Lifetime)
+	}
 	if a.Nodes != nil {
 		var on []string
 		for _, n := range slices.Sorted(maps.Keys(a.Nodes)) {
 			on = append(on, fmt.Sprintf("%s:%d", n, a.Nodes[n]))
 		}
 		s += " nodes=" + strings.Join(on, ",")
+	}
+	if a.OfQueue != "" {
+		s += " of-queue=" + a.OfQueue
 	}
 	if a.Diagnostics != "" {
 		s += " diagnostics: " + a.Diagnostics
@@ -99,6 +115,8 @@ func ParseOutcome(text string) (Outcome, error) {
 			return nil, fmt.Errorf("line %d belongs to no step", i+1)
 		case strings.HasPrefix(inner, "refused: "):
 			o[len(o)-1].Refused = strings.TrimPrefix(inner, "refused: ")
+		case strings.HasPrefix(inner, "root"):
+			o[len(o)-1].Queues = append(o[len(o)-1].Queues, inner)
 		default:
 			a, err := parseApp(inner)
 			if err != nil {
@@ -125,12 +143,20 @@ func parseApp(line string) (App, error) {
 			a.Queue = value
 		case "user":
 			a.User = value
+		case "of-queue":
+			a.OfQueue = value
 		case "containers":
 			a.Containers, err = strconv.Atoi(value)
 		case "reserved":
 			a.Reserved, err = strconv.Atoi(value)
 		case "preempted":
 			a.Preempted, err = strconv.Atoi(value)
+		case "priority":
+			var n int
+			n, err = strconv.Atoi(value)
+			a.Priority = int32(n)
+		case "lifetime":
+			a.Lifetime, err = strconv.ParseInt(value, 10, 64)
 		case "used":
 			for i, part := range strings.Split(value, ",") {
 				if i < len(a.Used) && err == nil {
@@ -182,6 +208,11 @@ func (sc *Scenario) Compare(want, got Outcome, types records.ResourceTypes) []st
 		if w.Refused != g.Refused {
 			differ("refused %q, stock: %q", g.Refused, w.Refused)
 		}
+		for at := range max(len(w.Queues), len(g.Queues)) {
+			if a, b := line(w.Queues, at), line(g.Queues, at); a != b {
+				differ("%s\n\tstock: %s", b, a)
+			}
+		}
 		apps := map[string]App{}
 		for _, a := range g.Apps {
 			apps[a.Name] = a
@@ -192,9 +223,9 @@ func (sc *Scenario) Compare(want, got Outcome, types records.ResourceTypes) []st
 			switch {
 			case !ok:
 				differ("%s is missing, stock: %v", a.Name, a)
-			case a.State != b.State || a.Queue != b.Queue || a.User != b.User || a.Diagnostics != b.Diagnostics,
+			case a.State != b.State || a.Queue != b.Queue || a.User != b.User || a.Diagnostics != b.Diagnostics || a.Lifetime != b.Lifetime || a.Priority != b.Priority,
 				abs(a.Containers-b.Containers) > sc.Tolerance, abs(a.Preempted-b.Preempted) > sc.Tolerance,
-				(a.Reserved > 0) != (b.Reserved > 0), !near(a.Used, b.Used, slack), !maps.Equal(a.Nodes, b.Nodes):
+				(a.Reserved > 0) != (b.Reserved > 0), !near(a.Used, b.Used, slack), !maps.Equal(a.Nodes, b.Nodes), a.OfQueue != b.OfQueue:
 				differ("%v\n\tstock: %v", b, a)
 			}
 		}
@@ -209,6 +240,13 @@ func (sc *Scenario) Compare(want, got Outcome, types records.ResourceTypes) []st
 		}
 	}
 	return out
+}
+
+func line(lines []string, at int) string {
+	if at < len(lines) {
+		return lines[at]
+	}
+	return "nothing"
 }
 
 // sums are what queues and their users use.

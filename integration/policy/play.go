@@ -191,6 +191,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return p.submit(ctx, s)
 	case "settle":
 		return p.settle(ctx, s, act)
+	case "queues":
+		return p.queues(ctx, act)
 	}
 	m, err := p.master(s.Args[0])
 	if err != nil {
@@ -227,6 +229,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		req.GetApplicationPriority().SetPriority(int32(n))
 		_, err = protocol.UpdateApplicationPriority.Call(ctx, p.who, req)
 		return err
+	case "lifetime":
+		return p.setLifetime(ctx, m, s.Args[1])
 	}
 	return fmt.Errorf("nothing does %s", s.Verb)
 }
@@ -283,74 +287,6 @@ func (p *play) change(ctx context.Context, s Step) error {
 	return err
 }
 
-// submit submits an application, waits until it is admitted or not, and has an unmanaged ApplicationMaster register.
-func (p *play) submit(ctx context.Context, s Step) error {
-	if _, err := p.master(s.Args[0]); err == nil {
-		return errors.New("there is one of that name")
-	}
-	user := s.Options["user"]
-	if user == "" {
-		user = "user"
-	}
-	as := p.client.Failover([]string{p.rm.client}, protocol.ApplicationClient, ipc.Identity{User: user}, patience)
-	app, err := protocol.GetNewApplication.Call(ctx, as, &pb.GetNewApplicationRequest{})
-	if err != nil {
-		return err
-	}
-	m := &master{
-		name: s.Args[0], user: user, id: records.ApplicationIDFrom(app.GetApplicationId()), play: p,
-		wanted: map[row]int32{}, told: map[row]int32{},
-	}
-	sub := &pb.ApplicationSubmissionContext{}
-	sub.SetApplicationId(app.GetApplicationId())
-	sub.SetApplicationName(m.name)
-	if q := s.Options["queue"]; q != "" {
-		sub.SetQueue(q)
-	}
-	if text := s.Options["priority"]; text != "" {
-		n, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return err
-		}
-		sub.SetPriority(&pb.Priority{})
-		sub.GetPriority().SetPriority(int32(n))
-	}
-	sub.SetAmContainerSpec(&pb.ContainerLaunchContext{})
-	managed := s.Options["am"] != ""
-	sub.SetUnmanagedAm(!managed)
-	if managed {
-		r, err := parseResource(s.Options["am"], p.types)
-		if err != nil {
-			return err
-		}
-		sub.SetResource(p.types.PB(r))
-	}
-	p.mu.Lock()
-	p.masters[m.id] = m
-	p.mu.Unlock()
-	req := &pb.SubmitApplicationRequest{}
-	req.SetApplicationSubmissionContext(sub)
-	if _, err := protocol.SubmitApplication.Call(ctx, as, req); err != nil {
-		p.mu.Lock()
-		delete(p.masters, m.id)
-		p.mu.Unlock()
-		return err
-	}
-	ask := &pb.GetApplicationReportRequest{}
-	ask.SetApplicationId(app.GetApplicationId())
-	var report *pb.ApplicationReport
-	err = poll(ctx, func() (bool, error) {
-		resp, err := protocol.GetApplicationReport.Call(ctx, as, ask)
-		report = resp.GetApplicationReport()
-		state := report.GetYarnApplicationState()
-		return state > pb.YarnApplicationState_ACCEPTED || state == pb.YarnApplicationState_ACCEPTED && (managed || report.HasAmRmToken()), err
-	})
-	if err != nil || managed || report.GetYarnApplicationState() > pb.YarnApplicationState_RUNNING {
-		return err
-	}
-	return m.begin(context.WithoutCancel(ctx), token.FromPB(report.GetAmRmToken()))
-}
-
 // launched is told when a node starts the container of an ApplicationMaster.
 func (p *play) launched(id records.ContainerID, n *node, t token.Token) {
 	p.mu.Lock()
@@ -379,34 +315,6 @@ func (p *play) launched(id records.ContainerID, n *node, t token.Token) {
 		if err != nil {
 			p.failed(err)
 		}
-	})
-}
-
-// kill kills an application.
-func (p *play) kill(ctx context.Context, m *master) error {
-	req := &pb.KillApplicationRequest{}
-	req.SetApplicationId(m.id.PB())
-	err := poll(ctx, func() (bool, error) {
-		resp, err := protocol.ForceKillApplication.Call(ctx, p.who, req)
-		return resp.GetIsKillCompleted(), err
-	})
-	if err != nil {
-		return err
-	}
-	m.end()
-	m.mu.Lock()
-	m.held = nil
-	m.mu.Unlock()
-	return p.await(ctx, m, pb.YarnApplicationState_KILLED)
-}
-
-// await waits until an application has a state.
-func (p *play) await(ctx context.Context, m *master, state pb.YarnApplicationState) error {
-	req := &pb.GetApplicationReportRequest{}
-	req.SetApplicationId(m.id.PB())
-	return poll(ctx, func() (bool, error) {
-		resp, err := protocol.GetApplicationReport.Call(ctx, p.who, req)
-		return resp.GetApplicationReport().GetYarnApplicationState() == state, err
 	})
 }
 
@@ -441,120 +349,4 @@ func poll(ctx context.Context, f func() (bool, error)) error {
 			return fmt.Errorf("it didn't happen in time: %w", ctx.Err())
 		}
 	}
-}
-
-// calm are the rounds of every node and ApplicationMaster without a change until a cluster counts as settled.
-const calm = 8
-
-// settle waits until nothing changes any more and notes who has what.
-func (p *play) settle(ctx context.Context, s Step, act *Act) error {
-	where := slices.Equal(s.Args, []string{"nodes"})
-	var last string
-	var since time.Time
-	rounds := map[any]int64{}
-	return poll(ctx, func() (bool, error) {
-		if err := p.broken(); err != nil {
-			return false, err
-		}
-		apps, consistent, err := p.look(ctx)
-		if err != nil {
-			return false, err
-		}
-		quiet := consistent && fmt.Sprint(apps) == last
-		if !quiet {
-			last, since = fmt.Sprint(apps), time.Now()
-			p.eachPeer(func(peer any, n int64) { rounds[peer] = n })
-			return false, nil
-		}
-		if time.Since(since) < p.quiet {
-			return false, nil
-		}
-		p.eachPeer(func(peer any, n int64) {
-			if n < rounds[peer]+calm {
-				quiet = false
-			}
-		})
-		if !quiet {
-			return false, nil
-		}
-		if !where {
-			for i := range apps {
-				apps[i].Nodes = nil
-			}
-		}
-		act.Apps = apps
-		return true, nil
-	})
-}
-
-// eachPeer calls f for all that should be heard of, with the rounds that they have done.
-func (p *play) eachPeer(f func(peer any, rounds int64)) {
-	for _, n := range p.nodes {
-		f(n, n.rounds.Load())
-	}
-	for _, m := range p.everyMaster() {
-		m.mu.Lock()
-		done := m.done
-		m.mu.Unlock()
-		if done == nil {
-			continue
-		}
-		select {
-		case <-done:
-		default:
-			f(m, m.rounds.Load())
-		}
-	}
-}
-
-// look notes who has what. It isn't consistent while an ApplicationMaster and the ResourceManager see things differently.
-func (p *play) look(ctx context.Context) (apps []App, consistent bool, err error) {
-	resp, err := protocol.GetApplications.Call(ctx, p.who, &pb.GetApplicationsRequest{})
-	if err != nil {
-		return nil, false, err
-	}
-	consistent = true
-	for _, r := range resp.GetApplications() {
-		p.mu.Lock()
-		m := p.masters[records.ApplicationIDFrom(r.GetApplicationId())]
-		p.mu.Unlock()
-		if m == nil {
-			continue // refused
-		}
-		a := App{Name: m.name, State: r.GetYarnApplicationState().String(), Queue: r.GetQueue(), User: r.GetUser()}
-		if r.GetYarnApplicationState() == pb.YarnApplicationState_FAILED {
-			first, _, _ := strings.Cut(strings.TrimSpace(r.GetDiagnostics()), "\n")
-			a.Diagnostics = p.anonymous(first)
-		}
-		m.mu.Lock()
-		a.Preempted = m.preempted
-		a.Nodes = map[string]int{}
-		mine := 0
-		for _, h := range m.held {
-			a.Nodes[p.nameOf(h.host)]++
-			mine++
-		}
-		live := m.done != nil
-		if m.on != nil {
-			mine++
-		}
-		pending := len(m.release) > 0
-		m.mu.Unlock()
-		if state := r.GetYarnApplicationState(); state == pb.YarnApplicationState_ACCEPTED || state == pb.YarnApplicationState_RUNNING {
-			u := r.GetAppResource_Usage()
-			a.Containers = int(u.GetNumUsedContainers())
-			a.Reserved = int(u.GetNumReservedContainers())
-			if a.Used, err = p.types.From(u.GetUsedResources()); err != nil {
-				return nil, false, err
-			}
-			if live && (mine != a.Containers || pending) {
-				consistent = false
-			}
-		} else {
-			a.Nodes = nil
-		}
-		apps = append(apps, a)
-	}
-	slices.SortFunc(apps, func(a, b App) int { return strings.Compare(a.Name, b.Name) })
-	return apps, consistent, nil
 }

@@ -133,7 +133,7 @@ func TestOutcomesAreReadAsWritten(t *testing.T) {
 		{Step: "node N1 8192,8"},
 		{Step: "submit A", Refused: "a.B: it: is so"},
 		{Step: "settle nodes", Apps: []App{
-			{Name: "A", State: "RUNNING", Queue: "root.a", User: "u", Containers: 3, Used: records.NewResource(3072, 3), Nodes: map[string]int{"N1": 2}, Reserved: 1, Preempted: 4},
+			{Name: "A", State: "RUNNING", Queue: "root.a", User: "u", Containers: 3, Used: records.NewResource(3072, 3), Nodes: map[string]int{"N1": 2}, Reserved: 1, Preempted: 4, OfQueue: "12.5"},
 			{Name: "B", State: "FAILED", Queue: "q", User: "v", Diagnostics: "why = not"},
 		}},
 	}

@@ -63,7 +63,7 @@ var verbs = map[string]struct {
 	"leave":       {1, 1, nil, false},
 	"lose":        {1, 1, nil, false},
 	"resize":      {2, 2, nil, false},
-	"submit":      {1, 1, []string{"queue", "user", "priority", "am"}, false},
+	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime"}, false},
 	"ask":         {3, 4, []string{"priority", "on", "rack"}, false},
 	"release":     {2, 2, []string{"size", "on"}, false},
 	"blacklist":   {2, 99, nil, false},
@@ -71,8 +71,10 @@ var verbs = map[string]struct {
 	"kill":        {1, 1, nil, false},
 	"move":        {2, 2, nil, false},
 	"priority":    {2, 2, nil, false},
+	"lifetime":    {2, 2, nil, false},
 	"refresh":     {0, 0, nil, false},
 	"settle":      {0, 1, nil, false},
+	"queues":      {0, 0, nil, false},
 }
 
 // base is what all scenarios start from: quick heartbeats, and no limit on ApplicationMasters unless a scenario sets one.

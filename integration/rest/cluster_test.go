@@ -16,7 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"heddle/internal/await"
 )
 
 // cluster is a ResourceManager and a NodeManager in a process of their own, with one of the recorded configurations.
@@ -45,24 +46,6 @@ func (p *properties) set(name, value string) {
 	p.Property = append(p.Property, property{name, value})
 }
 
-// scratch is a folder that the users of containers may look into, unlike those of t.TempDir.
-func scratch(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "rest")
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // start starts the cluster and waits until its node has joined.
 func start(t *testing.T, heddle, dir, profile string) cluster {
 	t.Helper()
@@ -89,17 +72,7 @@ func start(t *testing.T, heddle, dir, profile string) cluster {
 		}
 	})
 	c.rm, c.nm = "http://"+site["yarn.resourcemanager.webapp.address"], "http://"+site["yarn.nodemanager.webapp.address"]
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for !c.ready(ctx) {
-		if ctx.Err() != nil {
-			t.Fatal("the node didn't join")
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	await.Slowly(t, "the node has joined", func() bool { return c.ready(t.Context()) })
 	return c
 }
 

@@ -77,21 +77,16 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 }
 
 // MaySubmit reports whether somebody may submit to a queue. One that doesn't exist is open to everybody: what becomes of the
-// application then is not a question of rights.
+// application then is not a question of rights. One that a FairScheduler would make has the lists of those above it.
 func (c *Checker) MaySubmit(user, name string) bool {
 	if !c.Enabled || c.Admin(user) {
 		return true
 	}
-	if _, ok := c.Queues.Tree().Find(name); !ok {
-		if c.Queues.Tree().Kind != queue.Fair {
-			return true
-		}
-		// it would be made below one that is there, whose lists hold for it
-		if path, _ := c.Queues.Tree().Resolve(name, user); path != "" {
-			name = c.Queues.Tree().Above(path).Path
-		}
+	tree := c.Queues.Tree()
+	if _, ok := tree.Find(name); !ok && tree.Kind != queue.Fair {
+		return true
 	}
-	return c.Queues.Tree().Allows(queue.Submit, name, user, c.Groups) || c.Queues.Tree().Allows(queue.Administer, name, user, c.Groups)
+	return tree.Allows(queue.Submit, name, user, c.Groups) || tree.Allows(queue.Administer, name, user, c.Groups)
 }
 
 // OnQueue reports whether somebody has a right on a queue. Being an administrator of the cluster gives none, as in YARN.

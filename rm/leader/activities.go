@@ -1,6 +1,8 @@
 package leader
 
 import (
+	"slices"
+
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -8,7 +10,8 @@ import (
 // Activity is what came of a look at a node: what each queue, application and request comes to there.
 type Activity struct {
 	scheduler.Activity
-	Name     string // of a queue, its path; of an application, its id
+	Name     string         // of a queue, its path; of an application, its id
+	Node     records.NodeID // that it is about, of what is about a node alone
 	Children []Activity
 }
 
@@ -27,14 +30,54 @@ func (l *Leader) Activities(node records.NodeID) (at records.NodeID, a Activity,
 		if n == nil {
 			return nil
 		}
-		at, ok, a = node, true, t.activity(t.sched.Activities(n.handle))
+		at, ok, a = node, true, t.activity(t.sched.Activities(n.handle), node)
 		return nil
 	})
 	return at, a, ok, err
 }
 
-func (t *turn) activity(in scheduler.Activity) Activity {
+// AppActivities says for each request of a live application that waits what holds it, and what it comes to on each of the first so many
+// nodes, by their ids; 0 is all.
+func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hold, on [][]Activity, err error) {
+	err = l.do(func(t *turn) error {
+		soft := t.apps[app]
+		if soft == nil {
+			return nil
+		}
+		var nodes []records.NodeID
+		for id := range t.nodes {
+			if n := t.work.Nodes[id]; n != nil && n.Usable() {
+				nodes = append(nodes, id)
+			}
+		}
+		slices.SortFunc(nodes, records.NodeID.Compare)
+		if most > 0 && most < len(nodes) {
+			nodes = nodes[:most]
+		}
+		handles := make([]scheduler.NodeHandle, len(nodes))
+		for i, id := range nodes {
+			handles[i] = t.nodes[id].handle
+		}
+		for _, r := range t.sched.Explain(soft.handle) {
+			holds = append(holds, t.reason(r))
+		}
+		for _, list := range t.sched.OnNodes(soft.handle, handles) {
+			one := make([]Activity, len(list))
+			for i, a := range list {
+				one[i] = t.activity(a, nodes[i])
+			}
+			on = append(on, one)
+		}
+		return nil
+	})
+	return holds, on, err
+}
+
+func (t *turn) activity(in scheduler.Activity, node records.NodeID) Activity {
 	out := Activity{Activity: in, Name: in.Queue}
+	if in.OnNode {
+		out.Node = node
+	}
 	if a := t.byHandle[in.App]; a != nil {
 		out.Name = a.id.String()
 	}
@@ -42,7 +85,7 @@ func (t *turn) activity(in scheduler.Activity) Activity {
 		out.Diagnostic += " from " + a.id.String()
 	}
 	for _, c := range in.Children {
-		out.Children = append(out.Children, t.activity(c))
+		out.Children = append(out.Children, t.activity(c, node))
 	}
 	return out
 }

@@ -110,16 +110,26 @@ func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx 
 	if against == "" {
 		against = t.full(id, user, path)
 	}
+	var asked *int32
+	if ctx.HasPriority() {
+		asked = proto.Int32(ctx.GetPriority().GetPriority())
+	}
+	priority, err := t.priority(id, user, path, asked)
+	if err != nil {
+		return err
+	}
 	cmd := &ledgerpb.ApplicationSubmitted{
 		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
-		Priority:    t.priority(ctx.GetPriority().GetPriority()),
+		Priority:    priority,
 		MaxAttempts: t.maxAttempts(ctx.GetMaxAppAttempts()),
 		AmResource:  ledger.Amounts(amSize(asks)),
 	}
-	for _, to := range ctx.GetApplicationTimeouts() {
-		if to.GetApplicationTimeoutType() == pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME && to.GetTimeout() > 0 {
-			cmd.Expires = t.now() + 1000*to.GetTimeout()
-		}
+	life, err := t.lifetime(path, ctx.GetApplicationTimeouts())
+	if err != nil {
+		return err
+	}
+	if life > 0 {
+		cmd.Expires = t.now() + 1000*life
 	}
 	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	t.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
@@ -131,6 +141,22 @@ func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx 
 	t.addApp(t.work.Apps[id], asks)
 	t.startAttempt(t.work.Apps[id])
 	return nil
+}
+
+// lifetime is how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
+func (t *turn) lifetime(path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
+	for _, to := range asked {
+		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
+			continue
+		}
+		if life = to.GetTimeout(); life <= 0 {
+			return 0, refuse(Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
+		}
+	}
+	if q, ok := t.Settings.Queues.Find(path); ok {
+		return q.Lifetime(life), nil
+	}
+	return life, nil
 }
 
 // amAsks turns the request for an ApplicationMaster into asks; an unmanaged one needs no container.
@@ -170,12 +196,21 @@ func amSize(asks []scheduler.Ask) records.Resource {
 }
 
 // priority is what the cluster makes of the priority that an application asks for. Of YARN's schedulers only the
-// CapacityScheduler has priorities.
-func (l *Leader) priority(asked int32) int32 {
+// priority is the priority of an application of a user in a queue that asks for one, or for none. Only capacity queues have any.
+func (l *Leader) priority(id records.ApplicationID, user, path string, asked *int32) (int32, error) {
 	if l.Settings.Queues.Kind != queue.Capacity {
-		return 0
+		return 0, nil
 	}
-	return min(asked, l.Settings.MaxPriority)
+	q, ok := l.Settings.Queues.Find(path)
+	if !ok {
+		q = &queue.Queue{} // which says nothing of priorities
+	}
+	p, may := q.PriorityOf(user, asked, l.Settings.MaxPriority, l.Settings.ACLs, l.Settings.Groups)
+	if !may {
+		return 0, refuse(Refused, "org.apache.hadoop.security.AccessControlException: User %s (auth:SIMPLE) does not have permission to "+
+			"submit/update %v for %d", user, id, p)
+	}
+	return p, nil
 }
 
 func (t *turn) maxAttempts(asked int32) int32 {
@@ -318,14 +353,16 @@ func (t *turn) forgetOld() {
 	t.enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
 }
 
-// UpdatePriority sets an application's priority, at most the cluster's maximum, and returns what it became.
-func (l *Leader) UpdatePriority(id records.ApplicationID, priority int32) (int32, error) {
+// UpdatePriority sets an application's priority for somebody, at most the cluster's maximum, and returns what it became.
+func (l *Leader) UpdatePriority(id records.ApplicationID, user string, priority int32) (int32, error) {
 	err := l.do(func(t *turn) error {
 		app, err := t.liveApp(id)
 		if err != nil {
 			return err
 		}
-		priority = t.priority(priority)
+		if priority, err = t.priority(id, user, app.Queue, &priority); err != nil {
+			return err
+		}
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Priority: proto.Int32(priority),
 		}})
@@ -335,17 +372,23 @@ func (l *Leader) UpdatePriority(id records.ApplicationID, priority int32) (int32
 	return priority, err
 }
 
-// SetExpiry sets the end of an application's lifetime, in ms since 1970; 0 is none.
-func (l *Leader) SetExpiry(id records.ApplicationID, expires int64) error {
-	return l.do(func(t *turn) error {
-		if _, err := t.liveApp(id); err != nil {
+// SetExpiry sets the end of an application's lifetime, in ms since 1970, and returns what it became: no later than the
+// maximum lifetime of its queue allows (Hadoop: RMAppManager.updateApplicationTimeout).
+func (l *Leader) SetExpiry(id records.ApplicationID, expires int64) (int64, error) {
+	err := l.do(func(t *turn) error {
+		app, err := t.liveApp(id)
+		if err != nil {
 			return err
+		}
+		if q, ok := t.Settings.Queues.Find(app.Queue); ok && q.MaxLifetime > 0 {
+			expires = min(expires, app.SubmitTime+1000*q.MaxLifetime)
 		}
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Expires: proto.Int64(expires),
 		}})
 		return nil
 	})
+	return expires, err
 }
 
 func (t *turn) liveApp(id records.ApplicationID) (*ledger.Application, error) {

@@ -7,13 +7,32 @@ import (
 	"heddle/yarn/records"
 )
 
-// schedule has the scheduler place what it can, and enters its decisions.
+// schedule has the scheduler place what it can, and enters its decisions. Where it has containers end for others, it places
+// again.
 func (l *Leader) schedule() {
 	l.grow()
-	granted, reserved := l.granted[:0], false
+	for reserved := false; ; {
+		claimed := l.decide(&reserved)
+		if !(&turn{l}).killClaimed(claimed) {
+			if reserved {
+				l.showReserved()
+			}
+			return
+		}
+	}
+}
+
+// decide has the scheduler decide once. It returns the containers that must end.
+func (l *Leader) decide(reserved *bool) (claimed []scheduler.ContainerHandle) {
+	granted := l.granted[:0]
 	for _, d := range l.sched.Schedule(l.Now().UnixMilli()) {
-		if d.Kind != scheduler.Allocate {
-			reserved = reserved || d.Kind == scheduler.Reserve || d.Kind == scheduler.Unreserve
+		switch d.Kind {
+		case scheduler.Allocate:
+		case scheduler.Kill:
+			claimed = append(claimed, d.Container)
+			continue
+		default:
+			*reserved = *reserved || d.Kind == scheduler.Reserve || d.Kind == scheduler.Unreserve
 			continue
 		}
 		soft := l.byHandle[d.App]
@@ -27,9 +46,7 @@ func (l *Leader) schedule() {
 		l.grantAll(soft, soft.granted)
 		soft.granted = soft.granted[:0]
 	}
-	if reserved {
-		l.showReserved()
-	}
+	return claimed
 }
 
 // grantAll enters the containers that one application gets.

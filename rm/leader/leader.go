@@ -60,6 +60,8 @@ type Settings struct {
 	QueueSource QueueSource
 	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
+	// ACLs has lists of queues say who may have which priorities (yarn.acl.enable).
+	ACLs bool
 	// Groups are those of a user, the primary one first; nil is none.
 	Groups func(user string) ([]string, error)
 
@@ -137,6 +139,7 @@ type Leader struct {
 	signing  signing
 	hosts    atomic.Pointer[hosts.Lists]
 	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
+	shares   fairShares
 }
 
 // batch collects the commands of several operations, and what is to happen when they are committed.
@@ -217,7 +220,7 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 	defer wake.Stop()
 	var due int64
 	for {
-		if next := l.sched.NextWake(); next != due {
+		if next := l.nextWake(); next != due {
 			if due = next; due > 0 {
 				wake.Reset(time.UnixMilli(due).Sub(l.Now()))
 			}
@@ -234,7 +237,7 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 			l.drain()
 		case <-wake.C:
 			due = 0
-			l.run(&op{run: func(*turn) error { return nil }, done: make(chan error, 1)})
+			l.run(&op{run: func(t *turn) error { t.preempt(t.Now()); return nil }, done: make(chan error, 1)})
 		case <-tick.C:
 			l.run(&op{run: func(t *turn) error { return t.tick() }, done: make(chan error, 1)})
 		case err := <-begin.done:
@@ -246,6 +249,15 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 		}
 		l.propose()
 	}
+}
+
+// nextWake is when something is due before the next tick, in ms; 0 is never.
+func (l *Leader) nextWake() int64 {
+	next, round := l.sched.NextWake(), l.preemption.wake()
+	if next == 0 || round != 0 && round < next {
+		return round
+	}
+	return next
 }
 
 // drain runs the operations that wait already, up to a bound, so that one batch carries many.

@@ -42,8 +42,8 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 	switch {
 	case tree.Kind == queue.Fair:
 		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.
-		to, leaf := tree.Resolve(name, app.User)
-		if _, there := t.sched.Queue(to); !leaf || !there {
+		to := tree.Path(name)
+		if at, there := t.sched.Queue(to); !there || !at.Leaf {
 			return "", refuse(Refused, "Target queue %s not found or is not a leaf queue.", name)
 		}
 		return to, t.fairMove(app, to)

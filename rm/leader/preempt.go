@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -16,7 +17,9 @@ import (
 type preemption struct {
 	capacity preempt.Capacity
 	fair     preempt.Fair
-	next     time.Time // of the next round
+	next     time.Time // of the next round; zero: with the next tick
+	// Why containers are killable.
+	killable map[records.ContainerID]string
 }
 
 // Preemption is what an ApplicationMaster is told of containers that it will lose.
@@ -40,42 +43,125 @@ func (t *turn) preempt(now time.Time) {
 	var r preempt.Round
 	switch {
 	case tree.Kind == queue.Capacity && tree.Settings.Preemption.Enabled:
-		p.capacity.Settings = capacityPreemption(&tree.Settings.Preemption)
+		p.capacity.Settings = preempt.CapacityOf(&tree.Settings.Preemption)
 		p.next = now.Add(p.capacity.Settings.Interval)
 		r = p.capacity.Round(now.UnixMilli(), t.sched.Snapshot(t.preemptible()))
 	case tree.Kind == queue.Fair && tree.Settings.Fair.Preemption:
-		f := &tree.Settings.Fair
-		p.fair.Settings = preempt.FairSettings{
-			Utilization: f.UtilizationThreshold, Wait: f.Wait,
-			Recheck: f.Wait + 4*t.Settings.HeartbeatInterval + f.StarvationInterval,
-		}
+		p.fair.Settings = preempt.FairOf(&tree.Settings.Fair, t.Settings.HeartbeatInterval)
 		r = p.fair.Round(now.UnixMilli(), t.sched.Snapshot(t.preemptible()))
 	default:
-		return
+		p.next = time.Time{}
 	}
+	lazy := tree.Kind == queue.Capacity && tree.Settings.Preemption.Enabled && tree.Settings.Preemption.Lazy
+	t.forgetKillable(lazy)
 	for i := range r.Undo {
 		v := &r.Undo[i]
 		t.Log.WithField("application", v.App).WithField("queue", v.Queue).WithField("resource", v.Resource).
 			Info("a reservation is preempted: " + v.Reason)
 		t.sched.Unreserve(scheduler.ContainerHandle(v.Handle))
 	}
+	for _, m := range r.Move {
+		if t.sched.MoveReservation(scheduler.ContainerHandle(m.Handle), scheduler.NodeHandle(m.To)) {
+			t.Log.WithField("application", m.App).WithField("queue", m.Queue).Info("a reservation is moved: " + m.Reason)
+		}
+	}
 	for i := range r.Kill {
-		t.killPreempted(&r.Kill[i])
+		if lazy {
+			t.makeKillable(&r.Kill[i])
+		} else {
+			t.killPreempted(&r.Kill[i])
+		}
 	}
 	for i := range r.Tell {
 		t.tellPreempted(&r.Tell[i])
 	}
 }
 
-func capacityPreemption(s *queue.Preemption) preempt.CapacitySettings {
-	return preempt.CapacitySettings{
-		Interval: s.Interval, Wait: s.Wait, PerRound: s.PerRound, IgnoredOver: s.Ignored, Termination: s.Natural,
-		ObserveOnly: s.ObserveOnly, Balance: s.Balance, BalanceWait: s.BalanceWait, Conservative: s.ConservativeDRF,
-		Intra: preempt.IntraSettings{
-			Enabled: s.Intra.Enabled, PriorityFirst: s.Intra.PriorityFirst, MostOfQueue: s.Intra.Most, Threshold: s.Intra.Threshold,
-			Conservative: s.Intra.ConservativeDRF,
-		},
+// wake is when a round is due, in ms; 0 if that is the next tick's matter.
+func (p *preemption) wake() int64 {
+	if p.next.IsZero() {
+		return 0
 	}
+	return p.next.UnixMilli()
+}
+
+// makeKillable lets a container live on until its room is needed.
+func (t *turn) makeKillable(v *preempt.Victim) {
+	if !t.sched.MakeKillable(scheduler.ContainerHandle(v.Handle)) {
+		return
+	}
+	preemptLog(t.Log, v).Info("may be killed when its room is needed: " + v.Reason)
+	if t.preemption.killable == nil {
+		t.preemption.killable = map[records.ContainerID]string{}
+	}
+	t.preemption.killable[v.ID] = v.Reason
+}
+
+// forgetKillable forgets killable containers that are gone, or all where containers aren't killed lazily.
+func (t *turn) forgetKillable(lazy bool) {
+	killable := t.preemption.killable
+	if !lazy && len(killable) > 0 {
+		t.sched.SpareKillable()
+		clear(killable)
+	}
+	for id := range killable {
+		if c := t.work.Container(id); c == nil || !c.Live() {
+			delete(killable, id)
+		}
+	}
+}
+
+// killClaimed ends killable containers whose room the scheduler gives to others. It reports whether there were some.
+func (t *turn) killClaimed(claimed []scheduler.ContainerHandle) bool {
+	if len(claimed) == 0 {
+		return false
+	}
+	for id := range t.preemption.killable {
+		if h, ok := t.containers[id]; !ok || !slices.Contains(claimed, h) {
+			continue
+		}
+		c := t.work.Container(id)
+		t.endPreempted(c, t.preemption.killable[id]+"; its room is needed now")
+		delete(t.preemption.killable, id)
+	}
+	return true
+}
+
+// Loss is a container that its application is to lose.
+type Loss struct {
+	Container records.ContainerID
+	Until     int64 // when it is killed unless others give enough back, in ms since 1970; 0: when its room is needed
+	Reason    string
+}
+
+// Losses are the containers that an application is to lose, by id.
+func (l *Leader) Losses(id records.ApplicationID) (out []Loss, err error) {
+	err = l.do(func(t *turn) error {
+		if app := t.work.Apps[id]; app != nil {
+			out = t.losses(app)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (t *turn) losses(app *ledger.Application) (out []Loss) {
+	marked := t.preemption.capacity.Marked
+	if t.Settings.Queues.Kind == queue.Fair {
+		marked = t.preemption.fair.Marked
+	}
+	for id, c := range app.Containers {
+		if !c.Live() {
+			continue
+		}
+		if reason, ok := t.preemption.killable[id]; ok {
+			out = append(out, Loss{Container: id, Reason: reason})
+		} else if until, reason, ok := marked(id); ok {
+			out = append(out, Loss{Container: id, Until: until, Reason: reason})
+		}
+	}
+	slices.SortFunc(out, func(a, b Loss) int { return a.Container.Compare(b.Container) })
+	return out
 }
 
 // preemptible knows the containers that can be taken, by the scheduler's handles.
@@ -101,7 +187,7 @@ func (p preemptible) Container(h scheduler.ContainerHandle, to *preempt.Containe
 	if c == nil {
 		return false
 	}
-	to.ID, to.Priority, to.AM = c.ID, c.Priority, c.AM
+	to.ID, to.Priority, to.AM, to.Since = c.ID, c.Priority, c.AM, c.Allocated
 	if app := p.work.Apps[c.ID.Attempt.App]; app != nil {
 		to.Spared = app.KillRequested || app.Context.GetUnmanagedAm() && c.AM
 	}
@@ -131,9 +217,14 @@ func (t *turn) killPreempted(v *preempt.Victim) {
 	if c == nil || !c.Live() {
 		return
 	}
-	preemptLog(t.Log, v).Info("preempted: " + v.Reason)
+	t.endPreempted(c, v.Reason)
+}
+
+// endPreempted ends a live container.
+func (t *turn) endPreempted(c *ledger.Container, reason string) {
+	t.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + reason)
 	t.cleanUp(c)
-	t.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler")
+	t.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+reason)
 }
 
 // preemptionOf is what an ApplicationMaster is told with its heartbeat: under a Capacity tree once of each container, under a

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,16 @@ func (w *world) crowd() (rich, poor, node *peer, held []records.ContainerID) {
 	return rich, poor, node, held
 }
 
+// losses is what an application is said to be about to lose.
+func (w *world) losses(p *peer) []Loss {
+	w.t.Helper()
+	list, err := w.Losses(p.attempt.App)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
 // TestPreemption: who has more than is promised is told, loses the latest container when nothing is given back in time, and
 // the other gets it.
 func TestPreemption(t *testing.T) {
@@ -74,6 +85,9 @@ func TestPreemption(t *testing.T) {
 		}
 		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 0 {
 			t.Errorf("told twice: %+v", r.Preemption)
+		}
+		if l := w.losses(rich); len(l) != 1 || l[0].Container != last || l[0].Until < w.Now().UnixMilli() || !strings.Contains(l[0].Reason, "root.a uses") {
+			t.Errorf("explained as %+v", l)
 		}
 		time.Sleep(16 * time.Second)
 		r = rich.allocate(AllocateCall{})
@@ -114,6 +128,80 @@ func TestPreemptionGivenBack(t *testing.T) {
 	})
 }
 
+// TestLazyPreemption: a container whose time is up lives on while nobody can have its room, and ends as soon as somebody can.
+func TestLazyPreemption(t *testing.T) {
+	lazy := func(s *Settings) {
+		s.Queues = halves(t)
+		s.Queues.Settings.Preemption.Lazy = true
+	}
+	runWorld(t, lazy, func(w *world) {
+		rich, poor, node, held := w.crowd()
+		host := node.node.Host
+		poor.allocate(AllocateCall{BlacklistAdd: []string{host}})
+		time.Sleep(40 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 1 || len(r.Completed) != 0 {
+			t.Fatalf("told %+v, lost %+v", r.Preemption, r.Completed)
+		}
+		if l := w.losses(rich); len(l) != 1 || l[0].Container != held[2] || l[0].Until != 0 {
+			t.Errorf("explained as %+v", l)
+		}
+		if r := poor.allocate(AllocateCall{BlacklistRemove: []string{host}}); len(r.Grants) != 1 {
+			t.Errorf("the poor get %+v", r.Grants)
+		}
+		r := rich.allocate(AllocateCall{})
+		if len(r.Completed) != 1 || r.Completed[0].ID != held[2] || r.Completed[0].ExitStatus != records.ExitPreempted ||
+			!strings.Contains(r.Completed[0].Diagnostics, "its room is needed now") {
+			t.Fatalf("lost: %+v", r.Completed)
+		}
+		if reply := node.heartbeat(runs(held[0]), runs(held[1]), runs(held[2])); !slices.Contains(reply.Cleanup, held[2]) {
+			t.Errorf("the node is told %+v", reply)
+		}
+	})
+}
+
+// TestLazyPreemptionOff: killable containers are safe again when the configuration says so, and get the whole wait anew.
+func TestLazyPreemptionOff(t *testing.T) {
+	tree := halves(t)
+	tree.Settings.Preemption.Lazy = true
+	runWorld(t, func(s *Settings) { s.Queues = tree }, func(w *world) {
+		rich, poor, node, _ := w.crowd()
+		poor.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
+		time.Sleep(30 * time.Second)
+		if err := w.do(func(t *turn) error {
+			if n := len(t.preemption.killable); n != 1 {
+				return fmt.Errorf("%d containers are killable", n)
+			}
+			tree.Settings.Preemption.Lazy = false
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 0 {
+			t.Fatalf("lost at once: %+v", r.Completed)
+		}
+		time.Sleep(12 * time.Second)
+		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 1 {
+			t.Fatalf("lost: %+v", r.Completed)
+		}
+	})
+}
+
+// TestPreemptionInterval: rounds are as often as is said, also more often than each second.
+func TestPreemptionInterval(t *testing.T) {
+	often := func(s *Settings) {
+		s.Queues = halves(t)
+		s.Queues.Settings.Preemption.Interval, s.Queues.Settings.Preemption.Wait = 50*time.Millisecond, 200*time.Millisecond
+	}
+	runWorld(t, often, func(w *world) {
+		rich, _, _, _ := w.crowd()
+		time.Sleep(1300 * time.Millisecond) // the first round comes within a second
+		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 1 {
+			t.Errorf("told %+v, lost %+v", r.Preemption, r.Completed)
+		}
+	})
+}
+
 // TestObserveOnly: nobody is told, nothing is killed.
 func TestObserveOnly(t *testing.T) {
 	observe := func(s *Settings) {
@@ -147,6 +235,9 @@ func TestFairPreemption(t *testing.T) {
 			if p := rich.allocate(AllocateCall{}).Preemption; !p.Strict || !slices.Equal(p.Containers, held[2:]) {
 				t.Fatalf("told: %+v", p)
 			}
+		}
+		if l := w.losses(rich); len(l) != 1 || l[0].Container != held[2] || l[0].Until < w.Now().UnixMilli() {
+			t.Errorf("explained as %+v", l)
 		}
 		time.Sleep(6 * time.Second)
 		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 1 || r.Completed[0].ExitStatus != records.ExitPreempted || len(r.Preemption.Containers) != 0 {

@@ -233,9 +233,13 @@ func (l *Leader) place(id records.ApplicationID, user, name, queueName string) (
 	return path, "", refuse(Refused, "%s", refusal.Text)
 }
 
-// full says that there are too many applications for another one, "" if there aren't.
+// full says why a queue takes no further application, "" if it takes one: there are too many, or queues that were made for applications
+// stand in its way.
 func (t *turn) full(id records.ApplicationID, user, path string) string {
 	tree := t.Settings.Queues
+	if tree.Kind == queue.Fair && !t.sched.TakesApps(path) {
+		return path + " is not a leaf queue"
+	}
 	q, ok := tree.Find(path)
 	if !ok || tree.Kind != queue.Capacity {
 		return ""

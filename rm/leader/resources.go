@@ -20,12 +20,13 @@ func (l *Leader) maximum() records.Resource {
 // maximumIn is the largest container that can be had in a queue now.
 func (l *Leader) maximumIn(path string) records.Resource {
 	most := l.maximum()
+	if l.Settings.Queues.Kind == queue.Fair {
+		q := l.Settings.Queues.Above(path) // one that is made below it has the same bound
+		return most.Min(q.Fair.MaxContainer.Of(l.Settings.MaxAllocation, l.Settings.MaxAllocation))
+	}
 	q, ok := l.Settings.Queues.Find(path)
 	if !ok {
 		return most
-	}
-	if l.Settings.Queues.Kind == queue.Fair {
-		return most.Min(q.Fair.MaxContainer.Of(l.Settings.MaxAllocation, l.Settings.MaxAllocation))
 	}
 	return q.Largest(most)
 }

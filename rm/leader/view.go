@@ -2,7 +2,10 @@ package leader
 
 import (
 	"math"
+	"sync"
+	"time"
 
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -68,6 +71,38 @@ func (l *Leader) Reserved() map[records.ApplicationID]Reserved {
 		return *of
 	}
 	return nil
+}
+
+// fairSharesAge is how old shares may be that FairShares returns (yarn.scheduler.fair.update-interval-ms, as it is by default).
+const fairSharesAge = 500 * time.Millisecond
+
+// fairShares are what fair queues were due, and when.
+type fairShares struct {
+	sync.Mutex
+	at time.Time
+	of map[string]records.Resource
+}
+
+// FairShares returns what the queues of a Fair tree are due now, by their paths, and nothing if the queues are others'. As YARN computes
+// it from time to time, it may be a little old, so that many reports cost one computation. It is not to be changed.
+func (l *Leader) FairShares() map[string]records.Resource {
+	if l.Settings.Live.Tree().Kind != queue.Fair {
+		return nil
+	}
+	s := &l.shares
+	s.Lock()
+	defer s.Unlock()
+	if now := l.Now(); s.of == nil || now.Sub(s.at) >= fairSharesAge {
+		queues, err := l.Queues()
+		if err != nil { // it leads no more
+			return s.of
+		}
+		s.at, s.of = now, make(map[string]records.Resource, len(queues))
+		for i := range queues {
+			s.of[queues[i].Path] = queues[i].Fair
+		}
+	}
+	return s.of
 }
 
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.

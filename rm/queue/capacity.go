@@ -116,8 +116,9 @@ type parser struct {
 	words    string // Hadoop's for the first error
 	depth    int
 	count    int
-	vector   bool // mixed capacities
-	preempt  bool // preemption is on as a whole
+	vector   bool     // mixed capacities
+	weights  []string // keys of users' weights, once they are known
+	preempt  bool     // preemption is on as a whole
 	intra    bool
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/conf"
 	"heddle/yarn/records"
@@ -110,7 +111,7 @@ func TestCapacitiesThatDontAddUp(t *testing.T) {
 		"weight -1":       {with("queues=a,b", "a.capacity=-1w", "b.capacity=2w"), `root.a.capacity = "-1w": a weight isn't less than 0`},
 		"capacity -1":     {with("queues=a", "a.capacity=-1"), "from 0 to 100"},
 		"too much":        {with("queues=a", "a.capacity=100", "a.maximum-capacity=101"), "from 0 to 100"},
-		"maximum below":   {with("queues=a", "a.capacity=100", "a.maximum-capacity=50"), "less than the queue's capacity"},
+		"maximum below":   {with("queues=a", "a.capacity=100", "a.maximum-capacity=50"), ""},
 		"weight maximum":  {with("queues=a", "a.capacity=100", "a.maximum-capacity=2w"), "can't be a weight"},
 		"amounts":         {with("queues=a", "a.capacity=[memory=10,vcores=1]", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "get <memory:11"},
 		"amount below %":  {with("queues=a", "a.capacity=100", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "below root.a"},
@@ -118,7 +119,9 @@ func TestCapacitiesThatDontAddUp(t *testing.T) {
 		"no such type":    {with("queues=a", "a.capacity=[memory=10,fpga=1]"), `"fpga" is not a resource`},
 		"bracket":         {with("queues=a", "a.capacity=[memory=10"), "isn't closed"},
 		"NaN":             {with("queues=a", "a.capacity=NaN"), "not a number"},
-		"root":            {with("capacity=50", "queues=a", "a.capacity=100"), "must be 100"},
+		"root":            {with("capacity=50", "queues=a", "a.capacity=100"), ""},
+		"amount in zero":  {with("queues=a", "a.capacity=[memory=0,vcores=0]", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "below root.a"},
+		"heavy user":      {with("queues=a,b", "a.capacity=50", "b.capacity=50", "user-settings.joe.weight=2", "a.minimum-user-limit-percent=50"), `root.user-settings.joe.weight = "2": it must be no more than 100 / minimum-user-limit-percent, which is 1 in queue root.b`},
 	} {
 		_, err := CapacityFromConf(load(t, c.settings))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -127,17 +130,22 @@ func TestCapacitiesThatDontAddUp(t *testing.T) {
 	}
 }
 
+const underused = "ordering-policy.priority-utilization.underutilized-preemption."
+
 func TestLimits(t *testing.T) {
 	tree, err := CapacityFromConf(load(t, with(
 		"queues=a,b", "a.capacity=60", "b.capacity=40", "a.queues=x,y", "a.x.capacity=50", "a.y.capacity=50",
 		"a.ordering-policy=priority-utilization", "a.x.ordering-policy=fair", "a.x.ordering-policy.fair.enable-size-based-weight=true",
 		"a.maximum-allocation-mb=4096", "a.x.maximum-allocation=vcores=2", "b.maximum-allocation=memory-mb=8Gi,yarn.io/gpu=1",
-		"a.user-settings.joe.weight=1.5", "a.x.user-settings.ann.weight=2", "a.x.minimum-user-limit-percent=25",
+		"a.user-settings.joe.weight=1.5", "a.y.minimum-user-limit-percent=50", "a.x.user-settings.ann.weight=2", "a.x.minimum-user-limit-percent=25",
 		"a.maximum-application-lifetime=100", "a.default-application-lifetime=50", "a.y.default-application-lifetime=60",
-		"a.disable_preemption=true", "a.y.disable_preemption=false", "b.priority=-3", "b.default-application-priority=7",
+		"a.disable_preemption=true", "a.y.disable_preemption=false", "b.intra-queue-preemption.disable_preemption=true", "b.priority=-3",
+		"/lazy-preemption-enabled=true", "/"+underused+"enabled=true", "/"+underused+"reserved-container-delay-ms=70",
+		"/"+underused+"allow-move-reservation=true", "b.default-application-priority=7",
 		"/user.max-parallel-apps=3", "/user.joe.doe.max-parallel-apps=5", "/max-parallel-apps=9", "b.max-parallel-apps=2",
 		"/maximum-applications=1000", "b.maximum-applications=70", "a.x.user-limit-factor=0.5", "/node-locality-delay=7",
-	), "yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=0.4"))
+	), "yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=0.4",
+		"yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled=true"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,12 +174,15 @@ func TestLimits(t *testing.T) {
 	check("lifetimes of y", [2]int64{y.MaxLifetime, y.DefaultLifetime}, [2]int64{100, 60})
 	check("lifetimes of b", [2]int64{b.MaxLifetime, b.DefaultLifetime}, [2]int64{-1, -1})
 	check("no preemption", [4]bool{a.NoPreemption, x.NoPreemption, y.NoPreemption, b.NoPreemption}, [4]bool{true, true, false, false})
-	check("no preemption inside", b.NoIntraPreemption, true)
 	check("priorities", [2]int32{b.Priority, b.DefaultPriority}, [2]int32{-3, 7})
 	check("parallel", [3]int32{x.MaxParallelApps, b.MaxParallelApps, tree.Settings.MaxParallel("ann")}, [3]int32{9, 2, 3})
 	check("parallel of joe.doe", tree.Settings.MaxParallel("joe.doe"), int32(5))
 	check("applications", [4]int32{x.MaxApplications, x.MaxApplicationsPerUser, b.MaxApplications, a.MaxApplications}, [4]int32{300, 37, 70, 600})
 	check("delay", [2]int{tree.Settings.NodeLocalityDelay, tree.Settings.RackLocalityDelay}, [2]int{7, -1})
+	check("no preemption inside, with preemption inside as a whole", [4]bool{a.NoIntraPreemption, x.NoIntraPreemption, y.NoIntraPreemption, b.NoIntraPreemption},
+		[4]bool{true, true, false, true})
+	check("lazy preemption", tree.Settings.Preemption.Lazy, true)
+	check("preemption for priorities", tree.Settings.Preemption.Underused, UnderusedPreemption{Enabled: true, Delay: 70 * time.Millisecond, Move: true})
 	check("preemption", [2]float64{tree.Settings.Preemption.PerRound, tree.Settings.Preemption.Ignored}, [2]float64{0.4, 0.1})
 }
 
@@ -181,7 +192,8 @@ func TestLimitsRefused(t *testing.T) {
 		"a.ordering-policy": "lottery", "ordering-policy": "fifo", "a.maximum-allocation-mb": "999999", "a.maximum-allocation": "memory-mb=lots",
 		"a.user-settings.joe.weight": "1.5", "a.default-application-lifetime": "x", "a.disable_preemption": "perhaps", "a.state": "DRAINING",
 		"/resource-calculator": "Abacus", "/maximum-applications": "1e3", "/node-locality-delay": "NaN", "queues": "a,b.c",
-		"/maximum-am-resource-percent": "-0.1",
+		"/maximum-am-resource-percent": "-0.1", "/lazy-preemption-enabled": "maybe", "/" + underused + "enabled": "1",
+		"/" + underused + "reserved-container-delay-ms": "-1", "/" + underused + "allow-move-reservation": "here",
 	} {
 		settings := with("queues=a", "a.capacity=100")
 		maps.Copy(settings, with(key+"="+value))

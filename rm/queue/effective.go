@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"math"
+
 	"heddle/yarn/records"
 )
 
@@ -8,7 +10,8 @@ import (
 type Share struct {
 	// Min is promised to the queue, Max the most that it may take.
 	Min, Max records.Resource
-	// Capacity and Maximum are shares of the parent's, AbsoluteCapacity and AbsoluteMaximum of the cluster, 0 to 1.
+	// Capacity and Maximum are shares of the parent's, AbsoluteCapacity and AbsoluteMaximum of the cluster, 0 to 1. As in YARN,
+	// a Capacity that is given as a weight is 0, unless capacities may be mixed.
 	Capacity, Maximum, AbsoluteCapacity, AbsoluteMaximum float32
 	// MaxApplications that live in the queue at once, and those of one user.
 	MaxApplications, MaxApplicationsPerUser int32
@@ -72,7 +75,7 @@ func (e *effective) uniform(parent *Queue) {
 	scale := e.scale(parent, above.Min)
 	for _, q := range parent.Children {
 		s := &e.shares[q.Index]
-		if q.Unit == ByAmount && !q.Vector.amounts().IsZero() {
+		if q.Unit == ByAmount {
 			least, most := q.Vector.amounts(), q.MaximumVector.amounts()
 			for i, n := range least {
 				s.Min[i] = int64(float64(n) * scale[i])
@@ -91,6 +94,9 @@ func (e *effective) uniform(parent *Queue) {
 		*s = Share{
 			Capacity: q.Capacity, Maximum: q.Maximum,
 			AbsoluteCapacity: q.Capacity * above.AbsoluteCapacity, AbsoluteMaximum: q.Maximum * above.AbsoluteMaximum,
+		}
+		if q.Unit == ByWeight {
+			s.Capacity = 0
 		}
 		s.Min, s.Max = times(e.cluster, s.AbsoluteCapacity), times(e.cluster, s.AbsoluteMaximum)
 		s.MaxApplications, s.MaxApplicationsPerUser = q.applicationsOf(s.AbsoluteCapacity)
@@ -182,9 +188,12 @@ func (e *effective) mixed(parent *Queue) {
 			}
 			for _, q := range parent.Children {
 				if a := q.Vector[i]; a.Unit == unit && whole > 0 {
-					n := min(int64(float64(rest)*a.Value/whole), left)
-					e.shares[q.Index].Min[i] = n
-					left -= n
+					n := float64(rest) * a.Value / whole
+					if unit == ByWeight { // Hadoop: DefaultQueueResourceRoundingStrategy
+						n = math.Round(n)
+					}
+					e.shares[q.Index].Min[i] = min(int64(n), left)
+					left -= e.shares[q.Index].Min[i]
 				}
 			}
 		}

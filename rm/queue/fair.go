@@ -164,8 +164,9 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	}
 	t := newTree(Fair, root)
 	t.types, t.Settings = p.types, p.settings
+	t.undeclared = openQueue("", root)
+	p.read(t.undeclared, &conf.Element{Name: "queue", Source: file.Source})
 	t.Settings.Placement = p.placement(placement, t)
-	t.UserQueues, t.Undeclared = p.userQueues, p.undeclared
 	t.Problems = p.problems
 	if p.failed {
 		return nil, joined(p.problems)
@@ -195,11 +196,6 @@ func (p *fairParser) root(file *conf.Element, queues []*conf.Element) *Queue {
 	p.read(root, given)
 	root.Fair.Parent = true
 	p.children(root, queues, 1)
-	if !root.has("default") {
-		d := openQueue("default", root)
-		p.read(d, &conf.Element{Name: "queue", Source: file.Source})
-		root.Children = append(root.Children, d)
-	}
 	return root
 }
 
@@ -258,7 +254,10 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 		switch e.Name {
 		case "queue", "pool":
 		case "minResources":
-			f.Min = p.limit(e, q)
+			if f.Min = p.limit(e, q); f.Min.ofCluster() {
+				p.note(conf.Warning, e, q, "least resources in percent have no effect, as in YARN")
+				f.Min = Limit{}
+			}
 		case "maxResources":
 			f.Max = p.limit(e, q)
 		case "maxChildResources":
@@ -301,7 +300,7 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 		p.note(conf.Warning, given, q, "maxResources are less than minResources, which hold")
 	}
 	q.OrderingPolicy = f.Policy
-	p.inherit(q)
+	inheritNoPreemption(q)
 }
 
 // fromDefaults sets what the file says of all queues.
@@ -319,7 +318,6 @@ func (p *fairParser) fromDefaults(q *Queue) {
 			q.MaxParallelApps = p.integer(e, nil)
 		case "queueMaxResourcesDefault":
 			f.Max = p.limit(e, nil) // of the root, too, as in YARN
-			p.settings.MaxResources = f.Max
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
 			if f.Policy = p.policy(e, nil); f.Policy == "FIFO" {
 				p.fail(e, nil, "it can't be fifo, which is for queues without children")
@@ -343,17 +341,23 @@ func (p *fairParser) fromDefaults(q *Queue) {
 			f.FairThreshold = min(1, p.number(e, nil, 0))
 		}
 	}
-	if above := q.Parent; above != nil {
-		f.MinTimeout, f.FairTimeout, f.FairThreshold = above.Fair.MinTimeout, above.Fair.FairTimeout, above.Fair.FairThreshold
-		f.MaxContainer = above.Fair.MaxContainer
-		if above.Fair.MaxChild.Set() && !f.Max.Set() {
-			f.MaxChild = above.Fair.MaxChild
-		}
+	if q.Parent != nil {
+		inheritFair(q)
 	}
 }
 
-// inherit lets a queue have what holds for those below too.
-func (p *fairParser) inherit(q *Queue) {
+// inheritFair lets a queue have what the one above it has, unless the file says something else of it.
+func inheritFair(q *Queue) {
+	f, above := &q.Fair, &q.Parent.Fair
+	f.MinTimeout, f.FairTimeout, f.FairThreshold = above.MinTimeout, above.FairTimeout, above.FairThreshold
+	f.MaxContainer = above.MaxContainer
+	if above.MaxChild.Set() && !f.Max.Set() {
+		f.MaxChild = above.MaxChild
+	}
+}
+
+// inheritNoPreemption keeps a queue from preemption where one above it is, whatever the file says of it.
+func inheritNoPreemption(q *Queue) {
 	if q.Parent != nil && q.Parent.Fair.NoPreemption {
 		q.Fair.NoPreemption = true
 	}
@@ -378,8 +382,8 @@ func (p *fairParser) user(e *conf.Element) {
 func (p *fairParser) policies(file *conf.Element, root *Queue) {
 	root.All(func(q *Queue) {
 		switch above := q.Parent; {
-		case q.Fair.Policy == "FIFO" && len(q.Children) > 0:
-			p.fail(file, q, "its policy is fifo, which is for queues without children")
+		case q.Fair.Policy == "FIFO" && q.Fair.Parent:
+			p.fail(file, q, "its policy is fifo, which is for queues that hold applications")
 		case above != nil && above.Fair.Policy == "fair" && q.Fair.Policy == "DRF":
 			p.fail(file, q, fmt.Sprintf("its policy is drf, which a queue below %s can't have, whose policy is fair", above.Path))
 		}

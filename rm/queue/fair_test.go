@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestFairTree(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	cluster := records.NewResource(8192, 8)
-	back, _ := tree.Find("back")
+	back, _ := tree.Find("root.prod.web.back")
 	if got := back.Fair.Max.Of(cluster, cluster); got != records.NewResource(4096, 2) {
 		t.Errorf("root.prod.web.back has at most %v", got)
 	}
@@ -51,29 +52,36 @@ func TestFairTree(t *testing.T) {
 	if !tree.Allows(Submit, "root.prod.batch", "alice", nil) || tree.Allows(Submit, "root.default", "alice", nil) != true {
 		t.Error("alice may not submit")
 	}
-	for _, c := range []struct {
-		name, user, path string
-		leaf             bool
-	}{
-		{"prod.web.front", "u", "root.prod.web.front", true},
-		{"front", "u", "root.prod.web.front", true},
-		{"root.prod", "u", "root.prod", false},
-		{"root.empty", "u", "root.empty", false},
-		{"default", "a.b", "root.a_dot_b", true},
-		{"nowhere", "u", "root.nowhere", true},
-		{"root.prod.new", "u", "root.prod.new", true},
-		{"root.prod.batch.below", "u", "root.prod.batch.below", false},
-		{"a..b", "u", "root.a..b", false},
+	for name, path := range map[string]string{
+		"prod.web.front": "root.prod.web.front", "root.prod": "root.prod", "default": "root.default", "": "root.default",
+		"front": "root.front", "nowhere": "root.nowhere", "root.prod.new": "root.prod.new",
 	} {
-		if path, leaf := tree.Resolve(c.name, c.user); path != c.path || leaf != c.leaf {
-			t.Errorf("%s of %s: %s, %v", c.name, c.user, path, leaf)
+		q, ok := tree.Find(name)
+		if there := tree.byPath[path]; ok != (there != nil) || q != there || tree.Path(name) != path {
+			t.Errorf("%q is %v, and its path %s", name, q, tree.Path(name))
 		}
 	}
-	tree.UserQueues, tree.Undeclared = false, false
-	for _, name := range []string{"", "default", "nowhere"} {
-		if path, leaf := tree.Resolve(name, "u"); path != "root.default" || !leaf {
-			t.Errorf("%q: %s, %v", name, path, leaf)
+}
+
+// A queue that isn't there has the lists of those that it would be made below.
+func TestRightsOnFairQueues(t *testing.T) {
+	tree, err := ParseFair([]byte(`<allocations><queue name="root"><aclSubmitApps>alice</aclSubmitApps><aclAdministerApps> </aclAdministerApps>
+	  <queue name="a" type="parent"><aclAdministerApps>bob</aclAdministerApps></queue></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		user, queue string
+		want        bool
+	}{
+		{"bob", "root.a.new.deeper", true}, {"bob", "a.new", true}, {"bob", "root.a", true}, {"bob", "root.new", false}, {"alice", "root.a.new", false},
+	} {
+		if got := tree.Allows(Administer, c.queue, c.user, nil); got != c.want {
+			t.Errorf("%s administers %s: %v", c.user, c.queue, got)
 		}
+	}
+	if !tree.Allows(Submit, "root.new", "alice", nil) || tree.Allows(Submit, "root.new", "bob", nil) {
+		t.Error("the root's list doesn't hold for what would be made in it")
 	}
 }
 
@@ -93,7 +101,7 @@ func TestFairRefused(t *testing.T) {
 	}
 }
 
-// FuzzParseFair reads arbitrary files: in a tree that comes of one every queue is found by its path, and resolving never fails.
+// FuzzParseFair reads arbitrary files: in a tree that comes of one every queue is found by its path, and applications go to leaves.
 func FuzzParseFair(f *testing.F) {
 	f.Add([]byte(fairProfile), "root.prod")
 	f.Add([]byte(`<allocations><queue name="root"><queue name="x"><maxResources>vcores=1, memory-mb=2</maxResources></queue></queue></allocations>`), "x")
@@ -108,10 +116,48 @@ func FuzzParseFair(f *testing.F) {
 				t.Errorf("%s is not found", q.Path)
 			}
 		})
-		path, leaf := tree.Resolve(name, "user")
-		if q, ok := tree.Find(path); leaf && ok && !q.Leaf() {
+		path, err := tree.Place(App{Queue: name, User: "user"}, nil)
+		if q, ok := tree.Find(path); err == nil && ok && !q.Leaf() {
 			t.Errorf("%q is %s, which holds queues", name, path)
 		}
 		tree.Above(path)
 	})
+}
+
+func TestUndeclaredQueues(t *testing.T) {
+	tree, err := ParseFair([]byte(`<allocations>
+	  <queue name="a"><maxChildResources>2048 mb, 2 vcores</maxChildResources><queue name="b"/></queue>
+	  <queue name="leaf"/>
+	  <queueMaxAppsDefault>7</queueMaxAppsDefault>
+	  <defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>
+	</allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same := tree.With([]string{"root.a.b", "nonsense"}); same != tree {
+		t.Error("nothing is missing, and the tree is another one")
+	}
+	more := tree.With([]string{"root.x.y", "root.x.z", "root.a.new", "root.leaf.below", "root.x.y.below"})
+	var paths []string
+	for i, q := range more.Queues() {
+		paths = append(paths, q.Path)
+		if q.Index != i || q.Parent != nil && !slices.Contains(q.Parent.Children, q) {
+			t.Errorf("%s is not where it says", q.Path)
+		}
+	}
+	want := []string{"root", "root.a", "root.a.b", "root.a.new", "root.leaf", "root.x", "root.x.y", "root.x.z"}
+	if slices.Sort(paths); !slices.Equal(paths, want) {
+		t.Errorf("got %v, want %v", paths, want)
+	}
+	if n := len(tree.Queues()); n != 4 {
+		t.Errorf("the tree that it comes from has %d queues now", n)
+	}
+	q, _ := more.Find("root.a.new")
+	cluster := records.NewResource(10000, 10)
+	if got := q.Fair.Max.Of(cluster, cluster); got != records.NewResource(2048, 2) || q.MaxParallelApps != 7 || q.Fair.Policy != "DRF" || !q.Leaf() {
+		t.Errorf("root.a.new has %v, %d applications, policy %s", got, q.MaxParallelApps, q.Fair.Policy)
+	}
+	if x, _ := more.Find("root.x"); x.Leaf() {
+		t.Error("root.x is a leaf")
+	}
 }

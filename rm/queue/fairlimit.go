@@ -18,6 +18,9 @@ type Limit struct {
 // Set reports whether there is a limit.
 func (l *Limit) Set() bool { return l.set }
 
+// ofCluster reports whether a limit is a share of the cluster.
+func (l *Limit) ofCluster() bool { return l.set && l.share[0] }
+
 // Of is the amount in a cluster of some size; unset stands where there is no limit.
 func (l *Limit) Of(cluster, unset records.Resource) records.Resource {
 	if !l.set {

@@ -91,7 +91,7 @@ func TestFairQueuesRefused(t *testing.T) {
 		"<weight>-1</weight>":                                                              "at least 0",
 		"<minSharePreemptionTimeout>soon</minSharePreemptionTimeout>":                      "seconds",
 		"<reservation/><queue name='x'/>":                                                  "can't have a <reservation>",
-		"<schedulingPolicy>fifo</schedulingPolicy><queue name='x'/>":                       "without children",
+		"<schedulingPolicy>fifo</schedulingPolicy><queue name='x'/>":                       "hold applications",
 		"<queue name='x'><schedulingPolicy>drf</schedulingPolicy></queue>":                 "below root.q",
 		"<queue name='" + strings.Repeat("n", 10000) + "'/>":                               "(10000 bytes)",
 		"</queue><queue name='root'>":                                                      "all other queues are inside it",
@@ -109,4 +109,18 @@ func TestFairQueuesRefused(t *testing.T) {
 
 func parseXML(text string) (*conf.Element, error) {
 	return conf.ParseXML("fair-scheduler.xml", []byte(text))
+}
+
+func TestFairMasters(t *testing.T) {
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest, value := range map[string]string{"": "false", ".root.a": "true", ".root.b": "false"} {
+		c.Set("yarn.scheduler.fair.am.preemption"+rest, value)
+	}
+	f := fairSettings(c)
+	if got, ok := f.MastersOf["root.a"]; f.PreemptMasters || !got || !ok || f.MastersOf["root.b"] || len(f.MastersOf) != 2 {
+		t.Errorf("ApplicationMasters are preempted: %v, and %v", f.PreemptMasters, f.MastersOf)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"heddle/conf"
 )
@@ -81,17 +82,33 @@ func (p *parser) long(name, value string) int64 {
 	return n
 }
 
+// millis reads a duration in ms.
+func (p *parser) millis(key, def string) time.Duration {
+	n, err := strconv.ParseInt(p.text(key, def), 10, 64)
+	switch {
+	case err != nil:
+		p.failNumber(key, p.settings[key], "it must be a number of ms, at least 0")
+	case n < 0 || n > math.MaxInt64/int64(time.Millisecond):
+		p.fail(key, p.settings[key], "it must be a number of ms, at least 0")
+		n = 0
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
 // What is known about keys, of the scheduler and of a queue. Those that are accepted have no effect here, because nothing
 // waits for heartbeats; those of later have effects in YARN that are missed.
 var (
 	globalKeys = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
 		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
 		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
-		minimum-user-limit-percent user-limit-factor`)
+		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled
+		ordering-policy.priority-utilization.underutilized-preemption.enabled
+		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms
+		ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
 	acceptedKeys = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers
 		schedule-asynchronously.enable schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs
 		schedule-asynchronously.scheduling-interval-ms per-node-heartbeat.maximum-offswitch-assignments
-		per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments lazy-preemption-enabled`)
+		per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
 	laterKeys = []string{
 		"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh.",
 	}
@@ -105,7 +122,7 @@ var (
 	laterQueueKeys = []string{
 		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
 		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
-		"show-reservations-as-queues", "ordering-policy.", "underutilized-preemption.",
+		"show-reservations-as-queues", "ordering-policy.",
 	}
 )
 

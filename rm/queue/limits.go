@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -55,25 +56,44 @@ func (p *parser) parent(q *Queue) bool {
 	return q.Reservable || q.managed || len(conf.ParseList(p.settings[q.Path+".queues"])) > 0
 }
 
-// lifetimes are inherited (Hadoop: QueueAppLifetimeAndLimitSettings).
+// lifetimes are inherited: a maximum where the queue has none, 0 being none; a default where none is set, as far as the maximum
+// allows it, and else the maximum (Hadoop: QueueAppLifetimeAndLimitSettings).
 func (p *parser) lifetimes(q *Queue) {
-	read := func(key string, above int64) (string, int64) {
-		name, v := p.own(q.Path, key, "")
-		if v == "" {
-			return name, above
-		}
+	read := func(key string) (name string, n int64) {
+		name, v := p.own(q.Path, key, "-1")
 		return name, p.long(name, v)
 	}
-	most, def := int64(-1), int64(-1)
-	if q.Parent != nil {
-		most, def = q.Parent.MaxLifetime, q.Parent.DefaultLifetime
+	_, q.MaxLifetime = read("maximum-application-lifetime")
+	name, def := read("default-application-lifetime")
+	q.DefaultLifetime, q.defaultLife = def, def >= 0
+	if q.Parent == nil {
+		return
 	}
-	var name string
-	_, q.MaxLifetime = read("maximum-application-lifetime", most)
-	name, q.DefaultLifetime = read("default-application-lifetime", def)
+	if q.MaxLifetime < 0 {
+		q.MaxLifetime = q.Parent.MaxLifetime
+	}
+	q.defaultLife = q.defaultLife || q.Parent.defaultLife
+	if def < 0 && q.defaultLife {
+		q.DefaultLifetime = min(q.Parent.DefaultLifetime, q.MaxLifetime)
+	}
 	if q.MaxLifetime > 0 && q.DefaultLifetime > q.MaxLifetime {
 		p.fail(name, p.settings[name], fmt.Sprintf("it is longer than the maximum lifetime of queue %s, which is %d s", q.Path, q.MaxLifetime))
 	}
+	if q.DefaultLifetime <= 0 {
+		q.DefaultLifetime = q.MaxLifetime
+	}
+}
+
+// Lifetime is how long an application of the queue may live that asks for some time, both in seconds; what isn't above 0 is no
+// limit (Hadoop: CapacityScheduler.checkAndGetApplicationLifetime).
+func (q *Queue) Lifetime(asked int64) int64 {
+	switch {
+	case asked <= 0:
+		return q.DefaultLifetime
+	case q.MaxLifetime > 0:
+		return min(asked, q.MaxLifetime)
+	}
+	return asked
 }
 
 func (p *parser) maxApplications(q *Queue) {
@@ -128,26 +148,57 @@ func (p *parser) allocation(q *Queue) {
 func (p *parser) userWeights(q *Queue) {
 	weights := map[string]float32{}
 	if q.Parent != nil {
-		for user, w := range q.Parent.UserWeights {
-			weights[user] = w
+		maps.Copy(weights, q.Parent.UserWeights)
+	}
+	for _, key := range p.weightKeys() {
+		user, own := strings.CutPrefix(key, q.Path+userSettings)
+		if user = strings.TrimSuffix(user, weightOf); own && user != "" {
+			weights[user] = float32(p.number(key, strings.TrimSpace(p.settings[key]), 0))
 		}
 	}
-	prefix := q.Path + ".user-settings."
-	for key, v := range p.settings {
-		rest, ok := strings.CutPrefix(key, prefix)
-		user, isWeight := strings.CutSuffix(rest, ".weight")
-		if !ok || !isWeight || strings.TrimSpace(v) == "" {
-			continue
-		}
-		w := float32(p.number(key, strings.TrimSpace(v), 0))
-		if most := 100 / q.UserLimit; !p.parent(q) && w > most {
-			p.fail(key, v, fmt.Sprintf("it must be no more than 100 / minimum-user-limit-percent, which is %g in queue %s", most, q.Path))
-		}
-		weights[user] = w
+	if len(weights) == 0 {
+		return
 	}
-	if len(weights) > 0 {
-		q.UserWeights = weights
+	q.UserWeights = weights
+	if p.parent(q) {
+		return
 	}
+	most := 100 / q.UserLimit
+	for user, w := range weights {
+		if w > most {
+			key := p.weightKey(q, user)
+			p.fail(key, p.settings[key], fmt.Sprintf("it must be no more than 100 / minimum-user-limit-percent, which is %g in queue %s", most, q.Path))
+		}
+	}
+}
+
+// Keys of users' weights are PATH.user-settings.USER.weight.
+const (
+	userSettings = ".user-settings."
+	weightOf     = ".weight"
+)
+
+// weightKeys are all keys of users' weights, which few configurations have.
+func (p *parser) weightKeys() []string {
+	if p.weights == nil {
+		p.weights = []string{}
+		for key, v := range p.settings {
+			if strings.Contains(key, userSettings) && strings.HasSuffix(key, weightOf) && strings.TrimSpace(v) != "" {
+				p.weights = append(p.weights, key)
+			}
+		}
+	}
+	return p.weights
+}
+
+// weightKey is where the weight that a user has in a queue is set: there, or in a queue above.
+func (p *parser) weightKey(q *Queue, user string) string {
+	for ; q.Parent != nil; q = q.Parent {
+		if strings.TrimSpace(p.settings[q.Path+userSettings+user+weightOf]) != "" {
+			break
+		}
+	}
+	return q.Path + userSettings + user + weightOf
 }
 
 const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
@@ -169,7 +220,6 @@ func (p *parser) policy(q *Queue) {
 		}
 		var name string
 		name, q.OrderingPolicy = p.own(q.Path, "ordering-policy", def)
-		q.MaxAMShare = 0
 		if q.OrderingPolicy != "utilization" && q.OrderingPolicy != "priority-utilization" {
 			p.fail(name, q.OrderingPolicy, "it must be utilization or priority-utilization, as the queue holds queues")
 		}
@@ -205,15 +255,17 @@ func (p *parser) state(q *Queue) {
 	}
 }
 
-// preemption is off for a queue where it is off above it, unless the queue says otherwise (Hadoop: CSQueuePreemptionSettings).
+// preemption is off for a queue where it is off above it, unless the queue says otherwise. A queue from which others take nothing
+// takes nothing from itself either (Hadoop: CSQueuePreemptionSettings).
 func (p *parser) preemption(q *Queue) {
 	off, offInside := false, false
 	if q.Parent != nil {
-		off, offInside = q.Parent.NoPreemption, q.Parent.NoIntraPreemption
+		off, offInside = q.Parent.NoPreemption, q.Parent.intraOff
 	}
 	off = p.truth(q.Path+".disable_preemption", off)
 	offInside = p.truth(q.Path+".intra-queue-preemption.disable_preemption", offInside)
-	q.NoPreemption, q.NoIntraPreemption = off || !p.preempt, offInside || !p.intra
+	q.NoPreemption, q.intraOff = off || !p.preempt, offInside || !p.intra
+	q.NoIntraPreemption = q.intraOff || q.NoPreemption
 }
 
 func (p *parser) lists(q *Queue) {
@@ -230,6 +282,7 @@ func (p *parser) lists(q *Queue) {
 	q.Submit = list("acl_submit_applications", def)
 	q.Administer = list("acl_administer_queue", def)
 	q.MaxPriority = list("acl_application_max_priority", everybody)
+	p.priorityACLs(q)
 }
 
 var everybody = acl.Parse("*")
@@ -271,6 +324,12 @@ func (p *parser) preemptionSettings() Preemption {
 		Balance:            c.Bool(prefix + "preemption-to-balance-queue-after-satisfied.enabled"),
 		BalanceWait:        c.Duration(prefix + "preemption-to-balance-queue-after-satisfied.max-wait-before-kill"),
 		ConservativeDRF:    c.Bool(prefix + "conservative-drf"),
+		Lazy:               p.truth("lazy-preemption-enabled", false),
+	}
+	const underused = "ordering-policy.priority-utilization.underutilized-preemption."
+	out.Underused = UnderusedPreemption{
+		Enabled: p.truth(underused+"enabled", false), Move: p.truth(underused+"allow-move-reservation", false),
+		Delay: p.millis(underused+"reserved-container-delay-ms", "60000"),
 	}
 	const intra = prefix + "intra-queue-preemption."
 	out.Intra = IntraPreemption{

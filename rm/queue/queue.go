@@ -31,6 +31,7 @@ type Queue struct {
 	Stopped            bool // own state, or that of an ancestor
 	Submit, Administer acl.List
 	MaxPriority        acl.List
+	PriorityACLs       []PriorityACL // of a leaf, the lowest maximum first; none: everybody may have any priority
 
 	// Unit is how the capacity is configured: ByPercent, ByWeight, ByAmount, or Mixed where resources differ.
 	Unit Unit
@@ -45,7 +46,7 @@ type Queue struct {
 	Percent float64
 	// AbsoluteCapacity and AbsoluteMaximum are shares of the cluster.
 	AbsoluteCapacity, AbsoluteMaximum float32
-	MaxAMShare                        float32 // of the queue that ApplicationMasters may take, 0 to 1; -1: no limit (Fair)
+	MaxAMShare                        float32 // of a leaf that ApplicationMasters may take, 0 to 1; -1: no limit (Fair)
 	UserLimit                         float32 // least share of the queue that an active user is promised, percent
 	UserLimitFactor                   float32 // times the queue's capacity that one user may take; -1: no limit
 	// UserWeights are those that differ from 1, the ancestors' included. Nil if there are none.
@@ -55,9 +56,10 @@ type Queue struct {
 	MaxApplicationsPerUser int32
 	MaxParallelApps        int32 // applications that may run at once; others wait
 	// MaxAllocation is the largest container; a resource that is 0 has no limit but the cluster's.
-	MaxAllocation                records.Resource
-	Priority, DefaultPriority    int32
-	MaxLifetime, DefaultLifetime int64 // seconds, -1 = none
+	MaxAllocation             records.Resource
+	Priority, DefaultPriority int32
+	// MaxLifetime bounds how long applications live, DefaultLifetime is for those that don't say; see Lifetime.
+	MaxLifetime, DefaultLifetime int64 // seconds; what isn't above 0 is none
 	// OrderingPolicy is fifo, fair, fifo-with-partitions or fifo-for-pending-apps in a leaf, utilization or
 	// priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
 	OrderingPolicy string
@@ -66,17 +68,40 @@ type Queue struct {
 	// NoPreemption keeps containers of the queue from being preempted for other queues, NoIntraPreemption for other
 	// applications of the same queue. Both hold as well where preemption is off as a whole.
 	NoPreemption, NoIntraPreemption bool
+	intraOff                        bool // what queues below inherit
 	Reservable                      bool
 	Labels                          []string // node labels that it may use; "*" is all
 
 	Fair FairShares // of the queues of a Fair tree
 
 	managed     bool  // its children would be made as applications need them
+	defaultLife bool  // a default lifetime is set for it or for a queue above it
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32
 	// clusterLimit is how many applications the cluster holds, 0: any number.
 	clusterLimit int32
+}
+
+// ConfiguredMin and ConfiguredMax are the amounts of resources that the queue's capacity and its maximum are set to, 0 where they are
+// set otherwise.
+func (q *Queue) ConfiguredMin() records.Resource { return q.Vector.amounts() }
+
+// ConfiguredMax is told with ConfiguredMin. A queue of amounts without a maximum has that of its parent.
+func (q *Queue) ConfiguredMax() records.Resource {
+	most := q.MaximumVector.amounts()
+	if most.IsZero() && q.Unit == ByAmount && q.Parent != nil {
+		return q.Parent.ConfiguredMax()
+	}
+	return most
+}
+
+// ShownWeight is the configured weight, or -1.
+func (q *Queue) ShownWeight() float32 {
+	if q.Unit == ByWeight {
+		return q.Weight
+	}
+	return -1
 }
 
 // UserWeight is how much more than another user of the queue somebody may take.
@@ -132,19 +157,17 @@ type Tree struct {
 	// Dominant says that queues are measured by the resource of which they use the largest share, not by memory alone
 	// (YARN: DominantResourceCalculator).
 	Dominant bool
-	// UserQueues sends applications that name no queue of a Fair tree to root.<user>; Undeclared makes queues that they name
-	// and that aren't there.
-	UserQueues, Undeclared bool
 	// Settings hold for the tree as a whole.
 	Settings Settings
 	// Problems are warnings and notes about the configuration, for the log. What keeps it from being used is an error.
 	Problems []conf.Problem
 
-	types  records.ResourceTypes
-	vector bool // capacities may be mixed (legacy-queue-mode.enabled is false)
-	queues []*Queue
-	byPath map[string]*Queue
-	byName map[string][]*Queue
+	types      records.ResourceTypes
+	vector     bool   // capacities may be mixed (legacy-queue-mode.enabled is false)
+	undeclared *Queue // what queues are that the file doesn't declare, in a Fair tree
+	queues     []*Queue
+	byPath     map[string]*Queue
+	byName     map[string][]*Queue
 }
 
 // Queues lists all queues by their Index.
@@ -175,53 +198,36 @@ func newTree(kind Kind, root *Queue) *Tree {
 	return t
 }
 
-// Find finds a queue by its path, or by the last part of it if only one queue has that. Paths in a Fair tree need not begin with root
-// (Hadoop: QueueManager.ensureRootPrefix). "" is the default queue.
+// Find finds a queue by its path, or by the last part of it if only one queue has that. In a Fair tree names are paths, which need not
+// begin with root (Hadoop: QueueManager.ensureRootPrefix). "" is the default queue.
 func (t *Tree) Find(name string) (*Queue, bool) {
 	if name == "" {
 		name = "default"
 	}
+	if t.Kind == Fair {
+		name = rooted(name)
+	}
 	if q := t.byPath[name]; q != nil {
 		return q, true
 	}
-	if q := t.byPath[rooted(name)]; q != nil && t.Kind == Fair {
-		return q, true
-	}
-	if same := t.byName[name]; len(same) == 1 {
+	if same := t.byName[name]; len(same) == 1 && t.Kind != Fair {
 		return same[0], true
 	}
 	return nil, false
 }
 
-// Resolve returns the path of the leaf that a name means when a user gives it. A FIFO tree takes any name, and keeps it as it
-// is; a Fair tree may be one that queues are made in as they are named.
-func (t *Tree) Resolve(name, user string) (path string, leaf bool) {
+// Path is the path that a name means: in a Fair tree also that of a queue which would be made, or was. In a FIFO tree it is the name.
+func (t *Tree) Path(name string) string {
 	if t.Kind == FIFO {
-		if name == "" {
-			name = "default"
-		}
-		return name, true
+		return name
 	}
-	if t.Kind == Fair && t.UserQueues && (name == "" || name == "default") {
-		name = "root." + clean(user)
+	if q, ok := t.Find(name); ok {
+		return q.Path
 	}
-	q, ok := t.Find(name)
-	if !ok && t.Kind == Fair {
-		return t.undeclared(name)
+	if t.Kind == Fair {
+		return rooted(name)
 	}
-	if !ok {
-		return name, false
-	}
-	return q.Path, q.Leaf()
-}
-
-// undeclared is the path of a queue that is made because an application names it, or root.default where that isn't done.
-func (t *Tree) undeclared(name string) (path string, leaf bool) {
-	name = rooted(name)
-	if t.byPath[name] == nil && validName(name) && !t.Undeclared {
-		return "root.default", true
-	}
-	return name, t.possible(name)
+	return name
 }
 
 // Above is the queue closest to the root's side of a path: that of the path itself if it is there.
@@ -236,12 +242,15 @@ func (t *Tree) Above(path string) *Queue {
 }
 
 // Allows reports whether a user has a right on the queue of that name. Nobody has any on one that isn't there, except in a
-// FIFO tree, whose queue is everybody's.
+// FIFO tree, whose queue is everybody's, and a Fair one, where the lists of the queue that one would be made below hold for it.
 func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]string, error)) bool {
 	if t.Kind == FIFO {
 		return true
 	}
 	q, ok := t.Find(name)
+	if t.Kind == Fair {
+		q, ok = t.Above(t.Path(name)), true
+	}
 	return ok && q.Allows(r, user, groupsOf)
 }
 

@@ -68,8 +68,8 @@ func TestAmbiguousName(t *testing.T) {
 	if _, ok := tree.Find("x"); ok {
 		t.Error("an ambiguous name means something")
 	}
-	if path, leaf := tree.Resolve("root.b.x", "u"); path != "root.b.x" || !leaf {
-		t.Errorf("got %s, %v", path, leaf)
+	if q, ok := tree.Find("root.b.x"); !ok || q.Path != "root.b.x" {
+		t.Errorf("got %v, %v", q, ok)
 	}
 }
 
@@ -103,8 +103,8 @@ func loop() map[string]string {
 func TestFIFOTakesAnyName(t *testing.T) {
 	tree := Default(FIFO)
 	for name, want := range map[string]string{"": "default", "default": "default", "nowhere": "nowhere"} {
-		if path, leaf := tree.Resolve(name, "u"); path != want || !leaf {
-			t.Errorf("%q: got %q, %v", name, path, leaf)
+		if path, err := tree.Place(App{Queue: name, User: "u"}, nil); path != want || err != nil {
+			t.Errorf("%q: got %q, %v", name, path, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"heddle/conf"
@@ -23,8 +24,6 @@ type Settings struct {
 	UsersMaxParallel map[string]int32
 	Preemption       Preemption
 	Fair             FairSettings
-	// MaxResources is what a queue of a Fair tree may have for which nothing else is said (queueMaxResourcesDefault).
-	MaxResources Limit
 	// Placement decides which queue an application goes to.
 	Placement Placement
 }
@@ -52,7 +51,17 @@ type Preemption struct {
 	Balance         bool
 	BalanceWait     time.Duration
 	ConservativeDRF bool
+	Lazy            bool // lazy-preemption-enabled: containers are killed only when somebody needs their room
+	Underused       UnderusedPreemption
 	Intra           IntraPreemption
+}
+
+// UnderusedPreemption is preemption for reservations of queues of higher priority (Hadoop:
+// yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption).
+type UnderusedPreemption struct {
+	Enabled bool
+	Delay   time.Duration // from the reservation to the choice of containers
+	Move    bool          // reservations may go to other nodes for it
 }
 
 // IntraPreemption is preemption between applications of one queue.
@@ -67,12 +76,12 @@ type IntraPreemption struct {
 // FairSettings are the keys yarn.scheduler.fair.* of yarn-site.xml.
 type FairSettings struct {
 	Preemption           bool
-	UtilizationThreshold float64       // use of the cluster above which preemption is done
-	PreemptMasters       bool          // am.preemption
-	Wait                 time.Duration // waitTimeBeforeKill
-	StarvationInterval   time.Duration // waitTimeBeforeNextStarvationCheck
+	UtilizationThreshold float64         // use of the cluster above which preemption is done
+	PreemptMasters       bool            // am.preemption
+	MastersOf            map[string]bool // am.preemption.QUEUE: the same of single queues, by path
+	Wait                 time.Duration   // waitTimeBeforeKill
+	StarvationInterval   time.Duration   // waitTimeBeforeNextStarvationCheck
 	SizeBasedWeight      bool
-	AssignMultiple       bool
 	// NodeThreshold and RackThreshold are shares of the cluster's nodes that are let pass for locality, -1: none.
 	NodeThreshold, RackThreshold float64
 	NodeDelay, RackDelay         time.Duration // by time instead; less than 0: not
@@ -85,7 +94,7 @@ func defaultSettings() Settings {
 		UserMaxParallel: math.MaxInt32,
 		Preemption: Preemption{
 			Interval: 3 * time.Second, Wait: 15 * time.Second, PerRound: 0.1, Ignored: 0.1, Natural: 0.2, BalanceWait: 5 * time.Minute,
-			Intra: IntraPreemption{Threshold: 0.5, Most: 0.2, ConservativeDRF: true},
+			Underused: UnderusedPreemption{Delay: time.Minute}, Intra: IntraPreemption{Threshold: 0.5, Most: 0.2, ConservativeDRF: true},
 		},
 		Fair: FairSettings{
 			UtilizationThreshold: 0.8, PreemptMasters: true, Wait: 15 * time.Second, StarvationInterval: 10 * time.Second,
@@ -98,12 +107,17 @@ const fairPrefix = "yarn.scheduler.fair."
 
 // fairSettings reads the keys of yarn-site.xml.
 func fairSettings(c *conf.Config) FairSettings {
+	masters := map[string]bool{}
+	for path, value := range c.WithPrefix(fairPrefix + "am.preemption.") {
+		masters[path] = !strings.EqualFold(strings.TrimSpace(value), "false")
+	}
 	return FairSettings{
+		MastersOf:  masters,
 		Preemption: c.Bool(fairPrefix + "preemption"), UtilizationThreshold: c.Float(fairPrefix + "preemption.cluster-utilization-threshold"),
 		PreemptMasters: c.Bool(fairPrefix + "am.preemption"), Wait: c.Duration(fairPrefix + "waitTimeBeforeKill"),
 		StarvationInterval: c.Duration(fairPrefix + "waitTimeBeforeNextStarvationCheck"),
-		SizeBasedWeight:    c.Bool(fairPrefix + "sizebasedweight"), AssignMultiple: c.Bool(fairPrefix + "assignmultiple"),
-		NodeThreshold: c.Float(fairPrefix + "locality.threshold.node"), RackThreshold: c.Float(fairPrefix + "locality.threshold.rack"),
+		SizeBasedWeight:    c.Bool(fairPrefix + "sizebasedweight"),
+		NodeThreshold:      c.Float(fairPrefix + "locality.threshold.node"), RackThreshold: c.Float(fairPrefix + "locality.threshold.rack"),
 		NodeDelay: c.Duration(fairPrefix + "locality-delay-node-ms"), RackDelay: c.Duration(fairPrefix + "locality-delay-rack-ms"),
 		ReservableNodes: c.Float(fairPrefix + "reservable-nodes"),
 	}

@@ -25,7 +25,6 @@ func (p *parser) capacities(q *Queue) {
 	most := q.MaximumVector.unit(p.types.Len())
 	if !p.vector && most == ByAmount && q.Unit != ByAmount && q.Parent != nil {
 		p.warn(key, text, "has no effect: the capacity isn't an amount of resources, and so the maximum can't be one")
-		q.MaximumVector = uniform(100, ByPercent)
 	}
 	if q.Parent == nil {
 		p.rootCapacity(q)
@@ -46,12 +45,17 @@ func (p *parser) capacities(q *Queue) {
 
 func (p *parser) rootCapacity(q *Queue) {
 	if q.Unit == ByPercent && q.Vector[0].Value != 100 {
-		p.fail("root.capacity", strconv.FormatFloat(q.Vector[0].Value, 'g', -1, 64), "it must be 100: root is the whole cluster")
+		p.warn("root.capacity", strconv.FormatFloat(q.Vector[0].Value, 'g', -1, 64), "has no effect, as in YARN: root is the whole cluster")
+		q.Vector = uniform(100, ByPercent)
 	}
 	if q.Unit == ByWeight {
 		q.Weight = float32(q.Vector[0].Value)
 	}
 	q.Maximum = 1
+	if q.MaximumVector.unit(p.types.Len()) == ByPercent {
+		q.Maximum = float32(q.MaximumVector[0].Value) / 100
+	}
+	q.AbsoluteMaximum = q.Maximum
 }
 
 // quantity reads a capacity, which a weight can be and a maximum can't.
@@ -97,13 +101,13 @@ func (p *parser) shares(q *Queue) {
 		}
 	}
 	for _, c := range q.Children {
-		if c.Unit == ByWeight && weights > 0 {
+		if c.Unit == ByWeight && weights > 0 && !p.vector {
 			c.NormalizedWeight = c.Weight / weights
 			c.Capacity = c.NormalizedWeight
 		}
 		if c.Unit != ByAmount && c.Unit != Mixed && !p.vector && c.Capacity*(1-1e-5) > c.Maximum && c.Unit == ByPercent {
-			p.fail(c.Path+".maximum-capacity", p.settings[c.Path+".maximum-capacity"],
-				fmt.Sprintf("it is less than the queue's capacity, which is %g%%", c.Percent))
+			p.warn(c.Path+".maximum-capacity", p.settings[c.Path+".maximum-capacity"],
+				fmt.Sprintf("it is less than the queue's capacity, which is %g%%; the queue never gets more than its maximum", c.Percent))
 		}
 		c.AbsoluteCapacity = c.Capacity * q.AbsoluteCapacity
 		c.AbsoluteMaximum = c.Maximum * q.AbsoluteMaximum
@@ -188,7 +192,7 @@ func (p *parser) amountsFit(q *Queue, child string, total records.Resource) {
 	key := child + ".capacity"
 	own := q.Vector.amounts()
 	switch {
-	case q.Parent != nil && q.Unit != ByAmount:
+	case q.Parent != nil && (q.Unit != ByAmount || own.IsZero()):
 		p.fail(key, p.settings[key], fmt.Sprintf("it is an amount of resources below %s, whose capacity is none", q.Path))
 	case q.Unit == ByAmount && !own.IsZero() && !p.fits(total, own):
 		p.fail(key, p.settings[key], fmt.Sprintf("the children of %s get %s together, which has %s", q.Path, p.types.Format(total), p.types.Format(own)))

@@ -29,12 +29,15 @@ type nodeAllocation struct {
 
 // nodeActivity is a queue, an application or a request (Hadoop: ActivityNodeInfo).
 type nodeActivity struct {
-	Name            string         `yarn:"name"`
+	Name            string         `yarn:"name,omitempty"`
 	AppPriority     *int32         `yarn:"appPriority"`
 	RequestPriority *int32         `yarn:"requestPriority"`
 	RequestID       *int64         `yarn:"allocationRequestId"`
 	State           string         `yarn:"allocationState"`
 	Diagnostic      string         `yarn:"diagnostic,omitempty"`
+	Node            string         `yarn:"nodeId,omitempty"`
+	Count           *int           `yarn:"count"` // of nodes that are told of as one
+	Nodes           []string       `yarn:"nodeIds"`
 	Children        []nodeActivity `yarn:"children"`
 }
 
@@ -69,7 +72,7 @@ func (w *watched) look(now time.Time, heartbeat time.Duration) bool {
 // containers that were just granted are not shown here.
 func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: notYet}
-	refused := refuseGroup(c.Query().Get("groupBy"))
+	refused, group := refuseGroup(c.Query().Get("groupBy"))
 	switch {
 	case !s.capacityScheduler():
 		out = activities{Diagnostic: notCapacity}
@@ -83,24 +86,56 @@ func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 				break
 			}
 		}
-		if found, ok := s.activitiesOf(id); ok && s.watched.look(s.Now(), s.heartbeat) {
+		if found, ok := s.activitiesOf(id, group); ok && s.watched.look(s.Now(), s.heartbeat) {
 			out = found
 		}
 	}
 	return yarnrest.OK("activities", yarnrest.Natural, out), nil
 }
 
-// refuseGroup is what is wrong with the groupBy of a request for activities. A good one changes nothing: YARN puts together what
-// several nodes came to for one request, which it looks at one after the other unless it places on many nodes at once.
-func refuseGroup(by string) string {
+// grouping is whether nodes that a request comes to the same on are told of as one.
+type grouping bool
+
+// refuseGroup is what is wrong with the groupBy of a request for activities, and else what it says.
+func refuseGroup(by string) (refused string, group grouping) {
 	if by == "" || strings.EqualFold(by, "diagnostic") {
-		return ""
+		return "", by != ""
 	}
-	return "Got invalid groupBy: " + by + ", valid groupBy types: [DIAGNOSTIC]"
+	return "Got invalid groupBy: " + by + ", valid groupBy types: [DIAGNOSTIC]", false
 }
 
+// notAssigned is what YARN calls what a request came to on a node, if an application's activities are asked for.
+const notAssigned = "Container-Id-Not-Assigned"
+
+// onNodes is what a request comes to on nodes; grouped, only with the first lines of diagnostics, as the others are about one node each
+// (Hadoop: ActivitiesUtils.getRequestActivityNodeInfos).
+func (g grouping) onNodes(list []leader.Activity, name string) (out []nodeActivity) {
+	groups := map[nodeKey]int{}
+	for i := range list {
+		a := &list[i]
+		one := nodeActivity{Name: name, State: string(a.State), Diagnostic: a.Diagnostic, Node: a.Node.String()}
+		if !g {
+			out = append(out, one)
+			continue
+		}
+		first, _, _ := strings.Cut(a.Diagnostic, "\n")
+		key := nodeKey{one.State, first}
+		at, known := groups[key]
+		if !known {
+			at = len(out)
+			groups[key] = at
+			out = append(out, nodeActivity{State: one.State, Diagnostic: first, Count: new(int)})
+		}
+		*out[at].Count++
+		out[at].Nodes = append(out[at].Nodes, one.Node)
+	}
+	return out
+}
+
+type nodeKey struct{ state, diagnostic string }
+
 // activitiesOf is the activities on a node, or on one of them if none is given.
-func (s *server) activitiesOf(node records.NodeID) (activities, bool) {
+func (s *server) activitiesOf(node records.NodeID, group grouping) (activities, bool) {
 	l := s.Backend.Leader()
 	if l == nil {
 		return activities{}, false
@@ -113,21 +148,23 @@ func (s *server) activitiesOf(node records.NodeID) (activities, bool) {
 	stamp := now.UnixMilli()
 	return activities{
 		Node: at.String(), Timestamp: &stamp, DateTime: now.Format(javaDate),
-		Allocations: []nodeAllocation{{State: "SKIPPED", Root: activityNode(&tree)}},
+		Allocations: []nodeAllocation{{State: "SKIPPED", Root: group.node(&tree)}},
 	}, true
 }
 
-func activityNode(a *leader.Activity) nodeActivity {
+func (g grouping) node(a *leader.Activity) nodeActivity {
 	out := nodeActivity{Name: a.Name, State: string(a.State), Diagnostic: a.Diagnostic}
 	switch {
 	case a.Ask != nil:
 		out.Name = "request_" + strconv.Itoa(int(a.Ask.Priority)) + "_" + strconv.FormatInt(a.Ask.AllocationRequestID, 10)
 		out.RequestPriority, out.RequestID = &a.Ask.Priority, &a.Ask.AllocationRequestID
+		out.Children = g.onNodes(a.Children, "")
+		return out
 	case a.Queue == "":
 		out.AppPriority = &a.Priority
 	}
 	for i := range a.Children {
-		out.Children = append(out.Children, activityNode(&a.Children[i]))
+		out.Children = append(out.Children, g.node(&a.Children[i]))
 	}
 	return out
 }
@@ -135,6 +172,7 @@ func activityNode(a *leader.Activity) nodeActivity {
 // bulkActivities tells the same of several nodes.
 func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	count := bulkOfNodes
+	refused, group := refuseGroup(c.Query().Get("groupBy"))
 	if n := c.Query().Get("activitiesCount"); n != "" {
 		var err error
 		if count, err = strconv.Atoi(n); err != nil {
@@ -144,6 +182,9 @@ func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.capacityScheduler() {
 		return yarnrest.Reply{}, yarnrest.BadRequest(notCapacity)
 	}
+	if refused != "" {
+		return yarnrest.Reply{}, yarnrest.BadRequest("%s", refused)
+	}
 	var out struct {
 		Activities []activities `yarn:"activities"`
 	}
@@ -151,7 +192,7 @@ func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 		if len(out.Activities) >= count {
 			break
 		}
-		if a, ok := s.activitiesOf(n.ID); ok {
+		if a, ok := s.activitiesOf(n.ID, group); ok {
 			out.Activities = append(out.Activities, a)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"heddle/rm/leader"
 	"heddle/rm/scheduler"
+	"heddle/rm/view"
+	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -30,12 +32,8 @@ func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
 				act("", scheduler.Activity{Diagnostic: "large", Ask: &scheduler.Ask{Priority: 1, AllocationRequestID: -1}}))))
 	stamp := int64(7)
 	out := activities{
-		Node: "n:1", Timestamp: &stamp, DateTime: "D", Allocations: []nodeAllocation{{State: "SKIPPED", Root: activityNode(&tree)}},
+		Node: "n:1", Timestamp: &stamp, DateTime: "D", Allocations: []nodeAllocation{{State: "SKIPPED", Root: grouping(false).node(&tree)}},
 	}
-	api := yarnrest.NewAPI(logrus.NewEntry(logrus.New()))
-	api.Handle("/it", yarnrest.Methods{http.MethodGet: {Handle: func(*yarnrest.Call) (yarnrest.Reply, error) {
-		return yarnrest.OK("activities", yarnrest.Natural, out), nil
-	}}})
 	for accept, want := range map[string]string{
 		"application/json": `{"activities":{"nodeId":"n:1","timestamp":7,"dateTime":"D","allocations":[{"partition":"","finalAllocationState":"SKIPPED",` +
 			`"root":{"name":"root","allocationState":"SKIPPED","children":[{"name":"root.a","allocationState":"REJECTED","diagnostic":"full",` +
@@ -49,11 +47,7 @@ func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
 			`<allocationRequestId>-1</allocationRequestId><allocationState>REJECTED</allocationState><diagnostic>large</diagnostic>` +
 			`</children></children></children></root></allocations></activities>`,
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/it", nil)
-		r.Header.Set("Accept", accept)
-		w := httptest.NewRecorder()
-		api.ServeHTTP(w, r)
-		if got := strings.TrimSpace(w.Body.String()); got != want {
+		if got := written(t, "activities", out, accept); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", accept, got, want)
 		}
 	}
@@ -71,4 +65,66 @@ func TestActivitiesAreShownAfterAHeartbeat(t *testing.T) {
 			t.Errorf("%d: shown is %v", i, got)
 		}
 	}
+}
+
+// What stock YARN wrote of a request on three nodes, one of which is kept for it, with ids and the time taken out: summarized, and
+// summarized by diagnostics.
+func TestActivitiesOfNodesAreGroupedAsYARNDoes(t *testing.T) {
+	on := func(host string, state scheduler.ActivityState, diagnostic string) leader.Activity {
+		return leader.Activity{
+			Node:     records.NodeID{Host: host, Port: 1},
+			Activity: scheduler.Activity{OnNode: true, State: state, Diagnostic: diagnostic},
+		}
+	}
+	const small = "Node's total resource is insufficient for request, insufficient resources=[memory-mb]"
+	const full = "Node does not have sufficient resource for request, insufficient resources=[memory-mb]"
+	nodes := []leader.Activity{
+		on("n1", scheduler.ActivitySkipped, small+"\nrequired=6, available=4"), on("n2", scheduler.ActivitySkipped, small+"\nrequired=6, available=3"),
+		on("n3", scheduler.ActivityReReserved, full+"\nrequired=6, available=5"),
+	}
+	hold := &leader.Hold{Reason: scheduler.Reason{Limit: scheduler.HasReservation, Ask: scheduler.Ask{Priority: 5, AllocationRequestID: -1}}}
+	behind := &leader.Hold{Reason: scheduler.Reason{Limit: scheduler.BehindOthers, Text: "later", Ask: scheduler.Ask{Priority: 6, AllocationRequestID: -1}}}
+	requests := []heldRequest{{hold, nodes}, {behind, nodes}}
+	s := &server{Config: Config{Now: func() time.Time { return time.UnixMilli(7).UTC() }}}
+	const head = `"timestamp":7,"dateTime":"Thu Jan 01 00:00:00 UTC 1970","queueName":"root.q","appPriority":0,"allocationState":"SKIPPED","children":[`
+	const later = `{"requestPriority":6,"allocationRequestId":-1,"allocationState":"REJECTED","diagnostic":"later"}`
+	request := func(state, children string) string {
+		return `{"requestPriority":5,"allocationRequestId":-1,"allocationState":"` + state + `","children":[` + children + `]},` + later + `]`
+	}
+	child := func(host, state, diagnostic string) string {
+		return `{"name":"Container-Id-Not-Assigned","allocationState":"` + state + `","diagnostic":"` + diagnostic + `","nodeId":"` + host + `:1"}`
+	}
+	first, second := child("n1", "SKIPPED", small+`\nrequired=6, available=4`), child("n2", "SKIPPED", small+`\nrequired=6, available=3`)
+	third := child("n3", "RE_RESERVED", full+`\nrequired=6, available=5`)
+	for name, c := range map[string]struct {
+		group   grouping
+		summary bool
+		want    string
+	}{
+		"each": {want: `{"nodeId":"n1:1",` + head + request("SKIPPED", first) + `},{"nodeId":"n2:1",` + head + request("SKIPPED", second) +
+			`},{"nodeId":"n3:1",` + head + request("RE_RESERVED", third) + `}`},
+		"summarized": {summary: true, want: `{` + head + request("RE_RESERVED", first+","+second+","+third) + `}`},
+		"grouped": {group: true, summary: true, want: `{` + head + request("RE_RESERVED",
+			`{"allocationState":"SKIPPED","diagnostic":"`+small+`","count":2,"nodeIds":["n1:1","n2:1"]},`+
+				`{"allocationState":"RE_RESERVED","diagnostic":"`+full+`","count":1,"nodeIds":["n3:1"]}`) + `}`},
+	} {
+		out := appActivities{App: "a", Allocations: s.allocations(&view.App{Queue: "root.q"}, requests, c.group, c.summary)}
+		if got, want := written(t, "appActivities", out, "application/json"), `{"appActivities":{"applicationId":"a","allocations":[`+c.want+`]}}`; got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+// written is what a client gets that accepts a media type.
+func written(t *testing.T, name string, out any, accept string) string {
+	t.Helper()
+	api := yarnrest.NewAPI(logrus.NewEntry(logrus.New()))
+	api.Handle("/it", yarnrest.Methods{http.MethodGet: {Handle: func(*yarnrest.Call) (yarnrest.Reply, error) {
+		return yarnrest.OK(name, yarnrest.Natural, out), nil
+	}}})
+	r := httptest.NewRequest(http.MethodGet, "/it", nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	return strings.TrimSpace(w.Body.String())
 }

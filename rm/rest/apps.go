@@ -133,7 +133,7 @@ func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected,
 		if s.Queues.Tree().Kind == queue.Capacity && !s.knownQueue(v) {
 			return f, nil, yarnrest.BadRequest("Unknown queue: %s", v)
 		}
-		f.Queues = []string{v}
+		f.Queues = []string{s.Queues.Tree().Path(v)}
 	}
 	if v := q.Get("limit"); v != "" {
 		n, err := strconv.ParseInt(v, 10, 64)

@@ -158,7 +158,7 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	p, err := l.UpdatePriority(a.ID, want.Priority)
+	p, err := l.UpdatePriority(a.ID, caller(c), want.Priority)
 	if err != nil {
 		return yarnrest.Reply{}, refusal(err)
 	}
@@ -214,9 +214,8 @@ func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := l.SetExpiry(a.ID, at.UnixMilli()); err != nil {
+	if a.Expires, err = l.SetExpiry(a.ID, at.UnixMilli()); err != nil {
 		return yarnrest.Reply{}, refusal(err)
 	}
-	a.Expires = at.UnixMilli()
 	return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
 }

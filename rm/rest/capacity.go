@@ -198,9 +198,9 @@ func (s *server) health() health {
 	return h
 }
 
+// uses is what queues hold, and their tree, as another one may come any time.
 func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
-	t := s.Queues.Tree() // another one may come any time
-	return t, s.View.QueueUses(t, s.MinAllocation)
+	return s.View.QueueUses(s.Queues.Tree(), s.MinAllocation)
 }
 
 // capacityTree builds the tree as a client sees it.
@@ -282,33 +282,26 @@ func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 }
 
 func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
-	share := &t.uses[q.Path].Share
+	share, masters := &t.uses[q.Path].Share, float32(0)
+	if q.Leaf() {
+		masters = q.MaxAMShare
+	}
 	return queueCapacities{[]partitionCapacity{{
 		Vector: t.vector(q), Capacity: 100 * share.Capacity, UsedCapacity: t.usedShare(q),
-		MaxCapacity: 100 * share.Maximum, AbsoluteCapacity: 100 * share.AbsoluteCapacity,
+		MaxCapacity: shownMaximum(share.Maximum), AbsoluteCapacity: 100 * share.AbsoluteCapacity,
 		AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)), AbsoluteMax: 100 * share.AbsoluteMaximum,
-		MaxAMLimit: 100 * q.MaxAMShare, Weight: weight(q), NormalizedWeight: q.NormalizedWeight,
-		ConfiguredMin: t.bounded(absolutes(&q.Vector)), ConfiguredMax: t.bounded(absolutes(&q.MaximumVector)),
+		MaxAMLimit: 100 * masters, Weight: q.ShownWeight(), NormalizedWeight: q.NormalizedWeight,
+		ConfiguredMin: t.bounded(q.ConfiguredMin()), ConfiguredMax: t.bounded(q.ConfiguredMax()),
 		EffectiveMin: t.resource(share.Min), EffectiveMax: t.resource(share.Max),
 	}}}
 }
 
-// weight is the configured weight, or -1.
-func weight(q *queue.Queue) float32 {
-	if q.Unit == queue.ByWeight {
-		return q.Weight
+// shownMaximum is a maximum in percent. One of nothing is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
+func shownMaximum(of float32) float32 {
+	if of < 1e-4 {
+		return 100
 	}
-	return -1
-}
-
-// absolutes are the parts of a capacity that are so much of a resource.
-func absolutes(v *queue.Vector) (r records.Resource) {
-	for i, a := range v {
-		if a.Unit == queue.ByAmount {
-			r[i] = int64(a.Value)
-		}
-	}
-	return r
+	return 100 * of
 }
 
 // bounded is an amount that tells the bounds of containers.
@@ -380,7 +373,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit
 	return capacityLeaf{
 		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active,
-		Containers: u.Containers, MaxApplications: q.MaxApplications, MaxPerUser: q.MaxApplicationsPerUser, UserLimit: q.UserLimit,
+		Containers: u.Containers, MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(u, limit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
 		UserAMLimit: limit, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
 		DefaultPriority: q.DefaultPriority, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
@@ -390,6 +383,9 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 // amLimit is what ApplicationMasters may take of what the queue can have at most, in steps of the smallest container. YARN
 // shows what was so when it last looked; what holds now, with others using their parts, is told of what waits for it.
 func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
+	if !q.Leaf() {
+		return out
+	}
 	for i, n := range t.uses[q.Path].Share.Max {
 		out[i] = roundUp(float64(n)*float64(q.MaxAMShare), t.MinAllocation[i])
 	}

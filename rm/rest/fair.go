@@ -2,7 +2,6 @@ package rest
 
 import (
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -48,8 +47,7 @@ type fairLeaf struct {
 
 func (s *server) fairInfo() fairInfo {
 	tree, uses := s.uses()
-	total := s.View.Total()
-	t := fairTree{s, total, uses, view.FairShares(tree, uses, total)}
+	t := fairTree{s, s.View.Total(), uses}
 	return fairInfo{"fairScheduler", t.queue(tree.Root)}
 }
 
@@ -58,20 +56,18 @@ type fairTree struct {
 	*server
 	total records.Resource
 	uses  map[string]*view.QueueUse
-	due   []*policy.Queue
 }
 
 func (t *fairTree) queue(q *queue.Queue) fairQueue {
-	due := t.due[q.Index]
 	u, none, all := t.uses[q.Path], t.resource(records.Resource{}), t.resource(t.total)
 	least := t.bounded(records.Resource{})
 	if q.Fair.Min.Set() {
-		least = t.resource(q.Fair.Min.Of(t.total, records.Resource{}))
+		least = t.resource(u.Share.Min)
 	}
 	out := fairQueue{
-		MaxApps: q.MaxParallelApps, Min: least, Max: t.resource(q.Fair.Max.Of(t.total, t.total)), Used: t.resource(u.Used),
-		AMUsed: none, AMMax: none, Demand: t.resource(u.Used.Add(u.Pending)), SteadyFair: t.resource(due.Steady),
-		Fair: t.resource(due.Fair), Cluster: all, Reserved: t.resource(u.Reserved.Resource), MaxContainer: t.resource(t.MaxAllocation),
+		MaxApps: q.MaxParallelApps, Min: least, Max: t.resource(u.Share.Max.Min(t.total)), Used: t.resource(u.Used),
+		AMUsed: none, AMMax: none, Demand: t.resource(u.Used.Add(u.Pending)), SteadyFair: t.resource(u.State.Steady),
+		Fair: t.resource(u.State.Fair), Cluster: all, Reserved: t.resource(u.Reserved.Resource), MaxContainer: t.resource(q.Fair.MaxContainer.Of(t.MaxAllocation, t.MaxAllocation)),
 		Pending: u.Waiting, Allocated: u.Containers, ReservedCount: u.Reserved.Containers, Name: q.Path, Policy: q.Fair.Policy,
 		Preemptable: !q.Fair.NoPreemption,
 	}
@@ -84,7 +80,7 @@ func (t *fairTree) queue(q *queue.Queue) fairQueue {
 		}
 		out.AMUsed = t.resource(held)
 		if len(u.Apps) > 0 && q.MaxAMShare >= 0 {
-			out.AMMax = t.resource(t.mostOfMasters(q))
+			out.AMMax = t.resource(u.State.AMLimit)
 		}
 		return out
 	}
@@ -101,17 +97,4 @@ func (t *fairTree) queue(q *queue.Queue) fairQueue {
 		})
 	}
 	return out
-}
-
-// mostOfMasters is what ApplicationMasters of a leaf may have: a part of what the leaf is due, or of all that it may have of a resource
-// that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
-func (t *fairTree) mostOfMasters(q *queue.Queue) (most records.Resource) {
-	limit := q.Fair.Max.Of(t.total, t.total)
-	for i, n := range t.due[q.Index].Fair {
-		if n == 0 {
-			n = min(limit[i], t.total[i])
-		}
-		most[i] = int64(float32(n) * q.MaxAMShare)
-	}
-	return most
 }

@@ -10,13 +10,21 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// pending is what an application waits for, and why.
+// pending is what an application waits for, and what it is to lose, and why.
 type pending struct {
 	App     string   `yarn:"applicationId"`
 	State   string   `yarn:"state"`
 	Queue   string   `yarn:"queue"`
 	Summary string   `yarn:"summary"`
 	Reasons []reason `yarn:"reason"`
+	Losses  []loss   `yarn:"loss"`
+}
+
+// loss is a container that the application is to lose to others.
+type loss struct {
+	Container string `yarn:"containerId"`
+	Until     int64  `yarn:"until,omitempty"` // ms since 1970; without it: when its room is needed
+	Reason    string `yarn:"reason"`
 }
 
 // reason is why containers that were asked for are not there yet: the limit that binds, its numbers, and what would free it.
@@ -64,6 +72,9 @@ func (s *server) pending(c *yarnrest.Call) (yarnrest.Reply, error) {
 	out := pending{App: a.ID.String(), State: stateName(a.State), Queue: a.Queue, Summary: view.Summary(&a, holds)}
 	for i := range holds {
 		out.Reasons = append(out.Reasons, s.reason(&holds[i]))
+	}
+	for _, l := range s.View.Losses(&a) {
+		out.Losses = append(out.Losses, loss{Container: l.Container.String(), Until: l.Until, Reason: l.Reason})
 	}
 	return yarnrest.OK("pending", yarnrest.Natural, out), nil
 }

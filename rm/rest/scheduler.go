@@ -2,13 +2,10 @@ package rest
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"heddle/rm/queue"
 	"heddle/yarn/pb"
-	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -87,113 +84,7 @@ func (s *server) fifoInfo() fifoInfo {
 	return out
 }
 
-const (
-	notCapacity  = "Not Capacity Scheduler"
-	noActivities = "waiting for display"
-)
-
-type appActivities struct {
-	App         string          `yarn:"applicationId"`
-	Diagnostic  string          `yarn:"diagnostic,omitempty"`
-	Timestamp   int64           `yarn:"timestamp"`
-	DateTime    string          `yarn:"dateTime"`
-	Allocations []appAllocation `yarn:"allocations"`
-}
-
-type appAllocation struct {
-	Timestamp int64          `yarn:"timestamp"`
-	DateTime  string         `yarn:"dateTime"`
-	Queue     string         `yarn:"queueName"`
-	Priority  int32          `yarn:"appPriority"`
-	State     string         `yarn:"allocationState"`
-	Children  []appRejection `yarn:"children"`
-}
-
-type appRejection struct {
-	Priority   int32  `yarn:"requestPriority"`
-	ID         int64  `yarn:"allocationRequestId"`
-	State      string `yarn:"allocationState"`
-	Diagnostic string `yarn:"diagnostic"`
-}
-
 const javaDate = "Mon Jan 02 15:04:05 MST 2006"
-
-// appActivities tells why an application waits, in YARN's form. The reasons are those of /ws/v1/heddle.
-func (s *server) appActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
-	now := s.Now()
-	out := appActivities{App: c.Var("app"), Timestamp: now.UnixMilli(), DateTime: now.Format(javaDate)}
-	if v := c.Query().Get("maxTime"); v != "" {
-		if _, err := strconv.ParseFloat(v, 64); err != nil {
-			return yarnrest.Reply{}, &yarnrest.Error{
-				Status: http.StatusBadRequest, Class: yarnrest.NumberFormatException, Message: "For input string: \"" + v + ".0\"",
-			}
-		}
-	}
-	if out.Diagnostic = s.refuseActivities(c); out.Diagnostic == "" {
-		s.addAllocations(c, &out)
-	}
-	return yarnrest.OK("appActivities", yarnrest.Natural, out), nil
-}
-
-// refuseActivities is what is wrong with a request for an application's activities, in Hadoop's words.
-func (s *server) refuseActivities(c *yarnrest.Call) string {
-	q := c.Query()
-	if !s.capacityScheduler() {
-		return notCapacity
-	}
-	if text := refuseGroup(q.Get("groupBy")); text != "" {
-		return text
-	}
-	for _, action := range values(c, "actions") {
-		if !slices.Contains([]string{"REFRESH", "GET"}, strings.ToUpper(action)) {
-			return "Got invalid action: " + action + ", valid actions: [REFRESH, GET]"
-		}
-	}
-	for name, text := range map[string]string{
-		"requestPriorities": "request priorities must be integers!", "allocationRequestIds": "allocation request Ids must be integers!",
-	} {
-		for _, v := range values(c, name) {
-			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
-				return text
-			}
-		}
-	}
-	if v := q.Get("limit"); v != "" {
-		n, err := strconv.Atoi(v)
-		switch {
-		case err != nil:
-			return "limit must be integer!"
-		case n <= 0:
-			return "limit must be greater than 0!"
-		}
-	}
-	return ""
-}
-
-func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
-	id, err := records.ParseApplicationID(out.App)
-	if err != nil {
-		out.Diagnostic = "Cannot find application with given appId"
-		return
-	}
-	a, ok := s.View.App(id)
-	if !ok || a.State.Ended() || !s.Access.MayView(caller(c), rights(&a)) {
-		out.Diagnostic = "fail to get application activities after finished"
-		return
-	}
-	reasons := s.View.Explain(&a)
-	if len(reasons) == 0 {
-		out.Diagnostic = noActivities
-		return
-	}
-	alloc := appAllocation{
-		Timestamp: out.Timestamp, DateTime: out.DateTime, Queue: a.Queue, Priority: a.Priority, State: "SKIPPED",
-	}
-	for _, r := range reasons {
-		alloc.Children = append(alloc.Children, appRejection{r.Ask.Priority, r.Ask.AllocationRequestID, "REJECTED", r.Text})
-	}
-	out.Allocations = []appAllocation{alloc}
-}
 
 // schedulerLogs pretends to dump YARN's scheduler's log: what it would show is in this daemon's log anyway.
 func (s *server) schedulerLogs(c *yarnrest.Call) (yarnrest.Reply, error) {

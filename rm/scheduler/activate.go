@@ -94,8 +94,10 @@ func (s *Scheduler) retry(leaf int32) {
 
 func (s *Scheduler) activateApps() {
 	for _, leaf := range s.activate {
-		s.queues[leaf].retry = false
-		s.activateIn(leaf)
+		if q := &s.queues[leaf]; q.live { // it may be gone since
+			q.retry = false
+			s.activateIn(leaf)
+		}
 	}
 	s.activate = s.activate[:0]
 }
@@ -110,17 +112,22 @@ func (s *Scheduler) activateIn(leaf int32) {
 		}
 		return
 	}
-	limit, users := s.amLimit(leaf), s.activeUsers(q)
+	s.keepFairDue()
+	wishes := s.wishes(q)
+	limit, users := s.amLimit(leaf), s.activeUsersWith(q, wishes)
 	for i := 0; i < len(q.waiting); {
 		h := q.waiting[i]
 		a, others := &s.apps[h], users
-		if !a.tried && s.onlyWish(q, h) {
+		if !a.tried && s.onlyWish(a, wishes) {
 			others--
 		}
 		a.tried = true
 		if !s.mayActivate(q, a, &s.users[a.user], &limit, others) {
 			i++
 			continue
+		}
+		if a.pending > 0 && s.capacity {
+			wishes[a.user]--
 		}
 		s.start(h)
 		s.settle(h)
@@ -153,7 +160,7 @@ func (s *Scheduler) mayActivate(q *runQueue, a *app, u *user, limit *records.Res
 func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 	q := &s.queues[leaf]
 	if s.tree.Kind == queue.Fair {
-		return s.fairAMLimit(q)
+		return s.fairAMLimit(leaf, s.fairDue())
 	}
 	usable := s.room(leaf)
 	if !s.measure(q.guaranteed).FitsIn(s.measure(usable)) {
@@ -183,19 +190,29 @@ func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, u
 
 // activeUsers counts the users of a leaf who want something, be it an ApplicationMaster for an application that waits to
 // become active, and those whose applications all wait (Hadoop: UsersManager.getNumActiveUsers).
-func (s *Scheduler) activeUsers(q *runQueue) (n int) {
+func (s *Scheduler) activeUsers(q *runQueue) int { return s.activeUsersWith(q, s.wishes(q)) }
+
+// wishes counts by users the applications of a leaf that ask for something and wait to become active.
+func (s *Scheduler) wishes(q *runQueue) map[int32]int {
+	if !s.capacity || len(q.waiting) == 0 {
+		return nil
+	}
+	of := map[int32]int{}
+	for _, h := range q.waiting {
+		if a := &s.apps[h]; a.pending > 0 {
+			of[a.user]++
+		}
+	}
+	return of
+}
+
+func (s *Scheduler) activeUsersWith(q *runQueue, wishes map[int32]int) (n int) {
 	if !s.capacity {
 		return 0
 	}
-	waiting := map[int32]bool{}
-	for _, h := range q.waiting {
-		if a := &s.apps[h]; a.pending > 0 {
-			waiting[a.user] = true
-		}
-	}
 	s.el.all(&q.inner, func(i int32) bool {
 		ref := s.el.at[i].ref
-		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 || waiting[ref] {
+		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 || wishes[ref] > 0 {
 			n++
 		}
 		return true
@@ -205,15 +222,9 @@ func (s *Scheduler) activeUsers(q *runQueue) (n int) {
 
 // onlyWish reports whether a user counts as active for nothing but one waiting application. YARN tries an application for the
 // first time before it knows what that asks for, and so without its user among the active ones.
-func (s *Scheduler) onlyWish(q *runQueue, h AppHandle) bool {
-	a := &s.apps[h]
+func (s *Scheduler) onlyWish(a *app, wishes map[int32]int) bool {
 	u := &s.users[a.user]
-	if !s.capacity || a.pending == 0 || u.wanting > 0 || u.active == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(q.waiting, func(other AppHandle) bool {
-		return other != h && s.apps[other].user == a.user && s.apps[other].pending > 0
-	})
+	return s.capacity && a.pending > 0 && u.wanting == 0 && u.active > 0 && wishes[a.user] == 1
 }
 
 // start makes an application active, whatever the limits say.

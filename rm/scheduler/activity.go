@@ -1,17 +1,21 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"heddle/yarn/records"
 )
 
 // Activity is what a queue, application or request comes to when containers are given out on a node, in the words of YARN's
-// scheduler (Hadoop: ActivityNode, ActivityDiagnosticConstant).
+// scheduler (Hadoop: ActivityNode, ActivityDiagnosticConstant). Below a request that its queues have room for is what it comes to on
+// the node itself.
 type Activity struct {
 	Queue      string    // path; "" of what isn't a queue
 	App        AppHandle // -1 of a queue
 	Ask        *Ask      // of a request, the row for any node
+	OnNode     bool      // what a request comes to on the node itself
 	Priority   int32     // of the application
 	State      ActivityState
 	Diagnostic string // "" if the activities below say it
@@ -25,8 +29,9 @@ type ActivityState string
 
 // States of activities.
 const (
-	ActivitySkipped  ActivityState = "SKIPPED"  // others may still be served
-	ActivityRejected ActivityState = "REJECTED" // by a limit
+	ActivitySkipped    ActivityState = "SKIPPED"     // others may still be served
+	ActivityRejected   ActivityState = "REJECTED"    // by a limit
+	ActivityReReserved ActivityState = "RE_RESERVED" // the node is kept for it, and still hasn't room
 )
 
 const (
@@ -40,7 +45,7 @@ const (
 	nodeBlacklisted = "Node is blacklisted"
 	nodeTooSmall    = "Node's total resource is insufficient for request"
 	nodeLacks       = "Node does not have sufficient resource for request"
-	nodeElsewhere   = "Node skipped because node/rack locality cannot be satisfied"
+	nodeElsewhere   = "Node skipped because relax locality is not allowed"
 	nodeDelayed     = "Node skipped because of off-switch delay"
 )
 
@@ -57,54 +62,56 @@ func (s *Scheduler) Activities(h NodeHandle) Activity {
 	case n.reserved != nobody && !s.queues[root].pending.IsZero():
 		out.Diagnostic = nodeKept
 	default:
-		v := visit{s: s, node: n}
-		out, _, _ = v.queue(root, s.limitsOf)
+		v := visit{s: s, node: n, heads: s.look()}
+		out = v.queue(root)
 	}
 	return out
 }
 
 // visit is a walk through the queues for one node.
 type visit struct {
-	s    *Scheduler
-	node *node
+	s     *Scheduler
+	node  *node
+	heads map[int32]head
 }
 
-// queue tells of a queue that has at most so much room left above it, and what it keeps from its later siblings if it is
-// blocked.
-func (v *visit) queue(h int32, room records.Resource) (out Activity, kept records.Resource, blocks bool) {
+// head is what holds back a queue. Those in which there is nothing to try now have what queues above them leave.
+func (v *visit) head(h int32) head {
+	if at, ok := v.heads[h]; ok {
+		return at
+	}
+	q := &v.s.queues[h]
+	room := v.s.room(h).Sub(q.used)
+	return head{room: room, spent: v.s.spent(&q.used, &room)}
+}
+
+// queue tells of a queue.
+func (v *visit) queue(h int32) Activity {
 	s := v.s
 	q := &s.queues[h]
-	out = Activity{Queue: q.cfg.Path, App: noApp, From: noApp, State: ActivitySkipped}
+	out := Activity{Queue: q.cfg.Path, App: noApp, From: noApp, State: ActivitySkipped}
 	if q.pending.IsZero() {
 		out.Diagnostic = queueIdle
-		return out, kept, false
+		return out
 	}
-	if h == root {
-		room = room.Sub(q.used)
-	}
-	room = room.Min(q.maximum.Sub(q.used))
-	if s.spent(&q.used, &room) {
+	at := v.head(h)
+	switch {
+	case at.spent:
 		out.State, out.Diagnostic = ActivityRejected, queueAtMaximum
 		if apps := v.inOrder(h); len(apps) > 0 {
 			first := v.app(apps[0])
 			first.State, first.Diagnostic = ActivityRejected, queueAtMaximum
 			out.Children = []Activity{first}
 		}
-		return out, kept, false
+	case q.leaf:
+		v.leaf(h, &out, &at)
+	default:
+		s.el.all(&q.inner, func(i int32) bool {
+			out.Children = append(out.Children, v.queue(s.el.at[i].ref))
+			return true
+		})
 	}
-	if q.leaf {
-		return v.leaf(h, out, room)
-	}
-	left := room
-	s.el.all(&q.inner, func(i int32) bool {
-		child, k, stopped := v.queue(s.el.at[i].ref, left)
-		out.Children = append(out.Children, child)
-		if stopped {
-			kept, left, blocks = kept.Add(k), left.Sub(k), true
-		}
-		return true
-	})
-	return out, kept, blocks
+	return out
 }
 
 // inOrder is the active applications of a leaf in the order in which they are served.
@@ -134,46 +141,46 @@ func (v *visit) app(h AppHandle) Activity {
 	return Activity{App: h, From: noApp, Priority: v.s.apps[h].spec.Priority, State: ActivitySkipped}
 }
 
-func (v *visit) leaf(h int32, out Activity, room records.Resource) (Activity, records.Resource, bool) {
+func (v *visit) leaf(h int32, out *Activity, at *head) {
 	s := v.s
 	q := &s.queues[h]
 	for _, ref := range v.inOrder(h) {
 		a := &s.apps[ref]
 		act := v.app(ref)
+		blocks := false
 		switch {
 		case s.overUserLimit(q, &s.users[a.user]):
 			act.State, act.Diagnostic = ActivityRejected, userAtLimit
 		case a.pending == 0:
 			act.Diagnostic = appIdle
-		case v.requests(h, a, &act, &room):
-			out.State, out.Diagnostic, out.From = ActivityRejected, queueBlocked, ref
-			out.Children = append(out.Children, act)
-			return out, s.measure(room).Max(records.Resource{}), true
+		default:
+			blocks = v.requests(a, &act, at)
 		}
 		out.Children = append(out.Children, act)
+		if blocks {
+			out.State, out.Diagnostic, out.From = ActivityRejected, queueBlocked, ref
+			return
+		}
 	}
-	return out, records.Resource{}, false
 }
 
 // requests tells of what an application asks for, the most urgent first, and whether one of it blocks the leaf.
-func (v *visit) requests(leaf int32, a *app, act *Activity, room *records.Resource) (blocks bool) {
+func (v *visit) requests(a *app, act *Activity, at *head) (blocks bool) {
 	s := v.s
 	for _, d := range a.demands {
 		if d.pending == 0 {
 			continue
 		}
-		one := Activity{App: act.App, From: noApp, State: ActivitySkipped, Ask: &Ask{
-			Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
-			RelaxLocality: d.relaxAny, ExecutionType: d.execution,
-		}}
-		if !s.fits(&d.size, room) && !s.lifted(a, d, room) {
+		ask := d.row()
+		one := Activity{App: act.App, From: noApp, State: ActivitySkipped, Ask: &ask}
+		if !s.fits(&d.size, &at.room) && !s.lifted(a, d, &at.room) {
 			one.State, one.Diagnostic = ActivityRejected, queueBlocked
-			blocks = s.everFits(leaf, &d.size)
 		} else {
-			one.Diagnostic = v.request(a, d)
+			on := s.onNode(a, d, v.node)
+			one.State, one.Children = on.State, []Activity{on}
 		}
 		act.Children = append(act.Children, one)
-		if blocks {
+		if d == at.by {
 			act.State = ActivityRejected
 			return true
 		}
@@ -181,19 +188,52 @@ func (v *visit) requests(leaf int32, a *app, act *Activity, room *records.Resour
 	return false
 }
 
-// request says why a request that its queues have room for isn't served on the node.
-func (v *visit) request(a *app, d *demand) string {
-	s, n := v.s, v.node
+// OnNodes tells, for each request of an application that waits, the most urgent first, what it comes to on each of some nodes, as far
+// as that is up to the node.
+func (s *Scheduler) OnNodes(h AppHandle, nodes []NodeHandle) (out [][]Activity) {
+	a := &s.apps[h]
+	for _, d := range a.demands {
+		if d.pending == 0 {
+			continue
+		}
+		list := make([]Activity, len(nodes))
+		for i, n := range nodes {
+			list[i] = s.onNode(a, d, &s.nodes[n])
+		}
+		out = append(out, list)
+	}
+	return out
+}
+
+// onNode says why a request that its queues have room for isn't served on a node.
+func (s *Scheduler) onNode(a *app, d *demand, n *node) Activity {
+	out := Activity{App: noApp, From: noApp, OnNode: true, State: ActivitySkipped}
+	if n.reserved != nobody && s.keepingOf(n.reserved).demand == d {
+		out.State = ActivityReReserved
+	}
 	capability, free := s.measure(n.capability), s.free(n)
 	switch {
 	case a.blacklisted(n):
-		return nodeBlacklisted
+		out.Diagnostic = nodeBlacklisted
 	case !d.relaxAny && d.wants(n.host) == 0 && !d.relaxes(n.rack):
-		return nodeElsewhere
+		out.Diagnostic = nodeElsewhere
 	case !s.fits(&d.size, &capability):
-		return nodeTooSmall
+		out.Diagnostic = nodeTooSmall + s.insufficient(&d.capability, n.capability)
 	case !s.fits(&d.size, &free):
-		return nodeLacks
+		out.Diagnostic = nodeLacks + s.insufficient(&d.capability, n.capability.Sub(n.used))
+	default:
+		out.Diagnostic = nodeDelayed
 	}
-	return nodeDelayed
+	return out
+}
+
+// insufficient names what there isn't enough of (Hadoop: GenericDiagnosticsCollector). What follows the line is for a node alone.
+func (s *Scheduler) insufficient(required *records.Resource, available records.Resource) string {
+	var names []string
+	for i := range s.cfg.Types.Len() {
+		if required[i] > available[i] && (i == records.Memory || !s.memoryOnly) {
+			names = append(names, s.cfg.Types.At(i).Name)
+		}
+	}
+	return fmt.Sprintf(", insufficient resources=[%s]\nrequired=%s, available=%s", strings.Join(names, ", "), s.format(*required), s.format(available))
 }

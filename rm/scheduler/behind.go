@@ -11,22 +11,23 @@ const Another = "another application"
 
 const noApp = AppHandle(-1)
 
-// head is what holds back the asks of a leaf.
+// head is what holds back the asks of a queue.
 type head struct {
-	room records.Resource // that the leaf has, less what is kept for others
-	by   *demand          // in the leaf, which those behind it wait for; nil if there is none
-	from *demand          // of another leaf, for which something is kept that this one could have; nil if there is none
+	room  records.Resource // that the queue has, less what is kept for others
+	spent bool             // it has nothing left
+	by    *demand          // in the leaf, which those behind it wait for; nil if there is none
+	from  *demand          // of another leaf, for which something is kept that this one could have; nil if there is none
 }
 
-// look finds out for all leaves who blocks them.
+// look finds out who blocks the leaves that have something to place.
 func (s *Scheduler) look() map[int32]head {
 	out := map[int32]head{}
 	var from *demand
 	w := walk{s: s}
-	w.leaf = func(h int32, room records.Resource, by *demand) {
-		out[h] = head{room: room, by: by, from: from}
-		if by != nil {
-			from = by
+	w.tell = func(h int32, at head) {
+		at.from = from
+		if out[h] = at; at.by != nil {
+			from = at.by
 		}
 	}
 	w.all(1 << sharedClass)

@@ -49,6 +49,9 @@ func (s *Scheduler) Free(h ContainerHandle) {
 		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
 	}
 	a, n := c.app, c.node
+	if len(s.killable) > 0 {
+		s.unlistKillable(h)
+	}
 	back := s.negative(s.holds(c))
 	s.endContainer(h)
 	s.charge(a, n, &back, -1)

@@ -77,10 +77,7 @@ func (s *Scheduler) explainApp(h AppHandle) []Reason {
 			continue
 		}
 		r := s.explain(a, d)
-		r.Ask = Ask{
-			Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
-			RelaxLocality: d.relaxAny, ExecutionType: d.execution,
-		}
+		r.Ask = d.row()
 		if r.Node != noNode {
 			r.Host = s.name(s.nodes[r.Node].host)
 		}

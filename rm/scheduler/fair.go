@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"math"
+
+	"heddle/rm/queue"
 	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
@@ -45,21 +48,35 @@ func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue
 	return p
 }
 
-// fairAMLimit is what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
-// resource that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
-func (s *Scheduler) fairAMLimit(q *runQueue) (limit records.Resource) {
-	if !s.fair.known || s.now-s.fair.at >= fairInterval {
+// fairDue is what queues are due by what decisions go by. What only looks doesn't change that, so that looking changes no decision.
+func (s *Scheduler) fairDue() map[int32]*policy.Queue {
+	if s.fairDueKept() {
+		return s.fair.of
+	}
+	return s.shareFairly()
+}
+
+func (s *Scheduler) fairDueKept() bool { return s.fair.known && s.now-s.fair.at < fairInterval }
+
+// keepFairDue computes what queues are due, for the decisions of the next interval.
+func (s *Scheduler) keepFairDue() {
+	if s.tree.Kind == queue.Fair && !s.fairDueKept() {
 		s.fair = fairShares{at: s.now, of: s.shareFairly(), known: true}
 	}
-	due := records.Resource{}
-	if p := s.fair.of[s.byPath[q.cfg.Path]]; p != nil {
+}
+
+// fairAMLimit is what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
+// resource that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
+func (s *Scheduler) fairAMLimit(leaf int32, of map[int32]*policy.Queue) (limit records.Resource) {
+	q, due := &s.queues[leaf], records.Resource{}
+	if p := of[leaf]; p != nil {
 		due = p.Fair
 	}
 	for i, n := range due {
 		if n == 0 {
 			n = min(s.headroom[i], q.maximum[i])
 		}
-		limit[i] = int64(float64(n) * float64(q.cfg.MaxAMShare))
+		limit[i] = int64(math.Ceil(float64(n) * float64(q.cfg.MaxAMShare)))
 	}
 	return limit
 }

@@ -83,8 +83,8 @@ func (s *Scheduler) spent(used, room *records.Resource) bool {
 // walk is a search for the application whose turn it is.
 type walk struct {
 	s *Scheduler
-	// For explanations: nothing is found and no mask is lowered, and each leaf is told.
-	leaf func(h int32, room records.Resource, by *demand)
+	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
+	tell func(h int32, at head)
 	by   *demand          // the last that blocked a leaf
 	kept records.Resource // what the queue that was looked in last keeps from its later siblings, if it is blocked
 }
@@ -153,12 +153,12 @@ func (w *walk) within(h int32, q *runQueue, c scope, room *records.Resource) (a 
 		return w.below(h, q, c, room)
 	}
 	a, v = w.inLeaf(h, q, c, room)
-	if w.leaf != nil {
-		by := w.by
-		if v != blocked {
-			by = nil
+	if w.tell != nil {
+		at := head{room: *room}
+		if v == blocked {
+			at.by = w.by
 		}
-		w.leaf(h, *room, by)
+		w.tell(h, at)
 	}
 	if v == blocked {
 		w.kept = s.measure(*room).Max(records.Resource{})
@@ -166,17 +166,14 @@ func (w *walk) within(h int32, q *runQueue, c scope, room *records.Resource) (a 
 	return a, v
 }
 
-// pass tells of the leaves of a queue that has nothing left, and so blocks nobody.
+// pass tells of a queue that has nothing left, and so blocks nobody, and of those below it.
 func (w *walk) pass(h int32, room *records.Resource) {
-	q := &w.s.queues[h]
-	switch {
-	case w.leaf == nil:
-	case q.leaf:
-		w.leaf(h, *room, nil)
-	default:
-		for _, c := range q.below {
-			w.pass(c, room)
-		}
+	if w.tell == nil {
+		return
+	}
+	w.tell(h, head{room: *room, spent: true})
+	for _, c := range w.s.queues[h].below {
+		w.pass(c, room)
 	}
 }
 
@@ -192,7 +189,7 @@ func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a i
 		case found:
 			return a, found
 		case idle:
-			if w.leaf == nil {
+			if w.tell == nil {
 				s.el.setMask(i, s.el.at[i].own&^want)
 			}
 		case shut:
@@ -207,7 +204,7 @@ func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a i
 			m := s.el.subOf(q.inner.root)
 			c.told = c.exceed
 			c = s.tell(c, m, left)
-			if w.leaf == nil && (s.spent(&q.used, left) || w.vain(h, c, m)) {
+			if w.tell == nil && (s.spent(&q.used, left) || w.vain(h, c, m)) {
 				w.kept = kept
 				return nothing, blocked
 			}
@@ -220,7 +217,7 @@ func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a i
 
 // wanted is the classes for which children are looked in.
 func (w *walk) wanted(c scope) mask {
-	if w.leaf != nil {
+	if w.tell != nil {
 		return ^mask(0)
 	}
 	return c.open | c.exceed | tight
@@ -229,7 +226,7 @@ func (w *walk) wanted(c scope) mask {
 // vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
 // if the queue is the root; below it, it tells what is left for the queue's siblings.
 func (w *walk) vain(h int32, c scope, m mask) bool {
-	return h == root && c.open&m == 0 && w.leaf == nil
+	return h == root && c.open&m == 0 && w.tell == nil
 }
 
 // inLeaf looks at the applications of a leaf in their order.
@@ -279,7 +276,7 @@ func (w *walk) judge(leaf int32, a *app, c scope, room *records.Resource) verdic
 		case large:
 			w.by = d
 			return blocked
-		case c.open&(1<<d.class) != 0 && w.leaf == nil:
+		case c.open&(1<<d.class) != 0 && w.tell == nil:
 			return found
 		}
 	}

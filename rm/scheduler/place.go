@@ -1,5 +1,7 @@
 package scheduler
 
+import "heddle/yarn/records"
+
 // place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
 // is none, it takes note of that, so that the same isn't tried again.
 func (s *Scheduler) place(h AppHandle) {
@@ -95,20 +97,8 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 		if r == nil || !p.relax || p.count == 0 {
 			continue
 		}
-		index := s.indexOf(r)
-		for skipped := 0; skipped <= len(r.nodes); skipped++ {
-			at := index.next(r.cursor, &d.size)
-			if at < 0 {
-				if at = index.next(0, &d.size); at < 0 {
-					break
-				}
-			}
-			if r.cursor = at + 1; r.cursor >= len(r.nodes) {
-				r.cursor = 0
-			}
-			if nh := r.nodes[at]; !a.blacklisted(&s.nodes[nh]) {
-				return nh
-			}
+		if nh, _ := s.turn(a, &d.size, s.indexOf(r), &r.cursor, r.nodes); nh != noNode {
+			return nh
 		}
 	}
 	d.racks = false
@@ -118,20 +108,33 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 // findAny finds any node with room, each time another one. room says that there is some, if only on nodes that the
 // application doesn't want.
 func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, room bool) {
+	return s.turn(a, &d.size, &s.index, &s.cursor, nil)
+}
+
+// turn finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
+// the index is of; nil is all. room is as findAny tells it.
+func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, of []NodeHandle) (h NodeHandle, room bool) {
+	n := len(s.nodes)
+	if of != nil {
+		n = len(of)
+	}
 	// a whole round without a node that takes the container ends the search
-	for skipped := 0; skipped <= len(s.nodes); skipped++ {
-		at := s.index.next(s.cursor, &d.size)
+	for skipped := 0; skipped <= n; skipped++ {
+		at := x.next(*cursor, need)
 		if at < 0 {
-			if at = s.index.next(0, &d.size); at < 0 {
+			if at = x.next(0, need); at < 0 {
 				return noNode, room
 			}
 		}
-		if s.cursor = at + 1; s.cursor >= len(s.nodes) {
-			s.cursor = 0
+		if *cursor = at + 1; *cursor >= n {
+			*cursor = 0
 		}
 		room = true
-		if !a.blacklisted(&s.nodes[at]) {
-			return NodeHandle(at), true
+		if h = NodeHandle(at); of != nil {
+			h = of[at]
+		}
+		if !a.blacklisted(&s.nodes[h]) {
+			return h, true
 		}
 	}
 	return noNode, room

@@ -84,7 +84,7 @@ func (w *world) step(t *rapid.T) {
 	s := w.s
 	w.now += rapid.Int64Range(0, 700).Draw(t, "ms")
 	host := func() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 4).Draw(t, "host")) }
-	switch event := rapid.IntRange(0, 12).Draw(t, "event"); {
+	switch event := rapid.IntRange(0, 13).Draw(t, "event"); {
 	case event == 0 || len(w.nodes) == 0:
 		h := host()
 		w.nodes = append(w.nodes, s.AddNode(NodeSpec{
@@ -140,7 +140,30 @@ func (w *world) step(t *rapid.T) {
 		if err := s.SetTree(w.tree(t)); err != nil {
 			t.Fatal(err)
 		}
+	case event == 13 && len(w.held) > 0:
+		s.MakeKillable(rapid.SampledFrom(w.held).Draw(t, "container").Container)
 	}
+}
+
+// schedule has decisions made until nobody has to end for them any more.
+func (w *world) schedule() (all []Decision) {
+	for again := true; again; {
+		again = false
+		list := slices.Clone(w.s.Schedule(w.now))
+		for _, d := range list {
+			if d.Kind == Kill {
+				again = true
+				w.drop(func(o Decision) bool { return o.Container == d.Container })
+			}
+		}
+		all = append(all, list...)
+		for _, d := range list {
+			if d.Kind == Allocate {
+				w.held = append(w.held, d)
+			}
+		}
+	}
+	return all
 }
 
 func (w *world) drop(match func(Decision) bool) {
@@ -167,11 +190,10 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
-			for _, d := range s.Schedule(w.now) {
+			for _, d := range w.schedule() {
 				if d.Kind != Allocate {
 					continue
 				}
-				w.held = append(w.held, d)
 				if n := &s.nodes[d.Node]; !n.open || !s.measure(n.used).FitsIn(s.measure(n.capability)) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, n.capability)
 				}
@@ -208,11 +230,7 @@ func TestSameEventsSameDecisions(t *testing.T) {
 			for range 60 {
 				w.step(t)
 				w.s.recheck = w.s.recheck || thorough
-				for _, d := range w.s.Schedule(w.now) {
-					if w.log = append(w.log, d); d.Kind == Allocate {
-						w.held = append(w.held, d)
-					}
-				}
+				w.log = append(w.log, w.schedule()...)
 			}
 			return w.log
 		})

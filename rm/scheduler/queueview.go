@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
 
@@ -53,22 +54,15 @@ type UserView struct {
 // Queues returns all queues, parents first, in the order of their configuration.
 func (s *Scheduler) Queues() []QueueView {
 	s.refresh()
-	out, asked := []QueueView(nil), s.askedByUsers()
+	out, now := []QueueView(nil), s.moment()
 	var enter func(h int32)
 	enter = func(h int32) {
-		out = append(out, s.queueView(h, asked))
+		out = append(out, s.queueView(h, now))
 		for _, c := range s.queues[h].below {
 			enter(c)
 		}
 	}
 	enter(root)
-	if s.tree.Kind == queue.Fair {
-		shares := s.shareFairly()
-		for i := range out {
-			p := shares[s.byPath[out[i].Path]]
-			out[i].Fair, out[i].Steady = p.Fair, p.Steady
-		}
-	}
 	return out
 }
 
@@ -79,12 +73,21 @@ func (s *Scheduler) Queue(path string) (QueueView, bool) {
 		return QueueView{}, false
 	}
 	s.refresh()
-	v := s.queueView(h, s.askedByUsers())
+	return s.queueView(h, s.moment()), true
+}
+
+// moment is what views of queues need that is computed for all at once.
+type moment struct {
+	asked []asked                 // by the users' handles
+	due   map[int32]*policy.Queue // of a Fair tree
+}
+
+func (s *Scheduler) moment() (m moment) {
+	m.asked = s.askedByUsers()
 	if s.tree.Kind == queue.Fair {
-		p := s.shareFairly()[h]
-		v.Fair, v.Steady = p.Fair, p.Steady
+		m.due = s.shareFairly()
 	}
-	return v, true
+	return m
 }
 
 // asked is what the applications of one user in a leaf wait for, and what is reserved for them.
@@ -102,7 +105,7 @@ func (s *Scheduler) askedByUsers() []asked {
 	return of
 }
 
-func (s *Scheduler) queueView(h int32, of []asked) QueueView {
+func (s *Scheduler) queueView(h int32, now moment) QueueView {
 	q := &s.queues[h]
 	v := QueueView{
 		Queue: q.cfg, Path: q.cfg.Path, Leaf: q.leaf, Used: q.used, Reserved: q.reserved, Pending: q.pending,
@@ -115,14 +118,22 @@ func (s *Scheduler) queueView(h int32, of []asked) QueueView {
 	if q.parent != nothing {
 		v.Parent = s.queues[q.parent].cfg.Path
 	}
+	if p := now.due[h]; p != nil {
+		v.Fair, v.Steady = p.Fair, p.Steady
+	}
 	if !q.leaf {
 		return v
 	}
-	v.Active, v.Waiting, v.AMUsed, v.AMLimit = int(q.active), len(q.waiting), q.amUsed, s.amLimit(h)
+	v.Active, v.Waiting, v.AMUsed = int(q.active), len(q.waiting), q.amUsed
+	if s.tree.Kind == queue.Fair {
+		v.AMLimit = s.fairAMLimit(h, now.due)
+	} else {
+		v.AMLimit = s.amLimit(h)
+	}
 	v.UserLimit = s.activeUserLimit(q)
 	users := s.activeUsers(q)
 	for _, u := range q.names {
-		v.Users = append(v.Users, s.userView(q, &s.users[u], &of[u], &v, users))
+		v.Users = append(v.Users, s.userView(q, &s.users[u], &now.asked[u], &v, users))
 	}
 	slices.SortFunc(v.Users, func(a, b UserView) int { return strings.Compare(a.Name, b.Name) })
 	return v

@@ -16,6 +16,7 @@ import (
 type keeping struct {
 	demand *demand
 	turn   int64 // among all, by when its node was kept
+	since  int64 // when the first of its nodes was, in ms
 }
 
 // keepingOf is that of a container that is reserved.
@@ -67,7 +68,7 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	c := s.newContainer(h, nh, &d.capability)
 	s.turns++
 	k := take(&s.keepings, &s.freeKeepings)
-	s.keepings[k] = keeping{demand: d, turn: s.turns}
+	s.keepings[k] = keeping{demand: d, turn: s.turns, since: s.now}
 	s.containers[c].kept = k
 	s.nodes[nh].reserved = c
 	s.keptOf[d.class]++
@@ -76,11 +77,20 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	s.chargeReserved(a, &d.capability)
 	s.chargeApp(h, &d.capability, 0)
 	s.reindex(nh)
-	s.out = append(s.out, Decision{
+	s.announce(Decision{
 		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.capability, Priority: d.priority,
 		AllocationRequestID: d.requestID, ExecutionType: d.execution,
 	})
 	s.settle(h)
+}
+
+// announce adds a decision on a reservation to those that Schedule returns next.
+func (s *Scheduler) announce(d Decision) {
+	if s.scheduling {
+		s.out = append(s.out, d)
+	} else {
+		s.undone = append(s.undone, d)
+	}
 }
 
 func (s *Scheduler) chargeReserved(a *app, r *records.Resource) {
@@ -105,11 +115,7 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 	s.chargeReserved(&s.apps[x.app], &back)
 	s.chargeApp(x.app, &back, 0)
 	s.nodes[x.node].reserved = nobody
-	out := &s.undone
-	if s.scheduling {
-		out = &s.out
-	}
-	*out = append(*out, Decision{
+	s.announce(Decision{
 		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: size, Priority: d.priority,
 		AllocationRequestID: d.requestID, ExecutionType: d.execution,
 	})
@@ -131,6 +137,26 @@ func (s *Scheduler) Unreserve(c ContainerHandle) bool {
 		return false
 	}
 	s.unreserve(c)
+	return true
+}
+
+// MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
+// reservation, and the other node must be kept for nobody, large enough and one that the application wants.
+func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
+	if c < 0 || int(c) >= len(s.containers) || !s.containers[c].live() || !s.containers[c].reserved() || to < 0 || int(to) >= len(s.nodes) {
+		return false
+	}
+	k := *s.keepingOf(c)
+	h, n := s.containers[c].app, &s.nodes[to]
+	if a := &s.apps[h]; !n.live || !s.reservable(n, &k.demand.size) || a.blacklisted(n) || !k.demand.relaxAny {
+		return false
+	}
+	from := s.containers[c].node
+	s.unkeep(c)
+	s.keep(h, &s.apps[h], k.demand, to)
+	s.keepingOf(s.nodes[to].reserved).since = k.since
+	s.freed(from)
+	s.freed(to)
 	return true
 }
 

@@ -34,6 +34,7 @@ const (
 	Activate                      // an application may have containers from now on
 	Reserve                       // a node is kept for a container that doesn't fit on it yet
 	Unreserve                     // it is kept no more
+	Kill                          // a killable container must be ended and freed, for one for which a node is kept
 )
 
 // Decision is what the scheduler has decided. Only App is set where the kind is Activate.
@@ -110,7 +111,8 @@ type Scheduler struct {
 	least      records.Resource  // Config.Minimum as it is measured
 	kept                         // which reservations may be filled or undone
 	roomier    bool              // nodes may have room for reservations
-	undone     []Decision        // reservations that were undone since the last call of Schedule
+	undone     []Decision        // on reservations, since the last call of Schedule
+	killable   []ContainerHandle // see MakeKillable
 	late       []*demand         // that wait for better places for some time
 	wakeup     int64             // see NextWake
 	fair       fairShares
@@ -161,6 +163,9 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 		for h := s.next(); h != nothing; h = s.next() {
 			s.place(AppHandle(h))
 		}
+	}
+	if len(s.killable) > 0 {
+		s.claim()
 	}
 	s.scheduling = false
 	if checking {

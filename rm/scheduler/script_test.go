@@ -21,6 +21,8 @@ import (
 //	ask NAME COUNT SIZE  more: at=HOST or RACK (also with count for it), strict, key=PRIORITY
 //	black NAME ±HOST …   changes its blacklist
 //	free NAME [COUNT]    its oldest containers end
+//	doom NAME [COUNT]    its newest containers become killable; those that are killed are freed after the run
+//	rekeep NAME NODE     the node of its first reservation is kept no more, and another one is
 //	run [MS]             decisions are made, MS later than the last time
 //	why NAME, queues, what-if QUEUE USER SIZE, activities NODE
 func TestScripts(t *testing.T) { golden.Scripts(t, play) }
@@ -168,11 +170,35 @@ func (p *script) command(w []string) []string {
 			s.Free(c)
 		}
 		p.held[h] = p.held[h][n:]
+	case "doom":
+		held, n := p.held[p.apps[w[1]]], int64(1)
+		if len(w) > 2 {
+			n = p.number(w[2])
+		}
+		for _, c := range slices.Backward(held) {
+			if n > 0 && s.MakeKillable(c) {
+				n--
+			}
+		}
+	case "rekeep":
+		for _, c := range s.reserved {
+			if s.containers[c].app == p.apps[w[1]] {
+				return []string{fmt.Sprint(s.MoveReservation(c, p.nodes[w[2]]))}
+			}
+		}
 	case "run":
 		if len(w) > 1 {
 			p.now += p.number(w[1])
 		}
-		return p.decisions(s.Schedule(p.now))
+		list := s.Schedule(p.now)
+		out := p.decisions(list)
+		for _, d := range slices.Clone(list) {
+			if d.Kind == Kill {
+				p.held[d.App] = slices.DeleteFunc(p.held[d.App], func(c ContainerHandle) bool { return c == d.Container })
+				s.Free(d.Container)
+			}
+		}
+		return out
 	case "why":
 		var out []string
 		for _, r := range s.Explain(p.apps[w[1]]) {
@@ -204,10 +230,13 @@ func (p *script) activities(a Activity, indent string) []string {
 	switch {
 	case a.Ask != nil:
 		name = fmt.Sprintf("request %d", a.Ask.Priority)
+	case a.OnNode:
+		name = "the node"
 	case a.App != noApp:
 		name = p.names[a.App]
 	}
-	line := strings.TrimSuffix(fmt.Sprintf("%s%s %s: %s", indent, name, a.State, a.Diagnostic), ": ")
+	diagnostic := strings.ReplaceAll(a.Diagnostic, "\n", "; ")
+	line := strings.TrimSuffix(fmt.Sprintf("%s%s %s: %s", indent, name, a.State, diagnostic), ": ")
 	if a.From != noApp {
 		line += " from " + p.names[a.From]
 	}
@@ -255,6 +284,8 @@ func (p *script) decisions(list []Decision) (out []string) {
 			text = fmt.Sprintf("%s is kept for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
 		case Unreserve:
 			text = fmt.Sprintf("%s is kept no more for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
+		case Kill:
+			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.name(p.s.nodes[d.Node].host))
 		}
 		count++
 		same := func(o Decision) bool {

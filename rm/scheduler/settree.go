@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"heddle/rm/queue"
 )
@@ -53,10 +55,7 @@ func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 		if n := next[q.cfg.Path]; q.made && q.total > 0 && n == nil {
 			continue
 		} else if n == nil || n.Leaf() != q.leaf {
-			delete(s.byPath, q.cfg.Path)
-			s.el.give(q.el)
-			*q = runQueue{}
-			s.freeQueues = append(s.freeQueues, int32(h))
+			s.forgetQueue(int32(h))
 		}
 	}
 	place := int64(0)
@@ -78,12 +77,26 @@ func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 		}
 	}
 	enter(t.Root, nothing)
+	for _, h := range s.madeQueues() {
+		q := &s.queues[h]
+		q.parent, q.place, q.below = s.byPath[q.cfg.Path[:strings.LastIndexByte(q.cfg.Path, '.')]], place, nil
+		above := &s.queues[q.parent]
+		q.cfg = t.Make(above.cfg, q.cfg.Name, q.leaf)
+		s.setRules(q)
+		above.below = append(above.below, h)
+		place++
+	}
+}
+
+// madeQueues are the queues that were made for applications, each behind the one above it.
+func (s *Scheduler) madeQueues() (made []int32) {
 	for h := range s.queues {
 		if q := &s.queues[h]; q.live && q.made {
-			q.parent = s.byPath[t.Above(q.cfg.Path).Path]
-			s.queues[q.parent].below = append(s.queues[q.parent].below, int32(h))
+			made = append(made, int32(h))
 		}
 	}
+	slices.SortFunc(made, func(a, b int32) int { return strings.Compare(s.queues[a].cfg.Path, s.queues[b].cfg.Path) })
+	return made
 }
 
 // remeasure looks at nodes and demands anew, as it may have changed which resources count.

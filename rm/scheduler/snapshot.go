@@ -13,7 +13,8 @@ import (
 // Names knows what the scheduler doesn't of applications and containers.
 type Names interface {
 	App(AppHandle) records.ApplicationID
-	// Container fills in id, priority, and whether it is an ApplicationMaster or to be spared. False leaves it out.
+	// Container fills in id, priority, when it was granted, and whether it is an ApplicationMaster or to be spared. False
+	// leaves it out.
 	Container(ContainerHandle, *preempt.Container) bool
 }
 
@@ -29,16 +30,23 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	s.snapQueue(out, root, -1, shares, at)
 	nodes := s.snapNodes(out)
 	apps := s.snapApps(out, names, shares, at)
+	killable := s.killableSet()
 	for h := range s.containers {
 		c := &s.containers[h]
 		if !c.live() || apps[c.app] < 0 || nodes[c.node] < 0 {
 			continue
 		}
-		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c)}
+		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c), Handle: int32(h), Killable: killable[ContainerHandle(h)]}
 		a := &out.Apps[apps[c.app]]
+		if p.Killable {
+			for q := a.Queue; q >= 0; q = out.Queues[q].Parent {
+				out.Queues[q].Killable = out.Queues[q].Killable.Add(p.Resource)
+			}
+		}
 		if c.reserved() {
-			p.Reserved, p.Handle, p.Priority = true, int32(h), s.keepings[c.kept].demand.priority
-			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: s.keepings[c.kept].turn}
+			k := &s.keepings[c.kept]
+			p.Reserved, p.Priority, p.Relax, p.Since = true, k.demand.priority, k.demand.relaxAny, k.since
+			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.turn}
 			a.Containers = append(a.Containers, p)
 		} else if names.Container(ContainerHandle(h), &p) {
 			a.Containers = append(a.Containers, p)
@@ -54,8 +62,9 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 	q := &s.queues[h]
 	at[h] = len(out.Queues)
 	p := preempt.Queue{
-		Path: q.cfg.Path, Parent: parent, Used: q.used, Guaranteed: q.guaranteed, Maximum: q.maximum,
-		Disabled: q.cfg.NoPreemption || q.cfg.Fair.NoPreemption, IntraOff: q.cfg.NoIntraPreemption,
+		Path: q.cfg.Path, Parent: parent, Used: q.used, Maximum: q.maximum, Reserved: q.reserved,
+		Guaranteed: q.guaranteed.Min(q.maximum), // as nothing is to be taken for what it can't have
+		Disabled:   q.cfg.NoPreemption || q.cfg.Fair.NoPreemption, IntraOff: q.cfg.NoIntraPreemption,
 		FairOrder:  q.cfg.OrderingPolicy == "fair",
 		MinTimeout: timeout(q.cfg.Fair.MinTimeout), FairTimeout: timeout(q.cfg.Fair.FairTimeout), Threshold: q.cfg.Fair.FairThreshold,
 	}
@@ -90,7 +99,7 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 		at[h] = -1
 		if n := &s.nodes[h]; n.live {
 			at[h] = len(out.Nodes)
-			p := preempt.Node{Host: s.name(n.host), Rack: s.name(n.rack)}
+			p := preempt.Node{Host: s.name(n.host), Rack: s.name(n.rack), Closed: !n.open, Handle: int32(h)}
 			if n.open {
 				p.Free = n.capability.Sub(n.used).Max(records.Resource{})
 			}
@@ -104,7 +113,7 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 // (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
 func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*policy.Queue, at map[int32]int) []int {
 	places := make([]int, len(s.apps))
-	room := map[int32]records.Resource{} // of users
+	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
 	limits := s.limitsOfAllUsers()
 	nth := map[int32]int{} // runnable applications of leaves so far, as shareFairly numbers them
 	for h := range s.apps {
@@ -131,11 +140,13 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 			p.Asks = snapAsks(a, s)
 			if _, ok := room[a.user]; !ok {
 				room[a.user] = limit.Sub(u.used).Max(records.Resource{})
+				whole[a.user] = room[a.user]
 			}
 			wants := a.pendingSum.Sub(a.reserved).Max(records.Resource{}).Min(room[a.user])
-			room[a.user] = room[a.user].Sub(wants)
+			asks := a.pendingSum.Min(whole[a.user])
+			room[a.user], whole[a.user] = room[a.user].Sub(wants), whole[a.user].Sub(asks)
 			leaf := &out.Queues[at[a.leaf]]
-			leaf.Pending = leaf.Pending.Add(wants)
+			leaf.Pending, leaf.Asked = leaf.Pending.Add(wants), leaf.Asked.Add(asks)
 		}
 		places[h] = len(out.Apps)
 		out.Apps = append(out.Apps, p)

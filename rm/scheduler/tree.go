@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -169,26 +168,66 @@ func (s *Scheduler) leafOf(path string) int32 {
 	return s.makeLeaf(path)
 }
 
-// makeLeaf makes a leaf that isn't configured, below the closest queue that is. It has no promise and no limit of its own.
+// makeLeaf makes a leaf that isn't configured, and the queues above it. Below a leaf with applications in it there can be none, so that
+// it is that leaf.
 func (s *Scheduler) makeLeaf(path string) int32 {
-	above := s.tree.Above(path)
-	h := s.byPath[above.Path]
+	if path != "root" && !strings.HasPrefix(path, "root.") {
+		path = "root." + path
+	}
+	s.dropEmpty()
+	h := s.closest(path)
 	if s.queues[h].leaf {
 		return h
 	}
-	cfg := &queue.Queue{
-		Name: path[strings.LastIndexByte(path, '.')+1:], Path: path, Parent: above, Maximum: 1,
-		AbsoluteMaximum: above.AbsoluteMaximum, MaxAMShare: 0.5, UserLimit: 100, UserLimitFactor: -1,
-		MaxParallelApps: math.MaxInt32, MaxApplications: math.MaxInt32, MaxApplicationsPerUser: math.MaxInt32,
-		OrderingPolicy: "fifo", Fair: queue.FairShares{Weight: 1, Policy: above.Fair.Policy},
+	names := strings.Split(strings.TrimPrefix(path[len(s.queues[h].cfg.Path):], "."), ".")
+	for i, name := range names {
+		if name == "" {
+			name = "default" // in a queue that holds queues
+		}
+		h = s.addQueue(s.tree.Make(s.queues[h].cfg, name, i == len(names)-1), h)
+		s.queues[h].made = true
 	}
-	if cfg.Fair.Max = above.Fair.MaxChild; !cfg.Fair.Max.Set() {
-		cfg.Fair.Max = s.tree.Settings.MaxResources
+	s.stale, s.fair.known = true, false
+	return h
+}
+
+// TakesApps reports whether a path is that of a leaf, or of one that can be made, as no queue with applications in it is in its way.
+func (s *Scheduler) TakesApps(path string) bool {
+	q := &s.queues[s.closest(path)]
+	return q.made && q.total == 0 || q.leaf == (q.cfg.Path == path)
+}
+
+// closest is the queue closest to a path, seen from the root.
+func (s *Scheduler) closest(path string) int32 {
+	for {
+		if h, ok := s.byPath[path]; ok {
+			return h
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
 	}
-	leaf := s.addQueue(cfg, h)
-	s.queues[leaf].made = true
-	s.stale = true
-	return leaf
+}
+
+// dropEmpty takes out the queues that were made for applications and have none any more (Hadoop: QueueManager.removeEmptyDynamicQueues).
+func (s *Scheduler) dropEmpty() {
+	for h := range s.queues {
+		q := &s.queues[h]
+		if !q.live || !q.made || q.total > 0 {
+			continue
+		}
+		above := &s.queues[q.parent]
+		s.leave(&above.inner, q.el)
+		above.below = slices.DeleteFunc(above.below, func(c int32) bool { return c == int32(h) })
+		s.forgetQueue(int32(h))
+	}
+}
+
+// forgetQueue takes a queue out that is in no order.
+func (s *Scheduler) forgetQueue(h int32) {
+	q := &s.queues[h]
+	delete(s.byPath, q.cfg.Path)
+	s.el.give(q.el)
+	*q = runQueue{}
+	s.freeQueues = append(s.freeQueues, h)
 }
 
 // userOf finds or makes a user of a leaf.

@@ -17,12 +17,8 @@ func (s *Scheduler) PendingResource(h AppHandle) records.Resource { return s.app
 func (s *Scheduler) Asks(h AppHandle) []Ask {
 	var rows []Ask
 	for _, d := range s.apps[h].demands {
-		row := Ask{
-			Priority: d.priority, AllocationRequestID: d.requestID, Capability: d.capability,
-			ExecutionType: d.execution,
-		}
+		row := d.row()
 		if d.pending > 0 {
-			row.Name, row.Count, row.RelaxLocality = Any, d.pending, d.relaxAny
 			rows = append(rows, row)
 		}
 		for _, p := range d.places {
@@ -33,6 +29,14 @@ func (s *Scheduler) Asks(h AppHandle) []Ask {
 		}
 	}
 	return rows
+}
+
+// row is the row for any node.
+func (d *demand) row() Ask {
+	return Ask{
+		Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
+		RelaxLocality: d.relaxAny, ExecutionType: d.execution,
+	}
 }
 
 // Blacklist returns the names on which an application wants no containers, sorted.

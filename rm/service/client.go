@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -116,12 +117,9 @@ func (s *Service) unmanagedToken(ctx context.Context, a *view.App) *pb.Token {
 }
 
 func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb.KillApplicationResponse, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, err
-	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	if _, err := s.modifiable(ctx, id); err != nil {
+	l, _, err := s.modifiable(ctx, id)
+	if err != nil {
 		return nil, err
 	}
 	call := ipc.CallFrom(ctx)
@@ -140,12 +138,8 @@ func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb
 func (s *Service) failAttempt(
 	ctx context.Context, req *pb.FailApplicationAttemptRequest,
 ) (*pb.FailApplicationAttemptResponse, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, err
-	}
 	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
-	a, err := s.modifiable(ctx, id.App)
+	l, a, err := s.modifiable(ctx, id.App)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +158,7 @@ func (s *Service) applications(
 ) (*pb.GetApplicationsResponse, error) {
 	f := view.Filter{
 		Types: req.GetApplicationTypes(), States: req.GetApplicationStates(), Users: req.GetUsers(),
-		Queues: req.GetQueues(), Tags: req.GetApplicationTags(), Name: req.GetName(),
+		Queues: s.queuePaths(req.GetQueues()), Tags: req.GetApplicationTags(), Name: req.GetName(),
 		Started:  view.Range{Begin: req.GetStartBegin(), End: req.GetStartEnd()},
 		Finished: view.Range{Begin: req.GetFinishBegin(), End: req.GetFinishEnd()},
 		Limit:    req.GetLimit(),
@@ -289,18 +283,14 @@ func (s *Service) nodes(_ context.Context, req *pb.GetClusterNodesRequest) (*pb.
 func (s *Service) updatePriority(
 	ctx context.Context, req *pb.UpdateApplicationPriorityRequest,
 ) (*pb.UpdateApplicationPriorityResponse, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, err
-	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	a, err := s.modifiable(ctx, id)
+	l, a, err := s.modifiable(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	p := a.Priority // of an application that is over it stays, which is no error
 	if !a.State.Ended() {
-		if p, err = l.UpdatePriority(id, req.GetApplicationPriority().GetPriority()); err != nil {
+		if p, err = l.UpdatePriority(id, ipc.CallFrom(ctx).User, req.GetApplicationPriority().GetPriority()); err != nil {
 			return nil, s.exception(err)
 		}
 	}
@@ -312,12 +302,8 @@ func (s *Service) updatePriority(
 func (s *Service) updateTimeouts(
 	ctx context.Context, req *pb.UpdateApplicationTimeoutsRequest,
 ) (*pb.UpdateApplicationTimeoutsResponse, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, err
-	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	a, err := s.modifiable(ctx, id)
+	l, a, err := s.modifiable(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -336,8 +322,12 @@ func (s *Service) updateTimeouts(
 			return nil, ipc.NewException(ipc.YarnException, "Expire time is less than current time, current-time=%s expire-time=%s",
 				view.FormatTime(s.View.Now()), to.GetExpireTime())
 		}
-		if err := l.SetExpiry(id, at.UnixMilli()); err != nil {
+		expires, err := l.SetExpiry(id, at.UnixMilli())
+		if err != nil {
 			return nil, s.exception(err)
+		}
+		if expires != at.UnixMilli() {
+			to.SetExpireTime(view.FormatTime(time.UnixMilli(expires)))
 		}
 	}
 	return resp, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -14,21 +13,29 @@ import (
 // queue answers with a queue, and those below it. An unknown queue is an answer without one, as in Hadoop.
 func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
 	resp := &pb.GetQueueInfoResponse{}
-	tree := s.Queues.Tree()
+	tree, uses := s.View.QueueUses(s.Queues.Tree(), records.Resource{})
 	q, ok := tree.Find(req.GetQueueName())
 	if !ok || req.GetQueueName() == "" {
 		return resp, nil
 	}
 	t := queueTree{
-		Service: s, ctx: ctx, tree: tree, uses: s.View.QueueUses(tree, records.Resource{}),
+		Service: s, ctx: ctx, tree: tree, uses: uses,
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
 	}
 	if tree.Kind == queue.Fair {
 		t.total = s.View.Total()
-		t.due = view.FairShares(tree, t.uses, t.total)
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
+}
+
+// queuePaths are the paths that names mean.
+func (s *Service) queuePaths(names []string) []string {
+	tree, out := s.Queues.Tree(), make([]string, len(names))
+	for i, name := range names {
+		out[i] = tree.Path(name)
+	}
+	return out
 }
 
 // queueTree makes answers about queues.
@@ -40,8 +47,7 @@ type queueTree struct {
 	apps bool // with the applications in them
 	deep bool // with all queues below
 
-	total records.Resource // of the cluster; both of a Fair tree
-	due   []*policy.Queue
+	total records.Resource // of the cluster, where the tree is a Fair one
 }
 
 // currentCapacity is the part of what a queue is promised that it uses. Capacity queues measure it by all resources that count for their
@@ -83,27 +89,27 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m := &pb.QueueInfo{}
 	m.SetQueueName(q.Name)
 	m.SetQueuePath(q.Path)
-	m.SetCapacity(q.Capacity)
-	m.SetMaximumCapacity(q.Maximum)
+	m.SetCapacity(u.Share.Capacity)
+	m.SetMaximumCapacity(u.Share.Maximum)
 	m.SetCurrentCapacity(currentCapacity(t.tree.Kind, u))
 	m.SetState(queueState(q, u))
 	m.SetAccessibleNodeLabels(q.Labels)
 	m.SetPreemptionDisabled(q.NoPreemption)
 	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
-	m.SetWeight(-1)
+	m.SetWeight(q.ShownWeight())
 	m.SetMaxParallelApps(q.MaxParallelApps)
 	m.SetSchedulerType(schedulerTypes[t.tree.Kind])
 	m.SetQueueStatistics(t.statistics(q, u, most))
 	c := &pb.QueueConfigurations{}
-	c.SetCapacity(q.Capacity)
-	c.SetAbsoluteCapacity(q.AbsoluteCapacity)
-	c.SetMaxCapacity(q.Maximum)
-	c.SetAbsoluteMaxCapacity(q.AbsoluteMaximum)
+	c.SetCapacity(u.Share.Capacity)
+	c.SetAbsoluteCapacity(u.Share.AbsoluteCapacity)
+	c.SetMaxCapacity(u.Share.Maximum)
+	c.SetAbsoluteMaxCapacity(u.Share.AbsoluteMaximum)
 	c.SetMaxAMPercentage(q.MaxAMShare)
 	c.SetEffectiveMinCapacity(t.Types.PB(promised))
 	c.SetEffectiveMaxCapacity(t.Types.PB(most))
-	c.SetConfiguredMinCapacity(t.Types.PB(records.Resource{}))
-	c.SetConfiguredMaxCapacity(t.Types.PB(records.Resource{}))
+	c.SetConfiguredMinCapacity(t.Types.PB(q.ConfiguredMin()))
+	c.SetConfiguredMaxCapacity(t.Types.PB(q.ConfiguredMax()))
 	partition := &pb.QueueConfigurationsMap{}
 	partition.SetPartitionName("")
 	partition.SetQueueConfigurations(c)
@@ -114,7 +120,7 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 // fair is what YARN's FairScheduler tells of a queue (Hadoop: FSQueue.getQueueInfo): no limits in parts of the cluster, and the parts
 // that it has by memory alone.
 func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
-	due := t.due[q.Index]
+	due := &u.State
 	m := &pb.QueueInfo{}
 	m.SetQueueName(q.Path)
 	m.SetSchedulerType(schedulerTypes[queue.Fair])
@@ -124,7 +130,7 @@ func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetWeight(float32(q.Fair.Weight))
 	m.SetMaxRunningApp(q.MaxParallelApps)
 	m.SetPreemptionDisabled(!q.Fair.NoPreemption) // the wrong way round in Hadoop, and so in what its clients print
-	least, most := q.Fair.Min.Of(t.total, records.Resource{}), q.Fair.Max.Of(t.total, t.total).Min(t.total)
+	least, most := u.Share.Min, u.Share.Max.Min(t.total)
 	m.SetMinResourceMemory(least.MemoryMB())
 	m.SetMinResourceVCore(int32(most.VCores())) // not the least: Hadoop's QueueInfoPBImpl writes both into this field
 	m.SetMaxResourceMemory(most.MemoryMB())

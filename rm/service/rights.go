@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"heddle/rm/access"
+	"heddle/rm/leader"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -18,13 +19,17 @@ func (s *Service) mayModify(ctx context.Context, a *view.App) bool {
 	return s.Access.MayModify(ipc.CallFrom(ctx).User, rights(a))
 }
 
-// modifiable returns an application that the caller may change.
-func (s *Service) modifiable(ctx context.Context, id records.ApplicationID) (view.App, error) {
+// modifiable returns an application that the caller may change, and the leader to do it.
+func (s *Service) modifiable(ctx context.Context, id records.ApplicationID) (*leader.Leader, view.App, error) {
+	l, err := s.leader()
+	if err != nil {
+		return nil, view.App{}, err
+	}
 	a, err := s.app(id)
 	if err == nil && !s.mayModify(ctx, &a) {
 		err = s.refused(ctx, id)
 	}
-	return a, err
+	return l, a, err
 }
 
 func (s *Service) refused(ctx context.Context, id records.ApplicationID) error {
@@ -64,12 +69,9 @@ func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
 func (s *Service) move(
 	ctx context.Context, req *pb.MoveApplicationAcrossQueuesRequest,
 ) (*pb.MoveApplicationAcrossQueuesResponse, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, err
-	}
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	if _, err := s.modifiable(ctx, id); err != nil {
+	l, _, err := s.modifiable(ctx, id)
+	if err != nil {
 		return nil, err
 	}
 	user := ipc.CallFrom(ctx).User

@@ -45,6 +45,7 @@ type App struct {
 
 	Used           records.Resource
 	Cluster        records.Resource // what the cluster has in all
+	QueueShare     records.Resource // what its queue is due now, of a Fair tree; nothing if that isn't known
 	Containers     int
 	LogAggregation pb.LogAggregationStatus
 	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
@@ -70,7 +71,22 @@ type App struct {
 // maxType is how much of an application type is shown, in characters.
 const maxType = 20
 
-func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Resource) App {
+// soft is what views of applications need that isn't in the ledger.
+type soft struct {
+	leader *leader.Leader              // nil if another member leads
+	shares map[string]records.Resource // of fair queues, by their paths
+}
+
+// soft asks the leader, and so is not to be called where the ledger is read.
+func (v *Viewer) soft() soft {
+	l := v.Source.Leader()
+	if l == nil {
+		return soft{}
+	}
+	return soft{l, l.FairShares()}
+}
+
+func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App {
 	now := v.Now().UnixMilli()
 	app := App{
 		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
@@ -78,13 +94,13 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Reso
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
-		Used: a.Used, Cluster: total, Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
+		Used: a.Used, Cluster: total, QueueShare: by.shares[a.Queue], Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		Preempted:           a.Preempted,
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
-	if l != nil && !a.State.Ended() {
-		app.Reserved = l.Reserved()[a.ID]
+	if by.leader != nil && !a.State.Ended() {
+		app.Reserved = by.leader.Reserved()[a.ID]
 	}
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime
@@ -95,7 +111,7 @@ func (v *Viewer) app(a *ledger.Application, l *leader.Leader, total records.Reso
 		}
 	}
 	if t := a.Current(); t != nil {
-		v.attemptOf(&app, a, t, l)
+		v.attemptOf(&app, a, t, by.leader)
 	}
 	app.TrackingURL, app.OriginalTrackingURL = v.trackingURLs(a, a.Current())
 	return app
@@ -178,10 +194,10 @@ func tags(ctx *pb.ApplicationSubmissionContext) []string {
 
 // App returns an application; ok is false when it isn't there.
 func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
-	l := v.Source.Leader()
+	by := v.soft()
 	v.Source.Read(func(s *ledger.State) {
 		if a := s.Apps[id]; a != nil {
-			app, ok = v.app(a, l, s.Capacity()), true
+			app, ok = v.app(a, by, s.Capacity()), true
 		}
 	})
 	return app, ok
@@ -213,7 +229,7 @@ type Filter struct {
 	States        []pb.YarnApplicationState
 	FinalStatuses []pb.FinalApplicationStatus
 	Users         []string
-	Queues        []string // full paths, or last parts of them
+	Queues        []string // full paths of queues in or below which they are, or last parts of their own queues' paths
 	Tags          []string // any of them
 	Name          string
 	Started       Range
@@ -234,7 +250,9 @@ func (f *Filter) admits(a *ledger.Application) bool {
 		(len(f.States) == 0 || slices.Contains(f.States, a.State.Public())) &&
 		(len(f.FinalStatuses) == 0 || slices.Contains(f.FinalStatuses, a.FinalStatus)) &&
 		in(f.Users, func(u string) bool { return u == a.User }) &&
-		in(f.Queues, func(q string) bool { return q == a.Queue || strings.HasSuffix(a.Queue, "."+q) }) &&
+		in(f.Queues, func(q string) bool {
+			return q == a.Queue || strings.HasSuffix(a.Queue, "."+q) || strings.HasPrefix(a.Queue, q+".")
+		}) &&
 		in(f.Tags, func(t string) bool { return slices.Contains(tags(a.Context), strings.ToLower(t)) }) &&
 		(f.Name == "" || f.Name == a.Context.GetApplicationName()) &&
 		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
@@ -242,7 +260,7 @@ func (f *Filter) admits(a *ledger.Application) bool {
 
 // Apps returns the applications that a filter admits, by id.
 func (v *Viewer) Apps(f Filter) []App {
-	l := v.Source.Leader()
+	by := v.soft()
 	var apps []App
 	v.Source.Read(func(s *ledger.State) {
 		var admitted []*ledger.Application
@@ -258,7 +276,7 @@ func (v *Viewer) Apps(f Filter) []App {
 		apps = make([]App, len(admitted))
 		all := s.Capacity()
 		for i, a := range admitted {
-			apps[i] = v.app(a, l, all)
+			apps[i] = v.app(a, by, all)
 		}
 	})
 	return apps

@@ -11,6 +11,19 @@ import (
 // Explain says for each request of an application that waits which limit holds it, and by how much.
 func (v *Viewer) Explain(a *App) []leader.Hold { return v.explain(a.ID)[a.ID] }
 
+// Losses are the containers that an application is to lose to others.
+func (v *Viewer) Losses(a *App) []leader.Loss {
+	l := v.Source.Leader()
+	if l == nil {
+		return nil
+	}
+	losses, err := l.Losses(a.ID)
+	if err != nil { // it leads no more
+		return nil
+	}
+	return losses
+}
+
 func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID][]leader.Hold {
 	l := v.Source.Leader()
 	if l == nil || len(ids) == 0 {

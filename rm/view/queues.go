@@ -41,10 +41,15 @@ func (u *QueueUse) Started() (n int) {
 	return n
 }
 
-// QueueUses sums up live applications by the paths of queues. unmanaged is what an ApplicationMaster without a container
-// counts for.
-func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string]*QueueUse {
+// QueueUses sums up live applications by the paths of queues, and returns the tree with the queues that were made for them. unmanaged is
+// what an ApplicationMaster without a container counts for.
+func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tree, map[string]*QueueUse) {
 	apps := v.Live()
+	paths := make([]string, len(apps))
+	for i := range apps {
+		paths[i] = apps[i].Queue
+	}
+	t = t.With(paths)
 	out := map[string]*QueueUse{}
 	shares := t.Effective(v.Total())
 	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: shares[q.Index]} })
@@ -59,7 +64,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 		switch {
 		case !ok && t.Kind == queue.FIFO:
 			q, ok = t.Find("default")
-		case !ok && t.Kind == queue.Fair: // one that was made for it
+		case !ok && t.Kind == queue.Fair: // one below a leaf
 			q, ok = t.Above(a.Queue), true
 		}
 		for ; ok && q != nil; q = q.Parent {
@@ -72,7 +77,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) map[string
 			u.Apps = append(u.Apps, a)
 		}
 	}
-	return out
+	return t, out
 }
 
 func (v *Viewer) addStates(uses map[string]*QueueUse) {
@@ -91,12 +96,28 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	}
 }
 
-// Usage is how much an application holds of what its queue is promised, and of the cluster, in percent, as the tree's resource
-// calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport).
+// Usage is how much an application holds of what its queue is promised, or due, and of the cluster, in percent, as the tree's resource
+// calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport, SchedulerApplicationAttempt.getResourceUsageReport).
 func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	ofCluster = 100 * float32(t.Share(a.Used, a.Cluster))
+	if t.Kind == queue.Fair {
+		return 100 * ofFairShare(a.Used.MemoryMB(), a.QueueShare.MemoryMB(), a.Cluster.MemoryMB()), ofCluster
+	}
 	if q, ok := t.Find(a.Queue); ok && t.Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
 		return ofCluster / q.AbsoluteCapacity, ofCluster
 	}
 	return ofCluster, ofCluster
+}
+
+// ofFairShare is how much of a queue's fair share a use of memory is. YARN only knows the share as a part of the cluster, in 32 bits, and
+// makes a whole number of it again.
+func ofFairShare(used, share, cluster int64) float32 {
+	if cluster == 0 {
+		return 0
+	}
+	part := float32(share) / float32(cluster)
+	if share = int64(float64(cluster) * float64(part)); share == 0 {
+		return 0
+	}
+	return float32(used) / float32(share)
 }

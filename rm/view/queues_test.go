@@ -1,8 +1,11 @@
 package view
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"heddle/rm/ledger"
 	"heddle/rm/queue"
 	"heddle/yarn/records"
 )
@@ -28,5 +31,48 @@ func TestUsageIsMeasuredAsTheQueuesAre(t *testing.T) {
 	}
 	if ofQueue, ofCluster := (&App{Queue: "root.gone"}).Usage(&queue.Tree{}); ofQueue != 0 || ofCluster != 0 {
 		t.Errorf("nothing of nothing: %v %v", ofQueue, ofCluster)
+	}
+}
+
+// A fair queue's part is that of its fair share, of memory alone; one that is due nothing, or not known of, has none.
+func TestUsageOfFairQueues(t *testing.T) {
+	for _, c := range []struct {
+		share records.Resource
+		want  float32
+	}{
+		{records.NewResource(4096, 1), 50}, {records.NewResource(1024, 0), 200}, {records.NewResource(0, 4), 0}, {records.Resource{}, 0},
+	} {
+		a := App{Queue: "root.made.up", Used: records.NewResource(2048, 3), Cluster: records.NewResource(8192, 8), QueueShare: c.share}
+		if ofQueue, ofCluster := a.Usage(queue.Default(queue.Fair)); ofQueue != c.want || ofCluster != 25 {
+			t.Errorf("of %v: %v and %v, want %v", c.share, ofQueue, ofCluster, c.want)
+		}
+	}
+}
+
+// As a stock FairScheduler answers: names are paths, and a queue's applications are also those below it.
+func TestApplicationsOfQueues(t *testing.T) {
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="a"/><queue name="p"><queue name="d"/></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	capacity, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "a,p", "root.a.capacity": "50", "root.p.capacity": "50", "root.p.queues": "d", "root.p.d.capacity": "100",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := []string{"root.a", "root.p.d", "root.x.y"}
+	for name, want := range map[string][2]string{ // of fair queues, of capacity queues
+		"a": {"root.a", "root.a"}, "root.a": {"root.a", "root.a"}, "p": {"root.p.d", "root.p.d"}, "root.p": {"root.p.d", "root.p.d"},
+		"d": {"", "root.p.d"}, "p.d": {"root.p.d", "root.p.d"}, "root": {"root.a root.p.d root.x.y", "root.a root.p.d root.x.y"},
+		"y": {"", "root.x.y"}, "x": {"root.x.y", ""}, "nowhere": {"", ""},
+	} {
+		for i, tree := range []*queue.Tree{fair, capacity} {
+			f := Filter{Queues: []string{tree.Path(name)}}
+			got := slices.DeleteFunc(slices.Clone(live), func(q string) bool { return !f.admits(&ledger.Application{Queue: q}) })
+			if strings.Join(got, " ") != want[i] {
+				t.Errorf("%s: %v, want %s", name, got, want[i])
+			}
+		}
 	}
 }

@@ -45,14 +45,14 @@ type ContainerTimes struct {
 
 // Timeline returns an application's; ok is false when the application isn't there.
 func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
-	l := v.Source.Leader()
+	by := v.soft()
 	v.Source.Read(func(s *ledger.State) {
 		a := s.Apps[id]
 		if a == nil {
 			return
 		}
 		ok = true
-		t.App, t.More = v.app(a, l, s.Capacity()), a.PastMore
+		t.App, t.More = v.app(a, by, s.Capacity()), a.PastMore
 		for _, at := range a.Attempts {
 			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
 		}

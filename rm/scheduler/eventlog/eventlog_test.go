@@ -83,7 +83,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 13).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 16).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -115,6 +115,12 @@ func (l *live) step(t *rapid.T) {
 		l.remove(app)
 	case what == 12 && len(l.reserved) > 0:
 		l.s.Unreserve(rapid.SampledFrom(l.reserved).Draw(t, "reservation"))
+	case what == 13 && len(l.reserved) > 0:
+		l.s.MoveReservation(rapid.SampledFrom(l.reserved).Draw(t, "reservation"), l.nodes[node])
+	case what == 14 && len(l.containers) > 0:
+		l.s.MakeKillable(rapid.SampledFrom(l.containers).Draw(t, "container").container)
+	case what == 15:
+		l.s.SpareKillable()
 	default:
 		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
 		for _, d := range l.s.Schedule(l.now) {
@@ -123,6 +129,9 @@ func (l *live) step(t *rapid.T) {
 				l.containers = append(l.containers, held{d.Container, d.App, d.Node})
 			case scheduler.Reserve:
 				l.reserved = append(l.reserved, d.Container)
+			case scheduler.Kill:
+				l.s.Free(d.Container)
+				l.containers = slices.DeleteFunc(l.containers, func(c held) bool { return c.container == d.Container })
 			}
 		}
 	}

@@ -41,6 +41,9 @@ const (
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
 	Unreserve       Op = "unreserve"       // Container; Open is the result
+	MoveReservation Op = "moveReservation" // Container, Node; Open is the result
+	MakeKillable    Op = "makeKillable"    // Container; Open is the result
+	SpareKillable   Op = "spareKillable"   // nothing
 	Schedule        Op = "schedule"        // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it; the scheduler isn't told
@@ -147,6 +150,7 @@ type Decision struct {
 
 var kinds = [...]string{
 	scheduler.Allocate: "allocate", scheduler.Activate: "activate", scheduler.Reserve: "reserve", scheduler.Unreserve: "unreserve",
+	scheduler.Kill: "kill",
 }
 
 func decisionsOf(decisions []scheduler.Decision) []Decision {

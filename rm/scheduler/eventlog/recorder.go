@@ -137,6 +137,26 @@ func (s *Scheduler) Unreserve(h scheduler.ContainerHandle) bool {
 	return ok
 }
 
+// MoveReservation keeps another node for what a node is kept for.
+func (s *Scheduler) MoveReservation(h scheduler.ContainerHandle, to scheduler.NodeHandle) bool {
+	ok := s.Scheduler.MoveReservation(h, to)
+	s.note(Record{Op: MoveReservation, Container: h, Node: to, Open: ok})
+	return ok
+}
+
+// MakeKillable has a container end when its room is needed.
+func (s *Scheduler) MakeKillable(h scheduler.ContainerHandle) bool {
+	ok := s.Scheduler.MakeKillable(h)
+	s.note(Record{Op: MakeKillable, Container: h, Open: ok})
+	return ok
+}
+
+// SpareKillable has no container be killable any more.
+func (s *Scheduler) SpareKillable() {
+	s.note(Record{Op: SpareKillable})
+	s.Scheduler.SpareKillable()
+}
+
 // SetTree replaces the queues. source is what they are made from.
 func (s *Scheduler) SetTree(t *queue.Tree, source *Source) error {
 	err := s.Scheduler.SetTree(t)

@@ -143,6 +143,16 @@ func (p *Replay) play(r *Record) error {
 		if ok := p.Scheduler.Unreserve(r.Container); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", r.Container, r.Open, ok)}
 		}
+	case MoveReservation:
+		if ok := p.Scheduler.MoveReservation(r.Container, r.Node); ok != r.Open {
+			return &Difference{What: fmt.Sprintf("reservation %d could be moved to node %d: %v; now: %v", r.Container, r.Node, r.Open, ok)}
+		}
+	case MakeKillable:
+		if ok := p.Scheduler.MakeKillable(r.Container); ok != r.Open {
+			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", r.Container, r.Open, ok)}
+		}
+	case SpareKillable:
+		p.Scheduler.SpareKillable()
 	case Schedule:
 		return p.schedule(r)
 	case SetTree:

@@ -19,6 +19,9 @@ type CapacitySettings struct {
 	ObserveOnly  bool          // observe_only: decide, and do nothing
 	Balance      bool          // preemption-to-balance-queue-after-satisfied.enabled: also between queues over their guarantees
 	BalanceWait  time.Duration // …max-wait-before-kill, for victims of that
+	ForReserved  bool          // select_based_on_reserved_containers: first where it lets reservations be filled
+	AddReserved  bool          // additional_res_balance_based_on_reserved_containers: what is reserved counts as wanted elsewhere, too
+	Underused    UnderusedSettings
 	Intra        IntraSettings
 	Conservative bool // conservative-drf: stop as soon as any type of resource is covered
 }
@@ -27,13 +30,13 @@ type CapacitySettings struct {
 func DefaultCapacity() CapacitySettings {
 	return CapacitySettings{
 		Interval: 3 * time.Second, Wait: 15 * time.Second, PerRound: 0.1, IgnoredOver: 0.1, Termination: 0.2,
-		BalanceWait: 5 * time.Minute,
-		Intra:       IntraSettings{MostOfQueue: 0.2, Threshold: 0.5, Conservative: true},
+		BalanceWait: 5 * time.Minute, Underused: UnderusedSettings{Delay: time.Minute},
+		Intra: IntraSettings{MostOfQueue: 0.2, Threshold: 0.5, Conservative: true},
 	}
 }
 
 // Capacity takes from queues that use more than they are guaranteed, for those that have less and wait (Hadoop:
-// ProportionalCapacityPreemptionPolicy with FifoCandidatesSelector and IntraQueueCandidatesSelector).
+// ProportionalCapacityPreemptionPolicy with its selectors of candidates).
 type Capacity struct {
 	Settings CapacitySettings
 	marked   marks
@@ -41,78 +44,96 @@ type Capacity struct {
 
 // Round decides at a time (ms). The result's lists are in the order of queues, and in the order of choice within.
 func (c *Capacity) Round(now int64, s *Snapshot) Round {
-	victims, wait := c.choose(s)
+	r := c.choose(now, s)
 	if c.Settings.ObserveOnly {
 		return Round{}
 	}
-	return c.marked.round(now, victims, wait)
+	out := c.marked.round(now, r.victims, func(v *Victim) int64 {
+		if r.balanced[v.ID] {
+			return c.Settings.BalanceWait.Milliseconds()
+		}
+		return c.Settings.Wait.Milliseconds()
+	})
+	out.Move = r.moves
+	return out
 }
 
-// Choose returns the victims of one round, without regard to who was marked before.
-func (c *Capacity) Choose(s *Snapshot) []Victim {
-	victims, _ := c.choose(s)
-	return victims
-}
+// Choose returns the victims of one round at a time (ms), without regard to who was marked before.
+func (c *Capacity) Choose(now int64, s *Snapshot) []Victim { return c.choose(now, s).victims }
 
-func (c *Capacity) choose(s *Snapshot) (victims []Victim, wait func(*Victim) int64) {
-	r := selection{Snapshot: s, settings: &c.Settings, taken: map[records.ContainerID]bool{}}
-	r.measure = measure{dominant: s.Dominant, cluster: s.Cluster}
-	r.allowed = scaled(s.Cluster, c.Settings.PerRound)
-	r.appsOf = make([][]*App, len(s.Queues))
-	for i := range s.Apps {
-		a := &s.Apps[i]
-		r.appsOf[a.Queue] = append(r.appsOf[a.Queue], a)
+// choose has each way to choose add to what those before it chose.
+func (c *Capacity) choose(now int64, s *Snapshot) *selection {
+	r := newSelection(now, s, &c.Settings)
+	if c.Settings.Underused.Enabled {
+		r.byPriority()
 	}
-	r.between(false)
-	plain := len(r.victims)
+	if c.Settings.ForReserved {
+		r.forReservations()
+	}
+	r.between(idealOf(s, r.measure, wish{reserved: c.Settings.AddReserved}, r.allowed))
 	if c.Settings.Balance {
-		r.between(true)
-	}
-	balanced := map[records.ContainerID]bool{}
-	for _, v := range r.victims[plain:] {
-		balanced[v.ID] = true
+		plain := len(r.victims)
+		r.between(idealOf(s, r.measure, wish{balance: true}, r.allowed))
+		for _, v := range r.victims[plain:] {
+			r.balanced[v.ID] = true
+		}
 	}
 	if c.Settings.Intra.Enabled {
 		r.within()
 	}
-	return r.victims, func(v *Victim) int64 {
-		if balanced[v.ID] {
-			return c.Settings.BalanceWait.Milliseconds()
-		}
-		return c.Settings.Wait.Milliseconds()
-	}
+	return r
 }
 
 // selection is the work of one round.
 type selection struct {
 	*Snapshot
 	measure
+	now      int64 // ms
 	settings *CapacitySettings
 	allowed  records.Resource // what may still be taken in this round
 	appsOf   [][]*App         // by queue
 	taken    map[records.ContainerID]bool
+	balanced map[records.ContainerID]bool // of taken: between queues over their guarantees
 	victims  []Victim
+	moves    []Move
+}
+
+func newSelection(now int64, s *Snapshot, settings *CapacitySettings) *selection {
+	r := &selection{
+		Snapshot: s, measure: measure{dominant: s.Dominant, cluster: s.Cluster}, now: now, settings: settings,
+		allowed: scaled(s.Cluster, settings.PerRound), appsOf: make([][]*App, len(s.Queues)),
+		taken: map[records.ContainerID]bool{}, balanced: map[records.ContainerID]bool{},
+	}
+	for i := range s.Apps {
+		a := &s.Apps[i]
+		r.appsOf[a.Queue] = append(r.appsOf[a.Queue], a)
+	}
+	return r
 }
 
 // between chooses containers for other queues.
-func (r *selection) between(balance bool) {
-	ideal := idealOf(r.Snapshot, r.measure, balance, r.allowed)
+func (r *selection) between(ideal *ideal) {
 	for i := range r.Queues {
-		q := &r.Queues[i]
-		if ideal.leaf(i) && !q.Disabled {
+		if ideal.leaf(i) && !r.Queues[i].Disabled {
 			r.fromQueue(i, ideal)
 		}
 	}
+}
+
+// due is what a leaf has to give in this round.
+func (r *selection) due(i int, ideal *ideal) records.Resource {
+	q := &r.Queues[i]
+	if q.Disabled || !r.more(q.Used, scaled(q.Guaranteed, 1+r.settings.IgnoredOver)) {
+		return records.Resource{}
+	}
+	return scaledUp(ideal.surplus[i], r.settings.Termination)
 }
 
 // fromQueue takes what a leaf has too much: reservations and containers of the latest applications first, of each the least
 // important and latest first; ApplicationMasters last, and only those that are more than the queue's limit for them.
 func (r *selection) fromQueue(i int, ideal *ideal) {
 	q := &r.Queues[i]
-	if !r.more(q.Used, scaled(q.Guaranteed, 1+r.settings.IgnoredOver)) {
-		return
-	}
-	due := scaledUp(ideal.surplus[i], r.settings.Termination)
+	due := r.due(i, ideal)
 	for _, v := range r.victims { // of an earlier selection
 		if v.Queue == q.Path {
 			due = atLeast0(due.Sub(v.Resource))
@@ -129,6 +150,7 @@ func (r *selection) fromQueue(i int, ideal *ideal) {
 	for _, a := range latestFirst(r.appsOf[i]) {
 		for _, c := range leastImportantFirst(a) {
 			switch {
+			case c.Killable:
 			case c.Reserved:
 				take.undo(a, c)
 			case c.AM:
@@ -168,7 +190,7 @@ type taking struct {
 
 // try takes a container if that brings down what is due, and the round may take so much.
 func (t *taking) try(a *App, c *Container) bool {
-	if a == nil || c.Spared || t.taken[c.ID] || !t.positive(t.due) || !c.Resource.FitsIn(t.allowed) {
+	if a == nil || c.Spared || c.Killable || t.taken[c.ID] || !t.positive(t.due) || !c.Resource.FitsIn(t.allowed) {
 		return false
 	}
 	if t.conservative {
@@ -181,22 +203,23 @@ func (t *taking) try(a *App, c *Container) bool {
 		return false
 	}
 	t.due, t.allowed = t.due.Sub(c.Resource), t.allowed.Sub(c.Resource)
-	t.choose(a, c)
+	t.pick(a, c, t.reason)
 	return true
 }
 
 // undo takes a reservation: also one that is more than what is due, or than the round may take, as no work is lost with it.
 func (t *taking) undo(a *App, c *Container) {
 	if !t.try(a, c) && !t.taken[c.ID] && t.positive(t.due) {
-		t.choose(a, c)
+		t.pick(a, c, t.reason)
 	}
 }
 
-func (t *taking) choose(a *App, c *Container) {
-	t.taken[c.ID] = true
-	t.victims = append(t.victims, Victim{
-		App: a.ID, ID: c.ID, Queue: t.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Reserved: c.Reserved, Handle: c.Handle,
-		Reason: t.reason,
+// pick makes a container a victim.
+func (r *selection) pick(a *App, c *Container, reason string) {
+	r.taken[c.ID] = true
+	r.victims = append(r.victims, Victim{
+		App: a.ID, ID: c.ID, Queue: r.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Reserved: c.Reserved, Handle: c.Handle,
+		Reason: reason,
 	})
 }
 
@@ -230,11 +253,14 @@ func leastImportantFirst(a *App) []*Container {
 // marks remember since when containers are marked.
 type marks struct {
 	since map[records.ContainerID]mark
+	last  int64 // ms: the last round
 }
 
 type mark struct {
-	at   int64 // ms
-	wait int64 // ms until the container is killed
+	at     int64 // ms
+	wait   int64 // ms until the container is killed
+	chosen int64 // ms: the last round that chose it
+	reason string
 }
 
 // round sorts victims into those to be told and those whose time is up. A mark is forgotten when its container wasn't chosen
@@ -243,19 +269,24 @@ func (m *marks) round(now int64, victims []Victim, wait func(*Victim) int64) (r 
 	if m.since == nil {
 		m.since = map[records.ContainerID]mark{}
 	}
+	m.last = now
 	for i := range victims {
 		v := &victims[i]
 		k, marked := m.since[v.ID]
 		switch {
 		case v.Reserved:
 			r.Undo = append(r.Undo, *v)
+			continue
 		case !marked:
-			m.since[v.ID] = mark{at: now, wait: wait(v)}
+			k = mark{at: now, wait: wait(v)}
 			r.Tell = append(r.Tell, *v)
 		case k.at+k.wait <= now:
 			delete(m.since, v.ID)
 			r.Kill = append(r.Kill, *v)
+			continue
 		}
+		k.chosen, k.reason = now, v.Reason
+		m.since[v.ID] = k
 	}
 	for id, k := range m.since {
 		if k.at+2*k.wait < now {
@@ -263,4 +294,10 @@ func (m *marks) round(now int64, victims []Victim, wait func(*Victim) int64) (r 
 		}
 	}
 	return r
+}
+
+// Marked says of a container that the last round chose when its time is up (ms), and why it was chosen.
+func (c *Capacity) Marked(id records.ContainerID) (until int64, reason string, ok bool) {
+	k, ok := c.marked.since[id]
+	return k.at + k.wait, k.reason, ok && k.chosen == c.marked.last
 }

@@ -17,6 +17,17 @@ type FairSettings struct {
 	// Recheck is how long an application isn't looked at after containers were marked for it: the wait, four heartbeats, and
 	// waitTimeBeforeNextStarvationCheck.
 	Recheck time.Duration
+	// SpareMasters keeps ApplicationMasters, those of Masters' leaves as it says there (am.preemption is false).
+	SpareMasters bool
+	Masters      map[string]bool // whether those of a leaf may be taken, by its path
+}
+
+// takesMasters reports whether ApplicationMasters of a leaf may be taken.
+func (s *FairSettings) takesMasters(leaf string) bool {
+	if takes, ok := s.Masters[leaf]; ok {
+		return takes
+	}
+	return !s.SpareMasters
 }
 
 // DefaultFair are YARN's defaults, with heartbeats of a second.
@@ -60,6 +71,12 @@ func (f *Fair) Round(now int64, s *Snapshot) (r Round) {
 		}
 	}
 	return r
+}
+
+// Marked says of a container that will be killed when that is (ms), and why.
+func (f *Fair) Marked(id records.ContainerID) (until int64, reason string, ok bool) {
+	k, ok := f.marked[id]
+	return k.at, k.victim.Reason, ok
 }
 
 // due are the marked containers whose time is up. Marks of containers that are gone are dropped.

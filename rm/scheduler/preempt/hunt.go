@@ -164,6 +164,9 @@ func (h *hunt) spare(p prey, considered records.Resource) bool {
 	if _, marked := h.fair.marked[p.container.ID]; marked || h.dying[p.container.ID] || p.container.Spared || h.off[a.Queue] {
 		return false
 	}
+	if p.container.AM && !h.fair.Settings.takesMasters(h.Queues[a.Queue].Path) {
+		return false
+	}
 	m := measureOf(h.Queues[a.Queue].Share.Kind, h.Cluster)
 	after := a.Used.Sub(h.marked[p.app]).Sub(considered).Sub(p.container.Resource)
 	return !m.less(after, a.Fair)
@@ -173,5 +176,5 @@ func (h *hunt) take(p prey, reason string) Victim {
 	a, c := &h.Apps[p.app], p.container
 	h.marked[p.app] = h.marked[p.app].Add(c.Resource)
 	h.dying[c.ID] = true
-	return Victim{App: a.ID, ID: c.ID, Queue: h.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Reason: reason}
+	return Victim{App: a.ID, ID: c.ID, Queue: h.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Handle: c.Handle, Reason: reason}
 }

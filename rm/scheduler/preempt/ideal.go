@@ -12,7 +12,7 @@ import (
 type ideal struct {
 	*Snapshot
 	measure
-	balance   bool // queues over their guarantees may gain from each other
+	wish
 	children  [][]int
 	pending   []records.Resource // also of parents
 	entitled  []records.Resource // part of pending that is below a guarantee, of the queue or of one below it
@@ -22,10 +22,16 @@ type ideal struct {
 	takeable  []records.Resource // over its guarantee, and may be taken
 }
 
-func idealOf(s *Snapshot, m measure, balance bool, allowed records.Resource) *ideal {
+// wish is what queues are thought to want.
+type wish struct {
+	balance  bool // also more than their guarantees, so that they gain from each other
+	reserved bool // also room for what nodes are kept for already
+}
+
+func idealOf(s *Snapshot, m measure, w wish, allowed records.Resource) *ideal {
 	n := len(s.Queues)
 	x := &ideal{
-		Snapshot: s, measure: m, balance: balance, children: make([][]int, n),
+		Snapshot: s, measure: m, wish: w, children: make([][]int, n),
 		pending: make([]records.Resource, n), entitled: make([]records.Resource, n), assigned: make([]records.Resource, n), surplus: make([]records.Resource, n),
 		protected: make([]records.Resource, n), takeable: make([]records.Resource, n),
 	}
@@ -59,7 +65,10 @@ func (x *ideal) sumUp(i int) {
 	}
 	if x.leaf(i) {
 		x.pending[i] = q.Pending
-		x.entitled[i] = q.Pending.Min(atLeast0(q.Guaranteed.Sub(q.Used)))
+		if x.reserved {
+			x.pending[i] = q.Asked
+		}
+		x.entitled[i] = x.pending[i].Min(atLeast0(q.Guaranteed.Sub(q.Used)))
 		if q.Disabled {
 			x.protected[i] = extra
 		} else {
@@ -109,8 +118,8 @@ func (x *ideal) share(parent int, allowed records.Resource) {
 	for _, c := range x.children[parent] {
 		q := &x.Queues[c]
 		keep := m.max(m.min(q.Used.Add(x.pending[c]), q.Guaranteed), x.assigned[c])
-		if m.more(q.Used, keep) {
-			x.surplus[c] = scaled(q.Used.Sub(keep), scale)
+		if left := q.Used.Sub(q.Killable); m.more(left, keep) {
+			x.surplus[c] = scaled(left.Sub(keep), scale)
 		}
 	}
 }

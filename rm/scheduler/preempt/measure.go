@@ -78,6 +78,16 @@ func (m measure) measured(i int) bool {
 	return i == records.Memory || m.dominant && m.cluster[i] > 0
 }
 
+// fits reports whether one amount is within another, of the types that count.
+func (m measure) fits(a, b records.Resource) bool {
+	for i := range a {
+		if a[i] > b[i] && m.measured(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // anyPositive reports whether there is some of any type that counts.
 func (m measure) anyPositive(r records.Resource) bool {
 	for i, v := range r {

@@ -122,8 +122,8 @@ func TestCapacityProperties(t *testing.T) {
 		c := preempt.Capacity{Settings: preempt.DefaultCapacity()}
 		c.Settings.Termination = rapid.Float64Range(0.1, 1).Draw(t, "termination")
 		c.Settings.PerRound = rapid.Float64Range(0, 1).Draw(t, "per round")
-		victims := c.Choose(s)
-		if again := c.Choose(s); !cmp.Equal(victims, again) {
+		victims := c.Choose(0, s)
+		if again := c.Choose(0, s); !cmp.Equal(victims, again) {
 			t.Fatal("the same snapshot gives other victims: ", cmp.Diff(victims, again))
 		}
 		left := after(s, victims)
@@ -206,7 +206,7 @@ func TestIntraProperties(t *testing.T) {
 		c := preempt.Capacity{Settings: preempt.DefaultCapacity()}
 		c.Settings.PerRound, c.Settings.Intra.Enabled, c.Settings.Intra.MostOfQueue = 1, true, 1
 		lost := map[records.ApplicationID]records.Resource{}
-		for _, v := range c.Choose(s) {
+		for _, v := range c.Choose(0, s) {
 			if v.AM {
 				t.Fatalf("the master %v goes", v.ID)
 			}

@@ -18,11 +18,13 @@ import (
 // the lines between ---- and the next blank line are what a round answers:
 //
 //	cluster 100,100 [dominant] [minimum=1]        resources are memory,vcores
-//	fair | capacity key=value …                   the policy and its settings
-//	node n1 [free=10,10]
+//	fair [spare-masters] [masters-of=root.a]      the policy and its settings
+//	capacity key=value …                          likewise
+//	node n1 [free=10,10] [closed]
 //	queue root.a guaranteed=40 max=100 …          or weight=1 min=… for fair queues
 //	app 1 root.a user=u priority=1
-//	run 1 30 x 1 on n1 [priority=10] [am] [spared] [reserved]
+//	run 1 30 x 1 on n1 [priority=10] [at=15s] [am] [spared] [killable]
+//	run 1 1 x 8 on n1 reserved [at=15s] [strict]  a node is kept; what for is asked for, too
 //	ask 1 5 x 1 [on n1] [strict]
 //	end 1/3                                       container 3 of application 1 is gone
 //	round 15s
@@ -93,9 +95,16 @@ func (s *stage) do(line string) ([]string, error) {
 		s.settings(options)
 	case "fair":
 		s.fair = &preempt.Fair{Settings: preempt.DefaultFair()}
+		s.fair.Settings.SpareMasters = slices.Contains(words, "spare-masters")
+		if leaf := options.text("masters-of", ""); leaf != "" {
+			s.fair.Settings.Masters = map[string]bool{leaf: true}
+		}
 	case "node":
 		s.nodes[words[1]] = len(s.snapshot.Nodes)
-		s.snapshot.Nodes = append(s.snapshot.Nodes, preempt.Node{Host: words[1], Rack: "/" + options.text("rack", "r"), Free: options.amount("free")})
+		s.snapshot.Nodes = append(s.snapshot.Nodes, preempt.Node{
+			Host: words[1], Rack: "/" + options.text("rack", "r"), Free: options.amount("free"),
+			Closed: slices.Contains(words, "closed"), Handle: int32(len(s.snapshot.Nodes)),
+		})
 	case "queue":
 		s.queue(words[1], options)
 	case "app":
@@ -134,9 +143,11 @@ func (s *stage) settings(o options) {
 	}
 	for key, at := range map[string]*bool{
 		"observe": &c.ObserveOnly, "balance": &c.Balance, "conservative": &c.Conservative, "intra": &c.Intra.Enabled, "priority-first": &c.Intra.PriorityFirst,
+		"for-reserved": &c.ForReserved, "add-reserved": &c.AddReserved, "underused": &c.Underused.Enabled, "move": &c.Underused.Move,
 	} {
 		*at = o.text(key, "false") == "true"
 	}
+	c.Underused.Delay = o.duration("delay")
 }
 
 func (s *stage) queue(path string, o options) {
@@ -164,14 +175,28 @@ func (s *stage) run(words []string, o options) error {
 	n, _ := strconv.Atoi(words[2])
 	each, node := amount(words[4]), s.nodes[words[6]]
 	a := &s.snapshot.Apps[s.apps[id]]
+	all := each.Times(int64(n))
 	for range n {
 		s.last[id]++
 		a.Containers = append(a.Containers, preempt.Container{
 			ID:   records.ContainerID{Attempt: records.AttemptID{App: a.ID, Attempt: 1}, ID: s.last[id]},
-			Node: node, Resource: each, Priority: int32(o.number("priority", 0)),
+			Node: node, Resource: each, Priority: int32(o.number("priority", 0)), Since: o.duration("at").Milliseconds(),
 			AM: slices.Contains(words, "am"), Spared: slices.Contains(words, "spared"), Reserved: slices.Contains(words, "reserved"),
+			Killable: slices.Contains(words, "killable"), Relax: !slices.Contains(words, "strict"),
 		})
 		s.use(a, each, 1)
+	}
+	for q := a.Queue; q >= 0; q = s.snapshot.Queues[q].Parent {
+		at := &s.snapshot.Queues[q]
+		switch {
+		case slices.Contains(words, "reserved"):
+			at.Reserved = at.Reserved.Add(all)
+			if q == a.Queue {
+				at.Asked = at.Asked.Add(all)
+			}
+		case slices.Contains(words, "killable"):
+			at.Killable = at.Killable.Add(all)
+		}
 	}
 	return nil
 }
@@ -194,6 +219,7 @@ func (s *stage) ask(words []string) error {
 	a.Asks = append(a.Asks, ask)
 	q := &s.snapshot.Queues[a.Queue]
 	q.Pending = q.Pending.Add(ask.Capability.Times(n))
+	q.Asked = q.Asked.Add(ask.Capability.Times(n))
 	return nil
 }
 
@@ -220,6 +246,9 @@ func (s *stage) round(now int64) []string {
 		r = s.capacity.Round(now, &s.snapshot)
 	}
 	out := slices.Concat(list("undo", r.Undo), list("tell", r.Tell), list("kill", r.Kill))
+	for _, m := range r.Move {
+		out = append(out, fmt.Sprintf("move a reservation of %d of %s to %s", m.App.ID, m.Queue, s.snapshot.Nodes[m.To].Host), "  "+m.Reason)
+	}
 	if len(out) == 0 {
 		out = []string{"nothing"}
 	}
@@ -272,6 +301,11 @@ func (o options) number(key string, def float64) float64 {
 		return v
 	}
 	return def
+}
+
+func (o options) duration(key string) time.Duration {
+	d, _ := time.ParseDuration(o[key])
+	return d
 }
 
 func (o options) amount(key string) records.Resource { return amount(o[key]) }

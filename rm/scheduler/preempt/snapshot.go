@@ -25,6 +25,9 @@ type Queue struct {
 	Guaranteed records.Resource
 	Maximum    records.Resource
 	Pending    records.Resource // of a leaf: asked for, within the limits of users, without what is reserved already
+	Asked      records.Resource // the same with what is reserved
+	Reserved   records.Resource // of Used: nodes are kept for it
+	Killable   records.Resource // of Used: of containers that are killable
 	MaxAM      records.Resource // of a leaf: what ApplicationMasters that are spared may hold together
 	Priority   int32            // among its siblings; 0 where the parent doesn't heed priorities
 	Disabled   bool             // nothing is taken from it by other queues
@@ -69,6 +72,9 @@ type Container struct {
 	Priority int32 // lower numbers are more important
 	AM       bool  // runs the ApplicationMaster
 	Reserved bool  // isn't running: a node is kept for it. ID is of no attempt then, and higher the later that began
+	Relax    bool  // of a reservation: another node does as well
+	Killable bool  // was taken already, and ends when somebody needs its room
+	Since    int64 // ms: when it was granted, or its node was kept for it
 	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
 }
@@ -76,7 +82,9 @@ type Container struct {
 // Node is a node at this moment.
 type Node struct {
 	Host, Rack string
-	Free       records.Resource // neither used nor reserved
+	Free       records.Resource // that its containers don't use, none if it is closed
+	Closed     bool             // takes no new containers
+	Handle     int32            // of whoever made the snapshot
 }
 
 // Victim is a container that must go.
@@ -91,9 +99,19 @@ type Victim struct {
 	Reason   string // with the numbers that decided
 }
 
+// Move is a reservation that another node is better for.
+type Move struct {
+	App    records.ApplicationID
+	Queue  string // path of its leaf
+	Handle int32  // that the Container had
+	To     int32  // Handle of the Node
+	Reason string
+}
+
 // Round is what one round asks for.
 type Round struct {
 	Undo []Victim // reservations, which go without a wait
+	Move []Move
 	Tell []Victim // newly marked: their ApplicationMasters are to be told
 	Kill []Victim // marked long enough
 }

@@ -182,7 +182,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		"POST /ws/v1/heddle/containers/" + container + "/resume": say(403, jsonType,
 			`{"RemoteException":{"exception":"ForbiddenException","message":"User bob may not resume it"}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/pending": say(200, jsonType, `{"pending":{"applicationId":"application_1_0002","state":"RUNNING","queue":"root.q","summary":"waits for 2 containers",
-			"reason":[{"priority":20,"numContainers":2,"resourceName":"*","capability":{"memory":9000,"vCores":1},"limit":"size","reason":"no node has that much"}]}}`),
+			"reason":[{"priority":20,"numContainers":2,"resourceName":"*","capability":{"memory":9000,"vCores":1},"limit":"size","reason":"no node has that much"}],
+			"loss":[{"containerId":"container_1_0002_01_000003","until":1795284934900,"reason":"others wait"},{"containerId":"container_1_0002_01_000004","reason":"they did"}]}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/timeline": say(200, jsonType, `{"timeline":{"applicationId":"application_1_0002","state":"FINISHED","finalStatus":"SUCCEEDED",
 			"submitted":1795284934900,"accepted":1795284934901,"launched":1795284935400,"registered":1795284939700,"finished":1795284950001,
 			"attempt":[{"appAttemptId":"appattempt_1_0002_000001","amContainerId":"container_1_0002_01_000001","asked":1795284934901,"launched":1795284935400,"registered":1795284939700,"finished":1795284950001}],
@@ -201,7 +202,9 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"container -suspend " + container + " --json", 0, "{\n  \"container\": {\n    \"suspended\": true\n  }\n}\n"},
 		{"container -resume " + container, 1, "User bob may not resume it"},
 		{"container -resume container_1_0002_01_000004", 1, "this ResourceManager is not Heddle's"},
-		{"app -why application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n"},
+		{"app -why application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n" +
+			"\tloses container_1_0002_01_000003 at 2026-11-21 18:15:34.900 unless others give enough back: others wait\n" +
+			"\tloses container_1_0002_01_000004 when its room is needed: they did\n"},
 		{"app -timeline application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED\n" +
 			"                     Time  Seconds          Event\n" +
 			"  " + clock(1795284934900) + "    0.000      submitted\n" +

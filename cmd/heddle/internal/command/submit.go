@@ -97,7 +97,7 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 	return m, nil
 }
 
-// appWhy says why an application doesn't get the containers that it has asked for.
+// appWhy says why an application doesn't get the containers that it has asked for, and why it is to lose some.
 func (s *session) appWhy(text string) error {
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -126,6 +126,11 @@ func (s *session) appWhy(text string) error {
 				Limit    string      `json:"limit"`
 				Reason   string      `json:"reason"`
 			} `json:"reason"`
+			Losses []struct {
+				Container string `json:"containerId"`
+				Until     int64  `json:"until"`
+				Reason    string `json:"reason"`
+			} `json:"loss"`
 		} `json:"pending"`
 	}
 	if err := c.GetInto(s, path, nil, &answer); err != nil {
@@ -139,6 +144,13 @@ func (s *session) appWhy(text string) error {
 	for _, r := range e.Reasons {
 		s.print("\t%s x <memory:%s, vCores:%s> at %s, priority %s: %s\n", r.Count, r.Asked.Memory, r.Asked.VCores,
 			strings.TrimSpace(r.Place), r.Priority, r.Reason)
+	}
+	for _, l := range e.Losses {
+		when := "when its room is needed"
+		if l.Until != 0 {
+			when = "at " + clock(l.Until) + " unless others give enough back"
+		}
+		s.print("\tloses %s %s: %s\n", l.Container, when, l.Reason)
 	}
 	return nil
 }

@@ -1,0 +1,52 @@
+package leader
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// What an application's request comes to is told of each node that could have it, by the nodes' ids.
+func TestActivitiesOnNodes(t *testing.T) {
+	run(t, func(w *world) {
+		w.nodeOf(1, records.NewResource(8192, 8))
+		am := w.am(nil)
+		w.nodeOf(3, records.NewResource(2048, 8))
+		w.nodeOf(2, records.NewResource(8192, 8))
+		large := func(count, memory int32) []*pb.ResourceRequest {
+			rows := ask(count)
+			for _, r := range rows {
+				r.GetCapability().SetMemory(int64(memory))
+			}
+			return rows
+		}
+		if r := am.allocate(AllocateCall{Asks: large(3, 6144)}); len(r.Grants) != 2 {
+			t.Fatalf("granted %+v", r.Grants)
+		}
+		holds, on, err := w.AppActivities(am.attempt.App, 0)
+		if err != nil || len(holds) != 1 || len(on) != 1 || len(on[0]) != 3 {
+			t.Fatalf("%+v, %+v, %v", holds, on, err)
+		}
+		for i, want := range []string{"Node does not have sufficient resource", "Node does not have sufficient resource", "Node's total resource is insufficient"} {
+			a := on[0][i]
+			if !strings.HasPrefix(a.Diagnostic, want) || !strings.Contains(a.Diagnostic, "[memory-mb]\nrequired=<memory:6144, vCores:1>") {
+				t.Errorf("node %d: %q", i, a.Diagnostic)
+			}
+			if i > 0 && a.Node.Compare(on[0][i-1].Node) <= 0 {
+				t.Errorf("%v comes after %v", a.Node, on[0][i-1].Node)
+			}
+			if kept := holds[0].Limit == scheduler.HasReservation && holds[0].At == a.Node; kept != (a.State == scheduler.ActivityReReserved) {
+				t.Errorf("%v is %s, and %v is kept", a.Node, a.State, holds[0].At)
+			}
+		}
+		if _, first, _ := w.AppActivities(am.attempt.App, 1); len(first) != 1 || len(first[0]) != 1 || first[0][0].Node != on[0][0].Node {
+			t.Errorf("of one node: %+v", first)
+		}
+		if holds, on, err := w.AppActivities(records.ApplicationID{}, 0); len(holds) != 0 || len(on) != 0 || err != nil {
+			t.Errorf("of nothing: %v, %v, %v", holds, on, err)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package leader
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+func TestNodeThatComesBackWithoutItsContainers(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		r := am.allocate(AllocateCall{Asks: ask(1)})
+		amc := w.app(am.attempt.App).Current().AMContainer
+		n.heartbeat(runs(amc), runs(r.Grants[0].ID))
+		stray := records.ContainerID{Attempt: records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}, ID: 1}
+		w.node(1, runs(amc), runs(stray))
+		done := am.allocate(AllocateCall{})
+		if len(done.Completed) != 1 || done.Completed[0].ID != r.Grants[0].ID || done.Completed[0].ExitStatus != records.ExitAborted {
+			t.Errorf("the lost container was not reported: %+v", done.Completed)
+		}
+		n.response = 0
+		if reply := n.heartbeat(runs(amc)); len(reply.Cleanup) != 1 || reply.Cleanup[0] != stray {
+			t.Errorf("a container that nobody knows goes on: %+v", reply)
+		}
+		if a := w.app(am.attempt.App); a.State != ledger.AppRunning {
+			t.Errorf("the application is %v", a.State)
+		}
+	})
+}
+
+func TestSilence(t *testing.T) {
+	run(t, func(w *world) {
+		n1 := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		n2 := &peer{w: w, node: w.node(2)}
+		var onSecond records.ContainerID
+		for _, g := range am.allocate(AllocateCall{Asks: ask(4)}).Grants {
+			if g.Node == n2.node {
+				onSecond = g.ID
+			}
+		}
+		n2.heartbeat(runs(onSecond))
+		for range 13 { // n2 says nothing for 130 s
+			time.Sleep(10 * time.Second)
+			n1.heartbeat()
+			if r := am.allocate(AllocateCall{}); len(r.Completed) > 0 {
+				break
+			}
+		}
+		if s := w.state().Nodes[n2.node].State; s != pb.NodeState_NS_LOST {
+			t.Errorf("the silent node is %v", s)
+		}
+		if c := w.state().Container(onSecond); c != nil && c.Live() {
+			t.Errorf("%v lives on a lost node", onSecond)
+		}
+		for range 7 { // and the ApplicationMaster says nothing for 70 s
+			time.Sleep(10 * time.Second)
+			n1.heartbeat()
+		}
+		a := w.app(am.attempt.App)
+		if len(a.Attempts) != 2 || a.Attempts[0].Diagnostics != fmt.Sprintf("ApplicationMaster for attempt %v timed out", am.attempt) {
+			t.Errorf("%d attempts, the first: %+v", len(a.Attempts), a.Attempts[0])
+		}
+		w.same()
+	})
+}
+
+func TestGrantsThatAreNeverUsedExpire(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		used, unused := am.allocate(AllocateCall{Asks: ask(2)}).Grants, records.ContainerID{}
+		n.heartbeat(runs(used[0].ID))
+		unused = used[1].ID
+		var done []Completion
+		for range 31 {
+			time.Sleep(10 * time.Second)
+			n.heartbeat()
+			done = append(done, am.allocate(AllocateCall{}).Completed...)
+		}
+		if len(done) != 1 || done[0].ID != unused || done[0].Diagnostics != "Container expired since it was unused" {
+			t.Errorf("expired: %+v", done)
+		}
+	})
+}
+
+func TestUnhealthyNodesLoseTheirContainers(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		amc := w.app(am.attempt.App).Current().AMContainer
+		n.heartbeat(runs(amc))
+		r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+			Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: "disks are full"},
+		}))
+		n.response = r.ResponseID
+		a := w.app(am.attempt.App)
+		if len(a.Attempts) != 2 || !a.Attempts[0].Excused || a.Current().State != ledger.AttemptScheduled {
+			t.Errorf("%d attempts, the last is %v", len(a.Attempts), a.Current().State)
+		}
+		n.heartbeat()
+		if l := <-w.launched; l.Container.Node != n.node {
+			t.Errorf("the node got well, and yet %+v", l)
+		}
+	})
+}
+
+// A NodeManager of Hadoop's can't check tokens before it has the keys, which come with the answer to its registration.
+func TestNodesOfHadoopGetContainersAfterTheirFirstHeartbeat(t *testing.T) {
+	run(t, func(w *world) {
+		register := func(containers ...NodeContainer) *peer {
+			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+				Node: nodeID(1), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: "3.4.2", Peer: "10.0.0.1",
+				Containers: containers,
+			}))
+			return &peer{w: w, node: nodeID(1)}
+		}
+		n := register()
+		w.submit(nil)
+		time.Sleep(5 * time.Second)
+		if len(w.launched) > 0 {
+			t.Fatal("it was given a container before")
+		}
+		n.heartbeat()
+		am := w.registered(<-w.launched)
+		master := runs(records.ContainerID{Attempt: am.attempt, ID: 1})
+		n = register(master) // anew
+		if got := am.allocate(AllocateCall{Asks: ask(1)}).Grants; len(got) > 0 {
+			t.Errorf("granted before the first heartbeat after another registration: %v", got)
+		}
+		n.heartbeat(master)
+		if got := am.allocate(AllocateCall{}).Grants; len(got) != 1 {
+			t.Errorf("granted: %v", got)
+		}
+	})
+}

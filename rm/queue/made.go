@@ -1,0 +1,78 @@
+package queue
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Make is a queue that isn't declared, below another one, as it is made for applications that name it: it has what the file says of all
+// queues (Hadoop: QueueManager.createNewQueues). It is not among the children of the one above.
+func (t *Tree) Make(above *Queue, name string, leaf bool) *Queue {
+	q := &Queue{
+		MaxAMShare: 0.5, UserLimit: 100, UserLimitFactor: -1, MaxParallelApps: math.MaxInt32, MaxApplications: math.MaxInt32,
+		MaxApplicationsPerUser: math.MaxInt32, MaxLifetime: -1, DefaultLifetime: -1, Submit: none, Administer: none,
+		Fair: FairShares{Weight: 1, Policy: above.Fair.Policy}, OrderingPolicy: "fifo",
+	}
+	if t.undeclared != nil {
+		*q = *t.undeclared
+	}
+	q.Name, q.Path, q.Parent, q.Fair.Parent = name, above.Path+"."+name, above, !leaf
+	q.Maximum, q.AbsoluteMaximum = 1, above.AbsoluteMaximum
+	inheritFair(q)
+	inheritNoPreemption(q)
+	if above.Fair.MaxChild.Set() {
+		q.Fair.Max = above.Fair.MaxChild
+	}
+	if p := q.Fair.Policy; p == "DRF" && above.Fair.Policy == "fair" || p == "FIFO" && !leaf {
+		q.Fair.Policy = above.Fair.Policy
+	}
+	if t.Kind == Fair {
+		q.OrderingPolicy = q.Fair.Policy
+	}
+	return q
+}
+
+// With is a Fair tree with queues as if they were declared, and those above them. Where one is a leaf and another one is to be below it,
+// that is left out. Other trees stay as they are, as does one that has them all.
+func (t *Tree) With(paths []string) *Tree {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return t.Kind != Fair || t.byPath[path] != nil || !strings.HasPrefix(path, "root.")
+	})
+	if len(paths) == 0 {
+		return t
+	}
+	slices.Sort(paths)
+	root := t.Root.clone(nil)
+	for _, path := range slices.Compact(paths) {
+		t.declare(root, strings.Split(path, ".")[1:])
+	}
+	out := newTree(t.Kind, root)
+	out.types, out.Settings, out.Dominant, out.Problems, out.undeclared = t.types, t.Settings, t.Dominant, t.Problems, t.undeclared
+	return out
+}
+
+// declare adds what is missing on the way to a leaf.
+func (t *Tree) declare(q *Queue, names []string) {
+	for i, name := range names {
+		at := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name })
+		if at < 0 {
+			if q.Leaf() && q.Parent != nil {
+				return
+			}
+			at = len(q.Children)
+			q.Children = append(q.Children, t.Make(q, name, i == len(names)-1))
+		}
+		q = q.Children[at]
+	}
+}
+
+// clone copies a queue and those below it.
+func (q *Queue) clone(parent *Queue) *Queue {
+	c := *q
+	c.Parent, c.Children = parent, make([]*Queue, len(q.Children))
+	for i, below := range q.Children {
+		c.Children[i] = below.clone(&c)
+	}
+	return &c
+}
