@@ -211,16 +211,16 @@ func (s *Scheduler) onNode(a *app, d *demand, n *node) Activity {
 	if n.reserved != nobody && s.keepingOf(n.reserved).demand == d {
 		out.State = ActivityReReserved
 	}
-	capability, free := s.measure(n.capability), s.free(n)
+	capability, free := s.measure(*s.capability(n)), s.free(n)
 	switch {
 	case a.blacklisted(n):
 		out.Diagnostic = nodeBlacklisted
 	case !d.relaxAny && d.wants(n.host) == 0 && !d.relaxes(n.rack):
 		out.Diagnostic = nodeElsewhere
 	case !s.fits(&d.size, &capability):
-		out.Diagnostic = nodeTooSmall + s.insufficient(&d.capability, n.capability)
+		out.Diagnostic = nodeTooSmall + s.insufficient(&d.capability, *s.capability(n))
 	case !s.fits(&d.size, &free):
-		out.Diagnostic = nodeLacks + s.insufficient(&d.capability, n.capability.Sub(n.used))
+		out.Diagnostic = nodeLacks + s.insufficient(&d.capability, s.capability(n).Sub(n.used))
 	default:
 		out.Diagnostic = nodeDelayed
 	}

@@ -270,14 +270,14 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 			continue
 		}
 		wanted++
-		if x := lack(d.size, s.measure(n.capability)); largest == noNode || x < least[0] {
+		if x := lack(d.size, s.measure(*s.capability(n))); largest == noNode || x < least[0] {
 			largest, least[0] = NodeHandle(h), x
 		}
-		if !d.size.FitsIn(s.measure(n.capability)) {
+		if !d.size.FitsIn(s.measure(*s.capability(n))) {
 			continue
 		}
 		r.Eligible++
-		free := s.measure(n.capability.Sub(n.used))
+		free := s.measure(s.capability(n).Sub(n.used))
 		switch {
 		case !d.size.FitsIn(free):
 		case n.reserved != nobody:
@@ -302,7 +302,7 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 		r.Free = "the application's taking a node off its blacklist, or another node"
 	case r.Eligible == 0:
 		r.Limit, r.Node = TooLarge, largest
-		r.Short = lacks(d.size, s.measure(s.nodes[largest].capability))
+		r.Short = lacks(d.size, s.measure(*s.capability(&s.nodes[largest])))
 		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
 			s.name(s.nodes[largest].host), s.format(r.Short))
 		r.Free = "a larger node, or a smaller request"
@@ -315,7 +315,7 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
 		r.Limit, r.Node = ClusterFull, freest
-		r.Short = lacks(d.size, s.measure(s.nodes[freest].capability.Sub(s.nodes[freest].used)))
+		r.Short = lacks(d.size, s.measure(s.capability(&s.nodes[freest]).Sub(s.nodes[freest].used)))
 		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
 			s.name(s.nodes[freest].host), s.format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"

@@ -103,11 +103,10 @@ func (s *Scheduler) fillOnce() {
 		}
 		a := &s.apps[app]
 		switch {
-		case !n.open || !d.size.FitsIn(s.measure(n.capability)) || a.blacklisted(n) || !s.within(app):
+		case !n.open || !d.size.FitsIn(s.measure(*s.capability(n))) || a.blacklisted(n) || !s.within(app):
 			s.unreserve(c)
 		case s.fitsOn(n, d):
 			s.unkeep(c)
-			s.reindex(at)
 			s.allocate(app, d, at, d.level(n))
 			s.freed(at)
 		case elsewhere && s.index.has(&d.size):

@@ -13,7 +13,14 @@ type index struct {
 	size   int              // places for nodes
 	levels [][]int64        // from the nodes upwards: groups of siblings; in each, the amounts of the first type, of the second …
 	most   records.Resource // the largest of all
+
+	// The node that was set last, of which levels and most may tell what it had before. Mostly something ends on a node and the
+	// same room is given away at once, so that nothing is to be entered.
+	last int // -1 before the first
+	free records.Resource
 }
+
+func newIndex(types int) index { return index{types: types, last: -1} }
 
 // siblings is how many places there are in a group, and fanOut its logarithm.
 const (
@@ -36,10 +43,24 @@ var closed = func() (r records.Resource) {
 
 // set changes the free resource of node i, growing the index as needed.
 func (x *index) set(i int, free *records.Resource) {
+	if i != x.last {
+		x.enter()
+		x.last = i
+	}
+	for t := range x.types {
+		x.free[t] = free[t]
+	}
 	if i >= x.size {
 		x.grow(i + 1)
 	}
-	most := *free
+}
+
+// enter enters the node that was set last into the levels.
+func (x *index) enter() {
+	i, most := x.last, x.free
+	if i < 0 {
+		return
+	}
 	for l := range x.levels {
 		changed := false
 		for t := range x.types {
@@ -76,6 +97,9 @@ func (x *index) above(l, i, t int) *int64 {
 
 // at is the free resource of node i.
 func (x *index) at(i int) (r records.Resource) {
+	if i == x.last {
+		return x.free
+	}
 	for t := range x.types {
 		r[t] = x.group(x.levels[0], i, t)[i%siblings]
 	}
@@ -84,6 +108,7 @@ func (x *index) at(i int) (r records.Resource) {
 
 func (x *index) grow(n int) {
 	old, before := *x, x.size
+	x.last = -1
 	x.levels, x.most = nil, closed
 	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
 		groups := (size + siblings - 1) / siblings
@@ -98,16 +123,41 @@ func (x *index) grow(n int) {
 	}
 	x.size = len(x.levels[0]) / x.types
 	for i := range before {
-		free := old.at(i)
-		x.set(i, &free)
+		x.last, x.free = i, old.at(i)
+		x.enter()
 	}
+	x.last, x.free = old.last, old.free
 }
-
-// has reports whether some node has room for need.
-func (x *index) has(need *records.Resource) bool { return x.next(0, need) >= 0 }
 
 // next returns the first node from i on that has room for need, or -1.
 func (x *index) next(i int, need *records.Resource) int {
+	at := x.entered(i, need)
+	if at == x.last && at >= 0 {
+		at = x.entered(at+1, need)
+	}
+	if i <= x.last && (at < 0 || x.last < at) && x.lastHas(need) {
+		return x.last
+	}
+	return at
+}
+
+// has reports whether some node has room for need.
+func (x *index) has(need *records.Resource) bool {
+	return x.last >= 0 && x.lastHas(need) || x.next(0, need) >= 0
+}
+
+func (x *index) lastHas(need *records.Resource) bool {
+	for t := range x.types {
+		if need[t] > x.free[t] {
+			return false
+		}
+	}
+	return true
+}
+
+// entered is next by what is entered in the levels. It begins at the top, where few lines tell of all nodes, so that of the nodes only
+// those are looked at that may have room.
+func (x *index) entered(i int, need *records.Resource) int {
 	if i >= x.size {
 		return -1
 	}
@@ -116,17 +166,20 @@ func (x *index) next(i int, need *records.Resource) int {
 			return -1
 		}
 	}
-	for l := 0; ; {
-		if at := x.inGroup(l, i, need); at >= 0 {
-			if l == 0 {
-				return at
-			}
-			l, i = l-1, at<<fanOut
+	l := len(x.levels) - 1
+	for place := i >> (fanOut * l); ; {
+		at := x.inGroup(l, place, need)
+		switch {
+		case at >= 0 && l == 0:
+			return at
+		case at >= 0:
+			l--
+			place = max(at<<fanOut, i>>(fanOut*l))
 			continue
 		}
 		// Go on behind the group. Where another one begins there, ask whoever stands above that first.
-		for l, i = l+1, i>>fanOut+1; i%siblings == 0; l++ {
-			i >>= fanOut
+		for l, place = l+1, place>>fanOut+1; place%siblings == 0; l++ {
+			place >>= fanOut
 		}
 		if l >= len(x.levels) {
 			return -1

@@ -14,19 +14,23 @@ type NodeSpec struct {
 	Capability records.Resource
 }
 
-// node is a node with what its containers hold. What each decision touches stands first: there are many nodes, so that
-// each line of it is a cache miss.
+// node is a node with what its containers hold. What each decision touches is on the first line of the cache, as there are many
+// nodes, so that each line is a miss; what they have stands elsewhere, as most have the same.
 type node struct {
 	host, rack int32
 	inRack     int32 // place in its rack's index
 	reserved   ContainerHandle
 	containers int32
-	open       bool // takes new containers
+	kind       int32 // what it has, in Scheduler.kinds
+	open       bool  // takes new containers
 	live       bool
 	late       bool // its rack's index is out of date
 	used       records.Resource
-	capability records.Resource
+	_          [4]int64 // to whole lines
 }
+
+// capability is what a node has.
+func (s *Scheduler) capability(n *node) *records.Resource { return &s.kinds.at[n.kind].amount }
 
 type rack struct {
 	nodes  []NodeHandle // by place in index; noNode where one left
@@ -51,13 +55,13 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 	h := take(&s.nodes, &s.freeNodes)
 	n := &s.nodes[h]
 	*n = node{
-		host: s.intern(spec.Host), rack: s.intern(spec.Rack), capability: spec.Capability, open: true, live: true,
+		host: s.intern(spec.Host), rack: s.intern(spec.Rack), kind: s.kinds.hold(&spec.Capability), open: true, live: true,
 		reserved: nobody,
 	}
 	s.sites[n.host].nodes = append(s.sites[n.host].nodes, h)
 	r := s.sites[n.rack].rack
 	if r == nil {
-		r = &rack{index: index{types: s.types()}}
+		r = &rack{index: newIndex(s.types())}
 		s.sites[n.rack].rack = r
 	}
 	if k := len(r.free); k > 0 {
@@ -94,6 +98,7 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	nodes := s.sites[n.host].nodes
 	at := slices.Index(nodes, h)
 	s.sites[n.host].nodes = slices.Delete(nodes, at, at+1)
+	s.kinds.drop(n.kind)
 	s.freeNodes = append(s.freeNodes, h)
 }
 
@@ -102,7 +107,9 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
 	n := &s.nodes[h]
 	s.count(n, -1)
-	n.capability, s.resized, s.recheck = capability, true, true
+	was := n.kind
+	n.kind, s.resized, s.recheck = s.kinds.hold(&capability), true, true
+	s.kinds.drop(was)
 	s.count(n, 1)
 	s.freed(h)
 }
@@ -131,7 +138,7 @@ func (s *Scheduler) freed(h NodeHandle) {
 	free := s.free(n)
 	s.classes.room(&free)
 	if s.reserves() && s.fits(&s.least, &free) {
-		most := s.measure(n.capability)
+		most := s.measure(*s.capability(n))
 		s.classes.room(&most) // it may be kept for what doesn't fit yet
 	}
 	if s.awaited[n.host] {
@@ -145,8 +152,9 @@ func (s *Scheduler) freed(h NodeHandle) {
 
 // free is what a node can still give, as it is measured.
 func (s *Scheduler) free(n *node) (free records.Resource) {
+	has := s.capability(n)
 	for i := range s.types() {
-		free[i] = n.capability[i] - n.used[i]
+		free[i] = has[i] - n.used[i]
 		if s.memoryOnly {
 			break
 		}
@@ -196,8 +204,8 @@ func (s *Scheduler) indexOf(r *rack) *index {
 func (s *Scheduler) count(n *node, times int64) {
 	counted := n.used
 	if n.open {
-		counted = n.capability
-		spare := n.capability.Sub(n.used).Max(records.Resource{}).Times(times)
+		counted = *s.capability(n)
+		spare := counted.Sub(n.used).Max(records.Resource{}).Times(times)
 		s.add(&s.headroom, &spare)
 		s.openNodes += int(times)
 	}
@@ -208,11 +216,12 @@ func (s *Scheduler) count(n *node, times int64) {
 // chargeNode adds to what a node holds.
 func (s *Scheduler) chargeNode(n *node, r *records.Resource, containers int) {
 	n.containers += int32(containers)
+	has := s.capability(n)
 	for i := range s.types() {
 		before := n.used[i]
 		n.used[i] += r[i]
 		if n.open {
-			s.headroom[i] += max(n.capability[i]-n.used[i], 0) - max(n.capability[i]-before, 0)
+			s.headroom[i] += max(has[i]-n.used[i], 0) - max(has[i]-before, 0)
 		} else {
 			s.cluster[i] += r[i]
 		}

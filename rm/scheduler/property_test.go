@@ -194,8 +194,8 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if d.Kind != Allocate {
 					continue
 				}
-				if n := &s.nodes[d.Node]; !n.open || !s.measure(n.used).FitsIn(s.measure(n.capability)) {
-					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, n.capability)
+				if n := &s.nodes[d.Node]; !n.open || !s.measure(n.used).FitsIn(s.measure(*s.capability(n))) {
+					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, *s.capability(n))
 				}
 				for q := s.apps[d.App].leaf; q != nothing; q = s.queues[q].parent {
 					if q := &s.queues[q]; s.limited(q) && !s.measure(q.used).FitsIn(s.measure(q.maximum)) {

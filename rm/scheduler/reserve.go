@@ -32,7 +32,7 @@ func (s *Scheduler) reserves() bool {
 
 // reservable reports whether a node that isn't full could be kept for a container.
 func (s *Scheduler) reservable(n *node, size *records.Resource) bool {
-	return n.open && n.reserved == nobody && size.FitsIn(s.measure(n.capability))
+	return n.open && n.reserved == nobody && size.FitsIn(s.measure(*s.capability(n)))
 }
 
 // reserve keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
@@ -223,7 +223,7 @@ func (s *Scheduler) explainReservation(_ *app, d *demand, r *Reason) bool {
 		}
 		n := &s.nodes[x.node]
 		r.Limit, r.Node, r.Eligible = HasReservation, x.node, 1
-		r.Used, r.Bound = n.used, n.capability
+		r.Used, r.Bound = n.used, *s.capability(n)
 		r.Short = lacks(d.size, s.free(n))
 		r.Text = fmt.Sprintf("%s is kept for it (%d of %d reservations), and lacks %s yet", s.name(n.host), d.reservations, d.pending,
 			s.format(r.Short))

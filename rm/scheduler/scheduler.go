@@ -80,6 +80,7 @@ type Scheduler struct {
 
 	nodes     []node
 	freeNodes []NodeHandle
+	kinds     sizes // what nodes have
 	index     index
 	cursor    int              // where the next search for any node begins, so that load spreads
 	openNodes int              // that take containers
@@ -129,8 +130,8 @@ const root = int32(0)
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
-		cfg: cfg, index: index{types: cfg.Types.Len()}, classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
-		sizes: sizes{of: map[records.Resource]int32{}},
+		cfg: cfg, index: newIndex(cfg.Types.Len()), classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
+		sizes: newSizes(), kinds: newSizes(),
 	}
 	tree := cfg.Tree
 	if tree == nil {

@@ -185,8 +185,8 @@ func (m *machine) check(t *rapid.T) {
 		n := &s.nodes[h]
 		if n.open {
 			open++
-			headroom = headroom.Add(n.capability.Sub(n.used).Max(records.Resource{}))
-			largest = largest.Max(n.capability)
+			headroom = headroom.Add(s.capability(n).Sub(n.used).Max(records.Resource{}))
+			largest = largest.Max(*s.capability(n))
 		}
 		if n.used != used[h] {
 			t.Fatalf("node %d holds %v, its containers %v", h, n.used, used[h])
@@ -194,7 +194,7 @@ func (m *machine) check(t *rapid.T) {
 		free := res(-1, -1)
 		free[records.Memory] = -1
 		if n.open {
-			free = n.capability.Sub(n.used)
+			free = s.capability(n).Sub(n.used)
 		}
 		if s.index.at(int(h)) != free || s.indexOf(s.sites[n.rack].rack).at(int(n.inRack)) != free {
 			t.Fatalf("the indices lag for node %d", h)
@@ -213,7 +213,7 @@ func (m *machine) check(t *rapid.T) {
 			}
 			for _, nh := range m.nodes {
 				n := &s.nodes[nh]
-				if _, ok := d.admits(n); ok && n.open && !a.blacklisted(n) && d.capability.FitsIn(n.capability.Sub(n.used)) {
+				if _, ok := d.admits(n); ok && n.open && !a.blacklisted(n) && d.capability.FitsIn(s.capability(n).Sub(n.used)) {
 					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.capability)
 				}
 			}
@@ -310,8 +310,8 @@ func TestRandomHistories(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
 			for _, c := range grants(m.s) {
-				if n := &m.s.nodes[c.Node]; !n.open || !c.Resource.IsZero() && !n.used.FitsIn(n.capability) {
-					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.used, n.capability)
+				if n := &m.s.nodes[c.Node]; !n.open || !c.Resource.IsZero() && !n.used.FitsIn(*m.s.capability(n)) {
+					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.used, *m.s.capability(n))
 				}
 				m.held = append(m.held, c)
 			}
@@ -322,7 +322,7 @@ func TestRandomHistories(t *testing.T) {
 
 func TestIndexFindsTheFirstWithRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := index{types: 2}
+		x := newIndex(2)
 		model := map[int]records.Resource{}
 		for range rapid.IntRange(1, 60).Draw(t, "sets") {
 			i := rapid.IntRange(0, 40).Draw(t, "leaf")

@@ -101,7 +101,7 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 			at[h] = len(out.Nodes)
 			p := preempt.Node{Host: s.name(n.host), Rack: s.name(n.rack), Closed: !n.open, Handle: int32(h)}
 			if n.open {
-				p.Free = n.capability.Sub(n.used).Max(records.Resource{})
+				p.Free = s.capability(n).Sub(n.used).Max(records.Resource{})
 			}
 			out.Nodes = append(out.Nodes, p)
 		}

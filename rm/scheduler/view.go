@@ -85,7 +85,7 @@ func (s *Scheduler) Largest() records.Resource {
 		s.resized, s.largest = false, records.Resource{}
 		for i := range s.nodes {
 			if n := &s.nodes[i]; n.open {
-				s.largest = s.largest.Max(n.capability)
+				s.largest = s.largest.Max(*s.capability(n))
 			}
 		}
 	}
