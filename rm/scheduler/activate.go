@@ -245,8 +245,7 @@ func (s *Scheduler) start(h AppHandle) {
 	q.active++
 	u.active++
 	q.amUsed, u.amUsed = q.amUsed.Add(a.am), u.amUsed.Add(a.am)
-	s.el.at[a.el].key = key{}
-	s.appKey(a, u.apps.rule)
+	s.seedKey(a, u.apps.rule)
 	s.enter(&u.apps, a.el)
 }
 

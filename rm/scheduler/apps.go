@@ -16,26 +16,33 @@ type AppSpec struct {
 	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
 }
 
-// app is an application. What each decision touches stands first, as with nodes: used begins at the end of the first line of
-// the cache, so that two types of resources are on it.
+// app is an application. What each decision touches is on the first line of the cache, as with nodes: the first two types of used are
+// at its end; those of pendingSum, which grants need besides, are on the second.
 type app struct {
 	live       bool
 	runnable   bool // counts for the limits on how many run at once
 	active     bool // may have containers
 	tried      bool // the limits on ApplicationMasters were asked whether it may become active
+	asks       bool // for containers: pending isn't 0
 	wants      bool // is active and asks for something
 	leaf, user int32
 	el         int32
+	running    int32 // containers
 	demands    []*demand
-	pending    int64 // containers asked for
 	used       records.Resource
-	spec       AppSpec
 	pendingSum records.Resource
+	pending    int64            // containers asked for
 	reserved   records.Resource // of used
+	spec       AppSpec
 	am         records.Resource // as it counts for limits of ApplicationMasters
-	running    int
 	blacklist  map[int32]struct{}
 	_          [2]int64 // to whole lines
+}
+
+// askFor adds to the number of containers that an application asks for.
+func (a *app) askFor(more int64) {
+	a.pending += more
+	a.asks = a.pending > 0
 }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
@@ -109,12 +116,12 @@ func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	s.unreserveAll(h)
 	active := a.active
 	back := a.used.Times(-1)
-	s.chargeQueue(a, &back, -a.running)
+	s.chargeQueue(a, &back, -int(a.running))
 	s.part(h)
 	s.settleQueue(from)
 	s.retry(from)
 	s.join(h, to)
-	s.chargeQueue(a, &a.used, a.running)
+	s.chargeQueue(a, &a.used, int(a.running))
 	if active {
 		s.start(h)
 	}
@@ -132,6 +139,12 @@ func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
 	a.spec.Priority = priority
 	if at >= 0 {
 		s.wait(h)
+	}
+	if s.el.at[a.el].in() {
+		u := &s.users[a.user]
+		s.seedKey(a, u.apps.rule)
+		s.moved(&u.apps, a.el)
+		s.placeUser(a.user)
 	}
 	s.settle(h)
 }
@@ -164,7 +177,8 @@ func (s *Scheduler) ClearAsks(h AppHandle) {
 	}
 	back := a.pendingSum.Times(-1)
 	s.askedFor(a, &back)
-	a.demands, a.pending, a.pendingSum = nil, 0, records.Resource{}
+	a.demands, a.pendingSum = nil, records.Resource{}
+	a.askFor(-a.pending)
 	s.settle(h)
 }
 
@@ -203,7 +217,7 @@ func (s *Scheduler) settle(h AppHandle) {
 func (s *Scheduler) placeApp(h AppHandle) {
 	a := &s.apps[h]
 	u, q := &s.users[a.user], &s.queues[a.leaf]
-	if wants := a.active && a.pending > 0; wants != a.wants {
+	if wants := a.active && a.asks; wants != a.wants {
 		a.wants = wants
 		if wants {
 			if u.wanting++; u.wanting == 1 {

@@ -122,7 +122,7 @@ func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 		d.execution = ask.ExecutionType
 	}
 	if ask.Name == Any {
-		a.pending += int64(ask.Count - d.pending)
+		a.askFor(int64(ask.Count - d.pending))
 		d.pending, d.relaxAny = ask.Count, ask.RelaxLocality
 	} else {
 		s.updatePlace(d, ask)

@@ -36,7 +36,7 @@ func use(t *testing.T, settings map[string]string, gb int64, apps ...AppSpec) []
 	s.Schedule(0)
 	out := make([]int, len(apps))
 	for i, h := range handles {
-		out[i] = s.apps[h].running
+		out[i] = int(s.apps[h].running)
 	}
 	return out
 }

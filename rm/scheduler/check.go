@@ -70,7 +70,7 @@ func (s *Scheduler) checkQueues() error {
 		if !a.live {
 			continue
 		}
-		x := sums{used: a.used, reserved: a.reserved, total: 1, containers: int32(a.running)}
+		x := sums{used: a.used, reserved: a.reserved, total: 1, containers: a.running}
 		for _, d := range a.demands {
 			x.pending = x.pending.Add(d.capability.Times(int64(d.pending)))
 		}

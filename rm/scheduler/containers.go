@@ -98,7 +98,7 @@ func (s *Scheduler) charge(h AppHandle, nh NodeHandle, r *records.Resource, cont
 func (s *Scheduler) chargeApp(h AppHandle, r *records.Resource, containers int) {
 	a := &s.apps[h]
 	s.add(&a.used, r)
-	a.running += containers
+	a.running += int32(containers)
 	s.chargeQueue(a, r, containers)
 }
 

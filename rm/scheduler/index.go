@@ -6,12 +6,12 @@ import "heddle/yarn/records"
 // free amounts of the 8 places below it, so that whole subtrees without room are passed over. Finding and changing take
 // O(log n) steps (a search more only where the amounts of different types come from different nodes).
 //
-// Eight siblings' amounts of one type fill a line of the processor's cache. With two siblings, what is read on the way was a
-// multiple of it, and the most of what a decision costs on 10,000 nodes is to wait for memory.
+// Eight siblings' amounts fill few lines of the processor's cache, and a place's own mostly one. With two siblings, what is read on the
+// way was a multiple of it, and the most of what a decision costs on 10,000 nodes is to wait for memory.
 type index struct {
 	types  int              // of resources; the first ones
 	size   int              // places for nodes
-	levels [][]int64        // from the nodes upwards: groups of siblings; in each, the amounts of the first type, of the second …
+	levels [][]int64        // from the nodes upwards: the amounts of each place, type by type; siblings stand together
 	most   records.Resource // the largest of all
 
 	// The node that was set last, of which levels and most may tell what it had before. Mostly something ends on a node and the
@@ -28,9 +28,10 @@ const (
 	siblings = 1 << fanOut
 )
 
-// group is the amounts of one type of the siblings of a place.
-func (x *index) group(level []int64, place, t int) *[siblings]int64 {
-	return (*[siblings]int64)(level[(place>>fanOut*x.types+t)*siblings:])
+// amounts are those of a place.
+func (x *index) amounts(l, place int) []int64 {
+	at := place * x.types
+	return x.levels[l][at : at+x.types : at+x.types]
 }
 
 // closed is the free resource of a node that takes nothing, not even an empty ask.
@@ -63,19 +64,17 @@ func (x *index) enter() {
 	}
 	for l := range x.levels {
 		changed := false
-		for t := range x.types {
-			g, up := x.group(x.levels[l], i, t), *x.above(l, i, t)
-			at := &g[i%siblings]
-			was := *at
+		at, up := x.amounts(l, i), x.above(l, i)
+		for t, was := range at {
 			if was != most[t] {
-				*at, changed = most[t], true
+				at[t], changed = most[t], true
 			}
 			switch {
-			case most[t] >= up:
-			case was < up:
-				most[t] = up // that of a sibling
+			case most[t] >= up[t]:
+			case was < up[t]:
+				most[t] = up[t] // that of a sibling
 			default:
-				most[t] = max(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
+				most[t] = x.largest(l, i, t)
 			}
 		}
 		if !changed {
@@ -86,13 +85,22 @@ func (x *index) enter() {
 	x.most = most
 }
 
-// above is where the largest amount of the siblings of a place is noted.
-func (x *index) above(l, i, t int) *int64 {
+// above is where the largest amounts of the siblings of a place are noted.
+func (x *index) above(l, i int) []int64 {
 	if l++; l == len(x.levels) {
-		return &x.most[t]
+		return x.most[:]
 	}
-	i >>= fanOut
-	return &x.group(x.levels[l], i, t)[i%siblings]
+	return x.amounts(l, i>>fanOut)
+}
+
+// largest is the largest amount of a type among the siblings of a place.
+func (x *index) largest(l, i, t int) int64 {
+	group := x.levels[l][i&^(siblings-1)*x.types+t:]
+	most := group[0]
+	for c := 1; c < siblings; c++ {
+		most = max(most, group[c*x.types])
+	}
+	return most
 }
 
 // at is the free resource of node i.
@@ -100,9 +108,7 @@ func (x *index) at(i int) (r records.Resource) {
 	if i == x.last {
 		return x.free
 	}
-	for t := range x.types {
-		r[t] = x.group(x.levels[0], i, t)[i%siblings]
-	}
+	copy(r[:], x.amounts(0, i))
 	return r
 }
 
@@ -189,19 +195,15 @@ func (x *index) entered(i int, need *records.Resource) int {
 
 // inGroup returns the first place of a level, from i to the end of its group, that has room for need, or -1.
 func (x *index) inGroup(l, i int, need *records.Resource) int {
-	level, first := x.levels[l], i&^(siblings-1)
-	memory := x.group(level, i, records.Memory)
+	level, end := x.levels[l], i|(siblings-1)
 search:
-	for c := i % siblings; c < siblings; c++ {
-		if need[records.Memory] > memory[c] {
-			continue
-		}
-		for t := 1; t < x.types; t++ {
-			if need[t] > x.group(level, i, t)[c] {
+	for ; i <= end; i++ {
+		for t, free := range level[i*x.types : (i+1)*x.types] {
+			if need[t] > free {
 				continue search
 			}
 		}
-		return first + c
+		return i
 	}
 	return -1
 }

@@ -123,14 +123,20 @@ func (s *Scheduler) queueKey(q *runQueue, r rule) bool {
 	return !k.same(&before)
 }
 
+// seedKey sets what of an application's key hangs on nothing that it holds or asks for.
+func (s *Scheduler) seedKey(a *app, r rule) {
+	s.el.at[a.el].key, s.el.shares[a.el] = key{seq: a.spec.Seq}, shares{}
+	if r == byPriority {
+		s.el.at[a.el].key.priority = a.spec.Priority
+	}
+	s.appKey(a, r)
+}
+
 // appKey computes the key of an application in its leaf, and reports whether it has changed.
 func (s *Scheduler) appKey(a *app, r rule) bool {
 	k := &s.el.at[a.el].key
 	before := *k
-	k.seq = a.spec.Seq
 	switch r {
-	case byPriority:
-		k.priority = a.spec.Priority
 	case byAppUse:
 		k.ratio = float64(a.used[records.Memory])
 		if s.queues[a.leaf].cfg.SizeBasedWeight {

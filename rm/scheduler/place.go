@@ -154,7 +154,7 @@ func (a *app) blacklisted(n *node) bool {
 func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locality) {
 	a := &s.apps[h]
 	d.served(&s.nodes[nh], level)
-	a.pending--
+	a.askFor(-1)
 	back := s.negative(&d.capability)
 	s.add(&a.pendingSum, &back)
 	s.askedFor(a, &back)

@@ -161,6 +161,6 @@ type AppState struct {
 func (s *Scheduler) AppState(h AppHandle) AppState {
 	a := &s.apps[h]
 	return AppState{
-		Queue: s.queues[a.leaf].cfg.Path, Runnable: a.runnable, Active: a.active, Used: a.used, Reserved: a.reserved, Running: a.running,
+		Queue: s.queues[a.leaf].cfg.Path, Runnable: a.runnable, Active: a.active, Used: a.used, Reserved: a.reserved, Running: int(a.running),
 	}
 }

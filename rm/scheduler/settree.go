@@ -149,8 +149,7 @@ func (s *Scheduler) rebuild() {
 	for h := range s.apps {
 		if a := &s.apps[h]; a.live && a.active {
 			u := &s.users[a.user]
-			s.el.at[a.el].key, s.el.shares[a.el] = key{}, shares{}
-			s.appKey(a, u.apps.rule)
+			s.seedKey(a, u.apps.rule)
 			s.el.setMask(a.el, a.mask())
 			s.enter(&u.apps, a.el)
 		}

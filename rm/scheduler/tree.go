@@ -14,6 +14,7 @@ type runQueue struct {
 	el         int32
 	inner      order // children, or users
 	containers int32
+	promise    float32 // share of the cluster
 	live       bool
 	leaf       bool
 	made       bool    // for an application, as a Fair tree does
@@ -30,12 +31,11 @@ type runQueue struct {
 	guaranteed, maximum records.Resource
 
 	reserved records.Resource
-	promise  float32  // share of the cluster
 	runnable int32    // applications that count for max-parallel-apps
 	total    int32    // applications, waiting ones included
 	place    int64    // among all queues, as configured
 	below    []int32  // children, as they came
-	_        [5]int64 // to whole lines
+	_        [6]int64 // to whole lines
 }
 
 // leafState is what only leaves have.
