@@ -145,6 +145,11 @@ func (s *Scheduler) checkOrders() error {
 			if err := check(&u.apps, "user "+u.name); err != nil {
 				return err
 			}
+			q := &s.queues[u.leaf]
+			limit := s.weighted(s.activeUserLimit(q), u.weight)
+			if over := s.less(&limit, &u.used); s.capacity && over != s.overUserLimit(q, u) {
+				return fmt.Errorf("user %s has %v in %s and is over its limit of %v: %t", u.name, u.used, q.cfg.Path, limit, over)
+			}
 			if s.userKey(u) {
 				return fmt.Errorf("user %s doesn't stand by its first application", u.name)
 			}

@@ -214,7 +214,7 @@ func (s *Scheduler) explainUser(leaf int32, u *user, r *Reason) bool {
 	if !s.capacity || !s.overUserLimit(q, u) {
 		return false
 	}
-	r.Limit, r.Queue, r.User, r.Used, r.Bound = UserLimit, q.cfg.Path, u.name, u.used, s.weighted(q.userLimit, u.weight)
+	r.Limit, r.Queue, r.User, r.Used, r.Bound = UserLimit, q.cfg.Path, u.name, u.used, s.weighted(*s.limitOfUsers(q), u.weight)
 	r.Short = s.measure(u.used.Sub(r.Bound)).Max(records.Resource{})
 	r.Text = fmt.Sprintf("user %s has %s of queue %s, more than the limit of %s that each of its active users has now",
 		r.User, s.format(r.Used), r.Queue, s.format(r.Bound))

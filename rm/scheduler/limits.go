@@ -127,14 +127,23 @@ func (s *Scheduler) smaller(a, b records.Resource) records.Resource {
 // overUserLimit reports whether a user has more than its limit, so that nothing more is given to it. As in YARN what it asks
 // for isn't counted: the limit may be passed by one container.
 func (s *Scheduler) overUserLimit(q *runQueue, u *user) bool {
+	if u.weight == 1 {
+		// Most have no more than what they get in any case, whatever the others have.
+		if !q.limitKnown && s.fits(&u.used, &q.userLeast) && s.fits(&u.used, &q.userMost) {
+			return false
+		}
+		return s.less(s.limitOfUsers(q), &u.used)
+	}
+	limit := s.weighted(*s.limitOfUsers(q), u.weight)
+	return s.less(&limit, &u.used)
+}
+
+// limitOfUsers is what a user of weight 1 may have, computed again if something has changed in the leaf.
+func (s *Scheduler) limitOfUsers(q *runQueue) *records.Resource {
 	if !q.limitKnown {
 		q.userLimit, q.limitKnown = s.activeUserLimit(q), true
 	}
-	if u.weight == 1 {
-		return s.less(&q.userLimit, &u.used)
-	}
-	limit := s.weighted(q.userLimit, u.weight)
-	return s.less(&limit, &u.used)
+	return &q.userLimit
 }
 
 func (s *Scheduler) weighted(limit records.Resource, weight float64) records.Resource {

@@ -68,8 +68,7 @@ func (s *Scheduler) HeadroomOf(h AppHandle) records.Resource {
 	left := s.room(a.leaf).Sub(q.used)
 	if s.capacity {
 		u := &s.users[a.user]
-		s.overUserLimit(q, u)
-		left = left.Min(s.weighted(q.userLimit, u.weight).Sub(u.used))
+		left = left.Min(s.weighted(*s.limitOfUsers(q), u.weight).Sub(u.used))
 	}
 	for i := range out {
 		if i == records.Memory || !s.memoryOnly {
