@@ -166,7 +166,7 @@ func TestKillByApplicationMaster(t *testing.T) {
 }
 
 func TestTheOwnEndDuringTheGraceCounts(t *testing.T) {
-	l := newLab(t, func(o *Options) { o.Config.KillGrace = 10e9 })
+	l := newLab(t)
 	for code, want := range map[int]int{0: 0, 9: 9, 143: records.ExitKilledByAppMaster} {
 		c := l.run(job{
 			id:      containerID(1, int64(code+1)),

@@ -59,6 +59,12 @@ type node struct {
 	changes chan struct{}
 }
 
+// grace is long enough for whoever heeds a SIGTERM on a machine that stands still for a while; others are given brief.
+const (
+	grace = 5 * time.Second
+	brief = 250 * time.Millisecond
+)
+
 func newLab(t testing.TB, tweak ...func(*Options)) *lab {
 	t.Helper()
 	l := &lab{t: t, dir: t.TempDir(), tweak: func(o *Options) {
@@ -137,7 +143,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 				v, ok := map[string]string{"LANG": "own LANG"}[name]
 				return v, ok
 			}, DebugInfo: true,
-			KillGrace: 250 * time.Millisecond, KillWait: 5 * time.Second, StderrPattern: "{*stderr*,*STDERR*}", StderrTail: 4096,
+			KillGrace: grace, KillWait: 5 * time.Second, StderrPattern: "{*stderr*,*STDERR*}", StderrTail: 4096,
 			MaxDiagnostics: 10000, RetryMinimum: time.Millisecond, TrackStopped: time.Minute, LimitMemory: true,
 		},
 		Disks: d, Groups: n.driver, Localizer: n.loc, Logs: n.logs, Aux: n.aux, Deleter: deleter, Log: log,

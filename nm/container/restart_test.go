@@ -191,6 +191,7 @@ func (l *lab) waitStatus(seq int64, line string) {
 
 func TestAKillIsNotForgotten(t *testing.T) {
 	l := newDeadLab(t)
+	l.tweak = func(o *Options) { o.Config.KillGrace = brief }
 	node := startChild(t, l.dir)
 	dir := t.TempDir()
 	node.do("start 1 trap '' TERM; touch %s/one; while :; do sleep 0.01; done", dir)
@@ -314,7 +315,7 @@ func (b bootless) ForEach(prefix string, f func(string, []byte) error) error {
 }
 
 func TestApplicationsThatWereEndingGoOn(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, func(o *Options) { o.Config.KillGrace = brief })
 	c := l.run(job{id: containerID(1, 1), command: "trap '' TERM; while :; do sleep 0.01; done"})
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	l.node.FinishApplication(appID(1), "because")

@@ -252,20 +252,25 @@ func (s *Session) Signal(sig syscall.Signal) error {
 // frozen container is not asked: its processes could not hear. It returns when no process is left.
 func (s *Session) Stop(ctx context.Context, grace time.Duration) error {
 	if frozen, err := s.group.Frozen(); err == nil && !frozen && grace > 0 {
-		// A failure shows again in Kill, whose error is the one that counts.
-		_ = s.Signal(syscall.SIGTERM)
-		s.awaitEmpty(ctx, grace)
+		s.ask(ctx, grace)
 	}
 	return s.group.Kill(ctx)
 }
 
-// awaitEmpty waits until the group has no processes, at most that long.
-func (s *Session) awaitEmpty(ctx context.Context, most time.Duration) {
+// ask has the container's processes end by themselves, and waits until none is left, at most that long.
+func (s *Session) ask(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
+	begun := s.PID() != 0
+	_ = s.Signal(syscall.SIGTERM) // a failure shows again in Kill, whose error is the one that counts
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		if pids, err := s.group.Processes(); err != nil || len(pids) == 0 {
 			return
+		}
+		// The keeper may have been alone and on its way to begin the session, which then hasn't heard.
+		if !begun && s.PID() != 0 {
+			begun = true
+			_ = s.Signal(syscall.SIGTERM)
 		}
 		select {
 		case <-ctx.Done():

@@ -163,11 +163,25 @@ func TestStopAsksFirst(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`trap 'echo asked > asked; exit 9' TERM; touch ready; while :; do sleep 0.01; done`)
 	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
-	if err := s.Stop(t.Context(), 10*time.Second); err != nil {
+	if err := s.Stop(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait(t, s); code != 9 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// Whoever is stopped while the session begins is asked as well, and doesn't run until the grace is over.
+func TestStopAsksWhoeverHasJustBegun(t *testing.T) {
+	l := newLab(t)
+	for range 10 {
+		s := l.start("while :; do sleep 0.01; done")
+		if err := s.Stop(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if code := wait(t, s); code != 143 {
+			t.Errorf("exit code %d", code)
+		}
 	}
 }
 
@@ -176,7 +190,7 @@ func TestStopGivesTimeToAll(t *testing.T) {
 	l := newLab(t)
 	s := l.start(`(trap 'sleep 0.1; touch cleaned; exit' TERM; touch ready; while :; do sleep 0.01; done) & wait`)
 	await.Until(t, "the trap", func() bool { _, err := os.Stat(s.spec.WorkDir + "/ready"); return err == nil })
-	if err := s.Stop(t.Context(), 10*time.Second); err != nil {
+	if err := s.Stop(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(s.spec.WorkDir + "/cleaned"); err != nil {
