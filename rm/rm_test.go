@@ -17,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/ports"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -62,19 +63,19 @@ func settingsFor(t *testing.T, dir string, n int) *conf.Config {
 	c.Set("heddle.raft.heartbeat-timeout-ms", "1000")
 	c.Set("heddle.raft.election-timeout-ms", "1000")
 	c.Set("heddle.raft.lease-timeout-ms", "800")
-	freeAddress, done := freeAddresses(t)
-	defer done()
+	keys := []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress}
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("rm%d", i+1)
 		ids = append(ids, id)
-		for _, key := range []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress} {
-			c.Set(key+"."+id, freeAddress())
+		free := ports.Loopback(t, len(keys)+1)
+		for i, key := range keys {
+			c.Set(key+"."+id, free[i])
 			if n == 1 {
-				c.Set(key, freeAddress())
+				c.Set(key, free[i])
 			}
 		}
-		c.Set("heddle.raft.address."+id, freeAddress())
+		c.Set("heddle.raft.address."+id, free[len(keys)])
 	}
 	if n > 1 {
 		c.Set("yarn.resourcemanager.ha.enabled", "true")
@@ -84,25 +85,6 @@ func settingsFor(t *testing.T, dir string, n int) *conf.Config {
 		t.Fatal(r)
 	}
 	return c
-}
-
-// freeAddresses hands out different free addresses until it is closed.
-func freeAddresses(t *testing.T) (next func() string, closed func()) {
-	t.Helper()
-	var open []net.Listener
-	next = func() string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, l)
-		return l.Addr().String()
-	}
-	return next, func() {
-		for _, l := range open {
-			l.Close()
-		}
-	}
 }
 
 func startOne(t *testing.T, c *conf.Config, i int) *member {
@@ -532,9 +514,7 @@ func TestEverythingIsThereAfterARestart(t *testing.T) {
 // The proxy to applications' pages has a port of its own where yarn.web-proxy.address says so, and links lead there.
 func TestProxyPort(t *testing.T) {
 	c := settingsFor(t, t.TempDir(), 1)
-	free, closed := freeAddresses(t)
-	address := free()
-	closed()
+	address := ports.Loopback(t, 1)[0]
 	c.Set(ProxyAddress, address)
 	log := logrus.New()
 	log.SetOutput(io.Discard)

@@ -20,6 +20,7 @@ import (
 	"heddle/conf"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/ports"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -64,12 +65,19 @@ func newCluster(tb testing.TB) *cluster {
 		ports: map[string]map[string]int{}, raft: map[string]int{}, procs: map[string]*exec.Cmd{},
 		client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second}),
 	}
+	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
+	free, release, err := ports.Free(len(c.ids) * (len(keys) + 1))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(release)
 	for _, id := range c.ids {
 		c.ports[id] = map[string]int{}
-		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-			c.ports[id][key] = freePort(tb)
+		for i, key := range keys {
+			c.ports[id][key] = free[i]
 		}
-		c.raft[id] = freePort(tb)
+		c.raft[id] = free[len(keys)]
+		free = free[len(keys)+1:]
 	}
 	c.writeConf()
 	c.plug = newPatch(tb, c.raft)
@@ -87,16 +95,6 @@ func newCluster(tb testing.TB) *cluster {
 		c.start(id)
 	}
 	return c
-}
-
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (c *cluster) writeConf() {

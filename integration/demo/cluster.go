@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +14,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"heddle/internal/ports"
 )
 
 const (
 	resourceManagers = 3
 	nodeManagers     = 2
 	// patience is how long a part of the cluster may take to do what it's waited for to do.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 )
 
 // cluster is the daemons of the demo, and the folder in which they keep everything.
@@ -29,6 +30,7 @@ type cluster struct {
 	options
 	dir   string
 	ports map[string]int // of each configuration key's address
+	free  []func()       // give the ports back
 	procs []*daemon
 }
 
@@ -165,6 +167,9 @@ func (c *cluster) stop() {
 			d.kill()
 		}
 	}
+	for _, release := range c.free {
+		release()
+	}
 }
 
 // showLogs prints the end of each daemon's log.
@@ -232,13 +237,13 @@ func (c *cluster) configure() error {
 
 // reserve gives the address of a key a port that nobody listens on.
 func (c *cluster) reserve(conf map[string]string, key string) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	found, release, err := ports.Free(1)
 	if err != nil {
 		return fmt.Errorf("find a port for %s: %w", key, err)
 	}
-	defer l.Close()
-	c.ports[key] = l.Addr().(*net.TCPAddr).Port
-	conf[key] = l.Addr().String()
+	c.free = append(c.free, release)
+	c.ports[key] = found[0]
+	conf[key] = fmt.Sprintf("127.0.0.1:%d", found[0])
 	return nil
 }
 

@@ -4,14 +4,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"heddle/internal/ports"
 )
 
 // nameservice is the logical name of a highly available HDFS.
@@ -44,29 +44,17 @@ func portNames(o Options) []string {
 	return names
 }
 
-// freePorts finds a free port for each name, below the range from which the kernel takes ports for outgoing connections
-// (32768 and up on Linux), so that no such connection takes it away.
-func freePorts(names []string) (map[string]int, error) {
-	ports, taken := map[string]int{}, map[int]bool{}
-	for tries := 0; len(ports) < len(names); tries++ {
-		if tries > 1000 {
-			return nil, fmt.Errorf("no free ports found from 10000 to 32767")
-		}
-		port := 10000 + rand.IntN(32768-10000)
-		if taken[port] {
-			continue
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			return nil, err
-		}
-		taken[port] = true
-		ports[names[len(ports)]] = port
+// freePorts finds a free port for each name.
+func freePorts(names []string) (byName map[string]int, release func(), err error) {
+	free, release, err := ports.Free(len(names))
+	if err != nil {
+		return nil, nil, err
 	}
-	return ports, nil
+	byName = map[string]int{}
+	for i, name := range names {
+		byName[name] = free[i]
+	}
+	return byName, release, nil
 }
 
 // settings are what all files of the configuration say together.

@@ -53,6 +53,7 @@ type Lab struct {
 	dir     string
 	lib     string
 	ports   map[string]int
+	release func() // gives the ports back
 	site    map[string]string
 	daemons []*Daemon
 	starter *starter
@@ -128,7 +129,7 @@ func start(ctx context.Context, lib string, o Options) (_ *Lab, err error) {
 		return nil, err
 	}
 	l.starter = newStarter()
-	if l.ports, err = freePorts(portNames(o)); err != nil {
+	if l.ports, l.release, err = freePorts(portNames(o)); err != nil {
 		return nil, err
 	}
 	l.site = l.settings()
@@ -262,6 +263,9 @@ func (l *Lab) Close() error {
 	}
 	if l.starter != nil {
 		l.starter.close()
+	}
+	if l.release != nil {
+		l.release()
 	}
 	var err error
 	if l.guard != nil {

@@ -61,9 +61,10 @@ func TestConfigurationIsFineForHeddle(t *testing.T) {
 	t.Parallel()
 	l := &Lab{dir: t.TempDir(), lib: "/lib", options: Options{DataNodes: 2, NameNodes: 2, ResourceManager: true, NodeManagers: 1, HistoryServer: true}}
 	var err error
-	if l.ports, err = freePorts(portNames(l.options)); err != nil {
+	if l.ports, l.release, err = freePorts(portNames(l.options)); err != nil {
 		t.Fatal(err)
 	}
+	defer l.release()
 	l.site = l.settings()
 	if err := l.writeConf(); err != nil {
 		t.Fatal(err)

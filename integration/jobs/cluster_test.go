@@ -18,9 +18,9 @@ import (
 	"heddle/am/client"
 	"heddle/conf"
 	"heddle/integration/hadooplab"
-	"heddle/integration/minicluster"
 	"heddle/internal/await"
 	"heddle/internal/output"
+	"heddle/internal/ports"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -81,7 +81,7 @@ func startCluster(t *testing.T, rms, nms int, set map[string]string, hosts ...st
 		id := fmt.Sprintf("rm%d", i+1)
 		ids = append(ids, id)
 		keys := []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"}
-		free := minicluster.FreeAddresses(t, len(keys)+1)
+		free := ports.Loopback(t, len(keys)+1)
 		for k, key := range keys {
 			key = "yarn.resourcemanager." + key
 			if rms > 1 {
@@ -114,7 +114,7 @@ func startCluster(t *testing.T, rms, nms int, set map[string]string, hosts ...st
 
 func (c *cluster) node(i int) {
 	id := fmt.Sprintf("nm%d", i+1)
-	free := minicluster.FreeAddresses(c.t, 3)
+	free := ports.Loopback(c.t, 3)
 	if i < len(c.hosts) {
 		for k, a := range free {
 			free[k] = strings.Replace(a, "127.0.0.1", c.hosts[i], 1)

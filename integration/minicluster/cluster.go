@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/ports"
 	"heddle/rm"
 	"heddle/rm/rest"
 	"heddle/webui"
@@ -53,7 +52,7 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	c.Set("heddle.raft.lease-timeout-ms", "800")
 	c.Set("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "100")
 	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
-	free := FreeAddresses(t, n*(len(keys)+1))
+	free := ports.Loopback(t, n*(len(keys)+1))
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("rm%d", i+1)
@@ -87,26 +86,6 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	})
 	cluster.Leader()
 	return cluster
-}
-
-// FreeAddresses returns different addresses on loopback that nobody listens on. Their ports are not among those that the
-// system hands out itself, so that nobody gets one of them by chance meanwhile.
-func FreeAddresses(t testing.TB, n int) []string {
-	t.Helper()
-	const first, last = 15000, 32000
-	var out []string
-	for range 1000 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first)))
-		if err != nil {
-			continue
-		}
-		defer l.Close() // only now: no port twice
-		if out = append(out, l.Addr().String()); len(out) == n {
-			return out
-		}
-	}
-	t.Fatalf("no %d free ports", n)
-	return nil
 }
 
 // Log returns a logger that writes into the test's output if $HEDDLE_TEST_LOG is set, and nowhere otherwise.

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/ports"
 	"heddle/rm"
 	yarnrest "heddle/yarn/rest"
 )
@@ -41,26 +41,19 @@ func start(t testing.TB, n int, more ...string) *cluster {
 		t.Fatal(err)
 	}
 	c.Set("heddle.state.dir", filepath.Join(t.TempDir(), "state"))
-	var held []net.Listener
-	free := func() string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, l)
-		return l.Addr().String()
-	}
+	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("rm%d", i+1)
 		ids = append(ids, id)
-		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-			c.Set(key+"."+id, free())
+		free := ports.Loopback(t, len(keys)+1)
+		for i, key := range keys {
+			c.Set(key+"."+id, free[i])
 			if n == 1 {
-				c.Set(key, free())
+				c.Set(key, free[i])
 			}
 		}
-		c.Set("heddle.raft.address."+id, free())
+		c.Set("heddle.raft.address."+id, free[len(keys)])
 	}
 	if n > 1 {
 		c.Set("yarn.resourcemanager.ha.enabled", "true")
@@ -68,9 +61,6 @@ func start(t testing.TB, n int, more ...string) *cluster {
 	}
 	if r := c.Validate(); !r.OK() {
 		t.Fatal(r)
-	}
-	for _, l := range held {
-		l.Close()
 	}
 	out := &cluster{t: t, urls: map[string]string{}, stop: map[string]func(){}, rms: map[string]*rm.ResourceManager{}}
 	for _, id := range ids {
