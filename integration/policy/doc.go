@@ -35,6 +35,7 @@
 //	blacklist A +N1 -N2                      nodes are shunned, or no longer
 //	finish A | kill A | move A QUEUE | priority A P
 //	lifetime A SECONDS                       it is to live so long, from its submission on
+//	expires A                                wait until its lifetime is over
 //	refresh                                  cs, set or allocations that came before take effect by rmadmin -refreshQueues
 //	queues                                   note what the ResourceManager tells of its queues
 //	settle [nodes | usage | priorities]      wait until nothing changes, and note who has what; with nodes: where, with usage: how

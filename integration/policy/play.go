@@ -19,10 +19,10 @@ import (
 )
 
 // patience bounds the tries of calls.
-var patience = ipc.RetryPolicy{MaxElapsed: 20 * time.Second, Max: 200 * time.Millisecond}
+var patience = ipc.RetryPolicy{MaxElapsed: time.Minute, Max: 200 * time.Millisecond}
 
 // settleLimit is how long a cluster may take to settle, and anything else to happen that a step waits for.
-const settleLimit = 60 * time.Second
+const settleLimit = 3 * time.Minute
 
 // addresses are a ResourceManager's ports.
 type addresses struct{ client, master, tracker, admin string }
@@ -231,6 +231,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return err
 	case "lifetime":
 		return p.setLifetime(ctx, m, s.Args[1])
+	case "expires":
+		return p.await(ctx, m, pb.YarnApplicationState_KILLED)
 	}
 	return fmt.Errorf("nothing does %s", s.Verb)
 }

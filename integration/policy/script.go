@@ -72,6 +72,7 @@ var verbs = map[string]struct {
 	"move":        {2, 2, nil, false},
 	"priority":    {2, 2, nil, false},
 	"lifetime":    {2, 2, nil, false},
+	"expires":     {1, 1, nil, false},
 	"refresh":     {0, 0, nil, false},
 	"settle":      {0, 1, nil, false},
 	"queues":      {0, 0, nil, false},
