@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"testing"
 
 	"heddle/internal/await"
+	"heddle/internal/ports"
 )
 
 // cluster is a ResourceManager and a NodeManager in a process of their own, with one of the recorded configurations.
@@ -105,18 +105,23 @@ func (c *cluster) configure(t *testing.T, dir, profile string) map[string]string
 	if err := os.MkdirAll(c.conf, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ports := freeAddresses(t, 8)
+	free, release, err := ports.Free(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	at := func(i int) string { return fmt.Sprintf("localhost:%d", free[i]) }
 	site := properties{Property: []property{
 		{"heddle.state.dir", filepath.Join(dir, "state")},
-		{"yarn.resourcemanager.address", ports[0]},
-		{"yarn.resourcemanager.scheduler.address", ports[1]},
-		{"yarn.resourcemanager.resource-tracker.address", ports[2]},
-		{"yarn.resourcemanager.admin.address", ports[3]},
-		{"yarn.resourcemanager.webapp.address", ports[4]},
+		{"yarn.resourcemanager.address", at(0)},
+		{"yarn.resourcemanager.scheduler.address", at(1)},
+		{"yarn.resourcemanager.resource-tracker.address", at(2)},
+		{"yarn.resourcemanager.admin.address", at(3)},
+		{"yarn.resourcemanager.webapp.address", at(4)},
 		{"yarn.nodemanager.hostname", "localhost"},
-		{"yarn.nodemanager.address", ports[5]},
-		{"yarn.nodemanager.webapp.address", ports[6]},
-		{"yarn.nodemanager.localizer.address", ports[7]},
+		{"yarn.nodemanager.address", at(5)},
+		{"yarn.nodemanager.webapp.address", at(6)},
+		{"yarn.nodemanager.localizer.address", at(7)},
 		{"yarn.nodemanager.resource.memory-mb", "8192"},
 		{"yarn.nodemanager.resource.cpu-vcores", "8"},
 		{"yarn.nodemanager.local-dirs", filepath.Join(dir, "local")},
@@ -181,18 +186,4 @@ func write(t *testing.T, name string, content []byte) {
 	if err := os.WriteFile(name, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// freeAddresses returns different addresses that nobody listens on.
-func freeAddresses(t *testing.T, n int) (out []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "localhost:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		out = append(out, fmt.Sprintf("localhost:%d", l.Addr().(*net.TCPAddr).Port))
-	}
-	return out
 }

@@ -84,7 +84,7 @@ func compare(t *testing.T, python, heddle, self, profile string) {
 	c := start(t, heddle, dir, profile)
 	recording := filepath.Join(dir, profile+".json")
 	scenario := exec.Command(python, "testdata/scenario.py", "--rm", c.rm, "--nm", c.nm, "--profile", profile,
-		"--out", recording, "--budget", "600", "--submit-cmd", self+" job {queue} {seconds} {tags}")
+		"--out", recording, "--budget", "1000", "--submit-cmd", self+" job {queue} {end} {tags}")
 	scenario.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := scenario.CombinedOutput()
 	if err != nil {

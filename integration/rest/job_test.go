@@ -31,10 +31,10 @@ const (
 // roles are what the test binary can be instead of a test.
 var roles = map[string]func([]string) error{"job": submitJob, "am": runJob}
 
-// submitJob submits the job as $HADOOP_USER_NAME: queue, seconds, tags.
+// submitJob submits the job as $HADOOP_USER_NAME: queue, the file that ends it, tags.
 func submitJob(args []string) error {
 	if len(args) != 3 {
-		return errors.New("job QUEUE SECONDS TAGS")
+		return errors.New("job QUEUE FILE TAGS")
 	}
 	dir := os.Getenv("HADOOP_CONF_DIR")
 	c, err := conf.Load(conf.Options{Dir: dir})
@@ -50,7 +50,7 @@ func submitJob(args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	id, _, err := apps.New(ctx)
 	if err != nil {
@@ -73,12 +73,9 @@ func submitJob(args []string) error {
 // runJob runs the tasks, with web pages as MapReduce's ApplicationMaster has them.
 func runJob(args []string) error {
 	if len(args) != 1 {
-		return errors.New("am SECONDS")
+		return errors.New("am FILE")
 	}
-	seconds, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
+	wait := fmt.Sprintf("until [ -e %s ]; do sleep 0.1; done", args[0])
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		return err
@@ -101,7 +98,7 @@ func runJob(args []string) error {
 			switch e := e.(type) {
 			case am.ContainersAllocated:
 				for _, c := range e.Containers {
-					m.Start(c.ID, am.Launch{Command: []string{"sleep", strconv.Itoa(seconds)}})
+					m.Start(c.ID, am.Launch{Command: []string{wait}})
 				}
 			case am.ContainerCompleted:
 				if done++; done == jobTasks {
