@@ -49,7 +49,7 @@ func script(t *testing.T, text string) Script {
 	if err := os.WriteFile(path, []byte("#!/bin/bash\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return Script{Name: "s", Path: path, Interval: 5 * time.Millisecond, Timeout: 10 * time.Second}
+	return Script{Name: "s", Path: path, Interval: 5 * time.Millisecond, Timeout: time.Minute}
 }
 
 func TestScripts(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"heddle/yarn/records"
 )
@@ -18,19 +17,19 @@ import (
 func TestBrokenIndexIsNotRemembered(t *testing.T) {
 	n := newNode(t, 0)
 	n.stockOutputs()
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.Contains(got, "Checksum error") {
+	if got := n.exchange(n.get(0, "", attempt(2))); !strings.Contains(got, "Checksum error") {
 		t.Fatalf("got %q", got)
 	}
 	n.output(1, testApp, "alice", attempt(2), part{7, "other disk"})
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "other disk") {
+	if got := n.exchange(n.get(0, "", attempt(2))); !strings.HasSuffix(got, "other disk") {
 		t.Errorf("got %q", got)
 	}
 	if err := os.RemoveAll(filepath.Join(n.dirs[1], "usercache")); err != nil {
 		t.Fatal(err)
 	}
 	n.output(0, testApp, "alice", attempt(2), part{7, "mended"})
-	n.exchange(n.get(0, "", attempt(2)), 10*time.Second) // notices
-	if got, _ := n.exchange(n.get(0, "", attempt(2)), 10*time.Second); !strings.HasSuffix(got, "mended") {
+	n.exchange(n.get(0, "", attempt(2))) // notices
+	if got := n.exchange(n.get(0, "", attempt(2))); !strings.HasSuffix(got, "mended") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -160,21 +160,52 @@ func (n *node) dial() net.Conn {
 	return c
 }
 
-// exchange sends a request and returns all that comes back, and whether the connection was closed then. A connection that
-// stays open is waited on for as long as open.
-func (n *node) exchange(request string, open time.Duration) (response string, closed bool) {
+// patience is how long the end of a connection is waited for. It only passes where a test fails.
+const patience = time.Minute
+
+// exchange sends a request and returns all that comes back until the connection is closed. One that stays open fails the test.
+func (n *node) exchange(request string) string {
+	n.t.Helper()
+	c := n.send(request)
+	c.SetReadDeadline(time.Now().Add(patience))
+	b, err := io.ReadAll(c)
+	if err != nil {
+		n.t.Fatalf("%v after %q", err, b)
+	}
+	return string(b)
+}
+
+// linger sends a request and returns what comes back: at first size bytes, then what else comes within a moment, and whether the
+// connection is closed by then. It begins anew if all that took so long that a kept connection may be closed.
+func (n *node) linger(request string, size int) (response string, closed bool) {
+	n.t.Helper()
+	for {
+		c, began := n.send(request), time.Now()
+		first := make([]byte, size)
+		c.SetReadDeadline(began.Add(patience))
+		got, err := io.ReadFull(c, first)
+		if err != nil {
+			return string(first[:got]), !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		rest, err := io.ReadAll(c)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			n.t.Fatal(err)
+		}
+		c.Close()
+		if err != nil || time.Since(began) < n.Service.cfg.KeepAliveFor {
+			return string(first) + string(rest), err == nil
+		}
+	}
+}
+
+func (n *node) send(request string) net.Conn {
 	n.t.Helper()
 	c := n.dial()
-	defer c.Close()
 	if _, err := io.WriteString(c, request); err != nil {
 		n.t.Fatal(err)
 	}
-	c.SetReadDeadline(time.Now().Add(open))
-	b, err := io.ReadAll(c)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		n.t.Fatal(err)
-	}
-	return string(b), err == nil
+	return c
 }
 
 // get is a request for maps, signed.

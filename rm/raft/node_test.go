@@ -189,7 +189,7 @@ func leader(t *testing.T, members []*member) (*member, context.Context) {
 	select {
 	case w := <-won:
 		return w.m, w.ctx
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("nobody leads")
 		return nil, nil
 	}

@@ -82,7 +82,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	g := newGated(size)
 	close(g.open)
 	s, addr := serve(t, ipc.ServerConfig{
-		MaxQueuedReplies: 8 * size, MaxCallsPerConnection: 16, WriteTimeout: 500 * time.Millisecond,
+		MaxQueuedReplies: 8 * size, MaxCallsPerConnection: 16, WriteTimeout: 3 * time.Second,
 	}, g.register)
 	slow := established(t, addr)
 	go func() {

@@ -49,7 +49,7 @@ func newClient(t testing.TB, cfg ipc.ClientConfig) *ipc.Client {
 // testContext is done long before the test is given up.
 func testContext(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

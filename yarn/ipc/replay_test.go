@@ -227,7 +227,7 @@ func (a *actor) play(t *testing.T, addr string) (got map[int32][]reply, other []
 	}
 	for _, p := range a.packets {
 		if !p.client {
-			if err := read(10 * time.Second); err != nil && err != io.EOF {
+			if err := read(time.Minute); err != nil && err != io.EOF {
 				t.Fatalf("reply expected: %v", err)
 			}
 			continue
@@ -236,7 +236,7 @@ func (a *actor) play(t *testing.T, addr string) (got map[int32][]reply, other []
 			break // a server that has refused us need not listen on
 		}
 	}
-	wait := 10 * time.Second
+	wait := time.Minute
 	if strings.Contains(a.closed, "open") {
 		wait = 50 * time.Millisecond
 	}
