@@ -179,14 +179,7 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 		g, _ := run(t, d, "container_1_1_1_3", Limits{}, "while :; do echo; done > "+file)
-		size := func() int64 {
-			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return info.Size()
-		}
-		await.Until(t, "progress", func() bool { return size() > 0 })
+		await.Until(t, "progress", func() bool { return size(t, file) > 0 })
 		if frozen, err := g.Frozen(); err != nil || frozen {
 			t.Fatalf("before: frozen %v, %v", frozen, err)
 		}
@@ -197,15 +190,15 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			if frozen, err := g.Frozen(); err != nil || !frozen {
 				t.Fatalf("frozen %v, %v", frozen, err)
 			}
-			before := size()
+			before := size(t, file)
 			busy(50 * time.Millisecond)
-			if after := size(); after != before {
+			if after := size(t, file); after != before {
 				t.Fatalf("wrote %d bytes while frozen", after-before)
 			}
 			if err := g.Thaw(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			await.Until(t, "progress after the thaw", func() bool { return size() > before })
+			await.Until(t, "progress after the thaw", func() bool { return size(t, file) > before })
 		}
 		if err := g.Freeze(deadline(t)); err != nil {
 			t.Fatal(err)
@@ -214,6 +207,19 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			t.Fatalf("kill frozen: %v", err)
 		}
 	})
+}
+
+// size is that of a file, which may not be there yet.
+func size(t *testing.T, file string) int64 {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // busy keeps a core busy for a while: whatever could run, would.
@@ -365,7 +371,8 @@ func TestGroupsBelowAGroup(t *testing.T) {
 		if !ok {
 			return // none has no folders
 		}
-		g, cmd := run(t, d, "container_1_1_1_b", Limits{}, "sleep 600; :")
+		file := filepath.Join(t.TempDir(), "progress")
+		g, cmd := run(t, d, "container_1_1_1_b", Limits{}, "while :; do echo; done > "+file)
 		inner := filepath.Join(k.holder.folders(g.Name())[0], "inner")
 		if err := os.Mkdir(inner, 0o755); err != nil {
 			t.Fatal(err)
@@ -376,11 +383,14 @@ func TestGroupsBelowAGroup(t *testing.T) {
 		if pids := processes(t, g); !slices.Contains(pids, cmd.Process.Pid) {
 			t.Errorf("the moved process is not among %v", pids)
 		}
+		await.Until(t, "progress", func() bool { return size(t, file) > 0 })
 		if err := g.Freeze(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := proc.Read(cmd.Process.Pid); err != nil || p.State == 'R' {
-			t.Errorf("%+v, %v", p, err)
+		before := size(t, file)
+		busy(50 * time.Millisecond)
+		if after := size(t, file); after != before {
+			t.Errorf("wrote %d bytes while frozen", after-before)
 		}
 		if err := g.Kill(deadline(t)); err != nil {
 			t.Fatal(err)

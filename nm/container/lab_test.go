@@ -288,7 +288,8 @@ func (f *fakeAux) StopApplication(app records.ApplicationID) {
 	f.stopped = append(f.stopped, app)
 }
 
-const stamp = 1795253712789
+// stamp is in the ids of containers, which no other package shares: without cgroups their processes are found by it, machine-wide.
+const stamp = 1795253712790
 
 func appID(n int32) records.ApplicationID {
 	return records.ApplicationID{ClusterTimestamp: stamp, ID: n}

@@ -71,7 +71,7 @@ func (l *lab) start(command string) *Session {
 func (l *lab) prepare(command string) *Session {
 	l.t.Helper()
 	l.n++
-	spec := l.spec(fmt.Sprintf("container_1_1_%d_1", l.n))
+	spec := l.spec(fmt.Sprintf("container_2_1_%d_1", l.n)) // no other package has such ids: some drivers find processes by them
 	if err := os.MkdirAll(spec.WorkDir, 0o700); err != nil {
 		l.t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestRecoverALiveContainer(t *testing.T) {
 
 func TestRecoverOfWhatNobodyKnows(t *testing.T) {
 	l := newLab(t)
-	spec := l.spec("container_1_1_99_1")
+	spec := l.spec("container_2_1_99_1")
 	s, started := Recover(spec, l.group(spec.ID), proc.ID{PID: 1 << 22, Start: 1})
 	if started {
 		t.Error("it counts as started")
@@ -280,7 +280,7 @@ func TestSignalSparesTheKeeper(t *testing.T) {
 
 func TestAScriptThatCannotStartSaysWhy(t *testing.T) {
 	l := newLab(t)
-	spec := l.spec("container_1_1_98_1")
+	spec := l.spec("container_2_1_98_1")
 	if err := os.MkdirAll(spec.WorkDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestAScriptThatCannotStartSaysWhy(t *testing.T) {
 
 func TestStartFailsCleanly(t *testing.T) {
 	l := newLab(t)
-	good := l.spec("container_1_1_97_1")
+	good := l.spec("container_2_1_97_1")
 	if err := os.MkdirAll(good.WorkDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
