@@ -26,18 +26,13 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
-	c := start(t, hadooplab.Options{NodeManagers: 1, Site: map[string]string{
-		"yarn.scheduler.maximum-allocation-mb":                            "4096",
-		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "10000",
-		"yarn.resourcemanager.delegation.token.renew-interval":            "10000",
-	}})
+	c := start(t, hadooplab.Options{NodeManagers: 1, Site: map[string]string{"yarn.scheduler.maximum-allocation-mb": "4096"}})
 	rm, nm := c.Daemon("resourcemanager").PID(), c.Daemon("nodemanager1").PID()
 	t.Run("Submissions", func(t *testing.T) { c.with(t).submissions() })
 	t.Run("REST", func(t *testing.T) { c.with(t).restSubmissions() })
 	t.Run("Garbage", func(t *testing.T) { c.with(t).garbage() })
 	t.Run("Environment", func(t *testing.T) { c.with(t).environment() })
 	t.Run("Daemons", func(t *testing.T) { c.with(t).daemons() })
-	t.Run("Expiry", func(t *testing.T) { c.with(t).expiry() })
 	if c.Daemon("resourcemanager").PID() != rm || c.Daemon("nodemanager1").PID() != nm {
 		t.Error("a daemon is not what it was")
 	}
@@ -225,6 +220,7 @@ func (c *cluster) garbage() {
 // ApplicationMasters that never register are ended, one after the other, and what they are is gone. Nothing else shares
 // their cluster: on a busy machine it may be more than three seconds until one that means to register does.
 func TestSilentMasters(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := start(t, hadooplab.Options{NodeManagers: 1, Site: map[string]string{
 		"yarn.am.liveness-monitor.expiry-interval-ms": "3000",
 		"yarn.resourcemanager.am.max-attempts":        "2",
@@ -277,8 +273,13 @@ func (c *cluster) environment() {
 	}
 }
 
-// expiry: tokens that nobody used, or renewed, in time.
-func (c *cluster) expiry() {
+// Tokens that nobody used, or renewed, in time. They have a cluster of their own, as others mean to use theirs.
+func TestExpiry(t *testing.T) {
+	t.Parallel() // it mostly waits
+	c := start(t, hadooplab.Options{NodeManagers: 1, Site: map[string]string{
+		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "10000",
+		"yarn.resourcemanager.delegation.token.renew-interval":            "10000",
+	}})
 	get := &pb.GetDelegationTokenRequest{}
 	get.SetRenewer("oozie")
 	delegation := token.FromPB(call(c, protocol.GetDelegationToken, c.as("alice"), get).GetToken())
