@@ -130,7 +130,7 @@ func TestDataNodeDiesDuringRead(t *testing.T) {
 
 // A DataNode that hangs is given up after dfs.client.socket-timeout.
 func TestDataNodeHangsDuringRead(t *testing.T) {
-	_, f, dir := onHDFS(t, "dfs.client.socket-timeout=1000")
+	_, f, dir := onHDFS(t, "dfs.client.socket-timeout=4000")
 	lab := cluster.Lab(t)
 	data := randomBytes(20<<20, 19)
 	put(t, f, dir+"/f", data, CreateOptions{BlockSize: 64 << 20, Replication: 2})

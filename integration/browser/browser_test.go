@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// browse returns the page as it stands when its scripts have run.
-func browse(t *testing.T, url string) string {
+// browse returns the page as it stands when its scripts have run for a while, by the browser's own clock.
+func browse(t *testing.T, url string, budget time.Duration) string {
 	t.Helper()
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -26,10 +27,10 @@ func browse(t *testing.T, url string) string {
 	if path == "" {
 		t.Fatal("no Chromium on the PATH; `make prerequisites` installs it")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=5000", "--dump-dom", url).Output()
+		"--user-data-dir="+t.TempDir(), fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom", url).Output()
 	if err != nil {
 		t.Fatalf("%s: %v", url, err)
 	}
@@ -41,8 +42,8 @@ func browse(t *testing.T, url string) string {
 func shows(t *testing.T, url string, want ...string) (page string) {
 	t.Helper()
 	var missing string
-	for range 5 {
-		page, missing = browse(t, url), ""
+	for budget := 5 * time.Second; budget < 3*time.Minute; budget *= 2 {
+		page, missing = browse(t, url, budget), ""
 		for _, w := range want {
 			if !strings.Contains(page, w) {
 				missing = w

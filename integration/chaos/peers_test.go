@@ -25,7 +25,7 @@ const (
 var container = records.ResourceTypes{}.PB(records.NewResource(1024, 1))
 
 // policy makes every call be tried until the cluster answers.
-var policy = ipc.RetryPolicy{MaxElapsed: 20 * time.Second, Base: 5 * time.Millisecond, Max: 50 * time.Millisecond}
+var policy = ipc.RetryPolicy{MaxElapsed: patience, Base: 5 * time.Millisecond, Max: 50 * time.Millisecond}
 
 // world is what clients, ApplicationMasters and nodes do and remember.
 type world struct {

@@ -61,7 +61,7 @@ func run(m *testing.M) int {
 // ours runs one of heddle's commands.
 func ours(t *testing.T, l *hadooplab.Lab, args ...string) (out string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, heddle, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())

@@ -36,7 +36,7 @@ func TestMembers(t *testing.T) {
 	leads := func() string {
 		t.Helper()
 		var r hadooplab.Result
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 			r = admin("-getAllServiceState")
 			var active []string
 			found := memberState.FindAllStringSubmatch(r.Stdout, -1)

@@ -19,10 +19,22 @@ func TestDaemonsDie(t *testing.T) {
 	if !onHeddle {
 		t.Skip("Hadoop's daemons forget what runs unless they are told not to")
 	}
-	// The reduce starts only after all maps, and fetches what they have left with the second life of the NodeManager.
-	c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "2", "-r", "1", "-mt", "20000", "-rt", "5000")
-	await.Slowly(t, "both maps run", func() bool { return len(of(programs(processes(t, l)), app)) == 3 })
+	// The maps go on until they are let go, and the reduce starts only after all of them: it fetches what they have left with the
+	// second life of the NodeManager.
+	free := filepath.Join(t.TempDir(), "free")
+	l.Put(t, "/restart/in/1", "one\n")
+	l.Put(t, "/restart/in/2", "two\n")
+	c, app := begin(t, l, streaming(t, l), "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-Dmapreduce.job.reduces=1",
+		"-files", script(t, "wait.sh", "#!/bin/sh\ntouch "+free+".$$\nuntil [ -e "+free+" ]; do sleep 0.2; done\ncat\n"),
+		"-input", "/restart/in", "-output", "/restart/out", "-mapper", "wait.sh", "-reducer", "cat")
+	await.Slowly(t, "both maps run", func() bool {
+		begun, err := filepath.Glob(free + ".*")
+		return err == nil && len(begun) == 2
+	})
 	before := programs(processes(t, l))
+	if got := of(before, app); len(got) != 3 {
+		t.Fatalf("containers %v, want a master and two maps", got)
+	}
 	node, rm := l.Daemon("nodemanager1"), l.Daemon("resourcemanager")
 	node.Kill()
 	rm.Kill()
@@ -40,6 +52,9 @@ func TestDaemonsDie(t *testing.T) {
 		if !slices.Equal(after[id], pids) {
 			t.Errorf("processes %v of %s are %v after the restart", pids, id, after[id])
 		}
+	}
+	if err := os.WriteFile(free, nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	j := end(t, c, app)
 	if j.Code != 0 {

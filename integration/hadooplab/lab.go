@@ -91,12 +91,12 @@ func New(ctx context.Context, o Options) (*Lab, error) {
 	if o.DataNodes > 0 && o.NameNodes == 0 {
 		o.NameNodes = 1
 	}
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	lib, err := jars(ctx)
+	lib, err := jars(ctx) // takes what the network takes, the first time
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	// Another process can take a port between the moment when it was found free and that when a daemon opens it.
 	for attempt := 1; ; attempt++ {
 		lab, err := start(ctx, lib, o)

@@ -161,7 +161,7 @@ func (d *Daemon) Kill() {
 }
 
 // stopLimit is how long a daemon may take to stop.
-const stopLimit = 30 * time.Second
+const stopLimit = 2 * time.Minute
 
 // Stop ends the daemon with SIGTERM and returns what it ended with. One that doesn't end in time is killed.
 func (d *Daemon) Stop() error {

@@ -61,7 +61,7 @@ func (l *Lab) get(ctx context.Context, service, path string, into any) error {
 }
 
 func (l *Lab) fetch(ctx context.Context, service, path, accept string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://localhost:%d%s", l.Port(service), path), nil)
 	if err != nil {

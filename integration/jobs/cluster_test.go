@@ -178,7 +178,7 @@ func (c *cluster) stop() {
 			if strings.HasPrefix(id, role) {
 				cmd.Process.Signal(syscall.SIGTERM)
 				wg.Go(func() {
-					timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+					timer := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 					cmd.Wait()
 					timer.Stop()
 				})
@@ -236,20 +236,20 @@ func (c *cluster) leader() string {
 	c.t.Helper()
 	cl := ipc.NewClient(ipc.ClientConfig{})
 	defer cl.Close()
-	for id := range c.run {
-		addr, ok := c.admin[id]
-		if !ok {
-			continue
-		}
+	leads := func(addr string) bool {
 		ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
+		defer cancel()
 		s, err := protocol.GetServiceStatus.Call(ctx, cl.Endpoint(addr, protocol.HAService, ipc.Identity{User: "root"}), &pb.GetServiceStatusRequest{})
-		cancel()
-		if err == nil && s.GetState() == pb.HAServiceState_ACTIVE {
-			return id
-		}
+		return err == nil && s.GetState() == pb.HAServiceState_ACTIVE
 	}
-	c.t.Fatal("nobody leads")
-	return ""
+	return await.Value(c.t, "a ResourceManager leads", func() (string, bool) {
+		for id := range c.run {
+			if addr, ok := c.admin[id]; ok && leads(addr) {
+				return id, true
+			}
+		}
+		return "", false
+	})
 }
 
 // job is a heddle mr that runs.
@@ -302,6 +302,9 @@ func (j *job) end() report {
 	return r
 }
 
+// patience is how long a job may take. It only passes where a test fails.
+const patience = 5 * time.Minute
+
 func (j *job) wait() (report, error) {
 	j.c.t.Helper()
 	var r report
@@ -313,9 +316,9 @@ func (j *job) wait() (report, error) {
 			}
 		}
 		return r, err
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		j.cmd.Process.Kill()
-		j.c.t.Fatalf("the job isn't over after 2 minutes:\n%s", j.stderr)
+		j.c.t.Fatalf("the job isn't over after %v:\n%s", patience, j.stderr)
 		return r, nil
 	}
 }
