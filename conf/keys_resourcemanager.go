@@ -81,6 +81,7 @@ func resourceManagerKeys() []Key {
 		boolean("yarn.scheduler.fair.allow-undeclared-pools", "true", "make queues that applications name and that are not declared"),
 		integer("yarn.scheduler.increment-allocation-mb", "1024", "step in which the memory of containers grows with the fair scheduler, MiB").min(1),
 		integer("yarn.scheduler.increment-allocation-vcores", "1", "step in which the vcores of containers grow with the fair scheduler").min(1),
+		float("yarn.scheduler.reservation-threshold.increment-multiple", "2", "how many such steps a container takes at least that the fair scheduler keeps nodes for").min(0),
 		boolean(rm+"system-metrics-publisher.enabled", "false", "publish events to the timeline server").later(),
 		enum(rm+"placement-constraints.handler", "disabled", "how placement constraints are met", "disabled", "placement-processor", "scheduler").later(),
 		boolean(rm+"opportunistic-container-allocation.enabled", "false", "allocate opportunistic containers").later(),

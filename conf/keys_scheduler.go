@@ -40,10 +40,10 @@ func schedulerKeys() []Key {
 		float(fair+"locality.threshold.rack", "-1", "share of the nodes to let pass for one in its rack, -1 none").min(-1).max(1),
 		millis(fair+"locality-delay-node-ms", "-1", "time to wait for a node that is asked for, where scheduling is continuous").min(-1),
 		millis(fair+"locality-delay-rack-ms", "-1", "time to wait for one in its rack").min(-1),
-		float(fair+"reservable-nodes", "0.05", "share of the nodes that may be reserved").min(0).max(1),
+		float(fair+"reservable-nodes", "0.05", "share of the nodes that one application may have reservations on").min(0).max(1),
 		boolean(fair+"continuous-scheduling-enabled", "false", "place containers between heartbeats; Heddle always does").later(),
 		millis(fair+"continuous-scheduling-sleep-ms", "5", "time between rounds of that").later(),
-		millis(fair+"update-interval-ms", "500", "time between computations of shares").later(),
+		millis(fair+"update-interval-ms", "500", "time between computations of shares"),
 		boolean(fair+"migration.mode", "false", "mode of a tool that converts configurations").later(),
 		boolean(fair+"no-terminal-rule.check", "false", "check of that tool").later(),
 	}

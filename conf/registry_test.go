@@ -36,6 +36,8 @@ func TestRegistryHasYARNsDefaults(t *testing.T) {
 		"yarn.scheduler.fair.user-as-default-queue":  "true",
 		"yarn.scheduler.increment-allocation-mb":     "1024",
 		"yarn.scheduler.increment-allocation-vcores": "1",
+
+		"yarn.scheduler.reservation-threshold.increment-multiple": "2",
 	}
 	for _, k := range schedulerKeys() {
 		ours[k.Name] = k.Default

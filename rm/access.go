@@ -45,7 +45,7 @@ func (r *ResourceManager) openAccess() error {
 		r.log.Log(level, p.String())
 	}
 	if r.settings.Queues.Kind == queue.Fair {
-		r.settings.Increment = increment(r.conf, r.settings.Types)
+		r.settings.Increment = r.settings.Queues.Settings.Fair.Increment
 	}
 	r.settings.Live = queue.NewLive(r.settings.Queues)
 	r.settings.QueueSource = queueSource{r.conf, r.settings.Queues.Kind}

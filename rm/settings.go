@@ -96,24 +96,6 @@ func keepTokens(c *conf.Config) time.Duration {
 	return c.Duration("yarn.nm.liveness-monitor.expiry-interval-ms")
 }
 
-// increment is the step in which YARN's FairScheduler has containers grow.
-func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
-	for i := range types.Len() {
-		key := "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
-		switch {
-		case c.IsSet(key):
-			r[i] = int64(c.Int(key))
-		case i == records.Memory:
-			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-mb"))
-		case i == records.VCores:
-			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-vcores"))
-		default:
-			r[i] = 1
-		}
-	}
-	return r
-}
-
 func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 	cfg := raft.Config{
 		ID:                id,

@@ -51,15 +51,26 @@ func (t *turn) view(soft *appSoft) AppView {
 type Reserved struct {
 	Resource   records.Resource
 	Containers int
+	Requests   int // of one application: how many different ones the containers are of
 }
 
 // showReserved lets everybody see what is reserved now. It is seldom, and so reports needn't ask the loop.
 func (l *Leader) showReserved() {
-	of := map[records.ApplicationID]Reserved{}
+	type request struct {
+		app      scheduler.AppHandle
+		priority int32
+		id       int64
+	}
+	of, known := map[records.ApplicationID]Reserved{}, map[request]bool{}
 	for _, r := range l.sched.Reservations() {
 		if soft := l.byHandle[r.App]; soft != nil {
 			sum := of[soft.id]
-			of[soft.id] = Reserved{Resource: sum.Resource.Add(r.Resource), Containers: sum.Containers + 1}
+			sum.Resource, sum.Containers = sum.Resource.Add(r.Resource), sum.Containers+1
+			if q := (request{r.App, r.Priority, r.AllocationRequestID}); !known[q] {
+				known[q] = true
+				sum.Requests++
+			}
+			of[soft.id] = sum
 		}
 	}
 	l.reserved.Store(&of)

@@ -83,7 +83,7 @@ func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Settings.Fair = fairSettings(c)
+	t.Settings.Fair = fairSettings(c, types)
 	return t, nil
 }
 

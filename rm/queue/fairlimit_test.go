@@ -119,7 +119,7 @@ func TestFairMasters(t *testing.T) {
 	for rest, value := range map[string]string{"": "false", ".root.a": "true", ".root.b": "false"} {
 		c.Set("yarn.scheduler.fair.am.preemption"+rest, value)
 	}
-	f := fairSettings(c)
+	f := fairSettings(c, records.ResourceTypes{})
 	if got, ok := f.MastersOf["root.a"]; f.PreemptMasters || !got || !ok || f.MastersOf["root.b"] || len(f.MastersOf) != 2 {
 		t.Errorf("ApplicationMasters are preempted: %v, and %v", f.PreemptMasters, f.MastersOf)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/yarn/records"
 )
 
 // Settings are what a scheduler's configuration says besides queues.
@@ -85,7 +86,11 @@ type FairSettings struct {
 	// NodeThreshold and RackThreshold are shares of the cluster's nodes that are let pass for locality, -1: none.
 	NodeThreshold, RackThreshold float64
 	NodeDelay, RackDelay         time.Duration // by time instead; less than 0: not
-	ReservableNodes              float64       // share of the nodes that reservations may hold
+	ReservableNodes              float64       // share of the nodes that one application may have reservations on
+	// Increment is the step in which containers grow, and ReservedFrom the least that nodes are kept for, as a policy
+	// measures it (reservation-threshold.increment-multiple increments).
+	Increment, ReservedFrom records.Resource
+	UpdateInterval          time.Duration // how old may be what queues and applications are due (update-interval-ms)
 }
 
 func defaultSettings() Settings {
@@ -99,6 +104,7 @@ func defaultSettings() Settings {
 		Fair: FairSettings{
 			UtilizationThreshold: 0.8, PreemptMasters: true, Wait: 15 * time.Second, StarvationInterval: 10 * time.Second,
 			NodeThreshold: -1, RackThreshold: -1, NodeDelay: -1, RackDelay: -1, ReservableNodes: 0.05,
+			Increment: records.NewResource(1024, 1), ReservedFrom: records.NewResource(2048, 2), UpdateInterval: 500 * time.Millisecond,
 		},
 	}
 }
@@ -106,10 +112,15 @@ func defaultSettings() Settings {
 const fairPrefix = "yarn.scheduler.fair."
 
 // fairSettings reads the keys of yarn-site.xml.
-func fairSettings(c *conf.Config) FairSettings {
+func fairSettings(c *conf.Config, types records.ResourceTypes) FairSettings {
+	step := increment(c, types)
 	masters := map[string]bool{}
 	for path, value := range c.WithPrefix(fairPrefix + "am.preemption.") {
 		masters[path] = !strings.EqualFold(strings.TrimSpace(value), "false")
+	}
+	update := c.Duration(fairPrefix + "update-interval-ms")
+	if update <= 0 {
+		update = defaultSettings().Fair.UpdateInterval
 	}
 	return FairSettings{
 		MastersOf:  masters,
@@ -120,5 +131,25 @@ func fairSettings(c *conf.Config) FairSettings {
 		NodeThreshold:      c.Float(fairPrefix + "locality.threshold.node"), RackThreshold: c.Float(fairPrefix + "locality.threshold.rack"),
 		NodeDelay: c.Duration(fairPrefix + "locality-delay-node-ms"), RackDelay: c.Duration(fairPrefix + "locality-delay-rack-ms"),
 		ReservableNodes: c.Float(fairPrefix + "reservable-nodes"),
+		Increment:       step, ReservedFrom: times(step, float32(c.Float("yarn.scheduler.reservation-threshold.increment-multiple"))),
+		UpdateInterval: update,
 	}
+}
+
+// increment is the step in which YARN's FairScheduler has containers grow.
+func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
+	for i := range types.Len() {
+		key := "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
+		switch {
+		case c.IsSet(key):
+			r[i] = int64(c.Int(key))
+		case i == records.Memory:
+			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-mb"))
+		case i == records.VCores:
+			r[i] = int64(c.Int("yarn.scheduler.increment-allocation-vcores"))
+		default:
+			r[i] = 1
+		}
+	}
+	return r
 }

@@ -135,9 +135,12 @@ func (s *Scheduler) activateIn(leaf int32) {
 		q = &s.queues[leaf]
 	}
 	if len(q.waiting) > 0 { // what others have limits it too; it isn't followed at each step
-		s.wakeAt(s.now + fairInterval)
+		s.wakeAt(s.now + masterInterval)
 	}
 }
+
+// masterInterval is how long an application waits that limits on ApplicationMasters hold until they are asked again, in ms.
+const masterInterval = 500
 
 // mayActivate reports whether the limits on ApplicationMasters admit an application, given the queue's and the number of
 // active users.

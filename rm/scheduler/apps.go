@@ -32,7 +32,7 @@ type app struct {
 	used       records.Resource
 	pendingSum records.Resource
 	pending    int64            // containers asked for
-	reserved   records.Resource // of used
+	reserved   records.Resource // of used in capacity queues, beside it in others
 	spec       AppSpec
 	am         records.Resource // as it counts for limits of ApplicationMasters
 	blacklist  map[int32]struct{}

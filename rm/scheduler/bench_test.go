@@ -76,11 +76,31 @@ func BenchmarkDecisionAtUserLimits(b *testing.B) {
 	decide(b, s)
 }
 
+// The same in fair queues, where nodes are kept for some of those who have less than their share.
+func BenchmarkDecisionFair(b *testing.B) {
+	var file strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&file, "<queue name=\"p%d\">", i)
+		for j := range 25 {
+			fmt.Fprintf(&file, "<queue name=\"l%d\"><maxAMShare>-1</maxAMShare></queue>", j)
+		}
+		file.WriteString("</queue>")
+	}
+	tree, err := queue.ParseFair([]byte("<allocations>" + file.String() + "</allocations>"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, _ := largeCluster(b, tree, 1000, 1<<30)
+	decide(b, s)
+}
+
 // decide frees containers one by one and counts what is granted for them.
 func decide(b *testing.B, s *Scheduler) {
 	var held []ContainerHandle
+	calls := int64(0)
 	collect := func() {
-		for _, d := range s.Schedule(0) {
+		calls++
+		for _, d := range s.Schedule(calls / 300) { // as many in a ms as it makes about
 			if d.Kind == Allocate {
 				held = append(held, d.Container)
 			}

@@ -34,7 +34,9 @@ func (s *Scheduler) checkContainers() error {
 		default:
 			onNode[c.node] = onNode[c.node].Add(*s.holds(c))
 		}
-		ofApp[c.app] = ofApp[c.app].Add(*s.holds(c))
+		if s.capacity || !c.reserved() {
+			ofApp[c.app] = ofApp[c.app].Add(*s.holds(c))
+		}
 	}
 	for h := range s.nodes {
 		if n := &s.nodes[h]; n.live && n.used != onNode[h] {

@@ -200,7 +200,7 @@ func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason, all bool) bo
 		r.Short = d.size.Add(s.measure(q.used)).Sub(s.measure(q.maximum)).Max(records.Resource{})
 		r.Text = fmt.Sprintf("queue %s has %s and may have %s at most; for %s it lacks %s",
 			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(d.capability), s.format(r.Short))
-		if !q.reserved.IsZero() {
+		if s.capacity && !q.reserved.IsZero() {
 			r.Text += fmt.Sprintf(" (%s of it is reserved on nodes)", s.format(q.reserved))
 		}
 		r.Free = "the end of containers of the queue, or a higher maximum-capacity (maxResources)"
@@ -241,13 +241,13 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 	common := s.surveys != nil && d.relaxAny && len(a.blacklist) == 0 && a.reserved.IsZero()
 	if known, ok := s.surveys[d.capability]; ok && common {
 		*r = known
-		return true
-	}
-	if !s.survey(a, d, r) {
+	} else if !s.survey(a, d, r) {
 		return false
-	}
-	if common && (r.Limit == TooLarge || r.Limit == ClusterFull || r.Limit == Reserved) {
+	} else if common && (r.Limit == TooLarge || r.Limit == ClusterFull || r.Limit == Reserved) {
 		s.surveys[d.capability] = *r
+	}
+	if r.Limit == ClusterFull || r.Limit == Reserved {
+		s.explainUnkept(a, d, r)
 	}
 	return true
 }

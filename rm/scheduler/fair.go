@@ -8,8 +8,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// fairInterval is how old the limits of ApplicationMasters may be, in ms (Hadoop: FairScheduler's update interval).
-const fairInterval = 500
+// fairInterval is how old may be what queues are due, and the limits of ApplicationMasters with it, in ms.
+func (s *Scheduler) fairInterval() int64 { return s.tree.Settings.Fair.UpdateInterval.Milliseconds() }
 
 // fairShares are what the queues of a Fair tree are due.
 type fairShares struct {
@@ -26,7 +26,7 @@ func (s *Scheduler) shareFairly() map[int32]*policy.Queue {
 		if a := &s.apps[h]; a.live && a.runnable {
 			q := of[a.leaf]
 			q.Active = true
-			q.Apps = append(q.Apps, policy.App{Weight: s.appWeight(a), Start: a.spec.Seq})
+			q.Apps = append(q.Apps, policy.App{Handle: int32(h), Weight: s.appWeight(a), Start: a.spec.Seq})
 		}
 	}
 	top.Compute(s.limitsOf)
@@ -56,7 +56,7 @@ func (s *Scheduler) fairDue() map[int32]*policy.Queue {
 	return s.shareFairly()
 }
 
-func (s *Scheduler) fairDueKept() bool { return s.fair.known && s.now-s.fair.at < fairInterval }
+func (s *Scheduler) fairDueKept() bool { return s.fair.known && s.now-s.fair.at < s.fairInterval() }
 
 // keepFairDue computes what queues are due, for the decisions of the next interval.
 func (s *Scheduler) keepFairDue() {

@@ -103,7 +103,7 @@ func (s *Scheduler) fillOnce() {
 		}
 		a := &s.apps[app]
 		switch {
-		case !n.open || !d.size.FitsIn(s.measure(*s.capability(n))) || a.blacklisted(n) || !s.within(app):
+		case !n.open || !d.size.FitsIn(s.measure(*s.capability(n))) || a.blacklisted(n) || !s.within(app, d):
 			s.unreserve(c)
 		case s.fitsOn(n, d):
 			s.unkeep(c)

@@ -72,6 +72,7 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 		r.nodes = append(r.nodes, h)
 	}
 	s.count(n, 1)
+	s.reindexWhole(h)
 	s.freed(h)
 	return h
 }
@@ -88,6 +89,7 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	s.count(n, -1)
 	n.open, n.live, s.resized = false, false, true
 	s.reindex(h)
+	s.reindexWhole(h)
 	r := s.sites[n.rack].rack
 	s.indexOf(r)
 	r.nodes[n.inRack] = noNode
@@ -111,6 +113,7 @@ func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
 	n.kind, s.resized, s.recheck = s.kinds.hold(&capability), true, true
 	s.kinds.drop(was)
 	s.count(n, 1)
+	s.reindexWhole(h)
 	s.freed(h)
 }
 
@@ -120,6 +123,7 @@ func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
 	s.count(n, -1)
 	n.open, s.resized, s.recheck = open, true, true
 	s.count(n, 1)
+	s.reindexWhole(h)
 	s.freed(h)
 }
 

@@ -54,7 +54,7 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 func (s *Scheduler) reserveFor(h AppHandle, a *app, d *demand) {
 	switch done, none := s.reserve(h, a, d); {
 	case done:
-	case d.class == sharedClass || d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
+	case d.class == sharedClass || s.capacity && d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
 		s.park(d, noRoom)
 	case none:
 		s.classes.shut(&s.least)

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"heddle/rm/queue"
 	"heddle/yarn/records"
 )
 
 // A reservation keeps a node for a container that doesn't fit on it yet, so that applications with small containers don't
-// starve one with large ones whose turn it is. What is reserved counts as used by application, user and queues, as in YARN;
-// the node takes nothing else until the reservation is filled or undone.
+// starve one with large ones whose turn it is. The node takes nothing else until the reservation is filled or undone. In
+// capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see starve.go.
 
 // keeping is what is known of a container for which a node is kept.
 type keeping struct {
@@ -25,12 +24,12 @@ func (s *Scheduler) keepingOf(c ContainerHandle) *keeping { return &s.keepings[s
 // nobody is the reservation of a node that is kept for nobody.
 const nobody = ContainerHandle(-1)
 
-// reserves reports whether nodes are kept for containers at all.
+// reserves reports whether nodes are kept for containers as soon as these find no room.
 func (s *Scheduler) reserves() bool {
-	return s.tree.Kind != queue.FIFO && !s.cfg.Minimum.IsZero()
+	return s.capacity && !s.cfg.Minimum.IsZero()
 }
 
-// reservable reports whether a node that isn't full could be kept for a container.
+// reservable reports whether a node could be kept for a container, as far as the node goes.
 func (s *Scheduler) reservable(n *node, size *records.Resource) bool {
 	return n.open && n.reserved == nobody && size.FitsIn(s.measure(*s.capability(n)))
 }
@@ -38,7 +37,7 @@ func (s *Scheduler) reservable(n *node, size *records.Resource) bool {
 // reserve keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
 // no node at all has anything left that could be kept.
 func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
-	if !s.reserves() || d.reservations >= d.pending || !s.mayReserve() {
+	if !s.reserves() || d.reservations >= d.pending {
 		return false, false
 	}
 	at := 0
@@ -56,14 +55,6 @@ func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
 	return true, false
 }
 
-// mayReserve holds back reservations under the FairScheduler to a share of the nodes.
-func (s *Scheduler) mayReserve() bool {
-	if s.tree.Kind != queue.Fair {
-		return true
-	}
-	return float64(len(s.reserved)) < max(1, float64(s.openNodes)*s.tree.Settings.Fair.ReservableNodes)
-}
-
 func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	c := s.newContainer(h, nh, &d.capability)
 	s.turns++
@@ -74,9 +65,9 @@ func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
 	s.keptOf[d.class]++
 	d.reservations++
 	s.reserved = append(s.reserved, c)
-	s.chargeReserved(a, &d.capability)
-	s.chargeApp(h, &d.capability, 0)
+	s.chargeReserved(h, a, &d.capability)
 	s.reindex(nh)
+	s.reindexWhole(nh)
 	s.announce(Decision{
 		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.capability, Priority: d.priority,
 		AllocationRequestID: d.requestID, ExecutionType: d.execution,
@@ -93,10 +84,13 @@ func (s *Scheduler) announce(d Decision) {
 	}
 }
 
-func (s *Scheduler) chargeReserved(a *app, r *records.Resource) {
+func (s *Scheduler) chargeReserved(h AppHandle, a *app, r *records.Resource) {
 	s.add(&a.reserved, r)
 	for q := a.leaf; q != nothing; q = s.queues[q].parent {
 		s.add(&s.queues[q].reserved, r)
+	}
+	if s.capacity {
+		s.chargeApp(h, r, 0)
 	}
 }
 
@@ -112,9 +106,9 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 	s.endContainer(c)
 	d.reservations--
 	back := s.negative(&size)
-	s.chargeReserved(&s.apps[x.app], &back)
-	s.chargeApp(x.app, &back, 0)
+	s.chargeReserved(x.app, &s.apps[x.app], &back)
 	s.nodes[x.node].reserved = nobody
+	s.reindexWhole(x.node)
 	s.announce(Decision{
 		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: size, Priority: d.priority,
 		AllocationRequestID: d.requestID, ExecutionType: d.execution,
@@ -165,6 +159,9 @@ type Reservation struct {
 	App      AppHandle
 	Node     NodeHandle
 	Resource records.Resource
+	// Priority and AllocationRequestID tell for which of the application's requests.
+	Priority            int32
+	AllocationRequestID int64
 }
 
 // Reservations returns all reservations, the oldest first.
@@ -172,13 +169,20 @@ func (s *Scheduler) Reservations() []Reservation {
 	out := make([]Reservation, len(s.reserved))
 	for i, c := range s.reserved {
 		x := &s.containers[c]
-		out[i] = Reservation{App: x.app, Node: x.node, Resource: *s.holds(x)}
+		d := s.keepingOf(c).demand
+		out[i] = Reservation{
+			App: x.app, Node: x.node, Resource: *s.holds(x), Priority: d.priority, AllocationRequestID: d.requestID,
+		}
 	}
 	return out
 }
 
-// trim undoes the reservations that a demand has beyond a number.
+// trim undoes the reservations that a demand has beyond those that it may have for so many containers. In Fair queues several
+// nodes may be kept for one container, whichever has room first.
 func (s *Scheduler) trim(d *demand, most int32) {
+	if most > 0 && !s.capacity {
+		return
+	}
 	for i := len(s.reserved) - 1; i >= 0 && d.reservations > most; i-- {
 		if c := s.reserved[i]; s.keepingOf(c).demand == d {
 			s.unreserve(c)
@@ -195,10 +199,14 @@ func (s *Scheduler) unreserveAll(h AppHandle) {
 	}
 }
 
-// within reports whether all queues above an application are within their maximum. They were when it got its reservations;
-// the cluster or the configuration may have changed.
-func (s *Scheduler) within(h AppHandle) bool {
-	return s.belowMaximum(s.apps[h].leaf, &records.Resource{})
+// within reports whether all queues above an application are within their maximum with what is reserved for a demand. They
+// were when the node was kept; the cluster, the configuration or, in Fair queues, what is used may have changed.
+func (s *Scheduler) within(h AppHandle, d *demand) bool {
+	var more records.Resource
+	if !s.capacity {
+		more = d.size
+	}
+	return s.belowMaximum(s.apps[h].leaf, &more)
 }
 
 // level is how near a node is to where the demand wants its containers.
@@ -225,8 +233,11 @@ func (s *Scheduler) explainReservation(_ *app, d *demand, r *Reason) bool {
 		r.Limit, r.Node, r.Eligible = HasReservation, x.node, 1
 		r.Used, r.Bound = n.used, *s.capability(n)
 		r.Short = lacks(d.size, s.free(n))
-		r.Text = fmt.Sprintf("%s is kept for it (%d of %d reservations), and lacks %s yet", s.name(n.host), d.reservations, d.pending,
-			s.format(r.Short))
+		many := fmt.Sprintf(" (%d of %d reservations)", d.reservations, d.pending)
+		if !s.capacity {
+			many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.reservations, d.pending)
+		}
+		r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.name(n.host), many, s.format(r.Short))
 		r.Free = "the end of containers on that node, or room for it on another"
 	}
 	return true

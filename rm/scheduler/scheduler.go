@@ -117,6 +117,7 @@ type Scheduler struct {
 	late       []*demand         // that wait for better places for some time
 	wakeup     int64             // see NextWake
 	fair       fairShares
+	starve     starve
 	parked     []*demand // that wait for room on nodes that their application wants, or below their queues' limits
 	picked     mask      // the classes that the application that was picked last could have
 	out        []Decision
@@ -131,7 +132,7 @@ const root = int32(0)
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
 		cfg: cfg, index: newIndex(cfg.Types.Len()), classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
-		sizes: newSizes(), kinds: newSizes(),
+		sizes: newSizes(), kinds: newSizes(), starve: starve{whole: newIndex(cfg.Types.Len())},
 	}
 	tree := cfg.Tree
 	if tree == nil {
@@ -159,11 +160,15 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 		s.wakeUp()
 	}
 	s.activateApps()
+	reviewing := s.review()
 	for more := true; more; more = s.roomier {
 		s.fill()
 		for h := s.next(); h != nothing; h = s.next() {
 			s.place(AppHandle(h))
 		}
+	}
+	if reviewing {
+		s.keepForStarved()
 	}
 	if len(s.killable) > 0 {
 		s.claim()

@@ -83,7 +83,7 @@ func (s *Service) usage(a *view.App) *pb.ApplicationResourceUsageReport {
 		u.SetNumReservedContainers(-1)
 		u.SetNeededResources(gone)
 	} else {
-		u.SetNumReservedContainers(int32(a.Reserved.Containers))
+		u.SetNumReservedContainers(int32(a.Reserved.Requests)) // as YARN counts here
 		u.SetNeededResources(s.Types.PB(a.Used.Add(a.Reserved.Resource)))
 	}
 	u.SetNumUsedContainers(containers)

@@ -31,7 +31,9 @@ var (
 )
 
 // begin makes a scheduler that records to a buffer.
-func begin(t fataler, log io.Writer) *eventlog.Scheduler {
+func begin(t fataler, log io.Writer) *eventlog.Scheduler { return beginWith(t, log, queues) }
+
+func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Scheduler {
 	tree, _, err := queues.Tree()
 	if err != nil {
 		t.Fatal(err)
@@ -312,4 +314,38 @@ func FuzzReplay(f *testing.F) {
 			t.Errorf("%v\n%s", err, log)
 		}
 	})
+}
+
+// For which asks a FairScheduler keeps nodes, how many and how often it looks is configured besides its queues: a log holds it,
+// as without it a replay would decide otherwise.
+func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
+	for multiple, kept := range map[string]int{"1": 2, "2": 0} {
+		var log bytes.Buffer
+		s := beginWith(t, &log, &eventlog.Source{
+			Keys: map[string]string{
+				"yarn.resourcemanager.scheduler.class":                    "fair",
+				"yarn.scheduler.reservation-threshold.increment-multiple": multiple,
+				"yarn.scheduler.fair.reservable-nodes":                    "1.0",
+				"yarn.scheduler.fair.update-interval-ms":                  "5",
+			},
+			Allocation: `<allocations><queue name="a"/><queue name="b"/></allocations>`,
+		})
+		for i := range 2 {
+			s.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: slot})
+		}
+		for i, queue := range []string{"root.a", "root.b"} {
+			h := s.AddApp(scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u"})
+			s.UpdateAsks(h, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}})
+			s.Schedule(int64(i) * 5)
+		}
+		if got := len(s.Reservations()); got != kept {
+			t.Errorf("from %s increments on: %d nodes are kept, want %d", multiple, got, kept)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := play(log.Bytes()); err != nil {
+			t.Errorf("from %s increments on: %v", multiple, err)
+		}
+	}
 }

@@ -46,6 +46,7 @@ type Queue struct {
 
 // App is an application in a leaf.
 type App struct {
+	Handle int32 // the caller's name for it
 	Weight float64
 	Start  int64            // the earliest is the first of a FIFO queue
 	Fair   records.Resource // comes out

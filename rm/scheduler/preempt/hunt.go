@@ -14,6 +14,7 @@ type hunt struct {
 	known  map[records.ContainerID]bool // containers that there are
 	dying  map[records.ContainerID]bool // to be killed in this round
 	onNode [][]prey                     // ApplicationMasters last
+	free   []records.Resource           // of a node, beside what it is kept for
 	kept   []records.Resource           // of a node's free room: spoken for by asks of this round
 	marked []records.Resource           // of an application's use: of marked containers
 	off    []bool                       // a queue, or one above it, from which nothing may be taken
@@ -27,8 +28,11 @@ type prey struct {
 func newHunt(f *Fair, s *Snapshot) *hunt {
 	h := &hunt{
 		Snapshot: s, fair: f, known: map[records.ContainerID]bool{}, dying: map[records.ContainerID]bool{},
-		onNode: make([][]prey, len(s.Nodes)), kept: make([]records.Resource, len(s.Nodes)),
+		onNode: make([][]prey, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), kept: make([]records.Resource, len(s.Nodes)),
 		marked: make([]records.Resource, len(s.Apps)), off: make([]bool, len(s.Queues)),
+	}
+	for i := range s.Nodes {
+		h.free[i] = s.Nodes[i].Free
 	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
@@ -38,6 +42,7 @@ func newHunt(f *Fair, s *Snapshot) *hunt {
 		for k := range s.Apps[i].Containers {
 			c := &s.Apps[i].Containers[k]
 			if c.Reserved {
+				h.free[c.Node] = atLeast0(h.free[c.Node].Sub(c.Resource))
 				continue
 			}
 			h.known[c.ID] = true
@@ -139,7 +144,7 @@ func (h *hunt) best(a *App, ask Ask, name string) (node int, best []prey) {
 
 // onOne finds the containers that have to go from a node so that an ask fits.
 func (h *hunt) onOne(a *App, node int, need records.Resource) (list []prey, ok bool) {
-	room := h.Nodes[node].Free.Sub(h.kept[node])
+	room := h.free[node].Sub(h.kept[node])
 	if need.FitsIn(room) {
 		return nil, true
 	}
