@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"heddle/nm/cgroup"
@@ -126,7 +125,10 @@ func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
 	c.record.Places = at
 	c.mu.Unlock()
 
-	s := c.script(at, context)
+	s, err := c.script(at, context)
+	if err != nil {
+		return places{}, err
+	}
 	c.archive(&s, at, owner)
 	script, err := s.Bytes()
 	if err != nil {
@@ -143,7 +145,7 @@ func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
 }
 
 // script composes launch_container.sh.
-func (c *Container) script(at places, lc *pb.ContainerLaunchContext) launch.Script {
+func (c *Container) script(at places, lc *pb.ContainerLaunchContext) (launch.Script, error) {
 	cfg, id, user := &c.m.cfg, c.ID(), c.grant.User
 	vars := make(map[string]string)
 	for _, v := range lc.GetEnvironment() {
@@ -174,16 +176,17 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) launch.Scri
 		env.Devices = gpu.Environment(c.record.GPUs)
 	}
 	env.LocalizationCounter = c.counters
-	for name, path := range c.paths {
-		s.Links = append(s.Links, launch.Link{Name: name, Target: path})
-	}
+	paths := maps.Clone(c.paths)
 	c.mu.Unlock()
-	slices.SortFunc(s.Links, func(a, b launch.Link) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	if s.Links, err = links(paths); err != nil {
+		return launch.Script{}, err
+	}
 	s.Inherit, s.Env = env.Vars()
 	for _, command := range lc.GetCommand() {
 		s.Command = append(s.Command, x.Expand(command))
 	}
-	return s
+	return s, nil
 }
 
 // archive lets a Java program in the container start quickly, if there is somebody for that.

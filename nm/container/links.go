@@ -1,0 +1,38 @@
+package container
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"heddle/nm/launch"
+)
+
+// links are those of a work folder to localized resources, in order, given by the resources' names. A folder whose name
+// ends in "*" is there by what is in it: MapReduce ships the jars of -libjars so, which $PWD/* of a class path finds.
+func links(paths map[string]string) ([]launch.Link, error) {
+	var all []launch.Link
+	for name, target := range paths {
+		if path.Base(name) != "*" {
+			all = append(all, launch.Link{Name: name, Target: target})
+			continue
+		}
+		inside, err := os.ReadDir(target)
+		if err != nil {
+			return nil, fmt.Errorf("resource %q: what is in it can't be linked: %w", name, err)
+		}
+		for _, entry := range inside {
+			all = append(all, launch.Link{Name: entry.Name(), Target: filepath.Join(target, entry.Name())})
+		}
+	}
+	slices.SortFunc(all, func(a, b launch.Link) int {
+		if n := strings.Compare(a.Name, b.Name); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Target, b.Target)
+	})
+	return all, nil
+}
