@@ -18,13 +18,13 @@ import (
 )
 
 // options are those of the lab that tests share.
-var options = hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
+var options = hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true}
 
 var lab *hadooplab.Shared
 
 func TestMain(m *testing.M) {
 	if !hadooplab.Full() {
-		fmt.Println("Tez, Flink, Skein and other Hadoops are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
+		fmt.Println("Tez, Hive, Pig, Flink, Skein and other Hadoops are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
 		return
 	}
 	os.Exit(hadooplab.Main(m, &options, &lab))
@@ -82,7 +82,12 @@ func lines(t *testing.T, l *hadooplab.Lab, pattern string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.SplitAfter(out, "\n")
+	return inOrder(out)
+}
+
+// inOrder sorts lines.
+func inOrder(text string) string {
+	all := strings.SplitAfter(text, "\n")
 	slices.Sort(all)
 	return strings.Join(all, "")
 }
