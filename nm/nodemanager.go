@@ -16,6 +16,7 @@ import (
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/machine"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/deletion"
@@ -24,7 +25,6 @@ import (
 	"heddle/nm/heartbeat"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
-	"heddle/nm/machine"
 	"heddle/nm/proc"
 	"heddle/nm/service"
 	"heddle/nm/store"

@@ -413,6 +413,9 @@ func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
 // Addr is the address that the port of a key is listened on.
 func (r *ResourceManager) Addr(key string) net.Addr { return r.listeners[key].Addr() }
 
+// Server returns the server of calls at one of the addresses.
+func (r *ResourceManager) Server(key string) *ipc.Server { return r.servers[key] }
+
 // ID returns the ResourceManager's id.
 func (r *ResourceManager) ID() string { return r.id }
 

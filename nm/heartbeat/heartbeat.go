@@ -16,9 +16,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/machine"
 	"heddle/nm/container"
 	"heddle/nm/health"
-	"heddle/nm/machine"
 	"heddle/nm/service"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"

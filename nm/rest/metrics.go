@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -98,7 +99,9 @@ func (s *Server) beans() []daemon.Bean {
 		}},
 		s.traffic.Bean("NodeManager", s.Node.Host, s.WebPort),
 		daemon.Process("NodeManager", s.Node.Host),
+		s.Calls.Bean("NodeManager", s.Node.Host, time.Now()),
 	}
+	out = append(out, s.java.Beans(time.Now())...)
 	for _, c := range s.Containers.Containers() {
 		if st := c.Status(); !st.Usage.At.IsZero() {
 			out = append(out, s.containerBean(st))

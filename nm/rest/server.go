@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/machine"
 	"heddle/nm/container"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/logs"
-	"heddle/nm/machine"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
@@ -46,6 +46,7 @@ type Options struct {
 	Disks    *disks.Disks
 	Health   func() health.Status
 	Use      func() machine.Use
+	Calls    *daemon.Calls
 	Registry *prometheus.Registry // what others collect; the Server adds to it
 	Log      *logrus.Entry
 }
@@ -54,12 +55,13 @@ type Options struct {
 type Server struct {
 	Options
 	traffic daemon.Traffic
+	java    *daemon.Java
 	handler http.Handler
 }
 
 // New returns a server.
 func New(o Options) *Server {
-	s := &Server{Options: o}
+	s := &Server{Options: o, java: daemon.NewJava(o.Started)}
 	s.Registry.MustRegister(s.collectors()...)
 	api, pages := s.guardLogs(s.api()), s.guardLogs(s.pages())
 	mux := http.NewServeMux()

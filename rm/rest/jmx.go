@@ -5,12 +5,10 @@ import (
 	"maps"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
-	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
@@ -49,13 +47,10 @@ func (s *server) beans() []daemon.Bean {
 		{Name: service + "RMNMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", Attrs: []daemon.Attr{
 			{Name: "LiveNodeManagers", Value: s.liveNodes()},
 		}},
-		{Name: "java.lang:type=Runtime", Type: "Go runtime", Attrs: []daemon.Attr{
-			{Name: "VmName", Value: "Go " + runtime.Version()},
-			{Name: "SpecVersion", Value: conf.Version},
-			{Name: "StartTime", Value: s.started.UnixMilli()},
-			{Name: "Uptime", Value: s.Now().Sub(s.started).Milliseconds()},
-		}},
-		{Name: "java.lang:type=Threading", Type: "Go runtime", Attrs: []daemon.Attr{{Name: "ThreadCount", Value: runtime.NumGoroutine()}}},
+	}
+	out = append(out, s.java.Beans(s.Now())...)
+	for _, calls := range s.Calls {
+		out = append(out, calls.Bean("ResourceManager", host, s.Now()))
 	}
 	out = append(out, s.queueBeans(m, host)...)
 	if _, port, err := net.SplitHostPort(s.View.Web); err == nil {

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -56,6 +57,8 @@ type Config struct {
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
 	// Tokens hands out delegation tokens; nil is none.
 	Tokens Tokens
+	// Calls are the servers of calls, for /jmx.
+	Calls []*daemon.Calls
 	// LogDir is the folder with this daemon's logs; "" if it has none.
 	LogDir string
 	// Pages are the web pages below /cluster; nil is a plain one.
@@ -70,6 +73,7 @@ type Config struct {
 type server struct {
 	Config
 	traffic daemon.Traffic
+	java    *daemon.Java
 	started time.Time
 	watched watched
 	// heartbeat is the time between two of a node.
@@ -89,14 +93,30 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	return New(Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, Tokens: r.Tokens(), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	})
+}
+
+// calls are the servers of calls of a ResourceManager's, under the names of YARN's services.
+func calls(r *rm.ResourceManager) []*daemon.Calls {
+	var all []*daemon.Calls
+	for _, s := range []struct{ key, name string }{
+		{rm.ClientAddress, "ApplicationClientProtocolService"},
+		{rm.MasterAddress, "ApplicationMasterProtocolService"},
+		{rm.TrackerAddress, "ResourceTrackerService"},
+		{rm.AdminAddress, "ResourceManagerAdministrationProtocolService"},
+	} {
+		if at, ok := r.Addr(s.key).(*net.TCPAddr); ok {
+			all = append(all, &daemon.Calls{Name: s.name, Port: at.Port, Activity: r.Server(s.key).Activity})
+		}
+	}
+	return all
 }
 
 // New makes the handler of a web port.
 func New(cfg Config) (http.Handler, error) {
 	s := &server{
-		Config: cfg, started: cfg.Now(),
+		Config: cfg, started: cfg.Now(), java: daemon.NewJava(cfg.Now()),
 		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
 	}
 	filter, err := s.filter()

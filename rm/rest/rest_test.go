@@ -352,6 +352,9 @@ func TestPagesOfTheDaemon(t *testing.T) {
 	for _, x := range []struct{ path, kind, want string }{
 		{"/conf?name=yarn.acl.enable", "application/json", "yarn.acl.enable"},
 		{"/jmx?qry=Hadoop:service=ResourceManager,name=ClusterMetrics", "application/json", `"NumActiveNMs" : 0`},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=RpcActivityForPort*", "application/json", `"tag.serverName" : "ResourceTrackerService"`},
+		{"/jmx?get=java.lang:type=Memory::HeapMemoryUsage", "application/json", `"used" : `},
+		{"/jmx?qry=java.lang:type=OperatingSystem", "application/json", `"SystemCpuLoad" : `},
 		{"/stacks", "text/plain", "goroutine"},
 		{"/logLevel", "text/html", "Log Level"},
 		{"/metrics", "text/plain", "heddle_rm_leader 1"},

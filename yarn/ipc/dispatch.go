@@ -75,7 +75,10 @@ func (j *job) run() {
 			j.conn.abort(fmt.Errorf("response of %s can't be encoded: %v", j.call.Method, p))
 		}
 	}()
+	activity := &j.conn.srv.activity
+	began := activity.begin()
 	resp, err := j.invoke()
+	activity.end(began, err)
 	h := responseHeader{callID: j.call.ID, retryCount: j.call.RetryCount, clientID: j.call.ClientID}
 	if err != nil {
 		f := failureOf(err)

@@ -125,6 +125,7 @@ type Server struct {
 	background sync.WaitGroup // workers and sweeper
 	work       chan *job
 	quit       chan struct{} // closed by Close, and at the end of Shutdown
+	activity   activity
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}

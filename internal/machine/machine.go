@@ -16,6 +16,10 @@ type Use struct {
 	CPU    float64 // cores, on average since the sample before; −1 at the first
 	Memory int64   // bytes of physical memory, without what caches could give back
 	Swap   int64   // bytes
+
+	Processors             int
+	TotalMemory, TotalSwap int64   // bytes
+	Load                   float64 // processes that ran or waited to, on average over a minute
 }
 
 // Sampler measures. Its methods may be called from several goroutines.
@@ -45,25 +49,28 @@ func (s *Sampler) Sample() (Use, error) {
 	defer s.mu.Unlock()
 	u := Use{CPU: -1}
 	var err error
-	if u.Memory, u.Swap, err = s.memory(); err != nil {
+	if err = s.memory(&u); err != nil {
 		return u, err
 	}
-	busy, total, processors, err := s.cpu()
-	if err != nil {
+	if u.Load, err = s.load(); err != nil {
+		return u, err
+	}
+	var busy, total uint64
+	if busy, total, u.Processors, err = s.cpu(); err != nil {
 		return u, err
 	}
 	if s.total > 0 && total > s.total && busy >= s.busy {
-		u.CPU = float64(busy-s.busy) / float64(total-s.total) * float64(processors)
+		u.CPU = float64(busy-s.busy) / float64(total-s.total) * float64(u.Processors)
 	}
 	s.busy, s.total, s.last = busy, total, u
 	return u, nil
 }
 
 // memory reads /proc/meminfo.
-func (s *Sampler) memory() (used, swap int64, err error) {
+func (s *Sampler) memory(u *Use) error {
 	f, err := os.Open(filepath.Join(s.root, "proc/meminfo"))
 	if err != nil {
-		return 0, 0, fmt.Errorf("measure memory: %w", err)
+		return fmt.Errorf("measure memory: %w", err)
 	}
 	defer f.Close()
 	kb := make(map[string]int64)
@@ -78,7 +85,23 @@ func (s *Sampler) memory() (used, swap int64, err error) {
 	if !ok { // before Linux 3.14
 		available = kb["MemFree"] + kb["Buffers"] + kb["Cached"]
 	}
-	return max(0, kb["MemTotal"]-available) << 10, max(0, kb["SwapTotal"]-kb["SwapFree"]) << 10, nil
+	u.TotalMemory, u.TotalSwap = kb["MemTotal"]<<10, kb["SwapTotal"]<<10
+	u.Memory, u.Swap = max(0, kb["MemTotal"]-available)<<10, max(0, kb["SwapTotal"]-kb["SwapFree"])<<10
+	return nil
+}
+
+// load reads the first number of /proc/loadavg.
+func (s *Sampler) load() (float64, error) {
+	b, err := os.ReadFile(filepath.Join(s.root, "proc/loadavg"))
+	if err != nil {
+		return 0, fmt.Errorf("measure load: %w", err)
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, fmt.Errorf("measure load: %w", err)
+	}
+	return load, nil
 }
 
 // cpu reads /proc/stat: ticks that processors were busy, ticks in all, and the number of processors.

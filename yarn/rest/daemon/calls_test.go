@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"heddle/yarn/ipc"
+)
+
+func TestCalls(t *testing.T) {
+	a := ipc.Activity{Connections: 2, Running: 1, Answered: 10, Failed: 3, Took: 20 * time.Millisecond}
+	c := &Calls{Name: "ResourceTrackerService", Port: 8031, Activity: func() ipc.Activity { return a }}
+	now := time.Unix(1000, 0)
+	look := func() map[string]any {
+		t.Helper()
+		b := c.Bean("ResourceManager", "h", now)
+		if b.Name != "Hadoop:service=ResourceManager,name=RpcActivityForPort8031" || len(b.Attrs) != 34 {
+			t.Fatalf("%s has %d attributes", b.Name, len(b.Attrs))
+		}
+		got := map[string]any{}
+		for _, at := range b.Attrs {
+			got[at.Name] = at.Value
+		}
+		return got
+	}
+	want := func(step string, mean float64, rate, n int64) {
+		t.Helper()
+		got := look()
+		if got["RpcProcessingTimeAvgTime"] != mean || got["TotalRequestsPerSecond"] != rate || got["RpcProcessingTimeNumOps"] != n {
+			t.Errorf("%s: %v", step, got)
+		}
+	}
+	want("all there was", 2, 0, 10)
+	got := look()
+	if got["RpcCallSuccesses"] != int64(7) || got["NumOpenConnections"] != 2 || got["NumInProcessHandler"] != int64(1) || got["TotalRequests"] != int64(11) {
+		t.Errorf("%v", got)
+	}
+	a.Answered, a.Took = 50, 140*time.Millisecond
+	now = now.Add(5 * time.Second)
+	want("within the window", 2, 0, 50)
+	now = now.Add(5 * time.Second)
+	want("a window later", 3, 4, 50)
+	now = now.Add(10 * time.Second)
+	want("nothing more", 0, 0, 50)
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"heddle/conf"
+	"heddle/internal/machine"
+)
+
+// Java makes the beans of a JVM that monitoring of Hadoop reads, with what Go's runtime and the machine have in the place
+// of a JVM's figures. Threads are goroutines.
+type Java struct {
+	started time.Time
+	machine *machine.Sampler
+}
+
+// NewJava returns the maker of a process that started at a time.
+func NewJava(started time.Time) *Java {
+	j := &Java{started: started, machine: machine.NewSampler("/")}
+	_, _ = j.machine.Sample() // the load is over the time from one look to the next; where nothing is told, figures are 0
+	return j
+}
+
+// Beans returns the beans.
+func (j *Java) Beans(now time.Time) []Bean {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	const kind = "Go runtime"
+	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": m.HeapSys, "used": m.HeapAlloc}
+	rest := map[string]any{"committed": m.Sys - m.HeapSys, "init": 0, "max": -1, "used": m.StackInuse + m.MSpanInuse + m.MCacheInuse}
+	return []Bean{
+		{"java.lang:type=Runtime", kind, []Attr{
+			{"VmName", "Go " + runtime.Version()},
+			{"SpecVersion", conf.Version},
+			{"StartTime", j.started.UnixMilli()},
+			{"Uptime", now.Sub(j.started).Milliseconds()},
+		}},
+		{"java.lang:type=Threading", kind, []Attr{
+			{"ThreadCount", runtime.NumGoroutine()}, {"PeakThreadCount", runtime.NumGoroutine()}, {"DaemonThreadCount", 0},
+		}},
+		{"java.lang:type=Memory", kind, []Attr{
+			{"HeapMemoryUsage", heap}, {"NonHeapMemoryUsage", rest}, {"ObjectPendingFinalizationCount", 0}, {"Verbose", false},
+		}},
+		{"java.lang:type=GarbageCollector,name=Go", kind, []Attr{
+			{"CollectionCount", m.NumGC}, {"CollectionTime", m.PauseTotalNs / 1e6}, {"Name", "Go"}, {"Valid", true},
+		}},
+		j.system(),
+	}
+}
+
+// system is about the machine.
+func (j *Java) system() Bean {
+	use, _ := j.machine.Sample() // as above
+	load := 0.0
+	if use.CPU > 0 && use.Processors > 0 {
+		load = min(1, use.CPU/float64(use.Processors))
+	}
+	var own syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own) // fails for bad arguments only
+	return Bean{"java.lang:type=OperatingSystem", "Go runtime", []Attr{
+		{"Name", map[string]string{"linux": "Linux", "darwin": "Mac OS X"}[runtime.GOOS]},
+		{"Arch", runtime.GOARCH},
+		{"AvailableProcessors", runtime.NumCPU()},
+		{"SystemLoadAverage", use.Load},
+		{"SystemCpuLoad", load},
+		{"CpuLoad", load},
+		{"ProcessCpuTime", own.Utime.Nano() + own.Stime.Nano()},
+		{"TotalPhysicalMemorySize", use.TotalMemory},
+		{"FreePhysicalMemorySize", use.TotalMemory - use.Memory},
+		{"TotalMemorySize", use.TotalMemory},
+		{"FreeMemorySize", use.TotalMemory - use.Memory},
+		{"TotalSwapSpaceSize", use.TotalSwap},
+		{"FreeSwapSpaceSize", use.TotalSwap - use.Swap},
+	}}
+}
