@@ -28,8 +28,8 @@ bench: build
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
-	$(GO) test -race -timeout 15m $$($(GO) list ./... | grep -v /integration/)
-	$(GO) test -timeout 15m ./integration/...
+	$(GO) test -race -timeout 25m $$($(GO) list ./... | grep -v /integration/)
+	$(GO) test -timeout 25m ./integration/...
 
 # Jobs of Hadoop's and Spark's own clients; with integration-full also what takes long.
 integration: build

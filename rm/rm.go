@@ -464,6 +464,9 @@ func (r *ResourceManager) Members() ([]raft.MemberInfo, error) { return r.raft.M
 func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
 	r.AwaitLeadership() // there may be an election under way
 	if l := r.Leader(); l != nil {
+		if to == r.id {
+			return nil // since the election, perhaps
+		}
 		if to != "" {
 			if _, err := r.WebAddressOf(to); err != nil {
 				return err

@@ -477,6 +477,11 @@ func TestTransitionToActive(t *testing.T) {
 		await.Value(t, m.ID()+" leads", func() (bool, bool) { return true, m.Leader() != nil })
 		lead = m
 	}
+	// Whoever leads already, as after an election of which the caller hadn't heard, stays.
+	lead = leaderOf(t, members)
+	if err := lead.Transfer(t.Context(), lead.ID()); err != nil {
+		t.Errorf("handed to %s, which leads: %v", lead.ID(), err)
+	}
 }
 
 func TestEverythingIsThereAfterARestart(t *testing.T) {
