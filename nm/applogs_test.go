@@ -81,9 +81,11 @@ func TestLogsThatCanNotBeAggregatedStay(t *testing.T) {
 	await.Until(t, "the end", func() bool { return c.Status().ExitCode == 0 })
 	l.finish(c.ID().Attempt.App)
 	l.rm.seen("the report of a failure", func(beats []*pb.NodeHeartbeatRequest) bool {
-		for _, r := range beats[len(beats)-1].GetLogAggregationReportsForApps() {
-			if r.GetLogAggregationStatus() == pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE {
-				return r.GetDiagnostics() != ""
+		for _, b := range beats {
+			for _, r := range b.GetLogAggregationReportsForApps() {
+				if r.GetLogAggregationStatus() == pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE {
+					return r.GetDiagnostics() != ""
+				}
 			}
 		}
 		return false

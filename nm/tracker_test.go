@@ -216,9 +216,14 @@ func TestResync(t *testing.T) {
 			}
 		}
 	}
-	l.rm.seen("a heartbeat", func(b []*pb.NodeHeartbeatRequest) bool {
-		last := b[len(b)-1].GetNodeStatus()
-		return last.GetResponseId() == 0 && len(last.GetContainersStatuses()) == 1
+	l.rm.seen("the first heartbeat after it", func(b []*pb.NodeHeartbeatRequest) bool {
+		var first []*pb.NodeStatus // of each registration; others may have come since
+		for _, beat := range b {
+			if s := beat.GetNodeStatus(); s.GetResponseId() == 0 {
+				first = append(first, s)
+			}
+		}
+		return len(first) == 2 && len(first[1].GetContainersStatuses()) == 1
 	})
 	if running.State() != container.Running {
 		t.Errorf("the container is %s", running.State())

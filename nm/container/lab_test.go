@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -288,8 +289,19 @@ func (f *fakeAux) StopApplication(app records.ApplicationID) {
 	f.stopped = append(f.stopped, app)
 }
 
-// stamp is in the ids of containers, which no other package shares: without cgroups their processes are found by it, machine-wide.
-const stamp = 1795253712790
+// stamp is in the ids of containers. Only a test and its children share it, since without cgroups the processes of containers are
+// found by their ids, machine-wide.
+var stamp = func() int64 {
+	const name = "CONTAINER_TEST_STAMP"
+	if s, err := strconv.ParseInt(os.Getenv(name), 10, 64); err == nil {
+		return s
+	}
+	s := 1795253712790 + int64(os.Getpid())
+	if err := os.Setenv(name, strconv.FormatInt(s, 10)); err != nil {
+		panic(err)
+	}
+	return s
+}()
 
 func appID(n int32) records.ApplicationID {
 	return records.ApplicationID{ClusterTimestamp: stamp, ID: n}
