@@ -61,6 +61,7 @@ const (
 	noPlace       // none of the places that it may go to has room
 	noRoom        // no node that the application wants has
 	overLimit     // it would take a queue above its maximum
+	behindOwn     // what the application asks for more urgently comes first on the nodes with room
 )
 
 // tried is what became of the last search for a node. A demand that is parked has no part in its application's mask.
@@ -129,6 +130,7 @@ func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 	}
 	a.pendingSum = a.pendingSum.Add(d.capability.Times(int64(d.pending)))
 	d.state, d.hosts, d.racks = tried{}, true, true
+	s.unblock(a)
 	s.trim(d, d.pending)
 	if d.idle() {
 		s.drop(d)

@@ -27,6 +27,7 @@ const (
 	HasReservation Limit = "reservation"   // a node is kept for it
 	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
 	BehindOthers   Limit = "behind"        // an ask whose turn is earlier is larger than what the queue has left
+	BehindOwn      Limit = "priority"      // what the application asks for more urgently comes first
 	ClusterFull    Limit = "free"          // no node has so much free
 	OthersFirst    Limit = "order"         // others' turn comes first
 )
@@ -130,6 +131,7 @@ func (s *Scheduler) explain(a *app, d *demand) Reason {
 	case s.explainQueues(a.leaf, d, &r, false):
 	case s.explainUser(a.leaf, u, &r):
 	case s.explainHead(a, d, &r):
+	case s.explainOwn(a, d, &r):
 	case s.explainNodes(a, d, &r):
 	case s.explainQueues(a.leaf, d, &r, true):
 	default:

@@ -6,8 +6,12 @@ import "heddle/yarn/records"
 // is none, it takes note of that, so that the same isn't tried again.
 func (s *Scheduler) place(h AppHandle) {
 	a := &s.apps[h]
-	for _, d := range a.demands {
+	for i, d := range a.demands {
 		if d.pending > 0 && d.state.why == untried && s.picked&(1<<d.class) != 0 {
+			if s.starve.ahead = s.starve.ahead[:0]; i > 0 && s.setAhead(a, i) {
+				s.park(d, behindOwn)
+				return
+			}
 			s.placeDemand(h, a, d)
 			return
 		}
@@ -43,6 +47,8 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 	switch {
 	case n != noNode:
 		s.allocate(h, d, n, OffSwitch)
+	case room && len(s.starve.ahead) > 0:
+		s.park(d, behindOwn)
 	case room:
 		s.park(d, noRoom)
 	default:
@@ -75,7 +81,7 @@ func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
 		}
 		if p := &d.places[i]; p.count > 0 {
 			for _, nh := range s.sites[p.name].nodes {
-				if n := &s.nodes[nh]; s.takes(n, &d.size) && !a.blacklisted(n) {
+				if n := &s.nodes[nh]; s.takes(n, &d.size) && !s.shuns(a, n) {
 					d.at = i
 					return nh
 				}
@@ -133,7 +139,7 @@ func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, 
 		if h = NodeHandle(at); of != nil {
 			h = of[at]
 		}
-		if !a.blacklisted(&s.nodes[h]) {
+		if !s.shuns(a, &s.nodes[h]) {
 			return h, true
 		}
 	}
@@ -171,6 +177,9 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 		Locality:            level,
 	})
 	s.trim(d, d.pending)
+	if d.pending == 0 {
+		s.unblock(a)
+	}
 	if d.pending == 0 && d.idle() {
 		s.forget(a, d)
 	}

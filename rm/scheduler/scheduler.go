@@ -86,7 +86,8 @@ type Scheduler struct {
 	openNodes int              // that take containers
 	headroom  records.Resource // free on all open nodes
 	largest   records.Resource // of any open node, by type
-	resized   bool             // largest is out of date
+	smallest  records.Resource
+	resized   bool             // largest and smallest are out of date
 	cluster   records.Resource // of all open nodes, and what is still used on closed ones
 	limitsOf  records.Resource // the size of the cluster that limits were computed for
 	stale     bool             // limits must be computed anew

@@ -21,6 +21,7 @@ type starve struct {
 	at     int64 // ms: when it was looked last who starves
 	looked bool
 	hungry []AppHandle
+	ahead  []*demand // see setAhead
 }
 
 // reindexWhole enters a node into the index of those that may be kept.
@@ -46,6 +47,7 @@ func (s *Scheduler) review() bool {
 		return false
 	}
 	s.starve.at, s.starve.looked = s.now, true
+	s.unblockAll()
 	if len(s.reserved) > 0 {
 		s.recheck, s.roomier = true, true
 	}
@@ -68,12 +70,16 @@ func (s *Scheduler) keepForStarved() {
 	w.hungry = slices.DeleteFunc(w.hungry, func(h AppHandle) bool { return !s.starves(h) })
 	slices.SortFunc(w.hungry, s.compareTurns)
 	for _, h := range w.hungry {
-		for _, d := range s.apps[h].demands {
+		for i, d := range s.apps[h].demands {
+			if s.setAhead(&s.apps[h], i) {
+				break
+			}
 			if d.pending > 0 && s.isLarge(&s.apps[h], d) && s.belowMaximum(s.apps[h].leaf, &d.size) {
 				s.keepNodes(h, d)
 			}
 		}
 	}
+	w.ahead = w.ahead[:0]
 }
 
 // wantsLarge reports whether an application asks for something that nodes are kept for.
@@ -206,7 +212,7 @@ func (s *Scheduler) startDelay(d *demand) {
 // keepNode keeps a node for a demand, if it may go there and is so near.
 func (s *Scheduler) keepNode(h AppHandle, a *app, d *demand, nh NodeHandle, level Locality) {
 	n := &s.nodes[nh]
-	if !s.reservable(n, &d.size) || a.blacklisted(n) {
+	if !s.reservable(n, &d.size) || s.shuns(a, n) {
 		return
 	}
 	if is, ok := s.admits(d, n); ok && is == level {

@@ -80,15 +80,27 @@ func (s *Scheduler) HeadroomOf(h AppHandle) records.Resource {
 
 // Largest is, for each type, the most that any node that takes containers has.
 func (s *Scheduler) Largest() records.Resource {
-	if s.resized {
-		s.resized, s.largest = false, records.Resource{}
-		for i := range s.nodes {
-			if n := &s.nodes[i]; n.open {
-				s.largest = s.largest.Max(*s.capability(n))
-			}
+	s.measureNodes()
+	return s.largest
+}
+
+func (s *Scheduler) measureNodes() {
+	if !s.resized {
+		return
+	}
+	s.resized, s.largest, s.smallest = false, records.Resource{}, records.Resource{}
+	first := true
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if !n.open {
+			continue
+		}
+		has := *s.capability(n)
+		s.largest = s.largest.Max(has)
+		if s.smallest = s.smallest.Min(has); first {
+			s.smallest, first = has, false
 		}
 	}
-	return s.largest
 }
 
 // OpenNodes counts the nodes that take containers.

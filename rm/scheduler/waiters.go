@@ -48,7 +48,10 @@ func (s *Scheduler) wake(name int32, host bool) {
 // park keeps a demand from being tried until something changes.
 func (s *Scheduler) park(d *demand, w why) {
 	d.state.why = w
-	if w != noPlace && !d.listed {
+	if w == overLimit {
+		s.unblock(&s.apps[d.app])
+	}
+	if w != noPlace && w != behindOwn && !d.listed {
 		d.listed = true
 		s.parked = append(s.parked, d)
 	}
@@ -81,7 +84,7 @@ func (s *Scheduler) unparkIf(may func(*demand) bool) {
 	s.parked = s.parked[:0]
 	for _, d := range list {
 		switch {
-		case d.gone || d.state.why == untried || d.state.why == noPlace:
+		case d.gone || d.state.why == untried || d.state.why == noPlace || d.state.why == behindOwn:
 			d.listed = false
 		case may(d):
 			d.listed = false
