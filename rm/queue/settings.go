@@ -131,15 +131,29 @@ func fairSettings(c *conf.Config, types records.ResourceTypes) FairSettings {
 		NodeThreshold:      c.Float(fairPrefix + "locality.threshold.node"), RackThreshold: c.Float(fairPrefix + "locality.threshold.rack"),
 		NodeDelay: c.Duration(fairPrefix + "locality-delay-node-ms"), RackDelay: c.Duration(fairPrefix + "locality-delay-rack-ms"),
 		ReservableNodes: c.Float(fairPrefix + "reservable-nodes"),
-		Increment:       step, ReservedFrom: times(step, float32(c.Float("yarn.scheduler.reservation-threshold.increment-multiple"))),
+		Increment:       step, ReservedFrom: reservedFrom(c, types, step),
 		UpdateInterval: update,
 	}
+}
+
+// reservedFrom is the least that nodes are kept for. Types without an increment of their own have no part in it.
+func reservedFrom(c *conf.Config, types records.ResourceTypes, step records.Resource) records.Resource {
+	for i := records.VCores + 1; i < types.Len(); i++ {
+		if !c.IsSet(incrementKey(types, i)) {
+			step[i] = 0
+		}
+	}
+	return times(step, float32(c.Float("yarn.scheduler.reservation-threshold.increment-multiple")))
+}
+
+func incrementKey(types records.ResourceTypes, i int) string {
+	return "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
 }
 
 // increment is the step in which YARN's FairScheduler has containers grow.
 func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
 	for i := range types.Len() {
-		key := "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
+		key := incrementKey(types, i)
 		switch {
 		case c.IsSet(key):
 			r[i] = int64(c.Int(key))
