@@ -50,7 +50,7 @@ func TestVersions(t *testing.T) {
 	l := lab.Lab(t)
 	in, want := text(2000, 21)
 	l.Put(t, "/versions/in", in)
-	for version, examples := range map[string]string{"2.10.2": "2.10.2", "3.3.6": "3.3.6", "3.4.3": "3.4.3", "3.5.0": "3.4.2"} {
+	for version, examples := range map[string]string{"2.10.2": "2.10.2", "3.3.6": "3.3.6", "3.4.3": "3.4.2", "3.5.0": "3.4.2"} {
 		t.Run(version, func(t *testing.T) {
 			h, out := newHadoop(t, l, version, examples), "/versions/"+version
 			r := h.run(t, "org.apache.hadoop.util.RunJar", filepath.Join(h.jars, "hadoop-mapreduce-examples-"+examples+".jar"), "wordcount",
