@@ -16,11 +16,15 @@ import (
 // calm are the rounds of every node and ApplicationMaster without a change until a cluster counts as settled.
 const calm = 8
 
+// longLook is what counts at most of the time between two looks: while the whole machine stands still, it is quiet for no good reason.
+const longLook = 100 * time.Millisecond
+
 // settle waits until nothing changes any more and notes who has what.
 func (p *play) settle(ctx context.Context, s Step, act *Act) error {
 	where, part, urgent := slices.Contains(s.Args, "nodes"), slices.Contains(s.Args, "usage"), slices.Contains(s.Args, "priorities")
 	var last string
-	var since time.Time
+	var still time.Duration // since the last change
+	looked := time.Now()
 	rounds := map[any]int64{}
 	return poll(ctx, func() (bool, error) {
 		if err := p.broken(); err != nil {
@@ -30,13 +34,16 @@ func (p *play) settle(ctx context.Context, s Step, act *Act) error {
 		if err != nil {
 			return false, err
 		}
+		now := time.Now()
+		still += min(now.Sub(looked), longLook)
+		looked = now
 		quiet := consistent && fmt.Sprint(apps) == last
 		if !quiet {
-			last, since = fmt.Sprint(apps), time.Now()
+			last, still = fmt.Sprint(apps), 0
 			p.eachPeer(func(peer any, n int64) { rounds[peer] = n })
 			return false, nil
 		}
-		if time.Since(since) < p.quiet {
+		if still < p.quiet {
 			return false, nil
 		}
 		p.eachPeer(func(peer any, n int64) {
