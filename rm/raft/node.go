@@ -72,6 +72,7 @@ type Node struct {
 	lock      *os.File
 	terms     *terms
 	down      chan struct{} // closed when raft has stopped
+	flying    flying
 }
 
 // Open starts the member and returns at once; the group elects a leader when a majority is up. A member that starts for
@@ -188,26 +189,6 @@ func (n *Node) bootstrap(conf *hraft.Config, snapshots hraft.SnapshotStore) erro
 		return fmt.Errorf("form the group: %w", err)
 	}
 	return nil
-}
-
-// Proposal is an entry on its way into the log.
-type Proposal struct {
-	future hraft.ApplyFuture
-}
-
-// Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
-// in the order in which it proposed them.
-func (n *Node) Propose(entry []byte) Proposal {
-	return Proposal{n.raft.Apply(entry, 0)}
-}
-
-// Wait blocks until the entry is committed and applied here and returns the FSM's result, or until that is known not to
-// happen through this member.
-func (p Proposal) Wait() (any, error) {
-	if err := p.future.Error(); err != nil {
-		return nil, translate(err)
-	}
-	return p.future.Response(), nil
 }
 
 func translate(err error) error {
@@ -330,13 +311,14 @@ func (n *Node) Remove(id string) error {
 	return translate(n.raft.RemoveServer(hraft.ServerID(id), 0, 10*time.Second).Error())
 }
 
-// Close stops the member, handing leadership over first if it has it.
+// Close stops the member, handing leadership over first if it has it. Proposals under way are answered.
 func (n *Node) Close() error {
 	if n.IsLeader() && len(n.cfg.Members) > 1 {
 		if err := n.Transfer(""); err != nil {
 			n.cfg.Log.WithError(err).Info("stopping without having handed leadership over")
 		}
 	}
+	n.flying.land(landingPatience)
 	err := n.raft.Shutdown().Error()
 	close(n.down)
 	n.terms.close()
