@@ -233,17 +233,18 @@ func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*p
 		return nil, nil
 	}
 	out := make([]*pb.Container, len(grants))
+	p := parts{types: s.Types}
 	for i := range grants {
 		g := &grants[i]
-		t, err := s.containerToken(l, g, o.user, o.timestamp, o.logs)
+		t, err := s.containerToken(l, g, o, &p)
 		if err != nil {
 			return nil, err
 		}
 		c := &pb.Container{}
-		c.SetId(g.ID.PB())
+		c.SetId(p.container(g.ID))
 		c.SetNodeId(g.Node.PB())
 		c.SetNodeHttpAddress(g.NodeHTTPAddress)
-		c.SetResource(s.Types.PB(g.Resource))
+		c.SetResource(p.size(g.Resource))
 		c.SetPriority(priority(g.Priority))
 		c.SetContainerToken(t.PB())
 		c.SetExecutionType(g.ExecutionType)
@@ -270,14 +271,15 @@ func (s *Service) nmTokens(
 
 func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
 	var out []*pb.ContainerStatus
+	p := parts{types: s.Types}
 	for i := range list {
 		c := &list[i]
 		st := &pb.ContainerStatus{}
-		st.SetContainerId(c.ID.PB())
+		st.SetContainerId(p.container(c.ID))
 		st.SetState(pb.ContainerState_C_COMPLETE)
 		st.SetDiagnostics(c.Diagnostics)
 		st.SetExitStatus(c.ExitStatus)
-		st.SetCapability(s.Types.PB(c.Resource))
+		st.SetCapability(p.size(c.Resource))
 		st.SetExecutionType(c.Execution)
 		out = append(out, st)
 	}

@@ -64,25 +64,23 @@ func (s *Service) amrmToken(l *leader.Leader, attempt records.AttemptID) token.T
 }
 
 // containerToken lets whoever has it start the container.
-func (s *Service) containerToken(
-	l *leader.Leader, g *leader.Grant, user string, rmIdentifier int64, logs *pb.LogAggregationContext,
-) (token.Token, error) {
+func (s *Service) containerToken(l *leader.Leader, g *leader.Grant, o owner, p *parts) (token.Token, error) {
 	key := s.signing(l, ledgerpb.KeyKind_CONTAINER)
 	kind := pb.ContainerType_TASK
 	if g.AM {
 		kind = pb.ContainerType_APPLICATION_MASTER
 	}
 	id := &pb.ContainerTokenIdentifier{}
-	id.SetContainerId(g.ID.PB())
+	id.SetContainerId(p.container(g.ID))
 	id.SetNmHostAddr(g.Node.String())
-	id.SetAppSubmitter(user)
-	id.SetResource(s.Types.PB(g.Resource))
+	id.SetAppSubmitter(o.user)
+	id.SetResource(p.size(g.Resource))
 	id.SetExpiryTimeStamp(s.View.Now().Add(s.Expiry).UnixMilli())
 	id.SetMasterKeyId(key.ID())
-	id.SetRmIdentifier(rmIdentifier)
+	id.SetRmIdentifier(o.timestamp)
 	id.SetPriority(priority(g.Priority))
 	id.SetCreationTime(g.Allocated)
-	id.SetLogAggregationContext(logs)
+	id.SetLogAggregationContext(o.logs)
 	id.SetNodeLabelExpression("")
 	id.SetContainerType(kind)
 	id.SetExecutionType(g.ExecutionType)
