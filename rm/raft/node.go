@@ -202,18 +202,6 @@ func translate(err error) error {
 	return err
 }
 
-// await waits for an answer of raft, which never comes for what raft had accepted and not begun when it stopped.
-func (n *Node) await(f hraft.Future) error {
-	answer := make(chan error, 1)
-	go func() { answer <- f.Error() }()
-	select {
-	case err := <-answer:
-		return translate(err)
-	case <-n.down:
-		return ErrClosed
-	}
-}
-
 // Terms delivers, in order, every time that this member begins (a context) to lead; the context ends when it ceases.
 func (n *Node) Terms() <-chan context.Context { return n.terms.out }
 

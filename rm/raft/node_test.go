@@ -301,7 +301,7 @@ func TestSnapshotReplacesTheLog(t *testing.T) {
 		}
 	}
 	late.stop(t)
-	var last *Proposal
+	var last Proposal
 	for i := range 500 {
 		last = lead.Propose(fmt.Appendf(nil, "entry %d", i))
 	}

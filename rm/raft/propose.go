@@ -7,42 +7,66 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
+// answer is what raft says to something that was asked of it, once it does.
+type answer struct {
+	err  error
+	done chan struct{} // closed when err is known
+	down <-chan struct{}
+}
+
+// answerTo follows what was asked of raft, and calls then when it is answered.
+func (n *Node) answerTo(f hraft.Future, then func()) *answer {
+	a := &answer{done: make(chan struct{}), down: n.down}
+	go func() {
+		defer then()
+		a.err = translate(f.Error())
+		close(a.done)
+	}()
+	return a
+}
+
+// wait waits for the answer, which never comes for what raft had accepted and not begun when it stopped. One that has come counts
+// also when raft has stopped since.
+func (a *answer) wait() error {
+	select {
+	case <-a.done:
+		return a.err
+	case <-a.down:
+	}
+	select {
+	case <-a.done:
+		return a.err
+	default:
+		return ErrClosed
+	}
+}
+
+func (n *Node) await(f hraft.Future) error { return n.answerTo(f, func() {}).wait() }
+
 // Proposal is an entry on its way into the log.
 type Proposal struct {
-	future hraft.ApplyFuture
-	err    error
-	done   chan struct{} // closed when err is known
-	down   <-chan struct{}
+	*answer // nil where the member is closed
+	future  hraft.ApplyFuture
 }
 
 // Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
 // in the order in which it proposed them.
-func (n *Node) Propose(entry []byte) *Proposal {
-	p := &Proposal{done: make(chan struct{}), down: n.down}
+func (n *Node) Propose(entry []byte) Proposal {
 	if !n.flying.begin() {
-		p.err = ErrClosed
-		close(p.done)
-		return p
+		return Proposal{}
 	}
-	p.future = n.raft.Apply(entry, 0)
-	go func() {
-		defer n.flying.end()
-		p.err = translate(p.future.Error())
-		close(p.done)
-	}()
-	return p
+	f := n.raft.Apply(entry, 0)
+	return Proposal{n.answerTo(f, n.flying.end), f}
 }
 
 // Wait blocks until the entry is committed and applied here and returns the FSM's result, or until that is known not to
 // happen through this member, or it has stopped.
-func (p *Proposal) Wait() (any, error) {
-	select {
-	case <-p.done:
-	case <-p.down:
+func (p Proposal) Wait() (any, error) {
+	if p.answer == nil {
 		return nil, ErrClosed
 	}
-	if p.err != nil {
-		return nil, p.err
+	if err := p.wait(); err != nil {
+		return nil, err
 	}
 	return p.future.Response(), nil
 }

@@ -26,7 +26,7 @@ func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Until(t, "it leads", n.IsLeader)
-	under := make([]*Proposal, 20)
+	under := make([]Proposal, 20)
 	for i := range under {
 		under[i] = n.Propose([]byte{byte(i)})
 	}
@@ -34,13 +34,10 @@ func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
 	go func() { closed <- n.Close() }()
 	await.Until(t, "it takes no more", func() bool {
 		p := n.Propose([]byte("late"))
-		select {
-		case <-p.done:
-			return true
-		default:
+		if p.answer != nil {
 			under = append(under, p)
-			return false
 		}
+		return p.answer == nil
 	})
 	close(fsm.gate)
 	for i, p := range under {
