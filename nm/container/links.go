@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -29,10 +30,7 @@ func links(paths map[string]string) ([]launch.Link, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b launch.Link) int {
-		if n := strings.Compare(a.Name, b.Name); n != 0 {
-			return n
-		}
-		return strings.Compare(a.Target, b.Target)
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Target, b.Target))
 	})
 	return all, nil
 }

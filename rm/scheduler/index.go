@@ -114,7 +114,6 @@ func (x *index) at(i int) (r records.Resource) {
 
 func (x *index) grow(n int) {
 	old, before := *x, x.size
-	x.last = -1
 	x.levels, x.most = nil, closed
 	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
 		groups := (size + siblings - 1) / siblings
@@ -141,7 +140,7 @@ func (x *index) next(i int, need *records.Resource) int {
 	if at == x.last && at >= 0 {
 		at = x.entered(at+1, need)
 	}
-	if i <= x.last && (at < 0 || x.last < at) && x.lastHas(need) {
+	if i <= x.last && (at < 0 || x.last < at) && x.fits(need, &x.free) {
 		return x.last
 	}
 	return at
@@ -149,12 +148,13 @@ func (x *index) next(i int, need *records.Resource) int {
 
 // has reports whether some node has room for need.
 func (x *index) has(need *records.Resource) bool {
-	return x.last >= 0 && x.lastHas(need) || x.next(0, need) >= 0
+	return x.last >= 0 && x.fits(need, &x.free) || x.next(0, need) >= 0
 }
 
-func (x *index) lastHas(need *records.Resource) bool {
+// fits reports whether one amount is at most another.
+func (x *index) fits(need, in *records.Resource) bool {
 	for t := range x.types {
-		if need[t] > x.free[t] {
+		if need[t] > in[t] {
 			return false
 		}
 	}
@@ -164,13 +164,8 @@ func (x *index) lastHas(need *records.Resource) bool {
 // entered is next by what is entered in the levels. It begins at the top, where few lines tell of all nodes, so that of the nodes only
 // those are looked at that may have room.
 func (x *index) entered(i int, need *records.Resource) int {
-	if i >= x.size {
+	if i >= x.size || !x.fits(need, &x.most) {
 		return -1
-	}
-	for t := range x.types {
-		if need[t] > x.most[t] {
-			return -1
-		}
 	}
 	l := len(x.levels) - 1
 	for place := i >> (fanOut * l); ; {
