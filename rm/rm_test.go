@@ -1,6 +1,7 @@
 package rm
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
 	"heddle/internal/await"
@@ -385,6 +387,42 @@ func TestApplicationOverTheWire(t *testing.T) {
 	}
 	if _, err := protocol.Allocate.Call(t.Context(), w.master(launch), allocateRequest(1, 0)); err == nil {
 		t.Error("a token of a finished application is still good")
+	}
+}
+
+// Java's verifiers encode the identifier of a container's token anew, and so must get the very bytes that were signed. The containers of
+// one answer share parts of theirs where they are alike.
+func TestContainerTokensEncodeAnew(t *testing.T) {
+	w := newWorld(t, start(t, 1))
+	n := w.node()
+	w.submit("alice")
+	am := w.master(<-n.started)
+	call(w, protocol.RegisterApplicationMaster, am, &pb.RegisterApplicationMasterRequest{})
+	req := allocateRequest(0, 2)
+	small := allocateRequest(0, 1).GetAsk()[0]
+	small.SetCapability(records.ResourceTypes{}.PB(records.NewResource(512, 1)))
+	small.SetPriority(&pb.Priority{})
+	small.GetPriority().SetPriority(7)
+	small.SetAllocationRequestId(99)
+	req.SetAsk(append(req.GetAsk(), small))
+	granted := call(w, protocol.Allocate, am, req).GetAllocatedContainers()
+	if len(granted) != 3 {
+		t.Fatalf("%d containers", len(granted))
+	}
+	for _, c := range granted {
+		tok := token.FromPB(c.GetContainerToken())
+		id, err := token.ParseContainer(tok.Identifier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := token.Encode(id)
+		if err != nil || !bytes.Equal(again, tok.Identifier) {
+			t.Errorf("%v is encoded anew as %x, not %x: %v", id, again, tok.Identifier, err)
+		}
+		if !proto.Equal(id.GetContainerId(), c.GetId()) || !proto.Equal(id.GetResource(), c.GetResource()) ||
+			!proto.Equal(id.GetPriority(), c.GetPriority()) || id.GetAllocationRequestId() != c.GetAllocationRequestId() {
+			t.Errorf("token of another container: %v for %v", id, c)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 		return err
 	}
 	o := c.owner(id.Attempt.App)
-	t, err := c.containerToken(l, &launch.Container, o, &parts{types: c.Types})
+	t, err := c.containerToken(l, id.PB(), c.forms(launch.Container.Node), &launch.Container, o, &parts{types: c.Types})
 	if err != nil {
 		return err
 	}

@@ -236,22 +236,16 @@ func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*p
 	p := parts{types: s.Types}
 	for i := range grants {
 		g := &grants[i]
-		t, err := s.containerToken(l, g, o, &p)
+		id, n := p.container(g.ID), s.forms(g.Node)
+		t, err := s.containerToken(l, id, n, g, o, &p)
 		if err != nil {
 			return nil, err
 		}
-		c := &pb.Container{}
-		c.SetId(p.container(g.ID))
-		c.SetNodeId(g.Node.PB())
-		c.SetNodeHttpAddress(g.NodeHTTPAddress)
-		c.SetResource(p.size(g.Resource))
-		c.SetPriority(priority(g.Priority))
-		c.SetContainerToken(t.PB())
-		c.SetExecutionType(g.ExecutionType)
-		c.SetAllocationRequestId(g.AllocationRequestID)
-		c.SetAllocationTags(g.Tags)
-		c.SetVersion(g.Version)
-		out[i] = c
+		out[i] = pb.Container_builder{
+			Id: id, NodeId: n.id, NodeHttpAddress: &g.NodeHTTPAddress, Resource: p.size(g.Resource), Priority: p.prio(g.Priority),
+			ContainerToken: t.PB(), ExecutionType: &g.ExecutionType, AllocationRequestId: &g.AllocationRequestID,
+			AllocationTags: g.Tags, Version: &g.Version,
+		}.Build()
 	}
 	return out, nil
 }
@@ -262,7 +256,7 @@ func (s *Service) nmTokens(
 	var out []*pb.NMToken
 	for _, n := range nodes {
 		t := &pb.NMToken{}
-		t.SetNodeId(n.PB())
+		t.SetNodeId(s.forms(n).id)
 		t.SetToken(s.nmToken(l, attempt, n, user).PB())
 		out = append(out, t)
 	}
@@ -270,18 +264,14 @@ func (s *Service) nmTokens(
 }
 
 func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
-	var out []*pb.ContainerStatus
+	out := make([]*pb.ContainerStatus, len(list))
 	p := parts{types: s.Types}
 	for i := range list {
 		c := &list[i]
-		st := &pb.ContainerStatus{}
-		st.SetContainerId(p.container(c.ID))
-		st.SetState(pb.ContainerState_C_COMPLETE)
-		st.SetDiagnostics(c.Diagnostics)
-		st.SetExitStatus(c.ExitStatus)
-		st.SetCapability(p.size(c.Resource))
-		st.SetExecutionType(c.Execution)
-		out = append(out, st)
+		out[i] = pb.ContainerStatus_builder{
+			ContainerId: p.container(c.ID), State: pb.ContainerState_C_COMPLETE.Enum(), Diagnostics: &c.Diagnostics,
+			ExitStatus: &c.ExitStatus, Capability: p.size(c.Resource), ExecutionType: &c.Execution,
+		}.Build()
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"heddle/rm/leader"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -13,6 +14,12 @@ type parts struct {
 	resource *pb.Resource
 	attempt  *pb.ApplicationAttemptId
 	of       records.AttemptID
+	order    int32
+	priority *pb.Priority
+	// What begins the identifier of a container's token, and what ends those of containers of a kind.
+	head pb.ContainerTokenIdentifier
+	like likeness
+	tail []byte
 }
 
 func (p *parts) size(r records.Resource) *pb.Resource {
@@ -26,8 +33,46 @@ func (p *parts) container(id records.ContainerID) *pb.ContainerId {
 	if p.attempt == nil || p.of != id.Attempt {
 		p.of, p.attempt = id.Attempt, id.Attempt.PB()
 	}
-	m := &pb.ContainerId{}
-	m.SetAppAttemptId(p.attempt)
-	m.SetId(id.ID)
-	return m
+	return pb.ContainerId_builder{AppAttemptId: p.attempt, Id: &id.ID}.Build()
+}
+
+func (p *parts) containers(ids []records.ContainerID) []*pb.ContainerId {
+	out := make([]*pb.ContainerId, len(ids))
+	for i, id := range ids {
+		out[i] = p.container(id)
+	}
+	return out
+}
+
+func (p *parts) prio(order int32) *pb.Priority {
+	if p.priority == nil || p.order != order {
+		p.order, p.priority = order, priority(order)
+	}
+	return p.priority
+}
+
+// likeness is what the tokens of containers have in common that differ only in container and node.
+type likeness struct {
+	key       int32
+	resource  records.Resource
+	priority  int32
+	request   int64
+	execution pb.ExecutionType
+	allocated int64
+	am        bool
+	version   int32
+}
+
+// tailOf is the part of a container token's identifier that follows its head, where the token is signed with a key; make makes it.
+func (p *parts) tailOf(key int32, g *leader.Grant, make func() ([]byte, error)) ([]byte, error) {
+	if len(g.Tags) > 0 {
+		return make()
+	}
+	like := likeness{key, g.Resource, g.Priority, g.AllocationRequestID, g.ExecutionType, g.Allocated, g.AM, g.Version}
+	if p.tail != nil && p.like == like {
+		return p.tail, nil
+	}
+	b, err := make()
+	p.tail, p.like = b, like
+	return b, err
 }

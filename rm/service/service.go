@@ -65,7 +65,8 @@ const (
 // Service answers for one ResourceManager.
 type Service struct {
 	Config
-	keys keyCache
+	keys  keyCache
+	named formsCache
 }
 
 // New returns the services of a ResourceManager.

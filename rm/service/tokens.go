@@ -1,8 +1,6 @@
 package service
 
 import (
-	"net"
-	"strconv"
 	"sync"
 
 	"heddle/rm/leader"
@@ -45,16 +43,11 @@ func (s *Service) signing(l *leader.Leader, kind ledgerpb.KeyKind) *token.Master
 	return s.keys.get(kind, l.Keys(kind).Current)
 }
 
-// tokenService is the service field of a token for a node: ip:port.
-func (s *Service) tokenService(n records.NodeID) string {
-	return net.JoinHostPort(s.Resolve(n.Host), strconv.Itoa(int(n.Port)))
-}
-
 // nmToken lets an attempt speak to a node.
 func (s *Service) nmToken(l *leader.Leader, attempt records.AttemptID, n records.NodeID, user string) token.Token {
 	key := s.signing(l, ledgerpb.KeyKind_NM)
 	id := token.NM{Attempt: attempt, Node: n, Submitter: user, KeyID: key.ID()}
-	return key.Mint(token.KindNM, s.tokenService(n), id.Encode())
+	return key.Mint(token.KindNM, s.forms(n).service, id.Encode())
 }
 
 // amrmToken lets an attempt speak to us. Its service is empty: who uses it fills it in.
@@ -63,22 +56,39 @@ func (s *Service) amrmToken(l *leader.Leader, attempt records.AttemptID) token.T
 	return key.Mint(token.KindAMRM, "", token.AMRM{Attempt: attempt, KeyID: key.ID()}.Encode())
 }
 
-// containerToken lets whoever has it start the container.
-func (s *Service) containerToken(l *leader.Leader, g *leader.Grant, o owner, p *parts) (token.Token, error) {
+// containerToken lets whoever has it start the container. id is that of g, and n its node.
+func (s *Service) containerToken(l *leader.Leader, id *pb.ContainerId, n *nodeForms, g *leader.Grant, o owner, p *parts) (token.Token, error) {
 	key := s.signing(l, ledgerpb.KeyKind_CONTAINER)
+	tail, err := p.tailOf(key.ID(), g, func() ([]byte, error) { return s.containerTerms(key.ID(), g, o, p) })
+	if err != nil {
+		return token.Token{}, err
+	}
+	p.head.SetContainerId(id)
+	p.head.SetNmHostAddr(n.address)
+	p.head.SetAppSubmitter(o.user)
+	raw, err := token.Append(make([]byte, 0, len(tail)+containerRoom), &p.head)
+	if err != nil {
+		return token.Token{}, err
+	}
+	return key.Mint(token.KindContainer, n.service, append(raw, tail...)), nil
+}
+
+// containerRoom is what the fields of a container token's identifier before its terms take, mostly; in bytes.
+const containerRoom = 96
+
+// containerTerms are the fields of a container token's identifier that follow those of the container itself and its user: what
+// containers that were granted together mostly have in common.
+func (s *Service) containerTerms(key int32, g *leader.Grant, o owner, p *parts) ([]byte, error) {
 	kind := pb.ContainerType_TASK
 	if g.AM {
 		kind = pb.ContainerType_APPLICATION_MASTER
 	}
 	id := &pb.ContainerTokenIdentifier{}
-	id.SetContainerId(p.container(g.ID))
-	id.SetNmHostAddr(g.Node.String())
-	id.SetAppSubmitter(o.user)
 	id.SetResource(p.size(g.Resource))
 	id.SetExpiryTimeStamp(s.View.Now().Add(s.Expiry).UnixMilli())
-	id.SetMasterKeyId(key.ID())
+	id.SetMasterKeyId(key)
 	id.SetRmIdentifier(o.timestamp)
-	id.SetPriority(priority(g.Priority))
+	id.SetPriority(p.prio(g.Priority))
 	id.SetCreationTime(g.Allocated)
 	id.SetLogAggregationContext(o.logs)
 	id.SetNodeLabelExpression("")
@@ -87,11 +97,7 @@ func (s *Service) containerToken(l *leader.Leader, g *leader.Grant, o owner, p *
 	id.SetVersion(g.Version)
 	id.SetAllocationRequestId(g.AllocationRequestID)
 	id.SetAllocationTags(g.Tags)
-	raw, err := token.Encode(id)
-	if err != nil {
-		return token.Token{}, err
-	}
-	return key.Mint(token.KindContainer, s.tokenService(g.Node), raw), nil
+	return token.Encode(id)
 }
 
 // MasterSecrets checks the tokens of ApplicationMasters (ipc.ServerConfig.Secrets of the scheduler's port).

@@ -150,8 +150,9 @@ func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*p
 func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {
 	resp.SetResponseId(reply.ResponseID)
 	resp.SetNextHeartBeatInterval(s.Heartbeat.Milliseconds())
-	resp.SetContainersToCleanup(containerIDs(reply.Cleanup))
-	resp.SetContainersToBeRemovedFromNm(containerIDs(reply.Removed))
+	p := parts{types: s.Types}
+	resp.SetContainersToCleanup(p.containers(reply.Cleanup))
+	resp.SetContainersToBeRemovedFromNm(p.containers(reply.Removed))
 	var apps []*pb.ApplicationId
 	for _, id := range reply.CleanupApps {
 		apps = append(apps, id.PB())
@@ -182,14 +183,6 @@ func (s *Service) shrinkOrders(l *leader.Leader, resp *pb.NodeHeartbeatResponse,
 	}
 	resp.SetContainersToUpdate(all)
 	return nil
-}
-
-func containerIDs(ids []records.ContainerID) []*pb.ContainerId {
-	var out []*pb.ContainerId
-	for _, id := range ids {
-		out = append(out, id.PB())
-	}
-	return out
 }
 
 func (s *Service) unregisterNode(

@@ -11,8 +11,12 @@ import (
 
 // Encode returns the bytes of an identifier that is a protobuf message, which is what gets signed: fields in ascending
 // order, as Java's verifiers, which encode an identifier anew before they compute its HMAC, need it.
-func Encode(m proto.Message) ([]byte, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+func Encode(m proto.Message) ([]byte, error) { return Append(nil, m) }
+
+// Append appends what Encode returns. Two messages of one type after each other are one identifier if all fields of the second have
+// higher numbers than those of the first.
+func Append(b []byte, m proto.Message) ([]byte, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(b, m)
 	if err != nil {
 		return nil, fmt.Errorf("token identifier %s: %w", m.ProtoReflect().Descriptor().Name(), err)
 	}

@@ -44,12 +44,10 @@ func (t Token) Equal(o Token) bool {
 
 // PB returns the form that YARN's messages carry.
 func (t Token) PB() *pb.Token {
-	m := &pb.Token{}
-	m.SetIdentifier(notNil(t.Identifier))
-	m.SetPassword(notNil(t.Password))
-	m.SetKind(t.Kind)
-	m.SetService(t.Service)
-	return m
+	names := &struct{ kind, service string }{t.Kind, t.Service}
+	return pb.Token_builder{
+		Identifier: notNil(t.Identifier), Password: notNil(t.Password), Kind: &names.kind, Service: &names.service,
+	}.Build()
 }
 
 // FromPB reads the form that YARN's messages carry; nil gives the zero Token.

@@ -29,7 +29,8 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Schedule
 
 func (s *Scheduler) note(r Record) {
 	if s.log != nil {
-		s.log.Append(&r)
+		kept := r // only this one outlives the call, and costs an allocation
+		s.log.Append(&kept)
 	}
 }
 
