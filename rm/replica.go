@@ -11,6 +11,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/raft"
 )
 
 // replica is the committed ledger: what raft applies its entries to, and what is shown.
@@ -26,12 +27,11 @@ func newReplica(log *logrus.Entry) *replica {
 }
 
 // Apply implements raft.FSM. Its result is nil or an error.
-func (r *replica) Apply(entry []byte) any {
-	var b ledgerpb.Batch
-	err := proto.Unmarshal(entry, &b)
+func (r *replica) Apply(e raft.Entry) any {
+	b, err := batchOf(e)
 	if err == nil {
 		r.mu.Lock()
-		err = r.state.Apply(&b)
+		err = r.state.Apply(b)
 		r.mu.Unlock()
 	}
 	if err != nil {
@@ -39,6 +39,15 @@ func (r *replica) Apply(entry []byte) any {
 		return fmt.Errorf("apply a batch to the ledger: %w", err)
 	}
 	return nil
+}
+
+// batchOf is what an entry holds: what this member has proposed it knows, the others' it decodes.
+func batchOf(e raft.Entry) (*ledgerpb.Batch, error) {
+	if b, ok := e.Source.(*ledgerpb.Batch); ok {
+		return b, nil
+	}
+	b := &ledgerpb.Batch{}
+	return b, proto.Unmarshal(e.Data, b)
 }
 
 // Snapshot implements raft.FSM.

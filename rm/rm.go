@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
@@ -382,8 +383,12 @@ func (r *ResourceManager) tokenRenewer() leader.Tokens {
 	return r.hdfs
 }
 
-func (r *ResourceManager) propose(entry []byte) func() error {
-	p := r.raft.Propose(entry)
+func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
+	entry, err := proto.Marshal(b)
+	if err != nil {
+		return func() error { return fmt.Errorf("encode a batch: %w", err) }
+	}
+	p := r.raft.Propose(raft.Entry{Data: entry, Source: b})
 	return func() error {
 		result, err := p.Wait()
 		if err != nil {

@@ -426,6 +426,28 @@ func TestContainerTokensEncodeAnew(t *testing.T) {
 	}
 }
 
+// Who has proposed an entry applies what it was made from, and the others what they decode. Both come to the same.
+func TestMembersAgree(t *testing.T) {
+	members := start(t, 3)
+	w := newWorld(t, members)
+	n := w.node()
+	id := w.submit("alice")
+	am := w.master(<-n.started)
+	call(w, protocol.RegisterApplicationMaster, am, &pb.RegisterApplicationMasterRequest{})
+	granted := call(w, protocol.Allocate, am, allocateRequest(0, 2)).GetAllocatedContainers()
+	req := allocateRequest(1, 0)
+	req.SetRelease([]*pb.ContainerId{granted[0].GetId()})
+	call(w, protocol.Allocate, am, req)
+	call(w, protocol.Allocate, am, allocateRequest(2, 1))
+	if got := w.report(id).GetAppResource_Usage().GetNumUsedContainers(); got != 3 {
+		t.Fatalf("%d containers", got)
+	}
+	await.Until(t, "all have the same ledger", func() bool {
+		first := members[0].replica.image()
+		return bytes.Equal(first, members[1].replica.image()) && bytes.Equal(first, members[2].replica.image())
+	})
+}
+
 func TestFailoverOverTheWire(t *testing.T) {
 	members := start(t, 3)
 	w := newWorld(t, members)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
 	"heddle/rm/hosts"
@@ -86,8 +85,8 @@ type Config struct {
 	// State is the committed state at the beginning; the leader keeps it as its working copy.
 	State *ledger.State
 	// Propose hands a batch to raft, in order, and may block; the function it returns waits for the commit and yields what
-	// the ledger said.
-	Propose  func(entry []byte) (wait func() error)
+	// the ledger said. Nobody changes the batch any more.
+	Propose  func(*ledgerpb.Batch) (wait func() error)
 	Launcher Launcher
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
 	Tokens Tokens
@@ -329,18 +328,13 @@ func (l *Leader) propose() {
 	l.proposing <- b
 }
 
-// proposeAll hands batches to raft. They are encoded here, beside the loop: what they hold is not changed any more.
+// proposeAll hands batches to raft, beside the loop, as their encoding takes a while.
 func (l *Leader) proposeAll() {
 	defer close(l.committing)
 	for b := range l.proposing {
 		b.wait = func() error { return nil }
 		if len(b.pb.GetCommands()) > 0 {
-			entry, err := proto.Marshal(b.pb)
-			if err == nil {
-				b.wait = l.Propose(entry)
-			} else {
-				b.wait = func() error { return err }
-			}
+			b.wait = l.Propose(b.pb)
 		}
 		l.committing <- b
 	}

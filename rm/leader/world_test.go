@@ -34,6 +34,7 @@ type world struct {
 	launched chan Launch
 	refuse   error // what nodes answer to launches
 	stops    []records.ContainerID
+	batches  []*ledgerpb.Batch // committed, in order
 	frozen   map[records.ContainerID]bool
 	keys     int32
 	change   func(*Settings)
@@ -109,18 +110,23 @@ func (w *world) depose() {
 	<-w.stopped
 }
 
-func (w *world) propose(entry []byte) func() error {
+func (w *world) propose(batch *ledgerpb.Batch) func() error {
+	entry, err := proto.Marshal(batch)
 	return func() error {
+		if err != nil {
+			return err
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.lost {
 			return errors.New("leadership lost")
 		}
-		var b ledgerpb.Batch
-		if err := proto.Unmarshal(entry, &b); err != nil {
+		b := &ledgerpb.Batch{}
+		if err := proto.Unmarshal(entry, b); err != nil {
 			return err
 		}
-		return w.committed.Apply(&b)
+		w.batches = append(w.batches, b)
+		return w.committed.Apply(b)
 	}
 }
 

@@ -28,11 +28,19 @@ var ErrClosed = errors.New("raft node is closed")
 // FSM is what the log's entries are applied to. Calls are never concurrent, except for the writing of a snapshot.
 type FSM interface {
 	// Apply takes a committed entry into account; its result goes to the Proposal of the member that proposed it.
-	Apply(entry []byte) any
+	Apply(Entry) any
 	// Snapshot captures the state; the function it returns writes it while Apply goes on.
 	Snapshot() (func(io.Writer) error, error)
 	// Restore replaces the state by a snapshot.
 	Restore(io.Reader) error
+}
+
+// Entry is one of the log's.
+type Entry struct {
+	Data []byte // not empty
+	// Source is what Data was made from, for who doesn't want to decode it. Only the member that has proposed the entry knows it,
+	// and that not after a restart; elsewhere it is nil.
+	Source any
 }
 
 // Member is a ResourceManager of the group.
@@ -73,6 +81,7 @@ type Node struct {
 	terms     *terms
 	down      chan struct{} // closed when raft has stopped
 	flying    flying
+	sources   sources
 }
 
 // Open starts the member and returns at once; the group elects a leader when a majority is up. A member that starts for
@@ -115,7 +124,7 @@ func (n *Node) open(fsm FSM) error {
 	if err := n.bootstrap(conf, snapshots); err != nil {
 		return err
 	}
-	if n.raft, err = hraft.NewRaft(conf, adapter{fsm}, n.log, n.log, snapshots, n.transport); err != nil {
+	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, &n.sources}, n.log, n.log, snapshots, n.transport); err != nil {
 		return err
 	}
 	go n.terms.pump()
@@ -324,9 +333,12 @@ func (n *Node) release() error {
 	return errors.Join(append(errs, n.lock.Close())...)
 }
 
-type adapter struct{ FSM }
+type adapter struct {
+	FSM
+	sources *sources
+}
 
-func (a adapter) Apply(l *hraft.Log) any { return a.FSM.Apply(l.Data) }
+func (a adapter) Apply(l *hraft.Log) any { return a.FSM.Apply(Entry{l.Data, a.sources.of(l.Data)}) }
 
 func (a adapter) Snapshot() (hraft.FSMSnapshot, error) {
 	write, err := a.FSM.Snapshot()

@@ -26,12 +26,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type register struct {
 	mu      sync.Mutex
 	entries []string
+	sources []any
 }
 
-func (r *register) Apply(entry []byte) any {
+func (r *register) Apply(e Entry) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries = append(r.entries, string(entry))
+	r.entries = append(r.entries, string(e.Data))
+	r.sources = append(r.sources, e.Source)
 	return len(r.entries)
 }
 
@@ -205,7 +207,7 @@ func TestOneMemberKeepsItsLogOverRestarts(t *testing.T) {
 		if got := len(m.fsm.all()); got != round-1 {
 			t.Fatalf("round %d begins with %d entries", round, got)
 		}
-		got, err := m.Propose(fmt.Appendf(nil, "entry %d", round)).Wait()
+		got, err := m.Propose(Entry{Data: fmt.Appendf(nil, "entry %d", round)}).Wait()
 		if err != nil || got != round {
 			t.Fatalf("entry %d: %v, %v", round, got, err)
 		}
@@ -213,11 +215,39 @@ func TestOneMemberKeepsItsLogOverRestarts(t *testing.T) {
 	}
 }
 
+// What an entry was made from is there for who proposed it, and only for them.
+func TestSourcesAreTheProposers(t *testing.T) {
+	members := group(t, 3, nil)
+	lead, _ := leader(t, members)
+	var last Proposal
+	for i := range 50 {
+		last = lead.Propose(Entry{Data: fmt.Appendf(nil, "entry %d", i), Source: i})
+	}
+	if _, err := last.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		await.Until(t, "everybody has the entries", func() bool { return len(m.fsm.all()) == 50 })
+		m.fsm.mu.Lock()
+		for i, source := range m.fsm.sources {
+			if m == lead && source != i || m != lead && source != nil {
+				t.Errorf("%s has %v as source of %q", m.cfg.ID, source, m.fsm.entries[i])
+			}
+		}
+		m.fsm.mu.Unlock()
+	}
+	await.Until(t, "nothing is kept", func() bool {
+		lead.sources.mu.Lock()
+		defer lead.sources.mu.Unlock()
+		return len(lead.sources.by) == 0
+	})
+}
+
 func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	members := group(t, 3, nil)
 	first, term := leader(t, members)
 	for i := range 100 {
-		if _, err := first.Propose(fmt.Appendf(nil, "a%d", i)).Wait(); err != nil {
+		if _, err := first.Propose(Entry{Data: fmt.Appendf(nil, "a%d", i)}).Wait(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,7 +255,7 @@ func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	if follower == first {
 		follower = members[1]
 	}
-	if _, err := follower.Propose([]byte("x")).Wait(); !errors.Is(err, ErrNotLeader) {
+	if _, err := follower.Propose(Entry{Data: []byte("x")}).Wait(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a follower took a proposal: %v", err)
 	}
 	await.Until(t, "the follower knows its leader", func() bool { return follower.Leader() == first.cfg.ID })
@@ -239,7 +269,7 @@ func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	if got := len(second.fsm.all()); got != 100 {
 		t.Fatalf("the new leader has %d of 100 entries", got)
 	}
-	if _, err := second.Propose([]byte("b")).Wait(); err != nil {
+	if _, err := second.Propose(Entry{Data: []byte("b")}).Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.VerifyLeader(); err != nil {
@@ -303,7 +333,7 @@ func TestSnapshotReplacesTheLog(t *testing.T) {
 	late.stop(t)
 	var last Proposal
 	for i := range 500 {
-		last = lead.Propose(fmt.Appendf(nil, "entry %d", i))
+		last = lead.Propose(Entry{Data: fmt.Appendf(nil, "entry %d", i)})
 	}
 	if _, err := last.Wait(); err != nil {
 		t.Fatal(err)
@@ -376,7 +406,7 @@ func TestStrangersAreRefused(t *testing.T) {
 			return strings.Contains(logged.String(), want)
 		})
 	}
-	if _, err := m.Propose([]byte("still alive")).Wait(); err != nil {
+	if _, err := m.Propose(Entry{Data: []byte("still alive")}).Wait(); err != nil {
 		t.Error(err)
 	}
 }
@@ -411,7 +441,7 @@ func TestMembersMoveWithTheConfiguration(t *testing.T) {
 	if err := lead.AdoptMembers(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lead.Propose([]byte("hello")).Wait(); err != nil {
+	if _, err := lead.Propose(Entry{Data: []byte("hello")}).Wait(); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "the moved member catches up", func() bool { return len(moved.fsm.all()) == 1 })
@@ -457,7 +487,7 @@ func BenchmarkCommit(b *testing.B) {
 			b.StartTimer()
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
-					if _, err := lead.Propose(entry).Wait(); err != nil {
+					if _, err := lead.Propose(Entry{Data: entry}).Wait(); err != nil {
 						b.Error(err)
 						return
 					}

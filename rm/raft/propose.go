@@ -51,12 +51,16 @@ type Proposal struct {
 
 // Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
 // in the order in which it proposed them.
-func (n *Node) Propose(entry []byte) Proposal {
+func (n *Node) Propose(e Entry) Proposal {
 	if !n.flying.begin() {
 		return Proposal{}
 	}
-	f := n.raft.Apply(entry, 0)
-	return Proposal{n.answerTo(f, n.flying.end), f}
+	n.sources.keep(e)
+	f := n.raft.Apply(e.Data, 0)
+	return Proposal{n.answerTo(f, func() {
+		n.sources.drop(e)
+		n.flying.end()
+	}), f}
 }
 
 // Wait blocks until the entry is committed and applied here and returns the FSM's result, or until that is known not to
@@ -108,4 +112,36 @@ func (f *flying) land(patience time.Duration) {
 	case <-landed:
 	case <-time.After(patience):
 	}
+}
+
+// sources are those of the proposals under way. Raft gives the member that proposed an entry the very bytes back, so that these,
+// being kept here, name it.
+type sources struct {
+	mu sync.Mutex
+	by map[*byte]any
+}
+
+func (s *sources) keep(e Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[*byte]any{}
+	}
+	s.by[&e.Data[0]] = e.Source
+}
+
+func (s *sources) drop(e Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.by, &e.Data[0])
+}
+
+// of is nil for bytes that were not proposed here.
+func (s *sources) of(data []byte) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(data) == 0 {
+		return nil
+	}
+	return s.by[&data[0]]
 }

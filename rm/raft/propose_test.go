@@ -14,9 +14,9 @@ type gated struct {
 	gate chan struct{}
 }
 
-func (g *gated) Apply(entry []byte) any {
+func (g *gated) Apply(e Entry) any {
 	<-g.gate
-	return g.register.Apply(entry)
+	return g.register.Apply(e)
 }
 
 func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
@@ -28,12 +28,12 @@ func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
 	await.Until(t, "it leads", n.IsLeader)
 	under := make([]Proposal, 20)
 	for i := range under {
-		under[i] = n.Propose([]byte{byte(i)})
+		under[i] = n.Propose(Entry{Data: []byte{byte(i)}})
 	}
 	closed := make(chan error)
 	go func() { closed <- n.Close() }()
 	await.Until(t, "it takes no more", func() bool {
-		p := n.Propose([]byte("late"))
+		p := n.Propose(Entry{Data: []byte("late")})
 		if p.answer != nil {
 			under = append(under, p)
 		}
@@ -45,7 +45,7 @@ func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
 			t.Errorf("proposal %d: %v", i, err)
 		}
 	}
-	if _, err := n.Propose([]byte("later")).Wait(); !errors.Is(err, ErrClosed) {
+	if _, err := n.Propose(Entry{Data: []byte("later")}).Wait(); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	if err := <-closed; err != nil {
