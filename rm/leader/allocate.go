@@ -115,9 +115,9 @@ func (l *Leader) Register(id records.AttemptID, host string, port int32, trackin
 			}})
 		}
 		r = Registration{Maximum: t.maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
-		for _, c := range app.Containers {
+		for c := range app.Containers.All() {
 			if c.Live() && c.ID.Attempt != id {
-				r.Previous = append(r.Previous, t.grant(app, c))
+				r.Previous = append(r.Previous, t.grant(c))
 			}
 		}
 		return nil
@@ -357,12 +357,34 @@ func (t *turn) checkCall(app *ledger.Application, call *AllocateCall) error {
 
 // release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
 func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
+	type place struct {
+		id   records.ContainerID
+		node *nodeSoft
+	}
+	places, done := make([]place, 0, len(ids)), make([]Completion, 0, len(ids))
 	for _, id := range ids {
-		if c := app.Containers[id]; c != nil && c.Live() {
-			t.cleanUp(c)
-			t.complete(app, c, records.ExitAborted, "Container released by application")
+		c := app.Containers.Get(id)
+		if c == nil || !c.Live() {
+			continue
+		}
+		if n := t.nodes[c.Node]; n != nil {
+			places = append(places, place{id, n})
+		}
+		t.end(c, records.ExitAborted, "Container released by application", nil)
+		if !c.AM {
+			done = append(done, completion(c))
 		}
 	}
+	if len(places)+len(done) == 0 {
+		return
+	}
+	soft := t.apps[app.ID]
+	t.after(func() { // once for all, as an ApplicationMaster may give back thousands
+		for _, p := range places {
+			p.node.session.endContainer(p.id)
+		}
+		soft.tell(done)
+	})
 }
 
 // complete takes a live container's end into account and tells its ApplicationMaster.
@@ -372,21 +394,33 @@ func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32
 
 // completeAt is complete with what the node knows of the container's life.
 func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
-	t.free(c)
-	diagnostics = bound(diagnostics)
-	t.enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{
-		Completions: []*ledgerpb.Completion{{
-			Container: ledger.ContainerRef(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
-		}},
-	}})
+	t.end(c, exit, diagnostics, times)
 	if c.AM {
 		return
 	}
-	soft := t.apps[app.ID]
-	done := completion(c)
-	t.after(func() {
-		soft.completed = append(soft.completed, done)
-		soft.session.wakeUp()
+	soft, done := t.apps[app.ID], []Completion{completion(c)}
+	t.after(func() { soft.tell(done) })
+}
+
+// tell has an ApplicationMaster learn of containers that have ended.
+func (s *appSoft) tell(done []Completion) {
+	if len(done) == 0 {
+		return
+	}
+	if len(s.completed) == 0 {
+		s.completed = done
+	} else {
+		s.completed = append(s.completed, done...)
+	}
+	s.session.wakeUp()
+}
+
+// end takes a live container's end into account.
+func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	t.free(c)
+	diagnostics = bound(diagnostics)
+	t.enterEnd(&ledgerpb.Completion{
+		Container: t.refs.container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
 }
 

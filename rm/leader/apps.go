@@ -297,7 +297,7 @@ func (t *turn) endApp(
 // releaseAll gives back what an application's containers hold in the scheduler and has the nodes end them; the ledger's
 // own record of it is up to the command that the caller enters.
 func (t *turn) releaseAll(app *ledger.Application) {
-	for _, c := range app.Containers {
+	for c := range app.Containers.All() {
 		if c.Live() {
 			t.free(c)
 			t.cleanUp(c)
@@ -305,10 +305,18 @@ func (t *turn) releaseAll(app *ledger.Application) {
 	}
 }
 
+// handle has a container know what the scheduler knows it by.
+func handle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
+
+// handleOf is what the scheduler knows a container by, if it does.
+func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
+	return scheduler.ContainerHandle(c.Handle - 1), c.Handle > 0
+}
+
 // free takes a live container out of the scheduler.
 func (t *turn) free(c *ledger.Container) {
-	if h, ok := t.containers[c.ID]; ok {
-		delete(t.containers, c.ID)
+	if h, ok := handleOf(c); ok {
+		c.Handle = 0
 		t.sched.Free(h)
 	}
 }

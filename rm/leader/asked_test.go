@@ -64,7 +64,9 @@ func TestTimesOfContainers(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r := am.allocate(AllocateCall{})
 		var reports []NodeContainer
-		for id, c := range w.app(app).Containers {
+		a := w.app(app)
+		for c := range a.Containers.All() {
+			id := c.ID
 			if id == amc {
 				continue
 			}
@@ -82,7 +84,7 @@ func TestTimesOfContainers(t *testing.T) {
 		n.heartbeat(append(reports, runs(amc))...) // what is free now goes to those that wait
 		r = am.allocate(AllocateCall{})
 		for _, g := range r.Grants {
-			if c := w.app(app).Containers[g.ID]; c.Asked != began || c.Allocated != began+2000 {
+			if c := w.app(app).Containers.Get(g.ID); c.Asked != began || c.Allocated != began+2000 {
 				t.Errorf("%v: asked for at %d, granted at %d", g.ID, c.Asked, c.Allocated)
 			}
 		}

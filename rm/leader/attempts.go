@@ -54,7 +54,7 @@ func (t *turn) openSession(soft *appSoft, id records.AttemptID) {
 // launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
 // restarting; then the attempt fails, which isn't held against the application.
 func (t *turn) launch(app *ledger.Application, c *ledger.Container) {
-	l := Launch{Container: t.grant(app, c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
+	l := Launch{Container: t.grant(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
 	leader := t.Leader
 	t.after(func() {
 		leader.goDo(func(ctx context.Context) { leader.tryLaunch(ctx, l) })
@@ -127,7 +127,7 @@ type attemptEnd struct {
 func (t *turn) endAttempt(app *ledger.Application, attempt *ledger.Attempt, end attemptEnd) {
 	keep := end.state == pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED &&
 		app.Context.GetKeepContainersAcrossApplicationAttempts()
-	for _, c := range app.Containers {
+	for c := range app.Containers.All() {
 		if c.Live() && (c.AM || !keep) {
 			t.free(c)
 			t.cleanUp(c)
@@ -230,7 +230,7 @@ func (t *turn) finish(app *ledger.Application, attempt *ledger.Attempt, exit int
 // stopAM has the node end the ApplicationMaster's container at once, rather than with its next heartbeat.
 func (t *turn) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
 	id := attempt.AMContainer
-	c := app.Containers[id]
+	c := app.Containers.Get(id)
 	if c == nil || !c.Live() {
 		return
 	}

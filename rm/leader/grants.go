@@ -54,54 +54,52 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	app := l.work.Apps[soft.id]
 	attempt := app.Current()
 	am := attempt.State == ledger.AttemptScheduled
-	cmd := &ledgerpb.ContainersAllocated{
-		Attempt: ledger.AttemptRef(attempt.ID), Grants: make([]*ledgerpb.Grant, len(decisions)),
-	}
-	ids, now := make([]records.ContainerID, len(decisions)), l.now()
+	cmd := &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt.ID), Grants: make([]*ledgerpb.Grant, len(decisions))}
+	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
+	first, now := l.epoch<<records.EpochShift|(attempt.LastSequence+1), l.now()
 	for i := range decisions {
 		d := &decisions[i]
-		ids[i] = records.ContainerID{
-			Attempt: attempt.ID, ID: l.epoch<<records.EpochShift | (attempt.LastSequence + int64(i) + 1),
-		}
-		cmd.Grants[i] = &ledgerpb.Grant{
-			Id: ids[i].ID, Node: ledger.NodeRef(l.nodeOf[d.Node].id), Resource: ledger.Amounts(d.Resource),
-			Priority: d.Priority, AllocationRequestId: d.AllocationRequestID, ExecutionType: int32(d.ExecutionType), Am: am,
-		}
+		g := &all[i]
+		g.Id, g.Node, g.Resource = first+int64(i), l.nodeOf[d.Node].ref, l.refs.amounts(d.Resource)
+		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
 		since := attempt.StartTime
 		if !am {
 			since = soft.asked.take(d.Priority, d.AllocationRequestID)
 		}
 		if since > 0 {
-			cmd.Grants[i].Waited = max(now-since, 0) + 1
+			g.Waited = max(now-since, 0) + 1
 		}
-		l.containers[ids[i]] = d.Container
-		soft.nodes[l.nodeOf[d.Node].id] = true
+		cmd.Grants[i] = g
 	}
 	l.enter(&ledgerpb.Command{ContainersAllocated: cmd})
-	if am {
-		(&turn{l}).launch(app, app.Containers[ids[0]])
-		return
-	}
 	deadline := l.Now().Add(l.Settings.AllocationExpiry)
-	grants := make([]Grant, len(ids))
-	for i, id := range ids {
-		grants[i] = l.grant(app, app.Containers[id])
-		l.unstarted = append(l.unstarted, unstarted{id: id, deadline: deadline})
+	grants := make([]Grant, len(decisions))
+	for i := range decisions {
+		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
+		handle(c, decisions[i].Container)
+		soft.nodes[c.Node] = true
+		if am {
+			(&turn{l}).launch(app, c)
+			return
+		}
+		grants[i] = l.grant(c)
+		l.unstarted = append(l.unstarted, unstarted{id: c.ID, deadline: deadline})
 	}
 	l.after(func() {
-		soft.grants = append(soft.grants, grants...)
+		if len(soft.grants) == 0 {
+			soft.grants = grants
+		} else {
+			soft.grants = append(soft.grants, grants...)
+		}
 		soft.session.wakeUp()
 	})
 }
 
-// grant is what an application is told of a container.
-func (l *Leader) grant(_ *ledger.Application, c *ledger.Container) Grant {
-	g := Grant{
+// grant is what an application is told of a container that lives.
+func (l *Leader) grant(c *ledger.Container) Grant {
+	return Grant{
 		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
 		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,
+		NodeHTTPAddress: c.NodeHTTPAddress(),
 	}
-	if n := l.work.Nodes[c.Node]; n != nil {
-		g.NodeHTTPAddress = n.HTTPAddress()
-	}
-	return g
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
 	"heddle/rm/hosts"
@@ -121,7 +122,6 @@ type Leader struct {
 
 	apps       map[records.ApplicationID]*appSoft
 	byHandle   map[scheduler.AppHandle]*appSoft
-	containers map[records.ContainerID]scheduler.ContainerHandle
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
 	granted    []*appSoft  // to whom schedule gives containers
@@ -130,6 +130,7 @@ type Leader struct {
 	unstarted  []unstarted // granted containers by the time when they must have been started
 	carried    carriedTokens
 	seq        int64
+	refs       refs
 	preemption preemption
 	background sync.WaitGroup // calls to nodes under way
 	ctx        context.Context
@@ -181,7 +182,6 @@ func New(cfg Config) *Leader {
 		ended:      make(chan struct{}),
 		apps:       map[records.ApplicationID]*appSoft{},
 		byHandle:   map[scheduler.AppHandle]*appSoft{},
-		containers: map[records.ContainerID]scheduler.ContainerHandle{},
 		nodes:      map[records.NodeID]*nodeSoft{},
 		nodeOf:     map[scheduler.NodeHandle]*nodeSoft{},
 	}
@@ -296,11 +296,32 @@ func (l *Leader) batch() *batch {
 func (l *Leader) enter(c *ledgerpb.Command) {
 	b := l.batch()
 	if err := l.work.ApplyCommand(b.pb.GetTime(), c); err != nil {
-		// the working copy refuses what every member would refuse: a defect of the leader, which must not spread
-		l.Log.WithError(err).WithField("command", c).Error("the ledger refuses a command")
+		l.refused(c, err)
 		return
 	}
 	b.pb.Commands = append(b.pb.Commands, c)
+}
+
+// enterEnd enters the end of a container. Ends in a row become one command: an ApplicationMaster may give back thousands at once.
+func (l *Leader) enterEnd(c *ledgerpb.Completion) {
+	b := l.batch()
+	if err := l.work.Complete(b.pb.GetTime(), c); err != nil {
+		l.refused(c, err)
+		return
+	}
+	if n := len(b.pb.Commands); n > 0 && b.pb.Commands[n-1].ContainersCompleted != nil {
+		last := b.pb.Commands[n-1].ContainersCompleted
+		last.Completions = append(last.Completions, c)
+		return
+	}
+	b.pb.Commands = append(b.pb.Commands, &ledgerpb.Command{
+		ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{c}},
+	})
+}
+
+// refused reports a command that the working copy refuses, as every member would: a defect of the leader, which must not spread.
+func (l *Leader) refused(c proto.Message, err error) {
+	l.Log.WithError(err).WithField("command", c).Error("the ledger refuses a command")
 }
 
 // after calls f in the loop once everything entered until now is committed.

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,5 +113,47 @@ func TestKeysRollWithoutBreakingTokens(t *testing.T) {
 		if ring := w.Keys(ledgerpb.KeyKind_NM); ring.Current.ID != next || ring.Previous.ID != first.ID {
 			t.Errorf("after every node has the key: %+v", ring)
 		}
+	})
+}
+
+// What an ApplicationMaster gives back at once is one command, also where it lies on several nodes.
+func TestReleasesAreOneCommand(t *testing.T) {
+	run(t, func(w *world) {
+		w.node(1)
+		w.node(2)
+		am := w.am(nil)
+		granted := am.allocate(AllocateCall{Asks: ask(6)}).Grants
+		var release []records.ContainerID
+		for _, g := range granted {
+			release = append(release, g.ID)
+		}
+		before := len(w.batches)
+		r := am.allocate(AllocateCall{Releases: append(release, release[0])})
+		if len(granted) != 6 || len(r.Completed) != 6 {
+			t.Fatalf("%d granted, %d ended", len(granted), len(r.Completed))
+		}
+		var ends []int
+		for _, b := range w.batches[before:] {
+			for _, c := range b.Commands {
+				if c.ContainersCompleted != nil {
+					ends = append(ends, len(c.ContainersCompleted.Completions))
+				}
+			}
+		}
+		if !slices.Equal(ends, []int{6}) {
+			t.Errorf("commands of %v ends", ends)
+		}
+		cleanup := 0
+		for i := range 2 {
+			n := &peer{w: w, node: nodeID(i + 1)}
+			cleanup += len(n.heartbeat().Cleanup)
+		}
+		if cleanup != 6 {
+			t.Errorf("nodes are to end %d", cleanup)
+		}
+		if a := w.app(am.attempt.App); a.Live != 1 {
+			t.Errorf("%d live", a.Live)
+		}
+		w.same()
 	})
 }

@@ -19,6 +19,7 @@ import (
 // nodeSoft is what the leader's loop alone knows of a node.
 type nodeSoft struct {
 	id      records.NodeID
+	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
 }
@@ -263,6 +264,7 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 func (t *turn) addNode(n *ledger.Node) *nodeSoft {
 	soft := &nodeSoft{
 		id:     n.ID,
+		ref:    ledger.NodeRef(n.ID),
 		handle: t.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability}),
 	}
 	t.nodes[n.ID] = soft
@@ -288,7 +290,7 @@ func (t *turn) moveRack(n *nodeSoft) {
 // restore enters a live container of the ledger in the scheduler.
 func (t *turn) restore(c *ledger.Container) {
 	soft := t.apps[c.ID.Attempt.App]
-	t.containers[c.ID] = t.sched.Restore(soft.handle, t.nodes[c.Node].handle, c.Resource)
+	handle(c, t.sched.Restore(soft.handle, t.nodes[c.Node].handle, c.Resource))
 	soft.nodes[c.Node] = true
 }
 
@@ -301,8 +303,8 @@ func (t *turn) reconcile(n *nodeSoft, reported []NodeContainer) {
 		t.containerReport(n, &reported[i])
 	}
 	var lost []*ledger.Container
-	for id, c := range t.work.Nodes[n.id].Containers {
-		if !has[id] && (c.State == ledger.ContainerRunning || c.AM && t.launchedAM(c)) {
+	for _, c := range t.work.Nodes[n.id].Containers {
+		if !has[c.ID] && (c.State == ledger.ContainerRunning || c.AM && t.launchedAM(c)) {
 			lost = append(lost, c)
 		}
 	}
@@ -474,10 +476,7 @@ func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
 
 // endAllOn ends all containers of a node.
 func (t *turn) endAllOn(node *ledger.Node, why string) {
-	all := make([]*ledger.Container, 0, len(node.Containers))
-	for _, c := range node.Containers {
-		all = append(all, c)
-	}
+	all := slices.Clone(node.Containers)
 	slices.SortFunc(all, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
 	for _, c := range all {
 		if c.Live() { // an ApplicationMaster's end takes others with it

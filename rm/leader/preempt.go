@@ -117,10 +117,13 @@ func (t *turn) killClaimed(claimed []scheduler.ContainerHandle) bool {
 		return false
 	}
 	for id := range t.preemption.killable {
-		if h, ok := t.containers[id]; !ok || !slices.Contains(claimed, h) {
+		c := t.work.Container(id)
+		if c == nil {
 			continue
 		}
-		c := t.work.Container(id)
+		if h, ok := handleOf(c); !ok || !slices.Contains(claimed, h) {
+			continue
+		}
 		t.endPreempted(c, t.preemption.killable[id]+"; its room is needed now")
 		delete(t.preemption.killable, id)
 	}
@@ -150,17 +153,17 @@ func (t *turn) losses(app *ledger.Application) (out []Loss) {
 	if t.Settings.Queues.Kind == queue.Fair {
 		marked = t.preemption.fair.Marked
 	}
-	for id, c := range app.Containers {
+	for c := range app.Containers.All() {
 		if !c.Live() {
 			continue
 		}
+		id := c.ID
 		if reason, ok := t.preemption.killable[id]; ok {
 			out = append(out, Loss{Container: id, Reason: reason})
 		} else if until, reason, ok := marked(id); ok {
 			out = append(out, Loss{Container: id, Until: until, Reason: reason})
 		}
 	}
-	slices.SortFunc(out, func(a, b Loss) int { return a.Container.Compare(b.Container) })
 	return out
 }
 
@@ -171,10 +174,12 @@ type preemptible struct {
 }
 
 func (t *turn) preemptible() preemptible {
-	p := preemptible{turn: t, containers: make(map[scheduler.ContainerHandle]*ledger.Container, len(t.containers))}
-	for id, h := range t.containers {
-		if c := t.work.Container(id); c != nil && c.Live() {
-			p.containers[h] = c
+	p := preemptible{turn: t, containers: map[scheduler.ContainerHandle]*ledger.Container{}}
+	for _, n := range t.work.Nodes {
+		for _, c := range n.Containers {
+			if h, ok := handleOf(c); ok {
+				p.containers[h] = c
+			}
 		}
 	}
 	return p

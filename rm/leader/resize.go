@@ -64,7 +64,7 @@ func (t *turn) resizeAll(app *ledger.Application, wishes []ContainerUpdate) (ref
 }
 
 func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason string, version int32) {
-	c := app.Containers[u.ID]
+	c := app.Containers.Get(u.ID)
 	if c == nil || !c.Live() {
 		return unknownID, 0
 	}
@@ -98,7 +98,7 @@ func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason st
 // resize gives a container another size if it can have it now, and tells whom it concerns: its ApplicationMaster, who brings
 // the node word of more, and the node itself of less.
 func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) bool {
-	if !l.sched.ResizeContainer(l.containers[c.ID], to) {
+	if h, ok := handleOf(c); !ok || !l.sched.ResizeContainer(h, to) {
 		return false
 	}
 	l.enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
@@ -108,7 +108,7 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 		l.grown = append(l.grown, grown{c.ID, l.Now().Add(l.Settings.AllocationExpiry)})
 	}
 	soft, node := l.apps[c.ID.Attempt.App], l.nodes[c.Node]
-	g := l.grant(l.work.Apps[c.ID.Attempt.App], c)
+	g := l.grant(c)
 	l.after(func() {
 		soft.resized = append(soft.resized, Resized{Kind: kind, Grant: g})
 		soft.session.wakeUp()
@@ -145,7 +145,7 @@ func (t *turn) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
 		}})
 	}
 	if !size.FitsIn(c.Resource) {
-		g := t.grant(t.work.Apps[c.ID.Attempt.App], c)
+		g := t.grant(c)
 		t.after(func() { n.session.shrink(g) })
 	}
 }

@@ -75,7 +75,7 @@ func TestGrowthWaitsForRoom(t *testing.T) {
 		w.depose()
 		w.lead()
 		w.node(1, runs(w.app(am.attempt.App).Current().AMContainer), runs(c[0]))
-		if got := w.app(am.attempt.App).Containers[c[0]]; got.Resource.MemoryMB() != 2816 || got.Version != 1 {
+		if got := w.app(am.attempt.App).Containers.Get(c[0]); got.Resource.MemoryMB() != 2816 || got.Version != 1 {
 			t.Errorf("after a change of leaders: %+v", got)
 		}
 	})
@@ -193,7 +193,7 @@ func TestGrowthThatTheNodeKnowsOfStays(t *testing.T) {
 				if resized, shrunk := w.beatFor(7*time.Minute, am, n, append(running, runs(c[0]))...); len(resized)+len(shrunk) > 0 {
 					t.Errorf("resized %+v, told the node %+v", resized, shrunk)
 				}
-				if got := w.app(am.attempt.App).Containers[c[0]]; got.Resource.MemoryMB() != 2048 || got.Confirmed != got.Resource {
+				if got := w.app(am.attempt.App).Containers.Get(c[0]); got.Resource.MemoryMB() != 2048 || got.Confirmed != got.Resource {
 					t.Errorf("the container has %+v", got)
 				}
 			})

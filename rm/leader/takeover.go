@@ -7,7 +7,6 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
-	"heddle/yarn/records"
 )
 
 // takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
@@ -29,8 +28,12 @@ func (t *turn) takeOver() error {
 	for _, app := range t.appsInOrder() {
 		t.takeApp(app)
 	}
+	live := 0
+	for _, node := range t.work.Nodes {
+		live += len(node.Containers)
+	}
 	t.Log.WithField("epoch", t.epoch).WithField("applications", len(t.apps)).WithField("nodes", len(t.nodes)).
-		WithField("containers", len(t.containers)).Info("leading")
+		WithField("containers", live).Info("leading")
 	return nil
 }
 
@@ -88,22 +91,16 @@ func (t *turn) takeApp(app *ledger.Application) {
 	}
 	soft := t.addApp(app, asks)
 	deadline := t.Now().Add(t.Settings.AllocationExpiry)
-	ids := make([]records.ContainerID, 0, len(app.Containers))
-	for id := range app.Containers {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, records.ContainerID.Compare)
-	for _, id := range ids {
-		c := app.Containers[id]
+	for c := range app.Containers.All() {
 		switch {
 		case !c.Live():
 			soft.completed = append(soft.completed, completion(c))
 			continue
 		case c.State == ledger.ContainerAllocated && !c.AM:
-			t.unstarted = append(t.unstarted, unstarted{id: id, deadline: deadline})
+			t.unstarted = append(t.unstarted, unstarted{id: c.ID, deadline: deadline})
 		}
 		if c.Confirmed != c.Resource {
-			t.grown = append(t.grown, grown{id: id, deadline: deadline})
+			t.grown = append(t.grown, grown{id: c.ID, deadline: deadline})
 		}
 		t.restore(c)
 	}
@@ -117,7 +114,7 @@ func (t *turn) takeApp(app *ledger.Application) {
 	case ledger.AttemptScheduled:
 		t.sched.UpdateAsks(soft.handle, soft.amAsks)
 	case ledger.AttemptAllocated:
-		t.launch(app, app.Containers[attempt.AMContainer])
+		t.launch(app, app.Containers.Get(attempt.AMContainer))
 	}
 }
 

@@ -178,7 +178,6 @@ func newApplication(c *ledgerpb.ApplicationSubmitted, now int64) *Application {
 		State:          AppAccepted,
 		LogAggregation: pb.LogAggregationStatus_LOG_NOT_START,
 		SubmitTime:     now,
-		Containers:     map[records.ContainerID]*Container{},
 	}
 }
 
@@ -238,8 +237,8 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 	if t := app.Current(); t != nil && !t.State.Ended() {
 		return fmt.Errorf("%v can't end: its attempt %v is %v", app.ID, t.ID, t.State)
 	}
-	for _, id := range sortedKeys(app.Containers, records.ContainerID.Compare) {
-		s.drop(now, app, app.Containers[id], records.ExitKilledAfterAppCompletion)
+	for cont := range app.Containers.All() {
+		drop(now, app, cont, records.ExitKilledAfterAppCompletion)
 	}
 	app.State = state
 	app.FinalStatus = pb.FinalApplicationStatus(c.GetFinalStatus())
@@ -395,9 +394,9 @@ func (s *State) attemptEnded(now int64, c *ledgerpb.AttemptEnded) error {
 	t.ExitStatus = c.GetExitStatus()
 	t.Excused = c.GetExcused()
 	t.FinishTime = now
-	for _, id := range sortedKeys(app.Containers, records.ContainerID.Compare) {
-		if cont := app.Containers[id]; cont.AM || !c.GetKeepContainers() {
-			s.drop(now, app, cont, records.ExitKilledByResourceManager)
+	for cont := range app.Containers.All() {
+		if cont.AM || !c.GetKeepContainers() {
+			drop(now, app, cont, records.ExitKilledByResourceManager)
 		}
 	}
 	return nil

@@ -17,9 +17,11 @@ func (s *State) Check() error {
 	for id, app := range s.Apps {
 		var used records.Resource
 		live := 0
-		for cid, c := range app.Containers {
-			if cid != c.ID || c.ID.Attempt.App != id {
-				bad("%v is filed under %v of %v", c.ID, cid, id)
+		filed := 0
+		for c := range app.Containers.All() {
+			filed++
+			if app.Containers.Get(c.ID) != c || c.ID.Attempt.App != id {
+				bad("%v is filed under another id, or wrongly under %v", c.ID, id)
 			}
 			if !c.Live() {
 				continue
@@ -28,9 +30,12 @@ func (s *State) Check() error {
 			used = used.Add(c.Resource)
 			onNode[c.Node] = onNode[c.Node].Add(c.Resource)
 			count[c.Node]++
-			if n := s.Nodes[c.Node]; n == nil || n.Containers[c.ID] != c {
+			if n := s.Nodes[c.Node]; n == nil || n != c.node || c.onNode >= len(n.Containers) || n.Containers[c.onNode] != c {
 				bad("%v is not filed under its node %v", c.ID, c.Node)
 			}
+		}
+		if filed != app.Containers.Len() {
+			bad("%v has %d containers, and counts %d", id, filed, app.Containers.Len())
 		}
 		if used != app.Used || live != app.Live {
 			bad("%v holds %d containers with %v, its sums say %d with %v", id, live, used, app.Live, app.Used)

@@ -33,8 +33,8 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 		return fmt.Errorf("%v was given out already: %v is at %d", cont.ID, t.ID, t.LastSequence)
 	}
 	t.LastSequence = cont.ID.Sequence()
-	app.Containers[cont.ID] = cont
-	s.hold(app, node, cont)
+	app.Containers.Put(cont)
+	hold(app, node, cont)
 	if cont.AM {
 		t.AMContainer, t.AMNode = cont.ID, cont.Node
 		t.AMHTTPAddress = node.HTTPAddress()
@@ -68,21 +68,31 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 }
 
 // hold enters a live container into the sums of its application and node.
-func (s *State) hold(app *Application, node *Node, c *Container) {
+func hold(app *Application, node *Node, c *Container) {
 	app.Used = app.Used.Add(c.Resource)
 	app.Live++
 	node.Used = node.Used.Add(c.Resource)
-	node.Containers[c.ID] = c
+	c.node, c.onNode = node, len(node.Containers)
+	node.Containers = append(node.Containers, c)
+}
+
+// leave takes a container that lives out of those of its node.
+func (c *Container) leave() {
+	n := c.node
+	n.Used = n.Used.Sub(c.Resource)
+	last := len(n.Containers) - 1
+	n.Containers[c.onNode] = n.Containers[last]
+	n.Containers[c.onNode].onNode = c.onNode
+	n.Containers[last] = nil
+	n.Containers = n.Containers[:last]
+	c.node = nil
 }
 
 // finish takes a live container out of the sums.
-func (s *State) finish(now int64, app *Application, c *Container, exit int32) {
+func finish(now int64, app *Application, c *Container, exit int32) {
 	app.Used = app.Used.Sub(c.Resource)
 	app.Live--
-	if node := s.Nodes[c.Node]; node != nil {
-		node.Used = node.Used.Sub(c.Resource)
-		delete(node.Containers, c.ID)
-	}
+	c.leave()
 	spent := ResourceSeconds(c, now)
 	app.ResourceSeconds = app.ResourceSeconds.Add(spent)
 	if exit == records.ExitPreempted {
@@ -115,14 +125,13 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	if err != nil {
 		return err
 	}
-	node := s.Nodes[cont.Node]
-	if !cont.Live() || node == nil {
+	if !cont.Live() {
 		return fmt.Errorf("%v can't be resized: it has ended", cont.ID)
 	}
 	to := amounts(c.GetResource())
 	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
 	app.Used = app.Used.Sub(cont.Resource).Add(to)
-	node.Used = node.Used.Sub(cont.Resource).Add(to)
+	cont.node.Used = cont.node.Used.Sub(cont.Resource).Add(to)
 	cont.Resource, cont.Resized = to, now
 	cont.Confirmed = cont.Confirmed.Min(to)
 	cont.Version++
@@ -143,18 +152,18 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 }
 
 // drop ends a container, if it lives, and forgets it.
-func (s *State) drop(now int64, app *Application, c *Container, exit int32) {
+func drop(now int64, app *Application, c *Container, exit int32) {
 	if c.Live() {
-		s.finish(now, app, c, exit)
+		finish(now, app, c, exit)
 	}
-	delete(app.Containers, c.ID)
+	app.Containers.remove(c)
 	app.remember(c)
 }
 
 func (s *State) container(r *ledgerpb.ContainerRef) (*Application, *Container, error) {
 	id := containerID(r)
 	if app := s.Apps[id.Attempt.App]; app != nil {
-		if c := app.Containers[id]; c != nil {
+		if c := app.Containers.Get(id); c != nil {
 			return app, c, nil
 		}
 	}
@@ -175,22 +184,30 @@ func (s *State) containersRunning(now int64, c *ledgerpb.ContainersRunning) erro
 func (s *State) containersCompleted(now int64, c *ledgerpb.ContainersCompleted) error {
 	var errs []error
 	for _, done := range c.GetCompletions() {
-		app, cont, err := s.container(done.GetContainer())
-		switch {
-		case err != nil:
+		if err := s.Complete(now, done); err != nil {
 			errs = append(errs, err)
-		case !cont.Live():
-			errs = append(errs, fmt.Errorf("%v completed already", cont.ID))
-		case done.GetUnreported():
-			cont.times(now, done.GetTimes())
-			s.drop(now, app, cont, done.GetExitStatus())
-		default:
-			cont.times(now, done.GetTimes())
-			s.finish(now, app, cont, done.GetExitStatus())
-			cont.Diagnostic = done.GetDiagnostics()
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Complete takes one of a command's completions into account: what ApplyCommand does for each of them.
+func (s *State) Complete(now int64, done *ledgerpb.Completion) error {
+	app, cont, err := s.container(done.GetContainer())
+	switch {
+	case err != nil:
+		return err
+	case !cont.Live():
+		return fmt.Errorf("%v completed already", cont.ID)
+	}
+	cont.times(now, done.GetTimes())
+	if done.GetUnreported() {
+		drop(now, app, cont, done.GetExitStatus())
+		return nil
+	}
+	finish(now, app, cont, done.GetExitStatus())
+	cont.Diagnostic = done.GetDiagnostics()
+	return nil
 }
 
 func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
@@ -198,7 +215,7 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 		if cont.Live() {
 			return fmt.Errorf("%v can't be forgotten: it lives", cont.ID)
 		}
-		delete(app.Containers, cont.ID)
+		app.Containers.remove(cont)
 		app.remember(cont)
 		return nil
 	})

@@ -11,11 +11,14 @@ import (
 )
 
 // HTTPAddress is host:port of the node's web server, or "" when it has none.
-func (n *Node) HTTPAddress() string {
-	if n.HTTPPort == 0 {
+func (n *Node) HTTPAddress() string { return n.httpAddress }
+
+// NodeHTTPAddress is that of the container's node, while the container lives.
+func (c *Container) NodeHTTPAddress() string {
+	if c.node == nil {
 		return ""
 	}
-	return net.JoinHostPort(n.ID.Host, strconv.Itoa(int(n.HTTPPort)))
+	return c.node.httpAddress
 }
 
 // Capacity is what the usable nodes have.
@@ -36,10 +39,13 @@ func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	}
 	n := s.Nodes[id]
 	if n == nil {
-		n = &Node{ID: id, Containers: map[records.ContainerID]*Container{}}
+		n = &Node{ID: id}
 		s.Nodes[id] = n
 	}
-	n.HTTPPort = c.GetHttpPort()
+	n.HTTPPort, n.httpAddress = c.GetHttpPort(), ""
+	if n.HTTPPort != 0 {
+		n.httpAddress = net.JoinHostPort(id.Host, strconv.Itoa(int(n.HTTPPort)))
+	}
 	n.Rack = c.GetRack()
 	n.Capability = amounts(c.GetCapability())
 	n.Version = c.GetVersion()

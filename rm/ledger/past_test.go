@@ -19,8 +19,8 @@ func TestPastContainers(t *testing.T) {
 		mustApply(t, s, commands{complete(id, int32(i)), {ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(id)}}}.at(4000))
 	}
 	a := s.Apps[app(1)]
-	if len(a.Past) != maxPast || a.PastMore != 10 || len(a.Containers) != 0 {
-		t.Fatalf("%d kept, %d not, %d are there", len(a.Past), a.PastMore, len(a.Containers))
+	if len(a.Past) != maxPast || a.PastMore != 10 || a.Containers.Len() != 0 {
+		t.Fatalf("%d kept, %d not, %d are there", len(a.Past), a.PastMore, a.Containers.Len())
 	}
 	c := a.Past[7]
 	if want := (Times{Accepted: created + 3100, Localized: created + 3200, Ended: created + 4000}); c.Times != want || c.Asked != created+1997 || c.Allocated != created+2000 || c.Finished != created+4000 || c.ExitStatus != 7 {

@@ -20,11 +20,17 @@ func ContainerRef(id records.ContainerID) *ledgerpb.ContainerRef {
 	return &ledgerpb.ContainerRef{Attempt: AttemptRef(id.Attempt), Id: id.ID}
 }
 
-// ContainerRefs returns the form of ids in commands.
+// ContainerRefs returns the form of ids in commands. Those in a row that are of one attempt share its form.
 func ContainerRefs(ids ...records.ContainerID) []*ledgerpb.ContainerRef {
-	refs := make([]*ledgerpb.ContainerRef, len(ids))
+	refs, all := make([]*ledgerpb.ContainerRef, len(ids)), make([]ledgerpb.ContainerRef, len(ids))
 	for i, id := range ids {
-		refs[i] = ContainerRef(id)
+		refs[i] = &all[i]
+		refs[i].Id = id.ID
+		if i > 0 && ids[i-1].Attempt == id.Attempt {
+			refs[i].Attempt = refs[i-1].Attempt
+		} else {
+			refs[i].Attempt = AttemptRef(id.Attempt)
+		}
 	}
 	return refs
 }

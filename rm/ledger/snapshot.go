@@ -203,8 +203,8 @@ func (a *Application) record() *ledgerpb.Application {
 	for _, t := range a.Attempts {
 		r.Attempts = append(r.Attempts, t.record())
 	}
-	for _, id := range sortedKeys(a.Containers, records.ContainerID.Compare) {
-		r.Containers = append(r.Containers, a.Containers[id].record())
+	for c := range a.Containers.All() {
+		r.Containers = append(r.Containers, c.record())
 	}
 	for _, c := range a.Past {
 		r.Past = append(r.Past, c.record())
@@ -318,7 +318,7 @@ func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	if r.GetConfirmed() != nil {
 		c.Confirmed = amounts(r.GetConfirmed())
 	}
-	a.Containers[c.ID] = c
+	a.Containers.Put(c)
 	if !c.Live() {
 		return nil
 	}
@@ -326,7 +326,7 @@ func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	if node == nil {
 		return fmt.Errorf("%v lives on node %v: %w", c.ID, c.Node, ErrUnknown)
 	}
-	s.hold(a, node, c)
+	hold(a, node, c)
 	return nil
 }
 

@@ -154,7 +154,7 @@ type Application struct {
 	// Attempts in order; the last is the current one.
 	Attempts []*Attempt
 	// Containers that live, and those that ended without the ApplicationMaster having taken note.
-	Containers map[records.ContainerID]*Container
+	Containers Containers
 	// Past are the first maxPast containers that have ended since, in the order of their ends; nobody changes them any more.
 	// PastMore is the number of the others.
 	Past     []*Container
@@ -241,6 +241,13 @@ type Container struct {
 	// its ApplicationMaster has brought the node word of that (Hadoop: RMContainerImpl.lastConfirmedResource).
 	Confirmed records.Resource
 
+	// Handle is for who works on a copy of the State and needs to know its containers by something of its own; 0 is nothing. It is no
+	// part of the state.
+	Handle int64
+
+	node   *Node // while it lives
+	onNode int   // its place in node.Containers
+
 	State      ContainerState
 	Suspended  bool
 	Asked      int64 // 0 = unknown
@@ -265,8 +272,9 @@ func (c *Container) Live() bool { return c.State != ContainerCompleted }
 
 // Node is a NodeManager that has registered once and was not forgotten since.
 type Node struct {
-	ID         records.NodeID
-	HTTPPort   int32
+	ID       records.NodeID
+	HTTPPort int32
+
 	Rack       string
 	Capability records.Resource
 	Version    string
@@ -278,8 +286,10 @@ type Node struct {
 	DecommissionDeadline int64
 	RegisteredAt         int64
 
-	// Containers that live on it, what they hold, and their number.
-	Containers map[records.ContainerID]*Container
+	httpAddress string // host:port
+
+	// Containers that live on it, in no order, and what they hold.
+	Containers []*Container
 	Used       records.Resource
 }
 
@@ -306,7 +316,7 @@ func (s *State) Epoch() int64 { return max(s.Leaders-1, 0) }
 // Container finds a container by its id, or returns nil.
 func (s *State) Container(id records.ContainerID) *Container {
 	if app := s.Apps[id.Attempt.App]; app != nil {
-		return app.Containers[id]
+		return app.Containers.Get(id)
 	}
 	return nil
 }
@@ -333,7 +343,7 @@ func (s *State) Clone() *State {
 	c.Nodes = make(map[records.NodeID]*Node, len(s.Nodes))
 	for id, n := range s.Nodes {
 		d := *n
-		d.Containers = make(map[records.ContainerID]*Container, len(n.Containers))
+		d.Containers = make([]*Container, len(n.Containers))
 		c.Nodes[id] = &d
 	}
 	c.Apps = make(map[records.ApplicationID]*Application, len(s.Apps))
@@ -352,12 +362,13 @@ func (a *Application) clone(nodes map[records.NodeID]*Node) *Application {
 		c.Attempts[i] = &d
 	}
 	c.Past = slices.Clip(a.Past) // shared, and appended to apart
-	c.Containers = make(map[records.ContainerID]*Container, len(a.Containers))
-	for id, t := range a.Containers {
+	c.Containers = Containers{}
+	for t := range a.Containers.All() {
 		d := *t
-		c.Containers[id] = &d
-		if n := nodes[t.Node]; n != nil && t.Live() {
-			n.Containers[id] = &d
+		c.Containers.Put(&d)
+		if t.Live() {
+			d.node = nodes[t.Node]
+			d.node.Containers[d.onNode] = &d
 		}
 	}
 	return &c

@@ -105,7 +105,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime
 	}
-	for _, c := range a.Containers {
+	for c := range a.Containers.All() {
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
 		}

@@ -59,7 +59,7 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 		for _, c := range a.Past {
 			t.Containers = append(t.Containers, containerTimes(c))
 		}
-		for _, c := range a.Containers {
+		for c := range a.Containers.All() {
 			t.Containers = append(t.Containers, containerTimes(c))
 		}
 	})

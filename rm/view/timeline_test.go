@@ -33,10 +33,12 @@ func TestTimeline(t *testing.T) {
 			{ID: container(3), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 300, State: ledger.ContainerCompleted, ExitStatus: 1},
 			{ID: container(2), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 290, State: ledger.ContainerCompleted, Times: ledger.Times{Accepted: 203, Localized: 204, Launched: 205, Ended: 289}},
 		},
-		Containers: map[records.ContainerID]*ledger.Container{
-			container(1): {ID: container(1), Node: node, AM: true, Asked: 101, Allocated: 102, Started: 111, State: ledger.ContainerRunning, ExitStatus: records.ExitInvalid},
-			container(4): {ID: container(4), Node: node, Priority: 20, Allocated: 250, ExitStatus: records.ExitInvalid},
-		},
+	}
+	for _, c := range []*ledger.Container{
+		{ID: container(1), Node: node, AM: true, Asked: 101, Allocated: 102, Started: 111, State: ledger.ContainerRunning, ExitStatus: records.ExitInvalid},
+		{ID: container(4), Node: node, Priority: 20, Allocated: 250, ExitStatus: records.ExitInvalid},
+	} {
+		s.Apps[id].Containers.Put(c)
 	}
 	v := &Viewer{Source: fixed{s}, Now: time.Now}
 	got, ok := v.Timeline(id)

@@ -82,7 +82,7 @@ func (v *Viewer) Containers(id records.AttemptID) (list []Container, ok bool) {
 			return
 		}
 		current := a.Current().ID == id
-		for _, c := range a.Containers {
+		for c := range a.Containers.All() {
 			// those that were kept belong to the current attempt
 			if c.Live() && (c.ID.Attempt == id || current) {
 				list = append(list, container(s, a, c))

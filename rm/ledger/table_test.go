@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/yarn/records"
+)
+
+// Containers do what a map would, in the order of ids.
+func TestContainersAreAMapInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c Containers
+		model := map[records.ContainerID]*Container{}
+		ids := rapid.Custom(func(t *rapid.T) records.ContainerID {
+			return records.ContainerID{
+				Attempt: records.AttemptID{
+					App:     records.ApplicationID{ClusterTimestamp: 1, ID: 7},
+					Attempt: rapid.Int32Range(1, 3).Draw(t, "attempt"),
+				},
+				ID: rapid.Int64Range(0, 2).Draw(t, "epoch")<<records.EpochShift | rapid.Int64Range(1, 200).Draw(t, "sequence"),
+			}
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				model[id] = &Container{ID: id}
+				c.Put(model[id])
+			},
+			"remove": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				if cont := model[id]; cont != nil {
+					c.remove(cont)
+					delete(model, id)
+				} else {
+					c.remove(&Container{ID: id})
+				}
+			},
+			"": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				if c.Get(id) != model[id] {
+					t.Fatalf("%v is wrong", id)
+				}
+				id.Attempt.App.ID++
+				if c.Get(id) != nil {
+					t.Fatalf("%v is another application's", id)
+				}
+				var got []records.ContainerID
+				for cont := range c.All() {
+					got = append(got, cont.ID)
+				}
+				if want := sortedKeys(model, records.ContainerID.Compare); !slices.Equal(got, want) || c.Len() != len(want) {
+					t.Fatalf("%d: %v instead of %v", c.Len(), got, want)
+				}
+			},
+		})
+		for cont := range c.All() {
+			c.remove(cont)
+		}
+		if c.Len() != 0 || len(c.pages) != 0 {
+			t.Fatalf("%d are left, in %d pages", c.Len(), len(c.pages))
+		}
+	})
+}
