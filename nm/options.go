@@ -216,12 +216,24 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		MaxDiagnostics: c.Int("yarn.nodemanager.container-diagnostics-maximum-size"),
 		RetryMinimum:   c.Duration("yarn.nodemanager.container-retry-minimum-interval-ms"),
 		TrackStopped:   track,
-		LimitMemory:    c.Bool("yarn.nodemanager.pmem-check-enabled"),
+		LimitMemory:    limitsMemory(c),
 		StrictCPU:      c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
 		MaxPids:        int64(c.Int("heddle.container.max-pids")),
 		Owner:          owner,
 		GPUs:           s.gpus,
 	}, nil
+}
+
+// limitsMemory reports whether the kernel holds containers to their memory. It does where physical memory is checked at all,
+// unless somebody wants it left to the monitor, as YARN does by default: a JVM takes such a limit for the memory of its machine
+// and sizes its heap by it.
+func limitsMemory(c *conf.Config) bool {
+	const enabled = "yarn.nodemanager.resource.memory.enabled"
+	wanted := c.Bool("yarn.nodemanager.pmem-check-enabled")
+	if c.IsSet(enabled) {
+		wanted = c.Bool(enabled)
+	}
+	return wanted && c.Bool("yarn.nodemanager.resource.memory.enforced")
 }
 
 // gpus returns the GPUs that containers are to get, and enters their number into what the node has. Without the plugin that

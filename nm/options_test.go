@@ -60,3 +60,26 @@ func TestOwners(t *testing.T) {
 		t.Errorf("a broken pattern: %v", err)
 	}
 }
+
+func TestWhetherTheKernelLimitsMemory(t *testing.T) {
+	const check, enabled, enforced = "yarn.nodemanager.pmem-check-enabled=", "yarn.nodemanager.resource.memory.enabled=", "yarn.nodemanager.resource.memory.enforced="
+	for _, c := range []struct {
+		set  []string
+		want bool
+	}{
+		{nil, true},
+		{[]string{check + "false"}, false},
+		{[]string{enabled + "false"}, false},
+		{[]string{enabled + "true", check + "false"}, true},
+		{[]string{enabled + "true", enforced + "false"}, false},
+		{[]string{enforced + "false"}, false},
+	} {
+		config, err := conf.Load(conf.Options{Overrides: c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := limitsMemory(config); got != c.want {
+			t.Errorf("%q: %v", c.set, got)
+		}
+	}
+}
