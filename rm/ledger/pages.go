@@ -80,7 +80,7 @@ func (c *Containers) remove(cont *Container) {
 	}
 }
 
-// All goes through them in the order of their ids. Those that it comes to may be taken out meanwhile.
+// All goes through them in the order of their ids. Any may be taken out meanwhile.
 func (c *Containers) All() iter.Seq[*Container] {
 	return func(yield func(*Container) bool) {
 		at := make([]pageID, 0, len(c.pages))
@@ -96,7 +96,7 @@ func (c *Containers) All() iter.Seq[*Container] {
 				continue
 			}
 			for used := p.used; used != 0; used &= used - 1 {
-				if !yield(p.at[bits.TrailingZeros64(used)]) {
+				if cont := p.at[bits.TrailingZeros64(used)]; cont != nil && !yield(cont) {
 					return
 				}
 			}
