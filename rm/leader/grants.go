@@ -83,7 +83,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 			return
 		}
 		grants[i] = l.grant(c)
-		l.unstarted = append(l.unstarted, unstarted{id: c.ID, deadline: deadline})
+		l.unstarted.add(c.ID, deadline, l.waitsForStart)
 	}
 	l.after(func() {
 		if len(soft.grants) == 0 {

@@ -124,10 +124,10 @@ type Leader struct {
 	byHandle   map[scheduler.AppHandle]*appSoft
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
-	granted    []*appSoft  // to whom schedule gives containers
-	growing    []growth    // containers that are to grow as soon as there is room
-	grown      []grown     // containers that were given more, by the time when their nodes must know
-	unstarted  []unstarted // granted containers by the time when they must have been started
+	granted    []*appSoft // to whom schedule gives containers
+	growing    []growth   // containers that are to grow as soon as there is room
+	grown      []grown    // containers that were given more, by the time when their nodes must know
+	unstarted  unstarted
 	carried    carriedTokens
 	seq        int64
 	refs       refs

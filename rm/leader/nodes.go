@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -550,10 +549,4 @@ func (t *turn) logReports(reports []*pb.LogAggregationReport) {
 			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
 		}})
 	}
-}
-
-// unstarted is a granted container that must be started by a deadline.
-type unstarted struct {
-	id       records.ContainerID
-	deadline time.Time
 }

@@ -97,7 +97,7 @@ func (t *turn) takeApp(app *ledger.Application) {
 			soft.completed = append(soft.completed, completion(c))
 			continue
 		case c.State == ledger.ContainerAllocated && !c.AM:
-			t.unstarted = append(t.unstarted, unstarted{id: c.ID, deadline: deadline})
+			t.unstarted.add(c.ID, deadline, t.waitsForStart)
 		}
 		if c.Confirmed != c.Resource {
 			t.grown = append(t.grown, grown{id: c.ID, deadline: deadline})

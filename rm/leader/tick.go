@@ -60,17 +60,15 @@ func (t *turn) expireAttempts(now time.Time) {
 
 // expireUnstarted takes back containers that were granted and never started.
 func (t *turn) expireUnstarted(now time.Time) {
-	i := 0
-	for ; i < len(t.unstarted) && now.After(t.unstarted[i].deadline); i++ {
-		c := t.work.Container(t.unstarted[i].id)
-		if c == nil || c.State != ledger.ContainerAllocated {
+	for _, id := range t.unstarted.due(now) {
+		if !t.waitsForStart(id) {
 			continue
 		}
+		c := t.work.Container(id)
 		t.Log.WithField("container", c.ID).Warn("a granted container was never started")
 		t.cleanUp(c)
 		t.complete(t.work.Apps[c.ID.Attempt.App], c, records.ExitAborted, "Container expired since it was unused")
 	}
-	t.unstarted = append(t.unstarted[:0], t.unstarted[i:]...)
 }
 
 func (t *turn) expireApps(now time.Time) {

@@ -1,0 +1,44 @@
+package leader
+
+import (
+	"testing"
+	"time"
+
+	"heddle/yarn/records"
+)
+
+func TestUnstartedHoldsHardlyMoreThanWait(t *testing.T) {
+	var u unstarted
+	id := func(i int64) records.ContainerID { return records.ContainerID{ID: i} }
+	const every = 1000 // of which one is never started
+	waits := func(id records.ContainerID) bool { return id.ID%every == 0 }
+	begin := time.Unix(1, 0)
+	longest := 0
+	for i := range int64(1_000_000) {
+		u.add(id(i), begin.Add(time.Duration(i)), waits)
+		longest = max(longest, len(u.list))
+	}
+	if longest > 2*1_000_000/every+minUnstarted {
+		t.Errorf("as many as %d are held", longest)
+	}
+	next := int64(0)
+	for _, got := range u.due(begin.Add(500_000)) {
+		if waits(got) {
+			if got.ID != next {
+				t.Fatalf("%d comes before %d", got.ID, next)
+			}
+			next += every
+		}
+	}
+	if next != 500_000 { // what is due now itself is not over
+		t.Errorf("those before %d are due", next)
+	}
+	for _, w := range u.list {
+		if w.id.ID < 500_000 {
+			t.Fatalf("%v is still there", w.id)
+		}
+	}
+	if got := u.due(begin); len(got) != 0 {
+		t.Errorf("%d are due before their time", len(got))
+	}
+}
