@@ -11,7 +11,7 @@ import (
 )
 
 // In Fair queues nodes are kept for applications that have less than their fair share, for containers of some size (Hadoop:
-// FSAppAttempt.isReservable). Any node may be, also one without anything free, and several for one container: whichever has
+// FSAppAttempt.isReservable; for others see least.go). Any node may be, also one without anything free, and several for one container: whichever has
 // room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed anew,
 // and only for applications that nothing else could be found for.
 
@@ -22,6 +22,7 @@ type starve struct {
 	looked bool
 	hungry []AppHandle
 	ahead  []*demand // see setAhead
+	poorLeaves
 }
 
 // reindexWhole enters a node into the index of those that may be kept.
@@ -39,7 +40,11 @@ func (s *Scheduler) reindexWhole(h NodeHandle) {
 // review reports whether it is time to look who starves, and has reservations looked at then. If it isn't yet, the scheduler
 // wakes up for it.
 func (s *Scheduler) review() bool {
-	if s.tree.Kind != queue.Fair || s.queues[root].pending.IsZero() {
+	if s.tree.Kind != queue.Fair {
+		return false
+	}
+	if s.queues[root].pending.IsZero() {
+		clear(s.starve.since)
 		return false
 	}
 	if due := s.starve.at + s.fairInterval(); s.starve.looked && s.now < due {
@@ -47,6 +52,7 @@ func (s *Scheduler) review() bool {
 		return false
 	}
 	s.starve.at, s.starve.looked = s.now, true
+	s.lookForPoor()
 	s.unblockAll()
 	if len(s.reserved) > 0 {
 		s.recheck, s.roomier = true, true
@@ -105,11 +111,11 @@ func (s *Scheduler) isBelow(a *app, due *records.Resource) bool {
 	return a.used[records.Memory] < due[records.Memory]
 }
 
-// starves reports whether an application has less than its fair share.
+// starves reports whether an application has less than its fair share, or its leaf less than its least share.
 func (s *Scheduler) starves(h AppHandle) bool {
 	a := &s.apps[h]
 	due := s.dueTo(h, s.fair.of)
-	return s.isBelow(a, &due)
+	return s.isBelow(a, &due) || s.poor(a.leaf)
 }
 
 // dueTo is the fair share of an application.
@@ -278,7 +284,7 @@ func (s *Scheduler) explainUnkept(a *app, d *demand, r *Reason) {
 	switch kept, most := s.keptFor(a), s.mayKeep(s.openNodes); {
 	case !s.isLarge(a, d):
 		r.Text += fmt.Sprintf("; none is kept for it, as it is smaller than %s (reservation-threshold.increment-multiple)", s.format(f.ReservedFrom))
-	case !s.isBelow(a, &due):
+	case !s.isBelow(a, &due) && !s.poor(a.leaf):
 		r.Text += fmt.Sprintf("; none is kept for it, as the application has its fair share of %s", s.format(due))
 	case kept >= most:
 		r.Text += fmt.Sprintf("; none is kept for it, as %d of %d nodes are kept for the application (reservable-nodes)", kept, s.openNodes)
