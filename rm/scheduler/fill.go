@@ -111,8 +111,12 @@ func (s *Scheduler) fillOnce() {
 			s.freed(at)
 		case elsewhere && s.index.has(&d.size):
 			other := s.findHost(a, d)
-			if other == noNode && d.relaxAny {
+			switch {
+			case other != noNode:
+			case d.relaxAny:
 				other, _ = s.findAny(a, d)
+			default:
+				other = s.findRack(a, d)
 			}
 			if other == noNode {
 				i++

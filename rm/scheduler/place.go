@@ -28,6 +28,9 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		s.allocate(h, d, n, NodeLocal)
 		return
 	}
+	if s.reserveNear(h, a, d, NodeLocal) {
+		return
+	}
 	rack, anywhere := s.delays(d)
 	if rack > 0 && s.index.has(&d.size) && s.delayed(a, d, rack, false) {
 		return
@@ -37,7 +40,9 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		return
 	}
 	if !d.relaxAny {
-		s.park(d, noPlace)
+		if !s.reserveNear(h, a, d, RackLocal) {
+			s.park(d, noPlace)
+		}
 		return
 	}
 	if anywhere > 0 && s.index.has(&d.size) && s.delayed(a, d, anywhere, true) {
@@ -49,9 +54,7 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		s.allocate(h, d, n, OffSwitch)
 	case room && len(s.starve.ahead) > 0:
 		s.park(d, behindOwn)
-	case room:
-		s.park(d, noRoom)
-	default:
+	default: // also where there is room, but the application shuns it
 		s.reserveFor(h, a, d)
 	}
 }

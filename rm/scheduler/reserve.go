@@ -46,13 +46,45 @@ func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
 			return false, !s.index.has(&s.least)
 		}
 		n := &s.nodes[at]
-		if s.reservable(n, &d.size) && !a.blacklisted(n) && (d.relaxAny || d.wants(n.host) > 0 || d.relaxes(n.rack)) {
+		if s.reservable(n, &d.size) && !a.blacklisted(n) {
 			break
 		}
 		at++
 	}
 	s.keep(h, a, d, NodeHandle(at))
 	return true, false
+}
+
+// reserveNear keeps a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
+func (s *Scheduler) reserveNear(h AppHandle, a *app, d *demand, level Locality) bool {
+	if !s.reserves() || d.relaxAny || d.reservations >= d.pending {
+		return false
+	}
+	for i := range d.places {
+		p := &d.places[i]
+		nodes := s.sites[p.name].nodes
+		if r := s.sites[p.name].rack; level == RackLocal {
+			if nodes = nil; r != nil && p.relax {
+				nodes = r.nodes
+			}
+		}
+		if p.count == 0 {
+			continue
+		}
+		for _, nh := range nodes {
+			if nh != noNode && s.mayWaitOn(&s.nodes[nh], a, d) {
+				s.keep(h, a, d, nh)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayWaitOn reports whether a node has something left that could be kept, and is large enough.
+func (s *Scheduler) mayWaitOn(n *node, a *app, d *demand) bool {
+	free := s.free(n)
+	return s.fits(&s.least, &free) && s.reservable(n, &d.size) && !a.blacklisted(n)
 }
 
 func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
