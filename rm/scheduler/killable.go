@@ -81,12 +81,31 @@ func (c *claims) inLeaf(leaf int32, q *runQueue) bool {
 			continue
 		}
 		for _, d := range a.demands {
-			if d.pending > 0 && c.serve(h, a, d, poor) {
+			if d.pending == 0 {
+				continue
+			}
+			if c.serve(h, a, d, poor) {
 				return true
+			}
+			if c.blocks(leaf, a, d) {
+				return false
 			}
 		}
 	}
 	return false
+}
+
+// blocks reports whether an ask for which not enough may end holds those behind it in its leaf, as one does that is larger than what
+// its queues have left (see head.go). One that may not go everywhere does so only if all that may end isn't enough for its queues.
+func (c *claims) blocks(leaf int32, a *app, d *demand) bool {
+	if d.reservations >= d.pending || !c.everFits(leaf, &d.size) {
+		return false
+	}
+	if d.relaxAny && len(a.blacklist) == 0 {
+		return true
+	}
+	_, ok := c.enforce(leaf, &d.size, nil)
+	return !ok
 }
 
 // waiting are the applications of a leaf that want something, in their order.
