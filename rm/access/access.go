@@ -3,6 +3,7 @@
 package access
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"heddle/conf"
@@ -91,13 +92,17 @@ func (c *Checker) MaySubmit(user, name string) bool {
 
 // OnQueue reports whether somebody has a right on a queue. Being an administrator of the cluster gives none, as in YARN.
 func (c *Checker) OnQueue(right queue.Right, user, name string) bool {
-	if c.Queues.Tree().Kind != queue.FIFO && !c.known(name) {
-		return false
-	}
-	return !c.Enabled || c.Queues.Tree().Allows(right, name, user, c.Groups)
+	return c.OnQueueOf(c.Queues.Tree(), right, user, name)
 }
 
-func (c *Checker) known(name string) bool {
-	_, ok := c.Queues.Tree().Find(name)
-	return ok
+// OnQueueOf does so for a queue of a tree, as that with the queues that a FairScheduler made, which have the lists of those
+// above them. So has below a capacity queue what isn't there, if it is named by its path (Hadoop: CapacityScheduler.checkAccess).
+func (c *Checker) OnQueueOf(tree *queue.Tree, right queue.Right, user, name string) bool {
+	if tree.Kind == queue.Capacity && strings.HasPrefix(name, "root.") {
+		name = tree.Above(name).Path
+	}
+	if _, known := tree.Find(name); !known && tree.Kind != queue.FIFO {
+		return false
+	}
+	return !c.Enabled || tree.Allows(right, name, user, c.Groups)
 }

@@ -80,6 +80,9 @@ func TestQueues(t *testing.T) {
 		{"eve", "other", true, true, false},
 		{"admin1", "open", true, false, false},
 		{"eve", "nowhere", true, false, false},
+		{"alice", "root.open.below", true, true, false}, // as above it
+		{"bob", "root.open.below", true, false, true},
+		{"bob", "open.below", true, false, false},
 	} {
 		if got := c.MaySubmit(x.user, x.queue); got != x.submit {
 			t.Errorf("%s may submit to %s: %v", x.user, x.queue, got)
@@ -98,5 +101,27 @@ func TestQueues(t *testing.T) {
 	c.Queues = queue.NewLive(queue.Default(queue.FIFO))
 	if !c.OnQueue(queue.Administer, "eve", "nowhere") {
 		t.Error("a FIFO scheduler knows every queue")
+	}
+}
+
+func TestMadeQueuesHaveTheListsAboveThem(t *testing.T) {
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="root"><aclSubmitApps> </aclSubmitApps><aclAdministerApps> </aclAdministerApps>
+		<queue name="a" type="parent"><aclSubmitApps>alice</aclSubmitApps><aclAdministerApps>bob</aclAdministerApps></queue></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Checker{Enabled: true, Queues: queue.NewLive(fair)}
+	made := fair.With([]string{"root.a.made"})
+	for _, x := range []struct {
+		right queue.Right
+		user  string
+		want  bool
+	}{{queue.Submit, "alice", true}, {queue.Submit, "bob", false}, {queue.Administer, "bob", true}, {queue.Administer, "alice", false}} {
+		if got := c.OnQueueOf(made, x.right, x.user, "root.a.made"); got != x.want {
+			t.Errorf("right %v of %s on a made queue: %v", x.right, x.user, got)
+		}
+	}
+	if c.OnQueue(queue.Submit, "alice", "root.a.made") {
+		t.Error("a queue that isn't there has rights")
 	}
 }

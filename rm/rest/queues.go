@@ -36,11 +36,15 @@ func (s *server) queueAccess(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if about == "" {
 		return yarnrest.Reply{}, yarnrest.Illegal("Null user")
 	}
-	if !s.Access.OnQueue(queue.Administer, caller(c), name) {
+	tree := s.Queues.Tree()
+	if tree.Kind == queue.Fair {
+		tree, _ = s.View.QueueUses(tree, s.MinAllocation)
+	}
+	if !s.Access.OnQueueOf(tree, queue.Administer, caller(c), name) {
 		return yarnrest.Reply{}, yarnrest.Forbidden("User=%s doesn't haven access to queue=%s so it cannot check ACLs for other users.",
 			caller(c), name)
 	}
-	out := queueAccess{Allowed: s.Access.OnQueue(right, about, name), User: about}
+	out := queueAccess{Allowed: s.Access.OnQueueOf(tree, right, about, name), User: about}
 	if !out.Allowed {
 		out.Diagnostics = "User=" + about + " doesn't have access to queue=" + name + " with acl-type=" + kind
 	}
