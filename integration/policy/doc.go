@@ -26,6 +26,7 @@
 //	node N1 RESOURCE [rack=/R]               a node joins
 //	leave N1 | lose N1                       it signs off, or falls silent
 //	resize N1 RESOURCE                       an administrator changes what it has
+//	retire N1 | retain N1                    it is to be decommissioned gracefully, or stays after all
 //	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS]
 //	                                         an application is submitted; with am= its ApplicationMaster runs in a container, otherwise
 //	                                         it is unmanaged; one that is admitted registers by itself
@@ -37,6 +38,7 @@
 //	lifetime A SECONDS                       it is to live so long, from its submission on
 //	expires A                                wait until its lifetime is over
 //	refresh                                  cs, set or allocations that came before take effect by rmadmin -refreshQueues
+//	try ask … | try release …                as much of it as can be, if the ApplicationMaster or the containers aren't there
 //	queues                                   note what the ResourceManager tells of its queues
 //	settle [nodes | usage | priorities]      wait until nothing changes, and note who has what; with nodes: where, with usage: how
 //	                                         much of the queue's it is, with priorities: how urgent

@@ -18,7 +18,8 @@ import (
 	"heddle/rm"
 )
 
-// files writes what a scenario configures into a folder: the fair scheduler's file and the table of racks. It returns the settings
+// files writes what a scenario configures into a folder: the fair scheduler's file, the table of racks and the list of hosts
+// that are to leave. It returns the settings
 // with their names.
 func (sc *Scenario) files(dir string, settings Settings, allocations string) (Settings, error) {
 	out := maps.Clone(settings)
@@ -38,6 +39,9 @@ func (sc *Scenario) files(dir string, settings Settings, allocations string) (Se
 		}
 		out["net.topology.node.switch.mapping.impl"] = "org.apache.hadoop.net.TableMapping"
 		errs = append(errs, write("net.topology.table.file.name", "racks", table.String()))
+	}
+	if slices.ContainsFunc(sc.Steps, func(s Step) bool { return s.Verb == "retire" }) {
+		errs = append(errs, write("yarn.resourcemanager.nodes.exclude-path", "retired", strings.Join(sc.retired, "\n")))
 	}
 	return out, errors.Join(errs...)
 }

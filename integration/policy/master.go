@@ -215,7 +215,7 @@ func (m *master) ask(ctx context.Context, s Step) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.done == nil {
-		return errors.New("the ApplicationMaster doesn't run")
+		return fmt.Errorf("the ApplicationMaster: %w", errNotThere)
 	}
 	before := maps.Clone(m.wanted)
 	racks := map[string]bool{}
@@ -268,7 +268,7 @@ func (m *master) giveBack(s Step) error {
 		count--
 	}
 	if count > 0 {
-		return fmt.Errorf("%d of the containers aren't there", count)
+		return fmt.Errorf("%d of the containers: %w", count, errNotThere)
 	}
 	return nil
 }

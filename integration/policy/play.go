@@ -170,8 +170,14 @@ func (p *play) step(ctx context.Context, s Step, act *Act) error {
 		}
 		return nil
 	}
+	if s.Try && errors.Is(err, errNotThere) {
+		return nil
+	}
 	return err
 }
+
+// errNotThere says that something isn't there that a step is about.
+var errNotThere = errors.New("it isn't there")
 
 func (p *play) do(ctx context.Context, s Step, act *Act) error {
 	switch s.Verb {
@@ -187,6 +193,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return p.join(ctx, s)
 	case "leave", "lose", "resize":
 		return p.change(ctx, s)
+	case "retire", "retain":
+		return p.retire(ctx, s)
 	case "submit":
 		return p.submit(ctx, s)
 	case "settle":
@@ -288,6 +296,29 @@ func (p *play) change(ctx context.Context, s Step) error {
 	_, err = protocol.UpdateNodeResource.Call(ctx, p.admin, req)
 	return err
 }
+
+// retire has a node be decommissioned when nobody needs it any more, or no longer.
+func (p *play) retire(ctx context.Context, s Step) error {
+	n, err := p.node(s.Args[0])
+	if err != nil {
+		return err
+	}
+	p.sc.retired = slices.DeleteFunc(p.sc.retired, func(host string) bool { return host == n.id.Host })
+	if s.Verb == "retire" {
+		p.sc.retired = append(p.sc.retired, n.id.Host)
+	}
+	if err := p.rewrite(p.sc.Settings, p.sc.Allocations); err != nil {
+		return err
+	}
+	req := &pb.RefreshNodesRequest{}
+	req.SetDecommissionType(pb.DecommissionType_DECOMMISSION_GRACEFUL)
+	req.SetDecommissionTimeout(int32(longRetirement / time.Second))
+	_, err = protocol.RefreshNodes.Call(ctx, p.admin, req)
+	return err
+}
+
+// longRetirement is longer than any scenario, so that nodes don't go by themselves.
+const longRetirement = time.Hour
 
 // launched is told when a node starts the container of an ApplicationMaster.
 func (p *play) launched(id records.ContainerID, n *node, t token.Token) {

@@ -21,7 +21,8 @@ type Scenario struct {
 	Allocations string
 	Steps       []Step
 
-	racks map[string]string // of nodes that are not on the default rack
+	racks   map[string]string // of nodes that are not on the default rack
+	retired []string          // hosts that are to leave
 }
 
 // Settings are configuration keys with their values.
@@ -35,6 +36,7 @@ type Step struct {
 	Args    []string
 	Options map[string]string
 	Body    string // indented lines that follow it
+	Try     bool   // as much of it is done as can be
 }
 
 const capacityPrefix = "yarn.scheduler.capacity."
@@ -63,6 +65,8 @@ var verbs = map[string]struct {
 	"leave":       {1, 1, nil, false},
 	"lose":        {1, 1, nil, false},
 	"resize":      {2, 2, nil, false},
+	"retire":      {1, 1, nil, false},
+	"retain":      {1, 1, nil, false},
 	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime"}, false},
 	"ask":         {3, 4, []string{"priority", "on", "rack"}, false},
 	"release":     {2, 2, []string{"size", "on"}, false},
@@ -107,8 +111,12 @@ func Parse(name, text string) (*Scenario, error) {
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
+		try := words[0] == "try" && len(words) > 1
+		if try {
+			words = words[1:]
+		}
 		s, err := parseStep(words)
-		if err != nil {
+		if s.Try = try; err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
 		}
 		s.Line, s.Text = i+1, strings.Join(words, " ")

@@ -135,7 +135,8 @@ func (p *play) look(ctx context.Context) (apps []App, consistent bool, err error
 			if a.Used, err = p.types.From(u.GetUsedResources()); err != nil {
 				return nil, false, err
 			}
-			if live && (mine != a.Containers || pending) {
+			launching := state == pb.YarnApplicationState_ACCEPTED && a.Containers != 0
+			if launching || live && (mine != a.Containers || pending) {
 				consistent = false
 			}
 		} else {
