@@ -105,7 +105,8 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 	s.retry(leaf)
 }
 
-// MoveApp puts an application with all that it holds into another leaf. It stays active if it was.
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
+// for it, as in YARN.
 func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	a := &s.apps[h]
 	from, to := a.leaf, s.leafOf(path)
@@ -113,15 +114,19 @@ func (s *Scheduler) MoveApp(h AppHandle, path string) {
 	if from == to {
 		return
 	}
-	s.unreserveAll(h)
+	if s.capacity {
+		s.unreserveAll(h)
+	}
 	active := a.active
-	back := a.used.Times(-1)
+	back, kept := a.used.Times(-1), a.reserved.Times(-1)
 	s.chargeQueue(a, &back, -int(a.running))
+	s.chargeQueuesReserved(from, &kept)
 	s.part(h)
 	s.settleQueue(from)
 	s.retry(from)
 	s.join(h, to)
 	s.chargeQueue(a, &a.used, int(a.running))
+	s.chargeQueuesReserved(to, &a.reserved)
 	if active {
 		s.start(h)
 	}

@@ -118,11 +118,15 @@ func (s *Scheduler) announce(d Decision) {
 
 func (s *Scheduler) chargeReserved(h AppHandle, a *app, r *records.Resource) {
 	s.add(&a.reserved, r)
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.add(&s.queues[q].reserved, r)
-	}
+	s.chargeQueuesReserved(a.leaf, r)
 	if s.capacity {
 		s.chargeApp(h, r, 0)
+	}
+}
+
+func (s *Scheduler) chargeQueuesReserved(leaf int32, r *records.Resource) {
+	for q := leaf; q != nothing; q = s.queues[q].parent {
+		s.add(&s.queues[q].reserved, r)
 	}
 }
 
