@@ -101,9 +101,10 @@ type dice struct {
 	*rand.Rand
 	out    strings.Builder
 	fair   bool
-	sizes  bool     // one node with containers of several sizes, else several nodes for equal ones
-	leaves []string // paths without root
-	apps   []string // that live
+	sizes  bool              // one node with containers of several sizes, else several nodes for equal ones
+	leaves []string          // paths without root
+	apps   []string          // that live
+	home   map[string]string // where they were submitted to
 	named  int
 	nodes  []string
 	joined int
@@ -113,7 +114,7 @@ type dice struct {
 }
 
 func randomScenario(seed uint64) string {
-	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
+	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0)), home: map[string]string{}}
 	d.fair, d.sizes = d.chance(40), d.chance(60)
 	if d.fair {
 		d.say("scheduler fair")
@@ -295,7 +296,8 @@ func (d *dice) submit() {
 		more += " am=1024,1"
 		d.master = true
 	}
-	d.say("submit %s queue=%s user=%s%s", name, d.queue(), one(d, "ann", "bob", "cid"), more)
+	d.home[name] = d.queue()
+	d.say("submit %s queue=%s user=%s%s", name, d.home[name], one(d, "ann", "bob", "cid"), more)
 	d.say("settle")
 	d.ask(name)
 }
@@ -323,7 +325,9 @@ func (d *dice) event() {
 	case n < 75 && !d.fair:
 		d.say("priority %s %d", app, d.IntN(5))
 	case n < 81:
-		d.say("move %s %s", app, d.queue())
+		if to := d.queue(); to != d.home[app] { // YARN forgets what users have when one stays
+			d.say("move %s %s", app, to)
+		}
 	case n < 86:
 		d.say("kill %s", app)
 		d.apps = slices.DeleteFunc(d.apps, func(a string) bool { return a == app })
