@@ -2,12 +2,14 @@ package rest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -33,12 +35,29 @@ func (c *Call) Var(name string) string {
 	return raw
 }
 
-// Query returns the parameters of the query; malformed ones are not in it.
+// Query returns the parameters of the query. What is malformed stays as it is, as in Hadoop, so that it isn't taken for something
+// that nobody said.
 func (c *Call) Query() url.Values {
-	if c.query == nil {
-		c.query = c.URL.Query()
+	if c.query != nil {
+		return c.query
+	}
+	c.query = url.Values{}
+	for pair := range strings.SplitSeq(c.URL.RawQuery, "&") {
+		if pair == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(pair, "=")
+		key = orRaw(key)
+		c.query[key] = append(c.query[key], orRaw(value))
 	}
 	return c.query
+}
+
+func orRaw(escaped string) string {
+	if s, err := url.QueryUnescape(escaped); err == nil {
+		return s
+	}
+	return escaped
 }
 
 // Decode reads the body. Its errors are of type *Error.
@@ -50,9 +69,17 @@ func (c *Call) Decode(to Target) error {
 	return Decode(c.Header.Get("Content-Type"), body, to)
 }
 
-// Body reads the body as it is, up to the API's limit.
+// Body reads the body as it is, but for compression, up to the API's limit.
 func (c *Call) Body() ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, c.Request.Body, c.api.MaxBody))
+	in := c.Request.Body
+	if c.Header.Get("Content-Encoding") == "gzip" {
+		gz, err := gzip.NewReader(http.MaxBytesReader(nil, in, c.api.MaxBody))
+		if err != nil {
+			return nil, badBody("the body is not what its Content-Encoding says: %v", err)
+		}
+		in = gz
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, in, c.api.MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -152,16 +179,38 @@ func (a *API) Handle(path string, m Methods) {
 	})
 }
 
+// matrix are parameters of a part of a path, which JAX-RS has and nothing here takes.
+var matrix = regexp.MustCompile(`;[^/]*`)
+
+// tidy takes what is of no account from a path: a slash at its end, and parameters of its parts.
+func tidy(r *http.Request) *http.Request {
+	path := matrix.ReplaceAllString(r.URL.EscapedPath(), "")
+	if strings.HasSuffix(path, "/") && len(path) > 1 {
+		path = path[:len(path)-1]
+	}
+	if path == r.URL.EscapedPath() {
+		return r
+	}
+	u := *r.URL
+	if p, err := url.PathUnescape(path); err == nil {
+		u.Path, u.RawPath = p, path
+	}
+	clone := *r
+	clone.URL = &u
+	return &clone
+}
+
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p := strings.TrimRight(r.URL.Path, "/"); p != r.URL.Path && p != "" {
-		u := *r.URL
-		u.Path, u.RawPath = p, strings.TrimRight(u.RawPath, "/")
-		clone := *r
-		clone.URL = &u
-		r = &clone
+	r = tidy(r)
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !takesGzip(r.Header) {
+		a.router.ServeHTTP(w, r)
+		return
 	}
-	a.router.ServeHTTP(w, r)
+	c := &compressor{ResponseWriter: w}
+	a.router.ServeHTTP(c, r)
+	c.finish()
 }
 
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow string) {
@@ -181,6 +230,8 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	format, acceptable := Negotiate(r.Header.Values("Accept"), offered...)
 	c := &Call{Request: r, Format: format, api: a}
 	switch {
+	case malformed(r.Header):
+		ErrorPage(w, r, http.StatusBadRequest, "Accept or Content-Type can't be read")
 	case !ok:
 		w.Header().Set("Allow", allow)
 		a.write(w, c, fail(http.StatusMethodNotAllowed, "%s is not allowed here, but %s", r.Method, allow))
@@ -192,6 +243,14 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	default:
 		a.write(w, c, a.call(c, e.Handle))
 	}
+}
+
+// malformed reports whether a header that tells of types can't be read.
+func malformed(h http.Header) bool {
+	if kind, _, _ := strings.Cut(h.Get("Content-Type"), ";"); kind != "" && !strings.Contains(kind, "/") {
+		return true
+	}
+	return slices.ContainsFunc(h.Values("Accept"), func(list string) bool { return strings.HasPrefix(strings.TrimSpace(list), ";") })
 }
 
 // options answers with the methods of a path, as a document if the client takes any. Hadoop's clients, who say by such a

@@ -90,8 +90,12 @@ func parseJSON(body []byte, to Target) (element, error) {
 	d.UseNumber()
 	var root element
 	t, err := d.Token()
-	if err == nil && t == json.Delim('[') {
+	switch {
+	case err != nil:
+	case t == json.Delim('['):
 		err = errors.New("an object is expected, and this is a list")
+	case t == nil:
+		err = errors.New("an object is expected, and this is null")
 	}
 	if err == nil {
 		err = (&tree{}).readJSON(d, t, &root, 0)

@@ -1,0 +1,130 @@
+package rest
+
+import (
+	"compress/gzip"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// compressedTypes are those of answers that are compressed for who asks for it. Hadoop does so with all that its APIs
+// answer, however small, and with nothing else: neither pages nor /jmx and /conf.
+var compressedTypes = []string{"application/json", "application/xml", "application/vnd.sun.wadl+xml", "text/plain"}
+
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// takesGzip reports whether a client names gzip among the encodings it takes. As for Hadoop, a wildcard is no name.
+func takesGzip(h http.Header) bool {
+	for _, header := range h.Values("Accept-Encoding") {
+		for part := range strings.SplitSeq(header, ",") {
+			if name, q := mediaRange(part); q > 0 && (name == "gzip" || name == "x-gzip") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compressor is a ResponseWriter that compresses answers of some types. Headers are held back until the first byte shows
+// that there is something to compress. finish must follow, unless the handler gave up: what is cut off must look so.
+type compressor struct {
+	http.ResponseWriter
+	status int // 0: not told yet
+	sent   bool
+	gz     *gzip.Writer // nil: goes as it is
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *compressor) WriteHeader(status int) {
+	switch {
+	case status < http.StatusOK:
+		c.ResponseWriter.WriteHeader(status) // there is another to come
+	case c.status == 0:
+		c.status = status
+	}
+}
+
+// send sends the headers, and decides.
+func (c *compressor) send(body bool) {
+	if c.sent {
+		return
+	}
+	c.sent = true
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	if h := c.Header(); body && compressible(c.status, h) {
+		h.Set("Content-Encoding", "gzip")
+		h.Del("Content-Length")
+		h.Del("Accept-Ranges")
+		if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+			h.Set("ETag", "W/"+tag) // the bytes are others
+		}
+		c.gz = compressors.Get().(*gzip.Writer)
+		c.gz.Reset(c.ResponseWriter)
+	}
+	c.ResponseWriter.WriteHeader(c.status)
+}
+
+func compressible(status int, h http.Header) bool {
+	switch status {
+	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:
+		return false
+	}
+	if h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" {
+		return false
+	}
+	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return slices.Contains(compressedTypes, media)
+}
+
+// Write implements http.ResponseWriter.
+func (c *compressor) Write(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	c.send(true)
+	if c.gz == nil {
+		return c.ResponseWriter.Write(b)
+	}
+	return c.gz.Write(b)
+}
+
+// ReadFrom lets files go to the socket within the kernel if they go as they are.
+func (c *compressor) ReadFrom(r io.Reader) (int64, error) {
+	c.send(true)
+	if c.gz == nil {
+		return io.Copy(c.ResponseWriter, r)
+	}
+	return io.Copy(c.gz, r)
+}
+
+// FlushError sends what was written so far, for http.ResponseController.
+func (c *compressor) FlushError() error {
+	c.send(true)
+	if c.gz != nil {
+		if err := c.gz.Flush(); err != nil {
+			return err
+		}
+	}
+	return http.NewResponseController(c.ResponseWriter).Flush()
+}
+
+// Flush implements http.Flusher.
+func (c *compressor) Flush() { _ = c.FlushError() } // a client that is gone is told by the next Write
+
+// Unwrap is for http.ResponseController.
+func (c *compressor) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// finish ends the answer.
+func (c *compressor) finish() {
+	c.send(false)
+	if c.gz != nil {
+		_ = c.gz.Close() // a client that is gone needs no answer
+		c.gz.Reset(nil)
+		compressors.Put(c.gz)
+	}
+}
