@@ -151,7 +151,7 @@ func TestWebOfAnEmptyNode(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	l.expect(l.web("GET", "/logs/"), 200, "text/html; charset=utf-8", "…userlogs/…")
-	l.expect(l.web("GET", "/logs/..%2Fnm-local-dir"), 404, "text/plain; charset=utf-8", "404 page not found\n")
+	l.expect(l.web("GET", "/logs/..%2Fnm-local-dir"), 404, "text/html;charset=iso-8859-1", "…HTTP ERROR 404 Not Found…")
 }
 
 func TestWebOfABusyNode(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,11 @@ var files embed.FS
 
 // policy lets pages load what is served here, and nothing else.
 const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+
+// pages are those of YARN's, some of which Heddle's pages say of that there is nothing to see.
+var pages = []string{
+	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings",
+}
 
 // Handler serves the pages below /cluster, and what they are made of below /cluster/static/.
 func Handler() http.Handler {
@@ -47,6 +53,10 @@ func Handler() http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Content-Type", "text/html;charset=utf-8") // to the letter as YARN's
+		if name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cluster/"), "/"); !slices.Contains(pages, name) {
+			w.WriteHeader(http.StatusNotFound) // the page says that there is none
+		}
 		http.ServeFileFS(w, r, static, "page.html")
 	})
 }

@@ -37,6 +37,7 @@ func TestOddRequests(t *testing.T) {
 	}{
 		{http.MethodPost, "/cluster", http.StatusMethodNotAllowed},
 		{http.MethodGet, "/clusters", http.StatusNotFound},
+		{http.MethodGet, "/cluster/absent", http.StatusNotFound},
 		{http.MethodGet, "/cluster/static/", http.StatusNotFound},
 		{http.MethodGet, "/cluster/static/pages/", http.StatusNotFound},
 		{http.MethodGet, "/cluster/static/absent.js", http.StatusNotFound},

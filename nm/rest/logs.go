@@ -15,6 +15,7 @@ import (
 	"heddle/nm/logs"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
+	"heddle/yarn/rest/daemon"
 )
 
 func parseContainer(text string) (records.ContainerID, error) {
@@ -157,14 +158,6 @@ func plain(reply rest.Reply, err error) (rest.Reply, error) {
 }
 
 func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
-	kind := rest.TextType
-	switch format := c.Query().Get("format"); strings.ToLower(format) {
-	case "", "text":
-	case "octet-stream":
-		kind = "application/octet-stream; charset=utf-8"
-	default:
-		return rest.Say(http.StatusBadRequest, "The valid values for the parameter : format are [text, octet-stream]"), nil
-	}
 	id, err := parseContainer(c.Var("container"))
 	if err != nil {
 		return plain(rest.Reply{}, err)
@@ -181,6 +174,15 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 			return plain(s.orElsewhere(c.Request, err, "/containers/"+id.String()+"/logs/"+url.PathEscape(name)))
 		}
 		return rest.Say(http.StatusForbidden, "%s", err), nil
+	}
+	kind := rest.TextType
+	switch format := c.Query().Get("format"); strings.ToLower(format) {
+	case "", "text":
+	case "octet-stream":
+		kind = "application/octet-stream; charset=utf-8"
+	default:
+		log.Close()
+		return rest.Say(http.StatusBadRequest, "The valid values for the parameter : format are [text, octet-stream]"), nil
 	}
 	size := log.Entry.Size
 	if text := c.Query().Get("size"); text != "" {
@@ -218,6 +220,6 @@ func (s *Server) daemonLogs() http.Handler {
 			return
 		}
 		defer root.Close()
-		http.StripPrefix("/logs", http.FileServerFS(root.FS())).ServeHTTP(w, r)
+		daemon.ServeLogs(w, r, root.FS())
 	})
 }

@@ -71,6 +71,7 @@ func New(o Options) *Server {
 	mux.Handle("/conf", daemon.Conf(s.Configuration))
 	mux.Handle("/stacks", daemon.Stacks())
 	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayAdminister))
+	daemon.Common(mux)
 	mux.Handle("/logs/", s.daemonLogs())
 	mux.Handle("/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/", s.root)

@@ -116,9 +116,6 @@ func parseStates(names []string) (states []pb.YarnApplicationState, err error) {
 func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected, err error) {
 	q := c.Query()
 	f = view.Filter{Types: values(c, "applicationTypes"), Tags: values(c, "applicationTags"), Name: q.Get("name")}
-	if f.States, err = parseStates(append(values(c, "states"), values(c, "state")...)); err != nil {
-		return f, nil, err
-	}
 	if v := q.Get("finalStatus"); v != "" {
 		status, ok := finalStatus(v)
 		if !ok {
@@ -149,6 +146,9 @@ func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected,
 		return f, nil, err
 	}
 	if f.Finished, err = timeRange(c, "finishedTime", "finishTime", "finishTime"); err != nil {
+		return f, nil, err
+	}
+	if f.States, err = parseStates(append(values(c, "states"), values(c, "state")...)); err != nil {
 		return f, nil, err
 	}
 	without, err = deselects(c)

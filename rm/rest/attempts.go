@@ -99,12 +99,24 @@ func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string
 	return a, nil
 }
 
+// attemptOf is the attempt that the path names, which must be of its application.
+func attemptOf(c *yarnrest.Call) (id records.AttemptID, err error) {
+	app, err := applicationID(c.Var("app"))
+	if err != nil {
+		return id, err
+	}
+	if id, err = attemptID(c.Var("attempt")); err != nil {
+		return id, err
+	}
+	if id.App != app {
+		return id, yarnrest.NotFound("appId and appAttemptId don't match")
+	}
+	return id, nil
+}
+
 // findAttempt finds the attempt that the path names.
 func (s *server) findAttempt(c *yarnrest.Call, what string) (*view.Attempt, error) {
-	if _, err := applicationID(c.Var("app")); err != nil {
-		return nil, err
-	}
-	id, err := attemptID(c.Var("attempt"))
+	id, err := attemptOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -195,17 +207,16 @@ func (s *server) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 func (s *server) container(c *yarnrest.Call) (yarnrest.Reply, error) {
-	for _, check := range []func() error{
-		func() error { _, err := applicationID(c.Var("app")); return err },
-		func() error { _, err := attemptID(c.Var("attempt")); return err },
-	} {
-		if err := check(); err != nil {
-			return yarnrest.Reply{}, err
-		}
+	attempt, err := attemptOf(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
 	}
 	id, err := containerID(c.Var("container"))
 	if err != nil {
 		return yarnrest.Reply{}, err
+	}
+	if id.Attempt != attempt {
+		return yarnrest.Reply{}, yarnrest.NotFound("appAttemptId and containerId don't match")
 	}
 	if _, err := s.visible(c, id.Attempt.App, "container "+id.String()); err != nil {
 		return yarnrest.Reply{}, err

@@ -24,8 +24,8 @@ func (s *server) pages(api *yarnrest.API) http.Handler {
 	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayChangeLog))
 	metrics := promhttp.HandlerFor(s.collectors(), promhttp.HandlerOpts{})
 	mux.Handle("/metrics", metrics)
-	mux.HandleFunc("/isActive", s.isActive)
-	mux.HandleFunc("/logs", redirect("/logs/"))
+	mux.Handle("/isActive", daemon.Get(s.isActive))
+	daemon.Common(mux)
 	mux.Handle("/logs/", s.logs())
 	pages := s.Pages
 	if pages == nil {
@@ -51,17 +51,12 @@ func (s *server) pages(api *yarnrest.API) http.Handler {
 			api.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, "/proxy/") && s.Proxy != nil:
 			s.Proxy.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "//"): // which a ServeMux would redirect
+			yarnrest.ErrorPage(w, r, http.StatusNotFound, "Not Found")
 		default:
 			mux.ServeHTTP(w, r)
 		}
 	})
-}
-
-func redirect(to string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Location", yarnrest.Self(r)+to)
-		w.WriteHeader(http.StatusFound)
-	}
 }
 
 // isActive is how the filters of ApplicationMasters find the ResourceManager that leads (Hadoop: IsActiveServlet).
@@ -83,14 +78,13 @@ func (s *server) mayChangeLog(r *http.Request) error {
 
 // logs serves the folder hadoop.log.dir, where this daemon's logs are if its output is sent there.
 func (s *server) logs() http.Handler {
-	files := http.StripPrefix("/logs/", http.FileServer(http.Dir(s.LogDir)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user := auth.From(r.Context()).User; s.Access.Enabled && !s.Access.Admin(user) {
 			yarnrest.ErrorPage(w, r, http.StatusForbidden, "User "+user+" is unauthorized to access this page.")
 			return
 		}
 		if name := strings.TrimPrefix(r.URL.Path, "/logs/"); name != "" && s.LogDir != "" {
-			files.ServeHTTP(w, r)
+			daemon.ServeLogs(w, r, os.DirFS(s.LogDir))
 			return
 		}
 		yarnrest.Page(w, http.StatusOK, "Directory: /logs/", s.logList())

@@ -128,7 +128,7 @@ func nodeID(text string) (records.NodeID, error) {
 	if i := strings.LastIndexByte(text, ':'); strings.HasPrefix(text, "[") && i > 0 { // IPv6
 		parts = []string{strings.Trim(text[:i], "[]"), text[i+1:]}
 	}
-	if len(parts) != 2 {
+	if len(parts) != 2 || parts[1] == "" {
 		return records.NodeID{}, yarnrest.Illegal("Invalid NodeId [%s]. Expected host:port", text)
 	}
 	port, err := strconv.ParseInt(strings.TrimSpace(parts[1]), 10, 32)

@@ -21,6 +21,17 @@ type queueAccess struct {
 func (s *server) queueAccess(c *yarnrest.Call) (yarnrest.Reply, error) {
 	q := c.Query()
 	name, about := c.Var("queue"), q.Get("user")
+	tree := s.Queues.Tree()
+	if tree.Kind == queue.Fair {
+		tree, _ = s.View.QueueUses(tree, s.MinAllocation)
+	}
+	if !s.Access.OnQueueOf(tree, queue.Administer, caller(c), name) {
+		return yarnrest.Reply{}, yarnrest.Forbidden("User=%s doesn't haven access to queue=%s so it cannot check ACLs for other users.",
+			caller(c), name)
+	}
+	if about == "" {
+		return yarnrest.Reply{}, yarnrest.Illegal("Null user")
+	}
 	kind, right := "SUBMIT_APPLICATIONS", queue.Submit
 	if given := q.Get("queue-acl-type"); given != "" {
 		kind = given
@@ -32,17 +43,6 @@ func (s *server) queueAccess(c *yarnrest.Call) (yarnrest.Reply, error) {
 	default:
 		return yarnrest.Reply{}, yarnrest.BadRequest("Specified queueAclType=%s is not a valid type, valid queue acl types="+
 			"{SUBMIT_APPLICATIONS/ADMINISTER_QUEUE}", kind)
-	}
-	if about == "" {
-		return yarnrest.Reply{}, yarnrest.Illegal("Null user")
-	}
-	tree := s.Queues.Tree()
-	if tree.Kind == queue.Fair {
-		tree, _ = s.View.QueueUses(tree, s.MinAllocation)
-	}
-	if !s.Access.OnQueueOf(tree, queue.Administer, caller(c), name) {
-		return yarnrest.Reply{}, yarnrest.Forbidden("User=%s doesn't haven access to queue=%s so it cannot check ACLs for other users.",
-			caller(c), name)
 	}
 	out := queueAccess{Allowed: s.Access.OnQueueOf(tree, right, about, name), User: about}
 	if !out.Allowed {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
@@ -68,15 +70,25 @@ func TestJMX(t *testing.T) {
 	const b = `{"name":"Hadoop:service=NodeManager,name=A,q0=root","modelerType":"BType","Bool":true}`
 	const r = `{"name":"java.lang:type=Runtime","modelerType":"R"}`
 	for query, want := range map[string]string{
-		"":                                          `{"beans":[` + a + `,` + b + `,` + r + `]}`,
-		"?qry=Hadoop:*":                             `{"beans":[` + a + `,` + b + `]}`,
-		"?qry=Hadoop:name=A,service=*":              `{"beans":[` + a + `]}`,
-		"?qry=Hadoop:service=Node?anager,*":         `{"beans":[` + a + `,` + b + `]}`,
-		"?qry=*:type=R*e":                           `{"beans":[` + r + `]}`,
-		"?qry=Hadoop:service=Nothing,*":             `{"beans":[]}`,
-		"?get=java.lang:type=Nothing::X":            `{"beans":[]}`,
-		"?get=Hadoop:service=NodeManager":           `{"result":"ERROR","message":"query format is not as expected."}`,
-		"?get=java.lang:type=Runtime::X::Y":         `{"result":"ERROR","message":"query format is not as expected."}`,
+		"":                                  `{"beans":[` + a + `,` + b + `,` + r + `]}`,
+		"?qry=Hadoop:*":                     `{"beans":[` + a + `,` + b + `]}`,
+		"?qry=Hadoop:name=A,service=*":      `{"beans":[` + a + `]}`,
+		"?qry=Hadoop:service=Node?anager,*": `{"beans":[` + a + `,` + b + `]}`,
+		"?qry=*:type=R*e":                   `{"beans":[` + r + `]}`,
+		"?qry=Hadoop:service=Nothing,*":     `{"beans":[]}`,
+		"?get=java.lang:type=Nothing::X":    `{"beans":[]}`,
+		"?get=java.lang:type=Run*::X":       `{"beans":[{"name":"java.lang:type=Runtime","modelerType":"R","result":"ERROR","message":"No attribute with name X was found."}]}`,
+		"?get=":                             `{"result":"ERROR","message":"query format is not as expected."}`,
+		"?get=nonsense::X":                  `{}`,
+		"?qry=nonsense":                     `{}`,
+		"?qry=a:":                           `{}`,
+		"?qry=a:b":                          `{}`,
+		"?qry=a:b=c,b=d":                    `{}`,
+		"?qry=*:*,*":                        `{}`,
+		"?qry=a:b*=c":                       `{}`,
+		"?qry=:type=Runtime":                `{"beans":[]}`,
+		"?get=Hadoop:service=NodeManager":   `{"result":"ERROR","message":"query format is not as expected."}`,
+		"?get=java.lang:type=Runtime::X::Y": `{"result":"ERROR","message":"query format is not as expected."}`,
 		"?get=Hadoop:service=NodeManager,name=A::N": `{"beans":[{"name":"Hadoop:service=NodeManager,name=A","modelerType":"AType","N":3}]}`,
 	} {
 		w := ask(h, "GET", "/jmx"+query)
@@ -91,14 +103,45 @@ func TestJMX(t *testing.T) {
 			t.Errorf("%s: %s", query, d)
 		}
 	}
-	if w := ask(h, "GET", "/jmx?get=java.lang:type=Runtime::X"); w.Code != 404 || !strings.Contains(w.Body.String(), "No attribute with name X was found.") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if w := ask(h, "GET", "/jmx?qry=nonsense"); w.Code != 400 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
 	if w := ask(h, "DELETE", "/jmx"); w.Code != 405 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// What pages of other programs link to, and what crawlers ask for.
+func TestCommon(t *testing.T) {
+	mux := http.NewServeMux()
+	Common(mux)
+	for _, x := range []struct {
+		path   string
+		status int
+		kind   string
+	}{
+		{"/static/yarn.css", 200, "text/css"},
+		{"/static/", 403, "text/html;charset=iso-8859-1"},
+		{"/static", 302, ""},
+		{"/static/nosuch.js", 404, "text/plain; charset=utf-8"},
+		{"/robots.txt", 200, "text/plain;charset=utf-8"},
+	} {
+		if w := ask(mux, "GET", x.path); w.Code != x.status || w.Header().Get("Content-Type") != x.kind {
+			t.Errorf("%s: %d %v", x.path, w.Code, w.Header())
+		}
+	}
+	if w := ask(mux, "GET", "/logs"); w.Header().Get("Location") != "http://example.com/logs/" {
+		t.Errorf("%v", w.Header())
+	}
+}
+
+func TestServeLogs(t *testing.T) {
+	files := fstest.MapFS{"rm.txt": {Data: []byte("a line")}, "old/rm.txt": {Data: []byte("another")}}
+	for path, want := range map[string]string{
+		"/logs/": "200 text/html; charset=utf-8", "/logs/rm.txt": "200 text/plain; charset=utf-8", "/logs/old/rm.txt": "200 text/plain; charset=utf-8",
+		"/logs/nosuch": "404 text/html;charset=iso-8859-1", "/logs/../rm.txt": "404 text/html;charset=iso-8859-1",
+	} {
+		w := ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeLogs(w, r, files) }), "GET", path)
+		if got := fmt.Sprintf("%d %s", w.Code, w.Header().Get("Content-Type")); got != want {
+			t.Errorf("%s: %s, not %s", path, got, want)
+		}
 	}
 }
 

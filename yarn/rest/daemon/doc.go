@@ -1,5 +1,5 @@
 // Package daemon serves the pages that all of Hadoop's daemons have, for administrators and their tools: /conf, /jmx,
-// /stacks and /logLevel (Hadoop: ConfServlet, JMXJsonServlet, HttpServer2.StackServlet, LogLevel).
+// /stacks and /logLevel (Hadoop: ConfServlet, JMXJsonServlet, HttpServer2.StackServlet, LogLevel), /logs and /static.
 package daemon
 
 import (
@@ -8,9 +8,9 @@ import (
 	"heddle/yarn/rest"
 )
 
-// get serves GET and HEAD, and refuses other methods as Jetty's servlets do. Hadoop's clients ask OPTIONS first, to which
+// Get serves GET and HEAD, and refuses other methods as Jetty's servlets do. Hadoop's clients ask OPTIONS first, to which
 // an authentication filter would answer with a cookie (PseudoAuthenticator), and go on only after a 200.
-func get(h http.HandlerFunc) http.Handler {
+func Get(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:

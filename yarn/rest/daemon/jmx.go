@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -26,53 +27,64 @@ type Attr struct {
 // beanType is the content type of /jmx.
 const beanType = "application/json; charset=utf8"
 
-// JMX serves /jmx: all beans, those whose name matches the pattern ?qry=, or the attribute ?get=name::attribute.
+// JMX serves /jmx: all beans, those whose name matches the pattern ?qry=, or the attribute ?get=name::attribute. Mistakes are
+// answered with 200, as by Hadoop: with a text for one in the form of ?get=, and with {} for what is no name of beans.
 func JMX(beans func() []Bean) http.Handler {
-	return get(func(w http.ResponseWriter, r *http.Request) {
+	return Get(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Methods", "GET")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		q := r.URL.Query()
-		if one := q.Get("get"); one != "" {
-			name, attr, ok := strings.Cut(one, "::")
-			if !ok || strings.Contains(attr, "::") {
+		pattern, one, only := q.Get("qry"), "", q.Has("get")
+		if only {
+			parts := strings.Split(q.Get("get"), "::")
+			if len(parts) != 2 {
 				answer(w, http.StatusOK, beanType, layOut([]byte(`{"result":"ERROR","message":"query format is not as expected."}`)))
 				return
 			}
-			answerOne(w, beans(), name, attr)
-			return
+			pattern, one = parts[0], parts[1]
 		}
-		qry := q.Get("qry")
-		if qry != "" && !strings.Contains(qry, ":") {
-			answer(w, http.StatusBadRequest, beanType, nil)
+		if pattern == "" {
+			pattern = "*:*"
+		}
+		if !isPattern(pattern) {
+			answer(w, http.StatusOK, beanType, layOut([]byte(`{}`)))
 			return
 		}
 		var found []Bean
 		for _, b := range beans() {
-			if qry == "" || matches(qry, b.Name) {
-				found = append(found, b)
+			if !matches(pattern, b.Name) {
+				continue
 			}
+			if only {
+				b = b.only(one)
+			}
+			found = append(found, b)
 		}
 		answer(w, http.StatusOK, beanType, encode(found))
 	})
 }
 
-// answerOne answers with one attribute of a bean.
-func answerOne(w http.ResponseWriter, beans []Bean, name, attr string) {
-	for _, b := range beans {
-		if b.Name != name {
-			continue
-		}
-		for _, a := range b.Attrs {
-			if a.Name == attr {
-				answer(w, http.StatusOK, beanType, encode([]Bean{{b.Name, b.Type, []Attr{a}}}))
-				return
-			}
-		}
-		missing := []Attr{{"result", "ERROR"}, {"message", "No attribute with name " + attr + " was found."}}
-		answer(w, http.StatusNotFound, beanType, encode([]Bean{{b.Name, b.Type, missing}}))
-		return
+// only is the bean with one of its attributes, or with a word on that it has none.
+func (b Bean) only(name string) Bean {
+	i := slices.IndexFunc(b.Attrs, func(a Attr) bool { return a.Name == name })
+	if i < 0 {
+		return Bean{b.Name, b.Type, []Attr{{"result", "ERROR"}, {"message", "No attribute with name " + name + " was found."}}}
 	}
-	answer(w, http.StatusOK, beanType, encode(nil))
+	return Bean{b.Name, b.Type, b.Attrs[i : i+1]}
+}
+
+// isPattern reports whether a text has the form of a name of beans: domain:key=value,… with at most one * among them.
+func isPattern(s string) bool {
+	_, keys, ok := strings.Cut(s, ":")
+	seen := make(map[string]bool)
+	for kv := range strings.SplitSeq(keys, ",") {
+		key, _, valued := strings.Cut(kv, "=")
+		if seen[key] || key == "" || valued == strings.ContainsAny(key, "*?") || !valued && key != "*" {
+			return false
+		}
+		seen[key] = true
+	}
+	return ok
 }
 
 func encode(beans []Bean) []byte {

@@ -24,7 +24,7 @@ type Configuration interface {
 
 // Conf serves /conf. The Accept header asks for XML or JSON, and ?name= for one key.
 func Conf(c Configuration) http.Handler {
-	return get(func(w http.ResponseWriter, r *http.Request) {
+	return Get(func(w http.ResponseWriter, r *http.Request) {
 		write, kind := c.WriteXML, "text/xml;charset=utf-8"
 		// Like Hadoop, which doesn't weigh what else there is.
 		if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -45,7 +45,7 @@ func Conf(c Configuration) http.Handler {
 
 // Stacks serves /stacks: what all goroutines are doing.
 func Stacks() http.Handler {
-	return get(func(w http.ResponseWriter, _ *http.Request) {
+	return Get(func(w http.ResponseWriter, _ *http.Request) {
 		for size := 1 << 18; ; size *= 2 {
 			b := make([]byte, size)
 			if n := runtime.Stack(b, true); n < size {
@@ -60,7 +60,7 @@ func Stacks() http.Handler {
 // Java class ?log= names. mayChange decides who may change it; nil is everybody. "yarn daemonlog" prints the lines that are
 // marked as output.
 func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.Handler {
-	return get(func(w http.ResponseWriter, r *http.Request) {
+	return Get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		var b strings.Builder
 		if name := q.Get("log"); name != "" {
