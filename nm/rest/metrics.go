@@ -100,6 +100,8 @@ func (s *Server) beans() []daemon.Bean {
 		s.traffic.Bean("NodeManager", s.Node.Host, s.WebPort),
 		daemon.Process("NodeManager", s.Node.Host),
 		s.Calls.Bean("NodeManager", s.Node.Host, time.Now()),
+		s.Calls.Detailed("NodeManager", s.Node.Host, time.Now()),
+		daemon.Users("NodeManager", s.Node.Host),
 	}
 	out = append(out, s.java.Beans(time.Now())...)
 	for _, c := range s.Containers.Containers() {
@@ -107,7 +109,7 @@ func (s *Server) beans() []daemon.Bean {
 			out = append(out, s.containerBean(st))
 		}
 	}
-	return out
+	return append(out, daemon.Sources("NodeManager", s.Node.Host, out)...)
 }
 
 // nodeBean is NodeManagerMetrics. Memory is in GB, rounded up as Hadoop does.

@@ -27,50 +27,40 @@ func (s *server) beans() []daemon.Bean {
 	m := s.View.Metrics()
 	out := []daemon.Bean{
 		daemon.Process("ResourceManager", host),
-		clusterBean(m, host),
+		clusterBean(m, s.View.Masters(), host),
 		{Name: service + "ResourceManager", Type: "ResourceManager", Attrs: []daemon.Attr{{Name: "SecurityEnabled", Value: false}}},
 		{Name: service + "RMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMInfo", Attrs: []daemon.Attr{
 			{Name: "State", Value: strings.ToLower(s.haState())}, {Name: "HostAndPort", Value: s.View.Web}, {Name: "SecurityEnabled", Value: false},
 		}},
-		{Name: service + "UgiMetrics", Type: "UgiMetrics", Attrs: []daemon.Attr{
-			{Name: "tag.Context", Value: "ugi"},
-			{Name: "tag.Hostname", Value: host},
-			{Name: "GetGroupsNumOps", Value: 0},
-			{Name: "GetGroupsAvgTime", Value: 0.0},
-			{Name: "LoginFailureNumOps", Value: 0},
-			{Name: "LoginFailureAvgTime", Value: 0.0},
-			{Name: "LoginSuccessNumOps", Value: 0},
-			{Name: "LoginSuccessAvgTime", Value: 0.0},
-			{Name: "RenewalFailures", Value: 0},
-			{Name: "RenewalFailuresTotal", Value: 0},
-		}},
+		daemon.Users("ResourceManager", host),
 		{Name: service + "RMNMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", Attrs: []daemon.Attr{
 			{Name: "LiveNodeManagers", Value: s.liveNodes()},
 		}},
 	}
 	out = append(out, s.java.Beans(s.Now())...)
 	for _, calls := range s.Calls {
-		out = append(out, calls.Bean("ResourceManager", host, s.Now()))
+		out = append(out, calls.Bean("ResourceManager", host, s.Now()), calls.Detailed("ResourceManager", host, s.Now()))
 	}
+	out = append(out, s.callBeans(host)...)
 	out = append(out, s.queueBeans(m, host)...)
 	if _, port, err := net.SplitHostPort(s.View.Web); err == nil {
 		n, _ := strconv.Atoi(port) // an address that is listened on has one
 		out = append(out, s.traffic.Bean("ResourceManager", host, n))
 	}
-	return out
+	return append(out, daemon.Sources("ResourceManager", host, out)...)
 }
 
-func clusterBean(m view.Metrics, host string) daemon.Bean {
+func clusterBean(m view.Metrics, masters view.MasterDelays, host string) daemon.Bean {
 	return daemon.Bean{Name: service + "ClusterMetrics", Type: "ClusterMetrics", Attrs: []daemon.Attr{
 		{Name: "tag.ClusterMetrics", Value: "ResourceManager"},
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: host},
-		{Name: "AMContainerAllocationDelayNumOps", Value: 0},
-		{Name: "AMContainerAllocationDelayAvgTime", Value: 0.0},
-		{Name: "AMLaunchDelayNumOps", Value: 0},
-		{Name: "AMLaunchDelayAvgTime", Value: 0.0},
-		{Name: "AMRegisterDelayNumOps", Value: 0},
-		{Name: "AMRegisterDelayAvgTime", Value: 0.0},
+		{Name: "AMContainerAllocationDelayNumOps", Value: masters.Granted.Count},
+		{Name: "AMContainerAllocationDelayAvgTime", Value: masters.Granted.Mean()},
+		{Name: "AMLaunchDelayNumOps", Value: masters.Launched.Count},
+		{Name: "AMLaunchDelayAvgTime", Value: masters.Launched.Mean()},
+		{Name: "AMRegisterDelayNumOps", Value: masters.Registered.Count},
+		{Name: "AMRegisterDelayAvgTime", Value: masters.Registered.Mean()},
 		{Name: "CapabilityMB", Value: m.Total.MemoryMB()},
 		{Name: "CapabilityVirtualCores", Value: m.Total.VCores()},
 		{Name: "ContainerAssignedPerSecond", Value: m.Assigned},

@@ -107,7 +107,7 @@ func calls(r *rm.ResourceManager) []*daemon.Calls {
 		{rm.AdminAddress, "ResourceManagerAdministrationProtocolService"},
 	} {
 		if at, ok := r.Addr(s.key).(*net.TCPAddr); ok {
-			all = append(all, &daemon.Calls{Name: s.name, Port: at.Port, Activity: r.Server(s.key).Activity})
+			all = append(all, &daemon.Calls{Name: s.name, Port: at.Port, Activity: r.Server(s.key).Activity, Methods: r.Server(s.key).Methods})
 		}
 	}
 	return all

@@ -354,6 +354,9 @@ func TestPagesOfTheDaemon(t *testing.T) {
 		{"/jmx?qry=Hadoop:service=ResourceManager,name=ClusterMetrics", "application/json", `"NumActiveNMs" : 0`},
 		{"/jmx?qry=Hadoop:service=ResourceManager,name=RpcActivityForPort*", "application/json", `"tag.serverName" : "ResourceTrackerService"`},
 		{"/jmx?get=java.lang:type=Memory::HeapMemoryUsage", "application/json", `"used" : `},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=RpcDetailedActivityForPort*", "application/json", `"NodeHeartbeatNumOps" : `},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=MetricsSystem,*", "application/json", `"NumActiveSources" : `},
+		{"/jmx?qry=Hadoop:service=ResourceManager,name=DelegationToken*", "application/json", `"StoreTokenNumOps" : `},
 		{"/jmx?qry=java.lang:type=OperatingSystem", "application/json", `"SystemCpuLoad" : `},
 		{"/stacks", "text/plain", "goroutine"},
 		{"/logLevel", "text/html", "Log Level"},
@@ -388,6 +391,28 @@ func TestStandby(t *testing.T) {
 		a := c.ask(id, "GET", path, "")
 		if a.status != 307 || a.header.Get("Location") != c.urls[leads]+path || !strings.HasPrefix(a.body, "This is standby RM.") {
 			t.Errorf("%s: %d %v %s", id, a.status, a.header, a.body)
+		}
+		for _, x := range []struct{ method, path string }{
+			{"POST", "/ws/v1/cluster/apps/new-application?user.name=alice"},
+			{"PUT", "/ws/v1/cluster/apps/application_1_1/state"},
+			{"DELETE", "/ws/v1/cluster/apps/a%2Fb?x=%20y&x"},
+			{"GET", "/cluster/app/application_1_1"},
+			{"HEAD", "/cluster"},
+			{"OPTIONS", "/ws/v1/cluster/apps"},
+			{"GET", "/"},
+			{"GET", "/nosuch"},
+		} {
+			if a := c.ask(id, x.method, x.path, ""); a.status != 307 || a.header.Get("Location") != c.urls[leads]+x.path {
+				t.Errorf("%s, %s %s: %d %v", id, x.method, x.path, a.status, a.header)
+			}
+		}
+		for path, want := range map[string]string{
+			"/jmx?qry=Hadoop:service=ResourceManager,name=RMInfo": `"State" : "standby"`, "/conf?name=yarn.acl.enable": "yarn.acl.enable", "/stacks": "goroutine ",
+			"/metrics": "heddle_rm_leader 0", "/logs/": "", "/logLevel": "", "/cluster/cluster": "",
+		} {
+			if a := c.ask(id, "GET", path, ""); a.status != 200 || !strings.Contains(a.body, want) {
+				t.Errorf("%s, %s: %d %.300s", id, path, a.status, a.body)
+			}
 		}
 		if v := at(c.ask(id, "GET", "/ws/v1/cluster/info", "").json(t), "clusterInfo", "haState"); v != "STANDBY" {
 			t.Errorf("%s says that it is %v", id, v)

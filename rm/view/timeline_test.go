@@ -57,6 +57,12 @@ func TestTimeline(t *testing.T) {
 	if diff := cmp.Diff(want, got.Containers); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff(MasterDelays{Delay{1, 1}, Delay{1, 8}, Delay{1, 90}}, v.Masters()); diff != "" {
+		t.Error(diff)
+	}
+	if got := (Delay{4, 10}).Mean(); got != 2.5 {
+		t.Errorf("%v", got)
+	}
 	if _, ok := v.Timeline(records.ApplicationID{ClusterTimestamp: 1, ID: 2}); ok {
 		t.Error("an application that isn't there has a timeline")
 	}

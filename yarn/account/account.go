@@ -33,6 +33,8 @@ type Directory struct {
 
 	mu    sync.Mutex
 	known map[string]*entry
+	asked int64
+	took  time.Duration
 }
 
 type entry struct {
@@ -55,6 +57,13 @@ func (d *Directory) Forget() {
 	d.known = nil
 }
 
+// Asked returns how often the machine was asked for the groups of a user, and how long that took altogether.
+func (d *Directory) Asked() (n int64, took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked, d.took
+}
+
 // Groups returns the names of the groups that a user is in, the primary one first.
 func (d *Directory) Groups(name string) ([]string, error) {
 	now := d.Now()
@@ -72,8 +81,11 @@ func (d *Directory) Groups(name string) ([]string, error) {
 	d.known[name] = e
 	d.mu.Unlock()
 
+	began := time.Now()
 	e.groups, e.err = d.words(name, "-Gn")
 	d.mu.Lock()
+	d.asked++
+	d.took += time.Since(began)
 	if e.err != nil {
 		e.until = now.Add(d.KeepNone)
 	} else {

@@ -28,8 +28,12 @@ func TestUsersOfThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if groups, err := directory().Groups(me.Username); err != nil || len(groups) == 0 || groups[0] != primary.Name {
+	d := directory()
+	if groups, err := d.Groups(me.Username); err != nil || len(groups) == 0 || groups[0] != primary.Name {
 		t.Errorf("groups %v %v, not first %s", groups, err, primary.Name)
+	}
+	if n, took := d.Asked(); n != 1 || took <= 0 {
+		t.Errorf("asked %d times in %v", n, took)
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 // job is a call on its way through the server. It is the context of its handler too, to be a single allocation.
 type job struct {
 	handlerContext
-	conn *serverConn
-	body []byte  // RequestHeader and request
-	buf  *buffer // that body is in
+	conn   *serverConn
+	served *served // what was called, once it is known
+	body   []byte  // RequestHeader and request
+	buf    *buffer // that body is in
 }
 
 // accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more.
@@ -78,7 +79,7 @@ func (j *job) run() {
 	activity := &j.conn.srv.activity
 	began := activity.begin()
 	resp, err := j.invoke()
-	activity.end(began, err)
+	activity.end(began, j.served, err)
 	h := responseHeader{callID: j.call.ID, retryCount: j.call.RetryCount, clientID: j.call.ClientID}
 	if err != nil {
 		f := failureOf(err)
@@ -148,7 +149,7 @@ func (j *job) decode() (*served, proto.Message, error) {
 			pb.RpcResponseHeader_ERROR_NO_SUCH_METHOD, false,
 		}
 	}
-	j.call.Method = m.method
+	j.served, j.call.Method = m, m.method
 	b, _, err = delimited(rest)
 	if err != nil {
 		return nil, nil, err

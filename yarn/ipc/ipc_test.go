@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus/hooks/test"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -97,6 +98,40 @@ func TestHandlerSeesCaller(t *testing.T) {
 	if !errors.As(err, &r) || r.Class != ipc.AuthorizationException ||
 		r.Text != "User: mallory is not allowed to impersonate alice" || !r.Fatal {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What monitoring reads of a server: how often each method was called, and how much came and went.
+func TestActivity(t *testing.T) {
+	s, addr := serve(t, ipc.ServerConfig{}, func(s *ipc.Server) {
+		protocol.GetQueueInfo.Serve(s, func(_ context.Context, req *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
+			if req.GetQueueName() == "" {
+				return nil, errors.New("no name")
+			}
+			return queue(req.GetQueueName()), nil
+		})
+		protocol.GetClusterMetrics.Serve(s, func(context.Context, *pb.GetClusterMetricsRequest) (*pb.GetClusterMetricsResponse, error) {
+			return &pb.GetClusterMetricsResponse{}, nil
+		})
+	})
+	e := newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"})
+	name := strings.Repeat("q", 5000)
+	for _, ask := range []*pb.GetQueueInfoRequest{ask(name), ask("b"), ask("")} {
+		_, _ = protocol.GetQueueInfo.Call(testContext(t), e, ask)
+	}
+	await.Until(t, "all calls are counted", func() bool { return s.Activity().Answered == 3 })
+	if a := s.Activity(); a.Failed != 1 || a.Received < 5000 || a.Sent < 5000 || a.Received > 7000 || a.Sent > 7000 {
+		t.Errorf("%+v", a)
+	}
+	byName := map[string]ipc.MethodActivity{}
+	for _, m := range s.Methods() {
+		byName[m.Method.Name] = m
+	}
+	if m := byName["getQueueInfo"]; m.Answered != 3 || m.Failed != 1 || m.Took <= 0 {
+		t.Errorf("%+v", m)
+	}
+	if m, ok := byName["getClusterMetrics"]; !ok || m.Answered != 0 {
+		t.Errorf("%+v %v", m, ok)
 	}
 }
 

@@ -145,6 +145,7 @@ type served struct {
 	method     Method
 	newRequest func() proto.Message
 	handler    Handler
+	calls      count
 }
 
 // NewServer returns a server that serves nothing yet.
@@ -182,7 +183,7 @@ func (s *Server) Handle(m Method, newRequest func() proto.Message, h Handler) {
 	if p.methods[m.Name] != nil {
 		panic(fmt.Sprintf("ipc: %s has a handler already", m))
 	}
-	p.methods[m.Name] = &served{m, newRequest, h}
+	p.methods[m.Name] = &served{method: m, newRequest: newRequest, handler: h}
 }
 
 // Protocol returns the protocol of the name and whether it is served.
@@ -266,7 +267,7 @@ func (s *Server) accept(nc net.Conn) {
 		return
 	}
 	s.nextConn++
-	c := newServerConn(s, nc, s.nextConn)
+	c := newServerConn(s, countedConn{nc, &s.activity}, s.nextConn)
 	s.open[c] = struct{}{}
 	s.conns.Add(1)
 	go func() {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,18 +17,29 @@ type Calls struct {
 	Name     string // of the service, such as ResourceTrackerService
 	Port     int
 	Activity func() ipc.Activity
+	// Methods are the counts by methods, as of ipc.Server; nil is none.
+	Methods func() []ipc.MethodActivity
 
-	mu   sync.Mutex
-	at   time.Time // when the window began
-	from ipc.Activity
-	mean float64 // ms a call took in the window before
-	rate int64   // calls a second in the window before
+	mu      sync.Mutex
+	all     window
+	methods map[string]*window
+}
+
+// window keeps means of the last span of time that has ended.
+type window struct {
+	at   time.Time // when the present one began
+	n    int64
+	took time.Duration
+	mean float64 // ms a call took in the one before
+	rate int64   // calls a second in the one before
 }
 
 // Bean returns the counts. Calls go to their handlers at once, so there is no queue whose length or times could be told.
 func (c *Calls) Bean(service, host string, now time.Time) Bean {
 	a := c.Activity()
-	mean, rate := c.recent(a, now)
+	c.mu.Lock()
+	mean, rate := c.all.look(a.Answered, a.Took, now)
+	c.mu.Unlock()
 	name := "RpcActivityForPort" + strconv.Itoa(c.Port)
 	attrs := []Attr{
 		{"tag.port", strconv.Itoa(c.Port)},
@@ -35,9 +47,11 @@ func (c *Calls) Bean(service, host string, now time.Time) Bean {
 		{"tag.Context", "rpc"},
 		{"tag.NumOpenConnectionsPerUser", "{}"},
 		{"tag.Hostname", host},
+		{"ReceivedBytes", a.Received},
+		{"SentBytes", a.Sent},
 	}
 	for _, name := range []string{
-		"ReceivedBytes", "SentBytes", "RpcAuthenticationFailures", "RpcAuthenticationSuccesses", "RpcAuthorizationFailures",
+		"RpcAuthenticationFailures", "RpcAuthenticationSuccesses", "RpcAuthorizationFailures",
 		"RpcAuthorizationSuccesses", "RpcClientBackoff", "RpcClientBackoffDisconnected", "RpcRequeueCalls", "RpcSlowCalls",
 		"CallQueueLength", "NumDroppedConnections",
 	} {
@@ -67,21 +81,47 @@ func (c *Calls) Bean(service, host string, now time.Time) Bean {
 	)}
 }
 
-// recent returns the mean time of calls, in ms, and the calls a second, of the last window that has ended; of the present
-// one as long as there was none.
-func (c *Calls) recent(a ipc.Activity, now time.Time) (mean float64, rate int64) {
+// Detailed returns the counts by methods, as the bean RpcDetailedActivityForPort<port>. As there is no queue, a call takes
+// overall what its handler takes.
+func (c *Calls) Detailed(service, host string, now time.Time) Bean {
+	name := "RpcDetailedActivityForPort" + strconv.Itoa(c.Port)
+	attrs := []Attr{{"tag.port", strconv.Itoa(c.Port)}, {"tag.Context", "rpcdetailed"}, {"tag.Hostname", host}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := c.at.IsZero()
-	if passed := now.Sub(c.at); first || passed >= callsWindow {
-		c.mean, c.rate = 0, 0
-		if n := a.Answered - c.from.Answered; n > 0 {
-			c.mean = float64(a.Took-c.from.Took) / float64(n) / float64(time.Millisecond)
+	if c.methods == nil {
+		c.methods = make(map[string]*window)
+	}
+	for _, m := range c.Methods() {
+		w := c.methods[m.Method.Name]
+		if w == nil {
+			w = &window{}
+			c.methods[m.Method.Name] = w
+		}
+		mean, _ := w.look(m.Answered, m.Took, now)
+		title := strings.ToUpper(m.Method.Name[:1]) + m.Method.Name[1:]
+		attrs = append(
+			attrs,
+			Attr{"Deferred" + title + "NumOps", 0}, Attr{"Deferred" + title + "AvgTime", 0.0},
+			Attr{"Overall" + title + "NumOps", m.Answered}, Attr{"Overall" + title + "AvgTime", mean},
+			Attr{title + "NumOps", m.Answered}, Attr{title + "AvgTime", mean},
+		)
+	}
+	return Bean{"Hadoop:service=" + service + ",name=" + name, name, attrs}
+}
+
+// look returns the mean time of calls, in ms, and the calls a second, of the last window that has ended; of the present one
+// as long as there was none. n and took are of all calls there ever were.
+func (w *window) look(n int64, took time.Duration, now time.Time) (mean float64, rate int64) {
+	first := w.at.IsZero()
+	if passed := now.Sub(w.at); first || passed >= callsWindow {
+		w.mean, w.rate = 0, 0
+		if more := n - w.n; more > 0 {
+			w.mean = float64(took-w.took) / float64(more) / float64(time.Millisecond)
 			if !first {
-				c.rate = int64(float64(n) / passed.Seconds())
+				w.rate = int64(float64(more) / passed.Seconds())
 			}
 		}
-		c.at, c.from = now, a
+		w.at, w.n, w.took = now, n, took
 	}
-	return c.mean, c.rate
+	return w.mean, w.rate
 }

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 type Java struct {
 	started time.Time
 	machine *machine.Sampler
+	own     ownLoad
 }
 
 // NewJava returns the maker of a process that started at a time.
@@ -28,11 +31,15 @@ func (j *Java) Beans(now time.Time) []Bean {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	const kind = "Go runtime"
+	host, _ := os.Hostname() // as elsewhere: what isn't told is left out
 	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": m.HeapSys, "used": m.HeapAlloc}
 	rest := map[string]any{"committed": m.Sys - m.HeapSys, "init": 0, "max": -1, "used": m.StackInuse + m.MSpanInuse + m.MCacheInuse}
-	return []Bean{
+	beans := []Bean{
 		{"java.lang:type=Runtime", kind, []Attr{
+			{"Name", strconv.Itoa(os.Getpid()) + "@" + host},
+			{"Pid", os.Getpid()},
 			{"VmName", "Go " + runtime.Version()},
+			{"VmVersion", runtime.Version()},
 			{"SpecVersion", conf.Version},
 			{"StartTime", j.started.UnixMilli()},
 			{"Uptime", now.Sub(j.started).Milliseconds()},
@@ -48,6 +55,10 @@ func (j *Java) Beans(now time.Time) []Bean {
 		}},
 		j.system(),
 	}
+	for i := range beans {
+		beans[i].Attrs = append(beans[i].Attrs, Attr{"ObjectName", beans[i].Name})
+	}
+	return beans
 }
 
 // system is about the machine.
@@ -66,6 +77,10 @@ func (j *Java) system() Bean {
 		{"SystemLoadAverage", use.Load},
 		{"SystemCpuLoad", load},
 		{"CpuLoad", load},
+		{"ProcessCpuLoad", j.own.load(time.Duration(own.Utime.Nano()+own.Stime.Nano()), time.Now())},
+		{"OpenFileDescriptorCount", openFiles()},
+		{"MaxFileDescriptorCount", maxFiles()},
+		{"CommittedVirtualMemorySize", committed()},
 		{"ProcessCpuTime", own.Utime.Nano() + own.Stime.Nano()},
 		{"TotalPhysicalMemorySize", use.TotalMemory},
 		{"FreePhysicalMemorySize", use.TotalMemory - use.Memory},

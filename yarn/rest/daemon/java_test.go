@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/json"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -37,9 +38,42 @@ func TestJava(t *testing.T) {
 	if total, free := system["TotalPhysicalMemorySize"].(float64), system["FreePhysicalMemorySize"].(float64); runtime.GOOS == "linux" && (free <= 0 || free >= total) {
 		t.Errorf("%v of %v bytes are free", free, total)
 	}
+	if runtime.GOOS == "linux" {
+		open, limit := system["OpenFileDescriptorCount"].(float64), system["MaxFileDescriptorCount"].(float64)
+		if open < 3 || open > limit || system["CommittedVirtualMemorySize"].(float64) <= 0 {
+			t.Errorf("%v", system)
+		}
+	}
+	if up := beans["java.lang:type=Runtime"]; up["Pid"] != float64(os.Getpid()) || up["ObjectName"] != "java.lang:type=Runtime" {
+		t.Errorf("%v", up)
+	}
 	for _, name := range []string{"java.lang:type=Threading", "java.lang:type=GarbageCollector,name=Go"} {
 		if beans[name] == nil {
 			t.Errorf("no %s", name)
 		}
 	}
+}
+
+func TestOwnLoad(t *testing.T) {
+	var l ownLoad
+	at := time.Unix(1000, 0)
+	if got := l.load(time.Hour, at); got != 0 {
+		t.Errorf("%v at the first look", got)
+	}
+	all := time.Duration(runtime.NumCPU()) * time.Second
+	if got := l.load(time.Hour+all/4, at.Add(time.Second)); got != 0.25 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSources(t *testing.T) {
+	beans := []Bean{{Name: "Hadoop:service=NodeManager,name=A"}, {Name: "Hadoop:service=NodeManager,name=B"}, {Name: "java.lang:type=Runtime"}}
+	for _, b := range Sources("NodeManager", "h", beans) {
+		for _, a := range b.Attrs {
+			if a.Name == "NumActiveSources" && a.Value == 2 {
+				return
+			}
+		}
+	}
+	t.Error("not two sources")
 }

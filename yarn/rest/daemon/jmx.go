@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -161,9 +162,13 @@ func layOut(compact []byte) []byte {
 }
 
 func attr(b *bytes.Buffer, name string, value any) {
-	// What JSON has no number for is a text in Hadoop's answers as well.
-	if f, ok := value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		value = fmt.Sprint(f)
+	if f, ok := value.(float64); ok {
+		switch {
+		case math.IsNaN(f) || math.IsInf(f, 0):
+			value = fmt.Sprint(f) // what JSON has no number for is a text in Hadoop's answers as well
+		case f == math.Trunc(f) && math.Abs(f) < 1e15:
+			value = json.RawMessage(strconv.FormatFloat(f, 'f', 1, 64)) // which shows that it is no whole number by kind
+		}
 	}
 	for i, v := range []any{name, value} {
 		if i > 0 {
@@ -240,7 +245,7 @@ func Process(service, host string) Bean {
 	return Bean{"Hadoop:service=" + service + ",name=JvmMetrics", "JvmMetrics", []Attr{
 		{"tag.Context", "jvm"},
 		{"tag.ProcessName", service},
-		{"tag.SessionId", ""},
+		{"tag.SessionId", nil},
 		{"tag.Hostname", host},
 		{"MemNonHeapUsedM", mib(m.StackInuse + m.MSpanInuse + m.MCacheInuse)},
 		{"MemNonHeapCommittedM", mib(m.Sys - m.HeapSys)},

@@ -1,0 +1,57 @@
+package view
+
+import "heddle/rm/ledger"
+
+// Delay is how long something took, of all that are remembered together.
+type Delay struct{ Count, Total int64 } // Total is in ms
+
+// Mean is in ms; 0 if there was none.
+func (d Delay) Mean() float64 {
+	if d.Count == 0 {
+		return 0
+	}
+	return float64(d.Total) / float64(d.Count)
+}
+
+func (d *Delay) add(from, to int64) {
+	if from > 0 && to > 0 {
+		d.Count++
+		d.Total += max(0, to-from)
+	}
+}
+
+// MasterDelays are the steps of the ApplicationMasters of all applications that are remembered: from the attempt's begin until
+// it has a container, from then until that is started, and from then until it has registered.
+type MasterDelays struct{ Granted, Launched, Registered Delay }
+
+// Masters returns how long ApplicationMasters took.
+func (v *Viewer) Masters() (m MasterDelays) {
+	v.Source.Read(func(s *ledger.State) {
+		for _, a := range s.Apps {
+			for _, t := range a.Attempts {
+				granted := grantedMaster(a, t)
+				m.Granted.add(t.StartTime, granted)
+				m.Launched.add(granted, t.LaunchTime)
+				m.Registered.add(t.LaunchTime, t.RegisterTime)
+			}
+		}
+	})
+	return m
+}
+
+// lastPast is among how many of an application's containers that of its ApplicationMaster is looked for, from the last to end on:
+// of most it is the last.
+const lastPast = 8
+
+// grantedMaster is when the container of an attempt's ApplicationMaster was granted, 0 if that isn't known.
+func grantedMaster(a *ledger.Application, t *ledger.Attempt) int64 {
+	if c := a.Containers.Get(t.AMContainer); c != nil {
+		return c.Allocated
+	}
+	for _, c := range a.Past[max(0, len(a.Past)-lastPast):] {
+		if c.ID == t.AMContainer {
+			return c.Allocated
+		}
+	}
+	return 0
+}
