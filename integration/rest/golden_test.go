@@ -173,10 +173,18 @@ func readList(t *testing.T, file string) *list {
 }
 
 // check returns what is wrong: differences that aren't known, and known ones that didn't occur.
-func (l *list) check(found []string) (wrong []string) {
+func (l *list) check(found []string) []string {
+	return l.checkBy(func(difference string) (exchange, place string) {
+		exchange, what, _ := strings.Cut(difference, ": ")
+		place, _, _ = strings.Cut(what, ": ")
+		return exchange, place
+	}, found)
+}
+
+// checkBy is check with what patterns are compared with.
+func (l *list) checkBy(split func(difference string) (exchange, place string), found []string) (wrong []string) {
 	for _, f := range found {
-		exchange, what, _ := strings.Cut(f, ": ")
-		place, _, _ := strings.Cut(what, ": ")
+		exchange, place := split(f)
 		i := slices.IndexFunc(l.lines, func(k *known) bool { return like(k.exchange, exchange) && like(k.place, place) })
 		if i < 0 {
 			wrong = append(wrong, "differs: "+f)

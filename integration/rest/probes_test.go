@@ -83,28 +83,15 @@ func TestProbes(t *testing.T) {
 			found = append(found, fmt.Sprintf("%s: %s, stock has %s", request, got, stock))
 		}
 	}
-	for _, d := range readList(t, filepath.Join("testdata", "differences", "probes.txt")).checkProbes(found) {
+	for _, d := range readList(t, filepath.Join("testdata", "differences", "probes.txt")).checkBy(answersOf, found) {
 		t.Error(d)
 	}
 }
 
-// checkProbes is check for differences whose patterns are of the request, and of the two answers.
-func (l *list) checkProbes(found []string) (wrong []string) {
-	for _, f := range found {
-		request, answers, _ := strings.Cut(f, ": ")
-		i := slices.IndexFunc(l.lines, func(k *known) bool { return like(k.exchange, request) && like(k.place, answers) })
-		if i < 0 {
-			wrong = append(wrong, "differs: "+f)
-			continue
-		}
-		l.lines[i].seen = true
-	}
-	for _, k := range l.lines {
-		if !k.seen && !k.sometimes {
-			wrong = append(wrong, fmt.Sprintf("%s: %q differs no more: take it off the list", l.file, k.line))
-		}
-	}
-	return wrong
+// answersOf splits a difference into a request, and the two answers.
+func answersOf(difference string) (request, answers string) {
+	request, answers, _ = strings.Cut(difference, ": ")
+	return request, answers
 }
 
 // probe is a request. Its target and body may have names in braces, which stand for what the cluster has.
