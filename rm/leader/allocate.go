@@ -407,11 +407,7 @@ func (s *appSoft) tell(done []Completion) {
 	if len(done) == 0 {
 		return
 	}
-	if len(s.completed) == 0 {
-		s.completed = done
-	} else {
-		s.completed = append(s.completed, done...)
-	}
+	s.completed = join(s.completed, done)
 	s.session.wakeUp()
 }
 
@@ -420,7 +416,7 @@ func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *l
 	t.free(c)
 	diagnostics = bound(diagnostics)
 	t.enterEnd(&ledgerpb.Completion{
-		Container: t.refs.container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
+		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
 }
 

@@ -60,7 +60,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	for i := range decisions {
 		d := &decisions[i]
 		g := &all[i]
-		g.Id, g.Node, g.Resource = first+int64(i), l.nodeOf[d.Node].ref, l.refs.amounts(d.Resource)
+		g.Id, g.Node, g.Resource = first+int64(i), l.nodeOf[d.Node].ref, l.refs.Amounts(d.Resource)
 		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
 		since := attempt.StartTime
 		if !am {
@@ -72,27 +72,35 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		cmd.Grants[i] = g
 	}
 	l.enter(&ledgerpb.Command{ContainersAllocated: cmd})
-	deadline := l.Now().Add(l.Settings.AllocationExpiry)
-	grants := make([]Grant, len(decisions))
-	for i := range decisions {
+	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
 		handle(c, decisions[i].Container)
 		soft.nodes[c.Node] = true
-		if am {
-			(&turn{l}).launch(app, c)
-			return
-		}
+		return c
+	}
+	if am {
+		(&turn{l}).launch(app, granted(0))
+		return
+	}
+	deadline := l.Now().Add(l.Settings.AllocationExpiry)
+	grants := make([]Grant, len(decisions))
+	for i := range decisions {
+		c := granted(i)
 		grants[i] = l.grant(c)
 		l.unstarted.add(c.ID, deadline, l.waitsForStart)
 	}
 	l.after(func() {
-		if len(soft.grants) == 0 {
-			soft.grants = grants
-		} else {
-			soft.grants = append(soft.grants, grants...)
-		}
+		soft.grants = join(soft.grants, grants)
 		soft.session.wakeUp()
 	})
+}
+
+// join appends to a list what the caller gives away, which becomes the list if there was nothing in it.
+func join[T any](list, more []T) []T {
+	if len(list) == 0 {
+		return more
+	}
+	return append(list, more...)
 }
 
 // grant is what an application is told of a container that lives.

@@ -130,7 +130,7 @@ type Leader struct {
 	unstarted  unstarted
 	carried    carriedTokens
 	seq        int64
-	refs       refs
+	refs       ledger.Refs
 	preemption preemption
 	background sync.WaitGroup // calls to nodes under way
 	ctx        context.Context

@@ -22,17 +22,37 @@ func ContainerRef(id records.ContainerID) *ledgerpb.ContainerRef {
 
 // ContainerRefs returns the form of ids in commands. Those in a row that are of one attempt share its form.
 func ContainerRefs(ids ...records.ContainerID) []*ledgerpb.ContainerRef {
-	refs, all := make([]*ledgerpb.ContainerRef, len(ids)), make([]ledgerpb.ContainerRef, len(ids))
+	var r Refs
+	refs := make([]*ledgerpb.ContainerRef, len(ids))
 	for i, id := range ids {
-		refs[i] = &all[i]
-		refs[i].Id = id.ID
-		if i > 0 && ids[i-1].Attempt == id.Attempt {
-			refs[i].Attempt = refs[i-1].Attempt
-		} else {
-			refs[i].Attempt = AttemptRef(id.Attempt)
-		}
+		refs[i] = r.Container(id)
 	}
 	return refs
+}
+
+// Refs makes the forms that ids and resources have in commands, and for equal ones in a row once: what comes by the thousand is mostly
+// of one application and size. Commands share them, as nobody changes a command. The zero value is ready for use.
+type Refs struct {
+	id      records.AttemptID
+	attempt *ledgerpb.AttemptRef
+	size    records.Resource
+	amount  *ledgerpb.Amounts
+}
+
+// Container is ContainerRef.
+func (r *Refs) Container(id records.ContainerID) *ledgerpb.ContainerRef {
+	if r.attempt == nil || r.id != id.Attempt {
+		r.id, r.attempt = id.Attempt, AttemptRef(id.Attempt)
+	}
+	return &ledgerpb.ContainerRef{Attempt: r.attempt, Id: id.ID}
+}
+
+// Amounts is the function of that name.
+func (r *Refs) Amounts(size records.Resource) *ledgerpb.Amounts {
+	if r.amount == nil || r.size != size {
+		r.size, r.amount = size, Amounts(size)
+	}
+	return r.amount
 }
 
 // NodeRef returns the form of an id in commands.
