@@ -3,45 +3,12 @@ package rm
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 )
 
-// resolver finds the IP addresses of nodes for the service field of tokens, and remembers them for a while: tokens are made
-// by the ten thousand.
-type resolver struct {
-	mu    sync.RWMutex
-	known map[string]resolved
-}
+const resolvePatience = 2 * time.Second
 
-type resolved struct {
-	ip    string
-	until time.Time
-}
-
-const (
-	resolvedFor     = time.Minute
-	resolvePatience = 2 * time.Second
-)
-
-func newResolver() *resolver { return &resolver{known: map[string]resolved{}} }
-
-// ip returns the address of a host, or the host itself when it has none.
-func (r *resolver) ip(host string) string {
-	now := time.Now()
-	r.mu.RLock()
-	k, ok := r.known[host]
-	r.mu.RUnlock()
-	if ok && now.Before(k.until) {
-		return k.ip
-	}
-	ip := lookUp(host)
-	r.mu.Lock()
-	r.known[host] = resolved{ip: ip, until: now.Add(resolvedFor)}
-	r.mu.Unlock()
-	return ip
-}
-
+// lookUp returns the IP address of a node's host, for the service field of tokens, or the host itself when it has none.
 func lookUp(host string) string {
 	if net.ParseIP(host) != nil {
 		return host

@@ -207,7 +207,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Backend: r, View: r.view, Types: types,
 		Expiry:    r.settings.AllocationExpiry,
 		Heartbeat: r.settings.HeartbeatInterval,
-		Resolve:   newResolver().ip,
+		Resolve:   lookUp,
 		Groups:    r.groups,
 		Refresh:   r.Refresh,
 		Access:    r.access,

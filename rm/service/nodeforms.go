@@ -20,7 +20,7 @@ type nodeForms struct {
 
 const (
 	// formsFor is how long the address of a node is taken to be the same.
-	formsFor = 10 * time.Second
+	formsFor = time.Minute
 	// maxForms bounds what is remembered of nodes, most of which may be gone.
 	maxForms = 1 << 16
 )

@@ -38,7 +38,7 @@ type Config struct {
 	Maximum   records.Resource         // largest container
 	Expiry    time.Duration            // of a container's token
 	Heartbeat time.Duration            // of NodeManagers
-	Resolve   func(host string) string // its IP address, for the service field of tokens
+	Resolve   func(host string) string // its IP address, for the service field of tokens; may be slow
 	Groups    func(user string) ([]string, error)
 	Refresh   func(Refreshable) error // rereads a part of the configuration
 	Access    *access.Checker
