@@ -1,0 +1,100 @@
+// Package secret reads the secret that the daemons of one cluster share, and makes keys of it.
+//
+// One file holds the secret (heddle.cluster.secret-file). Each use derives a key of its own from it, so that what one
+// protocol shows of its key tells nothing of another's.
+package secret
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// MinBytes and MaxBytes bound a secret's length, in bytes. White space at either end does not count.
+const (
+	MinBytes = 16
+	MaxBytes = 4096
+)
+
+// Secret is what the daemons of a cluster share. It never shows itself when it is printed.
+type Secret struct{ b []byte }
+
+// Load reads a secret from a regular file that only its owner may read or write. The owner is root or whoever runs
+// this program.
+func Load(path string) (Secret, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe in its place must not block the start
+	if err != nil {
+		return Secret{}, fmt.Errorf("the cluster's secret: %w", err)
+	}
+	defer f.Close()
+	if err := checkFile(f); err != nil {
+		return Secret{}, fmt.Errorf("the cluster's secret: %s: %w", path, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err != nil {
+		return Secret{}, fmt.Errorf("the cluster's secret: %w", err)
+	}
+	s, err := New(b)
+	if err != nil {
+		return Secret{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// checkFile looks at the file that is open: the name may mean another one by now.
+func checkFile(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("it is not a regular file (%v)", info.Mode().Type())
+	}
+	if m := info.Mode().Perm(); m&0o077 != 0 {
+		return fmt.Errorf("others than its owner may use it (mode %#o); set mode 0600", m)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d; give it to root or to user %d, who runs this daemon", st.Uid, os.Geteuid())
+	}
+	return nil
+}
+
+// New makes a secret of bytes, without the white space around them.
+func New(b []byte) (Secret, error) {
+	b = bytes.TrimSpace(b)
+	if len(b) < MinBytes || len(b) > MaxBytes {
+		return Secret{}, fmt.Errorf("the cluster's secret has %d bytes; it needs %d to %d, e.g. of: head -c 32 /dev/urandom | base64", len(b), MinBytes, MaxBytes)
+	}
+	return Secret{bytes.Clone(b)}, nil
+}
+
+// IsZero tells that there is no secret.
+func (s Secret) IsZero() bool { return len(s.b) == 0 }
+
+// Key derives a key of n bytes (at most 8,160) for one use (HKDF with SHA-256, RFC 5869). The same use gives the same
+// key on all daemons. Key panics for the zero Secret, which everybody knows.
+func (s Secret) Key(use string, n int) []byte {
+	if s.IsZero() {
+		panic("secret: a key of no secret")
+	}
+	k, err := hkdf.Key(sha256.New, s.b, nil, "heddle "+use, n)
+	if err != nil {
+		panic(fmt.Sprintf("secret: a key of %d bytes: %v", n, err)) // only for more bytes than the algorithm has
+	}
+	return k
+}
+
+// String hides the secret from logs.
+func (s Secret) String() string {
+	if s.IsZero() {
+		return "no secret"
+	}
+	return "a secret"
+}
+
+// GoString hides it from %#v.
+func (s Secret) GoString() string { return s.String() }
