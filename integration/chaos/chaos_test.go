@@ -2,35 +2,120 @@ package chaos
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"heddle/integration/daemons"
+	"heddle/integration/hadooplab"
+	"heddle/integration/history"
 	"heddle/internal/await"
+	"heddle/yarn/ipc"
 	"heddle/yarn/records"
 )
+
+// binary is the binary under test.
+var binary string
+
+func TestMain(m *testing.M) {
+	path, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = path
+	code := m.Run()
+	remove()
+	os.Exit(code)
+}
+
+// world is three ResourceManagers and those who work on them.
+type world struct {
+	*daemons.Cluster
+	*history.World
+	tb     testing.TB
+	cancel context.CancelFunc
+	peers  sync.WaitGroup
+}
+
+// newWorld starts everybody. They are stopped when the test ends.
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	c, err := daemons.New(daemons.Options{
+		Binary: binary, Dir: tb.TempDir(), ResourceManagers: 3,
+		Set: map[string]string{"heddle.raft.snapshot-threshold": "500", "heddle.raft.snapshot-interval-ms": "500"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second})
+	w := &world{Cluster: c, tb: tb, World: history.New(history.Options{
+		Addresses: c.Addresses, Client: client, Nodes: 4, Capacity: 4, Container: records.NewResource(1024, 1),
+		Masters: 4, Submitters: 3, Patience: patience, Name: "chaos",
+	})}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	tb.Cleanup(func() {
+		w.rest()
+		client.Close()
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+		for _, p := range c.Panics() {
+			tb.Errorf("panic: %s", p)
+		}
+		if tb.Failed() {
+			tb.Log(c.Tails(4000))
+		}
+	})
+	if err := c.StartAll(); err != nil {
+		tb.Fatal(err)
+	}
+	w.leader("")
+	if err := w.Run(ctx, &w.peers); err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+// rest waits until nobody works any more.
+func (w *world) rest() {
+	w.cancel()
+	w.peers.Wait()
+}
+
+// leader waits until a ResourceManager leads, other than the one to be passed over.
+func (w *world) leader(other string) string {
+	w.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	id, err := w.Leader(ctx, other)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	return id
+}
 
 // faults are what happens to a leader, and how it is undone.
 var faults = []struct {
 	name   string
-	strike func(*cluster, string)
-	mend   func(*cluster, string)
+	strike func(*daemons.Cluster, string)
+	mend   func(*daemons.Cluster, string) error
 }{
-	{"killed", (*cluster).kill, (*cluster).start},
+	{"killed", (*daemons.Cluster).Kill, (*daemons.Cluster).Start},
 	{
-		"cut off",
-		func(c *cluster, id string) { c.plug.isolate(id) },
-		func(c *cluster, id string) { c.plug.join(id) },
+		"cut off", (*daemons.Cluster).Isolate,
+		func(c *daemons.Cluster, id string) error { c.Join(id); return nil },
 	},
 	{
 		"frozen",
-		func(c *cluster, id string) { c.signal(id, syscall.SIGSTOP) },
-		func(c *cluster, id string) { c.signal(id, syscall.SIGCONT) },
+		func(c *daemons.Cluster, id string) { c.Signal(id, syscall.SIGSTOP) },
+		func(c *daemons.Cluster, id string) error { c.Signal(id, syscall.SIGCONT); return nil },
 	},
 }
 
@@ -39,50 +124,35 @@ const patience = 2 * time.Minute
 
 // strike hits the leader and returns how long it took until somebody got a container again.
 func (w *world) strike(round int) time.Duration {
-	w.c.tb.Helper()
+	w.tb.Helper()
 	f := faults[round%len(faults)]
-	lead := w.c.leader("")
+	lead := w.leader("")
 	w.work()
-	select {
-	case <-w.granted:
-	default:
-	}
 	begin := time.Now()
-	f.strike(w.c, lead)
-	next := w.c.leader(lead)
-	w.drain()
+	f.strike(w.Cluster, lead)
+	next := w.leader(lead)
+	w.ForgetGrants()
 	select {
-	case <-w.granted:
+	case <-w.Granted():
 	case <-time.After(patience):
-		w.c.tb.Fatalf("round %d: no container was granted within %v after %s was %s and %s took over", round, patience, lead, f.name, next)
+		w.tb.Fatalf("round %d: no container was granted within %v after %s was %s and %s took over", round, patience, lead, f.name, next)
 	}
 	took := time.Since(begin)
-	f.mend(w.c, lead)
-	w.c.tb.Logf("round %2d: %s %s, %s took over; the next container came after %v", round, lead, f.name, next, took.Round(time.Millisecond))
+	if err := f.mend(w.Cluster, lead); err != nil {
+		w.tb.Fatal(err)
+	}
+	w.tb.Logf("round %2d: %s %s, %s took over; the next container came after %v", round, lead, f.name, next, took.Round(time.Millisecond))
 	return took
 }
 
 // work waits until a good deal has been submitted and granted since the last fault.
 func (w *world) work() {
-	w.c.tb.Helper()
-	count := func() (calls, containers int) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.calls), len(w.tenures)
-	}
-	calls, containers := count()
-	await.Until(w.c.tb, "100 calls and containers without a fault", func() bool {
-		c, t := count()
+	w.tb.Helper()
+	calls, containers := w.Count()
+	await.Until(w.tb, "100 calls and containers without a fault", func() bool {
+		c, t := w.Count()
 		return c >= calls+100 && t >= containers+100
 	})
-}
-
-// drain forgets grants that were heard of before now.
-func (w *world) drain() {
-	select {
-	case <-w.granted:
-	default:
-	}
 }
 
 // rounds is the number of leaders that are struck.
@@ -91,209 +161,51 @@ const rounds = 20
 // What was acknowledged stays: 20 leaders are killed, cut off or frozen under continuous submissions and allocations, and
 // then the whole cluster is restarted.
 func TestLeadersFall(t *testing.T) {
-	c := newCluster(t)
-	c.leader("")
-	w := newWorld(c)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var peers sync.WaitGroup
-	if err := w.run(ctx, &peers); err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(t)
 	var times []time.Duration
 	for round := range rounds {
 		times = append(times, w.strike(round))
 	}
-	cancel()
-	peers.Wait()
+	w.rest()
 	w.report(times)
 
-	for _, id := range c.ids {
-		c.kill(id)
+	for _, id := range w.ResourceManagers {
+		w.Kill(id)
 	}
-	for _, id := range c.ids {
-		c.start(id)
+	if err := w.StartAll(); err != nil {
+		t.Fatal(err)
 	}
-	w.lookForAll()
-	w.check()
+	w.LookForAll(t.Context())
+	checked, err := w.Check()
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d acknowledged submissions, all there; %d containers", checked.Acknowledged, checked.Containers)
 }
 
 func (w *world) report(times []time.Duration) {
 	slices.Sort(times)
-	w.c.tb.Logf("%d submissions and looks, %d containers; from fault to next container: median %v, worst %v",
-		len(w.calls), len(w.tenures), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
-	for _, err := range w.errs {
-		w.c.tb.Logf("a peer gave a call up: %v", err)
+	calls, containers := w.Count()
+	w.tb.Logf("%d submissions and looks, %d containers; from fault to next container: median %v, worst %v",
+		calls, containers, times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
+	if err := errors.Join(w.Errors()...); err != nil {
+		w.tb.Logf("calls that peers gave up:\n%v", err)
 	}
-}
-
-// lookForAll looks for every application whose submission was acknowledged.
-func (w *world) lookForAll() {
-	to := w.clientOf("auditor")
-	for _, id := range slices.Clone(w.apps) {
-		w.look(context.Background(), to, submitters, id)
-	}
-}
-
-func (w *world) check() {
-	w.c.tb.Helper()
-	w.checkApps()
-	w.checkContainers()
-}
-
-// checkApps checks that calls about applications are linearizable: each application is a flag that its submission sets, and
-// that a look reads.
-func (w *world) checkApps() {
-	w.c.tb.Helper()
-	end := int64(w.now())
-	var ops []porcupine.Operation
-	acknowledged := 0
-	for _, c := range w.calls {
-		op := porcupine.Operation{ClientId: c.client, Input: c, Call: int64(c.begin), Output: c, Return: int64(c.end)}
-		if c.unknown {
-			op.Return = end // it may come into effect at any time
-		} else if c.submit {
-			acknowledged++
-		}
-		ops = append(ops, op)
-	}
-	if acknowledged == 0 {
-		w.c.tb.Fatal("no submission was acknowledged: nothing is proven")
-	}
-	model := porcupine.Model{
-		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-			byApp := map[records.ApplicationID][]porcupine.Operation{}
-			for _, op := range history {
-				id := op.Input.(call).app
-				byApp[id] = append(byApp[id], op)
-			}
-			return slices.Collect(maps.Values(byApp))
-		},
-		Init: func() any { return false },
-		Step: func(state, input, _ any) (bool, any) {
-			c := input.(call)
-			if c.submit {
-				return true, true
-			}
-			return c.found == state.(bool), state
-		},
-	}
-	if !porcupine.CheckOperations(model, ops) {
-		for _, c := range w.calls {
-			if !c.submit && !c.found {
-				w.c.tb.Logf("not found: %v by client %d at %v–%v", c.app, c.client, c.begin, c.end)
-			}
-		}
-		w.c.tb.Error("an acknowledged application was lost, or seen and not seen again: the history is not linearizable")
-	}
-	w.c.tb.Logf("%d acknowledged submissions, all there", acknowledged)
-}
-
-// checkContainers checks that no container id was given out twice, and that there is an order of all grants and returns on
-// a node, each within its call, in which the node never holds more than it can.
-func (w *world) checkContainers() {
-	w.c.tb.Helper()
-	seen := map[records.ContainerID]bool{}
-	var ops []porcupine.Operation
-	end := int64(w.now())
-	for i, t := range w.tenures {
-		if seen[t.id] {
-			w.c.tb.Errorf("%v was given out twice", t.id)
-		}
-		seen[t.id] = true
-		ops = append(ops, porcupine.Operation{
-			ClientId: 2 * i, Input: step{t.node, +1}, Call: int64(t.asked), Return: int64(t.got),
-		})
-		if t.released > 0 {
-			to := int64(t.settled)
-			if t.settled == 0 {
-				to = end
-			}
-			ops = append(ops, porcupine.Operation{
-				ClientId: 2*i + 1, Input: step{t.node, -1}, Call: int64(max(t.released, t.got)), Return: to,
-			})
-		}
-	}
-	if len(seen) == 0 {
-		w.c.tb.Fatal("no container was granted: nothing is proven")
-	}
-	switch porcupine.CheckOperationsTimeout(capacityModel, ops, patience) {
-	case porcupine.Illegal:
-		w.c.tb.Error("there is no order of grants and returns in which no node holds more than it can")
-	case porcupine.Unknown:
-		w.c.tb.Errorf("no order of grants and returns was found in %v", patience)
-	}
-}
-
-// step is a grant or a return on a node.
-type step struct {
-	node  records.NodeID
-	delta int
-}
-
-// capacityModel is a node that counts its containers, and can't grant one too many.
-var capacityModel = porcupine.Model{
-	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-		byNode := map[records.NodeID][]porcupine.Operation{}
-		for _, op := range history {
-			id := op.Input.(step).node
-			byNode[id] = append(byNode[id], op)
-		}
-		return slices.Collect(maps.Values(byNode))
-	},
-	Init: func() any { return 0 },
-	Step: func(state, input, _ any) (bool, any) {
-		held := state.(int) + input.(step).delta
-		return held <= nodeCapacity, held
-	},
 }
 
 // The time from a fault of the leader until the next container is granted, at default settings.
 func BenchmarkFailover(b *testing.B) {
 	for i, f := range faults {
 		b.Run(f.name, func(b *testing.B) {
-			c := newCluster(b)
-			c.leader("")
-			w := newWorld(c)
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			var peers sync.WaitGroup
-			if err := w.run(ctx, &peers); err != nil {
-				b.Fatal(err)
-			}
+			w := newWorld(b)
 			var times []time.Duration
 			for b.Loop() {
 				times = append(times, w.strike(i))
 			}
-			cancel()
-			peers.Wait()
+			w.rest()
 			slices.Sort(times)
 			b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms-median")
 			b.ReportMetric(float64(times[len(times)-1].Milliseconds()), "ms-worst")
 		})
-	}
-}
-
-// The model itself must refuse a node that holds one container too many, and nothing else.
-func TestCapacityModel(t *testing.T) {
-	node := records.NodeID{Host: "n"}
-	op := func(delta int, from, to int64) porcupine.Operation {
-		return porcupine.Operation{ClientId: int(from), Input: step{node, delta}, Call: from, Return: to}
-	}
-	var full []porcupine.Operation
-	for i := range int64(nodeCapacity) {
-		full = append(full, op(+1, 2*i, 2*i+1))
-	}
-	over := append(slices.Clone(full), op(+1, 100, 101))
-	if !porcupine.CheckOperations(capacityModel, full) || porcupine.CheckOperations(capacityModel, over) {
-		t.Error("the model doesn't know the capacity")
-	}
-	late := append(slices.Clone(over), op(-1, 102, 103))
-	if porcupine.CheckOperations(capacityModel, late) {
-		t.Error("a return that came too late excuses a grant")
-	}
-	overlapping := append(slices.Clone(over), op(-1, 90, 100))
-	if !porcupine.CheckOperations(capacityModel, overlapping) {
-		t.Error("a return that may have come in time doesn't count")
 	}
 }

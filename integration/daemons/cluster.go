@@ -1,0 +1,272 @@
+package daemons
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/conf"
+	"heddle/internal/ports"
+	"heddle/rm"
+	"heddle/yarn/ipc"
+)
+
+// Options describe a cluster.
+type Options struct {
+	Binary           string // of heddle
+	Dir              string // an absolute path of a folder for everything, which exists
+	ResourceManagers int
+	NodeManagers     int
+	// Set are further settings of all daemons and clients.
+	Set map[string]string
+	// Memory of a node, in MB; by default 8192. It has a vcore for each 1024.
+	Memory int
+	// Disk is the size of the disk that each daemon has for itself, in bytes; 0 gives it a folder. It takes root, and Linux.
+	Disk int64
+	// Supervise starts a daemon again that has ended by itself, as an init system does.
+	Supervise bool
+}
+
+// rmKeys are the addresses of a ResourceManager, nodeKeys those of a node.
+var (
+	rmKeys   = []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
+	nodeKeys = []string{"yarn.nodemanager.address", "yarn.nodemanager.localizer.address", "yarn.nodemanager.webapp.address", "mapreduce.shuffle.port"}
+)
+
+// raftKey is the address of a member's port for the others.
+const raftKey = "heddle.raft.address"
+
+// Cluster is daemons, and the switch between them.
+type Cluster struct {
+	// ResourceManagers and NodeManagers are the names of the daemons: rm1, …, nm1, ….
+	ResourceManagers, NodeManagers []string
+
+	o       Options
+	client  *ipc.Client
+	ports   map[string]map[string]int // by daemon and key
+	release func()
+	plug    *patch
+
+	mu    sync.Mutex
+	procs map[string]*process
+	args  map[string][]string
+	ended []Ended
+	full  map[string]string // files that fill disks
+}
+
+// New prepares a cluster; Start starts its daemons.
+func New(o Options) (_ *Cluster, err error) {
+	if o.Memory == 0 {
+		o.Memory = 8192
+	}
+	c := &Cluster{
+		o: o, ports: map[string]map[string]int{}, procs: map[string]*process{}, args: map[string][]string{}, full: map[string]string{},
+		client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second}),
+	}
+	for i := range o.ResourceManagers {
+		c.ResourceManagers = append(c.ResourceManagers, fmt.Sprintf("rm%d", i+1))
+	}
+	for i := range o.NodeManagers {
+		c.NodeManagers = append(c.NodeManagers, fmt.Sprintf("nm%d", i+1))
+	}
+	if err := c.reserve(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if c.plug, err = newPatch(); err != nil {
+		return nil, err
+	}
+	if err := c.wire(); err != nil {
+		return nil, err
+	}
+	if err := c.configure(); err != nil {
+		return nil, err
+	}
+	for _, name := range c.Daemons() {
+		if err := c.mountDisk(name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Daemons are the names of all, the ResourceManagers first.
+func (c *Cluster) Daemons() []string { return slices.Concat(c.ResourceManagers, c.NodeManagers) }
+
+func (c *Cluster) reserve() error {
+	free, release, err := ports.Free(len(c.ResourceManagers)*(len(rmKeys)+1) + len(c.NodeManagers)*len(nodeKeys))
+	if err != nil {
+		return err
+	}
+	c.release = release
+	take := func(name string, keys ...string) {
+		c.ports[name] = map[string]int{}
+		for _, key := range keys {
+			c.ports[name][key], free = free[0], free[1:]
+		}
+	}
+	for _, id := range c.ResourceManagers {
+		take(id, append(slices.Clone(rmKeys), raftKey)...)
+	}
+	for _, name := range c.NodeManagers {
+		take(name, nodeKeys...)
+	}
+	return nil
+}
+
+// wire opens the addresses of the switch.
+func (c *Cluster) wire() error {
+	for _, id := range c.ResourceManagers {
+		if err := c.plug.listen("", id, fmt.Sprintf("127.0.0.2:%d", c.ports[id][raftKey]), c.Address(id, raftKey)); err != nil {
+			return err
+		}
+		for i, name := range c.NodeManagers {
+			if err := c.plug.listen(name, id, fmt.Sprintf("%s:%d", nodeSide(i), c.ports[id][rm.TrackerAddress]), c.Address(id, rm.TrackerAddress)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nodeSide is the address at which the switch listens for a node.
+func nodeSide(i int) string { return fmt.Sprintf("127.0.0.%d", 3+i) }
+
+// Address is where a daemon listens.
+func (c *Cluster) Address(name, key string) string {
+	return "127.0.0.1:" + strconv.Itoa(c.ports[name][key])
+}
+
+// Addresses are where the ResourceManagers listen.
+func (c *Cluster) Addresses(key string) []string {
+	var out []string
+	for _, id := range c.ResourceManagers {
+		out = append(out, c.Address(id, key))
+	}
+	return out
+}
+
+// Dir is the cluster's folder, Conf that of the configuration.
+func (c *Cluster) Dir() string  { return c.o.Dir }
+func (c *Cluster) Conf() string { return filepath.Join(c.o.Dir, "conf") }
+
+// Home is the folder of a daemon: its disk, if it has one.
+func (c *Cluster) Home(name string) string { return filepath.Join(c.o.Dir, name) }
+
+// key is a ResourceManager's key as a group of several writes it.
+func (c *Cluster) key(key, id string) string {
+	if len(c.ResourceManagers) > 1 || key == raftKey {
+		return key + "." + id
+	}
+	return key
+}
+
+func (c *Cluster) configure() error {
+	site := map[string]string{
+		"hadoop.tmp.dir":                          filepath.Join(c.o.Dir, "tmp"),
+		"heddle.state.dir":                        filepath.Join(c.o.Dir, "state"),
+		"fs.defaultFS":                            "file:///",
+		"yarn.app.mapreduce.am.staging-dir":       filepath.Join(c.o.Dir, "staging"),
+		"yarn.resourcemanager.cluster-id":         "daemons",
+		"yarn.resourcemanager.bind-host":          "127.0.0.1",
+		"yarn.nodemanager.bind-host":              "127.0.0.1",
+		"yarn.nodemanager.resource.memory-mb":     strconv.Itoa(c.o.Memory),
+		"yarn.nodemanager.resource.cpu-vcores":    strconv.Itoa(max(1, c.o.Memory/1024)),
+		"yarn.nodemanager.delete.debug-delay-sec": "0",
+		// the folder may be on a disk that is nearly full
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+	}
+	if len(c.ResourceManagers) > 1 {
+		site["yarn.resourcemanager.ha.enabled"] = "true"
+		site["yarn.resourcemanager.ha.rm-ids"] = strings.Join(c.ResourceManagers, ",")
+	}
+	for _, id := range c.ResourceManagers {
+		for _, key := range rmKeys {
+			site[c.key(key, id)] = c.Address(id, key)
+		}
+		site[c.key(raftKey, id)] = fmt.Sprintf("127.0.0.2:%d", c.ports[id][raftKey])
+		c.args[id] = []string{"rm", "--id", id, "-D", "heddle.state.dir=" + filepath.Join(c.Home(id), "state")}
+	}
+	maps.Copy(site, c.o.Set)
+	for i, name := range c.NodeManagers {
+		c.args[name] = c.nodeArgs(i, name)
+	}
+	if err := os.MkdirAll(c.Conf(), 0o755); err != nil {
+		return err
+	}
+	if err := writeSite(filepath.Join(c.Conf(), "yarn-site.xml"), site); err != nil {
+		return err
+	}
+	if r := conf.Check(c.Conf()); !r.OK() {
+		return r.Err()
+	}
+	return nil
+}
+
+func (c *Cluster) nodeArgs(i int, name string) []string {
+	args := []string{"nm"}
+	define := func(key, value string) { args = append(args, "-D", key+"="+value) }
+	define("heddle.node.id", name)
+	define("yarn.nodemanager.hostname", "127.0.0.1")
+	define("heddle.state.dir", filepath.Join(c.Home(name), "state"))
+	define("yarn.nodemanager.local-dirs", filepath.Join(c.Home(name), "local"))
+	define("yarn.nodemanager.log-dirs", filepath.Join(c.Home(name), "log"))
+	for _, key := range nodeKeys {
+		if key == "mapreduce.shuffle.port" {
+			define(key, strconv.Itoa(c.ports[name][key]))
+			continue
+		}
+		define(key, c.Address(name, key))
+	}
+	for _, id := range c.ResourceManagers {
+		define(c.key(rm.TrackerAddress, id), fmt.Sprintf("%s:%d", nodeSide(i), c.ports[id][rm.TrackerAddress]))
+	}
+	return args
+}
+
+func writeSite(path string, site map[string]string) error {
+	var b bytes.Buffer
+	b.WriteString("<configuration>\n")
+	for _, k := range slices.Sorted(maps.Keys(site)) {
+		fmt.Fprintf(&b, "<property><name>%s</name><value>", k)
+		if err := xml.EscapeText(&b, []byte(site[k])); err != nil {
+			return err
+		}
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// Close ends all daemons and what they have started, and takes their disks away. The folder stays.
+func (c *Cluster) Close() error {
+	for _, name := range c.Daemons() {
+		c.Kill(name)
+	}
+	var errs []error
+	for _, p := range c.Strays() {
+		errs = append(errs, p.kill())
+	}
+	for _, name := range c.Daemons() {
+		errs = append(errs, c.unmountDisk(name))
+	}
+	c.client.Close()
+	if c.plug != nil {
+		c.plug.close()
+	}
+	c.release()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,28 @@
+//go:build !linux
+
+package daemons
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+var errLinux = errors.New("only Linux can do that")
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func (c *Cluster) mountDisk(name string) error {
+	if c.o.Disk > 0 {
+		return errLinux
+	}
+	return os.MkdirAll(c.Home(name), 0o755)
+}
+
+func (*Cluster) unmountDisk(string) error { return nil }
+
+// Fill fills the disk of a daemon, and Drain makes it as it was.
+func (*Cluster) Fill(string) error { return errLinux }
+
+// Drain undoes Fill.
+func (*Cluster) Drain(string) error { return errLinux }

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"heddle/rm"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// Options say who works, and for how long they try.
+type Options struct {
+	// Addresses are where the ResourceManagers listen for a configuration key.
+	Addresses func(key string) []string
+	Client    *ipc.Client
+	// Nodes are simulated, Capacity is how many containers one holds, and Container what each of these is.
+	Nodes, Capacity int
+	Container       records.Resource
+	// Held is the capacity of a node that isn't simulated; 0 for one that isn't known.
+	Held func(records.NodeID) int
+	// Masters ask for containers and give them back, Submitters submit applications and look for them.
+	Masters, Submitters int
+	// Pause is a submitter's time between two submissions.
+	Pause time.Duration
+	// Patience is how long a call is tried, and a check may take.
+	Patience time.Duration
+	// Name is that of applications.
+	Name string
+}
+
+// World is what clients, ApplicationMasters and nodes do and remember.
+type World struct {
+	o      Options
+	begin  time.Time
+	nodes  map[records.NodeID]*node
+	policy ipc.RetryPolicy
+	amount *pb.Resource
+
+	mu      sync.Mutex
+	calls   []call   // of clients
+	tenures []tenure // of containers
+	granted chan struct{}
+	errs    []error
+	apps    []records.ApplicationID
+}
+
+// call is a client's call: a submission, or a look whether an application is there.
+type call struct {
+	client     int
+	submit     bool
+	app        records.ApplicationID
+	begin, end time.Duration
+	unknown    bool // a submission without an answer: it may have come into effect, and may yet
+	found      bool // of a look
+}
+
+// tenure is a container's time with its ApplicationMaster.
+type tenure struct {
+	id                records.ContainerID
+	node              records.NodeID
+	asked, got        time.Duration
+	released, settled time.Duration // begin and end of the call that gave it back; 0 = not yet
+	lost              bool          // it was taken away, and may have been before its master heard of it
+}
+
+// New returns a world in which nobody works yet.
+func New(o Options) *World {
+	return &World{
+		o: o, begin: time.Now(), nodes: map[records.NodeID]*node{}, granted: make(chan struct{}, 1),
+		policy: ipc.RetryPolicy{MaxElapsed: o.Patience, Base: 5 * time.Millisecond, Max: 50 * time.Millisecond},
+		amount: records.ResourceTypes{}.PB(o.Container),
+	}
+}
+
+func (w *World) now() time.Duration { return time.Since(w.begin) }
+
+func (w *World) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
+}
+
+func (w *World) record(c call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, c)
+	if c.submit {
+		w.apps = append(w.apps, c.app)
+	}
+}
+
+func (w *World) someApp() (records.ApplicationID, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.apps) == 0 {
+		return records.ApplicationID{}, false
+	}
+	return w.apps[rand.IntN(len(w.apps))], true
+}
+
+// Granted delivers after containers were granted.
+func (w *World) Granted() <-chan struct{} { return w.granted }
+
+// ForgetGrants forgets grants that were heard of before now.
+func (w *World) ForgetGrants() {
+	select {
+	case <-w.granted:
+	default:
+	}
+}
+
+// Count returns how many calls of clients and containers there have been so far. Containers count when they are given back.
+func (w *World) Count() (calls, containers int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.calls), len(w.tenures)
+}
+
+// Errors are the calls that were given up.
+func (w *World) Errors() []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.errs)
+}
+
+// Run has everybody at work until ctx ends.
+func (w *World) Run(ctx context.Context, wg *sync.WaitGroup) error {
+	for i := range w.o.Nodes {
+		n := &node{
+			w: w, id: records.NodeID{Host: fmt.Sprintf("127.0.1.%d", i+1), Port: 45454},
+			rm:      w.o.Client.Failover(w.o.Addresses(rm.TrackerAddress), protocol.ResourceTracker, ipc.Identity{User: "yarn"}, w.policy),
+			running: map[records.ContainerID]*pb.ContainerId{},
+		}
+		if err := n.register(ctx); err != nil {
+			return err
+		}
+		w.nodes[n.id] = n
+	}
+	for _, n := range w.nodes {
+		wg.Go(func() { n.live(ctx) })
+	}
+	for i := range w.o.Masters {
+		m, err := w.master(ctx, fmt.Sprintf("am%d", i))
+		if err != nil {
+			return err
+		}
+		wg.Go(func() { m.live(ctx) })
+	}
+	for i := range w.o.Submitters {
+		wg.Go(func() { w.submitter(ctx, i) })
+	}
+	return nil
+}
+
+func (w *World) clientOf(user string) ipc.Invoker {
+	return w.o.Client.Failover(w.o.Addresses(rm.ClientAddress), protocol.ApplicationClient, ipc.Identity{User: user}, w.policy)
+}
+
+func (w *World) submission(id *pb.ApplicationId) *pb.SubmitApplicationRequest {
+	ctx := &pb.ApplicationSubmissionContext{}
+	ctx.SetApplicationId(id)
+	ctx.SetApplicationName(w.o.Name)
+	ctx.SetUnmanagedAm(true)
+	ctx.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	ctx.SetResource(w.amount)
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(ctx)
+	return req
+}
+
+// submitter submits applications, and looks for its own and others'.
+func (w *World) submitter(ctx context.Context, i int) {
+	to := w.clientOf(fmt.Sprintf("user%d", i))
+	for ctx.Err() == nil {
+		w.submit(ctx, to, i)
+		if w.o.Pause > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(w.o.Pause):
+			}
+		}
+	}
+}
+
+func (w *World) submit(ctx context.Context, to ipc.Invoker, i int) {
+	resp, err := protocol.GetNewApplication.Call(ctx, to, &pb.GetNewApplicationRequest{})
+	if err != nil {
+		if ctx.Err() == nil {
+			w.failed(err)
+		}
+		return
+	}
+	id := records.ApplicationIDFrom(resp.GetApplicationId())
+	c := call{client: i, submit: true, app: id, begin: w.now()}
+	_, err = protocol.SubmitApplication.Call(ctx, to, w.submission(resp.GetApplicationId()))
+	c.end, c.unknown = w.now(), err != nil
+	w.record(c)
+	w.look(ctx, to, i, id)
+	if other, ok := w.someApp(); ok {
+		w.look(ctx, to, i, other)
+	}
+}
+
+func (w *World) look(ctx context.Context, to ipc.Invoker, client int, id records.ApplicationID) {
+	req := &pb.GetApplicationReportRequest{}
+	req.SetApplicationId(id.PB())
+	c := call{client: client, app: id, begin: w.now()}
+	_, err := protocol.GetApplicationReport.Call(ctx, to, req)
+	c.end, c.found = w.now(), err == nil
+	if err == nil || ipc.IsClass(err, ipc.ApplicationNotFound) {
+		w.record(c)
+	}
+}
+
+// LookForAll looks for every application whose submission was acknowledged, or may have been.
+func (w *World) LookForAll(ctx context.Context) {
+	w.mu.Lock()
+	apps := slices.Clone(w.apps)
+	w.mu.Unlock()
+	to := w.clientOf("auditor")
+	for _, id := range apps {
+		w.look(ctx, to, w.o.Submitters, id)
+	}
+}
