@@ -18,7 +18,9 @@ var deprecated = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// canonical returns the name in use now for a key.
+// Canonical returns the name that is in use now for a key.
+func Canonical(name string) string { return canonical(name) }
+
 func canonical(name string) string {
 	m := deprecated()
 	for range 4 { // a successor may itself have been replaced; more steps would be a loop

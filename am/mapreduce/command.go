@@ -54,8 +54,23 @@ func (e *CommandError) Unwrap() error { return e.Err }
 // hold its standard error.
 const lingering = 3 * time.Second
 
+// errEnough is the error of writing to a command that reads no more.
+var errEnough = errors.New("the command has closed its standard input")
+
+// stdin is a command's standard input. Only its own errors say that the command has read enough: where the input comes from
+// there are broken pipes as well.
+type stdin struct{ w io.Writer }
+
+func (s stdin) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		err = errEnough
+	}
+	return n, err
+}
+
 // run runs the command with what feed writes as its input and has take read its output to the end. A command that doesn't
-// read all of its input, and succeeds, is fine. feed's writer is buffered.
+// read all of its input, and succeeds, is fine. feed's writer is buffered; what it returns has to wrap the writer's errors.
 func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -66,7 +81,7 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = lingering
 	cmd.Stderr = c.log
-	stdin, err := cmd.StdinPipe()
+	input, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
@@ -80,18 +95,18 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	var feeding sync.WaitGroup
 	var fed error
 	feeding.Go(func() {
-		w := bufio.NewWriterSize(stdin, chunk)
+		w := bufio.NewWriterSize(stdin{input}, chunk)
 		fed = feed(w)
 		if fed == nil {
 			fed = w.Flush()
 		}
-		if errors.Is(fed, syscall.EPIPE) || errors.Is(fed, os.ErrClosed) {
-			fed = nil // it has read enough
+		if errors.Is(fed, errEnough) {
+			fed = nil
 		}
 		if fed != nil {
 			cancel(fed) // before its input ends, so that it doesn't take this for the end
 		}
-		stdin.Close()
+		input.Close()
 	})
 	taken := take(stdout)
 	if taken != nil {
@@ -121,6 +136,7 @@ type stderr struct {
 
 	mu       sync.Mutex
 	counters Counters
+	names    int // of counters
 	status   string
 	partial  []byte
 	tail     []string
@@ -165,7 +181,7 @@ func (s *stderr) line(line string) {
 		parts := strings.Split(text, ",")
 		if len(parts) == 3 {
 			if n, err := strconv.ParseInt(strings.TrimSpace(parts[2]), 10, 64); err == nil {
-				s.counters.Add(parts[0], parts[1], n)
+				s.count(parts[0], parts[1], n)
 				return
 			}
 		}
@@ -177,6 +193,22 @@ func (s *stderr) line(line string) {
 	if s.tail = append(s.tail, line); len(s.tail) > tailLines {
 		s.tail = s.tail[1:]
 	}
+}
+
+// maxCounters is how many counters of its own a task may have (Hadoop: mapreduce.job.counters.max, which is 120 by default).
+const maxCounters = 1000
+
+// count counts for a command. What is beyond the limit is not counted.
+func (s *stderr) count(group, name string, n int64) {
+	if _, ok := s.counters[group][name]; !ok {
+		if s.names++; s.names == maxCounters+1 {
+			fmt.Fprintf(s.to, "more than %d counters: %s,%s and further ones are not counted\n", maxCounters, group, name)
+		}
+		if s.names > maxCounters {
+			return
+		}
+	}
+	s.counters.Add(group, name, n)
 }
 
 func (s *stderr) last() []string {

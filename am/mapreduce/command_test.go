@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -71,6 +74,25 @@ func TestInputErrorKillsTheCommand(t *testing.T) {
 	err = c.run(t.Context(), func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }, func(io.Reader) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("an error of the reader became %v", err)
+	}
+}
+
+// A connection to HDFS that breaks gives EPIPE as well as a mapper that has read enough: half of a file was lost.
+func TestBrokenPipeOfTheInputIsNotItsEnd(t *testing.T) {
+	for _, broken := range []error{syscall.EPIPE, os.ErrClosed} {
+		c := &command{role: "mapper", line: "cat", log: newStderr(io.Discard)}
+		err := c.run(t.Context(), func(w io.Writer) error {
+			if _, err := io.WriteString(w, "half\n"); err != nil {
+				return err
+			}
+			return &fs.PathError{Op: "read", Path: "hdfs://nn/file", Err: broken}
+		}, func(r io.Reader) error {
+			_, err := io.Copy(io.Discard, r)
+			return err
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("an input that breaks with %v: %v", broken, err)
+		}
 	}
 }
 

@@ -2,9 +2,13 @@ package mapreduce
 
 import (
 	"cmp"
+	"compress/bzip2"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -84,10 +88,10 @@ func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.H
 
 func walk(ctx context.Context, files *hdfsadapter.FS, at hdfsadapter.Info, out []hdfsadapter.Info) ([]hdfsadapter.Info, error) {
 	if !at.IsDir() {
-		if at.Size > 0 {
-			out = append(out, at)
+		if at.Size == 0 {
+			return out, nil
 		}
-		return out, nil
+		return append(out, at), readable(at.Path)
 	}
 	entries, err := files.List(ctx, at.Path)
 	if err != nil {
@@ -144,7 +148,7 @@ func cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 		}
 		target := max(least, min(most, block), 1)
 		p.target = max(least, min(most, block, max(total/wantedTasks, leastPacked)), 1)
-		if compressed(in.Path) {
+		if codecOf(in.Path) != nil {
 			splits = append(splits, split{
 				Pieces: []piece{{in.Path, 0, in.Size}}, Length: in.Size, Hosts: hostsAt(blocks[i], 0),
 			})
@@ -235,11 +239,30 @@ func (p *packer) rest() []split {
 	return out
 }
 
-// compressed reports whether a file's name says that it is compressed; such files can't be cut.
-func compressed(name string) bool {
-	switch path.Ext(name) {
-	case ".gz", ".bz2":
-		return true
+// codecs unpack files that are compressed, by the ends of their names (Hadoop: CompressionCodecFactory).
+var codecs = map[string]func(io.Reader) (io.Reader, error){
+	".gz":      func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	".bz2":     func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil },
+	".deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+}
+
+// unreadable are the ends of names of files that are compressed in other ways.
+var unreadable = map[string]string{
+	".xz": "xz", ".txz": "xz", ".lzma": "lzma", ".zst": "Zstandard", ".zstd": "Zstandard", ".tzst": "Zstandard", ".lz4": "LZ4",
+	".snappy": "Snappy", ".sz": "Snappy", ".lzo": "LZO", ".lzo_deflate": "LZO", ".br": "Brotli", ".z": "compress", ".lz": "lzip",
+	".zip": "zip", ".7z": "7-Zip", ".rar": "RAR", ".tgz": "gzip, as an archive,", ".tbz2": "bzip2, as an archive,",
+}
+
+// codecOf returns what unpacks a file; nil if its name doesn't say that it is compressed. Such files can't be cut.
+func codecOf(name string) func(io.Reader) (io.Reader, error) {
+	return codecs[strings.ToLower(path.Ext(name))]
+}
+
+// readable refuses files whose lines can't be read: as they are, a job would take compressed bytes for lines.
+func readable(name string) error {
+	if with := unreadable[strings.ToLower(path.Ext(name))]; with != "" {
+		return fmt.Errorf("%s is compressed with %s which can't be read: unpack it, or compress it with gzip (.gz), bzip2 (.bz2) or zlib (.deflate)",
+			name, with)
 	}
-	return false
+	return nil
 }

@@ -1,9 +1,12 @@
 package mapreduce
 
 import (
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,6 +85,61 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// What is compressed in a way that can't be read passed as lines.
+func TestUnreadableCompressionsAreRefused(t *testing.T) {
+	files := localFiles(t)
+	for _, name := range []string{"a.xz", "a.zst", "a.lz4", "a.snappy", "a.ZIP", "a.tgz"} {
+		p := writeFile(t, name, "x")
+		for _, in := range []string{p.Path, filepath.Dir(p.Path)} {
+			_, err := findInputs(t.Context(), files, []string{in})
+			if err == nil || !strings.Contains(err.Error(), p.Path) || !strings.Contains(err.Error(), "gzip") {
+				t.Errorf("%s: %v", in, err)
+			}
+		}
+	}
+}
+
+func TestCompressedFilesAreUnpacked(t *testing.T) {
+	for ext, pack := range map[string]func(io.Writer) io.WriteCloser{
+		"gz": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, "GZ": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+	} {
+		var b strings.Builder
+		w := pack(&b)
+		if _, err := io.WriteString(w, "a\nb"); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		if got, err := testTask(t, "cat", writeFile(t, "x."+ext, b.String())).mapped(t); err != nil || got != "a\nb\n" {
+			t.Errorf("%s: %q, %v", ext, got, err)
+		}
+	}
+}
+
+// -D with a key that nobody reads was taken without a word.
+func TestSettingsWithoutEffectAreNamed(t *testing.T) {
+	for set, want := range map[string]string{
+		"mapreduce.map.java.opts=-Xmx1g":                           "no effect on heddle mr, which runs no Java",
+		"mapreduce.job.reducs=3":                                   "mapreduce.job.reducs has no effect",
+		"mapred.compress.map.output=true":                          "mapred.compress.map.output has no effect",
+		"mapreduce.map.speculative=true":                           "runs no task twice",
+		"yarn.resourcemanager.adress=x":                            "did you mean yarn.resourcemanager.address?",
+		"my.key=value":                                             "",
+		"mapred.reduce.tasks=3":                                    "",
+		"mapreduce.map.memory.mb=512":                              "",
+		"mapreduce.input.fileinputformat.input.dir.recursive=true": "",
+	} {
+		c, err := conf.Load(conf.Options{Overrides: []string{set}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(set, "=")
+		got := strings.Join(Unused(c, map[string]string{key: value}), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: %q", set, got)
+		}
+	}
+}
+
 // Splits have every byte of every file once, are as long as they should be, and compressed files are whole.
 func TestSplitsCoverAllFiles(t *testing.T) {
 	files := localFiles(t)
@@ -108,7 +166,7 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 			if n != s.Length || n == 0 {
 				t.Fatalf("split of %d bytes has %d", s.Length, n)
 			}
-			if limit := 2 * max(least, min(most, localBlock)); n > limit && !compressed(s.Pieces[0].Path) {
+			if limit := 2 * max(least, min(most, localBlock)); n > limit && codecOf(s.Pieces[0].Path) == nil {
 				t.Fatalf("split of %d bytes, more than %d", n, limit)
 			}
 		}
@@ -122,7 +180,7 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 				}
 				end += p.Length
 			}
-			if end != in.Size || compressed(in.Path) && len(pieces) != 1 {
+			if end != in.Size || codecOf(in.Path) != nil && len(pieces) != 1 {
 				t.Fatalf("%s of %d bytes: %+v", in.Path, in.Size, pieces)
 			}
 		}

@@ -24,6 +24,9 @@ type Job struct {
 	// takes them; #name at the end changes the name they have there.
 	Files, Archives []string
 	Env             map[string]string // for the commands
+	// Packed has one mapper read all the small files of a map task, as Hadoop's CombineTextInputFormat does: it doesn't learn
+	// their names, nor where one ends. Otherwise each file has a mapper of its own.
+	Packed bool
 	// Settings are the user's own among those of the configuration. Commands see them in their environment.
 	Settings map[string]string
 }
@@ -53,6 +56,7 @@ const (
 	keySplitMax     = "mapreduce.input.fileinputformat.split.maxsize"
 	keySeparator    = "stream.map.output.field.separator"
 	keyFields       = "stream.num.map.output.key.fields"
+	keyNodeFailures = "mapreduce.job.maxtaskfailures.per.tracker"
 )
 
 // spec is all that containers have to know about a job. It is staged as a file that only the user can read.
@@ -74,6 +78,7 @@ type spec struct {
 	MapTries            int
 	ReduceTries         int
 	Copies              int
+	NodeFailures        int // of tasks, by which a node is avoided
 	SlowStart           float64
 	Separator           string
 	KeyFields           int
@@ -144,6 +149,7 @@ func newSpec(j Job, c *conf.Config) (*spec, error) {
 	s.MapTries = int(r.number(keyMapTries, 4, 1, math.MaxInt32))
 	s.ReduceTries = int(r.number(keyReduceTries, 4, 1, math.MaxInt32))
 	s.Copies = int(r.number(keyCopies, 5, 1, 1000))
+	s.NodeFailures = int(r.number(keyNodeFailures, 3, 1, math.MaxInt32))
 	s.Timeout = time.Duration(r.number(keyTimeout, 600_000, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 	s.SplitMin = r.number(keySplitMin, 0, 0, math.MaxInt64)
 	s.SplitMax = r.number(keySplitMax, math.MaxInt64, 1, math.MaxInt64)

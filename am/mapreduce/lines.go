@@ -15,7 +15,8 @@ const chunk = 256 << 10
 const maxLine = 1 << 30
 
 // copyLines writes the lines of r to w that begin in the length bytes from offset on, of a file of which r has all bytes from
-// max(offset-1, 0) on. It returns how many lines and bytes those were. A last line without line feed gets one.
+// max(offset-1, 0) on. It returns how many lines and bytes those were. A last line without line feed gets one. A file that ends
+// before the part does is an error.
 func copyLines(w io.Writer, r io.Reader, offset, length int64, buf []byte) (lines, written int64, err error) {
 	end := offset + length
 	pos := max(offset-1, 0)
@@ -61,6 +62,9 @@ func copyLines(w io.Writer, r io.Reader, offset, length int64, buf []byte) (line
 		if rerr != nil {
 			if rerr != io.EOF {
 				return lines, written, rerr
+			}
+			if pos < end {
+				return lines, written, fmt.Errorf("it ends at byte %d instead of %d or later: %w", pos, end, io.ErrUnexpectedEOF)
 			}
 			if !terminated {
 				lines++
@@ -111,6 +115,20 @@ func (l *lineReader) next() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// touching tells that something was written.
+type touching struct {
+	w     io.Writer
+	alive func() // nil: nobody wants to know
+}
+
+func (t touching) Write(b []byte) (int, error) {
+	n, err := t.w.Write(b)
+	if t.alive != nil {
+		t.alive()
+	}
+	return n, err
 }
 
 // lineCounter counts the lines that pass through it, and ends the last one.

@@ -84,6 +84,7 @@ type shuffle struct {
 	outputs  func(ctx context.Context, from int) (outputsResponse, error) // where outputs are
 	failed   func(ctx context.Context, f fetchFailure) error
 	progress func(done int)
+	alive    func() // called while it works or waits for map tasks, if it isn't nil
 	counters Counters
 
 	mu     sync.Mutex
@@ -143,6 +144,10 @@ func (s *shuffle) follow(ctx context.Context) {
 			return
 		}
 		from = resp.Next
+		if s.alive != nil {
+			// Waiting for map tasks, which may take as long as they like. Fetches have time limits of their own.
+			s.alive()
+		}
 		s.mu.Lock()
 		for _, e := range resp.Events {
 			if !e.Lost {
@@ -287,7 +292,8 @@ func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
 		return fmt.Errorf("%s: not the answer of a worker", url)
 	}
 	body := &watchedReader{r: a.Body, stall: stall}
-	if a.ContentLength > s.limit/8 {
+	// Those that are on their way at once must not take more than the limit, either.
+	if a.ContentLength > s.limit/int64(max(8, s.copies)) {
 		return s.toDisk(body, url, a.ContentLength, uint32(want))
 	}
 	data := make([]byte, a.ContentLength)
@@ -388,7 +394,7 @@ func (s *shuffle) mergeToDisk(runs []io.Reader) error {
 	if err != nil {
 		return &localError{err}
 	}
-	out := bufio.NewWriterSize(f, chunk)
+	out := bufio.NewWriterSize(touching{f, s.alive}, chunk)
 	w := &lineCounter{w: out}
 	err = mergeRuns(w, runs)
 	if err == nil {

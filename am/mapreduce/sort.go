@@ -51,9 +51,11 @@ type sorter struct {
 	file       func(name string) string // where a file may be written
 	combine    combineFunc              // nil: nothing is combined
 	counters   Counters
+	alive      func() // called while it works, if it isn't nil
 
 	*sortMemory
-	spills []outputFile
+	spills   []outputFile
+	combined sortMemory // for what a combiner writes
 }
 
 // sortMemory is where sorters keep lines. It can be used again by another one when that is done.
@@ -113,7 +115,7 @@ func (s *sorter) sort() {
 // spill sorts what is in memory into a file.
 func (s *sorter) spill(ctx context.Context) error {
 	s.sort()
-	w, err := createOutput(s.file(fmt.Sprintf("spill%d", len(s.spills))), s.partitions)
+	w, err := s.create(fmt.Sprintf("spill%d", len(s.spills)))
 	if err != nil {
 		return err
 	}
@@ -158,12 +160,15 @@ func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 		return feed(w)
 	}
 	s.counters.Add(taskGroup, combineInputRecords, n)
-	// A combiner may write keys that it hasn't read, and in another order.
-	var lines [][]byte
-	sorted := true
-	err := s.combine(ctx, feed, func(r io.Reader) error {
+	// A combiner may write keys that it hasn't read, in another order, and more than it has read.
+	out := &sorter{
+		partitions: 1, key: func([]byte) []byte { return nil }, limit: max(s.limit/4, leastCombined), factor: s.factor, alive: s.alive,
+		file: func(name string) string { return s.file("combined-" + name) }, counters: Counters{}, sortMemory: &s.combined,
+	}
+	s.combined.arena, s.combined.entries = s.combined.arena[:0], s.combined.entries[:0]
+	var wrote int64
+	err := s.combine(ctx, func(to io.Writer) error { return feed(touching{to, s.alive}) }, func(r io.Reader) error {
 		in := newLineReader(r, chunk)
-		var block []byte
 		for {
 			line, err := in.next()
 			if err == io.EOF {
@@ -172,38 +177,48 @@ func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 			if err != nil {
 				return err
 			}
-			if len(block)+len(line)+1 > cap(block) {
-				block = make([]byte, 0, max(chunk, len(line)+1))
+			wrote++
+			if err := out.add(ctx, line); err != nil {
+				return err
 			}
-			at := len(block)
-			block = append(block, line...)
-			if line[len(line)-1] != '\n' {
-				block = append(block, '\n')
-			}
-			line = block[at:len(block):len(block)]
-			if n := len(lines); n > 0 && compareLines(lines[n-1], line) > 0 {
-				sorted = false
-			}
-			lines = append(lines, line)
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("combiner: %w", err)
 	}
-	if !sorted {
-		slices.SortFunc(lines, compareLines)
-	}
-	s.counters.Add(taskGroup, combineOutputRecords, int64(len(lines)))
-	for _, line := range lines {
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
+	s.counters.Add(taskGroup, combineOutputRecords, wrote)
+	return out.writeTo(ctx, w)
 }
 
-// compareLines compares lines that end in a line feed, which is below no byte that can be in a line, by what is before it.
-func compareLines(a, b []byte) int { return bytes.Compare(a[:len(a)-1], b[:len(b)-1]) }
+// leastCombined is how much of a combiner's output is kept in memory at least, in bytes.
+const leastCombined = 64 << 10
+
+// writeTo writes all lines in order.
+func (s *sorter) writeTo(ctx context.Context, w io.Writer) error {
+	if len(s.spills) == 0 {
+		s.sort()
+		for i := range s.entries {
+			e := &s.entries[i]
+			if _, err := w.Write(s.arena[e.off : e.off+e.len+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	out, err := s.finish(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(out.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{f}, make([]byte, chunk)); err != nil {
+		return err
+	}
+	return os.Remove(out.path)
+}
 
 // finish returns all lines in one file.
 func (s *sorter) finish(ctx context.Context) (outputFile, error) {
@@ -232,7 +247,7 @@ func (s *sorter) finish(ctx context.Context) (outputFile, error) {
 const combineFrom = 3
 
 func (s *sorter) merge(ctx context.Context, name string, files []outputFile) (outputFile, error) {
-	w, err := createOutput(s.file(name), s.partitions)
+	w, err := s.create(name)
 	if err != nil {
 		return outputFile{}, err
 	}
@@ -282,13 +297,15 @@ func (f *outputFile) records() (n int64) {
 // outputWriter writes an outputFile.
 type outputWriter struct {
 	f        *os.File
+	to       io.Writer // f
 	buf      []byte
 	segments []segment
 	current  int
 	offset   int64 // of what is in buf
 }
 
-func createOutput(path string, partitions int) (*outputWriter, error) {
+func (s *sorter) create(name string) (*outputWriter, error) {
+	path := s.file(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -296,7 +313,7 @@ func createOutput(path string, partitions int) (*outputWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputWriter{f: f, buf: make([]byte, 0, chunk), segments: make([]segment, partitions)}, nil
+	return &outputWriter{f: f, to: touching{f, s.alive}, buf: make([]byte, 0, chunk), segments: make([]segment, s.partitions)}, nil
 }
 
 // begin begins with the segment of a partition. Partitions come in order.
@@ -335,7 +352,7 @@ func (w *outputWriter) put(b []byte) error {
 	g.Sum = crc32.Update(g.Sum, castagnoli, b)
 	g.Records += int64(bytes.Count(b, newline))
 	w.offset += int64(len(b))
-	_, err := w.f.Write(b)
+	_, err := w.to.Write(b)
 	return err
 }
 

@@ -123,6 +123,40 @@ func TestCombinerMayWriteInAnyOrder(t *testing.T) {
 	}
 }
 
+// All that a combiner wrote was kept in memory.
+func TestCombinerThatWritesMuchGoesToDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := testSorter(dir, 1, 1<<10, 3)
+	const times, size = 200, 10_000
+	s.combine = func(_ context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
+		if err := feed(io.Discard); err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		for i := range times {
+			fmt.Fprintf(&out, "%03d%s\n", i*7%times, strings.Repeat("x", size))
+		}
+		return take(&out)
+	}
+	if err := s.add(t.Context(), []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := read(t, f)[0]
+	if len(lines) != times || !slices.IsSorted(lines) || s.counters.Get(taskGroup, combineOutputRecords) != times {
+		t.Errorf("%d lines, sorted: %v; %v", len(lines), slices.IsSorted(lines), s.counters)
+	}
+	if n := cap(s.combined.arena); n > 4*leastCombined {
+		t.Errorf("%d bytes in memory of %d", n, times*size)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%d files are left, %v", len(files), err)
+	}
+}
+
 func TestSortIsThatOfTheCLocale(t *testing.T) {
 	lines := []string{"", "a", "a\t1", "a b", "a\x01", "A", "\xff", "é", "a\t", "~", "\t", "aaaaaaaab", "aaaaaaaa", "aaaaaaaa\x00"}
 	s := testSorter(t.TempDir(), 1, 1<<20, 10)

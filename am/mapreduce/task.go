@@ -2,14 +2,11 @@ package mapreduce
 
 import (
 	"bufio"
-	"compress/bzip2"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -45,12 +42,13 @@ func (t *task) setProgress(f float64) {
 // outputName is the name of the task's part of the job's output.
 func (t *task) outputName() string { return fmt.Sprintf("part-%05d", t.ID.Index) }
 
-func (t *task) command(role, line string) *command {
-	return &command{role: role, line: line, dir: t.dir, env: t.environment(), log: t.log}
+func (t *task) command(role, line string, pieces []piece) *command {
+	return &command{role: role, line: line, dir: t.dir, env: t.environment(pieces), log: t.log}
 }
 
-// environment is what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task.
-func (t *task) environment() []string {
+// environment is what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task. pieces
+// is what the command reads: a name is told only if it's that of all the input.
+func (t *task) environment(pieces []piece) []string {
 	var env []string
 	set := func(name, value string) {
 		env = append(env, strings.Map(func(r rune) rune {
@@ -74,10 +72,10 @@ func (t *task) environment() []string {
 	set("mapreduce.task.partition", fmt.Sprint(t.ID.Index))
 	set("mapreduce.task.ismap", fmt.Sprint(t.ID.Kind == mapTask))
 	set("user.name", t.spec.User)
-	if s := t.Split; s != nil && len(s.Pieces) > 0 {
-		set("mapreduce.map.input.file", s.Pieces[0].Path)
-		set("mapreduce.map.input.start", fmt.Sprint(s.Pieces[0].Offset))
-		set("mapreduce.map.input.length", fmt.Sprint(s.Length))
+	if len(pieces) == 1 {
+		set("mapreduce.map.input.file", pieces[0].Path)
+		set("mapreduce.map.input.start", fmt.Sprint(pieces[0].Offset))
+		set("mapreduce.map.input.length", fmt.Sprint(pieces[0].Length))
 	}
 	for k, v := range t.spec.Job.Env {
 		env = append(env, k+"="+v)
@@ -87,29 +85,32 @@ func (t *task) environment() []string {
 
 // runMap runs a map task. It returns its output for reduce tasks, or the name of its part of the job's output.
 func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
-	mapper := t.command("mapper", t.spec.Job.Mapper)
 	in := &lineCounter{}
 	defer func() {
 		t.stats.Add(taskGroup, mapInputRecords, in.lines)
 		t.stats.Add(taskGroup, mapInputBytes, in.bytes)
 	}()
 	if t.Output != "" {
-		var out string
-		err := mapper.run(ctx, t.feedSplit(ctx, in), func(r io.Reader) (err error) {
-			out, err = t.write(ctx, copyOf(r, t.touch), mapOutputRecords)
-			return err
-		})
+		out, err := t.write(ctx, writerTo(func(w io.Writer) error {
+			return t.mapAll(ctx, in, func(r io.Reader) error {
+				one := &lineCounter{w: w}
+				if err := copyOf(r, t.touch)(one); err != nil {
+					return err
+				}
+				return one.finish() // another mapper may follow
+			})
+		}), mapOutputRecords)
 		return outputFile{}, out, err
 	}
 	s := &sorter{
 		partitions: t.spec.Job.Reduces, key: t.spec.keyOf, limit: int64(t.spec.SortMB) << 20, factor: t.spec.Factor,
-		file: t.temp, counters: t.stats, sortMemory: t.memory,
+		file: t.temp, counters: t.stats, alive: t.touch, sortMemory: t.memory,
 	}
 	if t.spec.Job.Combiner != "" {
-		s.combine = t.command("combiner", t.spec.Job.Combiner).run
+		s.combine = t.command("combiner", t.spec.Job.Combiner, t.Split.Pieces).run
 	}
 	var n, bytes int64
-	err := mapper.run(ctx, t.feedSplit(ctx, in), func(r io.Reader) error {
+	err := t.mapAll(ctx, in, func(r io.Reader) error {
 		lines := newLineReader(r, chunk)
 		for {
 			line, err := lines.next()
@@ -137,18 +138,37 @@ func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
 	return f, "", err
 }
 
-// feedSplit returns what writes the split's lines, counted by c.
-func (t *task) feedSplit(ctx context.Context, c *lineCounter) func(io.Writer) error {
-	return func(w io.Writer) error {
-		buf := make([]byte, chunk)
-		c.w = &progressWriter{w: w, t: t, total: t.Split.Length}
-		for _, p := range t.Split.Pieces {
-			if err := t.feedPiece(ctx, c, p, buf); err != nil {
-				return err
-			}
-		}
-		return nil
+// mapAll runs the mapper over the split. Each file has a mapper of its own, as in Hadoop Streaming: it may depend on where a
+// file begins, and on its name. Only a user who has said that it doesn't gets one for all of them.
+func (t *task) mapAll(ctx context.Context, in *lineCounter, take func(io.Reader) error) error {
+	progress := &progressWriter{t: t, total: t.Split.Length}
+	in.w = progress
+	run := func(pieces []piece) error {
+		return t.command("mapper", t.spec.Job.Mapper, pieces).run(ctx, func(w io.Writer) error {
+			progress.w = w
+			return t.feed(ctx, in, pieces)
+		}, take)
 	}
+	if t.spec.Job.Packed {
+		return run(t.Split.Pieces)
+	}
+	for i, p := range t.Split.Pieces {
+		if err := run(t.Split.Pieces[i : i+1]); err != nil {
+			return fmt.Errorf("%s: %w", p.Path, err)
+		}
+	}
+	return nil
+}
+
+// feed writes the lines of some pieces.
+func (t *task) feed(ctx context.Context, w io.Writer, pieces []piece) error {
+	buf := make([]byte, chunk)
+	for _, p := range pieces {
+		if err := t.feedPiece(ctx, w, p, buf); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *task) feedPiece(ctx context.Context, w io.Writer, p piece, buf []byte) error {
@@ -157,15 +177,16 @@ func (t *task) feedPiece(ctx context.Context, w io.Writer, p piece, buf []byte) 
 		return err
 	}
 	defer f.Close()
-	if compressed(p.Path) {
-		var r io.Reader
-		if path.Ext(p.Path) == ".bz2" {
-			r = bzip2.NewReader(bufio.NewReaderSize(f, chunk))
-		} else if r, err = gzip.NewReader(bufio.NewReaderSize(f, chunk)); err != nil {
+	if size := f.Info().Size; size < p.Offset+p.Length {
+		return fmt.Errorf("%s has %d bytes, fewer than when the job was submitted", p.Path, size)
+	}
+	if unpack := codecOf(p.Path); unpack != nil {
+		r, err := unpack(bufio.NewReaderSize(f, chunk))
+		if err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 		c := &lineCounter{w: w}
-		if _, err := io.CopyBuffer(struct{ io.Writer }{c}, r, buf); err != nil {
+		if _, err := io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, buf); err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 		return c.finish()
@@ -175,8 +196,10 @@ func (t *task) feedPiece(ctx context.Context, w io.Writer, p piece, buf []byte) 
 			return err
 		}
 	}
-	_, _, err = copyLines(w, f, p.Offset, p.Length, buf)
-	return err
+	if _, _, err = copyLines(w, f, p.Offset, p.Length, buf); err != nil {
+		return fmt.Errorf("%s: %w", p.Path, err)
+	}
+	return nil
 }
 
 type progressWriter struct {
@@ -248,6 +271,7 @@ func copyOf(r io.Reader, touch func()) writerTo {
 func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	s.counters = t.stats
 	s.file = t.temp
+	s.alive = t.touch
 	s.progress = func(done int) { t.setProgress(float64(done) / float64(max(s.maps, 1)) / 3) }
 	if err := s.run(ctx); err != nil {
 		return "", err
@@ -264,7 +288,7 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	if t.spec.Job.Reducer == "" {
 		out, err = t.write(ctx, writerTo(feed), reduceOutputRecords)
 	} else {
-		err = t.command("reducer", t.spec.Job.Reducer).run(ctx, feed, func(r io.Reader) (err error) {
+		err = t.command("reducer", t.spec.Job.Reducer, nil).run(ctx, feed, func(r io.Reader) (err error) {
 			out, err = t.write(ctx, copyOf(r, t.touch), reduceOutputRecords)
 			return err
 		})

@@ -76,6 +76,7 @@ type mrJob struct {
 	flags       *flag.FlagSet
 	job         mapreduce.Job
 	reduces     int
+	format      string
 	definitions list
 	environment list
 	conf        string
@@ -138,6 +139,7 @@ func mrOptions() *mrJob {
 	f.StringVar(&o.job.Combiner, "combiner", "", "`COMMAND` that reduces a map task's own output")
 	f.StringVar(&o.job.Reducer, "reducer", "", "`COMMAND` that reads sorted lines; without one these are the output; NONE: no sorting either")
 	f.IntVar(&o.reduces, "numReduceTasks", -1, "reduce tasks, `N`; 0 makes the mappers' output the job's (default 1)")
+	f.StringVar(&o.format, "inputformat", "", "`FORMAT`: TextInputFormat, or CombineTextInputFormat: one mapper reads several small files in a row")
 	f.Var((*list)(&o.job.Files), "file", "local `FILE` for the commands; may be repeated")
 	f.Var(commas{&o.job.Files}, "files", "files for the commands, `A,B`; local, or with a scheme; #name changes the name")
 	f.Var(commas{&o.job.Archives}, "archives", "archives for the commands, `A,B`, which are unpacked")
@@ -166,7 +168,7 @@ func (o *mrJob) usage() string {
 
 // notSupported are options of Hadoop Streaming that take Java classes.
 var notSupported = map[string]string{
-	"inputformat": "lines of text are read", "outputformat": "lines of text are written", "partitioner": "lines are partitioned by the hash of their keys",
+	"outputformat": "lines of text are written", "partitioner": "lines are partitioned by the hash of their keys",
 	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java is run",
 }
 
@@ -229,6 +231,13 @@ func (o *mrJob) parse(s *source, args []string) error {
 		default:
 			o.file = o.conf
 		}
+	}
+	switch o.format[strings.LastIndexByte(o.format, '.')+1:] {
+	case "", "TextInputFormat":
+	case "CombineTextInputFormat":
+		o.job.Packed = true
+	default:
+		return fmt.Errorf("mr: -inputformat %s is not supported: TextInputFormat and CombineTextInputFormat are", o.format)
 	}
 	o.job.Settings = map[string]string{}
 	for _, d := range o.definitions {
@@ -294,6 +303,9 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	}
 	if err := o.decideReduces(c); err != nil {
 		return err
+	}
+	for _, text := range mapreduce.Unused(c, o.job.Settings) {
+		fmt.Fprintln(stderr, "mr: warning: -D", text)
 	}
 	began := time.Now()
 	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Alone: o.background, Log: log})

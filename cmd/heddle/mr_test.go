@@ -95,6 +95,7 @@ func TestWrongStreamingOptions(t *testing.T) {
 		{"-conf /no/such/file", "/no/such/file"},
 		{"-numReduceTasks x", "numReduceTasks"},
 		{"-outputformat X", "-outputformat is not supported"},
+		{"-inputformat SequenceFileInputFormat", "SequenceFileInputFormat is not supported"},
 		{"-no such", "-no"},
 		{"stray", "stray"},
 	} {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"heddle/integration/hadooplab"
@@ -31,5 +34,21 @@ func TestCommonest(t *testing.T) {
 	got := c.commonest(3)
 	if len(got) != 3 || got[0] != "be" || got[1] != "to" || c["be"] != 3 || c["to"] != 3 || c.total() != 9 {
 		t.Errorf("%v of %v", got, c)
+	}
+}
+
+// The commonest words were x and X, of hexadecimal numbers, and the job's mapper has to agree with what is counted here.
+func TestNumbersAreNoWords(t *testing.T) {
+	text := "0x1F 0XFF x86 utf8 a_b x := i + 1e9 // the word, the\tend.don't"
+	c := counts{}
+	c.add([]byte(text))
+	cmd := exec.Command("sh", "-c", mapper)
+	cmd.Stdin = strings.NewReader(text)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Fields(string(out)), strings.Fields("the word the end don"); !slices.Equal(got, want) || c["the"] != 2 || c.total() != len(want) {
+		t.Errorf("the mapper finds %q, and counted are %v", got, c)
 	}
 }

@@ -16,8 +16,9 @@ import (
 )
 
 // The job's commands, which would give the same in a pipe: a word a line; then lines of a word, or of a word and a number, summed up.
+// Numbers such as 0x1F and names such as x86 are no words, nor are single letters.
 const (
-	mapper  = `tr -cs A-Za-z '\n'`
+	mapper  = `tr -cs A-Za-z0-9_ '\n' | sed -n '/^[A-Za-z][A-Za-z]*[A-Za-z]$/p'`
 	reducer = `awk -F '\t' '$1 != "" { n[$1] += NF > 1 ? $2 : 1 } END { for (w in n) print w "\t" n[w] }'`
 )
 
@@ -73,7 +74,7 @@ func describe(what string, err error) error {
 func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.heddle, "mr",
 		"-D", "mapreduce.job.name=words of Go",
-		"-D", "mapreduce.input.fileinputformat.input.dir.recursive=true",
+		"-inputformat", "CombineTextInputFormat", // words don't depend on the file that they are in
 		"-input", "file://"+input, "-output", "file://"+output,
 		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))

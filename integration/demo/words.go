@@ -31,18 +31,20 @@ func (c counts) commonest(n int) []string {
 	return words[:min(n, len(words))]
 }
 
-// add counts the words of a text: runs of letters.
+// add counts the words of a text: two letters or more, without digits or underscores beside them.
 func (c counts) add(text []byte) {
 	for i := 0; i < len(text); {
-		if !letter(text[i]) {
+		start, letters := i, 0
+		for i < len(text) && (letter(text[i]) || text[i] == '_' || '0' <= text[i] && text[i] <= '9') {
+			if letter(text[i]) {
+				letters++
+			}
 			i++
-			continue
 		}
-		start := i
-		for i < len(text) && letter(text[i]) {
-			i++
+		if letters >= 2 && letters == i-start {
+			c[string(text[start:i])]++
 		}
-		c[string(text[start:i])]++
+		i = max(i, start+1)
 	}
 }
 

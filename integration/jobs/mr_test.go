@@ -350,7 +350,7 @@ func TestBadJobsAreRefused(t *testing.T) {
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-numReduceTasks", "-3"}, "-numReduceTasks is -3"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-D", "mapreduce.map.memory.mb=lots"}, "mapreduce.map.memory.mb"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-D", "mapreduce.map.memory.mb=1000000"}, "1000000"},
-		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-inputformat", "X"}, "-inputformat is not supported"},
+		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-inputformat", "X"}, "-inputformat X is not supported"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-mappr", "X"}, "-mappr"},
 		{[]string{"-mapper", "tr", "a", "b", "-input", in, "-output", out}, "quote commands"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-D", "mapreduce.job.queuename=nosuch"}, "nosuch"},

@@ -1,0 +1,67 @@
+package mapreduce
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"heddle/conf"
+)
+
+// followed are the keys of MapReduce that jobs follow.
+var followed = []string{
+	keyName, keyQueue, keyPriority, keyReduces, keyMapMemory, keyMapCores, keyReduceMemory, keyReduceCores, keyMasterMemory,
+	keyMasterCores, keyMasterTries, keyStaging, keySort, keyFactor, keyTimeout, keyMapTries, keyReduceTries, keyCopies,
+	keySlowStart, keySplitMin, keySplitMax, keySeparator, keyFields, keyNodeFailures,
+}
+
+// always are settings that jobs behave by, whatever is set.
+var always = map[string]string{
+	"mapreduce.input.fileinputformat.input.dir.recursive": "true",
+	"mapreduce.map.speculative":                           "false",
+	"mapreduce.reduce.speculative":                        "false",
+	"mapreduce.framework.name":                            "yarn",
+}
+
+// foreign begin the names of keys that are MapReduce's, or Hadoop Streaming's.
+var foreign = []string{"mapreduce.", "mapred.", "stream.", "yarn.app.mapreduce."}
+
+// Unused says of a user's settings which have no effect, a line each. Keys of nobody's are for the commands, which see all
+// settings in their environment.
+func Unused(c *conf.Config, settings map[string]string) []string {
+	var out []string
+	problems := c.Validate().Problems
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		name := conf.Canonical(key)
+		switch {
+		case slices.Contains(followed, name) || always[name] != "" && always[name] == strings.TrimSpace(settings[key]):
+		case slices.ContainsFunc(foreign, func(p string) bool { return strings.HasPrefix(name, p) }):
+			out = append(out, fmt.Sprintf("%s has no effect on heddle mr%s; commands see it in their environment", key, because(name)))
+		default:
+			for _, p := range problems {
+				if p.Key == name && p.Severity != conf.Error {
+					out = append(out, fmt.Sprintf("%s: %s", key, p.Message))
+					if p.Suggestion != "" {
+						out[len(out)-1] += "; did you mean " + p.Suggestion + "?"
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func because(name string) string {
+	switch {
+	case strings.Contains(name, "java") || strings.Contains(name, "class") || strings.Contains(name, "jvm"):
+		return ", which runs no Java"
+	case strings.Contains(name, "compress"):
+		return ", which doesn't compress what it writes"
+	case strings.Contains(name, "speculative"):
+		return ", which runs no task twice at a time"
+	case always[name] != "":
+		return ", for which it is " + always[name]
+	}
+	return ""
+}
