@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -38,10 +38,14 @@ integration: build
 integration-full: build
 	HEDDLE_TEST_FULL=1 $(GO) test -count=1 -timeout 60m ./integration/...
 
-# What tests need beyond Go, Java, Maven and Python: a browser.
-prerequisites:
+# What tests need beyond Go, Java, Maven and Python: a browser, and virtual machines.
+prerequisites: virtual-machines
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
+
+virtual-machines:
+	@command -v qemu-system-x86_64 >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends qemu-system-x86 e2fsprogs dmsetup >/dev/null; }
 
 lint:
 	@mkdir -p $(TOOLS)

@@ -1,0 +1,8 @@
+package vm
+
+import "syscall"
+
+// attributes tie a machine to this process.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
