@@ -15,6 +15,7 @@ func heddleKeys() []Key {
 		integer("heddle.nodemanager.jvm-archive.max-mb", "4096", "size of all archives together, in MB; those not used for the longest time are removed").min(100),
 		text("heddle.nodemanager.jvm-archive.java-options", "-XX:TieredStopAtLevel=1 -XX:-UsePerfData", "further options for Java programs whose start is made quick; a program's own come behind them and so win"),
 		boolean("heddle.am.client-tokens", "false", "give ApplicationMasters the key, and their clients the tokens, by which they know each other, as Hadoop does on secure clusters only"),
+		integer("heddle.submission.max-bytes", "983040", "size of the largest submission context, in bytes: what a client sends to start an application, without its files").min(65536).max(16711680),
 		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "form of log entries", "text", "json"),
 

@@ -47,7 +47,7 @@ func batchOf(e raft.Entry) (*ledgerpb.Batch, error) {
 		return b, nil
 	}
 	b := &ledgerpb.Batch{}
-	return b, proto.Unmarshal(e.Data, b)
+	return b, proto.UnmarshalOptions{AllowPartial: true}.Unmarshal(e.Data, b)
 }
 
 // Snapshot implements raft.FSM.

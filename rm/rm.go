@@ -72,6 +72,7 @@ type ResourceManager struct {
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
+	newKey   func(ledgerpb.KeyKind) (int32, []byte, error)
 	racks    *topology.Mapping
 	launcher *service.Launcher
 	hdfs     *hdfsadapter.Adapter // renews tokens; nil where HDFS isn't used
@@ -82,6 +83,7 @@ type ResourceManager struct {
 	listeners map[string]net.Listener
 	servers   map[string]*ipc.Server
 	closing   chan struct{} // closed when Close begins
+	failed    chan error    // has why this member must stop
 	closeOnce sync.Once
 	offers    struct { // who was offered leadership before this member took it; used by one goroutine
 		leaders int64
@@ -96,6 +98,7 @@ type ResourceManager struct {
 func New(o Options) (*ResourceManager, error) {
 	r := &ResourceManager{
 		conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{}),
+		failed: make(chan error, 1), newKey: newKey,
 		fileInterval: fairFileInterval,
 	}
 	var err error
@@ -251,7 +254,8 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 	return nil
 }
 
-// Run serves until ctx ends, and then closes the ResourceManager.
+// Run serves until ctx ends, and then closes the ResourceManager. It returns an error at once when this member can't go on: whoever
+// supervises the process is to start it again.
 func (r *ResourceManager) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -274,13 +278,25 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 	}
 	running.Go(func() { r.followTerms(ctx) })
 	r.log.WithField("web", r.webAddress()).WithField("clients", r.Addr(ClientAddress).String()).Info("ResourceManager is up")
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case err := <-r.failed:
+		cancel(err)
+	}
 	err := r.Close()
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// fail has Run end with an error.
+func (r *ResourceManager) fail(err error) {
+	select {
+	case r.failed <- err:
+	default: // there is a reason already
+	}
 }
 
 // shutdownPatience is how long calls under way may take when the ResourceManager stops.
@@ -348,7 +364,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	r.refreshAll()
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
-		NewKey: newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
+		NewKey: r.newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
 	})
 	var waiting sync.WaitGroup
@@ -367,8 +383,14 @@ func (r *ResourceManager) lead(term context.Context) {
 	})
 	r.leading.Store(nil)
 	r.log.WithError(err).Info("leading no more")
-	if term.Err() == nil && r.HA() && !errors.Is(err, raft.ErrClosed) {
-		// the leader stopped although the term goes on: let another member try
+	if term.Err() != nil || errors.Is(err, raft.ErrClosed) {
+		return
+	}
+	if !errors.Is(err, raft.ErrNotLeader) { // the term goes on, and nobody would lead: Close hands leadership over
+		r.fail(fmt.Errorf("this ResourceManager was elected and can't lead: %w", err))
+		return
+	}
+	if r.HA() {
 		if err := r.raft.Transfer(""); err != nil {
 			r.log.WithError(err).Error("a leader that can't lead found no successor")
 		}
@@ -384,7 +406,7 @@ func (r *ResourceManager) tokenRenewer() leader.Tokens {
 }
 
 func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
-	entry, err := proto.Marshal(b)
+	entry, err := proto.MarshalOptions{AllowPartial: true}.Marshal(b)
 	if err != nil {
 		return func() error { return fmt.Errorf("encode a batch: %w", err) }
 	}

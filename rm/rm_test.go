@@ -3,6 +3,7 @@ package rm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,7 @@ import (
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/internal/ports"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -613,5 +615,40 @@ func TestProxyPort(t *testing.T) {
 	}
 	if got := r.View().PageURL(id); strings.Contains(got, address) {
 		t.Errorf("pages are at %s", got)
+	}
+}
+
+func TestLeaderThatCannotLeadEndsTheProcess(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		c := settingsFor(t, t.TempDir(), n)
+		broken := newMember(t, c, 0)
+		broken.newKey = func(ledgerpb.KeyKind) (int32, []byte, error) { return 0, nil, errors.New("no randomness") }
+		broken.run()
+		members := []*member{broken}
+		for i := 1; i < n; i++ {
+			m := newMember(t, c, i)
+			m.newKey = broken.newKey
+			m.run()
+			members = append(members, m)
+		}
+		var failed *member
+		await.Until(t, "one has given up", func() bool {
+			for _, m := range members {
+				select {
+				case err := <-m.done:
+					if failed = m; err == nil || !strings.Contains(err.Error(), "no randomness") {
+						t.Errorf("it ended with %v", err)
+					}
+					return true
+				default:
+				}
+			}
+			return false
+		})
+		for _, m := range members {
+			if m.stop(); m != failed {
+				<-m.done
+			}
+		}
 	}
 }

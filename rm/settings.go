@@ -57,6 +57,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 			CancelKept: c.Bool(rm + "delegation-token.always-cancel"),
 		},
 
+		MaxSubmission: c.Int("heddle.submission.max-bytes"),
+
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sirupsen/logrus"
 
@@ -217,11 +218,11 @@ func (c *Container) Diagnose(text string) {
 	c.diagnose(text)
 }
 
-// diagnose is Diagnose with the lock held. Too much is cut at the beginning.
+// diagnose is Diagnose with the lock held. What is no UTF-8, as a program may write it, becomes U+FFFD. Too much is cut at the beginning.
 func (c *Container) diagnose(text string) {
-	d := c.record.Diagnostics + "[" + time.Now().Format(stampLayout) + "]" + text
+	d := c.record.Diagnostics + "[" + time.Now().Format(stampLayout) + "]" + strings.ToValidUTF8(text, string(utf8.RuneError))
 	if limit := c.m.cfg.MaxDiagnostics; limit > 0 && len(d) > limit {
-		d = strings.ToValidUTF8(d[len(d)-limit:], "")
+		d = strings.ToValidUTF8(d[len(d)-limit:], "") // drops the rest of a character that was cut in two
 	}
 	c.record.Diagnostics = d
 }

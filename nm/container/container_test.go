@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"heddle/internal/await"
 	"heddle/nm/localizer"
@@ -269,5 +270,13 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	s := waitDone(t, l.run(job{id: containerID(1, 1), command: "for i in {1..1000}; do echo line \\$i; done 1>&2; exit 3"}))
 	if len(s.Diagnostics) > 500 || !strings.Contains(s.Diagnostics, "line 1000") {
 		t.Errorf("%d bytes: %q", len(s.Diagnostics), s.Diagnostics)
+	}
+}
+
+func TestDiagnosticsAreTextWhateverAProgramWrites(t *testing.T) {
+	l := newLab(t)
+	s := waitDone(t, l.run(job{id: containerID(1, 1), command: `printf 'f\\374r nichts' 1>&2; exit 3`}))
+	if !utf8.ValidString(s.Diagnostics) || !strings.Contains(s.Diagnostics, "f\uFFFDr nichts") {
+		t.Errorf("%q", s.Diagnostics)
 	}
 }

@@ -353,6 +353,22 @@ func TestTails(t *testing.T) {
 	}
 }
 
+func TestTailsAreTextWhateverTheProgramWrites(t *testing.T) {
+	dir := t.TempDir()
+	for content, want := range map[string]string{
+		"Datei nicht gefunden: \xfcbung": "nden: \uFFFDbung",
+		"1234日本日本":                       "本日本",
+		"\xff\xff\xff\xff\xff":           strings.Repeat("\uFFFD", 1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "stderr"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := ReadTails(dir, "stderr", 11).ErrorText; got != want {
+			t.Errorf("%q: %q, not %q", content, got, want)
+		}
+	}
+}
+
 func FuzzParseStatus(f *testing.F) {
 	f.Add("pid 12\nexit 7\n\x00\x00")
 	f.Add("pid 12\nexit 7")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // Tails are the ends of what a failed container has written about its failure.
@@ -52,7 +53,7 @@ func ReadTails(logDir, pattern string, max int64) Tails {
 	return t
 }
 
-// tail returns the last bytes of a regular file, or nothing.
+// tail returns the last bytes of a regular file, or nothing. It begins with a character; as in Java, what is no UTF-8 becomes U+FFFD.
 func tail(name string, max int64) string {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -66,7 +67,21 @@ func tail(name string, max int64) string {
 	length := min(info.Size(), max)
 	b := make([]byte, length)
 	n, _ := f.ReadAt(b, info.Size()-length) // the file may be growing or shrinking; what was read counts
-	return string(b[:n])
+	b = b[:n]
+	if length < info.Size() {
+		b = fromRune(b)
+	}
+	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
+}
+
+// fromRune drops the rest of a character that was cut in two.
+func fromRune(b []byte) []byte {
+	for i := 0; i < len(b) && i < utf8.UTFMax-1; i++ {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
 }
 
 // alternatives expands the braces of a glob.

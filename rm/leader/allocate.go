@@ -2,6 +2,7 @@ package leader
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,7 @@ func (l *Leader) Register(id records.AttemptID, host string, port int32, trackin
 		return Registration{}, refuse(InvalidAMRequest, "Application Master is already registered : %v", id.App)
 	}
 	s.seen.at(l.Now())
+	trackingURL = ledger.Head(trackingURL, ledger.MaxURL)
 	var r Registration
 	err := l.do(func(t *turn) error {
 		app, attempt, err := t.liveAttempt(id)
@@ -197,6 +199,7 @@ func (l *Leader) Allocate(id records.AttemptID, call AllocateCall) (AllocateRepl
 	if p := call.Progress; !math.IsNaN(float64(p)) {
 		s.progress.Store(math.Float32bits(min(max(p, 0), 1)))
 	}
+	call.TrackingURL = ledger.Head(call.TrackingURL, ledger.MaxURL) // it is compared to what is on record
 	var reply AllocateReply
 	err := l.do(func(t *turn) error { return t.allocate(id, &call, &reply) })
 	if err == nil && reply.empty() && call.Wait > 0 {
@@ -296,9 +299,9 @@ func (t *turn) report(soft *appSoft) {
 		}
 	}
 	soft.told = nil
-	if len(known) > 0 {
+	for part := range slices.Chunk(known, maxTogether) {
 		t.enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
-			Containers: ledger.ContainerRefs(known...),
+			Containers: ledger.ContainerRefs(part...),
 		}})
 	}
 }
@@ -414,7 +417,6 @@ func (s *appSoft) tell(done []Completion) {
 // end takes a live container's end into account.
 func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
 	t.free(c)
-	diagnostics = bound(diagnostics)
 	t.enterEnd(&ledgerpb.Completion{
 		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
@@ -448,7 +450,7 @@ func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, d
 			return nil
 		}
 		t.enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
-			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: bound(diagnostics),
+			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: diagnostics,
 			TrackingUrl: trackingURL,
 		}})
 		t.sched.ClearAsks(t.apps[app.ID].handle)

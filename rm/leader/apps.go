@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,12 +58,15 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
 		return refuse(NoApplicationID, "%v is not an application id", id)
 	}
-	if err := l.checkTags(ctx.GetApplicationTags()); err != nil {
+	if err := l.checkSubmission(id, user, ctx); err != nil {
 		return err
 	}
 	path, against, err := l.place(id, user, ctx.GetApplicationName(), queueOf(ctx))
 	if err != nil {
 		return err
+	}
+	if !ledger.IsName(path) { // a mapping may have put the application's name into it
+		return refuse(Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
 	if l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, path) {
 		name := queueOf(ctx)
@@ -72,6 +76,31 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)
 	}
 	return l.do(func(t *turn) error { return t.submit(id, user, path, against, ctx) })
+}
+
+// notAName says why a string is no name.
+var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", ledger.MaxName)
+
+// checkSubmission refuses what can't be in the log.
+func (l *Leader) checkSubmission(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
+	if !ledger.IsName(user) {
+		return refuse(Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
+	}
+	if queue := queueOf(ctx); !ledger.IsName(queue) {
+		return refuse(Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
+	}
+	if err := proto.CheckInitialized(ctx); err != nil {
+		return refuse(Refused, "%v can't be submitted: %v", id, err)
+	}
+	most := ledger.MaxCommand - 4*ledger.MaxName
+	if limit := l.Settings.MaxSubmission; limit > 0 {
+		most = min(most, limit)
+	}
+	if size := proto.Size(ctx); size > most {
+		return refuse(Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put what is large into files "+
+			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
+	}
+	return l.checkTags(ctx.GetApplicationTags())
 }
 
 // checkTags has the words of Hadoop's ApplicationSubmissionContext.
@@ -276,7 +305,7 @@ func (t *turn) endApp(
 	}
 	t.enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
-		Diagnostics: bound(diagnostics),
+		Diagnostics: diagnostics,
 	}})
 	t.dropTokens(app.ID)
 	t.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
@@ -328,17 +357,6 @@ func (t *turn) cleanUp(c *ledger.Container) {
 		return
 	}
 	t.after(func() { n.session.endContainer(id) })
-}
-
-// maxDiagnostics bounds what an application can make the ledger keep, in bytes.
-const maxDiagnostics = 64 << 10
-
-// bound keeps the end of overlong diagnostics, where the cause stands.
-func bound(s string) string {
-	if len(s) <= maxDiagnostics {
-		return s
-	}
-	return "… " + s[len(s)-maxDiagnostics:]
 }
 
 // forgetOld drops the applications that ended longest ago when there are too many.

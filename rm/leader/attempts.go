@@ -141,7 +141,7 @@ func (t *turn) endAttempt(app *ledger.Application, attempt *ledger.Attempt, end 
 		soft.completed = nil
 	}
 	t.enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
-		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: bound(end.diagnostics),
+		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: end.diagnostics,
 		ExitStatus: end.exit, Excused: end.excused, KeepContainers: keep,
 	}})
 	t.after(func() { t.sessions.dropAM(attempt.ID) })

@@ -16,6 +16,10 @@ type NewDelegation struct {
 	Key         ledger.Key
 }
 
+// maxIdentifier bounds the identifier of a delegation token, which is kept as long as the token is good: its owner, its renewer and the
+// user who asked for it, in bytes.
+const maxIdentifier = 4 << 10
+
 // IssueDelegation makes a delegation token: sign turns what the leader settles into the token's identifier and password.
 func (l *Leader) IssueDelegation(sign func(NewDelegation) (identifier, password []byte)) error {
 	return l.do(func(t *turn) error {
@@ -24,6 +28,9 @@ func (l *Leader) IssueDelegation(sign func(NewDelegation) (identifier, password 
 			Key: t.work.Keys[ledgerpb.KeyKind_DELEGATION].Current,
 		}
 		id, password := sign(n)
+		if len(id) > maxIdentifier {
+			return refuse(Refused, "a delegation token for names of %d bytes can't be issued: they may have %d", len(id), maxIdentifier)
+		}
 		t.enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
 			Sequence: n.Sequence, Identifier: id, Password: password, RenewBy: t.renewal(n.Max),
 		}})
@@ -72,8 +79,8 @@ func (t *turn) expireDelegations(now time.Time) {
 			over = append(over, seq)
 		}
 	}
-	if len(over) > 0 {
-		slices.Sort(over)
-		t.endDelegations(over...)
+	slices.Sort(over)
+	for part := range slices.Chunk(over, maxTogether) {
+		t.endDelegations(part...)
 	}
 }

@@ -1,6 +1,8 @@
 package leader
 
 import (
+	"slices"
+
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -49,12 +51,15 @@ func (l *Leader) decide(reserved *bool) (claimed []scheduler.ContainerHandle) {
 	return claimed
 }
 
+// maxTogether is how many containers one command is about at most, so that it leaves a batch room.
+const maxTogether = 2048
+
 // grantAll enters the containers that one application gets.
 func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	app := l.work.Apps[soft.id]
 	attempt := app.Current()
 	am := attempt.State == ledger.AttemptScheduled
-	cmd := &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt.ID), Grants: make([]*ledgerpb.Grant, len(decisions))}
+	grantsPB := make([]*ledgerpb.Grant, len(decisions))
 	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
 	first, now := l.epoch<<records.EpochShift|(attempt.LastSequence+1), l.now()
 	for i := range decisions {
@@ -69,9 +74,12 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		if since > 0 {
 			g.Waited = max(now-since, 0) + 1
 		}
-		cmd.Grants[i] = g
+		grantsPB[i] = g
 	}
-	l.enter(&ledgerpb.Command{ContainersAllocated: cmd})
+	ref := ledger.AttemptRef(attempt.ID)
+	for part := range slices.Chunk(grantsPB, maxTogether) {
+		l.enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
+	}
 	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
 		handle(c, decisions[i].Container)

@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,9 @@ type Settings struct {
 	// Groups are those of a user, the primary one first; nil is none.
 	Groups func(user string) ([]string, error)
 
+	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
+	MaxSubmission int
+
 	MaxTags      int // of an application; 0 means no limit, as does 0 of the next
 	MaxTagLength int // in characters
 }
@@ -106,6 +110,13 @@ type Config struct {
 // would let it idle.
 const maxInFlight = 3
 
+// maxBatch is the size from which on commands go into the next batch, in bytes. A batch is larger only if its one command is. Larger
+// ones would hold up heartbeats between members, and the log can't read back entries above raft.MaxEntry.
+const maxBatch = 1 << 20
+
+// batchOverhead is what a batch takes without commands at most, in bytes.
+const batchOverhead = 64
+
 // Leader leads. Its exported methods are safe for concurrent use while Run runs.
 type Leader struct {
 	Config
@@ -118,6 +129,7 @@ type Leader struct {
 	proposing, committing, settled chan *batch
 	ended                          chan struct{} // closed when Run returns
 	flying                         []*batch
+	full                           []*batch // that wait to be proposed, in order; current comes behind them
 	current                        *batch
 
 	apps       map[records.ApplicationID]*appSoft
@@ -145,6 +157,7 @@ type Leader struct {
 // batch collects the commands of several operations, and what is to happen when they are committed.
 type batch struct {
 	pb      *ledgerpb.Batch
+	size    int // that it takes at most when it is encoded, in bytes
 	wait    func() error
 	err     error
 	after   []func()
@@ -224,6 +237,10 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 				wake.Reset(time.UnixMilli(due).Sub(l.Now()))
 			}
 		}
+		ops := l.ops
+		if len(l.full) > 0 {
+			ops = nil // the log comes first
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -231,7 +248,7 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 			if err := l.settle(b); err != nil {
 				return err
 			}
-		case o := <-l.ops:
+		case o := <-ops:
 			l.run(o)
 			l.drain()
 		case <-wake.C:
@@ -261,7 +278,7 @@ func (l *Leader) nextWake() int64 {
 
 // drain runs the operations that wait already, up to a bound, so that one batch carries many.
 func (l *Leader) drain() {
-	for range 512 {
+	for i := 0; i < 512 && len(l.full) == 0; i++ {
 		select {
 		case o := <-l.ops:
 			l.run(o)
@@ -274,9 +291,12 @@ func (l *Leader) drain() {
 // run carries out an operation. Its caller is answered with the batch that the operation became part of, also when it
 // changed nothing: what it saw may hang on batches under way.
 func (l *Leader) run(o *op) {
+	if b := l.current; b != nil && b.size > maxBatch/2 {
+		l.seal() // so that what an operation enters mostly comes into one batch
+	}
 	err := o.run(&turn{l})
 	l.schedule()
-	if l.current == nil && len(l.flying) == 0 {
+	if l.idle() {
 		o.done <- err
 		return
 	}
@@ -284,31 +304,54 @@ func (l *Leader) run(o *op) {
 	b.replies = append(b.replies, reply{to: o.done, err: err})
 }
 
+// idle reports whether everything that was entered is committed.
+func (l *Leader) idle() bool { return l.current == nil && len(l.full) == 0 && len(l.flying) == 0 }
+
+// room is the batch that is being filled, or the next one if it has no room for that many bytes more.
+func (l *Leader) room(size int) *batch {
+	if b := l.current; b != nil && len(b.pb.Commands) > 0 && b.size+size > maxBatch {
+		l.seal()
+	}
+	return l.batch()
+}
+
+// seal has nothing more come into the batch that is being filled.
+func (l *Leader) seal() {
+	l.full = append(l.full, l.current)
+	l.current = nil
+}
+
 // batch is the batch that is being filled.
 func (l *Leader) batch() *batch {
 	if l.current == nil {
-		l.current = &batch{pb: &ledgerpb.Batch{Time: l.Now().UnixMilli()}}
+		l.current = &batch{pb: &ledgerpb.Batch{Time: l.Now().UnixMilli()}, size: batchOverhead}
 	}
 	return l.current
 }
 
 // enter adds a command to the batch and applies it to the working copy.
 func (l *Leader) enter(c *ledgerpb.Command) {
-	b := l.batch()
+	ledger.Clean(c)
+	size := ledger.SizeBound(c)
+	b := l.room(size)
 	if err := l.work.ApplyCommand(b.pb.GetTime(), c); err != nil {
 		l.refused(c, err)
 		return
 	}
 	b.pb.Commands = append(b.pb.Commands, c)
+	b.size += size
 }
 
 // enterEnd enters the end of a container. Ends in a row become one command: an ApplicationMaster may give back thousands at once.
 func (l *Leader) enterEnd(c *ledgerpb.Completion) {
-	b := l.batch()
+	ledger.CleanCompletion(c)
+	size := ledger.CompletionBound(c)
+	b := l.room(size)
 	if err := l.work.Complete(b.pb.GetTime(), c); err != nil {
 		l.refused(c, err)
 		return
 	}
+	b.size += size
 	if n := len(b.pb.Commands); n > 0 && b.pb.Commands[n-1].ContainersCompleted != nil {
 		last := b.pb.Commands[n-1].ContainersCompleted
 		last.Completions = append(last.Completions, c)
@@ -326,7 +369,7 @@ func (l *Leader) refused(c proto.Message, err error) {
 
 // after calls f in the loop once everything entered until now is committed.
 func (l *Leader) after(f func()) {
-	if l.current == nil && len(l.flying) == 0 {
+	if l.idle() {
 		f()
 		return
 	}
@@ -337,16 +380,22 @@ func (l *Leader) after(f func()) {
 // now is the time of the batch that is being filled, in ms since 1970.
 func (l *Leader) now() int64 { return l.batch().pb.GetTime() }
 
-// propose sends the batch off when there is one and not too many are under way.
+// propose sends batches off while there are any and not too many are under way.
 func (l *Leader) propose() {
-	b := l.current
-	if b == nil || len(l.flying) >= maxInFlight {
-		return
+	for len(l.flying) < maxInFlight {
+		b := l.current
+		switch {
+		case len(l.full) > 0:
+			b, l.full = l.full[0], l.full[1:]
+		case b == nil:
+			return
+		default:
+			l.current = nil
+		}
+		b.pb.Leadership = l.work.Leaders
+		l.flying = append(l.flying, b)
+		l.proposing <- b
 	}
-	l.current = nil
-	b.pb.Leadership = l.work.Leaders
-	l.flying = append(l.flying, b)
-	l.proposing <- b
 }
 
 // proposeAll hands batches to raft, beside the loop, as their encoding takes a while.
@@ -386,7 +435,7 @@ func (l *Leader) settle(b *batch) error {
 
 // abandon answers everybody who waits for a batch that this leader will not see committed.
 func (l *Leader) abandon() {
-	for _, b := range append(l.flying, l.current) {
+	for _, b := range append(slices.Concat(l.flying, l.full), l.current) {
 		if b == nil {
 			continue
 		}

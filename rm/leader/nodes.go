@@ -159,6 +159,10 @@ const twinPatience = 3
 
 // RegisterNode enters a node, new or known. Its containers that the ledger has go on, others are ended.
 func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
+	if !ledger.IsName(r.Node.Host) {
+		return shutdown("NodeManager from %s can't register: %.100q can't be its host, as %s. Check yarn.nodemanager.hostname.",
+			r.Peer, r.Node.Host, notAName), nil
+	}
 	if !l.Settings.MinAllocation.FitsIn(r.Capability) {
 		return shutdown("NodeManager from  %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. "+
 			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, l.Settings.Types.Format(r.Capability),
@@ -176,7 +180,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.at(l.Now())
-	rack := l.Rack(r.Node.Host)
+	rack := ledger.Head(l.Rack(r.Node.Host), ledger.MaxName)
 	s.peer.Store(r.Peer)
 	err := l.do(func(t *turn) error {
 		if against := t.disallowed(r.Node, r.Peer); against != "" {
@@ -458,7 +462,7 @@ func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) erro
 
 // health opens or closes a node as it reports itself well or ill. Its containers are ended with it, as in YARN.
 func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
-	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(n.id), HealthReport: proto.String(bound(status.HealthReport))}
+	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(n.id), HealthReport: proto.String(status.HealthReport)}
 	switch {
 	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
 		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))

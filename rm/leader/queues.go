@@ -2,8 +2,12 @@ package leader
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -38,7 +42,12 @@ func (t *turn) takeQueues() {
 	}
 	switch {
 	case source.Mutable() && recorded.Version == 0 && err == nil:
-		t.enter(&ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}})
+		c := &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}
+		if err := encodable(c); err != nil {
+			t.Log.WithError(err).Error("the files of queues can't be kept, and will be read again by the next leader")
+			break
+		}
+		t.enter(&ledgerpb.Command{QueuesConfigured: c})
 	case source.Mutable() && recorded.Version > 0, recorded.Version > 0 && recorded.FromFile && (err != nil || recorded.Time >= changed.UnixMilli()):
 		settings = recorded.Settings
 	case err != nil:
@@ -84,12 +93,28 @@ func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error
 	if err := t.replaceable(tree); err != nil {
 		return err
 	}
+	if err := encodable(c); err != nil {
+		return &QueueError{Err: err}
+	}
 	if err := t.setTree(tree, c.GetSettings()); err != nil {
 		return err
 	}
 	t.enter(&ledgerpb.Command{QueuesConfigured: c})
 	t.publish(tree)
 	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
+	return nil
+}
+
+// encodable says why a configuration of queues can't be in the log.
+func encodable(c *ledgerpb.QueuesConfigured) error {
+	for name, value := range c.GetSettings() {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return fmt.Errorf("%.100q is not UTF-8, or its value isn't", name)
+		}
+	}
+	if size := proto.Size(c); size > ledger.MaxCommand {
+		return fmt.Errorf("the configuration of queues has %d bytes, and may have %d", size, ledger.MaxCommand)
+	}
 	return nil
 }
 

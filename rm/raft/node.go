@@ -164,7 +164,7 @@ func (n *Node) raftConfig() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = hraft.ServerID(n.cfg.ID)
 	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is taken and never answered.
-	c.MaxAppendEntries = 256
+	c.MaxAppendEntries = 64 // of MaxEntry at most
 	set := func(to *time.Duration, v time.Duration) {
 		if v > 0 {
 			*to = v

@@ -1,6 +1,8 @@
 package raft
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -43,31 +45,42 @@ func (a *answer) wait() error {
 
 func (n *Node) await(f hraft.Future) error { return n.answerTo(f, func() {}).wait() }
 
+// MaxEntry is the size of the largest entry that can be proposed, in bytes. The log writes larger ones, but doesn't read those of 64 MiB
+// back, which is the end of it; and the entries of one message between members, which it writes at once, must come to less than 4 GiB.
+const MaxEntry = 32 << 20
+
+// ErrTooLarge is returned to proposals above MaxEntry. They don't come into effect.
+var ErrTooLarge = errors.New("too large for the log")
+
 // Proposal is an entry on its way into the log.
 type Proposal struct {
-	*answer // nil where the member is closed
+	*answer // nil where the entry was not accepted
 	future  hraft.ApplyFuture
+	refused error
 }
 
 // Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
 // in the order in which it proposed them.
 func (n *Node) Propose(e Entry) Proposal {
+	if len(e.Data) > MaxEntry {
+		return Proposal{refused: fmt.Errorf("an entry of %d bytes, where %d are allowed: %w", len(e.Data), MaxEntry, ErrTooLarge)}
+	}
 	if !n.flying.begin() {
-		return Proposal{}
+		return Proposal{refused: ErrClosed}
 	}
 	n.sources.keep(e)
 	f := n.raft.Apply(e.Data, 0)
-	return Proposal{n.answerTo(f, func() {
+	return Proposal{answer: n.answerTo(f, func() {
 		n.sources.drop(e)
 		n.flying.end()
-	}), f}
+	}), future: f}
 }
 
 // Wait blocks until the entry is committed and applied here and returns the FSM's result, or until that is known not to
 // happen through this member, or it has stopped.
 func (p Proposal) Wait() (any, error) {
 	if p.answer == nil {
-		return nil, ErrClosed
+		return nil, p.refused
 	}
 	if err := p.wait(); err != nil {
 		return nil, err

@@ -55,3 +55,36 @@ func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
 		t.Errorf("%d of %d entries were applied", len(got), len(under))
 	}
 }
+
+func TestProposeRefusesWhatTheLogCannotReadBack(t *testing.T) {
+	cfg := Config{ID: "rm", Cluster: "test", Dir: filepath.Join(t.TempDir(), "rm"), Members: []Member{{ID: "rm", Address: "127.0.0.1:1"}}, Log: quiet()}
+	lead := func(fsm FSM) *Node {
+		n, err := Open(cfg, fsm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, "it leads", n.IsLeader)
+		return n
+	}
+	n := lead(&register{})
+	if _, err := n.Propose(Entry{Data: make([]byte, MaxEntry+1)}).Wait(); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := n.Propose(Entry{Data: make([]byte, MaxEntry)}).Wait(); err != nil {
+		t.Errorf("as large as can be: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	fsm := &register{}
+	n = lead(fsm)
+	if err := n.Barrier(); err != nil {
+		t.Error(err)
+	}
+	if got := fsm.all(); len(got) != 1 || len(got[0]) != MaxEntry {
+		t.Errorf("%d entries were read back", len(got))
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}

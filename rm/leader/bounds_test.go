@@ -1,0 +1,248 @@
+package leader
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/hosts"
+	"heddle/rm/ledger"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+const latin1 = "caf\xe9 \xff"
+
+func TestBytesThatAreNoUTF8DontEndTheLeader(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+			Node: nodeID(2), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: latin1, Peer: latin1,
+			Features: []string{latin1}, Missing: []string{latin1},
+		}))
+		am.allocate(AllocateCall{TrackingURL: latin1})
+		before := len(w.batches)
+		am.allocate(AllocateCall{TrackingURL: latin1})
+		if len(w.batches) > before {
+			t.Error("a tracking URL is put on record again with every call")
+		}
+		c := am.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		n.heartbeat(runs(c))
+		n.heartbeat(NodeContainer{ID: c, State: pb.ContainerState_C_COMPLETE, ExitStatus: 1, Diagnostics: latin1})
+		if got := am.allocate(AllocateCall{}).Completed; len(got) != 1 || got[0].Diagnostics != "caf\uFFFD \uFFFD" {
+			t.Errorf("completed: %+v", got)
+		}
+		must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+			Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: latin1},
+		}))
+		id := w.submit(nil)
+		if err := w.Kill(id, latin1); err != nil {
+			t.Fatal(err)
+		}
+		id = w.submit(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetUnmanagedAm(true); ctx.SetApplicationName(latin1) })
+		attempt := records.AttemptID{App: id, Attempt: 1}
+		must[Registration](t)(w.Register(attempt, latin1, 1, latin1))
+		if err := w.Finish(attempt, pb.FinalApplicationStatus_APP_FAILED, latin1, latin1); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.app(id).Diagnostics; !utf8.ValidString(got) {
+			t.Errorf("diagnostics %q", got)
+		}
+		w.same()
+	})
+}
+
+func TestNamesThatAreNoUTF8AreRefused(t *testing.T) {
+	run(t, func(w *world) {
+		long := strings.Repeat("x", ledger.MaxName+1)
+		for _, name := range []string{latin1, long} {
+			id, _, err := w.NewApplication()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Submit(name, submission(id, nil)); !IsReason(err, Refused) {
+				t.Errorf("user %.20q: %v", name, err)
+			}
+			queue := submission(id, func(ctx *pb.ApplicationSubmissionContext) { ctx.SetQueue(name) })
+			if err := w.Submit("alice", queue); !IsReason(err, Refused) {
+				t.Errorf("queue %.20q: %v", name, err)
+			}
+			reply, err := w.RegisterNode(NodeRegistration{
+				Node: records.NodeID{Host: name, Port: 1}, Capability: records.NewResource(4096, 4), Peer: "10.0.0.1",
+			})
+			if err != nil || reply.Action != pb.NodeAction_SHUTDOWN || !strings.Contains(reply.Diagnostics, "yarn.nodemanager.hostname") {
+				t.Errorf("host %.20q: %+v, %v", name, reply, err)
+			}
+		}
+		if len(w.state().Apps)+len(w.state().Nodes) > 0 {
+			t.Error("something was taken")
+		}
+	})
+}
+
+// withContext makes a submission's context so many bytes longer.
+func withContext(bytes int) func(*pb.ApplicationSubmissionContext) {
+	return func(ctx *pb.ApplicationSubmissionContext) { ctx.GetAmContainerSpec().SetTokens(make([]byte, bytes)) }
+}
+
+func TestSubmissionTooLargeForTheLogIsRefused(t *testing.T) {
+	runWorld(t, func(s *Settings) { s.MaxSubmission = 1 << 20 }, func(w *world) {
+		id, _, err := w.NewApplication()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Submit("alice", submission(id, withContext(1<<20)))
+		if !IsReason(err, Refused) || !strings.Contains(err.Error(), "heddle.submission.max-bytes") {
+			t.Errorf("%v", err)
+		}
+		if err := w.Submit("alice", submission(id, withContext(1<<19))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// small fails the test if a batch is larger than batches are to be.
+func (w *world) small() {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, b := range w.batches {
+		if n := proto.Size(b); n > maxBatch {
+			w.t.Errorf("batch %d of %d, with %d commands, has %d bytes", i, len(w.batches), len(b.GetCommands()), n)
+		}
+	}
+}
+
+func TestManySubmissionsAtOnceComeIntoSeveralBatches(t *testing.T) {
+	run(t, func(w *world) {
+		var all sync.WaitGroup
+		for range 150 {
+			all.Go(func() {
+				id, _, err := w.NewApplication()
+				if err == nil {
+					err = w.Submit("alice", submission(id, withContext(900_000)))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := len(w.state().Apps); n != 150 {
+			t.Errorf("%d applications", n)
+		}
+		w.small()
+		w.same()
+	})
+}
+
+func TestEndsOfManyContainersInOneHeartbeatComeIntoSeveralBatches(t *testing.T) {
+	run(t, func(w *world) {
+		const many = 5000
+		n := &peer{w: w, node: w.nodeOf(1, records.NewResource(4096*many, 2*many))}
+		am := w.am(nil)
+		grants := am.allocate(AllocateCall{Asks: ask(many)}).Grants
+		if len(grants) != many {
+			t.Fatalf("%d containers", len(grants))
+		}
+		var ends []NodeContainer
+		for i := range grants {
+			ends = append(ends, NodeContainer{
+				ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, Diagnostics: fmt.Sprint(i, strings.Repeat("ü", 1000)),
+			})
+		}
+		n.heartbeat(ends...)
+		done := am.allocate(AllocateCall{}).Completed
+		if len(done) != many {
+			t.Errorf("%d ends", len(done))
+		}
+		am.allocate(AllocateCall{}) // takes note of them
+		w.small()
+		w.same()
+	})
+}
+
+// A leader that is deposed answers those, too, whose commands wait behind full batches.
+func TestNobodyWaitsForBatchesOfADeposedLeader(t *testing.T) {
+	run(t, func(w *world) {
+		w.mu.Lock()
+		w.lost = true
+		w.mu.Unlock()
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				id := records.ApplicationID{ClusterTimestamp: 1, ID: int32(i + 1)}
+				if err := w.Submit("alice", submission(id, withContext(900_000))); err == nil {
+					t.Error("a submission was acknowledged")
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func FuzzNodeReports(f *testing.F) {
+	f.Add("n1", "3.4.2", "/rack", "said so", "well", int32(0), 3)
+	f.Add(latin1, latin1, latin1, latin1, latin1, int32(-1), 200)
+	f.Add(strings.Repeat("ü", 2000), "", "", strings.Repeat("\xff", 70_000), strings.Repeat("日", 40_000), int32(1), 40)
+	f.Fuzz(func(t *testing.T, host, version, feature, diagnostics, health string, exit int32, many int) {
+		run(t, func(w *world) {
+			n := &peer{w: w, node: w.nodeOf(1, records.NewResource(1<<20, 1000))}
+			am := w.am(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetApplicationName(host) })
+			grants := am.allocate(AllocateCall{Asks: ask(int32(many & 0xff)), TrackingURL: health, BlacklistAdd: []string{feature}}).Grants
+			var ends []NodeContainer
+			for i := range grants {
+				ends = append(ends, NodeContainer{
+					ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, ExitStatus: exit, Diagnostics: diagnostics,
+				})
+			}
+			must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+				Node: n.node, ResponseID: n.response, Containers: ends, Status: NodeStatus{Healthy: exit == 0, HealthReport: health},
+			}))
+			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+				Node: records.NodeID{Host: host, Port: exit}, Capability: records.NewResource(1024, 1), Version: version, Peer: host,
+				Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
+			}))
+			_ = w.UnregisterNode(records.NodeID{Host: host, Port: exit})
+			_, _, _ = w.NewApplication() // comes behind everything
+			w.small()
+			w.same()
+		})
+	})
+}
+
+func FuzzSubmit(f *testing.F) {
+	f.Add("alice", "default", "sleep", "http://host:1/", "done", int32(0))
+	f.Add(latin1, latin1, latin1, latin1, latin1, int32(5))
+	f.Add("alice", strings.Repeat("a.", 600), "x", strings.Repeat("ü", 10_000), strings.Repeat("\xff", 90_000), int32(-1))
+	f.Fuzz(func(t *testing.T, user, queue, name, url, diagnostics string, number int32) {
+		run(t, func(w *world) {
+			id, _, err := w.NewApplication()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = w.Submit(user, submission(id, func(ctx *pb.ApplicationSubmissionContext) {
+				ctx.SetQueue(queue)
+				ctx.SetApplicationName(name)
+				ctx.SetApplicationTags([]string{url})
+				ctx.SetUnmanagedAm(number&1 == 0)
+				ctx.SetMaxAppAttempts(number)
+			}))
+			attempt := records.AttemptID{App: id, Attempt: 1}
+			_, _ = w.Register(attempt, url, number, url)
+			_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
+			_ = w.Kill(id, diagnostics)
+			_, _ = w.Move(id, queue)
+			_ = w.IssueDelegation(func(NewDelegation) ([]byte, []byte) { return []byte(user), []byte(name) })
+			_ = w.RefreshNodes(&hosts.Lists{}, true, 0)
+			_, _, _ = w.NewApplication()
+			w.small()
+			w.same()
+		})
+	})
+}
