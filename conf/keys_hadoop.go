@@ -31,8 +31,8 @@ func coreKeys() []Key {
 		seconds("hadoop.http.authentication.token.validity", "36000", "how long a signed cookie holds").min(1),
 		text("hadoop.http.authentication.signature.secret.file", "${user.home}/hadoop-http-auth-signature-secret", "file with the secret that signs cookies"),
 
-		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1),
-		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1),
+		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1024).max(1 << 30),
+		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1).max(1<<31 - 1),
 		millis("ipc.client.connect.timeout", "20000", "time to connect to a server").min(1),
 		integer("ipc.client.connect.max.retries", "10", "attempts to connect to a server that refuses").min(0).later(),
 		millis("ipc.client.connect.retry.interval", "1000", "time between these attempts").min(0).later(),

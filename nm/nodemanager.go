@@ -304,7 +304,11 @@ func (n *NodeManager) openProtocols() error {
 		Containers: n.containers, Keys: n.keys, Aux: n.aux, Types: n.s.types, Node: n.identity.node(), IP: ip,
 		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now,
 	})
-	if n.server, err = ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: n.keys, Log: n.log}); err != nil {
+	memory := n.o.Conf.Int("heddle.port.memory-mb") << 20
+	if n.server, err = ipc.NewServer(ipc.ServerConfig{
+		Auth: ipc.AuthToken, Secrets: n.keys, Log: n.log,
+		MaxDataLength: n.o.Conf.Int("ipc.maximum.data.length"), MaxRequests: memory, MaxReplies: memory,
+	}); err != nil {
 		return err
 	}
 	n.service.Serve(n.server)

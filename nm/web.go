@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"time"
 
 	"heddle/nm/logs"
 	"heddle/nm/rest"
@@ -12,10 +11,11 @@ import (
 	"heddle/yarn/acl"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
+	"heddle/yarn/rest/port"
 )
 
 // webServer serves the node's REST API and pages.
-type webServer struct{ http.Server }
+type webServer struct{ *port.Server }
 
 func (n *NodeManager) openWeb() error {
 	c := n.o.Conf
@@ -37,6 +37,7 @@ func (n *NodeManager) openWeb() error {
 		Access: rest.Access{
 			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
 		},
+		Memory: c.Int("heddle.port.memory-mb") << 20,
 		Filter: filter, Configuration: c, Containers: n.containers,
 		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
 		Disks: n.disks, Health: n.health.Status, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
@@ -46,7 +47,7 @@ func (n *NodeManager) openWeb() error {
 		o.Uploaded = n.keepLogs.uploaded
 	}
 	handler := rest.New(o)
-	n.web = &webServer{http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}}
+	n.web = &webServer{port.New(handler, port.MaxHeader, nil)}
 	return nil
 }
 

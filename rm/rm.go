@@ -34,6 +34,7 @@ import (
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
+	"heddle/yarn/rest/port"
 )
 
 // Options say how a ResourceManager is to be made.
@@ -89,7 +90,7 @@ type ResourceManager struct {
 		leaders int64
 		to      map[string]bool
 	}
-	web    *http.Server
+	web    *port.Server
 	record *eventlog.Writer // nil: the scheduler's events are not recorded
 	source *eventlog.Source // of the queues, for the record
 }
@@ -237,6 +238,9 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},
 	} {
 		p.cfg.Log = r.log.WithField("port", p.key)
+		p.cfg.MaxDataLength = r.conf.Int("ipc.maximum.data.length")
+		p.cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
+		p.cfg.MaxReplies = p.cfg.MaxRequests
 		p.cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
 			err := r.MayActFor(context.Background(), realUser, user, from)
 			if err != nil {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	stdlog "log"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/yarn/rest/port"
 )
 
 func (r *ResourceManager) openWeb(o Options) error {
@@ -22,16 +22,13 @@ func (r *ResourceManager) openWeb(o Options) error {
 	if err != nil {
 		return err
 	}
-	maxHeader := 65536
+	maxHeader := port.MaxHeader
 	if v, ok := r.conf.Get("hadoop.http.max.request.header.size"); ok {
 		if maxHeader, err = strconv.Atoi(v); err != nil {
 			return fmt.Errorf("hadoop.http.max.request.header.size: %w", err)
 		}
 	}
-	r.web = &http.Server{
-		Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
-		ErrorLog: stdlog.New(debugLog{r.log.WithField("port", WebAddress)}, "", 0),
-	}
+	r.web = port.New(h, maxHeader, stdlog.New(debugLog{r.log.WithField("port", WebAddress)}, "", 0))
 	return nil
 }
 

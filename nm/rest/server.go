@@ -47,6 +47,7 @@ type Options struct {
 	Health   func() health.Status
 	Use      func() machine.Use
 	Calls    *daemon.Calls
+	Memory   int                  // bytes that bodies of requests, and answers, may take each
 	Registry *prometheus.Registry // what others collect; the Server adds to it
 	Log      *logrus.Entry
 }
@@ -100,6 +101,9 @@ func (s *Server) root(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) api() http.Handler {
 	a := rest.NewAPI(s.Log)
+	if s.Memory > 0 {
+		a.SetMemory(s.Memory)
+	}
 	get := func(h rest.Handler) rest.Methods { return rest.Methods{http.MethodGet: {Handle: h}} }
 	const node = "/ws/v1/node"
 	a.Handle(node, get(s.info))

@@ -125,6 +125,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	api := yarnrest.NewAPI(cfg.Log)
 	api.Failed = s.failed
+	api.SetMemory(cfg.Conf.Int("heddle.port.memory-mb") << 20)
 	s.routeCluster(api)
 	s.routeHeddle(api)
 	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(s.standby(filter.Wrap(s.pages(api)))))), nil

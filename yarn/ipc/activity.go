@@ -16,6 +16,8 @@ type Activity struct {
 	Failed         int64         // of Answered
 	Took           time.Duration // from the handlers' begin to their end, of all answered calls together
 	Received, Sent int64         // bytes
+	Requests       int64         // bytes of memory that requests under way take
+	Replies        int64         // bytes that wait for clients to read them
 }
 
 // MethodActivity is what a server has done of one method.
@@ -66,6 +68,7 @@ func (s *Server) Activity() Activity {
 		Connections: s.Connections(), Running: a.running.Load(),
 		Answered: a.answered.Load(), Failed: a.failed.Load(), Took: time.Duration(a.took.Load()),
 		Received: a.received.Load(), Sent: a.sent.Load(),
+		Requests: s.requests.used.Load(), Replies: s.replies.used.Load(),
 	}
 }
 

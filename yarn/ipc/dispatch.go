@@ -18,6 +18,8 @@ type job struct {
 	served *served // what was called, once it is known
 	body   []byte  // RequestHeader and request
 	buf    *buffer // that body is in
+	taken  int     // bytes of the server's memory
+	large  bool    // the packet is one for which memory is counted with care
 }
 
 // accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more.
@@ -26,18 +28,24 @@ func (c *serverConn) accept(h *requestHeader, body []byte, owner *buffer) error 
 	if err := c.out.begin(c.srv.cfg.MaxCallsPerConnection, c.srv.cfg.MaxQueuedReplies); err != nil {
 		return err
 	}
-	if owner == nil { // the packet is in the read buffer, which the next one overwrites
+	large := owner != nil
+	if !large { // the packet is in the read buffer, which the next one overwrites
 		owner = newBuffer(len(body))
+		if err := c.srv.requests.take(c, cap(owner.b)); err != nil {
+			owner.free()
+			return err
+		}
 		owner.b = append(owner.b, body...)
 		body = owner.b
 	}
+	c.srv.requests.begin(c, cap(owner.b))
 	if string(h.clientID) != c.clientID {
 		c.clientID = string(h.clientID)
 	}
 	if string(h.callerContext) != c.callerContext {
 		c.callerContext = string(h.callerContext)
 	}
-	j := &job{conn: c, body: body, buf: owner}
+	j := &job{conn: c, body: body, buf: owner, taken: cap(owner.b), large: large}
 	j.Context = c.id.ctx
 	j.call = Call{
 		Peer: c.peer, Conn: c.id, ID: h.callID, RetryCount: h.retryCount, ClientID: c.clientID,
@@ -70,6 +78,7 @@ func (s *Server) worker() {
 // the connection and not the server.
 func (j *job) run() {
 	defer j.conn.srv.calls.Done()
+	defer func() { j.conn.srv.requests.end(j.taken) }()
 	defer func() {
 		if p := recover(); p != nil {
 			j.log().Errorf("response can't be encoded: %v\n%s", p, debug.Stack())
@@ -80,6 +89,8 @@ func (j *job) run() {
 	began := activity.begin()
 	resp, err := j.invoke()
 	activity.end(began, j.served, err)
+	j.conn.srv.requests.end(j.taken)
+	j.taken = 0
 	h := responseHeader{callID: j.call.ID, retryCount: j.call.RetryCount, clientID: j.call.ClientID}
 	if err != nil {
 		f := failureOf(err)
@@ -99,8 +110,7 @@ func (j *job) invoke() (resp proto.Message, err error) {
 	}()
 	m, req, err := j.decode()
 	if j.buf != nil {
-		j.buf.free()
-		j.buf, j.body = nil, nil
+		j.free()
 	}
 	if err != nil {
 		return nil, err
@@ -111,6 +121,34 @@ func (j *job) invoke() (resp proto.Message, err error) {
 		}
 	}
 	return m.handler(&j.handlerContext, req)
+}
+
+// makeRoom counts the memory that a large request takes once it is decoded.
+func (j *job) makeRoom(b []byte, req proto.Message) error {
+	if !j.large {
+		return nil
+	}
+	memory := j.conn.srv.requests
+	n := footprint(b, req.ProtoReflect().Descriptor())
+	if memory.work(n) {
+		j.taken += n
+		return nil
+	}
+	if int64(n+j.taken) > memory.limit {
+		return NewException(IOException, "%s: a request of %d bytes that takes %d in memory is too large; the limit is %d "+
+			"(heddle.port.memory-mb). Split it.", j.call.Method, len(b), n, memory.limit)
+	}
+	return NewException(RetriableException, "%s: the memory for requests is used up, try again", j.call.Method)
+}
+
+// free frees the packet, which has been decoded.
+func (j *job) free() {
+	if j.large {
+		j.conn.srv.requests.end(cap(j.buf.b))
+		j.taken -= cap(j.buf.b)
+	}
+	j.buf.free()
+	j.buf, j.body = nil, nil
 }
 
 func (j *job) log() *logrus.Entry {
@@ -155,6 +193,9 @@ func (j *job) decode() (*served, proto.Message, error) {
 		return nil, nil, err
 	}
 	req := m.newRequest()
+	if err := j.makeRoom(b, req); err != nil {
+		return nil, nil, err
+	}
 	if err := unmarshal(b, req); err != nil {
 		return nil, nil, err
 	}

@@ -22,6 +22,7 @@ const (
 type outbox struct {
 	nc      net.Conn
 	timeout time.Duration // for one writePiece
+	written func(n int)   // told of what replies were charged and take no memory any more; nil: nobody counts
 
 	mu      sync.Mutex
 	changed sync.Cond // pending, queued, running or err
@@ -30,6 +31,7 @@ type outbox struct {
 	large   []*buffer
 	queued  int   // bytes that are waiting, being written, or reserved
 	replies int   // in small and large
+	charged int   // for those replies
 	pending int   // calls accepted, their replies not yet written
 	running bool  // a flush is under way
 	err     error // why nothing is written any more
@@ -79,10 +81,12 @@ func (o *outbox) reserve(n, maxQueued int) {
 }
 
 // send queues a packet, and takes the buffer over. It never blocks. replies is how many pending calls it answers, 0 or 1.
-func (o *outbox) send(b *buffer, replies int) error { return o.sendReserved(b, replies, 0) }
+func (o *outbox) send(b *buffer, replies int) error {
+	return o.sendReserved(b, replies, 0, 0)
+}
 
-// sendReserved is send of a packet for which bytes have been reserved, more or less.
-func (o *outbox) sendReserved(b *buffer, replies, reserved int) error {
+// sendReserved is send of a packet for which bytes have been reserved, more or less, and charged.
+func (o *outbox) sendReserved(b *buffer, replies, reserved, charged int) error {
 	o.mu.Lock()
 	if o.err != nil {
 		err := o.err
@@ -92,6 +96,7 @@ func (o *outbox) sendReserved(b *buffer, replies, reserved int) error {
 	}
 	o.queued += len(b.b) - reserved
 	o.replies += replies
+	o.charged += charged
 	if len(b.b) <= smallPacket {
 		if o.small == nil {
 			o.small = b
@@ -123,8 +128,8 @@ func (o *outbox) flush(others bool) {
 	}
 	o.mu.Lock()
 	for o.err == nil && (o.small != nil || len(o.large) > 0) {
-		small, large, replies := o.small, o.large, o.replies
-		o.small, o.large, o.replies = nil, nil, 0
+		small, large, replies, charged := o.small, o.large, o.replies, o.charged
+		o.small, o.large, o.replies, o.charged = nil, nil, 0, 0
 		o.mu.Unlock()
 
 		written := 0
@@ -141,6 +146,7 @@ func (o *outbox) flush(others bool) {
 			written += len(b.b)
 			b.free()
 		}
+		o.settle(charged)
 
 		o.mu.Lock()
 		o.queued -= written
@@ -213,8 +219,16 @@ func (o *outbox) join() {
 	for _, b := range o.large {
 		b.free()
 	}
-	o.small, o.large = nil, nil
+	charged := o.charged
+	o.small, o.large, o.charged = nil, nil, 0
 	o.mu.Unlock()
+	o.settle(charged)
+}
+
+func (o *outbox) settle(charged int) {
+	if o.written != nil && charged > 0 {
+		o.written(charged)
+	}
 }
 
 // idle reports whether no call is pending and nothing waits to be written.

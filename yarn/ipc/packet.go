@@ -13,6 +13,8 @@ const (
 	readBuffer = 4 << 10
 	// firstChunk is what is allocated for a packet before any of its bytes have come; from there it doubles.
 	firstChunk = 64 << 10
+	// readPiece is how much of a large packet has to come within the read timeout: a peer that sends less is dead.
+	readPiece = 256 << 10
 )
 
 // packetReader takes packets off a connection.
@@ -21,6 +23,12 @@ type packetReader struct {
 	max int // the longest packet, in bytes
 	// activity counts packets and pieces of large ones, for whoever watches for idle connections.
 	activity atomic.Uint64
+	within   atomic.Bool // a large packet has begun to come
+
+	// Where memory is counted: grow is asked before a packet takes n bytes, shrink told when it takes them no more
+	// although nobody got the packet.
+	grow   func(n int) error
+	shrink func(n int)
 }
 
 // lengthError is a packet whose length can't be right.
@@ -63,24 +71,58 @@ func (p *packetReader) next() (packet []byte, owner *buffer, err error) {
 	if _, err := p.r.Discard(4); err != nil {
 		return nil, nil, err
 	}
-	owner = newBuffer(min(n, firstChunk))
+	p.within.Store(true)
+	defer p.within.Store(false)
+	if owner, err = p.large(n); err != nil {
+		return nil, nil, err
+	}
+	return owner.b, owner, nil
+}
+
+// large reads the n bytes of a large packet. Memory grows as they come.
+func (p *packetReader) large(n int) (*buffer, error) {
+	owner := &buffer{}
 	for len(owner.b) < n {
 		if len(owner.b) == cap(owner.b) {
-			larger := newBuffer(min(n, 2*cap(owner.b)))
-			larger.b = append(larger.b, owner.b...)
-			owner.free()
+			larger, err := p.larger(owner, min(n, max(firstChunk, 2*cap(owner.b))))
+			if err != nil {
+				return nil, err
+			}
 			owner = larger
 		}
-		piece := owner.b[len(owner.b):min(n, cap(owner.b))]
+		piece := owner.b[len(owner.b):min(n, cap(owner.b), len(owner.b)+readPiece)]
 		got, err := io.ReadFull(p.r, piece)
 		owner.b = owner.b[:len(owner.b)+got]
 		if err != nil {
-			owner.free()
-			return nil, nil, midPacket(err)
+			p.drop(owner)
+			return nil, midPacket(err)
 		}
 		p.activity.Add(1)
 	}
-	return owner.b, owner, nil
+	return owner, nil
+}
+
+// larger returns a buffer of n bytes with those of another one, which is free then.
+func (p *packetReader) larger(of *buffer, n int) (*buffer, error) {
+	larger := newBuffer(n)
+	if p.grow != nil {
+		if err := p.grow(cap(larger.b) - cap(of.b)); err != nil {
+			larger.free()
+			p.drop(of)
+			return nil, err
+		}
+	}
+	larger.b = append(larger.b, of.b...)
+	of.free()
+	return larger, nil
+}
+
+// drop frees a buffer of a packet that nobody will get.
+func (p *packetReader) drop(b *buffer) {
+	if p.shrink != nil {
+		p.shrink(cap(b.b))
+	}
+	b.free()
 }
 
 func midPacket(err error) error {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -79,10 +80,25 @@ type ServerConfig struct {
 	MaxQueuedReplies      int           // bytes on a connection; beyond them nothing is read or encoded; 16 MiB
 	IdleTimeout           time.Duration // without a packet or a call under way; 10 min; negative: never
 	HandshakeTimeout      time.Duration // from accept to connection context; 2 min; negative: none
+	ReadTimeout           time.Duration // for 256 KiB of a request that has begun to come; 1 min
 	WriteTimeout          time.Duration // for 256 KiB of replies to be taken by the client; 1 min
+
+	// MaxRequests and MaxReplies bound the bytes that requests under way, and replies that wait to be read, take of all
+	// connections together; 256 MiB each, and at least twice the longest packet. Where they are used up the connection
+	// ends that holds most of them.
+	MaxRequests, MaxReplies int
 
 	Log *logrus.Entry // nil: nothing is logged
 }
+
+// Before a connection has said who it is, it may send packets of maxHandshakePacket bytes, maxHandshake in all.
+const (
+	maxHandshakePacket = 64 << 10
+	maxHandshake       = 256 << 10
+)
+
+// defaultMaxMemory is how much requests, and replies, may take.
+const defaultMaxMemory = 256 << 20
 
 func (c *ServerConfig) setDefaults() {
 	c.MaxDataLength = defaultTo(c.MaxDataLength, DefaultMaxDataLength)
@@ -91,6 +107,9 @@ func (c *ServerConfig) setDefaults() {
 	c.IdleTimeout = defaultTo(c.IdleTimeout, 10*time.Minute)
 	c.HandshakeTimeout = defaultTo(c.HandshakeTimeout, 2*time.Minute)
 	c.WriteTimeout = defaultTo(c.WriteTimeout, time.Minute)
+	c.ReadTimeout = defaultTo(c.ReadTimeout, time.Minute)
+	c.MaxRequests = max(defaultTo(c.MaxRequests, defaultMaxMemory), 2*c.MaxDataLength)
+	c.MaxReplies = max(defaultTo(c.MaxReplies, defaultMaxMemory), c.MaxQueuedReplies)
 	if c.Log == nil {
 		c.Log = discard()
 	}
@@ -127,6 +146,8 @@ type Server struct {
 	quit       chan struct{} // closed by Close, and at the end of Shutdown
 	activity   activity
 
+	requests, replies *memory
+
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	open      map[*serverConn]struct{}
@@ -161,6 +182,8 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		quit:      make(chan struct{}),
 		listeners: map[net.Listener]struct{}{},
 		open:      map[*serverConn]struct{}{},
+		requests:  newMemory(cfg.MaxRequests, func(c *serverConn) *atomic.Int64 { return &c.requestBytes }),
+		replies:   newMemory(cfg.MaxReplies, func(c *serverConn) *atomic.Int64 { return &c.replyBytes }),
 	}, nil
 }
 
@@ -272,7 +295,11 @@ func (s *Server) accept(nc net.Conn) {
 	s.conns.Add(1)
 	go func() {
 		defer s.conns.Done()
+		s.requests.add(c)
+		s.replies.add(c)
 		c.serve()
+		s.requests.remove(c)
+		s.replies.remove(c)
 		s.mu.Lock()
 		delete(s.open, c)
 		s.mu.Unlock()
@@ -339,8 +366,10 @@ func (s *Server) Close() {
 func (s *Server) sweep() {
 	defer s.background.Done()
 	limit := s.cfg.IdleTimeout
-	if s.cfg.HandshakeTimeout > 0 && (limit < 0 || s.cfg.HandshakeTimeout < limit) {
-		limit = s.cfg.HandshakeTimeout
+	for _, t := range []time.Duration{s.cfg.HandshakeTimeout, s.cfg.ReadTimeout} {
+		if t > 0 && (limit < 0 || t < limit) {
+			limit = t
+		}
 	}
 	if limit < 0 {
 		<-s.quit

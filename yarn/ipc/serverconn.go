@@ -47,6 +47,9 @@ type serverConn struct {
 	hasContext    atomic.Bool
 	clientID      string // the last one, since all calls have the same
 	callerContext string // likewise
+	handshakeLeft int    // bytes that may come before the connection context
+
+	requestBytes, replyBytes atomic.Int64 // that wait for the client, see memory
 
 	// Of the sweeper.
 	accepted     time.Time
@@ -59,8 +62,12 @@ func newServerConn(s *Server, nc net.Conn, id uint64) *serverConn {
 	c.lastChange = c.accepted
 	ctx, cancel := context.WithCancel(context.Background())
 	c.id, c.cancel = &Conn{id, ctx}, cancel
-	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), s.cfg.MaxDataLength
+	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), min(s.cfg.MaxDataLength, maxHandshakePacket)
+	c.handshakeLeft = maxHandshake
+	c.in.grow = func(n int) error { return s.requests.take(c, n) }
+	c.in.shrink = func(n int) { s.requests.give(c, n) }
 	c.out.init(nc, s.cfg.WriteTimeout)
+	c.out.written = func(n int) { s.replies.give(c, n) }
 	c.log = s.cfg.Log.WithField("peer", nc.RemoteAddr().String())
 	return c
 }
@@ -97,7 +104,7 @@ func isFatal(err error) bool {
 // isProtocolError tells what deserves a log line from clients that went away.
 func isProtocolError(err error) bool {
 	l := (*lengthError)(nil)
-	return isFatal(err) || errors.Is(err, errSilent) || errors.As(err, &l)
+	return isFatal(err) || errors.Is(err, errSilent) || errors.Is(err, errMemory) || errors.As(err, &l)
 }
 
 func levelOf(err error) logrus.Level {
@@ -115,6 +122,16 @@ func (c *serverConn) abort(err error) {
 	c.out.fail(err)
 	c.cancel()
 	_ = c.nc.Close()
+	c.srv.requests.wake()
+	c.srv.replies.wake()
+}
+
+// evict ends the connection so that others get its memory.
+func (c *serverConn) evict() {
+	if c.id.ctx.Err() == nil {
+		c.log.Warn(errMemory)
+	}
+	c.abort(errMemory)
 }
 
 var errStopping = errors.New("server is shutting down")
@@ -138,6 +155,8 @@ func (c *serverConn) checkIdle(now time.Time) {
 	}
 	cfg := &c.srv.cfg
 	switch {
+	case c.in.within.Load() && cfg.ReadTimeout > 0 && now.Sub(c.lastChange) > cfg.ReadTimeout:
+		c.abort(fmt.Errorf("less than %d bytes of a request within %v", readPiece, cfg.ReadTimeout))
 	case !c.hasContext.Load() && cfg.HandshakeTimeout > 0 && now.Sub(c.accepted) > cfg.HandshakeTimeout:
 		c.abort(fmt.Errorf("no connection context within %v", cfg.HandshakeTimeout))
 	case cfg.IdleTimeout > 0 && now.Sub(c.lastChange) > cfg.IdleTimeout:
@@ -223,9 +242,15 @@ func (c *serverConn) readOne() error {
 	if owner != nil {
 		defer func() {
 			if owner != nil {
-				owner.free()
+				c.in.drop(owner)
 			}
 		}()
+	}
+	if !c.hasContext.Load() {
+		if c.handshakeLeft -= len(packet); c.handshakeLeft < 0 {
+			c.linger()
+			return &lengthError{maxHandshake + 1, maxHandshake}
+		}
 	}
 	var h requestHeader
 	h.callID, h.retryCount = callUnknown, noRetryCount
@@ -346,6 +371,7 @@ func (c *serverConn) connectionContext(body []byte) error {
 		c.protocolName = m.GetProtocol()
 	}
 	c.hasContext.Store(true)
+	c.in.max = c.srv.cfg.MaxDataLength
 	return nil
 }
 
@@ -387,6 +413,14 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 			size = proto.Size(m)
 		}
 	}
+	charged := 0
+	if replies > 0 {
+		charged = headerRoom + size
+		if err := c.srv.replies.take(c, charged); err != nil {
+			c.abort(err)
+			return
+		}
+	}
 	reserved := 0
 	if replies > 0 && size > smallPacket {
 		reserved = size
@@ -407,5 +441,7 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 		b = append(b, 0)
 	}
 	buf.b = endPacket(b, 0)
-	_ = c.out.sendReserved(buf, replies, reserved)
+	if err := c.out.sendReserved(buf, replies, reserved, charged); err != nil {
+		c.srv.replies.give(c, charged)
+	}
 }

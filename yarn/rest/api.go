@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gorilla/mux"
 	"github.com/sirupsen/logrus"
@@ -24,6 +26,8 @@ type Call struct {
 	Format Format // to answer in
 	api    *API
 	query  url.Values
+	w      http.ResponseWriter
+	body   *share // of the memory for bodies; nil: none was read
 }
 
 // Var is a variable of the path.
@@ -72,6 +76,11 @@ func (c *Call) Decode(to Target) error {
 // Body reads the body as it is, but for compression, up to the API's limit.
 func (c *Call) Body() ([]byte, error) {
 	in := c.Request.Body
+	if c.body == nil {
+		control := http.NewResponseController(c.w)
+		c.body = c.api.bodies.open(func() { _ = control.SetReadDeadline(longAgo) })
+	}
+	defer c.body.settle()
 	if c.Header.Get("Content-Encoding") == "gzip" {
 		gz, err := gzip.NewReader(http.MaxBytesReader(nil, in, c.api.MaxBody))
 		if err != nil {
@@ -79,7 +88,7 @@ func (c *Call) Body() ([]byte, error) {
 		}
 		in = gz
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, in, c.api.MaxBody))
+	body, err := io.ReadAll(&counted{http.MaxBytesReader(nil, in, c.api.MaxBody), c})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -87,10 +96,36 @@ func (c *Call) Body() ([]byte, error) {
 			http.StatusRequestEntityTooLarge, WebApplicationException,
 			fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit),
 		}
+	case errors.Is(err, errNoMemory):
+		return nil, &Error{http.StatusServiceUnavailable, WebApplicationException, err.Error()}
 	case err != nil:
 		return nil, badBody("the body can't be read: %v", err)
 	}
 	return body, nil
+}
+
+// bodyFootprint is about how much memory a byte of a body takes until the request is answered.
+const bodyFootprint = 4
+
+// counted is a body whose bytes count as memory that is used.
+type counted struct {
+	io.Reader
+	call *Call
+}
+
+func (r *counted) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if taken := r.call.body.take(r.call.Context(), bodyFootprint*n); taken != nil {
+		return 0, taken
+	}
+	return n, err
+}
+
+// done frees what the call holds.
+func (c *Call) done() {
+	if c.body != nil {
+		c.body.close()
+	}
 }
 
 // Self is the address that the client asked, scheme and host, to be put before a path.
@@ -113,6 +148,8 @@ type Reply struct {
 	Text     string // as it is, under the content type of the format, as YARN writes it
 	// Serve writes the answer itself, status and headers included.
 	Serve http.HandlerFunc
+
+	ready func() // called when all that is left is to send it; may be nil
 }
 
 // OK is a reply with a document.
@@ -149,6 +186,10 @@ type API struct {
 	Failed func(c *Call, err error) (r Reply, ok bool)
 	Log    *logrus.Entry
 
+	bodies, answers *budget
+	// slots are for requests that are answered at a time with documents, which takes memory until they are written.
+	slots chan struct{}
+
 	router *mux.Router
 	paths  []string
 }
@@ -158,10 +199,23 @@ func (a *API) Paths() []string { return slices.Clone(a.paths) }
 
 // NewAPI returns an API without paths.
 func NewAPI(log *logrus.Entry) *API {
-	a := &API{MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true)}
+	a := &API{
+		MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true),
+		slots: make(chan struct{}, maxDocuments),
+	}
+	a.SetMemory(DefaultMemory)
 	a.router.NotFoundHandler = http.HandlerFunc(NoSuchPage)
 	return a
 }
+
+// maxDocuments is how many documents are made at a time.
+const maxDocuments = 64
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// SetMemory bounds the bytes that bodies of requests, and answers, take each; DefaultMemory where it isn't called.
+func (a *API) SetMemory(n int) { a.bodies, a.answers = newBudget(n), newBudget(n) }
 
 // Handle adds a path, with variables in braces. It is served with a slash at the end as well.
 func (a *API) Handle(path string, m Methods) {
@@ -228,7 +282,8 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 		offered = []Format{JSON, XML}
 	}
 	format, acceptable := Negotiate(r.Header.Values("Accept"), offered...)
-	c := &Call{Request: r, Format: format, api: a}
+	c := &Call{Request: r, Format: format, api: a, w: w}
+	defer c.done()
 	switch {
 	case malformed(r.Header):
 		ErrorPage(w, r, http.StatusBadRequest, "Accept or Content-Type can't be read")
@@ -240,9 +295,25 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	case !e.takes(r):
 		a.write(w, c, fail(http.StatusUnsupportedMediaType, "Content-Type is %q; it must be one of %s",
 			r.Header.Get("Content-Type"), strings.Join(e.Takes, ", ")))
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		a.show(w, c, e.Handle)
 	default:
 		a.write(w, c, a.call(c, e.Handle))
 	}
+}
+
+// show answers a request that changes nothing. Its client is gone, or others are served first, if it gets no slot.
+func (a *API) show(w http.ResponseWriter, c *Call, h Handler) {
+	select {
+	case a.slots <- struct{}{}:
+	case <-c.Context().Done():
+		return
+	}
+	free := sync.OnceFunc(func() { <-a.slots })
+	defer free()
+	reply := a.call(c, h)
+	reply.ready = free
+	a.write(w, c, reply)
 }
 
 // malformed reports whether a header that tells of types can't be read.
@@ -320,7 +391,12 @@ func (a *API) call(c *Call, h Handler) (reply Reply) {
 }
 
 func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
+	ready := r.ready
+	if ready == nil {
+		ready = func() {}
+	}
 	if r.Serve != nil {
+		ready()
 		r.Serve(w, c.Request)
 		return
 	}
@@ -341,8 +417,18 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	default:
 		body = []byte(r.Text)
 	}
+	ready()
+	control := http.NewResponseController(w)
+	share := a.answers.open(func() { _ = control.SetWriteDeadline(longAgo) })
+	defer share.close()
+	if share.take(c.Context(), len(body)+answerFootprint) != nil {
+		return
+	}
 	w.Header().Set("Content-Type", format.ContentType())
 	w.WriteHeader(r.Status)
 	// a client that is gone needs no answer
 	_, _ = w.Write(body)
 }
+
+// answerFootprint is what an answer takes beside its bytes: a compressor, mostly.
+const answerFootprint = 1 << 20
