@@ -25,14 +25,17 @@ func (b Bucket) wrap(doing, key string, err error) error {
 }
 
 // Put sets a key.
-func (b Bucket) Put(key string, value []byte) error {
-	return b.wrap("write", key, b.s.update(func(tx *bolt.Tx) error {
+func (b Bucket) Put(key string, value []byte) error { return <-b.Begin(key, value) }
+
+// Begin is Put for those who must not wait for the disk: it returns at once, and what it returns gets the outcome.
+func (b Bucket) Begin(key string, value []byte) <-chan error {
+	return b.s.begin(func(tx *bolt.Tx) error {
 		bucket, err := tx.CreateBucketIfNotExists(b.name)
 		if err != nil {
 			return err
 		}
 		return bucket.Put([]byte(key), value)
-	}))
+	}, func(err error) error { return b.wrap("write", key, err) })
 }
 
 // PutJSON sets a key to the JSON form of value.
@@ -45,14 +48,17 @@ func (b Bucket) PutJSON(key string, value any) error {
 }
 
 // Delete removes a key; one that is not there is no error.
-func (b Bucket) Delete(key string) error {
-	return b.wrap("remove", key, b.s.update(func(tx *bolt.Tx) error {
+func (b Bucket) Delete(key string) error { return <-b.BeginDelete(key) }
+
+// BeginDelete is to Delete what Begin is to Put.
+func (b Bucket) BeginDelete(key string) <-chan error {
+	return b.s.begin(func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(b.name)
 		if bucket == nil {
 			return nil
 		}
 		return bucket.Delete([]byte(key))
-	}))
+	}, func(err error) error { return b.wrap("remove", key, err) })
 }
 
 // Get returns a copy of a key's value, or nil if it is not there.

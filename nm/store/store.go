@@ -3,7 +3,8 @@
 // of the packages that own the buckets.
 //
 // A write is on disk when its call returns. Writes that arrive while another is being synced are put together into the
-// next transaction, so that starting a hundred containers costs a few syncs and not hundreds.
+// next transaction, so that starting a hundred containers costs a few syncs and not hundreds. Whoever must not wait for
+// a disk begins a write and looks for its end later, or never. Writes get to the disk in the order in which they came.
 package store
 
 import (
@@ -46,13 +47,15 @@ type Store struct {
 	mu     sync.Mutex
 	queue  []*write
 	busy   bool
+	since  time.Time // when the batch under way was begun; zero while there is none
 	closed bool
 	idle   sync.WaitGroup
 }
 
 type write struct {
 	do   func(*bolt.Tx) error
-	done chan error
+	wrap func(error) error
+	done chan error // gets one value
 }
 
 // Open opens the state file in a folder, which is made if it isn't there. It fails with ErrInUse while another
@@ -159,21 +162,31 @@ func (s *Store) Remove() error {
 	return nil
 }
 
-// update runs a write and returns when it is on disk.
-func (s *Store) update(do func(*bolt.Tx) error) error {
-	w := &write{do: do, done: make(chan error, 1)}
+// begin queues a write. It never waits for the disk.
+func (s *Store) begin(do func(*bolt.Tx) error, wrap func(error) error) <-chan error {
+	w := &write{do: do, wrap: wrap, done: make(chan error, 1)}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		s.mu.Unlock()
-		return fmt.Errorf("%s: %w", s.dir, berrors.ErrDatabaseNotOpen)
+		w.done <- wrap(fmt.Errorf("%s: %w", s.dir, berrors.ErrDatabaseNotOpen))
+		return w.done
 	}
 	s.queue = append(s.queue, w)
 	if !s.busy {
 		s.busy = true
 		s.idle.Go(s.drain)
 	}
-	s.mu.Unlock()
-	return <-w.done
+	return w.done
+}
+
+// Waiting returns for how long the disk has kept the oldest write waiting: 0 when there is none.
+func (s *Store) Waiting() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		return 0
+	}
+	return time.Since(s.since)
 }
 
 // drain commits queued writes, all that are there at a time, until there are none.
@@ -182,8 +195,9 @@ func (s *Store) drain() {
 		s.mu.Lock()
 		batch := s.queue
 		s.queue = nil
+		s.since = time.Now()
 		if len(batch) == 0 {
-			s.busy = false
+			s.busy, s.since = false, time.Time{}
 			s.mu.Unlock()
 			return
 		}
@@ -204,9 +218,9 @@ func (s *Store) commit(batch []*write) {
 	})
 	for _, w := range batch {
 		if err != nil && len(batch) > 1 {
-			w.done <- s.db.Update(w.do)
+			w.done <- w.wrap(s.db.Update(w.do))
 			continue
 		}
-		w.done <- err
+		w.done <- w.wrap(err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"heddle/internal/await"
 )
 
 func TestMain(m *testing.M) {
@@ -178,7 +180,7 @@ func TestAFailingWriteHurtsNoOther(t *testing.T) {
 	for i := range 200 {
 		wg.Go(func() {
 			if i%10 == 0 {
-				if err := s.update(func(*bolt.Tx) error { return bad }); !errors.Is(err, bad) {
+				if err := <-s.begin(func(*bolt.Tx) error { return bad }, func(err error) error { return err }); !errors.Is(err, bad) {
 					t.Errorf("write %d: %v", i, err)
 				}
 				return
@@ -268,4 +270,37 @@ func BenchmarkPutParallel(b *testing.B) {
 			}
 		}
 	})
+}
+
+// Whoever begins a write goes on at once, however long the disk takes, and writes reach it in the order in which they came.
+func TestBegunWritesWaitForNobody(t *testing.T) {
+	s := open(t, t.TempDir())
+	b := s.Bucket("b")
+	hung, err := s.db.Begin(true) // nobody else can write now
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last <-chan error
+	for i := range 100 {
+		last = b.Begin("key", []byte{byte(i)})
+		if i%10 == 5 {
+			last = b.BeginDelete("key")
+		}
+	}
+	await.Until(t, "a write that waits", func() bool { return s.Waiting() > 0 })
+	select {
+	case err := <-last:
+		t.Fatalf("the write is over: %v", err)
+	default:
+	}
+	if err := hung.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-last; err != nil {
+		t.Fatal(err)
+	}
+	if v, err := b.Get("key"); err != nil || !bytes.Equal(v, []byte{99}) {
+		t.Errorf("the last value is %v, %v", v, err)
+	}
+	await.Until(t, "idleness", func() bool { return s.Waiting() == 0 })
 }
