@@ -2,6 +2,7 @@ package nm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -367,12 +368,22 @@ func ownName() string {
 	return "nodemanager"
 }
 
-// registered notes down with whom the node is registered.
-func (n *NodeManager) registered(rmIdentifier int64) error {
+// registered notes down with whom the node is registered. It doesn't wait for the disk, as heartbeats come after it.
+func (n *NodeManager) registered(rmIdentifier int64) {
 	n.rm.Store(rmIdentifier)
 	id := n.identity // which others read
 	id.RMIdentifier = rmIdentifier
-	return n.state.Bucket("node").PutJSON(identityKey, id)
+	text, err := json.Marshal(id)
+	if err != nil {
+		n.log.WithError(err).Error("Could not note down with whom the node is registered")
+		return
+	}
+	written := n.state.Bucket("node").Begin(identityKey, text)
+	go func() {
+		if err := <-written; err != nil {
+			n.log.WithError(err).Error("Could not note down with whom the node is registered")
+		}
+	}()
 }
 
 // Node returns the id that the node is known by.

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"heddle/yarn/records"
@@ -19,12 +20,19 @@ type admission struct {
 	queue []*ticket // in the order of arrival
 }
 
+// ticket is the place of one container: what it takes is known here and nowhere else, so that just that is given back.
+// Only admission uses what is in it.
 type ticket struct {
 	want     records.Resource
-	admitted chan struct{}
+	in       bool
+	admitted chan struct{} // closed when it is let in
 }
 
 func newAdmission(total records.Resource) *admission { return &admission{total: uncounted(total)} }
+
+func newTicket(want records.Resource) *ticket {
+	return &ticket{want: uncounted(want), admitted: make(chan struct{})}
+}
 
 func uncounted(r records.Resource) records.Resource {
 	r[records.VCores] = 0
@@ -32,9 +40,12 @@ func uncounted(r records.Resource) records.Resource {
 }
 
 // enter waits for its turn; leave has to follow a success.
-func (a *admission) enter(ctx context.Context, want records.Resource) error {
-	t := &ticket{want: uncounted(want), admitted: make(chan struct{})}
+func (a *admission) enter(ctx context.Context, t *ticket) error {
 	a.mu.Lock()
+	if t.in {
+		a.mu.Unlock()
+		return nil
+	}
 	a.queue = append(a.queue, t)
 	a.admit()
 	a.mu.Unlock()
@@ -45,35 +56,45 @@ func (a *admission) enter(ctx context.Context, want records.Resource) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, q := range a.queue {
-		if q == t {
-			a.queue = append(a.queue[:i], a.queue[i+1:]...)
-			a.admit()
-			return ctx.Err()
-		}
+	if t.in {
+		return nil // it was admitted at the same moment
 	}
-	return nil // it was admitted at the same moment
+	a.queue = slices.DeleteFunc(a.queue, func(q *ticket) bool { return q == t })
+	a.admit()
+	return ctx.Err()
 }
 
 // restore counts a container that runs already.
-func (a *admission) restore(r records.Resource) {
+func (a *admission) restore(t *ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used = a.used.Add(uncounted(r))
+	if !t.in {
+		a.used = a.used.Add(t.want)
+		t.in = true
+		close(t.admitted)
+	}
 }
 
-func (a *admission) leave(r records.Resource) {
+// leave gives a place back. One that was not let in has none.
+func (a *admission) leave(t *ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used = a.used.Sub(uncounted(r))
-	a.admit()
+	if t.in {
+		a.used = a.used.Sub(t.want)
+		t.in, t.admitted = false, make(chan struct{})
+		a.admit()
+	}
 }
 
-// change replaces the size of a container that was admitted.
-func (a *admission) change(from, to records.Resource) {
+// change gives a container another size, whether it was let in or waits.
+func (a *admission) change(t *ticket, to records.Resource) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used = a.used.Sub(uncounted(from)).Add(uncounted(to))
+	to = uncounted(to)
+	if t.in {
+		a.used = a.used.Sub(t.want).Add(to)
+	}
+	t.want = to
 	a.admit()
 }
 
@@ -93,6 +114,7 @@ func (a *admission) admit() {
 			return
 		}
 		a.used = a.used.Add(t.want)
+		t.in = true
 		a.queue = a.queue[1:]
 		close(t.admitted)
 	}

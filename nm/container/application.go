@@ -37,13 +37,12 @@ type savedApp struct {
 
 // application is an application that has, or had, containers on this node.
 type application struct {
-	m    *Manager
-	id   records.ApplicationID
-	inOn sync.Once
-	done chan struct{} // closed when initialized, or failed to be
-	err  error         // valid then
+	m  *Manager
+	id records.ApplicationID
 
 	mu         sync.Mutex
+	initiated  *attempt // the one under way, or that has succeeded
+	logged     bool     // somebody looks after its logs
 	state      AppState
 	finishing  bool
 	saved      savedApp
@@ -71,7 +70,7 @@ func (m *Manager) application(g Grant, lc *pb.ContainerLaunchContext) (app *appl
 
 func (m *Manager) newApplication(id records.ApplicationID, s savedApp) *application {
 	return &application{
-		m: m, id: id, saved: s, finishing: s.Finishing, done: make(chan struct{}), empty: make(chan struct{}),
+		m: m, id: id, saved: s, finishing: s.Finishing, empty: make(chan struct{}),
 		containers: make(map[records.ContainerID]*Container),
 	}
 }
@@ -82,12 +81,17 @@ func (m *Manager) app(id records.ApplicationID) *application {
 	return m.apps[id]
 }
 
-func (a *application) save() error {
+// save keeps what is known of the application. It doesn't wait for the disk; what it returns gets the outcome.
+func (a *application) save() <-chan error {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	s := a.saved
 	s.Finishing = a.finishing
-	a.mu.Unlock()
-	return a.m.AppRecords.PutJSON(a.id.String(), s)
+	b, err := json.Marshal(s)
+	if err != nil {
+		return outcome(fmt.Errorf("application %s: %w", a.id, err))
+	}
+	return a.m.AppRecords.Begin(a.id.String(), b)
 }
 
 func (a *application) set(s AppState) {
@@ -96,8 +100,12 @@ func (a *application) set(s AppState) {
 	a.state = s
 	a.mu.Unlock()
 	if was != s {
-		a.m.Log.WithField("app", a.id.String()).Infof("Application %s transitioned from %s to %s", a.id, was, s)
+		a.transitioned(was, s)
 	}
+}
+
+func (a *application) transitioned(from, to AppState) {
+	a.m.Log.WithField("app", a.id.String()).Infof("Application %s transitioned from %s to %s", a.id, from, to)
 }
 
 // info returns a copy of what is known.
@@ -123,34 +131,74 @@ func (a *application) info() Application {
 	return out
 }
 
-// ready returns when the application's folders are there and its services know of it.
+// attempt is one to initialize an application.
+type attempt struct {
+	done chan struct{} // closed when it has ended
+	err  error         // valid then
+}
+
+// ready returns when the application's folders are there and its services know of it. What has failed once is tried
+// again for the next container: a disk that was full or away must not keep the node from an application for good.
 func (a *application) ready(ctx context.Context) error {
-	a.inOn.Do(func() {
-		a.set(AppIniting)
-		a.m.lives.Go(func() {
-			defer close(a.done)
-			if a.err = a.init(); a.err == nil {
-				a.set(AppRunning)
-			}
-		})
-	})
+	a.mu.Lock()
+	now := a.initiated
+	if now == nil {
+		now = &attempt{done: make(chan struct{})}
+		a.initiated = now
+		a.m.lives.Go(func() { a.initiate(now) })
+	}
+	a.mu.Unlock()
 	select {
-	case <-a.done:
-		return a.err
+	case <-now.done:
+		return now.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
+func (a *application) initiate(now *attempt) {
+	defer close(now.done)
+	a.follow(AppIniting, AppNew)
+	now.err = a.init()
+	a.mu.Lock()
+	if now.err != nil || !a.logged {
+		a.initiated = nil
+	}
+	a.mu.Unlock()
+	if now.err == nil {
+		a.follow(AppRunning, AppIniting)
+	}
+}
+
+// follow makes the state to if it is from: the application may have been ended meanwhile.
+func (a *application) follow(to, from AppState) {
+	a.mu.Lock()
+	is := a.state == from
+	if is {
+		a.state = to
+	}
+	a.mu.Unlock()
+	if is {
+		a.transitioned(from, to)
+	}
+}
+
 func (a *application) init() error {
-	if err := a.m.Logs.StartApplication(a.info()); err != nil {
-		// As in Hadoop: an application without its logs is better than none.
-		a.m.Log.WithField("app", a.id.String()).WithError(err).Error("There will be no logs for the application")
+	a.mu.Lock()
+	logged := a.logged
+	a.mu.Unlock()
+	if !logged {
+		err := a.m.Logs.StartApplication(a.info())
+		if err != nil {
+			// As in Hadoop: an application without its logs is better than none.
+			a.m.Log.WithField("app", a.id.String()).WithError(err).Error("There will be no logs for the application, unless that works for its next container")
+		}
+		a.mu.Lock()
+		a.logged = err == nil
+		a.mu.Unlock()
 	}
-	if _, err := a.m.Localizer.InitApplication(a.saved.User, a.id); err != nil {
-		return err
-	}
-	return nil
+	_, err := a.m.Localizer.InitApplication(a.saved.User, a.id)
+	return err
 }
 
 // add makes a container one of the application's. It returns false when the application is over.
@@ -224,9 +272,12 @@ func (m *Manager) FinishApplication(id records.ApplicationID, why string) {
 	if already {
 		return
 	}
-	if err := a.save(); err != nil {
-		m.Log.WithField("app", id.String()).WithError(err).Error("Could not note down that the application is over")
-	}
+	saved := a.save() // it is ended all the same, and this may not wait for a disk
+	go func() {
+		if err := <-saved; err != nil {
+			m.Log.WithField("app", id.String()).WithError(err).Error("Could not note down that the application is over")
+		}
+	}()
 	for _, c := range left {
 		c.Kill(records.ExitKilledAfterAppCompletion, "Container killed on application-finish event: "+why+"\n")
 	}

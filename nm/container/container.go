@@ -27,8 +27,10 @@ type Container struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when the state is Done
 
-	// suspending is held while the container is being suspended or resumed, or its processes are being ended.
-	suspending sync.Mutex
+	// See command.go.
+	commanding, writing chan struct{}
+
+	place *ticket // among those that use the node
 
 	mu    sync.Mutex
 	state State
@@ -43,13 +45,15 @@ type Container struct {
 	reinit   *reinit                       // a change of the launch context under way
 	previous *version                      // what Rollback goes back to
 
-	record   record
-	admitted bool // it is counted among those that use the node
-	ended    bool // its process has, and what remains is to clean up
-	session  *launch.Session
-	group    cgroup.Group
-	usage    Usage
-	archived func() // to be called when the container has ended; see JavaArchives
+	record    record
+	equipped  bool  // it has the GPUs that it will have
+	ended     bool  // its process has, and what remains is to clean up
+	late      *kill // that came while the end of a process was dealt with
+	forgotten bool  // the store is to have nothing of it any more
+	session   *launch.Session
+	group     cgroup.Group
+	usage     Usage
+	archived  func() // to be called when the container has ended; see JavaArchives
 
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }
@@ -86,6 +90,7 @@ func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Cont
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
+		place:  newTicket(g.Resource), commanding: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 	}
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c
@@ -108,12 +113,16 @@ func (c *Container) State() State {
 	return c.state
 }
 
-// set changes the state.
+// set changes the state. Only the container's own goroutine does that; commands make a transition, if they may.
 func (c *Container) set(s State) {
 	c.mu.Lock()
 	was := c.state
+	ok := was == s || was.mayBecome(s)
 	c.state = s
 	c.mu.Unlock()
+	if !ok {
+		c.log.Errorf("Container %s should not become %s: it is %s", c.grant.ID, s, was)
+	}
 	if was != s {
 		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, was, s)
 	}
@@ -186,20 +195,32 @@ func (c *Container) WaitDone(ctx context.Context) error {
 }
 
 // Kill has the container ended. exitCode is the status it will have (records.Exit…), why goes to its diagnostics, and
-// should end its line. The first call counts; one that has ended stays as it is.
+// should end its line. The first call counts; one that has ended stays as it is. Kill waits for nothing: see WaitDone for
+// the end, and Saved for the time from which no restart of the NodeManager makes it forgotten.
 func (c *Container) Kill(exitCode int, why string) {
+	k := &kill{ExitCode: exitCode, Why: why}
 	c.mu.Lock()
-	if c.record.Kill != nil || c.record.Complete || c.ended {
+	switch {
+	case c.record.Kill != nil || c.record.Complete:
 		c.mu.Unlock()
 		return
+	case c.ended:
+		c.late = k // should it be about to be started anew
+		c.mu.Unlock()
+	default:
+		c.kill(k)
+		saved := c.begin() // if that fails, it is killed all the same
+		c.mu.Unlock()
+		c.logged(saved)
+		c.log.WithField("status", exitCode).Infof("Killing: %s", strings.TrimSpace(why))
 	}
-	c.record.Kill = &kill{ExitCode: exitCode, Why: why}
-	c.record.ExitCode = exitCode
-	c.diagnose(why)
-	c.mu.Unlock()
-	c.log.WithField("status", exitCode).Infof("Killing: %s", strings.TrimSpace(why))
-	c.save() // that it must not live is good to know after a restart; if it can't be saved, it is killed all the same
 	c.stop()
+}
+
+// kill notes why the container is killed. The lock is held.
+func (c *Container) kill(k *kill) {
+	c.record.Kill, c.record.ExitCode = k, k.ExitCode
+	c.diagnose(k.Why)
 }
 
 func (c *Container) killed() *kill {

@@ -305,13 +305,13 @@ func TestUpdate(t *testing.T) {
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	big := j
 	big.memory = 512
-	if err := c.Update(big.grant(1), big.token(1)); err != nil {
+	if err := c.Update(t.Context(), big.grant(1), big.token(1)); err != nil {
 		t.Fatal(err)
 	}
 	if g := c.Grant(); g.Resource.MemoryMB() != 512 || g.Version != 1 {
 		t.Errorf("grant %+v", g)
 	}
-	if err := c.Update(j.grant(1), j.token(1)); !errors.Is(err, ErrVersion) {
+	if err := c.Update(t.Context(), j.grant(1), j.token(1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("an old version: %v", err)
 	}
 	if used := l.node.admission.used.MemoryMB(); used != 512 {

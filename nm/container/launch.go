@@ -65,7 +65,7 @@ func (c *Container) launch() error {
 	c.record.Boot, c.record.Keeper = boot, s.Keeper()
 	c.mu.Unlock()
 	// The process begins only when it is certain to be found again.
-	if err := c.trySave(); err != nil {
+	if err := c.Saved(c.ctx); err != nil {
 		s.Abandon()
 		return err
 	}
@@ -91,18 +91,24 @@ func (c *Container) spec(at places, owner *localizer.Owner) launch.Spec {
 	}
 }
 
-// makeGroup returns the container's group, which it has already if this is not the first try.
+// makeGroup returns the container's group, which it has already if this is not the first try. Whatever was done to that
+// while it had other processes, it is not frozen, and has the limits of now.
 func (c *Container) makeGroup() (cgroup.Group, error) {
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.group != nil {
-		return c.group, nil
+	group, limits := c.group, c.m.limits(c.grant.Resource)
+	c.mu.Unlock()
+	if group != nil {
+		return group, errors.Join(group.Thaw(c.ctx), group.SetLimits(limits))
 	}
-	group, err := c.m.Groups.Create(c.grant.ID.String(), c.m.limits(c.grant.Resource))
+	group, err := c.m.Groups.Create(c.grant.ID.String(), limits)
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
 	c.group = group
+	c.mu.Unlock()
 	return group, nil
 }
 

@@ -21,7 +21,6 @@ type stage int
 const (
 	freshStart stage = iota // nothing has been done for it
 	attached                // it has a session, from before a restart
-	toBeEnded               // it has no processes any more and only needs finishing, with the exit code in its record
 )
 
 // live takes the container through its life. If the manager is closed meanwhile it returns at once and leaves
@@ -108,15 +107,9 @@ func (c *Container) prepare() error {
 
 // admit waits until the node has room.
 func (c *Container) admit() error {
-	size := c.Grant().Resource
-	if err := c.m.admission.enter(c.ctx, size); err != nil {
+	if err := c.m.admission.enter(c.ctx, c.place); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	c.admitted = true
-	now := c.grant.Resource
-	c.mu.Unlock()
-	c.m.admission.change(size, now) // it may have been resized while it waited
 	if err := c.takeGPUs(); err != nil {
 		return err
 	}
@@ -131,7 +124,7 @@ func (c *Container) takeGPUs() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	got, err := c.m.cfg.GPUs.Take(c.ID(), c.m.gpus(c.grant.Resource))
-	c.record.GPUs = got
+	c.record.GPUs, c.equipped = got, true
 	return err
 }
 
@@ -221,29 +214,41 @@ func (c *Container) await() (code int, n next, ok bool) {
 			c.Diagnose(fmt.Sprintf("Container can't be watched any more: %v\n", err))
 			c.set(Killing)
 		}
-		if code, err = c.end(s, c.m.cfg.KillGrace); err != nil {
+		code, err = c.end(s, c.m.cfg.KillGrace, n != reinitialize)
+		if err != nil && c.closing() {
+			return 0, theEnd, false // the next life goes on with it
+		}
+		if err != nil {
 			c.log.WithError(err).Error("Could not kill")
 			code = launch.ExitLost
 		}
-		if r != nil && n == reinitialize {
+		if n == reinitialize {
 			c.adopt(r)
 			return code, n, true
 		}
-	} else if _, err := c.end(s, 0); err != nil { // daemons die with the process that led them
+	} else if _, err := c.end(s, 0, true); err != nil { // daemons die with the process that led them
+		if c.closing() {
+			return 0, theEnd, false
+		}
 		c.log.WithError(err).Error("Could not kill the processes that were left")
 	}
-	c.mu.Lock()
-	c.ended = true
-	c.mu.Unlock()
 	return code, theEnd, true
 }
 
-// end ends all processes of the container. It tries for as long as it takes, since a container that lives on after it
-// was given up would use what the ResourceManager gives to others; a process that can't be killed waits for a
-// disk or device, in all likelihood.
-func (c *Container) end(s *launch.Session, grace time.Duration) (code int, err error) {
-	c.suspending.Lock()
-	defer c.suspending.Unlock()
+// end ends all processes of the container, for good or before others are started. It tries for as long as it takes, since
+// a container that lives on after it was given up would use what the ResourceManager gives to others; a process that
+// can't be killed waits for a disk or device, in all likelihood.
+func (c *Container) end(s *launch.Session, grace time.Duration, forGood bool) (code int, err error) {
+	c.writing <- struct{}{}
+	defer func() {
+		// No command gets in between: it would find a container that seems to run.
+		c.mu.Lock()
+		if err == nil || !c.closing() { // else the next life finds it as it is
+			c.ended, c.record.Suspended = forGood, false
+		}
+		c.mu.Unlock()
+		<-c.writing
+	}()
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), grace+c.m.cfg.KillWait)
 		err := s.Stop(ctx, grace)
@@ -269,8 +274,7 @@ func (c *Container) conclude(code int) next {
 		if why := c.outOfMemory(); why != "" {
 			c.mu.Lock()
 			k = &kill{ExitCode: records.ExitKilledExceededPMem, Why: why}
-			c.record.Kill, c.record.ExitCode = k, k.ExitCode
-			c.diagnose(why)
+			c.kill(k)
 			c.mu.Unlock()
 		}
 	}
@@ -381,8 +385,12 @@ func (c *Container) pause() bool {
 	c.mu.Lock()
 	wait := time.Duration(c.context.GetContainerRetryContext().GetRetryInterval()) * time.Millisecond
 	c.ended = false
+	if c.late != nil {
+		c.kill(c.late)
+	}
+	saved := c.begin()
 	c.mu.Unlock()
-	c.save()
+	c.logged(saved)
 	timer := time.NewTimer(max(wait, c.m.cfg.RetryMinimum))
 	defer timer.Stop()
 	select {
@@ -426,15 +434,12 @@ func (c *Container) complete() {
 	c.record.Complete = true
 	c.record.Finished = time.Now().UnixMilli()
 	code, killed := c.record.ExitCode, c.record.Kill != nil
-	size, admitted := c.grant.Resource, c.admitted
-	c.admitted = false
 	c.mu.Unlock()
+	c.stop() // for whoever does something beside this goroutine
 	if c.m.cfg.GPUs != nil {
 		c.m.cfg.GPUs.Release(c.ID())
 	}
-	if admitted {
-		c.m.admission.leave(size)
-	}
+	c.m.admission.leave(c.place)
 	c.m.counters.ended(code, killed)
 	c.save()
 	c.m.Localizer.Release(c.ID())

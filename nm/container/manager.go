@@ -63,8 +63,10 @@ type JavaArchives interface {
 
 // Bucket keeps records (nm/store).
 type Bucket interface {
-	Put(key string, value []byte) error
-	PutJSON(key string, value any) error
+	// Begin sets a key, and BeginDelete removes one. They don't wait for the disk; what they return gets the outcome.
+	// Writes take effect in the order in which they are begun.
+	Begin(key string, value []byte) <-chan error
+	BeginDelete(key string) <-chan error
 	Delete(key string) error
 	ForEach(prefix string, f func(key string, value []byte) error) error
 }
@@ -202,7 +204,7 @@ func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte
 
 	err := c.saveRequest()
 	if err == nil && fresh {
-		err = app.save()
+		err = <-app.save()
 	}
 	if err != nil {
 		// Unsaved means unaccepted: the AM will place its task elsewhere.

@@ -1,7 +1,9 @@
 package container
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -19,6 +21,14 @@ const (
 // saveRequest keeps what the container was started with. It is called anew when that changes.
 func (c *Container) saveRequest() error {
 	c.mu.Lock()
+	saved := c.beginRequest()
+	c.mu.Unlock()
+	return <-saved
+}
+
+// beginRequest queues request and record for the store. What it returns gets the outcome. The lock is held, so that they
+// get there in the order in which they change.
+func (c *Container) beginRequest() <-chan error {
 	req := &pb.StartContainerRequest{}
 	req.SetContainerLaunchContext(c.context)
 	t := &pb.Token{}
@@ -29,39 +39,85 @@ func (c *Container) saveRequest() error {
 	t.SetService("")
 	req.SetContainerToken(t)
 	b, err := proto.Marshal(req)
-	c.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("container %s: %w", c.ID(), err)
+		return outcome(fmt.Errorf("container %s: %w", c.ID(), err))
 	}
-	if err := c.m.ContainerRecords.Put(c.ID().String()+requestKey, b); err != nil {
-		return err
+	if c.forgotten {
+		return outcome(nil)
 	}
-	return c.trySave()
+	request, record := c.m.ContainerRecords.Begin(c.ID().String()+requestKey, b), c.begin()
+	both := make(chan error, 1)
+	go func() { both <- errors.Join(<-request, <-record) }()
+	return both
 }
 
-func (c *Container) trySave() error {
-	c.mu.Lock()
+// begin queues the record for the store, as beginRequest does. The lock is held.
+func (c *Container) begin() <-chan error {
+	if c.forgotten {
+		return outcome(nil)
+	}
 	b, err := json.Marshal(&c.record)
-	c.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("container %s: %w", c.ID(), err)
+		return outcome(fmt.Errorf("container %s: %w", c.ID(), err))
 	}
-	return c.m.ContainerRecords.Put(c.ID().String()+recordKey, b)
+	return c.m.ContainerRecords.Begin(c.ID().String()+recordKey, b)
 }
 
-// save is trySave where nothing can be done about a failure: the container goes its way, and after a restart is taken
-// up where it was last noted to be.
+// outcome is that of a write which is over already.
+func outcome(err error) <-chan error {
+	done := make(chan error, 1)
+	done <- err
+	return done
+}
+
+// Saved returns when what has happened to the container is on disk, or with an error.
+func (c *Container) Saved(ctx context.Context) error {
+	c.mu.Lock()
+	saved := c.begin()
+	c.mu.Unlock()
+	select {
+	case err := <-saved:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("note down the state of container %s: %w", c.ID(), ctx.Err())
+	}
+}
+
+// save keeps the record where nothing can be done about a failure: the container goes its way, and after a restart is
+// taken up where it was last noted to be. It waits for the disk.
 func (c *Container) save() {
-	if err := c.trySave(); err != nil {
+	c.mu.Lock()
+	saved := c.begin()
+	c.mu.Unlock()
+	c.report(<-saved)
+}
+
+// saveLater is save for who must not wait for a disk.
+func (c *Container) saveLater() {
+	c.mu.Lock()
+	saved := c.begin()
+	c.mu.Unlock()
+	c.logged(saved)
+}
+
+// logged has the outcome of a write logged if it is a failure.
+func (c *Container) logged(saved <-chan error) {
+	go func() { c.report(<-saved) }()
+}
+
+func (c *Container) report(err error) {
+	if err != nil {
 		c.log.WithError(err).Error("Could not note down the container's state")
 	}
 }
 
+// forget removes the container from the store, for good and without waiting for it.
 func (c *Container) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten = true
 	for _, suffix := range []string{recordKey, requestKey} {
-		if err := c.m.ContainerRecords.Delete(c.ID().String() + suffix); err != nil {
-			c.log.WithError(err).Warn("Could not forget the container")
-		}
+		c.logged(c.m.ContainerRecords.BeginDelete(c.ID().String() + suffix))
 	}
 }
 
@@ -114,6 +170,13 @@ func (m *Manager) load() ([]loaded, error) {
 		}
 		l.record = r
 		out = append(out, l)
+		delete(recorded, id)
+	}
+	for id := range recorded {
+		// The last life ended between the two removals.
+		if err := m.ContainerRecords.Delete(id.String() + recordKey); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -3,10 +3,10 @@ package container
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -53,21 +53,39 @@ func (m *Manager) Recover() error {
 	}
 	m.mu.Unlock()
 	for _, app := range fresh {
-		if err := app.save(); err != nil {
+		if err := <-app.save(); err != nil {
 			return err
 		}
 	}
 	if err := m.sweepGroups(); err != nil {
 		return err
 	}
-	if err := m.sweepFolders(); err != nil {
-		return err
-	}
+	var reattached sync.WaitGroup
 	for _, c := range m.Containers() {
-		m.resume(c, boot)
+		m.takeUp(c, boot, &reattached)
 	}
+	m.sweepFolders()
 	m.resumeApps()
+	waitAtMost(&reattached, recoveryPatience)
 	return nil
+}
+
+// recoveryPatience is how long Recover waits for disks and processes that don't answer. Whatever they have to do with
+// goes on when they do.
+const recoveryPatience = 5 * time.Second
+
+func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wg.Wait()
+	}()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // restore makes a container of what the store has. The lock is held.
@@ -78,8 +96,8 @@ func (m *Manager) restore(l loaded) *Container {
 	return c
 }
 
-// resume starts a restored container's goroutine.
-func (m *Manager) resume(c *Container, boot string) {
+// takeUp starts a restored container's goroutine. reattached waits until the container's processes are found again.
+func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) {
 	c.mu.Lock()
 	r := c.record
 	c.mu.Unlock()
@@ -89,96 +107,178 @@ func (m *Manager) resume(c *Container, boot string) {
 		c.stop()
 		return
 	}
-	from, err := c.reattach(r, boot)
-	if err != nil {
-		// Without its group it can't be held on to; what it has left was swept or will be when it is finished.
-		c.log.WithError(err).Error("Could not take up the container again")
-		c.Kill(records.ExitAborted, fmt.Sprintf("Container could not be recovered: %v\n", err))
-	}
 	if r.Kill != nil {
 		c.stop()
 	}
-	c.log.WithFields(logrus.Fields{"state": c.state.String(), "keeper": r.Keeper.PID}).Info("Recovered")
-	m.lives.Go(func() { c.live(from) })
+	if r.Keeper.PID == 0 {
+		m.lives.Go(func() { c.live(freshStart) })
+		return
+	}
+	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
+	m.admission.restore(c.place)
+	if m.cfg.GPUs != nil {
+		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
+		c.equipped = true
+	}
+	reattached.Add(1)
+	m.lives.Go(func() {
+		from, ok := c.reattach(r, boot)
+		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("Recovered")
+		reattached.Done()
+		if !ok {
+			return
+		}
+		if from == attached {
+			c.settle(r.Suspended)
+		}
+		c.live(from)
+	})
 }
 
-// reattach finds out how far the container is, and finds its processes again.
-func (c *Container) reattach(r record, boot string) (stage, error) {
-	if r.Keeper.PID == 0 {
-		return freshStart, nil
-	}
-	owner, err := c.m.owner(c.grant.User)
-	if err != nil {
-		return freshStart, err
-	}
-	group, err := c.m.Groups.Open(c.ID().String())
-	if errors.Is(err, cgroup.ErrNotFound) { // the machine was restarted, or it had just been destroyed
-		group, err = c.m.Groups.Create(c.ID().String(), c.m.limits(c.grant.Resource))
-	}
-	if err != nil {
-		return freshStart, err
+// reattach finds the container's processes again, and how far it is. A container is not lost while its processes may
+// live: it tries until it succeeds or the manager is closed, when ok is false.
+func (c *Container) reattach(r record, boot string) (from stage, ok bool) {
+	var group cgroup.Group
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
+		var err error
+		if group, err = c.findGroup(); err == nil {
+			break
+		}
+		c.log.WithError(err).Warnf("Could not take up the container again; trying again in %v", wait)
+		select {
+		case <-time.After(wait):
+		case <-c.m.ctx.Done():
+			return freshStart, false
+		}
 	}
 	keeper := r.Keeper
 	if r.Boot != boot {
 		keeper = proc.ID{} // it is somebody else by now
 	}
-	s, started := launch.Recover(c.spec(r.Places, owner), group, keeper)
+	s := launch.Reattach(c.spec(r.Places, nil), group, keeper) // it is never started again
+	begun := s.Begun(c.ctx)
+	c.mu.Lock()
 	c.group, c.session = group, s
-	if !started && r.Kill == nil {
+	c.mu.Unlock()
+	if !begun && c.ctx.Err() == nil {
 		// It never began: the last life ended before it opened the gate.
-		return freshStart, nil
+		c.startAnew()
+		return freshStart, true
 	}
-	c.paths, c.counters = c.m.Localizer.Retain(c.retained()), "0,0,0,0,0"
-	if c.paths == nil {
-		c.paths = make(map[string]string)
+	paths := c.m.Localizer.Retain(c.retained())
+	if paths == nil {
+		paths = make(map[string]string)
 	}
-	c.state, c.admitted = Running, true
-	if frozen, err := group.Frozen(); err == nil && frozen && r.Suspended {
-		c.state = Paused
-	} else if r.Suspended {
-		c.record.Suspended = false // its machine was restarted
+	c.mu.Lock()
+	c.paths, c.counters = paths, "0,0,0,0,0"
+	c.record.Suspended = r.Suspended && keeper.PID != 0 // else its machine was restarted
+	c.mu.Unlock()
+	if r.Suspended && keeper.PID != 0 {
+		c.set(Pausing)
+	} else {
+		c.set(Running)
 	}
-	c.m.admission.restore(c.grant.Resource)
-	if c.m.cfg.GPUs != nil {
-		c.m.cfg.GPUs.Restore(c.ID(), r.GPUs)
+	return attached, true
+}
+
+// findGroup opens the container's group, or makes one if there is none.
+func (c *Container) findGroup() (cgroup.Group, error) {
+	c.mu.Lock()
+	limits := c.m.limits(c.grant.Resource)
+	c.mu.Unlock()
+	group, err := c.m.Groups.Open(c.ID().String())
+	if errors.Is(err, cgroup.ErrNotFound) { // the machine was restarted, or it had just been destroyed
+		return c.m.Groups.Create(c.ID().String(), limits)
 	}
-	return attached, nil
+	if err != nil {
+		return nil, err
+	}
+	// The last life may have ended when it had noted down a new size, and not told the kernel yet.
+	if err := group.SetLimits(limits); err != nil {
+		c.log.WithError(err).Warn("Could not hold the container to its size")
+	}
+	return group, nil
+}
+
+// startAnew gives back what a container has that is to be started like a new one.
+func (c *Container) startAnew() {
+	c.m.admission.leave(c.place)
+	if c.m.cfg.GPUs == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.m.cfg.GPUs.Release(c.ID())
+	c.record.GPUs, c.equipped = nil, false
 }
 
 func (c *Container) retained() localizer.Request {
-	req, err := c.request(c.context)
+	req, err := c.request(c.LaunchContext())
 	if err != nil {
 		c.log.WithError(err).Warn("Could not hold on to the container's resources")
 	}
 	return req
 }
 
-// sweepGroups ends whatever runs in groups of containers that are unknown, or known to have ended.
+// sweepGroups ends whatever runs in groups of containers that are unknown, or known to have ended. It waits for that, but
+// not for ever: a process that can't be ended waits for a disk, in all likelihood, and the node has others.
 func (m *Manager) sweepGroups() error {
 	names, err := m.Groups.Groups()
 	if err != nil {
 		return err
 	}
+	var swept sync.WaitGroup
 	for _, name := range names {
 		id, err := records.ParseContainerID(name)
-		if err == nil {
-			if c, err := m.Container(id); err == nil && !c.record.Complete {
-				continue
-			}
+		if err == nil && m.isHere(id) {
+			continue
 		}
-		if err := m.sweepGroup(name); err != nil {
-			// Its processes hold memory that will be given to others.
-			return fmt.Errorf("remove what an earlier NodeManager left: %w", err)
-		}
-		m.Log.WithField("container", name).Warn("Removed the processes of a container that nobody knows")
+		swept.Add(1)
+		m.lives.Go(func() {
+			defer swept.Done()
+			m.sweepGroup(name)
+		})
 	}
+	waitAtMost(&swept, recoveryPatience)
 	return nil
 }
 
-func (m *Manager) sweepGroup(name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.KillWait+5*time.Second)
+// isHere reports whether a container is, and hasn't ended.
+func (m *Manager) isHere(id records.ContainerID) bool {
+	c, err := m.Container(id)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.record.Complete
+}
+
+// sweepGroup removes a group with its processes. It tries for as long as it takes: they hold memory that is given to others.
+func (m *Manager) sweepGroup(name string) {
+	log := m.Log.WithField("container", name)
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		err := m.trySweep(name)
+		if err == nil {
+			log.Warn("Removed the processes of a container that nobody knows")
+			return
+		}
+		log.WithError(err).Errorf("Could not remove what an earlier NodeManager left; trying again in %v", wait)
+		select {
+		case <-time.After(wait):
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+func (m *Manager) trySweep(name string) error {
+	ctx, cancel := context.WithTimeout(m.ctx, m.cfg.KillWait+5*time.Second)
 	defer cancel()
 	group, err := m.Groups.Open(name)
+	if errors.Is(err, cgroup.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -188,19 +288,28 @@ func (m *Manager) sweepGroup(name string) error {
 	return group.Destroy(ctx)
 }
 
-// sweepFolders has the folders deleted of applications and containers that are not here any more.
-func (m *Manager) sweepFolders() error {
-	var old, private []string
+// sweepFolders has the folders deleted of applications and containers that are not here any more. Each disk is looked
+// through beside the others and everything else, as it may be slow.
+func (m *Manager) sweepFolders() {
 	for _, local := range m.Disks.Local.Readable() {
-		for _, app := range subfolders(filepath.Join(local, localizer.NMPrivate)) {
-			private = append(private, m.unknownIn(filepath.Join(local, localizer.NMPrivate), app)...)
-		}
-		users := filepath.Join(local, localizer.UserCache)
-		for _, user := range subfolders(users) {
-			apps := filepath.Join(users, user, localizer.AppCache)
-			for _, app := range subfolders(apps) {
-				old = append(old, m.unknownIn(apps, app)...)
+		m.lives.Go(func() {
+			if err := m.sweepDisk(local); err != nil {
+				m.Log.WithError(err).Warn("Could not have leftovers deleted")
 			}
+		})
+	}
+}
+
+func (m *Manager) sweepDisk(local string) error {
+	var old, private []string
+	for _, app := range subfolders(filepath.Join(local, localizer.NMPrivate)) {
+		private = append(private, m.unknownIn(filepath.Join(local, localizer.NMPrivate), app)...)
+	}
+	users := filepath.Join(local, localizer.UserCache)
+	for _, user := range subfolders(users) {
+		apps := filepath.Join(users, user, localizer.AppCache)
+		for _, app := range subfolders(apps) {
+			old = append(old, m.unknownIn(apps, app)...)
 		}
 	}
 	return errors.Join(m.Deleter.DeleteNow(private...), m.Deleter.Delete(old...))
@@ -223,7 +332,7 @@ func (m *Manager) unknownIn(dir, app string) []string {
 		if err != nil {
 			continue
 		}
-		if c, err := m.Container(id); err != nil || c.record.Complete {
+		if !m.isHere(id) {
 			out = append(out, filepath.Join(path, name))
 		}
 	}

@@ -60,7 +60,7 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != Running || c.reinit != nil {
+	if c.state != Running || c.ended || c.reinit != nil {
 		return c.cannot("LOCALIZE")
 	}
 	for link := range resources {
@@ -90,8 +90,18 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	return nil
 }
 
-// background runs f beside the container's own goroutine, which is alive. The lock is held.
-func (c *Container) background(f func()) { c.m.lives.Go(f) }
+// background runs f, which may localize, beside the container's own goroutine, which is alive. The lock is held.
+func (c *Container) background(f func()) {
+	c.m.lives.Go(func() {
+		f()
+		c.mu.Lock()
+		over := c.record.Complete
+		c.mu.Unlock()
+		if over {
+			c.m.Localizer.Release(c.ID()) // what it has got since the container let go of all
+		}
+	})
+}
 
 // link makes a link in the work folder of a running container. Links that its programs have put there are not
 // followed out of it.
@@ -172,7 +182,7 @@ func (c *Container) change(what string, r *reinit) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != Running || c.reinit != nil {
+	if c.state != Running || c.ended || c.reinit != nil {
 		return c.cannot(what)
 	}
 	c.reinit = r

@@ -43,6 +43,7 @@ func runNode(dir string) {
 					err = c.Suspend(c.ctx)
 				case "kill":
 					c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
+					err = c.Saved(c.m.ctx)
 				case "wait":
 					err = c.WaitDone(c.m.ctx)
 				}

@@ -1,6 +1,10 @@
 package container
 
-import "heddle/yarn/pb"
+import (
+	"slices"
+
+	"heddle/yarn/pb"
+)
 
 // State is the state of a container; its text is the name that Hadoop's NodeManager shows.
 type State int
@@ -47,6 +51,31 @@ var stateNames = [...]string{
 }
 
 func (s State) String() string { return stateNames[s] }
+
+// ends are what any process may come to.
+var ends = []State{Killing, ExitedWithSuccess, ExitedWithFailure, CleanedUpAfterKill, Relaunching, ReinitializingAwaitingKill}
+
+// nextStates has what may follow a state. Nothing follows the last.
+var nextStates = [...][]State{
+	New:                        {Localizing, Running, Pausing, LocalizationFailed, Killing},
+	Localizing:                 {Scheduled, LocalizationFailed, Killing},
+	LocalizationFailed:         {Done},
+	Scheduled:                  {Running, LocalizationFailed, ExitedWithFailure, Killing},
+	Running:                    append([]State{Pausing}, ends...),
+	Pausing:                    append([]State{Running, Paused}, ends...),
+	Paused:                     append([]State{Pausing, Resuming}, ends...),
+	Resuming:                   append([]State{Running, Paused}, ends...),
+	Relaunching:                {Running, ExitedWithFailure, Killing},
+	ReinitializingAwaitingKill: {Running, ExitedWithFailure, Killing},
+	Killing:                    {CleanedUpAfterKill, ExitedWithSuccess, ExitedWithFailure},
+	ExitedWithSuccess:          {Done},
+	ExitedWithFailure:          {Done},
+	CleanedUpAfterKill:         {Done},
+	Done:                       nil,
+}
+
+// mayBecome reports whether a container in state s may become one in state to.
+func (s State) mayBecome(to State) bool { return slices.Contains(nextStates[s], to) }
 
 // PB is the state as a ContainerStatus gives it. A container that is accepted counts as running: Hadoop's
 // ResourceManager takes any other state in a heartbeat for the end.

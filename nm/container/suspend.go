@@ -2,67 +2,182 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
+	"heddle/nm/cgroup"
 	"heddle/yarn/pb"
 )
 
 // Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped.
 // It keeps its memory. Suspending a suspended container is no error.
+//
+// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container
+// what was wanted last.
 func (c *Container) Suspend(ctx context.Context) error {
-	c.suspending.Lock()
-	defer c.suspending.Unlock()
-	switch state := c.State(); state {
-	case Paused:
-		return nil
-	case Running:
-	default:
-		return fmt.Errorf("suspend container %s: it %w but %s", c.ID(), ErrNotRunning, state)
-	}
-	c.set(Pausing)
-	if err := c.Group().Freeze(ctx); err != nil {
-		c.set(Running)
+	err := c.suspend(ctx)
+	if err != nil {
 		return fmt.Errorf("suspend container %s: %w", c.ID(), err)
 	}
-	c.suspended(true)
-	c.set(Paused)
-	c.m.changed()
 	return nil
+}
+
+func (c *Container) suspend(ctx context.Context) error {
+	ctx, release, err := c.command(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if c.isSuspended() {
+		return nil
+	}
+	if was, ok := c.transition(Pausing, Running, Paused); !ok {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, describe(was, c.hasEnded()))
+	}
+	if err = c.want(ctx, true); err == nil {
+		err = c.freeze(ctx)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = c.interrupted(ctx)
+	}
+	if err != nil {
+		c.unwanted()
+		c.transition(Running, Pausing)
+		return err
+	}
+	c.suspended("paused")
+	return nil
+}
+
+// freeze stops the processes of a container that is Pausing.
+func (c *Container) freeze(ctx context.Context) error {
+	return c.withGroup(ctx, func(g cgroup.Group) error {
+		if err := g.Freeze(ctx); err != nil {
+			return err
+		}
+		if was, ok := c.transition(Paused, Pausing); !ok {
+			return fmt.Errorf("it %w but %s", ErrNotRunning, was)
+		}
+		return nil
+	}, Pausing)
 }
 
 // Resume lets a suspended container go on, and returns when it does. Resuming a running container is no error.
 func (c *Container) Resume(ctx context.Context) error {
-	c.suspending.Lock()
-	defer c.suspending.Unlock()
-	switch state := c.State(); state {
-	case Running:
-		return nil
-	case Paused:
-	default:
-		return fmt.Errorf("resume container %s: it %w but %s", c.ID(), ErrNotSuspended, state)
-	}
-	c.set(Resuming)
-	if err := c.Group().Thaw(ctx); err != nil {
-		c.set(Paused)
+	err := c.resume(ctx)
+	if err != nil {
 		return fmt.Errorf("resume container %s: %w", c.ID(), err)
 	}
-	c.suspended(false)
-	c.set(Running)
-	c.m.changed()
 	return nil
 }
 
-func (c *Container) suspended(is bool) {
-	c.mu.Lock()
-	c.record.Suspended = is
-	word := "paused"
-	if !is {
-		word = "resumed"
+func (c *Container) resume(ctx context.Context) error {
+	ctx, release, err := c.command(ctx)
+	if err != nil {
+		if state := c.State(); state != Paused {
+			return fmt.Errorf("it %w but %s", ErrNotSuspended, state)
+		}
+		return err
 	}
-	c.diagnose(fmt.Sprintf("Container [%s] in [%s] state. The Container has been %s.\n", c.grant.ID, Paused, word))
-	c.mu.Unlock()
-	c.save()
+	defer release()
+	switch was, ok := c.transition(Resuming, Paused); {
+	case ok:
+	case was == Running && !c.hasEnded():
+		return nil
+	default:
+		return fmt.Errorf("it %w but %s", ErrNotSuspended, describe(was, c.hasEnded()))
+	}
+	if err := c.want(ctx, false); err != nil {
+		c.wanted(true)
+		c.transition(Paused, Resuming)
+		return err
+	}
+	err = c.withGroup(ctx, func(g cgroup.Group) error {
+		if err := g.Thaw(ctx); err != nil {
+			return err
+		}
+		if was, ok := c.transition(Running, Resuming); !ok {
+			return fmt.Errorf("it %w but %s", ErrNotSuspended, was)
+		}
+		return nil
+	}, Resuming)
+	if err != nil {
+		// That it is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
+		c.transition(Paused, Resuming)
+		return err
+	}
+	c.suspended("resumed")
+	return nil
+}
+
+// isSuspended reports that the container is, and is to be.
+func (c *Container) isSuspended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == Paused && c.record.Suspended && !c.ended
+}
+
+func (c *Container) hasEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// want notes down whether the container is to be suspended, and returns when that is on disk.
+func (c *Container) want(ctx context.Context, suspended bool) error {
+	select {
+	case err := <-c.wanted(suspended):
+		return err
+	case <-ctx.Done():
+		return c.interrupted(ctx)
+	}
+}
+
+// wanted is want for who doesn't wait.
+func (c *Container) wanted(suspended bool) <-chan error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record.Suspended = suspended
+	return c.begin()
+}
+
+// unwanted notes down that a suspension has failed.
+func (c *Container) unwanted() { c.logged(c.wanted(false)) }
+
+// suspended says that a container has been paused or resumed.
+func (c *Container) suspended(word string) {
+	c.Diagnose(fmt.Sprintf("Container [%s] in [%s] state. The Container has been %s.\n", c.grant.ID, Paused, word))
+	c.saveLater()
+	c.m.changed()
+}
+
+// settleTime is how long the processes of a container that is taken up again may take to become what they were to be.
+const settleTime = 10 * time.Second
+
+// settle makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
+// it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
+func (c *Container) settle(wanted bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, settleTime)
+	defer cancel()
+	ctx, release, err := c.command(ctx)
+	if err != nil {
+		return // it is to be killed
+	}
+	defer release()
+	if wanted {
+		if err = c.freeze(ctx); err == nil {
+			return
+		}
+		c.unwanted()
+		c.transition(Running, Pausing)
+		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
+	}
+	err = c.withGroup(ctx, func(g cgroup.Group) error { return g.Thaw(ctx) }, Running)
+	if err != nil && c.ctx.Err() == nil {
+		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
+	}
 }
 
 // signals are what the commands of signalToContainer stand for.

@@ -1,9 +1,11 @@
 package container
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"heddle/nm/cgroup"
 	"heddle/yarn/records"
 )
 
@@ -22,60 +24,86 @@ func (e *staleVersion) Error() string {
 
 func (e *staleVersion) Unwrap() error { return ErrVersion }
 
-// Update gives the container another size or execution type, as its token of a higher version says.
-func (c *Container) Update(g Grant, token []byte) error {
-	c.mu.Lock()
-	if g.Version <= c.grant.Version {
-		have := c.grant.Version
-		c.mu.Unlock()
-		return &staleVersion{c.ID(), have, g.Version}
-	}
-	switch c.state {
-	case Running, Paused, Scheduled, Localizing, New:
-	default:
-		state := c.state
-		c.mu.Unlock()
-		return fmt.Errorf("change the size of container %s: it %w but %s", c.ID(), ErrNotRunning, state)
-	}
-	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.m.cfg.GPUs != nil && c.admitted && has != wants {
-		c.mu.Unlock()
-		return fmt.Errorf("change the size of container %s: it has %d GPUs and can't get %d, as its processes know which are theirs", c.ID(), has, wants)
-	}
-	oldGrant, oldToken := c.grant, c.token
-	admitted, group := c.admitted, c.group
-	c.mu.Unlock()
+// resizable are the states in which a container's size can be changed.
+var resizable = []State{Running, Paused, Scheduled, Localizing, New}
 
-	if group != nil {
-		if err := group.SetLimits(c.m.limits(g.Resource)); err != nil {
-			// For instance because it uses more memory than it is to have.
-			return fmt.Errorf("change the size of container %s from %v to %v: %w", c.ID(), oldGrant.Resource, g.Resource, err)
-		}
+// Update gives the container another size or execution type, as its token of a higher version says.
+//
+// The token is on disk before the kernel is told: a NodeManager that dies in between has its next life hold the
+// container to it.
+func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
+	wrap := func(err error) error {
+		return fmt.Errorf("change the size of container %s to %v: %w", c.ID(), g.Resource, err)
 	}
-	c.mu.Lock()
-	// What a token for an update says besides is not for a container that was placed long ago.
-	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
-	c.token = token
-	c.mu.Unlock()
-	if admitted {
-		c.m.admission.change(oldGrant.Resource, g.Resource)
+	ctx, release, err := c.command(ctx)
+	if err != nil {
+		return wrap(err)
 	}
-	if err := c.saveRequest(); err != nil {
-		c.mu.Lock()
-		c.grant, c.token = oldGrant, oldToken
-		c.mu.Unlock()
-		if admitted {
-			c.m.admission.change(g.Resource, oldGrant.Resource)
-		}
-		if group != nil {
-			err = errors.Join(err, group.SetLimits(c.m.limits(oldGrant.Resource)))
-		}
+	defer release()
+	if err := c.mayUpdate(g); err != nil {
 		return err
 	}
-	if oldGrant.Resource != g.Resource && oldGrant.Resource.FitsIn(g.Resource) {
+	c.mu.Lock()
+	before := c.token
+	c.token = token
+	saved := c.beginRequest()
+	c.mu.Unlock()
+	select {
+	case err = <-saved:
+	case <-ctx.Done():
+		err = c.interrupted(ctx)
+	}
+	if err == nil {
+		err = c.withGroup(ctx, func(group cgroup.Group) error { return c.adoptSize(g, group) }, resizable...)
+	}
+	if err != nil {
 		c.mu.Lock()
-		c.grown = g.Version
+		c.token = before
+		saved := c.beginRequest()
 		c.mu.Unlock()
+		c.logged(saved)
+		return wrap(err)
 	}
 	c.m.changed()
+	return nil
+}
+
+// mayUpdate refuses an update that can't be made whatever the kernel says.
+func (c *Container) mayUpdate(g Grant) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g.Version <= c.grant.Version {
+		return &staleVersion{c.ID(), c.grant.Version, g.Version}
+	}
+	return c.checkGPUs(g)
+}
+
+// checkGPUs refuses another number of GPUs to a container that has its own. The lock is held.
+func (c *Container) checkGPUs(g Grant) error {
+	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.m.cfg.GPUs != nil && c.equipped && has != wants {
+		return fmt.Errorf("change the size of container %s: it has %d GPUs and can't get %d, as its processes know which are theirs", c.ID(), has, wants)
+	}
+	return nil
+}
+
+// adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
+func (c *Container) adoptSize(g Grant, group cgroup.Group) error {
+	if group != nil {
+		if err := group.SetLimits(c.m.limits(g.Resource)); err != nil {
+			return err // for instance because it uses more memory than it is to have
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.grant.Resource
+	if err := c.checkGPUs(g); err != nil {
+		return err // it has got them just now; before that there was no group
+	}
+	// What a token for an update says besides is not for a container that was placed long ago.
+	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
+	if old != g.Resource && old.FitsIn(g.Resource) {
+		c.grown = g.Version
+	}
+	c.m.admission.change(c.place, g.Resource)
 	return nil
 }

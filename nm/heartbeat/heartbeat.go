@@ -2,6 +2,9 @@
 // run and which have ended, how the node is and what it uses, and carries out what the replies ask for (YARN's
 // ResourceTracker protocol).
 //
+// Heartbeats wait for nothing but the ResourceManager: what a reply asks for is begun, and what has to be on disk gets there
+// in its own time.
+//
 // Besides the interval that the ResourceManager sets, a heartbeat goes out at once when something has changed (Kick):
 // what has ended can be replaced the sooner.
 package heartbeat
@@ -63,8 +66,8 @@ type Options struct {
 	Logs       LogReports // nil: none
 	Log        *logrus.Entry
 
-	// Registered is called after every registration with the id of the ResourceManager's life.
-	Registered func(rmIdentifier int64) error
+	// Registered is called after every registration with the id of the ResourceManager's life. It must not wait for a disk.
+	Registered func(rmIdentifier int64)
 }
 
 // Updater talks to the ResourceManager.
@@ -77,6 +80,8 @@ type Updater struct {
 	sequence   int64                         // of delegation tokens
 	reported   map[records.ContainerID]bool  // containers whose end the ResourceManager has been told of
 	grown      map[records.ContainerID]int32 // versions of containers by which they grew, and it has been told so
+
+	updates sync.WaitGroup // changes of containers' sizes that are under way
 
 	mu         sync.Mutex
 	registered bool
@@ -106,6 +111,9 @@ func (u *Updater) State() (registered bool, lastBeat time.Time) {
 // Run registers and sends heartbeats until ctx ends, when it returns nil, or the ResourceManager sends the node away
 // (ErrShutdown) or can't be reached for longer than the tracker's patience.
 func (u *Updater) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer u.updates.Wait()
+	defer cancel()
 	if err := u.register(ctx); err != nil {
 		return ended(ctx, err)
 	}
@@ -125,7 +133,7 @@ func (u *Updater) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		u.apply(resp)
+		u.apply(ctx, resp)
 		wait := time.Duration(resp.GetNextHeartBeatInterval()) * time.Millisecond
 		if wait <= 0 {
 			wait = time.Second
@@ -208,11 +216,9 @@ func (u *Updater) register(ctx context.Context) error {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
 	// The keys come last: that of NM tokens lets callers in, who need the rest.
-	if err := errors.Join(o.Registered(resp.GetRmIdentifier()),
-		o.Keys.SetKeys(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()),
-			key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey()))); err != nil {
-		return err
-	}
+	o.Registered(resp.GetRmIdentifier())
+	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
+		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
 	u.setResource(resp.HasResource(), resp.GetResource())
 	u.reported, u.grown, u.sequence = reported, grown, 0
 	u.mu.Lock()

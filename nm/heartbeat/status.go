@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -122,14 +123,23 @@ func noOpportunistic() *pb.OpportunisticContainersStatus {
 	return m
 }
 
-// apply carries out what a heartbeat's reply asks for. What fails concerns one container and is logged.
-func (u *Updater) apply(resp *pb.NodeHeartbeatResponse) {
+// logged has a failure to write something down logged. It doesn't wait.
+func (u *Updater) logged(failure string, written <-chan error) {
+	go func() {
+		if err := <-written; err != nil {
+			u.o.Log.WithError(err).Error(failure)
+		}
+	}()
+}
+
+// apply carries out what a heartbeat's reply asks for, or begins to. What fails concerns one container and is logged.
+func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	o := &u.o
-	if err := o.Keys.SetContainerKey(key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey())); err != nil {
-		o.Log.WithError(err).Error("Could not keep the new key for container tokens")
+	if k := key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()); k != nil {
+		u.logged("Could not keep the new key for container tokens", o.Keys.SetContainerKey(k))
 	}
-	if err := o.Keys.SetNodeKey(key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())); err != nil {
-		o.Log.WithError(err).Error("Could not keep the new key for NM tokens")
+	if k := key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey()); k != nil {
+		u.logged("Could not keep the new key for NM tokens", o.Keys.SetNodeKey(k))
 	}
 	u.setResource(resp.HasResource(), resp.GetResource())
 	for _, m := range resp.GetContainersToCleanup() {
@@ -140,9 +150,7 @@ func (u *Updater) apply(resp *pb.NodeHeartbeatResponse) {
 	for _, m := range resp.GetApplicationsToCleanup() {
 		app := records.ApplicationIDFrom(m)
 		o.Containers.FinishApplication(app, "Application killed by ResourceManager")
-		if err := o.Keys.Finished(app); err != nil {
-			o.Log.WithError(err).WithField("app", app.String()).Warn("Could not forget an application's keys")
-		}
+		u.logged("Could not forget an application's keys", o.Keys.Finished(app))
 	}
 	var gone []records.ContainerID
 	for _, m := range resp.GetContainersToBeRemovedFromNm() {
@@ -153,7 +161,7 @@ func (u *Updater) apply(resp *pb.NodeHeartbeatResponse) {
 		u.signal(m)
 	}
 	for _, m := range append(resp.GetContainersToDecrease(), resp.GetContainersToUpdate()...) {
-		u.update(m)
+		u.updates.Go(func() { u.update(ctx, m) })
 	}
 }
 
@@ -169,12 +177,12 @@ func (u *Updater) signal(m *pb.SignalContainerRequest) {
 }
 
 // update changes a container's size as the ResourceManager has decided by itself.
-func (u *Updater) update(m *pb.Container) {
+func (u *Updater) update(ctx context.Context, m *pb.Container) {
 	log := u.o.Log.WithField("container", records.ContainerIDFrom(m.GetId()).String())
 	token := m.GetContainerToken()
 	id, err := u.o.Keys.Container(token)
 	if err == nil {
-		err = u.o.Service.Update(id, token.GetIdentifier())
+		err = u.o.Service.Update(ctx, id, token.GetIdentifier())
 	}
 	if err != nil {
 		log.WithError(err).Warn("The container's size could not be changed")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -60,6 +61,8 @@ type Session struct {
 	once sync.Once
 	done chan struct{} // closed when code is set
 	code int
+
+	leader atomic.Int64 // pid of the process that leads the session, when it is known
 }
 
 // Start puts a container's shell into its group and makes it wait at the gate: note down Keeper, then call Open, or
@@ -131,6 +134,7 @@ func (s *Session) Open() error {
 	if err != nil {
 		return fmt.Errorf("start container %s: %w", s.spec.ID, err)
 	}
+	go s.follow()
 	return nil
 }
 
@@ -140,28 +144,74 @@ func (s *Session) Abandon() {
 	s.cmd.Wait()
 }
 
-// Recover finds a container that an earlier process has started. It never fails: one that is gone has ended, with the
-// exit code it has left or ExitLost. A zero keeper is one that is known to be gone. started is false when the
-// container has never begun to run its script, and never will.
-func Recover(spec Spec, group cgroup.Group, keeper proc.ID) (s *Session, started bool) {
-	s = &Session{spec: spec, group: group, keeper: keeper, done: make(chan struct{})}
-	// A keeper that still waits at the gate is about to go away, as nobody holds the gate any more, and one that has
-	// passed it is about to begin: only when it is gone or has begun there is a difference to be seen.
-	for range 5000 {
-		gone := keeper.PID == 0
-		if !gone {
-			p, err := proc.Read(keeper.PID)
-			gone = err != nil || p.Start != keeper.Start || p.Dead()
+// Reattach takes up a container that an earlier process has started. It never fails: one that is gone has ended, with the
+// exit code it has left or ExitLost. A zero keeper is one that is known to be gone.
+func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
+	s := &Session{spec: spec, group: group, keeper: keeper, done: make(chan struct{})}
+	go s.follow()
+	return s
+}
+
+// Begun waits until it is certain whether the container has begun to run its script. One that has not never will. When ctx
+// ends before, or nothing can be seen for long, it may have.
+//
+// A keeper that still waits at the gate is about to go away, as nobody holds the gate any more, and one that has passed
+// it is about to begin: only when it is gone or has begun there is a difference to be seen.
+func (s *Session) Begun(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	begun, err := within(ctx, func() bool {
+		for ctx.Err() == nil {
+			gone := s.gone()
+			if pid, _, _ := s.status(); pid != 0 {
+				s.leader.Store(int64(pid))
+				return true
+			}
+			if gone {
+				return false
+			}
+			time.Sleep(time.Millisecond)
 		}
+		return true
+	})
+	return begun || err != nil
+}
+
+// gone reports whether the keeper has ended.
+func (s *Session) gone() bool {
+	if s.keeper.PID == 0 {
+		return true
+	}
+	p, err := proc.Read(s.keeper.PID)
+	return err != nil || p.Start != s.keeper.Start || p.Dead()
+}
+
+// follow finds out which process leads the session: whoever asks for it must not wait for the disk that knows it.
+func (s *Session) follow() {
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		gone := s.gone()
 		if pid, _, _ := s.status(); pid != 0 {
-			return s, true
+			s.leader.Store(int64(pid))
+			return
 		}
 		if gone {
-			return s, false
+			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(wait)
 	}
-	return s, true
+}
+
+// within returns what f does, which a disk may keep waiting, or the error of ctx when that ends before.
+func within[T any](ctx context.Context, f func() T) (T, error) {
+	done := make(chan T, 1)
+	go func() { done <- f() }()
+	select {
+	case v := <-done:
+		return v, nil
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // Wait returns the container's exit code when its script has ended, as a shell would give it: 128+n for signal n.
@@ -181,10 +231,12 @@ func (s *Session) Wait(ctx context.Context) (code int, err error) {
 				return 0, err
 			}
 		}
-		if _, code, ended := s.status(); ended {
-			return code, nil
-		}
-		return ExitLost, nil
+		return within(ctx, func() int {
+			if _, code, ended := s.status(); ended {
+				return code
+			}
+			return ExitLost
+		})
 	}
 	select {
 	case <-s.done:
@@ -233,11 +285,8 @@ func parseStatus(text string) (pid, code int, ended bool) {
 	return pid, code, ended
 }
 
-// PID returns the process that leads the container's session, or 0 when it hasn't begun.
-func (s *Session) PID() int {
-	pid, _, _ := s.status()
-	return pid
-}
+// PID returns the process that leads the container's session, or 0 while that isn't known. It waits for no disk.
+func (s *Session) PID() int { return int(s.leader.Load()) }
 
 // Output returns what the shells around the container have said, which is where a script that could not even write to
 // its log folder leaves its complaint. At most max bytes of the end are returned.

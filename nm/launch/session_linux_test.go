@@ -120,7 +120,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d; %s", command, got, want, s.Output(1000))
 		}
 		// the same is in the status file, for whoever comes later
-		r, started := Recover(s.spec, s.group, s.keeper)
+		r, started := again(t, s.spec, s.group, s.keeper)
 		if got := wait(t, r); got != want || !started {
 			t.Errorf("%q: exit code %d after recovery, want %d", command, got, want)
 		}
@@ -148,7 +148,7 @@ func TestNothingRunsBeforeTheGateOpens(t *testing.T) {
 	l := newLab(t)
 	s := l.prepare("touch ran")
 	s.Abandon()
-	if _, started := Recover(s.spec, s.group, s.keeper); started {
+	if _, started := again(t, s.spec, s.group, s.keeper); started {
 		t.Error("an abandoned container counts as started")
 	}
 	if _, err := os.Stat(s.spec.WorkDir + "/ran"); err == nil {
@@ -235,7 +235,7 @@ func TestRecoverALiveContainer(t *testing.T) {
 	l := newLab(t)
 	s := l.start("while ! [ -e go ]; do sleep 0.01; done; exit 11")
 	await.Until(t, "the session", func() bool { return s.PID() != 0 })
-	r, started := Recover(s.spec, s.group, s.keeper)
+	r, started := again(t, s.spec, s.group, s.keeper)
 	if !started || r.PID() != s.PID() {
 		t.Fatalf("recovered %d, %v, want %d", r.PID(), started, s.PID())
 	}
@@ -257,7 +257,7 @@ func TestRecoverALiveContainer(t *testing.T) {
 func TestRecoverOfWhatNobodyKnows(t *testing.T) {
 	l := newLab(t)
 	spec := l.spec("container_2_1_99_1")
-	s, started := Recover(spec, l.group(spec.ID), proc.ID{PID: 1 << 22, Start: 1})
+	s, started := again(t, spec, l.group(spec.ID), proc.ID{PID: 1 << 22, Start: 1})
 	if started {
 		t.Error("it counts as started")
 	}
@@ -382,4 +382,10 @@ func FuzzParseStatus(f *testing.F) {
 			t.Errorf("%q: what follows changes the meaning", text)
 		}
 	})
+}
+
+// again is what the next life of a NodeManager does with a container.
+func again(t *testing.T, spec Spec, group cgroup.Group, keeper proc.ID) (s *Session, begun bool) {
+	s = Reattach(spec, group, keeper)
+	return s, s.Begun(t.Context())
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,15 +15,19 @@ import (
 
 // Bucket keeps keys over a restart (nm/store has one).
 type Bucket interface {
-	PutJSON(key string, value any) error
+	// Begin sets a key, and BeginDelete removes one, without waiting for the disk. What they return gets the outcome.
+	Begin(key string, value []byte) <-chan error
+	BeginDelete(key string) <-chan error
 	GetJSON(key string, value any) (found bool, err error)
-	Delete(key string) error
 	ForEach(prefix string, f func(key string, value []byte) error) error
 }
 
 // Keys are the master keys that a NodeManager checks tokens with. The ResourceManager sends them, and new ones from time
 // to time; a token that was signed with the key before is still good. An application attempt goes on with the NM
 // token that it started its first container with, however many keys have come since.
+//
+// Heartbeats bring keys, and must not wait for a disk: a change is in effect when the call returns, and what the call returns
+// gets the outcome when it is on disk, too.
 type Keys struct {
 	node   records.NodeID
 	bucket Bucket
@@ -123,31 +128,59 @@ func (k *Keys) expected() bool {
 }
 
 // SetContainerKey takes a new key for container tokens; nil changes nothing.
-func (k *Keys) SetContainerKey(m *pb.MasterKey) error { return k.roll(containerKeys, &k.containers, m) }
+func (k *Keys) SetContainerKey(m *pb.MasterKey) <-chan error {
+	return k.roll(containerKeys, &k.containers, m)
+}
 
 // SetNodeKey takes a new key for NM tokens; nil changes nothing.
-func (k *Keys) SetNodeKey(m *pb.MasterKey) error { return k.roll(nodeKeys, &k.nodes, m) }
+func (k *Keys) SetNodeKey(m *pb.MasterKey) <-chan error { return k.roll(nodeKeys, &k.nodes, m) }
 
-// SetKeys is SetContainerKey and SetNodeKey. Both keys are good at once, before either is on disk: the ResourceManager, which
-// has just sent them, may come with tokens already.
-func (k *Keys) SetKeys(containers, nodes *pb.MasterKey) error {
+// SetKeys is SetContainerKey and SetNodeKey. Both keys are good at once: the ResourceManager, which has just sent them, may
+// come with tokens already.
+func (k *Keys) SetKeys(containers, nodes *pb.MasterKey) <-chan error {
 	k.mu.Lock()
-	saveContainers, saveNodes := k.replace(containerKeys, &k.containers, containers), k.replace(nodeKeys, &k.nodes, nodes)
-	k.mu.Unlock()
-	return errors.Join(saveContainers(), saveNodes())
+	defer k.mu.Unlock()
+	return all(k.replace(containerKeys, &k.containers, containers), k.replace(nodeKeys, &k.nodes, nodes))
 }
 
-func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) error {
+func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) <-chan error {
 	k.mu.Lock()
-	save := k.replace(name, p, m)
-	k.mu.Unlock()
-	return save()
+	defer k.mu.Unlock()
+	return k.replace(name, p, m)
 }
 
-// replace takes a new key, with the lock held; what it returns writes it down.
-func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) (save func() error) {
+// all gets the outcome of several writes.
+func all(writes ...<-chan error) <-chan error {
+	done := make(chan error, 1)
+	if len(writes) == 0 {
+		done <- nil
+		return done
+	}
+	go func() {
+		var errs []error
+		for _, w := range writes {
+			errs = append(errs, <-w)
+		}
+		done <- errors.Join(errs...)
+	}()
+	return done
+}
+
+// put begins to write a value down.
+func (k *Keys) put(key string, value any) <-chan error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		done := make(chan error, 1)
+		done <- fmt.Errorf("%s: %w", key, err)
+		return done
+	}
+	return k.bucket.Begin(key, text)
+}
+
+// replace takes a new key, with the lock held, so that keys get to the disk in the order in which they came.
+func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) <-chan error {
 	if m == nil {
-		return func() error { return nil }
+		return all()
 	}
 	next := token.MasterKeyFromPB(m)
 	if p.current != nil && p.current.ID() != next.ID() {
@@ -157,8 +190,7 @@ func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) (save func() error
 	if p == &k.nodes && k.expected() {
 		close(k.arrived)
 	}
-	s := savedPair{Current: saved(p.current), Previous: saved(p.previous)}
-	return func() error { return k.bucket.PutJSON(name, s) }
+	return k.put(name, savedPair{Current: saved(p.current), Previous: saved(p.previous)})
 }
 
 // ContainerKey returns the newest key for container tokens, in the form for heartbeats, or nil.
@@ -229,7 +261,8 @@ func (k *Keys) await() {
 	}
 }
 
-// Started remembers which key an attempt's NM token was signed with when it starts containers.
+// Started remembers which key an attempt's NM token was signed with when it starts containers. It returns when that is on
+// disk.
 func (k *Keys) Started(id token.NM) error {
 	k.mu.Lock()
 	key := k.nodes.find(id.KeyID)
@@ -238,27 +271,23 @@ func (k *Keys) Started(id token.NM) error {
 		return nil
 	}
 	k.attempts[id.Attempt] = key
+	done := k.put(attemptKeys+id.Attempt.String(), saved(key))
 	k.mu.Unlock()
-	return k.bucket.PutJSON(attemptKeys+id.Attempt.String(), saved(key))
+	return <-done
 }
 
 // Finished forgets the keys of an application's attempts.
-func (k *Keys) Finished(app records.ApplicationID) error {
+func (k *Keys) Finished(app records.ApplicationID) <-chan error {
 	k.mu.Lock()
-	var gone []string
+	defer k.mu.Unlock()
+	var gone []<-chan error
 	for id := range k.attempts {
 		if id.App == app {
 			delete(k.attempts, id)
-			gone = append(gone, attemptKeys+id.String())
+			gone = append(gone, k.bucket.BeginDelete(attemptKeys+id.String()))
 		}
 	}
-	k.mu.Unlock()
-	for _, key := range gone {
-		if err := k.bucket.Delete(key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all(gone...)
 }
 
 // Container checks a container token and returns what it says. Its errors end the whole call that the token came

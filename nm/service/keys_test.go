@@ -16,9 +16,9 @@ import (
 // memory is a Bucket.
 type memory map[string][]byte
 
-func (m memory) PutJSON(key string, value any) (err error) {
-	m[key], err = json.Marshal(value)
-	return err
+func (m memory) Begin(key string, value []byte) <-chan error {
+	m[key] = value
+	return all()
 }
 
 func (m memory) GetJSON(key string, value any) (found bool, err error) {
@@ -29,9 +29,9 @@ func (m memory) GetJSON(key string, value any) (found bool, err error) {
 	return true, json.Unmarshal(b, value)
 }
 
-func (m memory) Delete(key string) error {
+func (m memory) BeginDelete(key string) <-chan error {
 	delete(m, key)
-	return nil
+	return all()
 }
 
 func (m memory) ForEach(prefix string, f func(key string, value []byte) error) error {
@@ -64,7 +64,7 @@ func TestCallersWaitForKeysOnTheirWay(t *testing.T) {
 		keys.Expect()
 		go func() {
 			time.Sleep(time.Second)
-			if err := keys.SetKeys(key.PB(), key.PB()); err != nil {
+			if err := <-keys.SetKeys(key.PB(), key.PB()); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -98,7 +98,7 @@ func TestKeysRoll(t *testing.T) {
 	}
 	roll := func(id int32) {
 		t.Helper()
-		if err := keys.SetNodeKey(token.NewMasterKey(id, []byte{byte(id), 2, 3}).PB()); err != nil {
+		if err := <-keys.SetNodeKey(token.NewMasterKey(id, []byte{byte(id), 2, 3}).PB()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestKeysRoll(t *testing.T) {
 	if !good(of(1)) || good(of(2)) {
 		t.Error("after a restart")
 	}
-	if err := keys.Finished(of(1).Attempt.App); err != nil {
+	if err := <-keys.Finished(of(1).Attempt.App); err != nil {
 		t.Fatal(err)
 	}
 	if good(of(1)) {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -95,15 +96,35 @@ func (s *Service) find(who token.NM, id records.ContainerID, what string) (*cont
 	return s.Containers.Container(id)
 }
 
+// mostNamed is how many containers a call may name: more than any node has had in the time for which it remembers them. What
+// a call costs the node is bounded by it, as the response has an entry for each.
+const mostNamed = 10000
+
+// tooMany refuses a call that names too many containers.
+func tooMany(n int) error {
+	if n <= mostNamed {
+		return nil
+	}
+	return refusal("the call names %d containers, and at most %d may be named at once: call several times", n, mostNamed)
+}
+
+// mostSaid is how long the message of a failure may be, in bytes: it may quote what the caller has sent.
+const mostSaid = 8 << 10
+
 // failure is the entry of a response for a container that a call has failed for.
 func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
 	class := ipc.Class(err)
 	if class == "" {
 		class = ipc.YarnException
 	}
+	said := err.Error()
+	if len(said) > mostSaid {
+		said = said[:mostSaid] + "…"
+	}
+	said = strings.ToValidUTF8(said, "\uFFFD")
 	e := &pb.SerializedException{}
-	e.SetMessage(err.Error())
-	e.SetTrace(class + ": " + err.Error())
+	e.SetMessage(said)
+	e.SetTrace(class + ": " + said)
 	e.SetClassName(class)
 	m := &pb.ContainerExceptionMap{}
 	m.SetContainerId(id.PB())
@@ -115,6 +136,9 @@ func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
 func (s *Service) each(ctx context.Context, ids []*pb.ContainerId, what string, f func(*container.Container) error) (done []*pb.ContainerId, failed []*pb.ContainerExceptionMap, err error) {
 	who, err := caller(ctx)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := tooMany(len(ids)); err != nil {
 		return nil, nil, err
 	}
 	for _, m := range ids {
@@ -136,17 +160,35 @@ func (s *Service) each(ctx context.Context, ids []*pb.ContainerId, what string, 
 }
 
 func (s *Service) stopContainers(ctx context.Context, req *pb.StopContainersRequest) (*pb.StopContainersResponse, error) {
+	var stopped []*container.Container
 	done, failed, err := s.each(ctx, req.GetContainerId(), "stop", func(c *container.Container) error {
 		c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
+		stopped = append(stopped, c)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.awaitSaved(ctx, stopped)
 	resp := &pb.StopContainersResponse{}
 	resp.SetSucceededRequests(done)
 	resp.SetFailedRequests(failed)
 	return resp, nil
+}
+
+// savePatience is how long a call that stops containers waits until that is on disk. They are killed whatever it does.
+const savePatience = 5 * time.Second
+
+// awaitSaved returns when no restart of the node makes it forget what has happened to containers, or after a while.
+func (s *Service) awaitSaved(ctx context.Context, all []*container.Container) {
+	ctx, cancel := context.WithTimeout(ctx, savePatience)
+	defer cancel()
+	for _, c := range all {
+		if err := c.Saved(ctx); err != nil {
+			s.Log.WithError(err).Warn("Containers are stopped, and a restart of the node may make it forget that")
+			return
+		}
+	}
 }
 
 func (s *Service) getContainerStatuses(ctx context.Context, req *pb.GetContainerStatusesRequest) (*pb.GetContainerStatusesResponse, error) {

@@ -24,6 +24,9 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 	if err != nil {
 		return nil, err
 	}
+	if err := tooMany(len(req.GetStartContainerRequest())); err != nil {
+		return nil, err
+	}
 	var done []*pb.ContainerId
 	var failed []*pb.ContainerExceptionMap
 	for _, r := range req.GetStartContainerRequest() {
@@ -221,6 +224,9 @@ func (s *Service) update(ctx context.Context, tokens []*pb.Token) (done []*pb.Co
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := tooMany(len(tokens)); err != nil {
+		return nil, nil, err
+	}
 	for _, t := range tokens {
 		id, err := s.Keys.Container(t)
 		if err != nil {
@@ -229,7 +235,7 @@ func (s *Service) update(ctx context.Context, tokens []*pb.Token) (done []*pb.Co
 		name := records.ContainerIDFrom(id.GetContainerId())
 		err = s.authorize(who, id, name, "update")
 		if err == nil {
-			err = s.Update(id, t.GetIdentifier())
+			err = s.Update(ctx, id, t.GetIdentifier())
 		}
 		if err != nil {
 			failed = append(failed, failure(name, err))
@@ -241,7 +247,7 @@ func (s *Service) update(ctx context.Context, tokens []*pb.Token) (done []*pb.Co
 }
 
 // Update gives a container the size and execution type that a token says, which has been checked.
-func (s *Service) Update(id *pb.ContainerTokenIdentifier, identifier []byte) error {
+func (s *Service) Update(ctx context.Context, id *pb.ContainerTokenIdentifier, identifier []byte) error {
 	name := records.ContainerIDFrom(id.GetContainerId())
 	c, err := s.Containers.Container(name)
 	if err != nil {
@@ -251,5 +257,5 @@ func (s *Service) Update(id *pb.ContainerTokenIdentifier, identifier []byte) err
 	if err != nil {
 		return refusal("%v", err)
 	}
-	return c.Update(grant, identifier)
+	return c.Update(ctx, grant, identifier)
 }
