@@ -14,6 +14,8 @@ func heddleKeys() []Key {
 		path("heddle.nodemanager.jvm-archive.dir", "", "folder of these archives; by default jvm-archive in the first local folder. Users of containers must be able to pass through the folders above it"),
 		integer("heddle.nodemanager.jvm-archive.max-mb", "4096", "size of all archives together, in MB; those not used for the longest time are removed").min(100),
 		text("heddle.nodemanager.jvm-archive.java-options", "-XX:TieredStopAtLevel=1 -XX:-UsePerfData", "further options for Java programs whose start is made quick; a program's own come behind them and so win"),
+		integer("heddle.application.max-requests", "10000", "requests of one application at a time that differ in priority or allocation request id; 0 is any number").min(0),
+		integer("heddle.application.max-places", "100000", "hosts and racks that one application may name at a time, in its requests and on its blacklist; 0 is any number").min(0),
 		boolean("heddle.am.client-tokens", "false", "give ApplicationMasters the key, and their clients the tokens, by which they know each other, as Hadoop does on secure clusters only"),
 		integer("heddle.submission.max-bytes", "983040", "size of the largest submission context, in bytes: what a client sends to start an application, without its files").min(65536).max(16711680),
 		integer("heddle.port.memory-mb", "256", "memory for requests under way at a port of a daemon, and as much for answers that wait to be read, in MB; where it is used up the clients are disconnected that hold most of it, or are slowest").min(16).max(1 << 20),

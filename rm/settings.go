@@ -61,6 +61,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
+		MaxRequests:  c.Int("heddle.application.max-requests"),
+		MaxPlaces:    c.Int("heddle.application.max-places"),
 	}
 }
 

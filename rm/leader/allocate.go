@@ -255,6 +255,9 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 	if err == nil {
 		err = t.checkCall(app, call)
 	}
+	if err == nil {
+		err = t.checkRequests(soft, asks, call)
+	}
 	if err != nil {
 		return err
 	}
@@ -354,6 +357,32 @@ func (t *turn) checkCall(app *ledger.Application, call *AllocateCall) error {
 			return refuse(InvalidRelease, "Cannot release container : %v not belonging to this application attempt : %v",
 				id, app.Current().ID)
 		}
+	}
+	return nil
+}
+
+// checkRequests refuses what would make the scheduler's work for one application too much. It takes as long for tens of thousands of
+// requests as the whole cluster's decisions do in a while.
+func (t *turn) checkRequests(soft *appSoft, asks []scheduler.Ask, call *AllocateCall) error {
+	mostRequests, mostPlaces := t.Settings.MaxRequests, t.Settings.MaxPlaces
+	if most := mostRequests + mostPlaces; mostRequests > 0 && mostPlaces > 0 && len(asks) > most {
+		return refuse(InvalidResource, "%v asks with %d rows at once; at most %d are taken (heddle.application.max-requests and "+
+			"heddle.application.max-places, together)", soft.id, len(asks), most)
+	}
+	requests, places := t.sched.Requests(soft.handle)
+	if mostRequests > 0 && requests+len(asks) > mostRequests || mostPlaces > 0 && places+len(asks) > mostPlaces {
+		requests, places = t.sched.RequestsWith(soft.handle, asks)
+	}
+	if len(asks) > 0 && mostRequests > 0 && requests > mostRequests {
+		return refuse(InvalidResource, "%v would have %d requests that differ in priority or allocation request id; at most %d are taken "+
+			"(heddle.application.max-requests). Ask for several containers with one request, or for some of them later", soft.id, requests, mostRequests)
+	}
+	if len(asks) > 0 && mostPlaces > 0 && places > mostPlaces {
+		return refuse(InvalidResource, "%v would ask for %d hosts and racks in its requests; at most %d are taken (heddle.application.max-places)",
+			soft.id, places, mostPlaces)
+	}
+	if add := len(call.BlacklistAdd); add > 0 && mostPlaces > 0 && t.sched.Excluded(soft.handle)+add > mostPlaces {
+		return refuse(InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
 	}
 	return nil
 }

@@ -69,8 +69,10 @@ type Settings struct {
 	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
 	MaxSubmission int
 
-	MaxTags      int // of an application; 0 means no limit, as does 0 of the next
+	MaxTags      int // of an application; 0 means no limit, as does 0 of the next ones
 	MaxTagLength int // in characters
+	MaxRequests  int // of an application that differ in priority or allocation request id
+	MaxPlaces    int // hosts and racks in an application's requests, and on its blacklist
 }
 
 // Launcher talks to NodeManagers on the leader's behalf. Its methods block until the node has answered.
@@ -137,8 +139,8 @@ type Leader struct {
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
 	granted    []*appSoft // to whom schedule gives containers
-	growing    []growth   // containers that are to grow as soon as there is room
-	grown      []grown    // containers that were given more, by the time when their nodes must know
+	growing    growths    // containers that are to grow as soon as there is room
+	grown      grownList  // containers that were given more, by the time when their nodes must know
 	unstarted  unstarted
 	carried    carriedTokens
 	seq        int64

@@ -37,10 +37,59 @@ type growth struct {
 	to records.Resource
 }
 
+// growths are the containers that wait for room to grow, the first that asked first.
+type growths struct {
+	list  []growth
+	known map[records.ContainerID]bool
+	due   time.Time // when those of a long list are tried again
+}
+
+// A few containers are tried whenever something has happened; thousands so seldom that it takes a small part of the loop's time.
+const (
+	fewGrowths  = 256
+	growthPause = 5 * time.Microsecond // for each
+)
+
+func (g *growths) add(id records.ContainerID, to records.Resource) {
+	if g.known == nil {
+		g.known = map[records.ContainerID]bool{}
+	}
+	g.known[id] = true
+	g.list = append(g.list, growth{id, to})
+}
+
 // grown is a container that was given more, of which its node must know by a deadline.
 type grown struct {
 	id       records.ContainerID
 	deadline time.Time
+}
+
+// grownList are such containers, by the deadline; further counts how often each is among them.
+type grownList struct {
+	list    []grown
+	further map[records.ContainerID]int
+}
+
+func (g *grownList) add(id records.ContainerID, deadline time.Time) {
+	if g.further == nil {
+		g.further = map[records.ContainerID]int{}
+	}
+	g.further[id]++
+	g.list = append(g.list, grown{id, deadline})
+}
+
+// due takes out those whose time is up and has not begun anew since.
+func (g *grownList) due(now time.Time) (ids []records.ContainerID) {
+	n := 0
+	for ; n < len(g.list) && now.After(g.list[n].deadline); n++ {
+		id := g.list[n].id
+		if g.further[id]--; g.further[id] == 0 {
+			delete(g.further, id)
+			ids = append(ids, id)
+		}
+	}
+	g.list = append(g.list[:0], g.list[n:]...)
+	return ids
 }
 
 // Why a container can't be changed, in Hadoop's words (RMServerUtils).
@@ -71,7 +120,7 @@ func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason st
 	if u.Version != c.Version {
 		return wrongVersion, c.Version
 	}
-	if slices.ContainsFunc(t.growing, func(g growth) bool { return g.id == c.ID }) {
+	if t.growing.known[c.ID] {
 		return outstanding, c.Version
 	}
 	more := u.Kind == pb.ContainerUpdateType_INCREASE_RESOURCE
@@ -90,7 +139,7 @@ func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason st
 		return outOfRange, c.Version
 	}
 	if !t.resize(c, to, u.Kind) {
-		t.growing = append(t.growing, growth{c.ID, to})
+		t.growing.add(c.ID, to)
 	}
 	return "", c.Version
 }
@@ -105,7 +154,7 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
 	if c.Confirmed != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
-		l.grown = append(l.grown, grown{c.ID, l.Now().Add(l.Settings.AllocationExpiry)})
+		l.grown.add(c.ID, l.Now().Add(l.Settings.AllocationExpiry))
 	}
 	soft, node := l.apps[c.ID.Attempt.App], l.nodes[c.Node]
 	g := l.grant(c)
@@ -121,12 +170,24 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 
 // grow tries the containers that wait for room.
 func (l *Leader) grow() {
-	if len(l.growing) == 0 {
+	g := &l.growing
+	if len(g.list) == 0 {
 		return
 	}
-	l.growing = slices.DeleteFunc(l.growing, func(g growth) bool {
-		c := l.work.Container(g.id)
-		return c == nil || !c.Live() || l.resize(c, g.to, pb.ContainerUpdateType_INCREASE_RESOURCE)
+	if n := len(g.list); n > fewGrowths {
+		now := l.Now()
+		if now.Before(g.due) {
+			return
+		}
+		g.due = now.Add(time.Duration(n) * growthPause)
+	}
+	g.list = slices.DeleteFunc(g.list, func(w growth) bool {
+		c := l.work.Container(w.id)
+		if c != nil && c.Live() && !l.resize(c, w.to, pb.ContainerUpdateType_INCREASE_RESOURCE) {
+			return false
+		}
+		delete(g.known, w.id)
+		return true
 	})
 }
 
@@ -162,16 +223,12 @@ func (t *turn) increased(n *nodeSoft, sizes []NodeContainer) {
 // expireGrown takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
 // for it begins anew with each further growth.
 func (t *turn) expireGrown(now time.Time) {
-	i := 0
-	for ; i < len(t.grown) && now.After(t.grown[i].deadline); i++ {
-		id := t.grown[i].id
+	for _, id := range t.grown.due(now) {
 		c := t.work.Container(id)
-		if c == nil || !c.Live() || c.Confirmed == c.Resource ||
-			slices.ContainsFunc(t.grown[i+1:], func(g grown) bool { return g.id == id }) {
+		if c == nil || !c.Live() || c.Confirmed == c.Resource {
 			continue
 		}
 		t.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
 		t.resize(c, c.Confirmed, pb.ContainerUpdateType_DECREASE_RESOURCE)
 	}
-	t.grown = append(t.grown[:0], t.grown[i:]...)
 }

@@ -100,7 +100,7 @@ func (t *turn) takeApp(app *ledger.Application) {
 			t.unstarted.add(c.ID, deadline, t.waitsForStart)
 		}
 		if c.Confirmed != c.Resource {
-			t.grown = append(t.grown, grown{id: c.ID, deadline: deadline})
+			t.grown.add(c.ID, deadline)
 		}
 		t.restore(c)
 	}

@@ -249,7 +249,7 @@ func (s *Scheduler) start(h AppHandle) {
 	u.active++
 	q.amUsed, u.amUsed = q.amUsed.Add(a.am), u.amUsed.Add(a.am)
 	s.seedKey(a, u.apps.rule)
-	s.enter(&u.apps, a.el)
+	s.el.enter(&u.apps, a.el)
 }
 
 // stop makes an application inactive. Its asks wait with it.
@@ -264,6 +264,6 @@ func (s *Scheduler) stop(h AppHandle) {
 	q.active--
 	u.active--
 	q.amUsed, u.amUsed = q.amUsed.Sub(a.am), u.amUsed.Sub(a.am)
-	s.leave(&u.apps, a.el)
+	s.el.leave(&u.apps, a.el)
 	s.placeUser(a.user)
 }

@@ -167,7 +167,7 @@ func (v *visit) leaf(h int32, out *Activity, at *head) {
 // requests tells of what an application asks for, the most urgent first, and whether one of it blocks the leaf.
 func (v *visit) requests(a *app, act *Activity, at *head) (blocks bool) {
 	s := v.s
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
 		}
@@ -192,7 +192,7 @@ func (v *visit) requests(a *app, act *Activity, at *head) (blocks bool) {
 // as that is up to the node.
 func (s *Scheduler) OnNodes(h AppHandle, nodes []NodeHandle) (out [][]Activity) {
 	a := &s.apps[h]
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
 		}

@@ -28,7 +28,10 @@ type app struct {
 	leaf, user int32
 	el         int32
 	running    int32 // containers
-	demands    []*demand
+	demands    order
+	requests   int32   // demands
+	blocked    int32   // demands that wait for more urgent ones
+	sole       *demand // if there is just one
 	used       records.Resource
 	pendingSum records.Resource
 	pending    int64            // containers asked for
@@ -36,7 +39,8 @@ type app struct {
 	spec       AppSpec
 	am         records.Resource // as it counts for limits of ApplicationMasters
 	blacklist  map[int32]struct{}
-	_          [2]int64 // to whole lines
+	places     int32    // of all demands
+	_          [3]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -54,7 +58,7 @@ func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
 	if am.IsZero() && s.capacity {
 		am = s.cfg.Minimum
 	}
-	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.take(int32(h))}
+	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.take(int32(h)), demands: order{root: nothing, rule: byPriority}}
 	s.join(h, leaf)
 	return h
 }
@@ -148,7 +152,7 @@ func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
 	if s.el.at[a.el].in() {
 		u := &s.users[a.user]
 		s.seedKey(a, u.apps.rule)
-		s.moved(&u.apps, a.el)
+		s.el.moved(&u.apps, a.el)
 		s.placeUser(a.user)
 	}
 	s.settle(h)
@@ -157,10 +161,12 @@ func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
 // UpdateAsks enters rows of requests. Capabilities must not be negative.
 func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
 	a := &s.apps[h]
+	s.changes++
 	before := a.pendingSum
 	for i := range asks {
 		s.update(h, a, &asks[i])
 	}
+	s.unblock(a)
 	more := a.pendingSum.Sub(before)
 	s.askedFor(a, &more)
 	s.settle(h)
@@ -177,12 +183,11 @@ func (s *Scheduler) askedFor(a *app, more *records.Resource) {
 func (s *Scheduler) ClearAsks(h AppHandle) {
 	a := &s.apps[h]
 	s.unreserveAll(h)
-	for _, d := range a.demands {
-		s.drop(d)
-	}
+	s.changes++
+	s.dropDemands(a)
 	back := a.pendingSum.Times(-1)
 	s.askedFor(a, &back)
-	a.demands, a.pendingSum = nil, records.Resource{}
+	a.pendingSum = records.Resource{}
 	a.askFor(-a.pending)
 	s.settle(h)
 }
@@ -201,8 +206,9 @@ func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 		delete(a.blacklist, s.intern(name))
 	}
 	if len(remove) > 0 {
-		for _, d := range a.demands {
-			d.state, d.hosts, d.racks = tried{}, true, true
+		for d := range s.demands(a) {
+			d.hosts, d.racks, d.vain = true, true, 0
+			s.setWhy(d, untried)
 		}
 		s.settle(h)
 	}
@@ -236,9 +242,9 @@ func (s *Scheduler) placeApp(h AppHandle) {
 	}
 	changed := s.appKey(a, u.apps.rule)
 	if changed && s.el.at[a.el].in() {
-		s.moved(&u.apps, a.el)
+		s.el.moved(&u.apps, a.el)
 	}
-	if s.el.setMask(a.el, a.mask()) || changed {
+	if s.el.setMask(a.el, s.maskOf(a)) || changed {
 		s.placeUser(a.user)
 	}
 }
@@ -247,7 +253,7 @@ func (s *Scheduler) placeApp(h AppHandle) {
 func (s *Scheduler) placeUser(h int32) {
 	u := &s.users[h]
 	if s.userKey(u) {
-		s.moved(&s.queues[u.leaf].inner, u.el)
+		s.el.moved(&s.queues[u.leaf].inner, u.el)
 	}
 	s.el.setMask(u.el, s.el.subOf(u.apps.root))
 }
@@ -267,20 +273,7 @@ func (s *Scheduler) placeQueue(h int32) {
 		return
 	}
 	if o := &s.queues[q.parent].inner; s.queueKey(q, o.rule) {
-		s.moved(o, q.el)
+		s.el.moved(o, q.el)
 	}
 	s.el.setMask(q.el, s.offers(q))
-}
-
-// mask is the classes of which an application could take a container now.
-func (a *app) mask() (m mask) {
-	if !a.active {
-		return 0
-	}
-	for _, d := range a.demands {
-		if d.pending > 0 && d.state.why == untried {
-			m |= 1 << d.class
-		}
-	}
-	return m
 }

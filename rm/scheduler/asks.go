@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"slices"
 
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -34,7 +33,7 @@ type demand struct {
 	reservations int32
 	execution    pb.ExecutionType
 	class        uint8
-	state        tried
+	why          why
 	hosts, racks bool // some preferred host, or rack, may have room
 	relaxAny     bool
 	classed      bool // holds its class
@@ -50,10 +49,13 @@ type demand struct {
 	at      int             // the place that was last found to have room
 	since   int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
 	until   int64           // when the delay for locality is over that it waits for; 0: none
-	_       [4]int64        // to whole lines
+	vain    int64           // see hopes
+	el      int32           // in Scheduler.lines
+	_       [5]int32        // to whole lines
 }
 
-// why is what keeps a demand from being tried again.
+// why is what became of the last search for a node, and keeps a demand from being tried again. One that is parked has no part in its
+// application's mask.
 type why uint8
 
 const (
@@ -63,9 +65,6 @@ const (
 	overLimit     // it would take a queue above its maximum
 	behindOwn     // what the application asks for more urgently comes first on the nodes with room
 )
-
-// tried is what became of the last search for a node. A demand that is parked has no part in its application's mask.
-type tried struct{ why why }
 
 // place is a row for a host or rack. Served rows stay with a count of 0 while the demand lasts.
 type place struct {
@@ -102,18 +101,13 @@ func (d *demand) compare(priority int32, requestID int64) int {
 
 // update enters a row.
 func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
-	i, found := slices.BinarySearchFunc(a.demands, ask, func(d *demand, ask *Ask) int {
-		return d.compare(ask.Priority, ask.AllocationRequestID)
-	})
-	if !found {
+	d := s.findDemand(a, ask.Priority, ask.AllocationRequestID)
+	if d == nil {
 		if ask.Count == 0 {
 			return
 		}
-		a.demands = slices.Insert(a.demands, i, &demand{
-			app: h, priority: ask.Priority, requestID: ask.AllocationRequestID, relaxAny: true,
-		})
+		d = s.addDemand(h, a, ask.Priority, ask.AllocationRequestID)
 	}
-	d := a.demands[i]
 	a.pendingSum = a.pendingSum.Sub(d.capability.Times(int64(d.pending)))
 	if ask.Count > 0 {
 		if d.capability != ask.Capability {
@@ -129,12 +123,12 @@ func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
 		s.updatePlace(d, ask)
 	}
 	a.pendingSum = a.pendingSum.Add(d.capability.Times(int64(d.pending)))
-	d.state, d.hosts, d.racks = tried{}, true, true
-	s.unblock(a)
+	d.hosts, d.racks, d.vain = true, true, 0
+	s.setWhy(d, untried)
+	s.show(d)
 	s.trim(d, d.pending)
 	if d.idle() {
-		s.drop(d)
-		a.demands = slices.Delete(a.demands, i, i+1)
+		s.dropDemand(a, d)
 	}
 }
 
@@ -148,6 +142,7 @@ func (s *Scheduler) updatePlace(d *demand, ask *Ask) {
 		d.placeOf[name] = int32(len(d.places))
 		d.places, d.choosy = append(d.places, place{name: name}), true
 		p = &d.places[len(d.places)-1]
+		s.apps[d.app].places++
 	}
 	p.count, p.relax = ask.Count, ask.RelaxLocality
 	if p.count > 0 && !p.waits {
@@ -165,15 +160,6 @@ func (s *Scheduler) setCapability(d *demand, capability records.Resource) {
 	}
 	d.capability, d.size = capability, s.measure(capability)
 	d.class, d.classed = s.classes.hold(capability, d.size), true
-}
-
-// drop forgets a demand of which nothing is left.
-func (s *Scheduler) drop(d *demand) {
-	if d.classed {
-		s.classes.drop(d.class)
-		d.classed = false
-	}
-	d.gone = true
 }
 
 // idle reports whether no row asks for anything.

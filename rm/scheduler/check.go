@@ -73,7 +73,7 @@ func (s *Scheduler) checkQueues() error {
 			continue
 		}
 		x := sums{used: a.used, reserved: a.reserved, total: 1, containers: a.running}
-		for _, d := range a.demands {
+		for d := range s.demands(a) {
 			x.pending = x.pending.Add(d.capability.Times(int64(d.pending)))
 		}
 		if x.pending != a.pendingSum {
@@ -161,9 +161,44 @@ func (s *Scheduler) checkOrders() error {
 		}
 	}
 	for h := range s.apps {
-		if a := &s.apps[h]; a.live && a.active && s.el.at[a.el].own != a.mask() {
-			return fmt.Errorf("application %d shows %b of %b", h, s.el.at[a.el].own, a.mask())
+		if a := &s.apps[h]; a.live {
+			if err := s.checkDemands(a); err != nil {
+				return fmt.Errorf("application %d: %w", h, err)
+			}
 		}
+		if a := &s.apps[h]; a.live && a.active && s.el.at[a.el].own != s.maskOf(a) {
+			return fmt.Errorf("application %d shows %b of %b", h, s.el.at[a.el].own, s.maskOf(a))
+		}
+	}
+	return nil
+}
+
+// checkDemands looks for demands of an application that are out of order, or hidden, and for sums over them that are wrong.
+func (s *Scheduler) checkDemands(a *app) error {
+	var last *demand
+	var blocked, requests, places int32
+	var offers mask
+	for d := range s.demands(a) {
+		if last != nil && last.compare(d.priority, d.requestID) >= 0 {
+			return fmt.Errorf("the request of priority %d, id %d stands before that of priority %d, id %d",
+				last.priority, last.requestID, d.priority, d.requestID)
+		}
+		if e := &s.lines.at[d.el]; e.own != d.offers() || e.sub != e.own|s.lines.subOf(e.left)|s.lines.subOf(e.right) {
+			return fmt.Errorf("the request of priority %d, id %d shows %b of %b", d.priority, d.requestID, e.own, d.offers())
+		}
+		last = d
+		offers |= d.offers()
+		requests, places = requests+1, places+int32(len(d.places))
+		if d.why == behindOwn {
+			blocked++
+		}
+	}
+	if requests != a.requests || places != a.places || blocked != a.blocked || (a.sole != nil) != (requests == 1) {
+		return fmt.Errorf("%d requests with %d rows for places, %d of them blocked; the sums say %d, %d and %d",
+			requests, places, blocked, a.requests, a.places, a.blocked)
+	}
+	if a.active && offers != s.maskOf(a) {
+		return fmt.Errorf("the requests offer %b, the sum %b", offers, s.maskOf(a))
 	}
 	return nil
 }

@@ -103,6 +103,7 @@ func (s *Scheduler) chargeApp(h AppHandle, r *records.Resource, containers int) 
 }
 
 func (s *Scheduler) chargeQueue(a *app, r *records.Resource, containers int) {
+	s.changes++
 	u, q := &s.users[a.user], &s.queues[a.leaf]
 	s.add(&u.used, r)
 	if u.wanting > 0 {

@@ -46,6 +46,9 @@ func fairDelay(beat, threshold float64, delay time.Duration) int64 {
 // hopes reports whether a node takes containers that is better placed than the rest: on a preferred host or, with racks, in a
 // preferred rack. Where there is none, waiting would be in vain.
 func (s *Scheduler) hopes(a *app, d *demand, racks bool) bool {
+	if d.vain == s.places+1 {
+		return false // looked for already, since nodes, rows or blacklist have changed
+	}
 	for i := range d.places {
 		p := &d.places[i]
 		if p.count == 0 {
@@ -59,6 +62,9 @@ func (s *Scheduler) hopes(a *app, d *demand, racks bool) bool {
 		if r := s.sites[p.name].rack; racks && r != nil && p.relax {
 			return true
 		}
+	}
+	if racks {
+		d.vain = s.places + 1
 	}
 	return false
 }
@@ -97,7 +103,7 @@ func (s *Scheduler) wakeLate() {
 			return false
 		}
 		d.until = 0
-		if d.state.why == noPlace {
+		if d.why == noPlace {
 			d.racks = true
 			s.unpark(d)
 		}
@@ -117,7 +123,7 @@ func (s *Scheduler) near(d *demand, level Locality) {
 }
 
 func (s *Scheduler) explainDelay(d *demand, r *Reason) bool {
-	if d.until <= s.now || d.state.why != noPlace {
+	if d.until <= s.now || d.why != noPlace {
 		return false
 	}
 	r.Limit, r.Until = LocalityDelay, d.until

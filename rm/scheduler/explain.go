@@ -73,7 +73,7 @@ func (s *Scheduler) ExplainAll(apps []AppHandle) [][]Reason {
 func (s *Scheduler) explainApp(h AppHandle) []Reason {
 	a := &s.apps[h]
 	var out []Reason
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
 		}
@@ -100,7 +100,7 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 		u = s.users[h]
 	}
 	d := demand{capability: capability, size: s.measure(capability), relaxAny: true, pending: 1}
-	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability}
+	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability, demands: order{root: nothing}}
 	r := Reason{Node: noNode, Behind: noApp, Open: s.openNodes}
 	held := master && (s.explainParallel(&a, &r) || s.explainMasters(&a, &u, &r)) ||
 		s.explainQueues(leaf, &d, &r, false) || s.explainUser(leaf, &u, &r) || s.explainHead(&a, &d, &r) || s.explainNodes(&a, &d, &r) ||

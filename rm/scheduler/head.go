@@ -262,17 +262,17 @@ func (w *walk) inLeaf(h int32, q *runQueue, c scope, room *records.Resource) (in
 func (w *walk) judge(leaf int32, a *app, c scope, room *records.Resource) verdict {
 	s := w.s
 	v := idle
-	for _, d := range a.demands {
-		if d.pending == 0 || d.state.why != untried {
-			continue
-		}
+	want := c.open | c.exceed | 1<<sharedClass
+	for d := s.firstDemand(a, want); d != nil; d = s.nextDemand(a, d, want) {
 		large := c.exceed&(1<<d.class) != 0
 		if d.class == sharedClass {
 			large = !s.fits(&d.size, room) && s.everFits(leaf, &d.size)
 		}
 		switch {
 		case large && s.lifted(a, d, room):
-			v = shut
+			if v = shut; d.class != sharedClass {
+				want &^= 1 << d.class
+			}
 		case large:
 			w.by = d
 			return blocked

@@ -80,7 +80,7 @@ func (c *claims) inLeaf(leaf int32, q *runQueue) bool {
 		if c.overUserLimit(q, &c.users[a.user]) {
 			continue
 		}
-		for _, d := range a.demands {
+		for d := range c.demands(a) {
 			if d.pending == 0 {
 				continue
 			}

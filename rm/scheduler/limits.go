@@ -9,6 +9,7 @@ import (
 
 // limitQueues computes what queues are promised and can have at most in the cluster as it is.
 func (s *Scheduler) limitQueues() {
+	s.changes++
 	effective := s.tree.Effective(s.limitsOf)
 	least := s.share(&s.cfg.Minimum)
 	for h := range s.queues {

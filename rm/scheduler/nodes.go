@@ -47,6 +47,7 @@ type site struct {
 	nodes   []NodeHandle // of the host
 	rack    *rack
 	waiters []*demand // see Scheduler.awaited
+	full    int       // so many waiters that those that wait no more are to be forgotten
 }
 
 // AddNode enters a node that takes containers.
@@ -206,6 +207,8 @@ func (s *Scheduler) indexOf(r *rack) *index {
 // count adds a node to the sums over nodes, or takes it off. It is called before and after a change of what the node is;
 // hold and release follow what is used.
 func (s *Scheduler) count(n *node, times int64) {
+	s.changes++
+	s.places++
 	counted := n.used
 	if n.open {
 		counted = *s.capability(n)

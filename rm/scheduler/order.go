@@ -21,7 +21,8 @@ type element struct {
 
 func (n *element) in() bool { return n.parent != outside }
 
-// order is an ordered set of elements (children of a queue, users of a leaf, applications of a user): the root of a treap.
+// order is an ordered set of elements (children of a queue, users of a leaf, applications of a user, demands of an application): the
+// root of a treap.
 // Orders share one arena; ranks come from the elements' numbers, so that the shape depends on nothing but the history.
 type order struct {
 	root int32
@@ -36,12 +37,18 @@ type elements struct {
 }
 
 func (e *elements) take(ref int32) int32 {
-	i := take(&e.at, &e.free)
+	i := e.takeBare(ref)
 	if int(i) == len(e.shares) {
 		e.shares = append(e.shares, shares{})
 	}
-	e.at[i] = element{parent: outside, left: nothing, right: nothing, ref: ref}
 	e.shares[i] = shares{}
+	return i
+}
+
+// takeBare is take for an arena of which no order is byDominance.
+func (e *elements) takeBare(ref int32) int32 {
+	i := take(&e.at, &e.free)
+	e.at[i] = element{parent: outside, left: nothing, right: nothing, ref: ref}
 	return i
 }
 
@@ -187,8 +194,7 @@ func (e *elements) behind(i int32) int32 {
 }
 
 // enter puts an element into its place in an order: below those of higher rank. What stood there is divided by it.
-func (s *Scheduler) enter(o *order, i int32) {
-	e := &s.el
+func (e *elements) enter(o *order, i int32) {
 	own, mine := e.at[i].own, rank(i)
 	parent, left, at := nothing, false, o.root
 	for at != nothing && rank(at) >= mine {
@@ -228,8 +234,7 @@ func (e *elements) divide(o *order, i, at int32) {
 
 // leave takes an element out of its order, and merges those on its left with those on its right. Its key may have changed
 // already.
-func (s *Scheduler) leave(o *order, i int32) {
-	e := &s.el
+func (e *elements) leave(o *order, i int32) {
 	n := &e.at[i]
 	above, l, r := n.parent, n.left, n.right
 	parent, left := above, above != nothing && e.at[above].left == i
@@ -251,27 +256,28 @@ func (s *Scheduler) leave(o *order, i int32) {
 }
 
 // moved puts an element whose key has changed into its place. Mostly it is there already.
-func (s *Scheduler) moved(o *order, i int32) {
-	e := &s.el
+func (e *elements) moved(o *order, i int32) {
 	if p := e.before(i); p == nothing || e.less(o.rule, p, i) {
 		if n := e.behind(i); n == nothing || e.less(o.rule, i, n) {
 			return
 		}
 	}
-	s.leave(o, i)
-	s.enter(o, i)
+	e.leave(o, i)
+	e.enter(o, i)
 }
 
 // all calls f for the elements of an order, in order, until it returns false.
 func (e *elements) all(o *order, f func(i int32) bool) {
-	i := o.root
-	if i == nothing {
-		return
-	}
-	for e.at[i].left != nothing {
-		i = e.at[i].left
-	}
-	for i != nothing && f(i) {
+	for i := e.least(o); i != nothing && f(i); {
 		i = e.behind(i)
 	}
+}
+
+// least is the first element of an order, whatever it offers, or nothing.
+func (e *elements) least(o *order) int32 {
+	i := o.root
+	for i != nothing && e.at[i].left != nothing {
+		i = e.at[i].left
+	}
+	return i
 }

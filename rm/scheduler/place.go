@@ -6,17 +6,17 @@ import "heddle/yarn/records"
 // is none, it takes note of that, so that the same isn't tried again.
 func (s *Scheduler) place(h AppHandle) {
 	a := &s.apps[h]
-	for i, d := range a.demands {
-		if d.pending > 0 && d.state.why == untried && s.picked&(1<<d.class) != 0 {
-			if s.starve.ahead = s.starve.ahead[:0]; i > 0 && s.setAhead(a, i) {
-				s.park(d, behindOwn)
-				return
-			}
-			s.placeDemand(h, a, d)
-			return
-		}
+	d := s.firstDemand(a, s.picked)
+	if d == nil {
+		panic("scheduler: an application was picked that has nothing to place")
 	}
-	panic("scheduler: an application was picked that has nothing to place")
+	if a.sole != nil {
+		s.starve.clearAhead()
+	} else if s.setAhead(a, d) {
+		s.park(d, behindOwn)
+		return
+	}
+	s.placeDemand(h, a, d)
 }
 
 func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
@@ -181,23 +181,11 @@ func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locali
 	})
 	s.trim(d, d.pending)
 	if d.pending == 0 {
+		s.show(d)
 		s.unblock(a)
 	}
 	if d.pending == 0 && d.idle() {
-		s.forget(a, d)
+		s.dropDemand(a, d)
 	}
 	s.settle(h)
-}
-
-// forget drops a demand of which nothing is left.
-func (s *Scheduler) forget(a *app, d *demand) {
-	for i := range a.demands {
-		if a.demands[i] == d {
-			s.drop(d)
-			copy(a.demands[i:], a.demands[i+1:])
-			a.demands[len(a.demands)-1] = nil
-			a.demands = a.demands[:len(a.demands)-1]
-			return
-		}
-	}
 }

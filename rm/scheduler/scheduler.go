@@ -104,6 +104,12 @@ type Scheduler struct {
 	keepings       []keeping
 	freeKeepings   []int32
 
+	changes  int64    // of what applications ask for and hold, of limits and of nodes
+	places   int64    // changes of which nodes there are
+	lines    elements // of demands
+	demandOf []*demand
+	passed   int64 // demands that were gone through one by one, which tests hold down
+
 	names      map[string]int32
 	spelled    []string          // names by their number
 	sites      []site            // hosts and racks by their name's number

@@ -101,7 +101,7 @@ func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
 	}
 	s.UpdateAsks(a, []Ask{row(1, Any, 0, true), row(1, "n0", 0, true)})
 	s.Free(first[0].Container)
-	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || len(s.apps[a].demands) != 0 {
+	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || s.apps[a].requests != 0 {
 		t.Errorf("withdrawn, and yet %v, %d pending", got, s.Pending(a))
 	}
 	if used := s.nodes[nodes[0]].used; used != res(3, 3) {
@@ -207,7 +207,7 @@ func (m *machine) check(t *rapid.T) {
 	for _, h := range m.apps {
 		a := &s.apps[h]
 		var pending int64
-		for _, d := range a.demands {
+		for d := range s.demands(a) {
 			if pending += int64(d.pending); d.pending == 0 {
 				continue
 			}

@@ -108,12 +108,14 @@ func (s *Scheduler) remeasure() {
 	}
 	s.classes = newClasses()
 	for i := range s.apps {
-		for _, d := range s.apps[i].demands {
-			d.state, d.hosts, d.racks = tried{}, true, true
+		for d := range s.demands(&s.apps[i]) {
+			d.hosts, d.racks = true, true
 			if d.classed {
 				d.size = s.measure(d.capability)
 				d.class = s.classes.hold(d.capability, d.size)
 			}
+			s.setWhy(d, untried)
+			s.show(d)
 		}
 	}
 	s.countKept()
@@ -150,8 +152,8 @@ func (s *Scheduler) rebuild() {
 		if a := &s.apps[h]; a.live && a.active {
 			u := &s.users[a.user]
 			s.seedKey(a, u.apps.rule)
-			s.el.setMask(a.el, a.mask())
-			s.enter(&u.apps, a.el)
+			s.el.setMask(a.el, s.maskOf(a))
+			s.el.enter(&u.apps, a.el)
 		}
 	}
 	for h := range s.queues {
@@ -172,7 +174,7 @@ func (s *Scheduler) rebuild() {
 		}
 		s.userKey(u)
 		s.el.setMask(u.el, s.el.subOf(u.apps.root))
-		s.enter(&q.inner, u.el)
+		s.el.enter(&q.inner, u.el)
 	}
 	s.enterBelow(root)
 }
@@ -186,6 +188,6 @@ func (s *Scheduler) enterBelow(h int32) {
 		s.el.at[c.el].key, s.el.shares[c.el] = key{seq: c.place}, shares{}
 		s.queueKey(c, o.rule)
 		s.el.setMask(c.el, s.offers(c))
-		s.enter(o, c.el)
+		s.el.enter(o, c.el)
 	}
 }

@@ -156,7 +156,7 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 
 // snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole.
 func snapAsks(a *app, s *Scheduler) (asks []preempt.Ask) {
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
 		}

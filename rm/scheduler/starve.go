@@ -21,7 +21,11 @@ type starve struct {
 	at     int64 // ms: when it was looked last who starves
 	looked bool
 	hungry []AppHandle
-	ahead  []*demand // see setAhead
+	// See setAhead: the demands ahead of one, the classes of those that may go anywhere, and since when nothing has changed.
+	ahead   []*demand
+	upTo    *demand
+	sizes   mask
+	changes int64
 	poorLeaves
 }
 
@@ -76,8 +80,8 @@ func (s *Scheduler) keepForStarved() {
 	w.hungry = slices.DeleteFunc(w.hungry, func(h AppHandle) bool { return !s.starves(h) })
 	slices.SortFunc(w.hungry, s.compareTurns)
 	for _, h := range w.hungry {
-		for i, d := range s.apps[h].demands {
-			if s.setAhead(&s.apps[h], i) {
+		for d := range s.demands(&s.apps[h]) {
+			if s.setAhead(&s.apps[h], d) {
 				break
 			}
 			if d.pending > 0 && s.isLarge(&s.apps[h], d) && s.belowMaximum(s.apps[h].leaf, &d.size) {
@@ -85,12 +89,17 @@ func (s *Scheduler) keepForStarved() {
 			}
 		}
 	}
-	w.ahead = w.ahead[:0]
+	w.clearAhead()
 }
 
 // wantsLarge reports whether an application asks for something that nodes are kept for.
 func (s *Scheduler) wantsLarge(a *app) bool {
-	return slices.ContainsFunc(a.demands, func(d *demand) bool { return d.pending > 0 && s.isLarge(a, d) })
+	for d := range s.demands(a) {
+		if d.pending > 0 && s.isLarge(a, d) {
+			return true
+		}
+	}
+	return false
 }
 
 // isLarge reports whether nodes are kept for a demand of this size. Where dominant resources count, the others decide among
@@ -232,7 +241,7 @@ func (s *Scheduler) mayKeep(nodes int) int {
 }
 
 func (s *Scheduler) keptFor(a *app) (n int) {
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		n += int(d.reservations)
 	}
 	return n

@@ -93,7 +93,7 @@ func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
 	s.setRules(q)
 	if parent != nothing {
 		s.queues[parent].below = append(s.queues[parent].below, h)
-		s.enter(&s.queues[parent].inner, q.el)
+		s.el.enter(&s.queues[parent].inner, q.el)
 	}
 	for _, c := range s.inOrder(cfg.Children) {
 		s.addQueue(c, h)
@@ -215,7 +215,7 @@ func (s *Scheduler) dropEmpty() {
 			continue
 		}
 		above := &s.queues[q.parent]
-		s.leave(&above.inner, q.el)
+		s.el.leave(&above.inner, q.el)
 		above.below = slices.DeleteFunc(above.below, func(c int32) bool { return c == int32(h) })
 		s.forgetQueue(int32(h))
 	}
@@ -243,7 +243,7 @@ func (s *Scheduler) userOf(leaf int32, name string) int32 {
 	}
 	q.names[name] = h
 	s.el.at[s.users[h].el].key = never
-	s.enter(&q.inner, s.users[h].el)
+	s.el.enter(&q.inner, s.users[h].el)
 	return h
 }
 
@@ -252,7 +252,7 @@ func (s *Scheduler) dropUser(h int32) {
 	u := &s.users[h]
 	q := &s.queues[u.leaf]
 	q.shares -= u.share
-	s.leave(&q.inner, u.el)
+	s.el.leave(&q.inner, u.el)
 	s.el.give(u.el)
 	delete(q.names, u.name)
 	if len(q.names) == 0 {

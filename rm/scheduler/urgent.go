@@ -12,22 +12,47 @@ import (
 // So an application's small containers don't take each bit that becomes free from its own large ones.
 
 // setAhead lists the demands that come before one of an application's, and reports whether one of them keeps it from all nodes.
-func (s *Scheduler) setAhead(a *app, i int) bool {
-	s.starve.ahead = s.starve.ahead[:0]
+func (s *Scheduler) setAhead(a *app, d *demand) bool {
+	w := &s.starve
 	if s.tree.Kind != queue.Fair {
+		w.clearAhead()
 		return false
 	}
-	for _, e := range a.demands[:i] {
+	// Mostly demands are asked about one after the other, between which nothing has changed.
+	next := s.lines.least(&a.demands)
+	if w.upTo != nil && w.upTo.app == d.app && w.changes == s.changes && w.upTo.compare(d.priority, d.requestID) <= 0 {
+		next = w.upTo.el
+	} else {
+		w.clearAhead()
+	}
+	for ; next != d.el; next = s.lines.behind(next) {
+		s.passed++
+		e := s.demandOf[next]
 		if e.pending == 0 || !s.belowMaximum(a.leaf, &e.size) {
 			continue
 		}
 		if s.everywhere(e) {
+			w.upTo, w.changes = e, s.changes
 			return true
 		}
-		s.starve.ahead = append(s.starve.ahead, e)
+		w.add(e)
 	}
+	w.upTo, w.changes = d, s.changes
 	return false
 }
+
+// add enters a demand among those ahead. Of those that may go anywhere one of each size will do.
+func (w *starve) add(e *demand) {
+	if e.relaxAny && !e.choosy && e.class != sharedClass {
+		if w.sizes&(1<<e.class) != 0 {
+			return
+		}
+		w.sizes |= 1 << e.class
+	}
+	w.ahead = append(w.ahead, e)
+}
+
+func (w *starve) clearAhead() { w.ahead, w.upTo, w.sizes = w.ahead[:0], nil, 0 }
 
 // everywhere reports whether all nodes are such as a demand could have a container on.
 func (s *Scheduler) everywhere(e *demand) bool {
@@ -51,9 +76,12 @@ func (s *Scheduler) shuns(a *app, n *node) bool {
 
 // unblock lets the demands of an application be tried again that its more urgent ones held.
 func (s *Scheduler) unblock(a *app) {
-	for _, d := range a.demands {
-		if d.state.why == behindOwn {
-			d.state.why = untried
+	if a.blocked == 0 {
+		return
+	}
+	for d := range s.demands(a) {
+		if d.why == behindOwn {
+			s.setWhy(d, untried)
 		}
 	}
 }
@@ -63,24 +91,24 @@ func (s *Scheduler) unblock(a *app) {
 func (s *Scheduler) unblockAll() {
 	for h := range s.apps {
 		a := &s.apps[h]
-		if !a.active || len(a.demands) < 2 {
+		if !a.active || a.blocked == 0 {
 			continue
 		}
-		for i, d := range a.demands {
-			if d.state.why == behindOwn && !s.setAhead(a, i) {
+		for d := range s.demands(a) {
+			if d.why == behindOwn && !s.setAhead(a, d) {
 				s.unpark(d)
 			}
 		}
 	}
-	s.starve.ahead = s.starve.ahead[:0]
+	s.starve.clearAhead()
 }
 
 func (s *Scheduler) explainOwn(a *app, d *demand, r *Reason) bool {
-	if d.state.why != behindOwn {
+	if d.why != behindOwn {
 		return false
 	}
 	s.measureNodes()
-	for _, e := range a.demands {
+	for e := range s.demands(a) {
 		if e == d {
 			break
 		}

@@ -16,7 +16,7 @@ func (s *Scheduler) PendingResource(h AppHandle) records.Resource { return s.app
 // Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
 func (s *Scheduler) Asks(h AppHandle) []Ask {
 	var rows []Ask
-	for _, d := range s.apps[h].demands {
+	for d := range s.demands(&s.apps[h]) {
 		row := d.row()
 		if d.pending > 0 {
 			rows = append(rows, row)
@@ -43,6 +43,9 @@ func (d *demand) row() Ask {
 func (s *Scheduler) Blacklist(h AppHandle) []string {
 	return s.blacklistOf(&s.apps[h])
 }
+
+// Excluded is how many names there are on an application's blacklist.
+func (s *Scheduler) Excluded(h AppHandle) int { return len(s.apps[h].blacklist) }
 
 func (s *Scheduler) blacklistOf(a *app) []string {
 	var names []string

@@ -8,9 +8,9 @@ import (
 
 // await enters a demand among those that prefer a host or rack, after forgetting those that don't any more.
 func (s *Scheduler) await(name int32, d *demand) {
-	w := &s.sites[name].waiters
-	if len(*w) == cap(*w) {
-		*w = slices.DeleteFunc(*w, func(d *demand) bool {
+	site := &s.sites[name]
+	if len(site.waiters) >= max(site.full, minWaiters) {
+		site.waiters = slices.DeleteFunc(site.waiters, func(d *demand) bool {
 			if d.gone {
 				return true
 			}
@@ -18,10 +18,14 @@ func (s *Scheduler) await(name int32, d *demand) {
 			p.waits = p.count > 0
 			return !p.waits
 		})
+		site.full = 2 * len(site.waiters)
 	}
-	*w = append(*w, d)
+	site.waiters = append(site.waiters, d)
 	s.awaited[name] = true
 }
+
+// minWaiters is the number of demands below which forgetting some isn't worth it.
+const minWaiters = 8
 
 // wake lets the demands that prefer a host, or rack, be tried there again.
 func (s *Scheduler) wake(name int32, host bool) {
@@ -37,7 +41,7 @@ func (s *Scheduler) wake(name int32, host bool) {
 		} else {
 			d.racks = true
 		}
-		if d.state.why == noPlace {
+		if d.why == noPlace {
 			s.unpark(d)
 		}
 	}
@@ -47,7 +51,7 @@ func (s *Scheduler) wake(name int32, host bool) {
 
 // park keeps a demand from being tried until something changes.
 func (s *Scheduler) park(d *demand, w why) {
-	d.state.why = w
+	s.setWhy(d, w)
 	if w == overLimit {
 		s.unblock(&s.apps[d.app])
 	}
@@ -59,7 +63,7 @@ func (s *Scheduler) park(d *demand, w why) {
 }
 
 func (s *Scheduler) unpark(d *demand) {
-	d.state.why = untried
+	s.setWhy(d, untried)
 	s.settle(d.app)
 }
 
@@ -68,13 +72,13 @@ func (s *Scheduler) unparkFitting(free *records.Resource) {
 	if len(s.parked) == 0 {
 		return
 	}
-	s.unparkIf(func(d *demand) bool { return d.state.why == noRoom && d.size.FitsIn(*free) })
+	s.unparkIf(func(d *demand) bool { return d.why == noRoom && d.size.FitsIn(*free) })
 }
 
 // unparkLimited lets demands be tried again that were held by a queue's maximum.
 func (s *Scheduler) unparkLimited() {
 	if len(s.parked) > 0 {
-		s.unparkIf(func(d *demand) bool { return d.state.why == overLimit })
+		s.unparkIf(func(d *demand) bool { return d.why == overLimit })
 	}
 }
 
@@ -84,7 +88,7 @@ func (s *Scheduler) unparkIf(may func(*demand) bool) {
 	s.parked = s.parked[:0]
 	for _, d := range list {
 		switch {
-		case d.gone || d.state.why == untried || d.state.why == noPlace || d.state.why == behindOwn:
+		case d.gone || d.why == untried || d.why == noPlace || d.why == behindOwn:
 			d.listed = false
 		case may(d):
 			d.listed = false
