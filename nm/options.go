@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/disks"
@@ -294,7 +295,7 @@ func healthScripts(c *conf.Config) []health.Script {
 const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 
 // ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor.
-func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
+func ownerOf(c *conf.Config) (func(string) (*userfiles.User, error), error) {
 	const lce = "yarn.nodemanager.linux-container-executor."
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
 		return nil, nil
@@ -308,8 +309,8 @@ func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
 		return nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
 	}
 	var mu sync.Mutex
-	known := make(map[string]*localizer.Owner)
-	return func(submitter string) (*localizer.Owner, error) {
+	known := make(map[string]*userfiles.User)
+	return func(submitter string) (*userfiles.User, error) {
 		name := submitter
 		if !pattern.MatchString(name) {
 			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", name, lce, pattern)
@@ -336,7 +337,7 @@ func ownerOf(c *conf.Config) (func(string) (*localizer.Owner, error), error) {
 }
 
 // uids returns the numbers of the users whom containers run as; nil if that is this process's own.
-func uids(owner func(string) (*localizer.Owner, error)) func(string) (int, error) {
+func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error) {
 	if owner == nil {
 		return nil
 	}
@@ -350,7 +351,7 @@ func uids(owner func(string) (*localizer.Owner, error)) func(string) (int, error
 }
 
 // lookUp finds a user of the operating system. Root is refused: a container must not own the node.
-func lookUp(name string) (*localizer.Owner, error) {
+func lookUp(name string) (*userfiles.User, error) {
 	a, err := account.System.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
@@ -358,5 +359,5 @@ func lookUp(name string) (*localizer.Owner, error) {
 	if a.UID == 0 {
 		return nil, fmt.Errorf("containers can't run as %q: it is root", name)
 	}
-	return &localizer.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
+	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
 }

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"heddle/nm/localizer"
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
-func nobodyKnown(string) (*localizer.Owner, error) { return nil, errors.New("the directory is down") }
+func nobodyKnown(string) (*userfiles.User, error) { return nil, errors.New("the directory is down") }
 
 // failing fails to make an application's folders, and to look after its logs, for a while.
 type failing struct {

@@ -1,14 +1,13 @@
 package container
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/disks"
+	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/yarn/records"
 )
@@ -39,14 +38,14 @@ func appLogs(logs string, app records.ApplicationID) string { return filepath.Jo
 // makePlaces picks disks for a container and makes its folders there. The application's local folders are there
 // already (Localizer.InitApplication). The work folder is returned open: its parent belongs to the user, who could put
 // something else in its place.
-func makePlaces(d *disks.Disks, user string, id records.ContainerID, owner *localizer.Owner) (p places, work *os.Root, err error) {
+func makePlaces(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.User) (p places, work *userfiles.Dir, err error) {
 	app, name := id.Attempt.App, id.String()
 	local, err := d.Local.Pick()
 	if err != nil {
 		return places{}, nil, err
 	}
 	p.Private = filepath.Join(privateApp(local, app), name)
-	if err := makePrivate(local, p.Private); err != nil {
+	if err := makePrivate(local, app, name); err != nil {
 		return places{}, nil, err
 	}
 	p.Work = filepath.Join(localizer.AppDir(local, user, app), name)
@@ -70,130 +69,93 @@ func makePlaces(d *disks.Disks, user string, id records.ContainerID, owner *loca
 	if p.Log == "" {
 		return places{}, nil, fmt.Errorf("log folder: %s can't be written to any more", log)
 	}
-	work, err = makeWork(localizer.AppDir(local, user, app), name, owner)
+	work, err = makeWork(d, p.Work, owner)
 	return p, work, err
 }
 
-// makePrivate makes a folder of the NodeManager's own.
-func makePrivate(local, path string) error {
-	top := filepath.Join(local, localizer.NMPrivate)
-	if err := os.MkdirAll(top, 0o700); err != nil {
-		return err
-	}
-	if err := os.Chmod(top, 0o700); err != nil { // it may be older than we are
-		return err
-	}
-	return os.MkdirAll(path, 0o755)
+// ours is how folders of the NodeManager's own are.
+func ours(mode os.FileMode) userfiles.Want { return (*userfiles.User)(nil).Want(mode) }
+
+// makePrivate makes a folder of the NodeManager's own. Nobody gets past the first one.
+func makePrivate(local string, app records.ApplicationID, name string) error {
+	return makeIn(local, []folderStep{{localizer.NMPrivate, ours(0o700)}, {app.String(), ours(0o755)}, {name, ours(0o755)}})
 }
 
 // makeLogs makes a container's log folder and the application's above it. The latter stays the NodeManager's, so that
 // the user can't rename what is in it.
-func makeLogs(logs string, app records.ApplicationID, name string, owner *localizer.Owner) error {
-	root, err := os.OpenRoot(logs)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	group := -1
-	if owner != nil {
-		group = owner.GID
-	}
-	appRoot, err := enter(root, app.String(), 0o710, -1, group)
-	if err != nil {
-		return err
-	}
-	defer appRoot.Close()
-	return makeOwned(appRoot, name, owner)
+func makeLogs(logs string, app records.ApplicationID, name string, owner *userfiles.User) error {
+	return makeIn(logs, []folderStep{{app.String(), owner.Pass(0o710)}, {name, owner.Want(0o710)}})
 }
 
-func makeWork(appDir, name string, owner *localizer.Owner) (*os.Root, error) {
-	root, err := os.OpenRoot(appDir)
+type folderStep struct {
+	name string
+	want userfiles.Want
+}
+
+// makeIn makes folders one in the other.
+func makeIn(base string, steps []folderStep) error {
+	d, err := userfiles.OpenDir(base)
+	for _, s := range steps {
+		if err != nil {
+			return err
+		}
+		at := d
+		d, err = at.Make(s.name, s.want)
+		at.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// below splits a path of a container's, noted down earlier, at the folder that the NodeManager was given.
+func below(f *disks.Folders, path string) (base string, elems []string, err error) {
+	base, elems, ok := userfiles.Below(f.All(), path)
+	if !ok {
+		return "", nil, fmt.Errorf("%s lies in none of the node's folders any more", path)
+	}
+	return base, elems, nil
+}
+
+// openBelow opens a folder of a container's.
+func openBelow(f *disks.Folders, path string) (*userfiles.Dir, error) {
+	base, elems, err := below(f, path)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	uid, gid := ids(owner)
-	work, err := enter(root, name, 0o710, uid, gid)
+	return userfiles.OpenDir(base, elems...)
+}
+
+// makeWork makes a work folder, or takes the one that an earlier try has left.
+func makeWork(d *disks.Disks, path string, owner *userfiles.User) (*userfiles.Dir, error) {
+	app, err := openBelow(d.Local, filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	if err := makeOwned(work, tmpFolder, owner); err != nil {
+	defer app.Close()
+	work, err := app.Make(filepath.Base(path), owner.Want(0o710))
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := work.Make(tmpFolder, owner.Want(0o710))
+	if err != nil {
 		work.Close()
 		return nil, err
 	}
-	return work, nil
+	return work, tmp.Close()
 }
 
-func makeOwned(root *os.Root, name string, owner *localizer.Owner) error {
-	uid, gid := ids(owner)
-	sub, err := enter(root, name, 0o710, uid, gid)
+// tails reads what a container that has failed says about it.
+func (c *Container) tails(at places) launch.Tails {
+	owner, err := c.m.owner(c.grant.User)
 	if err != nil {
-		return err
+		return launch.Tails{}
 	}
-	return sub.Close()
-}
-
-func ids(owner *localizer.Owner) (uid, gid int) {
-	if owner == nil {
-		return -1, -1
-	}
-	return owner.UID, owner.GID
-}
-
-// enter makes the folder name below root, or takes it if it is there, and returns it open, with that mode and owner
-// (−1: as it is). A link in its place is refused, also one that is put there at the same moment.
-func enter(root *os.Root, name string, mode fs.FileMode, uid, gid int) (*os.Root, error) {
-	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	was, err := root.Lstat(name)
+	logs, err := openBelow(c.m.Disks.Logs, at.Log)
 	if err != nil {
-		return nil, err
+		return launch.Tails{}
 	}
-	path := filepath.Join(root.Name(), name)
-	if !was.IsDir() {
-		return nil, fmt.Errorf("%s: %w", path, syscall.ENOTDIR)
-	}
-	sub, err := root.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	is, err := sub.Stat(".")
-	switch {
-	case err != nil:
-	case !os.SameFile(was, is):
-		err = fmt.Errorf("%s was replaced while it was opened", path)
-	case uid >= 0 || gid >= 0:
-		err = sub.Chown(".", uid, gid)
-	}
-	if err == nil {
-		err = sub.Chmod(".", mode) // after the change of owner, which clears bits
-	}
-	if err != nil {
-		sub.Close()
-		return nil, err
-	}
-	return sub, nil
-}
-
-// writeFile writes a new file of the user's into a folder of the user's, in place of what may lie there.
-func writeFile(root *os.Root, name string, mode fs.FileMode, content []byte, owner *localizer.Owner) error {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil && owner != nil {
-		err = f.Chown(owner.UID, owner.GID)
-	}
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	defer logs.Close()
+	return launch.ReadTails(logs, owner.ID(), c.m.cfg.StderrPattern, c.m.cfg.StderrTail)
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/await"
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
@@ -123,7 +124,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 	if err != nil {
 		return n, err
 	}
-	owner := func(user string) (*localizer.Owner, error) { return n.owner(user) }
+	owner := func(user string) (*userfiles.User, error) { return n.owner(user) }
 	n.loc, err = localizer.New(localizer.Config{
 		Dirs: d.Local, Source: localizer.LocalFiles{Owner: owner}, Owner: owner, Store: n.state.Bucket("localizer"), Log: log,
 	})

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -83,11 +83,11 @@ func (c *Container) launch() error {
 	return nil
 }
 
-func (c *Container) spec(at places, owner *localizer.Owner) launch.Spec {
+func (c *Container) spec(at places, owner *userfiles.User) launch.Spec {
 	return launch.Spec{
 		ID: c.ID().String(), Script: filepath.Join(at.Work, launch.ScriptFile), WorkDir: at.Work,
 		Status: filepath.Join(at.Private, statusFile), Output: filepath.Join(at.Private, outputFile),
-		Credential: credential(owner),
+		Credential: owner.Credential(),
 	}
 }
 
@@ -113,17 +113,17 @@ func (c *Container) makeGroup() (cgroup.Group, error) {
 }
 
 // writeFiles writes the launch script and the credentials into the work folder.
-func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
+func (c *Container) writeFiles(owner *userfiles.User) (places, error) {
 	c.mu.Lock()
 	at, context := c.record.Places, c.context
 	c.mu.Unlock()
-	var work *os.Root
+	var work *userfiles.Dir
 	var err error
 	if at.Work == "" {
 		if at, work, err = makePlaces(c.m.Disks, c.grant.User, c.ID(), owner); err != nil {
 			return places{}, err
 		}
-	} else if work, err = makeWork(filepath.Dir(at.Work), filepath.Base(at.Work), owner); err != nil {
+	} else if work, err = makeWork(c.m.Disks, at.Work, owner); err != nil {
 		return places{}, err
 	}
 	defer work.Close()
@@ -131,7 +131,7 @@ func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
 	c.record.Places = at
 	c.mu.Unlock()
 
-	s, err := c.script(at, context)
+	s, err := c.script(at, context, owner)
 	if err != nil {
 		return places{}, err
 	}
@@ -144,14 +144,14 @@ func (c *Container) writeFiles(owner *localizer.Owner) (places, error) {
 	if len(tokens) == 0 {
 		tokens = emptyCredentials
 	}
-	if err := writeFile(work, launch.ScriptFile, 0o700, script, owner); err != nil {
+	if err := work.Write(launch.ScriptFile, script, owner.Want(0o700)); err != nil {
 		return places{}, err
 	}
-	return at, writeFile(work, launch.TokensFile, 0o600, tokens, owner)
+	return at, work.Write(launch.TokensFile, tokens, owner.Want(0o600))
 }
 
 // script composes launch_container.sh.
-func (c *Container) script(at places, lc *pb.ContainerLaunchContext) (launch.Script, error) {
+func (c *Container) script(at places, lc *pb.ContainerLaunchContext, owner *userfiles.User) (launch.Script, error) {
 	cfg, id, user := &c.m.cfg, c.ID(), c.grant.User
 	vars := make(map[string]string)
 	for _, v := range lc.GetEnvironment() {
@@ -161,7 +161,14 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) (launch.Scr
 	if !ok {
 		javaHome, _ = cfg.Environ("JAVA_HOME")
 	}
-	x := launch.Expander{LogDir: at.Log, AddOpens: launch.JavaVersion(javaHome) >= 17}
+	x := launch.Expander{LogDir: at.Log}
+	err := userfiles.As(owner, func() error {
+		x.AddOpens = launch.JavaVersion(javaHome) >= 17
+		return nil
+	})
+	if err != nil {
+		return launch.Script{}, err
+	}
 	for k, v := range vars {
 		vars[k] = x.Expand(v)
 	}
@@ -184,8 +191,7 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) (launch.Scr
 	env.LocalizationCounter = c.counters
 	paths := maps.Clone(c.paths)
 	c.mu.Unlock()
-	var err error
-	if s.Links, err = links(paths); err != nil {
+	if s.Links, err = links(paths, c.m.listLocal); err != nil {
 		return launch.Script{}, err
 	}
 	s.Inherit, s.Env = env.Vars()
@@ -196,13 +202,14 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext) (launch.Scr
 }
 
 // archive lets a Java program in the container start quickly, if there is somebody for that.
-func (c *Container) archive(s *launch.Script, at places, owner *localizer.Owner) {
+func (c *Container) archive(s *launch.Script, at places, owner *userfiles.User) {
 	if c.m.Archives == nil {
 		return
 	}
 	g := c.Grant()
 	a := jvmarchive.Container{
 		ID: c.ID().String(), App: c.ID().Attempt.App.String(), User: g.User, Owner: owner, Stage: g.Priority, Work: at.Work,
+		Locals: c.m.Disks.Local.All(),
 	}
 	for _, local := range c.m.Disks.Local.Writable() {
 		user := localizer.UserDir(local, g.User)

@@ -333,7 +333,7 @@ func (c *Container) explain(code int) {
 
 	text = fmt.Sprintf("Container exited with a non-zero exit code %d. ", code)
 	max := c.m.cfg.StderrTail
-	t := launch.ReadTails(at.Log, c.m.cfg.StderrPattern, max)
+	t := c.tails(at)
 	if t.HasErr {
 		text += fmt.Sprintf("Error file: %s.\nLast %d bytes of %s :\n%s", launch.PrelaunchErr, max, launch.PrelaunchErr, t.Prelaunch)
 	}

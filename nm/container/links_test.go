@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/launch"
 )
 
@@ -17,7 +18,8 @@ func TestLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := links(map[string]string{"libjars/*": jars, "data": plain, "packed": jars, "a*": plain})
+	list := func(folder string) ([]os.FileInfo, error) { return userfiles.ReadDir(folder) }
+	got, err := links(map[string]string{"libjars/*": jars, "data": plain, "packed": jars, "a*": plain}, list)
 	want := []launch.Link{
 		{Name: "a*", Target: plain},
 		{Name: "a.jar", Target: filepath.Join(jars, "a.jar")},
@@ -28,7 +30,7 @@ func TestLinks(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	if got, err := links(map[string]string{"*": plain}); err == nil || !strings.Contains(err.Error(), `resource "*"`) {
+	if got, err := links(map[string]string{"*": plain}, list); err == nil || !strings.Contains(err.Error(), `resource "*"`) {
 		t.Errorf("a file as a folder: %v, %v", got, err)
 	}
 }

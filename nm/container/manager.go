@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -103,7 +103,7 @@ type Config struct {
 	GPUs *gpu.Pool
 
 	// Owner is the user whom containers of a submitting user run as; nil: this process's own.
-	Owner func(user string) (*localizer.Owner, error)
+	Owner func(user string) (*userfiles.User, error)
 }
 
 // Options are what a Manager works with. All must be set but for Archives.
@@ -350,19 +350,7 @@ func (m *Manager) limits(r records.Resource) cgroup.Limits {
 	return l
 }
 
-// credential is the identity that processes of a user's containers get.
-func credential(o *localizer.Owner) *syscall.Credential {
-	if o == nil {
-		return nil
-	}
-	c := &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
-	for _, g := range o.Groups {
-		c.Groups = append(c.Groups, uint32(g))
-	}
-	return c
-}
-
-func (m *Manager) owner(user string) (*localizer.Owner, error) {
+func (m *Manager) owner(user string) (*userfiles.User, error) {
 	if m.cfg.Owner == nil {
 		return nil, nil
 	}

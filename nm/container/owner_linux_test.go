@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"heddle/internal/await"
-	"heddle/nm/localizer"
+	"heddle/internal/userfiles"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -19,7 +19,7 @@ func TestContainersOfAnotherUser(t *testing.T) {
 		t.Skip("only root can run processes as other users")
 	}
 	const nobody = 65534
-	owner := func(string) (*localizer.Owner, error) { return &localizer.Owner{UID: nobody, GID: nobody}, nil }
+	owner := func(string) (*userfiles.User, error) { return &userfiles.User{UID: nobody, GID: nobody}, nil }
 	l := newDeadLab(t)
 	for dir := l.dir; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {

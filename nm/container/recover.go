@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -302,14 +302,12 @@ func (m *Manager) sweepFolders() {
 
 func (m *Manager) sweepDisk(local string) error {
 	var old, private []string
-	for _, app := range subfolders(filepath.Join(local, localizer.NMPrivate)) {
-		private = append(private, m.unknownIn(filepath.Join(local, localizer.NMPrivate), app)...)
+	for _, app := range subfolders(local, localizer.NMPrivate) {
+		private = append(private, m.unknownIn(local, localizer.NMPrivate, app)...)
 	}
-	users := filepath.Join(local, localizer.UserCache)
-	for _, user := range subfolders(users) {
-		apps := filepath.Join(users, user, localizer.AppCache)
-		for _, app := range subfolders(apps) {
-			old = append(old, m.unknownIn(apps, app)...)
+	for _, user := range subfolders(local, localizer.UserCache) {
+		for _, app := range subfolders(local, localizer.UserCache, user, localizer.AppCache) {
+			old = append(old, m.unknownIn(local, localizer.UserCache, user, localizer.AppCache, app)...)
 		}
 	}
 	return errors.Join(m.Deleter.DeleteNow(private...), m.Deleter.Delete(old...))
@@ -317,9 +315,9 @@ func (m *Manager) sweepDisk(local string) error {
 
 // unknownIn returns the application's folder if there is no such application, else the folders in it of containers
 // that are not here or have ended.
-func (m *Manager) unknownIn(dir, app string) []string {
-	path := filepath.Join(dir, app)
-	id, err := records.ParseApplicationID(app)
+func (m *Manager) unknownIn(local string, app ...string) []string {
+	path := filepath.Join(append([]string{local}, app...)...)
+	id, err := records.ParseApplicationID(app[len(app)-1])
 	if err != nil {
 		return nil // not ours
 	}
@@ -327,7 +325,7 @@ func (m *Manager) unknownIn(dir, app string) []string {
 		return []string{path}
 	}
 	var out []string
-	for _, name := range subfolders(path) {
+	for _, name := range subfolders(local, app...) {
 		id, err := records.ParseContainerID(name)
 		if err != nil {
 			continue
@@ -339,8 +337,9 @@ func (m *Manager) unknownIn(dir, app string) []string {
 	return out
 }
 
-func subfolders(dir string) []string {
-	entries, err := os.ReadDir(dir)
+// subfolders are the folders in that which elems lead to from a local folder.
+func subfolders(local string, elems ...string) []string {
+	entries, err := userfiles.ReadDir(local, elems...)
 	if err != nil {
 		return nil
 	}

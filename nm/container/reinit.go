@@ -1,11 +1,13 @@
 package container
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"heddle/nm/localizer"
 	"heddle/yarn/pb"
@@ -103,25 +105,32 @@ func (c *Container) background(f func()) {
 	})
 }
 
-// link makes a link in the work folder of a running container. Links that its programs have put there are not
-// followed out of it.
+// link makes a link in the work folder of a running container, whose programs may have put links into its place and into it: none
+// is followed.
 func (c *Container) link(work, name, target string) error {
-	root, err := os.OpenRoot(work)
+	owner, err := c.m.owner(c.grant.User)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	d, err := openBelow(c.m.Disks.Local, work)
+	if err != nil {
 		return err
 	}
-	if owner, err := c.m.owner(c.grant.User); err != nil {
-		return err
-	} else if owner != nil && filepath.Dir(name) != "." {
-		if err := root.Lchown(filepath.Dir(name), owner.UID, owner.GID); err != nil {
+	defer func() { d.Close() }()
+	steps := strings.Split(filepath.Clean(name), "/")
+	last := len(steps) - 1
+	for _, s := range steps[:last] {
+		next, err := d.Enter(s)
+		if errors.Is(err, fs.ErrNotExist) {
+			next, err = d.Make(s, owner.Want(0o755))
+		}
+		if err != nil {
 			return err
 		}
+		d.Close()
+		d = next
 	}
-	return root.Symlink(target, name)
+	return d.Symlink(target, steps[last])
 }
 
 // LocalizationStatuses returns how far the resources are that Localize was called for, by name.

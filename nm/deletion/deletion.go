@@ -2,7 +2,7 @@
 // (yarn.nodemanager.delete.debug-delay-sec). What it has been told to delete it deletes, also after a restart.
 //
 // It runs with the NodeManager's rights on folders that users filled, so it never leaves the folders it was made for: a
-// path outside of them is refused, and symbolic links are removed, not followed.
+// path outside of them is refused, and symbolic links are removed, not followed, wherever in a path they are.
 package deletion
 
 import (
@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/internal/userfiles"
 )
 
 // Bucket remembers tasks (nm/store has one).
@@ -129,11 +130,8 @@ func (s *Service) add(path string, due time.Time) error {
 
 // check refuses what is not strictly below a root.
 func (s *Service) check(path string) error {
-	for _, root := range s.o.Roots {
-		rel, err := filepath.Rel(root, path)
-		if err == nil && rel != "." && filepath.IsLocal(rel) {
-			return nil
-		}
+	if _, _, ok := userfiles.Below(s.o.Roots, path); ok {
+		return nil
 	}
 	return fmt.Errorf("%s is not deleted: it is not below any of %s", path, strings.Join(s.o.Roots, ", "))
 }
@@ -230,8 +228,8 @@ func (s *Service) run(key string, t *task) {
 	log := s.o.Log.WithField("path", t.Path)
 	err := s.check(t.Path) // the roots may have changed since
 	if err == nil {
-		// RemoveAll works by descriptors of the folders it is in and follows no links.
-		if err = os.RemoveAll(t.Path); err == nil {
+		base, elems, _ := userfiles.Below(s.o.Roots, t.Path)
+		if err = userfiles.RemoveAll(base, elems...); err == nil {
 			log.Debug("Deleted")
 		}
 	} else {

@@ -193,6 +193,9 @@ func (l *Folders) paths(keep func(*folder) bool) []string {
 	return out
 }
 
+// All returns every folder, in whatever state it is.
+func (l *Folders) All() []string { return l.paths(func(*folder) bool { return true }) }
+
 // Writable returns the folders that are healthy and not full.
 func (l *Folders) Writable() []string { return l.paths((*folder).good) }
 

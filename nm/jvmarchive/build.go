@@ -3,9 +3,9 @@ package jvmarchive
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/disks"
 )
 
@@ -92,10 +93,12 @@ func (s *Store) order(p *plan, classes []string) {
 
 // make adds to the list of classes and makes the archive, if there is none or the list has grown by much.
 func (s *Store) make(ctx context.Context, p *plan, classes []string) error {
-	if err := s.userFolder(p); err != nil {
+	folder, err := s.userFolder(p)
+	if err != nil {
 		return err
 	}
-	all, fresh, err := mergeClasses(p.prog.list(), classes)
+	defer folder.Close()
+	all, fresh, err := mergeClasses(folder, p.prog.list(), classes)
 	if err != nil || all == 0 {
 		return err
 	}
@@ -107,102 +110,102 @@ func (s *Store) make(ctx context.Context, p *plan, classes []string) error {
 		return nil
 	}
 	archive := p.prog.archive(p.cover.hash())
-	if _, err := os.Stat(archive); err == nil && fresh < max(50, all/50) {
+	if _, err := folder.Stat(archive); err == nil && fresh < max(50, all/50) {
 		return nil
 	}
 	if free, err := disks.Free(s.cfg.Dir); err == nil && free.Free < s.cfg.MinFree {
 		return fmt.Errorf("%s: only %d MB are free on its disk", s.cfg.Dir, free.Free>>20)
 	}
-	cover, err := s.writeCover(p)
+	cover, err := writeCover(folder, p)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := s.dump(ctx, p, cover, archive); err != nil {
+	if err := s.dump(ctx, folder, p, cover, archive); err != nil {
 		return err
 	}
-	s.evict(archive, cover, p.prog.list())
+	s.evict(p.prog.folder, archive, cover, p.prog.list())
 	s.cfg.Log.Infof("Made an archive of %d Java classes for %s in %.1f s", all, p.cmd.main, time.Since(began).Seconds())
 	return nil
 }
 
 // userFolder makes the folder of a user's archives. The user can pass through it, but neither list nor change it.
-func (s *Store) userFolder(p *plan) error {
-	if err := os.Mkdir(p.prog.folder, 0o700); err != nil && !os.IsExist(err) {
-		return err
+func (s *Store) userFolder(p *plan) (*userfiles.Dir, error) {
+	d, err := userfiles.OpenDir(s.cfg.Dir)
+	if err != nil {
+		return nil, err
 	}
-	if p.c.Owner == nil {
-		return nil
-	}
-	if err := os.Chown(p.prog.folder, -1, p.c.Owner.GID); err != nil {
-		return err
-	}
-	return os.Chmod(p.prog.folder, 0o710)
-}
-
-// give hands a file of the store's to the container's user, for reading.
-func give(path string, p *plan) error {
+	defer d.Close()
+	mode := fs.FileMode(0o700)
 	if p.c.Owner != nil {
-		if err := os.Lchown(path, p.c.Owner.UID, p.c.Owner.GID); err != nil {
-			return err
-		}
+		mode = 0o710
 	}
-	return os.Chmod(path, 0o400)
+	return d.Make(p.prog.folder, p.c.Owner.Pass(mode))
 }
 
-// writeCover writes the jar that goes before all others, if there has to be one, and returns its path.
-func (s *Store) writeCover(p *plan) (string, error) {
-	path := p.prog.cover(p.cover.hash())
-	if path == "" {
+// writeCover writes the jar that goes before all others, if there has to be one, and returns its name.
+func writeCover(folder *userfiles.Dir, p *plan) (string, error) {
+	name := p.prog.cover(p.cover.hash())
+	if name == "" {
 		return "", nil
 	}
-	if exists(path) { // and stays: archives are bound to the time of its last change
-		return path, nil
+	if _, err := folder.Stat(name); err == nil { // and stays: archives are bound to the time of its last change
+		return name, nil
 	}
 	b, err := p.cover.jar()
 	if err != nil {
 		return "", err
 	}
-	tmp := path + ".new"
-	os.Remove(tmp)
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
-		return "", err
-	}
-	if err := give(tmp, p); err != nil {
-		return "", err
-	}
-	return path, os.Rename(tmp, path)
+	return name, replace(folder, name, b, p.c.Owner.Want(0o400))
 }
 
+// Names in the folder in which an archive is made.
+const (
+	classesName = "classes"
+	archiveName = "archive.jsa"
+)
+
 // dump has a JVM make an archive. It loads classes but runs nothing of them; it does so as the container's user, at a
-// low priority, and ends with this process.
-func (s *Store) dump(ctx context.Context, p *plan, cover, archive string) error {
-	dir, err := os.MkdirTemp(p.prog.folder, buildPrefix)
+// low priority, and ends with this process. The folder in which it does so is the user's, who may put anything in there.
+func (s *Store) dump(ctx context.Context, folder *userfiles.Dir, p *plan, cover, archive string) error {
+	name := buildPrefix + rand.Text()
+	dir, err := folder.New(name)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	list, out := filepath.Join(dir, "classes"), filepath.Join(dir, "archive.jsa")
-	b, err := os.ReadFile(p.prog.list())
-	if err == nil {
-		err = os.WriteFile(list, b, 0o444)
-	}
+	defer func() {
+		dir.Close()
+		if err := folder.RemoveAll(name); err != nil {
+			s.cfg.Log.WithError(err).Warn("Could not remove what an archive of Java classes was made of")
+		}
+	}()
+	b, err := readAll(folder, p.prog.list())
 	if err != nil {
 		return err
 	}
-	var credential *syscall.Credential
-	if o := p.c.Owner; o != nil {
-		if err := os.Chown(dir, o.UID, o.GID); err != nil {
-			return err
-		}
-		credential = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
-		for _, g := range o.Groups {
-			credential.Groups = append(credential.Groups, uint32(g))
-		}
+	if err := dir.Write(classesName, b, (*userfiles.User)(nil).Want(0o444)); err != nil {
+		return err
 	}
+	if err := dir.Set(p.c.Owner.Want(0o700)); err != nil {
+		return err
+	}
+	if err := s.runDump(ctx, dir.Name(), folder.Name(), p, cover); err != nil {
+		return err
+	}
+	return dir.Take(archiveName, p.c.Owner.ID(), s.cfg.MaxBytes, folder, archive, 0o400)
+}
+
+// runDump runs the JVM in the folder dir.
+func (s *Store) runDump(ctx context.Context, dir, folder string, p *plan, cover string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	args := []string{"-Xshare:dump", "-XX:SharedClassListFile=" + list, "-XX:SharedArchiveFile=" + out, "-Xmx1g", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1"}
+	if cover != "" {
+		cover = filepath.Join(folder, cover)
+	}
+	args := []string{
+		"-Xshare:dump", "-XX:SharedClassListFile=" + filepath.Join(dir, classesName), "-XX:SharedArchiveFile=" + filepath.Join(dir, archiveName),
+		"-Xmx1g", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1",
+	}
 	args = append(args, layout(p.cmd.options)...)
 	args = append(args, "-cp", strings.Join(p.cp.prefix(cover), ":"))
 	cmd := exec.CommandContext(ctx, p.java, args...)
@@ -211,22 +214,12 @@ func (s *Store) dump(ctx context.Context, p *plan, cover, archive string) error 
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.c.Owner.Credential(), Setpgid: true}
 	if err := s.runLow(cmd); err != nil {
 		text := said.Bytes()
 		return fmt.Errorf("%s -Xshare:dump: %w: %s", p.java, err, bytes.TrimSpace(text[max(0, len(text)-500):]))
 	}
-	st, err := os.Lstat(out)
-	if err != nil {
-		return err
-	}
-	if !st.Mode().IsRegular() || st.Size() > s.cfg.MaxBytes {
-		return fmt.Errorf("an archive of %d MB is none to keep", st.Size()>>20)
-	}
-	if err := give(out, p); err != nil {
-		return err
-	}
-	return os.Rename(out, archive)
+	return nil
 }
 
 // buildPrefix begins the names of folders in which archives are made.
@@ -244,51 +237,66 @@ func (s *Store) runLow(cmd *exec.Cmd) error {
 	return <-result
 }
 
-// sweep removes what an earlier process left unfinished.
-func (s *Store) sweep() {
-	for _, pattern := range []string{buildPrefix + "*", "*.new"} {
-		left, err := filepath.Glob(filepath.Join(s.cfg.Dir, "*", pattern))
+// users are the folders of users.
+func (s *Store) users(f func(name string, folder *userfiles.Dir, files []fs.FileInfo)) {
+	infos, _ := userfiles.ReadDir(s.cfg.Dir) // empty if it can't be read, which whoever writes there will say
+	for _, i := range infos {
+		folder, err := userfiles.OpenDir(s.cfg.Dir, i.Name())
 		if err != nil {
 			continue
 		}
-		for _, l := range left {
-			os.RemoveAll(l)
+		if files, err := folder.List(); err == nil {
+			f(i.Name(), folder, files)
 		}
+		folder.Close()
 	}
 }
 
-// evict removes what was not used for the longest time until the rest is small enough, but not what is to be kept.
-func (s *Store) evict(keep ...string) {
+// sweep removes what an earlier process left unfinished.
+func (s *Store) sweep() {
+	s.users(func(_ string, folder *userfiles.Dir, files []fs.FileInfo) {
+		for _, f := range files {
+			if !strings.HasPrefix(f.Name(), buildPrefix) && !strings.HasSuffix(f.Name(), newSuffix) {
+				continue
+			}
+			if err := folder.RemoveAll(f.Name()); err != nil {
+				s.cfg.Log.WithError(err).Warn("Could not remove what was left of an archive of Java classes")
+			}
+		}
+	})
+}
+
+// evict removes what was not used for the longest time until the rest is small enough, but not what is to be kept of a user.
+func (s *Store) evict(user string, keep ...string) {
 	type file struct {
-		path string
-		size int64
-		used time.Time
+		user, name string
+		size       int64
+		used       time.Time
 	}
 	var files []file
 	var total int64
-	err := filepath.WalkDir(s.cfg.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		if st, err := d.Info(); err == nil {
-			used := st.ModTime()
-			if strings.HasSuffix(path, ".jar") {
+	s.users(func(user string, _ *userfiles.Dir, infos []fs.FileInfo) {
+		for _, i := range infos {
+			if !i.Mode().IsRegular() {
+				continue
+			}
+			used := i.ModTime()
+			if strings.HasSuffix(i.Name(), ".jar") {
 				used = used.AddDate(100, 0, 0) // the small ones last: without them archives are of no use
 			}
-			files = append(files, file{path, st.Size(), used})
-			total += st.Size()
+			files = append(files, file{user, i.Name(), i.Size(), used})
+			total += i.Size()
 		}
-		return nil
 	})
-	if err != nil {
-		return
-	}
 	slices.SortFunc(files, func(a, b file) int { return a.used.Compare(b.used) })
 	for _, f := range files {
 		if total <= s.cfg.MaxBytes {
 			return
 		}
-		if !slices.Contains(keep, f.path) && os.Remove(f.path) == nil {
+		if f.user == user && slices.Contains(keep, f.name) {
+			continue
+		}
+		if userfiles.Remove(s.cfg.Dir, f.user, f.name) == nil {
 			total -= f.size
 		}
 	}

@@ -3,10 +3,13 @@ package jvmarchive
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"strings"
+
+	"heddle/internal/userfiles"
 )
 
 // Bounds of a list of classes.
@@ -45,16 +48,16 @@ func readClasses(r io.Reader) ([]string, error) {
 	return out, nil
 }
 
-// mergeClasses adds classes to the list in a file, and returns how many it has and how many of them are new.
-func mergeClasses(path string, classes []string) (all, fresh int, err error) {
+// mergeClasses adds classes to the list in a file of a folder, and returns how many it has and how many of them are new.
+func mergeClasses(folder *userfiles.Dir, name string, classes []string) (all, fresh int, err error) {
 	var old []string
-	if f, err := os.Open(path); err == nil {
+	if f, err := folder.Open(userfiles.Anybody, name); err == nil {
 		old, err = readClasses(f)
 		f.Close()
 		if err != nil {
 			return 0, 0, err
 		}
-	} else if !os.IsNotExist(err) {
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, err
 	}
 	known := make(map[string]bool, len(old))
@@ -75,21 +78,34 @@ func mergeClasses(path string, classes []string) (all, fresh int, err error) {
 	if fresh = len(known) - before; fresh == 0 {
 		return before, 0, nil
 	}
-	if err := replace(path, b.Bytes(), 0o600); err != nil {
+	if err := replace(folder, name, b.Bytes(), (*userfiles.User)(nil).Want(0o600)); err != nil {
 		return before, 0, fmt.Errorf("list of classes: %w", err)
 	}
 	return len(known), fresh, nil
 }
 
+// newSuffix ends the names of files that are not complete.
+const newSuffix = ".new"
+
 // replace writes a file at once or not at all.
-func replace(path string, content []byte, mode os.FileMode) error {
-	tmp := path + ".new"
-	err := os.WriteFile(tmp, content, mode)
+func replace(folder *userfiles.Dir, name string, content []byte, want userfiles.Want) error {
+	tmp := name + newSuffix
+	err := folder.Write(tmp, content, want)
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = folder.Rename(tmp, folder, name)
 	}
 	if err != nil {
-		os.Remove(tmp)
+		return errors.Join(err, folder.RemoveAll(tmp))
 	}
-	return err
+	return nil
+}
+
+// readAll reads a file of the store's.
+func readAll(folder *userfiles.Dir, name string) ([]byte, error) {
+	f, err := folder.Open(userfiles.Anybody, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

@@ -14,7 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"heddle/internal/userfiles"
 )
 
 // Bounds of what is looked at.
@@ -45,8 +46,7 @@ func indexJars(jars []string) (*index, error) {
 }
 
 func (x *index) add(jar string) error {
-	// A pipe in a jar's place must not hold anybody up.
-	f, err := os.OpenFile(jar, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openFile(jar)
 	if err != nil {
 		return err
 	}
@@ -54,9 +54,6 @@ func (x *index) add(jar string) error {
 	st, err := f.Stat()
 	if err != nil {
 		return err
-	}
-	if !st.Mode().IsRegular() {
-		return errors.New("not a regular file")
 	}
 	z, err := zip.NewReader(f, st.Size())
 	if errors.Is(err, zip.ErrFormat) && st.Size() == 0 {
@@ -117,9 +114,8 @@ func (c *cover) jar() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// coverOf finds the files in folders that entries of the jars have the names of. read opens one of them with the rights
-// of the container's user. It fails where no jar can stand in for the folders.
-func coverOf(dirs []string, f *folders, x *index, read func(string) ([]byte, error)) (*cover, error) {
+// coverOf finds the files in folders that entries of the jars have the names of. It fails where no jar can stand in for the folders.
+func coverOf(dirs []string, f *folders, x *index) (*cover, error) {
 	c := &cover{contents: make(map[string][]byte)}
 	left := maxDirFiles
 	for _, dir := range dirs {
@@ -127,11 +123,11 @@ func coverOf(dirs []string, f *folders, x *index, read func(string) ([]byte, err
 		if dir == f.work {
 			links = f.links // which may be there by now, or not yet
 		}
-		if err := c.add(dir, "", links, x, &left, read); err != nil {
+		if err := c.add(dir, "", links, x, &left); err != nil {
 			return nil, err
 		}
 		for name, target := range links {
-			if err := c.add(target, name, nil, x, &left, read); err != nil {
+			if err := c.add(target, name, nil, x, &left); err != nil {
 				return nil, err
 			}
 		}
@@ -141,7 +137,7 @@ func coverOf(dirs []string, f *folders, x *index, read func(string) ([]byte, err
 }
 
 // add looks through the folder, or at the file, that the class path knows by the name prefix, but for some links in it.
-func (c *cover) add(root, prefix string, links map[string]string, x *index, left *int, read func(string) ([]byte, error)) error {
+func (c *cover) add(root, prefix string, links map[string]string, x *index, left *int) error {
 	root, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -188,7 +184,7 @@ func (c *cover) add(root, prefix string, links map[string]string, x *index, left
 		if len(c.names) >= maxCover || !st.Mode().IsRegular() || st.Size() > maxCovered {
 			return fmt.Errorf("%s hides the entry of a jar, and can't be put into another one", at)
 		}
-		b, err := read(at)
+		b, err := readFile(at)
 		if err != nil {
 			return err
 		}
@@ -198,55 +194,21 @@ func (c *cover) add(root, prefix string, links map[string]string, x *index, left
 	})
 }
 
-// readAs reads a file that user uid may read; −1 is this process's own user. What may be read is decided by the file
-// that was opened: paths can change underneath.
-func readAs(uid int) func(string) ([]byte, error) {
-	return func(path string) ([]byte, error) {
-		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		st, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if !st.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a regular file", path)
-		}
-		if uid >= 0 && !open(f, st, uid) {
-			return nil, fmt.Errorf("%s can't be read by everybody", path)
-		}
-		return io.ReadAll(io.LimitReader(f, maxCovered))
+// openFile opens what a path leads to, if it is a regular file: a pipe in its place must not hold anybody up.
+func openFile(path string) (*os.File, error) {
+	real, err := userfiles.OpenReal(path)
+	if err != nil {
+		return nil, err
 	}
+	defer real.Close()
+	return real.Open()
 }
 
-// open reports whether a file is the user's, or everybody may read it and go to where it lies.
-func open(f *os.File, st os.FileInfo, uid int) bool {
-	if owner(st) == uid {
-		return true
+func readFile(path string) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
 	}
-	if st.Mode()&0o004 == 0 {
-		return false
-	}
-	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
-	if err != nil || !filepath.IsAbs(real) {
-		return false
-	}
-	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
-		d, err := os.Lstat(dir)
-		if err != nil || !d.IsDir() || d.Mode()&0o001 == 0 && owner(d) != uid {
-			return false
-		}
-		if dir == "/" {
-			return true
-		}
-	}
-}
-
-func owner(fi os.FileInfo) int {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return 0
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxCovered))
 }

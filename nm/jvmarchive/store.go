@@ -16,9 +16,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/launch"
-	"heddle/nm/localizer"
-	"heddle/nm/userfiles"
 )
 
 // Config says what a Store does. Dir and Log must be set.
@@ -36,12 +35,13 @@ type Config struct {
 type Container struct {
 	ID       string
 	App      string
-	User     string           // who submitted the application
-	Owner    *localizer.Owner // whom it runs as; nil: this process's user
-	Stage    int32            // containers of an application that differ in it load different classes: their priority
-	Work     string           // the work folder
-	AppDirs  []string         // folders that end with the application, on all disks
-	UserDirs []string         // folders of the user's files, on all disks
+	User     string          // who submitted the application
+	Owner    *userfiles.User // whom it runs as; nil: this process's user
+	Stage    int32           // containers of an application that differ in it load different classes: their priority
+	Work     string          // the work folder
+	Locals   []string        // the NodeManager's own folders, in one of which the work folder is
+	AppDirs  []string        // folders that end with the application, on all disks
+	UserDirs []string        // folders of the user's files, on all disks
 }
 
 // minVersion is the oldest Java whose archives are used.
@@ -72,7 +72,7 @@ type Store struct {
 
 // program is a main class with a certain Java and certain jars, of a user.
 type program struct {
-	folder   string // of the user
+	folder   string // of the user, in the store's
 	key      string
 	app      string        // the first that was seen of it
 	again    bool          // another one was seen
@@ -116,6 +116,7 @@ type plan struct {
 	cp      classPath
 	folders folders
 	jars    string // their digest
+	key     string // of the program
 	prog    *program
 	cover   *cover // nil: not known yet
 }
@@ -137,6 +138,9 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 		}
 	}()
 	p, err := s.plan(script, c, cmd, env)
+	if err == nil {
+		err = s.look(p)
+	}
 	if err != nil {
 		log.WithError(err).Debug("No archive of Java classes is used")
 		if errors.Is(err, errOldJava) {
@@ -169,8 +173,21 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 	return func() { s.ended(p) }
 }
 
-// plan understands a script.
-func (s *Store) plan(script *launch.Script, c Container, cmd command, env environment) (*plan, error) {
+// plan understands a script. What it names is looked at with the rights of the container's user: nobody finds out about files through
+// us that he couldn't see.
+func (s *Store) plan(script *launch.Script, c Container, cmd command, env environment) (p *plan, err error) {
+	err = userfiles.As(c.Owner, func() error {
+		p, err = planAsUser(script, c, cmd, env)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.prog = s.program(c, p.key)
+	return p, nil
+}
+
+func planAsUser(script *launch.Script, c Container, cmd command, env environment) (*plan, error) {
 	p := &plan{c: c, cmd: cmd}
 	for _, name := range []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"} {
 		if !env.knows(name) {
@@ -215,7 +232,7 @@ func (s *Store) plan(script *launch.Script, c Container, cmd command, env enviro
 	if err != nil {
 		return nil, err
 	}
-	p.prog = s.program(c, hash(jvm, p.jars, cmd.main, strings.Join(layout(cmd.options), " ")))
+	p.key = hash(jvm, p.jars, cmd.main, strings.Join(layout(cmd.options), " "))
 	return p, nil
 }
 
@@ -281,7 +298,7 @@ func (s *Store) program(c Container, key string) *program {
 	id := name + "/" + key
 	p := s.programs[id]
 	if p == nil {
-		p = &program{folder: filepath.Join(s.cfg.Dir, name), key: key, app: c.App, recorded: make(map[int32]int)}
+		p = &program{folder: name, key: key, app: c.App, recorded: make(map[int32]int)}
 		s.programs[id] = p
 	}
 	p.again = p.again || p.app != c.App
@@ -289,17 +306,15 @@ func (s *Store) program(c Container, key string) *program {
 }
 
 // names of a program's files.
-func (p *program) list() string { return filepath.Join(p.folder, p.key+".classes") }
+func (p *program) list() string { return p.key + ".classes" }
 
-func (p *program) archive(cover string) string {
-	return filepath.Join(p.folder, p.key+dash(cover)+".jsa")
-}
+func (p *program) archive(cover string) string { return p.key + dash(cover) + ".jsa" }
 
 func (p *program) cover(hash string) string {
 	if hash == "" {
 		return ""
 	}
-	return filepath.Join(p.folder, "cover"+dash(hash)+".jar")
+	return "cover" + dash(hash) + ".jar"
 }
 
 func dash(s string) string {
@@ -315,21 +330,29 @@ type found struct {
 	record      bool   // the container should note down its classes
 }
 
+// look finds out what hides the entries of jars, if it is known what is in these.
+func (s *Store) look(p *plan) error {
+	x := s.index(p)
+	if x == nil {
+		return nil
+	}
+	return userfiles.As(p.c.Owner, func() (err error) {
+		p.cover, err = coverOf(p.cp.dirs, &p.folders, x)
+		return err
+	})
+}
+
 // find looks for an archive, and has one made where only that is missing.
 func (s *Store) find(p *plan) (f found) {
-	x := s.index(p)
-	if x != nil {
-		c, err := coverOf(p.cp.dirs, &p.folders, x, readAs(p.uid()))
-		if err != nil {
-			s.cfg.Log.WithField("container", p.c.ID).WithError(err).Debug("No archive of Java classes is used")
-			return found{}
-		}
-		p.cover = c
-		archive, cover := p.prog.archive(c.hash()), p.prog.cover(c.hash())
+	if p.cover != nil {
+		archive, cover := p.prog.archive(p.cover.hash()), p.prog.cover(p.cover.hash())
 		switch {
-		case (cover == "" || exists(cover)) && touch(archive):
-			f.file, f.cover = archive, cover
-		case touch(p.prog.list()):
+		case (cover == "" || s.has(p, cover)) && s.touch(p, archive):
+			f.file = filepath.Join(s.cfg.Dir, p.prog.folder, archive)
+			if cover != "" {
+				f.cover = filepath.Join(s.cfg.Dir, p.prog.folder, cover)
+			}
+		case s.touch(p, p.prog.list()):
 			s.order(p, nil)
 		}
 	}
@@ -341,12 +364,20 @@ func (s *Store) find(p *plan) (f found) {
 	return f
 }
 
-// uid is the number of the user whom the container runs as, or userfiles.Anybody.
-func (p *plan) uid() int {
-	if p.c.Owner == nil {
-		return userfiles.Anybody
+// touch notes that a file of a program's is used. It reports whether it is there.
+func (s *Store) touch(p *plan, name string) bool {
+	d, err := userfiles.OpenDir(s.cfg.Dir, p.prog.folder)
+	if err != nil {
+		return false
 	}
-	return p.c.Owner.UID
+	defer d.Close()
+	return d.Touch(name, time.Now()) == nil
+}
+
+// has reports whether a file of a program's is there.
+func (s *Store) has(p *plan, name string) bool {
+	_, err := userfiles.Stat(s.cfg.Dir, p.prog.folder, name)
+	return err == nil
 }
 
 // index returns what is in the jars; nil if that isn't known yet.
@@ -360,9 +391,13 @@ func (s *Store) index(p *plan) *index {
 	if begun {
 		return x
 	}
-	jars := p.cp.jars
+	jars, owner := p.cp.jars, p.c.Owner
 	s.add(func(context.Context) {
-		x, err := indexJars(jars)
+		var x *index
+		err := userfiles.As(owner, func() (err error) {
+			x, err = indexJars(jars)
+			return err
+		})
 		if err != nil {
 			s.cfg.Log.WithError(err).Warn("No archives of Java classes are made for a class path")
 			return
@@ -401,37 +436,32 @@ func (s *Store) forgetOld(keep string) {
 	}
 }
 
-// touch notes that a file is used. It reports whether it is there.
-func touch(path string) bool {
-	now := time.Now()
-	return os.Chtimes(path, now, now) == nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // ended takes what a container has noted down.
 func (s *Store) ended(p *plan) {
 	log := s.cfg.Log.WithField("container", p.c.ID)
-	f, err := userfiles.Open(filepath.Dir(p.c.Work), p.uid(), filepath.Base(p.c.Work), listName)
-	if err != nil {
-		log.WithError(err).Debug("The classes that a container loads are not known")
-		return
-	}
-	defer f.Close()
-	classes, err := readClasses(f)
+	classes, err := readList(p)
 	if err != nil || len(classes) == 0 {
 		log.WithError(err).Debug("The classes that a container loads are not known")
 		return
 	}
 	if p.cover == nil {
-		if x := s.index(p); x != nil {
-			if c, err := coverOf(p.cp.dirs, &p.folders, x, readAs(p.uid())); err == nil {
-				p.cover = c
-			}
+		if err := s.look(p); err != nil {
+			log.WithError(err).Debug("No archive of Java classes is made")
 		}
 	}
 	s.order(p, classes)
+}
+
+// readList reads which classes a container has noted down.
+func readList(p *plan) (classes []string, err error) {
+	base, elems, ok := userfiles.Below(p.c.Locals, p.c.Work)
+	if !ok {
+		return nil, fmt.Errorf("%s is in none of the local folders", p.c.Work)
+	}
+	f, err := userfiles.Open(base, p.c.Owner.ID(), append(elems, listName)...)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readClasses(f)
 }

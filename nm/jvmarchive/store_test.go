@@ -15,8 +15,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/launch"
-	"heddle/nm/localizer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +39,7 @@ type bench struct {
 	dir   string
 	store *Store
 	n     int
-	owner *localizer.Owner // whom programs run as; nil: this process's user
+	owner *userfiles.User // whom programs run as; nil: this process's user
 }
 
 func newBench(t *testing.T, tweak func(*Config)) *bench {
@@ -100,7 +100,7 @@ func (b *bench) run(options string) (command, output string) {
 		LogDir: work, Env: []launch.Var{{Name: "PATH", Value: os.Getenv("PATH")}, {Name: "PWD", Value: work}, {Name: "CLASSPATH", Value: "$PWD:" + b.dir + "/conf:" + b.dir + "/lib/*:$PWD/*"}},
 		Command: []string{"java", options, "org.example.Main", "world", "1>stdout", "2>stderr"},
 	}
-	ended := b.store.Prepare(&s, Container{ID: "c", App: "a", User: "someone", Owner: b.owner, Work: work})
+	ended := b.store.Prepare(&s, Container{ID: "c", App: "a", User: "someone", Owner: b.owner, Work: work, Locals: []string{b.dir}})
 	text, err := s.Bytes()
 	if err != nil {
 		b.t.Fatal(err)
@@ -230,7 +230,7 @@ func TestOtherUsers(t *testing.T) {
 		t.Skip("it takes root to run programs as somebody else")
 	}
 	b := newBench(t, nil)
-	b.owner = &localizer.Owner{UID: 65534, GID: 65534}
+	b.owner = &userfiles.User{UID: 65534, GID: 65534}
 	if err := os.Chmod(filepath.Dir(b.dir), 0o755); err != nil { // the test's own
 		t.Fatal(err)
 	}
@@ -302,8 +302,10 @@ func TestEviction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	touch(b.dir + "/archives/u/used.jsa")
-	b.store.evict(b.dir + "/archives/u/kept.jsa")
+	if !b.store.touch(&plan{prog: &program{folder: "u"}}, "used.jsa") {
+		t.Error("a file that is there was not found")
+	}
+	b.store.evict("u", "kept.jsa")
 	left, err := filepath.Glob(b.dir + "/archives/u/*")
 	if err != nil {
 		t.Fatal(err)

@@ -3,15 +3,17 @@ package launch
 import (
 	"bufio"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"heddle/internal/userfiles"
 )
 
 // JavaVersion returns the feature release (8, 11, 17, …) of the Java installed in home, or of the java on the PATH when
-// home is empty, or 0 when there is none or it doesn't say. It reads the release file and starts nothing.
+// home is empty, or 0 when there is none or it doesn't say. It reads the release file and starts nothing. Where a user says what
+// home is, call it by userfiles.As.
 func JavaVersion(home string) int {
 	if home == "" {
 		java, err := exec.LookPath("java")
@@ -23,7 +25,12 @@ func JavaVersion(home string) int {
 		}
 		home = filepath.Dir(filepath.Dir(java))
 	}
-	f, err := os.Open(filepath.Join(home, "release"))
+	release, err := userfiles.OpenReal(filepath.Join(home, "release"))
+	if err != nil {
+		return 0
+	}
+	defer release.Close()
+	f, err := release.Open()
 	if err != nil {
 		return 0
 	}

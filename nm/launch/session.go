@@ -290,7 +290,14 @@ func (s *Session) PID() int { return int(s.leader.Load()) }
 
 // Output returns what the shells around the container have said, which is where a script that could not even write to
 // its log folder leaves its complaint. At most max bytes of the end are returned.
-func (s *Session) Output(max int64) string { return tail(s.spec.Output, max) }
+func (s *Session) Output(max int64) string {
+	f, err := os.Open(s.spec.Output)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return tailOf(f, max)
+}
 
 // Signal sends sig to all processes of the container, but not to the shell that keeps its exit code.
 func (s *Session) Signal(sig syscall.Signal) error {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/internal/await"
+	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
 )
@@ -328,8 +329,13 @@ func TestStartFailsCleanly(t *testing.T) {
 
 func TestTails(t *testing.T) {
 	dir := t.TempDir()
+	logs, err := userfiles.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
 	const pattern = "{*stderr*,*STDERR*}"
-	if got := ReadTails(dir, pattern, 10); got.HasErr || got.ErrorName != "" {
+	if got := ReadTails(logs, userfiles.Anybody, pattern, 10); got.HasErr || got.ErrorName != "" {
 		t.Errorf("nothing gave %+v", got)
 	}
 	old := time.Now().Add(-time.Hour)
@@ -347,14 +353,23 @@ func TestTails(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "stderr.fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := ReadTails(dir, pattern, 10)
+	got := ReadTails(logs, os.Getuid(), pattern, 10)
 	if got.Prelaunch != "3456789ABC" || got.ErrorName != "stderr" || got.ErrorText != "newer" || len(got.ErrorFiles) != 2 {
 		t.Errorf("got %+v", got)
+	}
+	// A hard link leads to a file of somebody else's.
+	if got := ReadTails(logs, os.Getuid()+1, pattern, 10); got.Prelaunch != "" || got.ErrorText != "" {
+		t.Errorf("of another user: %+v", got)
 	}
 }
 
 func TestTailsAreTextWhateverTheProgramWrites(t *testing.T) {
 	dir := t.TempDir()
+	logs, err := userfiles.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
 	for content, want := range map[string]string{
 		"Datei nicht gefunden: \xfcbung": "nden: \uFFFDbung",
 		"1234日本日本":                       "本日本",
@@ -363,7 +378,7 @@ func TestTailsAreTextWhateverTheProgramWrites(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "stderr"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := ReadTails(dir, "stderr", 11).ErrorText; got != want {
+		if got := ReadTails(logs, userfiles.Anybody, "stderr", 11).ErrorText; got != want {
 			t.Errorf("%q: %q, not %q", content, got, want)
 		}
 	}

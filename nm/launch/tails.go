@@ -3,11 +3,11 @@ package launch
 import (
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"heddle/internal/userfiles"
 )
 
 // Tails are the ends of what a failed container has written about its failure.
@@ -19,49 +19,49 @@ type Tails struct {
 	ErrorText  string   // of that one
 }
 
-// ReadTails looks into a container's log folder, which its user may have filled with anything. pattern is
-// yarn.nodemanager.container.stderr.pattern, a glob that may have alternatives in braces; max is the length of a tail
-// in bytes.
-func ReadTails(logDir, pattern string, max int64) Tails {
+// ReadTails looks into a container's log folder, which its user may have filled with anything. Files count if they are regular ones
+// of user uid. pattern is yarn.nodemanager.container.stderr.pattern, a glob that may have alternatives in braces; max is the length
+// of a tail in bytes.
+func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 	var t Tails
-	if info, err := os.Lstat(filepath.Join(logDir, PrelaunchErr)); err == nil && info.Mode().IsRegular() {
+	if info, err := logs.Stat(PrelaunchErr); err == nil && info.Mode().IsRegular() {
 		t.HasErr = true
-		t.Prelaunch = tail(filepath.Join(logDir, PrelaunchErr), max)
+		t.Prelaunch = tail(logs, uid, PrelaunchErr, max)
 	}
-	entries, err := os.ReadDir(logDir)
+	entries, err := logs.List()
 	if err != nil {
 		return t
 	}
 	patterns := alternatives(pattern)
 	var newest time.Time
-	for _, e := range entries {
-		if !matches(patterns, e.Name()) {
+	for _, info := range entries {
+		if !matches(patterns, info.Name()) || !info.Mode().IsRegular() {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		t.ErrorFiles = append(t.ErrorFiles, e.Name())
+		t.ErrorFiles = append(t.ErrorFiles, info.Name())
 		if t.ErrorName == "" || info.ModTime().After(newest) {
-			newest, t.ErrorName = info.ModTime(), e.Name()
+			newest, t.ErrorName = info.ModTime(), info.Name()
 		}
 	}
 	if t.ErrorName != "" {
-		t.ErrorText = tail(filepath.Join(logDir, t.ErrorName), max)
+		t.ErrorText = tail(logs, uid, t.ErrorName, max)
 	}
 	return t
 }
 
-// tail returns the last bytes of a regular file, or nothing. It begins with a character; as in Java, what is no UTF-8 becomes U+FFFD.
-func tail(name string, max int64) string {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+// tail returns the last bytes of a file, or nothing. It begins with a character; as in Java, what is no UTF-8 becomes U+FFFD.
+func tail(logs *userfiles.Dir, uid int, name string, max int64) string {
+	f, err := logs.Open(uid, name)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
+	return tailOf(f, max)
+}
+
+func tailOf(f *os.File, max int64) string {
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return ""
 	}
 	length := min(info.Size(), max)

@@ -3,10 +3,10 @@ package localizer
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -37,9 +37,9 @@ func (l *Localizer) InitApplication(user string, app records.ApplicationID) ([]s
 	return dirs, nil
 }
 
-func (l *Localizer) initApplication(dir, user string, app records.ApplicationID, owner *Owner) error {
+func (l *Localizer) initApplication(dir, user string, app records.ApplicationID, owner *userfiles.User) error {
 	for _, s := range []scope{{visibility: Private, user: user}, {visibility: Application, user: user, app: app}} {
-		r, err := descend(dir, s.cacheSteps(), true, owner)
+		r, err := descend(dir, s.cacheSteps(), owner)
 		if err != nil {
 			return err
 		}
@@ -90,13 +90,5 @@ func (l *Localizer) EndApplication(user string, app records.ApplicationID) error
 
 // removeBelow removes the entry name of the directory that steps lead to, if there is one.
 func removeBelow(dir string, steps []step, name string) error {
-	r, err := descend(dir, steps, false, nil)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return r.RemoveAll(name)
+	return userfiles.RemoveAll(dir, append(stepNames(steps), name)...)
 }

@@ -516,7 +516,7 @@ func TestBomb(t *testing.T) {
 	n = newNode(t, func(c *Config) {
 		c.Reserve = reserve
 		c.Space = func(dir string) (Space, error) {
-			used, err := sizeOf(dir)
+			used, err := diskUse(dir)
 			return Space{Free: uint64(max(0, disk-used))}, err
 		}
 	})
@@ -530,7 +530,7 @@ func TestBomb(t *testing.T) {
 	if full.Free+2*checkBytes < reserve {
 		t.Errorf("noticed only at %d bytes free", full.Free)
 	}
-	if left, err := sizeOf(full.Dir); left != 0 || err != nil {
+	if left, err := diskUse(full.Dir); left != 0 || err != nil {
 		t.Errorf("%d bytes are left, %v", left, err)
 	}
 }

@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left on the disk of "+disk) {
 		t.Errorf("got %v", err)
 	}
-	if size, err := sizeOf(disk); size != 0 || err != nil {
+	if size, err := diskUse(disk); size != 0 || err != nil {
 		t.Errorf("%d bytes are left, %v", size, err)
 	}
 	n.get(container(1, 1), "alice", n.file("small", "x", Private))

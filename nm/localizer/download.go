@@ -12,15 +12,15 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 )
 
 // download is the fetching of one resource into one slot.
 type download struct {
 	source Source
 	res    Resource
-	user   string // whose rights read the source; empty: the NodeManager's
-	owner  *Owner // who gets the files; nil: the NodeManager
+	by     Reader
+	owner  *userfiles.User // who gets the files; nil: the NodeManager
 	seen   *ancestors
 	now    func() time.Time
 	refuse bool // archives with links that lead out of them
@@ -30,9 +30,9 @@ type download struct {
 
 // into fetches the resource into the directory slot of parent, which appears when it is complete, and returns the bytes that
 // it takes. After an error there is nothing left of it.
-func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size int64, err error) {
+func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string) (size int64, err error) {
 	at := d.res.Location
-	info, err := d.source.Stat(ctx, d.user, at)
+	info, err := d.source.Stat(ctx, d.by, at)
 	if err != nil {
 		return 0, missing(at, err)
 	}
@@ -45,7 +45,7 @@ func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size
 			Warn("a local resource has another size than its application says")
 	}
 	if d.res.Visibility == Public {
-		if err := checkPublic(ctx, d.source, d.user, at, info, d.seen); err != nil {
+		if err := checkPublic(ctx, d.source, d.by, at, info, d.seen); err != nil {
 			return 0, err
 		}
 	}
@@ -64,34 +64,39 @@ func (d *download) into(ctx context.Context, parent *os.Root, slot string) (size
 			}
 		}
 	}()
-	if err := parent.Mkdir(tmp, 0o700); err != nil {
-		return 0, err
-	}
-	root, err := userfiles.Enter(parent, tmp)
+	dir, err := parent.New(tmp)
 	if err != nil {
 		return 0, err
+	}
+	defer dir.Close()
+	if err := d.fill(ctx, dir, info); err != nil {
+		return 0, err
+	}
+	if size, err = d.settle(dir, at.Name()); err != nil {
+		return 0, err
+	}
+	if err := dir.Set((*userfiles.User)(nil).Want(0o755)); err != nil {
+		return 0, err
+	}
+	return size, parent.Rename(tmp, parent, slot)
+}
+
+// fill fetches the resource into a directory that nobody else gets into.
+func (d *download) fill(ctx context.Context, dir *userfiles.Dir, info Info) error {
+	root, err := dir.Root()
+	if err != nil {
+		return err
 	}
 	defer root.Close()
 	if info.Mode.IsDir() {
-		err = d.copyDir(ctx, root, at, at.Name(), 0)
-	} else {
-		err = d.unpack(ctx, root, info)
+		return d.copyDir(ctx, root, d.res.Location, d.res.Location.Name(), 0)
 	}
-	if err != nil {
-		return 0, err
-	}
-	if size, err = d.settle(root, at.Name()); err != nil {
-		return 0, err
-	}
-	if err := root.Chmod(".", 0o755); err != nil {
-		return 0, err
-	}
-	return size, parent.Rename(tmp, slot)
+	return d.unpack(ctx, root, info)
 }
 
 // open reads the file at, until ctx ends.
 func (d *download) open(ctx context.Context, at Location) (io.Reader, func(), error) {
-	r, err := d.source.Open(ctx, d.user, at)
+	r, err := d.source.Open(ctx, d.by, at)
 	if err != nil {
 		return nil, nil, missing(at, err)
 	}
@@ -113,7 +118,7 @@ func (d *download) copyDir(ctx context.Context, root *os.Root, at Location, to s
 	if err := root.Mkdir(to, 0o700); err != nil {
 		return err
 	}
-	entries, err := d.source.List(ctx, d.user, at)
+	entries, err := d.source.List(ctx, d.by, at)
 	if err != nil {
 		return err
 	}
@@ -182,7 +187,7 @@ func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
 	if err := root.Mkdir(name, 0o700); err != nil {
 		return err
 	}
-	inner, err := userfiles.Enter(root, name)
+	inner, err := root.OpenRoot(name)
 	if err != nil {
 		return err
 	}
@@ -265,38 +270,28 @@ func (d *download) modes() (dir, file fs.FileMode) {
 }
 
 // settle gives what is called name in r, and all below, its final owner and permissions, and returns the bytes of all
-// files. Links are left alone.
-func (d *download) settle(r *os.Root, name string) (size int64, err error) {
-	fi, err := r.Lstat(name)
+// files. Links are left alone. A directory is handed over when all below it is, so that nobody is there meanwhile.
+func (d *download) settle(r *userfiles.Dir, name string) (size int64, err error) {
+	fi, err := r.Stat(name)
 	if err != nil {
 		return 0, err
-	}
-	if d.owner != nil {
-		if err := r.Lchown(name, d.owner.UID, d.owner.GID); err != nil {
-			return 0, err
-		}
 	}
 	dirMode, fileMode := d.modes()
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return 0, nil
-	case !fi.IsDir():
-		if fi.Mode().Perm() != fileMode {
-			err = r.Chmod(name, fileMode)
+		if d.owner == nil {
+			return 0, nil
 		}
-		return fi.Size(), err
+		return 0, r.Lchown(name, d.owner.UID, d.owner.GID)
+	case !fi.IsDir():
+		return fi.Size(), d.settleFile(r, name, fileMode)
 	}
-	dir, err := userfiles.Enter(r, name)
+	dir, err := r.Enter(name)
 	if err != nil {
 		return 0, err
 	}
 	defer dir.Close()
-	if fi.Mode().Perm() != dirMode {
-		if err := r.Chmod(name, dirMode); err != nil {
-			return 0, err
-		}
-	}
-	entries, err := fs.ReadDir(dir.FS(), ".")
+	entries, err := dir.List()
 	if err != nil {
 		return 0, err
 	}
@@ -307,5 +302,20 @@ func (d *download) settle(r *os.Root, name string) (size int64, err error) {
 		}
 		size += n
 	}
-	return size, nil
+	return size, dir.Set(d.owner.Want(dirMode))
+}
+
+// settleFile is settle for a file. One that has several names in the archive is done already, perhaps.
+func (d *download) settleFile(r *userfiles.Dir, name string, mode fs.FileMode) error {
+	f, err := r.Open(userfiles.Anybody, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if d.owner != nil {
+		if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(mode)
 }

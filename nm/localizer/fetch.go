@@ -15,18 +15,20 @@ func (l *Localizer) start(e *entry, c *call) {
 	d := &download{
 		source: l.cfg.Source,
 		res:    e.res,
+		by:     Reader{User: c.req.User, Public: e.cache.visibility == Public},
 		seen:   c.seen,
 		now:    l.cfg.Now,
 		refuse: l.cfg.RefuseOutwardLinks,
 		log:    l.cfg.Log,
 	}
-	if e.cache.visibility != Public {
-		d.user, d.owner = c.req.User, c.owner
+	turn := "" // of PUBLIC resources
+	if !d.by.Public {
+		turn, d.owner = c.req.User, c.owner
 	}
-	gate := l.gates[d.user]
+	gate := l.gates[turn]
 	if gate == nil {
 		gate = make(chan struct{}, l.cfg.Threads)
-		l.gates[d.user] = gate
+		l.gates[turn] = gate
 	}
 	e.cache.running.Add(1)
 	l.wg.Go(func() {
@@ -57,7 +59,7 @@ func (l *Localizer) fetch(ctx context.Context, e *entry, d *download) error {
 	e.path = e.place.file(e.cache.scope, e.res)
 	l.record(e, false)
 	d.meter = &meter{ctx: ctx, dir: dir, reserve: uint64(l.cfg.Reserve), space: l.cfg.Space}
-	parent, err := descend(dir, e.cache.slotSteps(e.sub), true, d.owner)
+	parent, err := descend(dir, e.cache.slotSteps(e.sub), d.owner)
 	if err != nil {
 		return d.meter.full(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/internal/userfiles"
 )
 
 // unpackBeside unpacks an archive into a directory with a file outside of it, and fails if anything but that directory
@@ -37,7 +39,7 @@ func unpackBeside(t *testing.T, unpack func(*tree) error) {
 	defer tr.close()
 	err = unpack(tr)
 	if err == nil {
-		outer, oerr := os.OpenRoot(filepath.Dir(inside))
+		outer, oerr := userfiles.OpenDir(filepath.Dir(inside))
 		if oerr != nil {
 			t.Fatal(oerr)
 		}

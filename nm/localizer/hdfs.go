@@ -25,33 +25,41 @@ func (s adapted) isLocal(at Location) bool {
 	return err == nil && l.Scheme == hdfsadapter.SchemeFile
 }
 
+// onHDFS is the user in whose name HDFS is asked; an empty one is the NodeManager's own.
+func (r Reader) onHDFS() string {
+	if r.Public {
+		return ""
+	}
+	return r.User
+}
+
 func adaptedInfo(i hdfsadapter.Info) Info {
 	return Info{Name: i.Name, Size: i.Size, ModTime: i.ModTime, Mode: i.Mode}
 }
 
 // Stat implements Source.
-func (s adapted) Stat(ctx context.Context, user string, at Location) (Info, error) {
+func (s adapted) Stat(ctx context.Context, by Reader, at Location) (Info, error) {
 	if s.isLocal(at) {
-		return s.local.Stat(ctx, user, at)
+		return s.local.Stat(ctx, by, at)
 	}
-	i, err := s.a.As(user).Stat(ctx, at.String())
+	i, err := s.a.As(by.onHDFS()).Stat(ctx, at.String())
 	return adaptedInfo(i), err
 }
 
 // Open implements Source.
-func (s adapted) Open(ctx context.Context, user string, at Location) (io.ReadCloser, error) {
+func (s adapted) Open(ctx context.Context, by Reader, at Location) (io.ReadCloser, error) {
 	if s.isLocal(at) {
-		return s.local.Open(ctx, user, at)
+		return s.local.Open(ctx, by, at)
 	}
-	return s.a.As(user).Open(ctx, at.String())
+	return s.a.As(by.onHDFS()).Open(ctx, at.String())
 }
 
 // List implements Source.
-func (s adapted) List(ctx context.Context, user string, at Location) ([]Info, error) {
+func (s adapted) List(ctx context.Context, by Reader, at Location) ([]Info, error) {
 	if s.isLocal(at) {
-		return s.local.List(ctx, user, at)
+		return s.local.List(ctx, by, at)
 	}
-	infos, err := s.a.As(user).List(ctx, at.String())
+	infos, err := s.a.As(by.onHDFS()).List(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}

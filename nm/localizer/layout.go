@@ -1,13 +1,11 @@
 package localizer
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -61,52 +59,41 @@ func (s scope) cacheDir(dir string) string {
 	return dir
 }
 
+// stepNames are the elements of the path that steps make.
+func stepNames(steps []step) []string {
+	names := make([]string, 0, len(steps)+1)
+	for _, s := range steps {
+		names = append(names, s.name)
+	}
+	return names
+}
+
 // descend opens the directory that steps lead to from the local directory dir, and follows no link on the way. Missing
-// directories are made if mk is set. o owns what steps hand over.
-func descend(dir string, steps []step, mk bool, o *Owner) (*os.Root, error) {
-	r, err := os.OpenRoot(dir)
+// directories are made; o owns what steps hand over.
+func descend(dir string, steps []step, o *userfiles.User) (*userfiles.Dir, error) {
+	d, err := userfiles.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range steps {
-		next, err := enter(r, s, mk, o)
-		r.Close()
+		next, err := d.Make(s.name, s.want(o))
+		d.Close()
 		if err != nil {
 			return nil, err
 		}
-		r = next
+		d = next
 	}
-	return r, nil
+	return d, nil
 }
 
-func enter(r *os.Root, s step, mk bool, o *Owner) (*os.Root, error) {
-	made := false
-	if mk {
-		err := r.Mkdir(s.name, 0o700)
-		made = err == nil
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
+func (s step) want(o *userfiles.User) userfiles.Want {
+	switch {
+	case s.owner:
+		return o.Want(s.mode)
+	case s.group:
+		return o.Pass(s.mode)
 	}
-	next, err := userfiles.Enter(r, s.name)
-	if err != nil || !made {
-		return next, err
-	}
-	if o != nil && (s.group || s.owner) {
-		uid := -1
-		if s.owner {
-			uid = o.UID
-		}
-		err = next.Chown(".", uid, o.GID)
-	}
-	if err == nil {
-		err = next.Chmod(".", s.mode) // after the chown, which clears bits; also undoes the umask
-	}
-	if err != nil {
-		next.Close()
-		return nil, err
-	}
-	return next, nil
+	return (*userfiles.User)(nil).Want(s.mode)
 }
 
 // slotSteps leads to sub-directory sub of the cache of s, "" for the cache itself.

@@ -2,39 +2,47 @@ package localizer
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"heddle/internal/userfiles"
 )
 
-// LocalFiles is the Source of the scheme file: this node's own file systems.
+// LocalFiles is the Source of the scheme file: this node's own file systems. Files are looked at with the rights of the user who asks
+// for them, PUBLIC ones as well: a link, or what is exchanged between two looks, leads to nothing that the user couldn't read.
+// Files of the kernel's, below /proc, /sys and /dev, are refused.
 type LocalFiles struct {
 	// Owner gives the user of the operating system whose rights decide what user may read; nil, or a nil result, stands
 	// for the NodeManager's own.
-	Owner func(user string) (*Owner, error)
+	Owner func(user string) (*userfiles.User, error)
 }
 
-func (l LocalFiles) owner(user string) (*Owner, error) {
-	if l.Owner == nil || user == "" {
-		return nil, nil
+// as calls fn with what a location leads to, and with the rights of who reads.
+func (l LocalFiles) as(by Reader, at Location, fn func(o *userfiles.User, r *userfiles.Real) error) error {
+	var o *userfiles.User
+	if l.Owner != nil && by.User != "" {
+		var err error
+		if o, err = l.Owner(by.User); err != nil {
+			return err
+		}
 	}
-	return l.Owner(user)
+	return userfiles.As(o, func() error {
+		r, err := userfiles.OpenReal(at.Path)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return fn(o, r)
+	})
 }
 
 // Stat implements Source.
-func (l LocalFiles) Stat(_ context.Context, user string, at Location) (Info, error) {
-	o, err := l.owner(user)
-	if err != nil {
-		return Info{}, err
-	}
-	var info Info
-	err = as(o, func() error {
-		fi, err := os.Stat(at.Path)
+func (l LocalFiles) Stat(_ context.Context, by Reader, at Location) (info Info, err error) {
+	err = l.as(by, at, func(_ *userfiles.User, r *userfiles.Real) error {
+		fi, err := r.Stat()
 		if err == nil {
-			info = localInfo(fi)
+			info = localInfo(at.Name(), fi)
 		}
 		return err
 	})
@@ -42,59 +50,74 @@ func (l LocalFiles) Stat(_ context.Context, user string, at Location) (Info, err
 }
 
 // Open implements Source. It refuses what is neither file nor directory: a pipe could be waited for in vain.
-func (l LocalFiles) Open(_ context.Context, user string, at Location) (io.ReadCloser, error) {
-	o, err := l.owner(user)
-	if err != nil {
-		return nil, err
-	}
+func (l LocalFiles) Open(_ context.Context, by Reader, at Location) (io.ReadCloser, error) {
 	var f *os.File
-	err = as(o, func() error {
-		f, err = os.OpenFile(at.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	err := l.as(by, at, func(o *userfiles.User, r *userfiles.Real) (err error) {
+		if f, err = r.Open(); err != nil {
+			return err
+		}
+		if o != nil && by.Public {
+			if err = checkOpened(at, f, r); err != nil {
+				f.Close()
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", at.Path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
 	return f, nil
 }
 
+// checkOpened is checkPublic for the very file that was opened, wherever links have led to. What only the user who asks may read
+// is not for all others.
+func checkOpened(at Location, f *os.File, r *userfiles.Real) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm()&0o004 == 0 {
+		return &NotPublicError{Location: at, Because: at, Mode: fi.Mode().Perm()}
+	}
+	parents, err := r.Parents()
+	if err != nil {
+		return err
+	}
+	dir := at
+	dir.Path = f.Name()
+	for _, p := range parents {
+		dir, _ = dir.Parent()
+		if p.Mode().Perm()&0o001 == 0 {
+			return &NotPublicError{Location: at, Because: dir, Mode: p.Mode().Perm()}
+		}
+	}
+	return nil
+}
+
 // List implements Source.
-func (l LocalFiles) List(_ context.Context, user string, at Location) ([]Info, error) {
-	o, err := l.owner(user)
+func (l LocalFiles) List(ctx context.Context, by Reader, at Location) ([]Info, error) {
+	var names []string
+	err := l.as(by, at, func(_ *userfiles.User, r *userfiles.Real) (err error) {
+		names, err = r.List()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	var infos []Info
-	err = as(o, func() error {
-		entries, err := os.ReadDir(at.Path)
+	for _, n := range names {
+		info, err := l.Stat(ctx, by, at.Child(n))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, e := range entries {
-			fi, err := os.Stat(at.Child(e.Name()).Path)
-			if err != nil {
-				return err
-			}
-			info := localInfo(fi)
-			info.Name = e.Name()
-			infos = append(infos, info)
-		}
-		return nil
-	})
-	return infos, err
+		infos = append(infos, info)
+	}
+	return infos, nil
 }
 
-func localInfo(fi os.FileInfo) Info {
+func localInfo(name string, fi os.FileInfo) Info {
 	return Info{
-		Name:    fi.Name(),
+		Name:    name,
 		Size:    fi.Size(),
 		ModTime: fi.ModTime().UnixMilli(),
 		Mode:    fi.Mode() & (fs.ModePerm | fs.ModeDir),

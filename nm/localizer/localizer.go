@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -37,7 +38,7 @@ type Config struct {
 
 	// Owner gives the user of the operating system that containers of user run as; nil, or a nil result, means that they
 	// run as the NodeManager does.
-	Owner func(user string) (*Owner, error)
+	Owner func(user string) (*userfiles.User, error)
 
 	TargetSize int64 // bytes that PUBLIC and PRIVATE resources together may keep (…localizer.cache.target-size-mb); default 10 GiB
 	Interval   time.Duration

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/internal/publicdir"
+	"heddle/internal/userfiles"
 	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
@@ -28,8 +29,8 @@ type gatedSource struct {
 	waits  chan string   // gets the path of every file whose read is held back
 }
 
-func (g *gatedSource) Open(ctx context.Context, user string, at Location) (io.ReadCloser, error) {
-	r, err := g.LocalFiles.Open(ctx, user, at)
+func (g *gatedSource) Open(ctx context.Context, by Reader, at Location) (io.ReadCloser, error) {
+	r, err := g.LocalFiles.Open(ctx, by, at)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (g *gatedSource) Open(ctx context.Context, user string, at Location) (io.Re
 		g.opened, g.users = map[string]int{}, map[string][]string{}
 	}
 	g.opened[at.Path]++
-	g.users[at.Path] = append(g.users[at.Path], user)
+	g.users[at.Path] = append(g.users[at.Path], by.onHDFS())
 	g.active++
 	g.most = max(g.most, g.active)
 	gate := g.gate
@@ -197,4 +198,14 @@ func mode(t testing.TB, path string) fs.FileMode {
 		t.Fatal(err)
 	}
 	return fi.Mode().Perm()
+}
+
+// diskUse adds up the files below a local directory.
+func diskUse(path string) (int64, error) {
+	d, err := userfiles.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	return sizeOf(d, filepath.Base(path), 0)
 }

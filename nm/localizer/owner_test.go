@@ -10,10 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"heddle/internal/userfiles"
 )
 
 // nobody is the user that containers run as in these tests; only root can give files away.
-func nobody(t *testing.T) *Owner {
+func nobody(t *testing.T) *userfiles.User {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -24,12 +26,12 @@ func nobody(t *testing.T) *Owner {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	return &Owner{UID: uid, GID: gid, Groups: []int{gid}}
+	return &userfiles.User{UID: uid, GID: gid, Groups: []int{gid}}
 }
 
-func newOwnedNode(t *testing.T) (*node, *Owner) {
+func newOwnedNode(t *testing.T) (*node, *userfiles.User) {
 	o := nobody(t)
-	owner := func(string) (*Owner, error) { return o, nil }
+	owner := func(string) (*userfiles.User, error) { return o, nil }
 	n := newNode(t, func(c *Config) { c.Owner = owner })
 	n.source.LocalFiles.Owner = owner
 	return n, o
@@ -75,14 +77,14 @@ func TestFilesBelongToTheUser(t *testing.T) {
 		t.Errorf("the application's directory belongs to uid %d", uid)
 	}
 	// The user gets at his files, and at nothing else.
-	err = as(o, func() error {
+	err = userfiles.As(o, func() error {
 		_, err := os.ReadFile(filepath.Join(got, "bin/run.sh"))
 		return err
 	})
 	if err != nil {
 		t.Errorf("the user cannot read his own file: %v", err)
 	}
-	err = as(o, func() error { return os.Rename(filepath.Dir(got), filepath.Dir(got)+"x") })
+	err = userfiles.As(o, func() error { return os.Rename(filepath.Dir(got), filepath.Dir(got)+"x") })
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("the user could rename a slot: %v", err)
 	}
@@ -140,7 +142,7 @@ func TestPlantedLinks(t *testing.T) {
 	if err := os.Mkdir(outside, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	err = as(o, func() error {
+	err = userfiles.As(o, func() error {
 		for _, d := range dirs {
 			if err := os.Rename(filepath.Join(d, "filecache"), filepath.Join(d, "mine")); err != nil {
 				return err
@@ -175,7 +177,7 @@ func TestPlantedLinks(t *testing.T) {
 
 func TestUnknownUser(t *testing.T) {
 	n := newNode(t, func(c *Config) {
-		c.Owner = func(u string) (*Owner, error) { return nil, user.UnknownUserError(u) }
+		c.Owner = func(u string) (*userfiles.User, error) { return nil, user.UnknownUserError(u) }
 	})
 	r := n.file("f", "f", Public)
 	if err := n.fail(container(1, 1), "ghost", r); !strings.Contains(err.Error(), "user ghost") {

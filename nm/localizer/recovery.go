@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -142,7 +141,7 @@ func (l *Localizer) recoverOne(key string, value []byte) error {
 	case ca.entries[res.Key()] != nil:
 		return errors.New("the resource was recorded twice")
 	}
-	size, err := sizeOf(e.path)
+	size, err := l.sizeOf(e)
 	if err != nil {
 		return err
 	}
@@ -176,18 +175,42 @@ func (s saved) scope() (scope, error) {
 	return scope{visibility: Application, user: s.User, app: app}, nil
 }
 
-// sizeOf adds up the files at or below path.
-func sizeOf(path string) (size int64, err error) {
-	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Type()&fs.ModeSymlink != 0 {
-			return err
+// sizeOf adds up the files of the resource of e.
+func (l *Localizer) sizeOf(e *entry) (int64, error) {
+	parent, err := userfiles.OpenDir(e.dir, append(stepNames(e.cache.slotSteps(e.sub)), e.slot())...)
+	if err != nil {
+		return 0, err
+	}
+	defer parent.Close()
+	return sizeOf(parent, e.res.Location.Name(), 0)
+}
+
+// sizeOf adds up the files at or below the entry name of d.
+func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
+	fi, err := d.Stat(name)
+	switch {
+	case err != nil:
+		return 0, err
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return 0, nil
+	case !fi.IsDir():
+		return fi.Size(), nil
+	case depth > 2*maxDepth: // its user may have added to it
+		return 0, fmt.Errorf("%s: more than %d directories deep", d.Name(), depth)
+	}
+	sub, err := d.Enter(name)
+	if err != nil {
+		return 0, err
+	}
+	defer sub.Close()
+	entries, err := sub.List()
+	for _, e := range entries {
+		n, err := sizeOf(sub, e.Name(), depth+1)
+		if err != nil {
+			return 0, err
 		}
-		fi, err := d.Info()
-		if err == nil {
-			size += fi.Size()
-		}
-		return err
-	})
+		size += n
+	}
 	return size, err
 }
 
@@ -202,27 +225,27 @@ func (l *Localizer) sweep(dir string) {
 		}
 	}
 	scopes := []scope{{visibility: Public}}
-	for _, user := range names(filepath.Join(dir, UserCache)) {
+	for _, user := range names(dir, UserCache) {
 		scopes = append(scopes, scope{visibility: Private, user: user})
-		for _, name := range names(filepath.Join(UserDir(dir, user), AppCache)) {
+		for _, name := range names(dir, UserCache, user, AppCache) {
 			if app, err := records.ParseApplicationID(name); err == nil {
 				scopes = append(scopes, scope{visibility: Application, user: user, app: app})
 			}
 		}
 	}
 	for _, s := range scopes {
-		r, err := descend(dir, s.cacheSteps(), false, nil)
+		d, err := userfiles.OpenDir(dir, stepNames(s.cacheSteps())...)
 		if err != nil {
 			continue // there is none, or its user put something else in its place
 		}
-		l.sweepDir(r, s, s.cacheDir(dir), known)
-		r.Close()
+		l.sweepDir(d, s, s.cacheDir(dir), known)
+		d.Close()
 	}
 }
 
 // sweepDir goes through a directory of slots and its sub-directories.
-func (l *Localizer) sweepDir(r *os.Root, s scope, path string, known map[string]bool) {
-	entries, err := fs.ReadDir(r.FS(), ".")
+func (l *Localizer) sweepDir(d *userfiles.Dir, s scope, path string, known map[string]bool) {
+	entries, err := d.List()
 	if err != nil {
 		l.cfg.Log.WithFields(logrus.Fields{"path": path, logrus.ErrorKey: err}).Warn("cannot look for leftovers")
 		return
@@ -236,13 +259,13 @@ func (l *Localizer) sweepDir(r *os.Root, s scope, path string, known map[string]
 			if ca := l.caches[s]; ca != nil {
 				ca.last = max(ca.last, n)
 			}
-			if err := r.RemoveAll(e.Name()); err != nil {
+			if err := d.RemoveAll(e.Name()); err != nil {
 				l.cfg.Log.WithFields(logrus.Fields{"path": full, logrus.ErrorKey: err}).Warn("cannot remove a leftover")
 			}
 			continue
 		}
 		if len(e.Name()) == 1 && e.IsDir() && s.visibility != Application {
-			if sub, err := userfiles.Enter(r, e.Name()); err == nil {
+			if sub, err := d.Enter(e.Name()); err == nil {
 				l.sweepDir(sub, s, full, known)
 				sub.Close()
 			}
@@ -250,9 +273,9 @@ func (l *Localizer) sweepDir(r *os.Root, s scope, path string, known map[string]
 	}
 }
 
-// names lists the directories in dir, if it exists.
-func names(dir string) []string {
-	entries, _ := os.ReadDir(dir)
+// names lists the directories in that which elems lead to from dir, if it exists.
+func names(dir string, elems ...string) []string {
+	entries, _ := userfiles.ReadDir(dir, elems...)
 	var ns []string
 	for _, e := range entries {
 		if e.IsDir() {
@@ -269,44 +292,69 @@ const doomed = "_DEL_"
 // NodeManager's private files. They are renamed at once and removed when the returned function is called, which may take
 // long; what an earlier one left is removed as well. No container may be running.
 func (l *Localizer) Wipe() (remove func() error, err error) {
-	var old []string
-	suffix := doomed + fmt.Sprint(l.cfg.Now().UnixMilli())
+	type doomedDir struct{ dir, name string }
+	var old []doomedDir
 	for _, dir := range l.cfg.Dirs.Readable() {
-		for _, name := range names(dir) {
-			base, _, was := strings.Cut(name, doomed)
-			if base != FileCache && base != UserCache && base != NMPrivate {
-				continue
-			}
-			path := filepath.Join(dir, name)
-			if !was {
-				if err := os.Rename(path, path+suffix); err != nil {
-					return nil, err
-				}
-				path += suffix
-			}
-			old = append(old, path)
+		names, err := doom(dir, doomed+fmt.Sprint(l.cfg.Now().UnixMilli()))
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			old = append(old, doomedDir{dir, n})
 		}
 	}
-	if l.cfg.Store != nil {
-		var keys []string
-		err := l.cfg.Store.ForEach(storePrefix, func(key string, _ []byte) error {
-			keys = append(keys, key)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("localizer: read the store: %w", err)
-		}
-		for _, k := range keys {
-			if err := l.cfg.Store.Delete(k); err != nil {
-				return nil, fmt.Errorf("localizer: delete %s: %w", k, err)
-			}
-		}
+	if err := l.forgetAll(); err != nil {
+		return nil, err
 	}
 	return func() error {
 		var errs []error
-		for _, path := range old {
-			errs = append(errs, os.RemoveAll(path))
+		for _, o := range old {
+			errs = append(errs, userfiles.RemoveAll(o.dir, o.name))
 		}
 		return errors.Join(errs...)
 	}, nil
+}
+
+// doom renames what Wipe removes from a local directory, and returns the new names.
+func doom(dir, suffix string) (old []string, err error) {
+	d, err := userfiles.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	for _, name := range names(dir) {
+		base, _, was := strings.Cut(name, doomed)
+		if base != FileCache && base != UserCache && base != NMPrivate {
+			continue
+		}
+		if !was {
+			if err := d.Rename(name, d, name+suffix); err != nil {
+				return nil, err
+			}
+			name += suffix
+		}
+		old = append(old, name)
+	}
+	return old, nil
+}
+
+// forgetAll empties the store.
+func (l *Localizer) forgetAll() error {
+	if l.cfg.Store == nil {
+		return nil
+	}
+	var keys []string
+	err := l.cfg.Store.ForEach(storePrefix, func(key string, _ []byte) error {
+		keys = append(keys, key)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("localizer: read the store: %w", err)
+	}
+	for _, k := range keys {
+		if err := l.cfg.Store.Delete(k); err != nil {
+			return fmt.Errorf("localizer: delete %s: %w", k, err)
+		}
+	}
+	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -77,7 +77,7 @@ func (l *Localizer) Localize(ctx context.Context, req Request) (Result, error) {
 	return r, nil
 }
 
-func (l *Localizer) check(req Request) (*Owner, error) {
+func (l *Localizer) check(req Request) (*userfiles.User, error) {
 	if err := validName(req.User); err != nil {
 		return nil, fmt.Errorf("user: %w", err)
 	}
@@ -89,7 +89,7 @@ func (l *Localizer) check(req Request) (*Owner, error) {
 	return l.owner(req.User)
 }
 
-func (l *Localizer) owner(user string) (*Owner, error) {
+func (l *Localizer) owner(user string) (*userfiles.User, error) {
 	if l.cfg.Owner == nil {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func (l *Localizer) owner(user string) (*Owner, error) {
 // call is one call of Localize.
 type call struct {
 	req      Request
-	owner    *Owner
+	owner    *userfiles.User
 	seen     *ancestors
 	got      map[string]grant // by link
 	took     []*entry         // references that the container didn't hold before
@@ -162,8 +162,11 @@ func (l *Localizer) acquireAll(c *call) error {
 }
 
 func present(e *entry, readable []string) bool {
-	_, err := os.Lstat(e.path)
-	return err == nil && slices.Contains(readable, e.dir)
+	if !slices.Contains(readable, e.dir) {
+		return false
+	}
+	_, err := userfiles.Stat(e.dir, append(stepNames(e.cache.slotSteps(e.sub)), e.slot(), e.res.Location.Name())...)
+	return err == nil
 }
 
 // acquire takes a reference on the resource of a link. The lock is held.

@@ -17,16 +17,22 @@ type Info struct {
 	Mode    fs.FileMode // permission bits and fs.ModeDir
 }
 
-// Source reads the files that resources name. Every call is made with the rights of user; an empty user is the
-// NodeManager's own, which reads PUBLIC resources. A file that does not exist gives an error that is
-// fs.ErrNotExist.
+// Reader is who reads the files of a resource.
+type Reader struct {
+	User string // who asked for it
+	// Public means that it is for everybody: a source that all of the cluster shares reads it as the NodeManager does, which sees
+	// what everybody may see.
+	Public bool
+}
+
+// Source reads the files that resources name. A file that does not exist gives an error that is fs.ErrNotExist.
 type Source interface {
 	// Stat follows links.
-	Stat(ctx context.Context, user string, at Location) (Info, error)
+	Stat(ctx context.Context, by Reader, at Location) (Info, error)
 	// Open reads a file from its beginning. Closing the reader from another goroutine must end a Read that waits.
-	Open(ctx context.Context, user string, at Location) (io.ReadCloser, error)
+	Open(ctx context.Context, by Reader, at Location) (io.ReadCloser, error)
 	// List returns the entries of a directory in any order.
-	List(ctx context.Context, user string, at Location) ([]Info, error)
+	List(ctx context.Context, by Reader, at Location) ([]Info, error)
 }
 
 // Sources chooses a source by the scheme of the location; the empty scheme is the default file system's.
@@ -46,30 +52,30 @@ func (s Sources) of(at Location) (Source, error) {
 }
 
 // Stat implements Source.
-func (s Sources) Stat(ctx context.Context, user string, at Location) (Info, error) {
+func (s Sources) Stat(ctx context.Context, by Reader, at Location) (Info, error) {
 	src, err := s.of(at)
 	if err != nil {
 		return Info{}, err
 	}
-	return src.Stat(ctx, user, at)
+	return src.Stat(ctx, by, at)
 }
 
 // Open implements Source.
-func (s Sources) Open(ctx context.Context, user string, at Location) (io.ReadCloser, error) {
+func (s Sources) Open(ctx context.Context, by Reader, at Location) (io.ReadCloser, error) {
 	src, err := s.of(at)
 	if err != nil {
 		return nil, err
 	}
-	return src.Open(ctx, user, at)
+	return src.Open(ctx, by, at)
 }
 
 // List implements Source.
-func (s Sources) List(ctx context.Context, user string, at Location) ([]Info, error) {
+func (s Sources) List(ctx context.Context, by Reader, at Location) ([]Info, error) {
 	src, err := s.of(at)
 	if err != nil {
 		return nil, err
 	}
-	return src.List(ctx, user, at)
+	return src.List(ctx, by, at)
 }
 
 // ancestors remembers the directories looked at for one request: the hundred jars of a job lie in one folder, whose
@@ -85,7 +91,7 @@ type ancestor struct {
 	err  error
 }
 
-func (a *ancestors) stat(ctx context.Context, src Source, user string, at Location) (Info, error) {
+func (a *ancestors) stat(ctx context.Context, src Source, by Reader, at Location) (Info, error) {
 	a.mu.Lock()
 	if a.seen == nil {
 		a.seen = map[Location]*ancestor{}
@@ -96,18 +102,18 @@ func (a *ancestors) stat(ctx context.Context, src Source, user string, at Locati
 		a.seen[at] = e
 	}
 	a.mu.Unlock()
-	e.once.Do(func() { e.info, e.err = src.Stat(ctx, user, at) })
+	e.once.Do(func() { e.info, e.err = src.Stat(ctx, by, at) })
 	return e.info, e.err
 }
 
 // checkPublic tells whether everybody may read at (all of it, if it is a directory) and pass through its parents
 // (FSDownload.isPublic).
-func checkPublic(ctx context.Context, src Source, user string, at Location, info Info, seen *ancestors) error {
-	if err := checkReadable(ctx, src, user, at, at, info); err != nil {
+func checkPublic(ctx context.Context, src Source, by Reader, at Location, info Info, seen *ancestors) error {
+	if err := checkReadable(ctx, src, by, at, at, info); err != nil {
 		return err
 	}
 	for dir, ok := at.Parent(); ok; dir, ok = dir.Parent() {
-		info, err := seen.stat(ctx, src, user, dir)
+		info, err := seen.stat(ctx, src, by, dir)
 		if err != nil {
 			return err
 		}
@@ -119,7 +125,7 @@ func checkPublic(ctx context.Context, src Source, user string, at Location, info
 }
 
 // checkReadable checks at, which is the resource or something in it.
-func checkReadable(ctx context.Context, src Source, user string, resource, at Location, info Info) error {
+func checkReadable(ctx context.Context, src Source, by Reader, resource, at Location, info Info) error {
 	need := fs.FileMode(0o004)
 	if info.Mode.IsDir() {
 		need = 0o005
@@ -130,12 +136,12 @@ func checkReadable(ctx context.Context, src Source, user string, resource, at Lo
 	if !info.Mode.IsDir() {
 		return nil
 	}
-	children, err := src.List(ctx, user, at)
+	children, err := src.List(ctx, by, at)
 	if err != nil {
 		return err
 	}
 	for _, c := range children {
-		if err := checkReadable(ctx, src, user, resource, at.Child(c.Name), c); err != nil {
+		if err := checkReadable(ctx, src, by, resource, at.Child(c.Name), c); err != nil {
 			return err
 		}
 	}

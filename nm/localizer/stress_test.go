@@ -91,7 +91,7 @@ func TestStress(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		size, err := sizeOf(d)
+		size, err := diskUse(d)
 		if err != nil {
 			t.Error(err)
 		}

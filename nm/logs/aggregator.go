@@ -11,8 +11,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/logs/tfile"
-	"heddle/nm/userfiles"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )

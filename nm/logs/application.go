@@ -14,8 +14,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/logs/ifile"
-	"heddle/nm/userfiles"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )

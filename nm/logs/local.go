@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 

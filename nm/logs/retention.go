@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 
@@ -24,8 +23,7 @@ import (
 func removeLogs(dirs Dirs, app records.ApplicationID) error {
 	var errs []error
 	for _, dir := range dirs.Readable() {
-		// The log directory is the NodeManager's own; below the application's, RemoveAll follows no link.
-		errs = append(errs, os.RemoveAll(filepath.Join(dir, app.String())))
+		errs = append(errs, userfiles.RemoveAll(dir, app.String()))
 	}
 	return errors.Join(errs...)
 }
@@ -119,7 +117,7 @@ func (k *Keeper) Keep(app records.ApplicationID) error {
 func (k *Keeper) Adopt(known func(records.ApplicationID) bool) error {
 	var errs []error
 	for _, dir := range k.dirs.Readable() {
-		entries, err := os.ReadDir(dir)
+		entries, err := userfiles.ReadDir(dir)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"slices"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"heddle/nm/userfiles"
+	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
 

@@ -1,4 +1,4 @@
-package localizer
+package userfiles
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// as runs fn with the file system rights of o. It does so on a thread of its own, which ends with it, so that nothing
+// As runs fn with the file system rights of o. It does so on a thread of its own, which ends with it, so that nothing
 // else ever runs with those rights. With a nil o it just calls fn.
-func as(o *Owner, fn func() error) error {
+func As(o *User, fn func() error) error {
 	if o == nil {
 		return fn()
 	}
@@ -28,7 +28,7 @@ func as(o *Owner, fn func() error) error {
 
 // become changes the identity by which the kernel judges this thread's file accesses. Going from root to a user also
 // drops the thread's capabilities to override permissions.
-func become(o *Owner) error {
+func become(o *User) error {
 	groups := make([]uint32, len(o.Groups))
 	for i, g := range o.Groups {
 		groups[i] = uint32(g)

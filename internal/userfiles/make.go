@@ -1,0 +1,196 @@
+//go:build unix
+
+package userfiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Keep leaves a uid or gid as it is.
+const Keep = -1
+
+// Want is how a folder is to be.
+type Want struct {
+	Mode     fs.FileMode // permission bits
+	UID, GID int         // or Keep
+}
+
+// Make makes the folder name, or takes the one that is there, and returns it open. A folder that is there has to belong to the user
+// who is wanted, or it may be a new one that an earlier process didn't come to hand over; anything else is refused, as the user
+// may have put it there.
+func (d *Dir) Make(name string, want Want) (*Dir, error) {
+	err := d.mkdir(name)
+	made := err == nil
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	next, err := d.Enter(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := next.become(want, made); err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+// become gives a folder that Make has entered what it wants.
+func (d *Dir) become(want Want, made bool) error {
+	fi, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	ours := Owner(fi) == os.Geteuid()
+	switch {
+	case !ours && (want.UID == Keep || Owner(fi) == want.UID):
+		return nil // as an earlier call or somebody else has left it
+	case !ours:
+		return fmt.Errorf("%s: %w: uid %d, not %d", d.path, ErrOwner, Owner(fi), want.UID)
+	case !made && want.UID != Keep && want.UID != os.Geteuid():
+		names, err := d.names(1)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			return fmt.Errorf("%s: %w: uid %d, not %d", d.path, ErrOwner, Owner(fi), want.UID)
+		}
+	}
+	return d.Set(want)
+}
+
+// New makes the folder name, which must not be there, for nobody else to get into, and returns it open.
+func (d *Dir) New(name string) (*Dir, error) {
+	if err := d.mkdir(name); err != nil {
+		return nil, err
+	}
+	next, err := d.Enter(name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := next.Stat()
+	if err == nil && (Owner(fi) != os.Geteuid() || fi.Mode().Perm()&0o077 != 0) {
+		err = fmt.Errorf("%s was replaced while it was made: %w", next.path, ErrOwner)
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+func (d *Dir) mkdir(name string) error {
+	return d.do("mkdir", name, func() error { return unix.Mkdirat(d.fd, name, 0o700) })
+}
+
+// Set changes the folder's owner and mode.
+func (d *Dir) Set(want Want) error {
+	if want.UID != Keep || want.GID != Keep {
+		if err := unix.Fchown(d.fd, want.UID, want.GID); err != nil {
+			return d.fail("chown", err)
+		}
+	}
+	return d.fail("chmod", unix.Fchmod(d.fd, uint32(want.Mode.Perm()))) // after the chown, which clears bits; also undoes the umask
+}
+
+// Create makes a new file, for nobody else to read, and returns it open to read and write.
+func (d *Dir) Create(name string) (*os.File, error) {
+	if err := check(d.path, name); err != nil {
+		return nil, err
+	}
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0o600) })
+	if err != nil {
+		return nil, d.fail("create", err, name)
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
+}
+
+// Write writes a new file in place of what may be there, which is no folder.
+func (d *Dir) Write(name string, content []byte, want Want) error {
+	if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := d.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && (want.UID != Keep || want.GID != Keep) {
+		err = f.Chown(want.UID, want.GID)
+	}
+	if err == nil {
+		err = f.Chmod(want.Mode)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Symlink makes a link to target.
+func (d *Dir) Symlink(target, name string) error {
+	return d.do("symlink", name, func() error { return unix.Symlinkat(target, d.fd, name) })
+}
+
+// Touch sets when an entry, a link as itself, was read and changed last.
+func (d *Dir) Touch(name string, at time.Time) error {
+	t := unix.NsecToTimespec(at.UnixNano())
+	return d.do("touch", name, func() error {
+		return unix.UtimesNanoAt(d.fd, name, []unix.Timespec{t, t}, unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
+// Lchown gives an entry, a link as itself, to a user. That of a folder that others can write to may be somebody's whom one doesn't
+// know.
+func (d *Dir) Lchown(name string, uid, gid int) error {
+	return d.do("chown", name, func() error { return unix.Fchownat(d.fd, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW) })
+}
+
+// Rename moves the entry name to the folder to, where it replaces a file of its new name.
+func (d *Dir) Rename(name string, to *Dir, newName string) error {
+	if err := check(to.path, newName); err != nil {
+		return err
+	}
+	return d.do("rename", name, func() error { return unix.Renameat(d.fd, name, to.fd, newName) })
+}
+
+// Take moves the file name of user uid, who may still have the folder d, to the folder to, whose entries are not the user's to
+// change. What arrives there has to be a regular file with one name, of at most so many bytes; anything else is removed again. The
+// file gets the mode.
+func (d *Dir) Take(name string, uid int, most int64, to *Dir, newName string, mode fs.FileMode) error {
+	arriving := newName + ".new"
+	if err := d.Rename(name, to, arriving); err != nil {
+		return err
+	}
+	err := to.vet(arriving, uid, most, mode)
+	if err == nil {
+		err = to.Rename(arriving, to, newName)
+	}
+	if err != nil {
+		return errors.Join(err, to.RemoveAll(arriving))
+	}
+	return nil
+}
+
+func (d *Dir) vet(name string, uid int, most int64, mode fs.FileMode) error {
+	f, err := d.Open(uid, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case links(fi) != 1:
+		return fmt.Errorf("%s has %d names", f.Name(), links(fi))
+	case fi.Size() > most:
+		return fmt.Errorf("%s has %d bytes, more than %d", f.Name(), fi.Size(), most)
+	}
+	return f.Chmod(mode)
+}

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package userfiles
+
+func checkKernel(int, string) error { return nil }

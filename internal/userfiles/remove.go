@@ -1,0 +1,115 @@
+//go:build unix
+
+package userfiles
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// Remove removes a file, a link or an empty folder.
+func (d *Dir) Remove(name string) error {
+	return d.do("remove", name, func() error {
+		err := unix.Unlinkat(d.fd, name, 0)
+		if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) { // the latter where POSIX is followed to the letter
+			if rerr := unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR); !errors.Is(rerr, unix.ENOTDIR) {
+				err = rerr
+			}
+		}
+		return err
+	})
+}
+
+// RemoveAll removes an entry with everything below it; that there is none is no error. It takes some dozen descriptors at most,
+// however deep the folders are that a user has made.
+func (d *Dir) RemoveAll(name string) error {
+	err := d.removeEmpty(name)
+	if err == nil || !full(err) {
+		return err
+	}
+	top, err := d.Enter(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	r := remover{top: top}
+	for range rounds { // who lives in the folder may add to it meanwhile
+		if err := r.clear(top, 0); err != nil {
+			return err
+		}
+		if err = d.removeEmpty(name); err == nil || !full(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// Bounds of RemoveAll.
+const (
+	rounds  = 20
+	batch   = 1024 // names that are read at once
+	deepest = 32   // below this, folders are moved up before they are gone through
+)
+
+func full(err error) bool { return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) }
+
+// removeEmpty is Remove where no entry is no error.
+func (d *Dir) removeEmpty(name string) error {
+	if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// remover removes what is in a folder.
+type remover struct{ top *Dir }
+
+// clear removes the entries of d, which is so many levels below the top. It fails when some can't be removed, with the first reason.
+func (r *remover) clear(d *Dir, depth int) error {
+	for {
+		names, err := d.names(batch)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		var failed error
+		gone := 0
+		for _, n := range names {
+			if err := r.remove(d, n, depth); err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			gone++
+		}
+		if gone == 0 {
+			return failed
+		}
+	}
+}
+
+func (r *remover) remove(d *Dir, name string, depth int) error {
+	err := d.removeEmpty(name)
+	if errors.Is(err, fs.ErrPermission) && unix.Fchmod(d.fd, 0o700) == nil { // a folder that a program has closed, as we are not root
+		err = d.removeEmpty(name)
+	}
+	if err == nil || !full(err) {
+		return err
+	}
+	if depth >= deepest {
+		return d.Rename(name, r.top, ".moved-"+rand.Text())
+	}
+	sub, err := d.Enter(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := r.clear(sub, depth+1); err != nil {
+		return err
+	}
+	return d.removeEmpty(name)
+}
