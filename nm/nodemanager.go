@@ -79,6 +79,9 @@ func New(o Options) (*NodeManager, error) {
 		return nil, err
 	}
 	n.log = n.log.WithField("node", n.s.address.String())
+	for _, note := range n.s.notes {
+		n.log.Warn(note)
+	}
 	for _, step := range []func() error{
 		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
 	} {

@@ -24,6 +24,7 @@ import (
 	"heddle/nm/health"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
+	"heddle/nm/runas"
 	"heddle/yarn/account"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -84,6 +85,7 @@ type settings struct {
 	supervised    bool
 	patience      time.Duration // to reach the ResourceManager
 	clusterID     string
+	notes         []string // what an administrator should know of the configuration
 }
 
 func readSettings(c *conf.Config) (settings, error) {
@@ -193,9 +195,12 @@ func (s *settings) groupID() (string, error) {
 }
 
 func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
-	owner, err := ownerOf(c)
+	owner, ignored, err := ownerOf(c)
 	if err != nil {
 		return container.Config{}, err
+	}
+	if len(ignored) > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("These settings of %s have no effect: %s", runas.File, strings.Join(ignored, ", ")))
 	}
 	track := 10 * time.Minute
 	if c.IsSet("yarn.nodemanager.duration-to-track-stopped-containers") {
@@ -294,19 +299,24 @@ func healthScripts(c *conf.Config) []health.Script {
 
 const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 
-// ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor.
-func ownerOf(c *conf.Config) (func(string) (*userfiles.User, error), error) {
+// ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor. ignored are the
+// settings of container-executor.cfg without effect.
+func ownerOf(c *conf.Config) (owner func(string) (*userfiles.User, error), ignored []string, err error) {
 	const lce = "yarn.nodemanager.linux-container-executor."
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)
+		return nil, nil, fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)
+	}
+	rules, ignored, err := runas.Read(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	limit, local := c.Bool(lce+"nonsecure-mode.limit-users"), c.Text(lce+"nonsecure-mode.local-user")
 	pattern, err := regexp.Compile(c.Text(lce + "nonsecure-mode.user-pattern"))
 	if err != nil {
-		return nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
+		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
 	}
 	var mu sync.Mutex
 	known := make(map[string]*userfiles.User)
@@ -325,7 +335,7 @@ func ownerOf(c *conf.Config) (func(string) (*userfiles.User, error), error) {
 			return o, nil
 		}
 		// a look-up may take long, and must not hold up containers of others
-		o, err := lookUp(name)
+		o, err := lookUp(name, rules)
 		if err != nil {
 			return nil, err
 		}
@@ -333,7 +343,7 @@ func ownerOf(c *conf.Config) (func(string) (*userfiles.User, error), error) {
 		defer mu.Unlock()
 		known[name] = o
 		return o, nil
-	}, nil
+	}, ignored, nil
 }
 
 // uids returns the numbers of the users whom containers run as; nil if that is this process's own.
@@ -350,14 +360,14 @@ func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error)
 	}
 }
 
-// lookUp finds a user of the operating system. Root is refused: a container must not own the node.
-func lookUp(name string) (*userfiles.User, error) {
+// lookUp finds a user of the operating system whom containers may run as.
+func lookUp(name string, rules runas.Rules) (*userfiles.User, error) {
 	a, err := account.System.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
 	}
-	if a.UID == 0 {
-		return nil, fmt.Errorf("containers can't run as %q: it is root", name)
+	if err := rules.Check(name, a.UID); err != nil {
+		return nil, err
 	}
 	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
 }

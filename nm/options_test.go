@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"heddle/conf"
+	"heddle/nm/runas"
 )
 
 func TestOwners(t *testing.T) {
@@ -19,7 +20,7 @@ func TestOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ownerOf(c)
+		f, _, err := ownerOf(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,14 +35,18 @@ func TestOwners(t *testing.T) {
 			return ""
 		}
 	}
-	all := owner(lce + "limit-users=false")
-	one := owner(lce+"limit-users=true", lce+"local-user=daemon")
+	all := owner(lce+"limit-users=false", runas.AllowedKey+"=daemon")
+	one := owner(lce+"limit-users=true", lce+"local-user=daemon", runas.AllowedKey+"=daemon")
+	strict := owner(lce + "limit-users=false")
 	for _, c := range []struct {
 		owner      func(string) string
 		user, want string
 	}{
 		{all, "daemon", ""},
-		{all, "root", "it is root"},
+		{all, "root", "Running as root is not allowed"},
+		{strict, "daemon", "Requested user daemon is not whitelisted and has id 1,which is below the minimum allowed 1000"},
+		{strict, "nobody", ""},
+		{all, "bin", "below the minimum allowed"},
 		{all, "no-such-user", "no such user"},
 		{all, "../daemon", "it must match"},
 		{all, "", "it must match"},
@@ -56,7 +61,7 @@ func TestOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ownerOf(c); err == nil || !strings.Contains(err.Error(), "user-pattern") {
+	if _, _, err := ownerOf(c); err == nil || !strings.Contains(err.Error(), "user-pattern") {
 		t.Errorf("a broken pattern: %v", err)
 	}
 }

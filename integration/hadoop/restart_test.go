@@ -134,6 +134,7 @@ func TestContainersOfTheirUsers(t *testing.T) {
 		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
 		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
 		"yarn.nodemanager.linux-container-executor.group":                      "root",
+		"heddle.container.allowed-system-users":                                who,
 		"yarn.log-aggregation.file-formats":                                    "IFile,TFile",
 		"yarn.log-aggregation.file-controller.IFile.class":                     "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController",
 		"mapreduce.application.classpath":                                      lib + "/*",

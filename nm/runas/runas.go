@@ -1,0 +1,187 @@
+// Package runas decides which users of the operating system containers may run as, where they don't run as the NodeManager itself.
+//
+// The rules are those of Hadoop's container-executor, and so are its words and its file, container-executor.cfg: never root, nobody
+// with a number below a least one, as system accounts have, unless listed, and nobody who is banned.
+package runas
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/internal/userfiles"
+)
+
+// File is the name of Hadoop's file in the configuration folder.
+const File = "container-executor.cfg"
+
+// Keys of the file that count, and of Heddle's that count more.
+const (
+	minKey, bannedKey, allowedKey = "min.user.id", "banned.users", "allowed.system.users"
+
+	MinKey     = "heddle.container.min-user-id"
+	BannedKey  = "heddle.container.banned-users"
+	AllowedKey = "heddle.container.allowed-system-users"
+)
+
+// Rules say who may run containers.
+type Rules struct {
+	MinUID  int      // users with a lower number are refused,
+	Allowed []string // but these
+	Banned  []string // are refused whatever their number
+}
+
+// Default are Hadoop's rules where nothing is set.
+func Default() Rules {
+	return Rules{MinUID: 1000, Banned: []string{"yarn", "mapred", "hdfs", "bin"}}
+}
+
+// Check refuses a user whom containers may not run as.
+func (r Rules) Check(name string, uid int) error {
+	switch {
+	case name == "root" || uid == 0:
+		return fmt.Errorf("containers can't run as %q, for it is root: Running as root is not allowed", name)
+	case uid < r.MinUID && !slices.Contains(r.Allowed, name):
+		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is not whitelisted and has id %d,which is below the minimum allowed %d"+
+			" (%s and %s of %s, or %s and %s)", name, uid, r.MinUID, minKey, allowedKey, File, MinKey, AllowedKey)
+	case slices.Contains(r.Banned, name):
+		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is banned (%s of %s, or %s)", name, bannedKey, File, BannedKey)
+	}
+	return nil
+}
+
+// Configuration is where Heddle's keys come from, as conf.Config.
+type Configuration interface {
+	Dir() string
+	IsSet(key string) bool
+	Int(key string) int
+	Strings(key string) []string
+}
+
+// Read puts the rules together from the file, if the configuration folder has one, and from Heddle's keys. ignored are the settings
+// in the file that have no effect here.
+func Read(c Configuration) (r Rules, ignored []string, err error) {
+	r = Default()
+	if c.Dir() != "" {
+		if ignored, err = r.readFile(filepath.Join(c.Dir(), File)); err != nil {
+			return r, nil, err
+		}
+	}
+	if c.IsSet(MinKey) {
+		r.MinUID = c.Int(MinKey)
+	}
+	if c.IsSet(BannedKey) {
+		r.Banned = c.Strings(BannedKey)
+	}
+	if c.IsSet(AllowedKey) {
+		r.Allowed = c.Strings(AllowedKey)
+	}
+	return r, ignored, nil
+}
+
+func (r *Rules) readFile(path string) (ignored []string, err error) {
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch owner := userfiles.Owner(fi); {
+	case owner != 0:
+		//lint:ignore ST1005 Hadoop's words
+		return nil, fmt.Errorf("File %s must be owned by root, but is owned by %d: who can write to it decides whom containers run as", path, owner)
+	case fi.Mode().Perm()&0o022 != 0:
+		//lint:ignore ST1005 Hadoop's words
+		return nil, fmt.Errorf("File %s must not be world or group writable, but is %03o", path, fi.Mode().Perm())
+	}
+	if ignored, err = r.parse(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return ignored, nil
+}
+
+// maxFile bounds what is read of the file.
+const maxFile = 1 << 20
+
+// parse reads the file: lines key=value, with comments from a # on. Sections in brackets are about Docker and devices. Of a key that
+// is there twice the first counts; one without a value is not set.
+func (r *Rules) parse(in io.Reader) (ignored []string, err error) {
+	section := ""
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(io.LimitReader(in, maxFile))
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			section = line
+			continue
+		}
+		key, value, found := strings.Cut(line, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if !found || key == "" {
+			return nil, fmt.Errorf("line %d: %.100q is not KEY=VALUE", n, line)
+		}
+		if value == "" {
+			continue
+		}
+		if section != "" {
+			ignored = append(ignored, section+" "+key)
+			continue
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		effective, err := r.set(key, value)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if !effective {
+			ignored = append(ignored, key)
+		}
+	}
+	return ignored, lines.Err()
+}
+
+// set reports whether the key has an effect.
+func (r *Rules) set(key, value string) (effective bool, err error) {
+	switch key {
+	case minKey:
+		if r.MinUID, err = strconv.Atoi(value); err != nil || r.MinUID < 0 {
+			//lint:ignore ST1005 Hadoop's words
+			return false, fmt.Errorf("Illegal value of %.100s for %s in configuration: want a number", value, minKey)
+		}
+	case bannedKey:
+		r.Banned = names(value)
+	case allowedKey:
+		r.Allowed = names(value)
+	case "yarn.nodemanager.linux-container-executor.group": // of Hadoop's program
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+func names(list string) []string {
+	var out []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
