@@ -2,12 +2,12 @@ package rm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/sirupsen/logrus"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -15,30 +15,60 @@ import (
 )
 
 // replica is the committed ledger: what raft applies its entries to, and what is shown.
+//
+// It stops at the first entry, or snapshot, that this version doesn't know, or that shows that the members' ledgers differ. To pass over
+// it would make another ledger of this one, with which it might lead one day. As it is neither applied nor in a snapshot, a newer version
+// finds it again.
 type replica struct {
-	log *logrus.Entry
+	log  *logrus.Entry
+	halt func(error) // called once, when it stops
 
-	mu    sync.RWMutex
-	state *ledger.State
+	mu     sync.RWMutex
+	state  *ledger.State
+	halted error // why it has stopped
 }
 
-func newReplica(log *logrus.Entry) *replica {
-	return &replica{log: log, state: ledger.New()}
+func newReplica(log *logrus.Entry, halt func(error)) *replica {
+	return &replica{log: log, halt: halt, state: ledger.New()}
 }
 
 // Apply implements raft.FSM. Its result is nil or an error.
 func (r *replica) Apply(e raft.Entry) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.halted != nil {
+		return r.halted
+	}
 	b, err := batchOf(e)
-	if err == nil {
-		r.mu.Lock()
-		err = r.state.Apply(b)
-		r.mu.Unlock()
-	}
 	if err != nil {
-		r.log.WithError(err).Error("an entry of the log can't be applied")
-		return fmt.Errorf("apply a batch to the ledger: %w", err)
+		return r.stop("read an entry of the log", err)
 	}
-	return nil
+	err = r.state.Apply(b)
+	var newer *ledger.NewerError
+	var diverged *ledger.DivergedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &newer), errors.As(err, &diverged):
+		return r.stop("apply an entry of the log", err)
+	}
+	r.log.WithError(err).Error("an entry of the log can't be applied")
+	return fmt.Errorf("apply a batch to the ledger: %w", err)
+}
+
+// stop is called with the lock held.
+func (r *replica) stop(doing string, err error) error {
+	r.halted = fmt.Errorf("%s: %w", doing, err)
+	r.log.WithError(r.halted).Error("this ResourceManager can't follow the others any more, and stops")
+	r.halt(r.halted)
+	return r.halted
+}
+
+// Halted is why it has stopped, nil if it hasn't.
+func (r *replica) Halted() error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.halted
 }
 
 // batchOf is what an entry holds: what this member has proposed it knows, the others' it decodes.
@@ -46,25 +76,33 @@ func batchOf(e raft.Entry) (*ledgerpb.Batch, error) {
 	if b, ok := e.Source.(*ledgerpb.Batch); ok {
 		return b, nil
 	}
-	b := &ledgerpb.Batch{}
-	return b, proto.UnmarshalOptions{AllowPartial: true}.Unmarshal(e.Data, b)
+	return ledger.Decode(e.Data)
 }
 
 // Snapshot implements raft.FSM.
 func (r *replica) Snapshot() (func(io.Writer) error, error) {
+	if err := r.Halted(); err != nil {
+		return nil, err
+	}
 	return r.Clone().WriteSnapshot, nil
 }
 
 // Restore implements raft.FSM.
 func (r *replica) Restore(in io.Reader) error {
-	state, err := ledger.ReadSnapshot(in)
-	if err != nil {
-		return err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state = state
-	return nil
+	if r.halted != nil {
+		return r.halted // an older snapshot wouldn't do
+	}
+	state, err := ledger.ReadSnapshot(in)
+	var newer *ledger.NewerError
+	switch {
+	case err == nil:
+		r.state = state
+	case errors.As(err, &newer):
+		return r.stop("read a snapshot", err)
+	}
+	return err
 }
 
 // Read shows the committed ledger to f, which must neither change nor keep it.

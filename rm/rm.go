@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
@@ -73,6 +72,7 @@ type ResourceManager struct {
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
+	newest   int32 // version of the ledger that it says it can apply
 	newKey   func(ledgerpb.KeyKind) (int32, []byte, error)
 	racks    *topology.Mapping
 	launcher *service.Launcher
@@ -99,7 +99,7 @@ type ResourceManager struct {
 func New(o Options) (*ResourceManager, error) {
 	r := &ResourceManager{
 		conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{}),
-		failed: make(chan error, 1), newKey: newKey,
+		failed: make(chan error, 1), newKey: newKey, newest: ledger.Version,
 		fileInterval: fairFileInterval,
 	}
 	var err error
@@ -200,8 +200,11 @@ func (r *ResourceManager) join() error {
 			}
 		}
 	}
-	r.replica = newReplica(r.log)
+	r.replica = newReplica(r.log, r.fail)
 	r.raft, err = raft.Open(cfg, r.replica)
+	if halted := r.replica.Halted(); err != nil && halted != nil {
+		return halted // raft doesn't say it
+	}
 	return err
 }
 
@@ -360,6 +363,9 @@ func (r *ResourceManager) lead(term context.Context) {
 		r.log.WithError(err).Info("elected, and not leader any more")
 		return
 	}
+	if r.replica.Halted() != nil {
+		return // Run is about to end
+	}
 	state := r.replica.Clone()
 	chosen := state.Offered == r.id
 	if !chosen && r.giveWay(term, state) {
@@ -368,7 +374,7 @@ func (r *ResourceManager) lead(term context.Context) {
 	r.refreshAll()
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Now: time.Now,
-		NewKey: r.newKey, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
+		NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
 	})
 	var waiting sync.WaitGroup
@@ -410,7 +416,7 @@ func (r *ResourceManager) tokenRenewer() leader.Tokens {
 }
 
 func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
-	entry, err := proto.MarshalOptions{AllowPartial: true}.Marshal(b)
+	entry, err := ledger.Encode(b)
 	if err != nil {
 		return func() error { return fmt.Errorf("encode a batch: %w", err) }
 	}

@@ -95,6 +95,8 @@ type Config struct {
 	// the ledger said. Nobody changes the batch any more.
 	Propose  func(*ledgerpb.Batch) (wait func() error)
 	Launcher Launcher
+	// Versions finds the newest version of the ledger that all members can apply; it may be slow. nil leaves it as it is.
+	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
 	Tokens Tokens
 	Now    func() time.Time
@@ -146,6 +148,7 @@ type Leader struct {
 	seq        int64
 	refs       ledger.Refs
 	preemption preemption
+	versions   versions
 	background sync.WaitGroup // calls to nodes under way
 	ctx        context.Context
 
@@ -395,6 +398,9 @@ func (l *Leader) propose() {
 			l.current = nil
 		}
 		b.pb.Leadership = l.work.Leaders
+		if l.work.Version > 1 {
+			b.pb.Version = l.work.Version
+		}
 		l.flying = append(l.flying, b)
 		l.proposing <- b
 	}

@@ -12,7 +12,7 @@ import (
 // takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
 // and new ones can be granted at once. Nodes and ApplicationMasters have to register again, which brings back what is soft.
 func (t *turn) takeOver() error {
-	t.enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: t.Settings.ID}})
+	t.enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: t.Settings.ID, Refused: t.work.Refused}})
 	if t.work.Timestamp == 0 {
 		t.enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: t.now()}})
 	}

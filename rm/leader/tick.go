@@ -24,6 +24,7 @@ func (t *turn) tick() error {
 	t.preempt(now)
 	t.renewCarried(now)
 	t.expireDelegations(now)
+	t.raiseVersion(now)
 	return t.rollKeys(now)
 }
 

@@ -40,6 +40,7 @@ type world struct {
 	change   func(*Settings)
 	tokens   Tokens
 	record   *eventlog.Writer
+	versions func(context.Context) (int32, error)
 }
 
 func run(t *testing.T, test func(w *world)) {
@@ -94,7 +95,7 @@ func (w *world) lead() {
 	w.mu.Unlock()
 	w.Leader = New(Config{
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Now: time.Now, NewKey: w.newKey,
-		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens,
+		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens, Versions: w.versions,
 		Record: w.record, RecordedQueues: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -16,11 +16,19 @@ var ErrUnknown = errors.New("not in the ledger")
 var ErrDeposed = errors.New("made by a leader that was deposed")
 
 // Apply takes a batch into account. A command that can't be applied changes nothing, and the others of the batch still
-// count; the error joins what was wrong with all of them. As leaders try every command on their own copy first, an error
-// means a defect, the same one on every member.
+// count; the error joins what was wrong with all of them. As leaders try every command on their own copy first, such an error
+// means a defect, the same one on every member: the leadership is over then, and what its leader sent before it knew is void.
+//
+// A *NewerError or *DivergedError means that this member must not go on; the batch has changed nothing.
 func (s *State) Apply(b *ledgerpb.Batch) error {
+	if v := b.GetVersion(); v > Version {
+		return &NewerError{Version: v}
+	}
 	if n := s.expected(b); b.GetLeadership() != n {
 		return fmt.Errorf("batch of leadership %d during %d: %w", b.GetLeadership(), n, ErrDeposed)
+	}
+	if err := s.agrees(b); err != nil {
+		return err
 	}
 	var errs []error
 	for i, c := range b.GetCommands() {
@@ -28,12 +36,45 @@ func (s *State) Apply(b *ledgerpb.Batch) error {
 			errs = append(errs, fmt.Errorf("command %d of %d: %w", i+1, len(b.GetCommands()), err))
 		}
 	}
+	if len(errs) > 0 && s.Version >= 2 {
+		s.Refused++
+		s.Void = 1
+	}
 	return errors.Join(errs...)
+}
+
+// maxVoid is the number of batches that a leader may have sent before it knows that one was refused. It has fewer under way.
+const maxVoid = 16
+
+// agrees checks a batch against what this member has refused so far.
+func (s *State) agrees(b *ledgerpb.Batch) error {
+	if s.Version < 2 {
+		return nil
+	}
+	if begins(b) {
+		if n := b.GetCommands()[0].LeaderStarted.GetRefused(); n != s.Refused {
+			return &DivergedError{Refused: s.Refused, Leader: b.GetCommands()[0].LeaderStarted.GetRmId(), LeaderRefused: n}
+		}
+		return nil
+	}
+	if s.Void == 0 {
+		return nil
+	}
+	if s.Void >= maxVoid { // its leader goes on, and so has refused nothing
+		return &DivergedError{Refused: s.Refused, Leader: s.Leader, LeaderRefused: s.Refused - 1}
+	}
+	s.Void++
+	return fmt.Errorf("batch behind one that was refused: %w", ErrDeposed)
+}
+
+// begins reports whether a batch is the first of a leadership.
+func begins(b *ledgerpb.Batch) bool {
+	return len(b.GetCommands()) > 0 && b.GetCommands()[0].LeaderStarted != nil
 }
 
 // expected is the leadership whose batches are good now; one that starts a leadership must be the next.
 func (s *State) expected(b *ledgerpb.Batch) int64 {
-	if len(b.GetCommands()) > 0 && b.GetCommands()[0].LeaderStarted != nil {
+	if begins(b) {
 		return s.Leaders + 1
 	}
 	return s.Leaders
@@ -91,10 +132,13 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		s.Leaders++
 		s.Leader = c.LeaderStarted.GetRmId()
 		s.Offered = ""
+		s.Void = 0
 		return nil
 	case c.LeadershipOffered != nil:
 		s.Offered = c.LeadershipOffered.GetRmId()
 		return nil
+	case c.LedgerVersionRaised != nil:
+		return s.versionRaised(c.LedgerVersionRaised)
 	case c.KeyRolled != nil:
 		s.keyRolled(now, c.KeyRolled)
 		return nil
@@ -110,7 +154,7 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		s.queuesConfigured(now, c.QueuesConfigured)
 		return nil
 	}
-	return errors.New("unknown kind of command: was it written by a newer version?")
+	return errors.New("a command of no kind")
 }
 
 func (s *State) clusterCreated(c *ledgerpb.ClusterCreated) error {

@@ -421,34 +421,3 @@ func TestForeignSnapshotsAreRefused(t *testing.T) {
 		}
 	}
 }
-
-func FuzzReadSnapshot(f *testing.F) {
-	s := New()
-	mustApply(f, s, commands{
-		cluster(), register(node1, small), submit(1), start(attempt(1, 1)), allocate(container(1, 1, 1), true),
-	}.at(0))
-	f.Add(snapshot(f, s))
-	f.Fuzz(func(t *testing.T, image []byte) {
-		s, err := ReadSnapshot(bytes.NewReader(image))
-		if err == nil {
-			_ = s.Check()
-		}
-	})
-}
-
-func FuzzApply(f *testing.F) {
-	raw, err := proto.Marshal(commands{cluster(), register(node1, small), submit(1), start(attempt(1, 1))}.at(0))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(raw)
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		var b ledgerpb.Batch
-		if proto.Unmarshal(raw, &b) != nil {
-			return
-		}
-		s := New()
-		_ = s.Apply(&b)
-		_ = snapshot(t, s)
-	})
-}

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +18,6 @@ import (
 	"heddle/yarn/records"
 )
 
-// snapshotFormat goes up when an older version could not read a snapshot any more.
-const snapshotFormat = 1
-
 // maxRecord bounds one record of a snapshot; an application with all its containers is the largest.
 const maxRecord = 1 << 30
 
@@ -27,6 +26,9 @@ const maxRecord = 1 << 30
 func (s *State) WriteSnapshot(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	put := func(r *ledgerpb.SnapshotRecord) error {
+		if n := proto.Size(r); n > maxRecord {
+			return fmt.Errorf("%d bytes could not be read again", n)
+		}
 		_, err := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}.MarshalTo(b, r)
 		return err
 	}
@@ -51,13 +53,13 @@ func (s *State) WriteSnapshot(w io.Writer) error {
 	return b.Flush()
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote.
+// ReadSnapshot reads what WriteSnapshot wrote. It is a *NewerError if that was a version of Heddle that knows more.
 func ReadSnapshot(r io.Reader) (*State, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	s := New()
 	for n := 0; ; n++ {
 		var rec ledgerpb.SnapshotRecord
-		err := protodelim.UnmarshalOptions{MaxSize: maxRecord}.UnmarshalFrom(b, &rec)
+		err := readRecord(b, &rec)
 		if errors.Is(err, io.EOF) && n > 0 {
 			return s, nil
 		}
@@ -68,6 +70,21 @@ func ReadSnapshot(r io.Reader) (*State, error) {
 			return nil, fmt.Errorf("snapshot: record %d: %w", n, err)
 		}
 	}
+}
+
+func readRecord(b *bufio.Reader, rec *ledgerpb.SnapshotRecord) error {
+	size, err := binary.ReadUvarint(b)
+	if err != nil {
+		return err
+	}
+	if size > maxRecord {
+		return fmt.Errorf("%d bytes: %w", size, errTorn)
+	}
+	var data bytes.Buffer
+	if _, err := io.CopyN(&data, b, int64(size)); err != nil {
+		return fmt.Errorf("%w, it should have %d bytes", io.ErrUnexpectedEOF, size)
+	}
+	return decode(data.Bytes(), rec, recordShape)
 }
 
 func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
@@ -83,12 +100,12 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 	case rec.Delegation != nil:
 		return s.delegationIssued(rec.Delegation)
 	}
-	return errors.New("unknown kind: was it written by a newer version?")
+	return errors.New("a record of no kind")
 }
 
 func (s *State) clusterRecord() *ledgerpb.Cluster {
 	c := &ledgerpb.Cluster{
-		Format:          snapshotFormat,
+		Format:          s.Version,
 		Timestamp:       s.Timestamp,
 		Leaders:         s.Leaders,
 		Leader:          s.Leader,
@@ -96,6 +113,9 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		Submitted:       s.Submitted,
 		LastDelegation:  s.LastDelegation,
 		Offered:         s.Offered,
+		Release:         s.Release,
+		Refused:         s.Refused,
+		Void:            s.Void,
 	}
 	if q := s.Queues; q.Version > 0 {
 		c.Queues = &ledgerpb.QueuesConfigured{Settings: q.Settings, FromFile: q.FromFile, Version: q.Version}
@@ -123,9 +143,13 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 }
 
 func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
-	if c.GetFormat() != snapshotFormat {
-		return fmt.Errorf("format %d: this version reads format %d", c.GetFormat(), snapshotFormat)
+	switch v := c.GetFormat(); {
+	case v > Version:
+		return &NewerError{Version: v, Release: c.GetRelease()}
+	case v < 1:
+		return fmt.Errorf("version %d: %w", v, errTorn)
 	}
+	s.Version, s.Release, s.Refused, s.Void = c.GetFormat(), c.GetRelease(), c.GetRefused(), c.GetVoid()
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
 	s.LastDelegation, s.Offered = c.GetLastDelegation(), c.GetOffered()

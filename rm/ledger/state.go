@@ -11,6 +11,14 @@ import (
 
 // State is everything that the members of a cluster agree on. It is not safe for concurrent use.
 type State struct {
+	// Version is the version of the ledger that all members can apply. Release is that of the program that raised it, "" for 1.
+	Version int32
+	Release string
+	// Refused counts the batches with commands that could not be applied, by which members with different ledgers find out. Void
+	// counts those since the last one, itself included, that its leader had sent before it knew.
+	Refused int64
+	Void    int32
+
 	// Timestamp is when the cluster was created, in ms since 1970; it is part of every id. 0 = not created yet.
 	Timestamp int64
 	// Leaders counts the leaders that the cluster has had, the present one included.
@@ -301,6 +309,8 @@ func (n *Node) Usable() bool {
 // New returns the state of a cluster that was not created yet.
 func New() *State {
 	return &State{
+		Version: 1,
+
 		Keys:  map[ledgerpb.KeyKind]KeyRing{},
 		Ended: map[AppState]int64{},
 		Apps:  map[records.ApplicationID]*Application{},

@@ -83,6 +83,8 @@ func Clean(c *ledgerpb.Command) {
 		c.LeaderStarted.RmId = Head(c.LeaderStarted.GetRmId(), MaxName)
 	case c.LeadershipOffered != nil:
 		c.LeadershipOffered.RmId = Head(c.LeadershipOffered.GetRmId(), MaxName)
+	case c.LedgerVersionRaised != nil:
+		c.LedgerVersionRaised.Release = Head(c.LedgerVersionRaised.GetRelease(), MaxName)
 	case c.QueuesConfigured != nil:
 		cleanMap(c.QueuesConfigured.GetSettings())
 	default:

@@ -30,6 +30,7 @@ func (s *Service) serviceStatus(
 		resp.SetState(pb.HAServiceState_ACTIVE)
 	}
 	resp.SetReadyToBecomeActive(true)
+	resp.SetHeddleLedgerVersion(s.Backend.LedgerVersion())
 	return resp, nil
 }
 

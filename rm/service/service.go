@@ -28,6 +28,8 @@ type Backend interface {
 	// HA reports whether there are several ResourceManagers.
 	HA() bool
 	ID() string
+	// LedgerVersion is the newest version of the ledger that this member can apply.
+	LedgerVersion() int32
 }
 
 // Config is what the services work with.

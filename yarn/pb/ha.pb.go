@@ -657,6 +657,7 @@ type GetServiceStatusResponse struct {
 	xxx_hidden_State               HAServiceState         `protobuf:"varint,1,req,name=state,enum=heddle.yarn.HAServiceState"`
 	xxx_hidden_ReadyToBecomeActive bool                   `protobuf:"varint,2,opt,name=readyToBecomeActive"`
 	xxx_hidden_NotReadyReason      *string                `protobuf:"bytes,3,opt,name=notReadyReason"`
+	xxx_hidden_HeddleLedgerVersion int32                  `protobuf:"varint,20000,opt,name=heddle_ledger_version,json=heddleLedgerVersion"`
 	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
 	XXX_presence                   [1]uint32
 	unknownFields                  protoimpl.UnknownFields
@@ -714,19 +715,31 @@ func (x *GetServiceStatusResponse) GetNotReadyReason() string {
 	return ""
 }
 
+func (x *GetServiceStatusResponse) GetHeddleLedgerVersion() int32 {
+	if x != nil {
+		return x.xxx_hidden_HeddleLedgerVersion
+	}
+	return 0
+}
+
 func (x *GetServiceStatusResponse) SetState(v HAServiceState) {
 	x.xxx_hidden_State = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 3)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
 }
 
 func (x *GetServiceStatusResponse) SetReadyToBecomeActive(v bool) {
 	x.xxx_hidden_ReadyToBecomeActive = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 3)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
 }
 
 func (x *GetServiceStatusResponse) SetNotReadyReason(v string) {
 	x.xxx_hidden_NotReadyReason = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *GetServiceStatusResponse) SetHeddleLedgerVersion(v int32) {
+	x.xxx_hidden_HeddleLedgerVersion = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
 }
 
 func (x *GetServiceStatusResponse) HasState() bool {
@@ -750,6 +763,13 @@ func (x *GetServiceStatusResponse) HasNotReadyReason() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
 }
 
+func (x *GetServiceStatusResponse) HasHeddleLedgerVersion() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
 func (x *GetServiceStatusResponse) ClearState() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_State = HAServiceState_INITIALIZING
@@ -765,12 +785,19 @@ func (x *GetServiceStatusResponse) ClearNotReadyReason() {
 	x.xxx_hidden_NotReadyReason = nil
 }
 
+func (x *GetServiceStatusResponse) ClearHeddleLedgerVersion() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_HeddleLedgerVersion = 0
+}
+
 type GetServiceStatusResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
 	State               *HAServiceState
 	ReadyToBecomeActive *bool
 	NotReadyReason      *string
+	// Heddle only: the newest version of the ledger that this ResourceManager can apply.
+	HeddleLedgerVersion *int32
 }
 
 func (b0 GetServiceStatusResponse_builder) Build() *GetServiceStatusResponse {
@@ -778,16 +805,20 @@ func (b0 GetServiceStatusResponse_builder) Build() *GetServiceStatusResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.State != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 3)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
 		x.xxx_hidden_State = *b.State
 	}
 	if b.ReadyToBecomeActive != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 3)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
 		x.xxx_hidden_ReadyToBecomeActive = *b.ReadyToBecomeActive
 	}
 	if b.NotReadyReason != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
 		x.xxx_hidden_NotReadyReason = b.NotReadyReason
+	}
+	if b.HeddleLedgerVersion != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_HeddleLedgerVersion = *b.HeddleLedgerVersion
 	}
 	return m0
 }
@@ -810,11 +841,12 @@ const file_yarn_pb_ha_proto_rawDesc = "" +
 	"\x1bTransitionToObserverRequest\x12?\n" +
 	"\areqInfo\x18\x01 \x02(\v2%.heddle.yarn.HAStateChangeRequestInfoR\areqInfo\"\x1e\n" +
 	"\x1cTransitionToObserverResponse\"\x19\n" +
-	"\x17GetServiceStatusRequest\"\xa7\x01\n" +
+	"\x17GetServiceStatusRequest\"\xdd\x01\n" +
 	"\x18GetServiceStatusResponse\x121\n" +
 	"\x05state\x18\x01 \x02(\x0e2\x1b.heddle.yarn.HAServiceStateR\x05state\x120\n" +
 	"\x13readyToBecomeActive\x18\x02 \x01(\bR\x13readyToBecomeActive\x12&\n" +
-	"\x0enotReadyReason\x18\x03 \x01(\tR\x0enotReadyReason*I\n" +
+	"\x0enotReadyReason\x18\x03 \x01(\tR\x0enotReadyReason\x124\n" +
+	"\x15heddle_ledger_version\x18\xa0\x9c\x01 \x01(\x05R\x13heddleLedgerVersion*I\n" +
 	"\x0eHAServiceState\x12\x10\n" +
 	"\fINITIALIZING\x10\x00\x12\n" +
 	"\n" +

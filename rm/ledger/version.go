@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"fmt"
+
+	"heddle/rm/ledger/ledgerpb"
+)
+
+// Version is the newest version of the ledger that this program can apply, and write once all members can. What each one brought:
+//
+//	1  the first
+//	2  versions themselves; members that disagree find out (LeaderStarted.refused); applications that have ended keep of their
+//	   submission what can be asked for, and no credentials, and those that go on for ever keep their last attempts
+//
+// Whatever changes what a batch or a snapshot may hold, or what State.Apply makes of it, is a new version.
+const Version = 2
+
+// NewerError says that something was written by a version of Heddle that knows more.
+type NewerError struct {
+	Version int32  // of the ledger that is needed; 0 = unknown
+	Release string // of Heddle that raised the cluster's version, "" = unknown
+	What    string // that isn't known here, "" if it's the version itself
+}
+
+func (e *NewerError) Error() string {
+	needs := "a newer ledger version"
+	if e.Version > 0 {
+		needs = fmt.Sprintf("ledger version %d", e.Version)
+	}
+	text := fmt.Sprintf("this needs %s, and this ResourceManager can apply version %d", needs, Version)
+	if e.What != "" {
+		text += " (it doesn't know " + e.What + ")"
+	}
+	release := "the release of Heddle that the leader runs"
+	if e.Release != "" {
+		release = "Heddle " + e.Release
+	}
+	return text + ": install " + release + " or a newer one here and start it again; it goes on where it stopped"
+}
+
+// DivergedError says that this member's ledger isn't its leader's.
+type DivergedError struct {
+	Refused       int64 // batches, here
+	Leader        string
+	LeaderRefused int64
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("this member's ledger differs from that of %s: it has refused %d batches of the log, and that one %d. "+
+		"One of the two was changed by a defect or by hand; start the wrong one again with an empty state folder", e.Leader, e.Refused, e.LeaderRefused)
+}
+
+func (s *State) versionRaised(c *ledgerpb.LedgerVersionRaised) error {
+	switch v := c.GetVersion(); {
+	case v > Version:
+		return &NewerError{Version: v, Release: c.GetRelease()}
+	case v <= s.Version:
+		return fmt.Errorf("the ledger has version %d already, and can't get %d", s.Version, v)
+	}
+	s.Version, s.Release = c.GetVersion(), c.GetRelease()
+	return nil
+}

@@ -1,0 +1,59 @@
+package rm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// LedgerVersion is the newest version of the ledger that this member can apply.
+func (r *ResourceManager) LedgerVersion() int32 { return r.newest }
+
+// versions asks all members which version of the ledger they can apply, and returns the oldest of their answers. Members count that are
+// configured or on record; none may be missing, as it may come back as what it was.
+func (r *ResourceManager) versions(ctx context.Context) (int32, error) {
+	members, err := r.raft.Members()
+	if err != nil {
+		return 0, err
+	}
+	ids := slices.Clone(r.conf.RMIDs())
+	for _, m := range members {
+		if !slices.Contains(ids, m.ID) {
+			ids = append(ids, m.ID)
+		}
+	}
+	all := r.newest
+	for _, id := range ids {
+		if id == r.id {
+			continue
+		}
+		v, err := r.versionOf(ctx, id)
+		if err != nil {
+			return 0, fmt.Errorf("ask %s for its version of the ledger: %w", id, err)
+		}
+		all = min(all, v)
+	}
+	return all, nil
+}
+
+// versionOf asks another member. Those before version 2 don't say anything.
+func (r *ResourceManager) versionOf(ctx context.Context, id string) (int32, error) {
+	a, err := r.conf.RMAddress(AdminAddress, id)
+	if err != nil {
+		return 0, err
+	}
+	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, ipc.Identity{User: r.login})
+	resp, err := protocol.GetServiceStatus.Call(ctx, ha, &pb.GetServiceStatusRequest{})
+	if err != nil {
+		return 0, err
+	}
+	if !resp.HasHeddleLedgerVersion() {
+		return 1, nil
+	}
+	return min(resp.GetHeddleLedgerVersion(), ledger.Version), nil
+}
