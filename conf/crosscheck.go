@@ -130,6 +130,25 @@ func (v *validation) reported(key string) bool {
 	return slices.ContainsFunc(v.problems, func(p Problem) bool { return p.Key == key && p.Severity == Error })
 }
 
+// clusterSecret checks that there is a secret where daemons are to prove that they know it.
+func (v *validation) clusterSecret() {
+	const key, file = "heddle.cluster.stock-daemons", "heddle.cluster.secret-file"
+	if v.c.Text(key) == "refuse" && v.c.Text(file) == "" {
+		v.problem(Error, key, "nobody could join: daemons prove that they belong to the cluster by its secret, and there is none ("+file+" is not set)", "")
+	}
+}
+
+// AdmitsStrangers reports whether daemons are taken for nodes, or ResourceManagers, that don't prove by the cluster's secret that they are.
+func (c *Config) AdmitsStrangers() bool {
+	switch c.Text("heddle.cluster.stock-daemons") {
+	case "admit":
+		return true
+	case "refuse":
+		return false
+	}
+	return c.Text("heddle.cluster.secret-file") == ""
+}
+
 // raft checks what hashicorp/raft demands of its times, and that TLS is whole.
 func (v *validation) raft() {
 	c := v.c

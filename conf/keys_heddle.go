@@ -4,6 +4,7 @@ package conf
 func heddleKeys() []Key {
 	return []Key{
 		path("heddle.cluster.secret-file", "", "file with the secret that all daemons of the cluster share, of 16 to 4,096 bytes; only its owner may read it"),
+		enum("heddle.cluster.stock-daemons", "auto", "whether daemons of Hadoop's, and others that can't prove by the cluster's secret that they belong to it, are taken for nodes and ResourceManagers; auto admits them where there is no secret", "auto", "admit", "refuse"),
 		path("heddle.state.dir", "${hadoop.tmp.dir}/heddle", "folder of all state; each role and id has a folder <role>-<id> in it"),
 		text("heddle.node.id", "", "name of this NodeManager among those that share a state folder; by default its host, and port if that is fixed"),
 		enum("heddle.cgroup.kind", "auto", "cgroups that hold containers together; auto is the best there are", "auto", "v2", "hybrid", "v1", "none"),

@@ -60,6 +60,7 @@ func (c *Config) Validate() Report {
 	v.resourceManagers()
 	v.ports()
 	v.raft()
+	v.clusterSecret()
 	v.times()
 	v.scheduler()
 	v.auxServices()

@@ -18,6 +18,7 @@ import (
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/internal/machine"
+	"heddle/internal/secret"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/deletion"
@@ -33,6 +34,7 @@ import (
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
+	"heddle/yarn/token"
 )
 
 // NodeManager is one life of a node. Make it with New, then call Run once, or Close.
@@ -343,7 +345,26 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Log: n.log})
 	n.closing(n.client.Close)
 	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second, Waiting: n.waiting(addrs)}
-	return n.client.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: ownName()}, policy), nil
+	who, err := n.identify()
+	if err != nil {
+		return nil, err
+	}
+	return n.client.Failover(addrs, protocol.ResourceTracker, who, policy), nil
+}
+
+// identify is who the node is for the ResourceManager: one that proves it, if there is a secret.
+func (n *NodeManager) identify() (ipc.Identity, error) {
+	const key = "heddle.cluster.secret-file"
+	path := n.o.Conf.Text(key)
+	if path == "" {
+		return ipc.Identity{User: ownName()}, nil
+	}
+	s, err := secret.Load(path)
+	if err != nil {
+		return ipc.Identity{}, fmt.Errorf("%s: %w", key, err)
+	}
+	t := token.Node(s.Key(token.NodeKeyUse, token.NodeKeyLength), n.identity.node())
+	return ipc.Identity{User: ownName(), Token: &t, RequireToken: !n.o.Conf.AdmitsStrangers()}, nil
 }
 
 // waiting returns a function that says in the log that no ResourceManager answers: when it has been so for a second, as a

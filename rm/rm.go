@@ -230,6 +230,11 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Service: svc,
 		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
 	}
+	nodes, err := r.nodePort()
+	if err != nil {
+		return err
+	}
+	nodes.Gate = svc.Gate
 	for _, p := range []struct {
 		key   string
 		cfg   ipc.ServerConfig
@@ -237,7 +242,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 	}{
 		{ClientAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: service.ClientSecrets{Service: svc}}, svc.ServeClients},
 		{MasterAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthToken, Secrets: service.MasterSecrets{Service: svc}}, svc.ServeMasters},
-		{TrackerAddress, ipc.ServerConfig{Gate: svc.Gate}, svc.ServeNodes},
+		{TrackerAddress, nodes, svc.ServeNodes},
 		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},
 	} {
 		p.cfg.Log = r.log.WithField("port", p.key)

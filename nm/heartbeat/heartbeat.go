@@ -210,6 +210,9 @@ func (u *Updater) register(ctx context.Context) error {
 	o.Keys.Expect()
 	resp, err := protocol.RegisterNodeManager.Call(ctx, o.Tracker, req)
 	if err != nil {
+		if hint := notAdmitted(err); hint != "" {
+			return fmt.Errorf("register node %s: %s: %w", o.Node, hint, err)
+		}
 		return fmt.Errorf("register node %s: %w", o.Node, err)
 	}
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
@@ -227,6 +230,21 @@ func (u *Updater) register(ctx context.Context) error {
 	o.Log.WithField("node", o.Node.String()).Infof("Registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
 		resp.GetRmVersion(), o.Types.Format(o.Resource), len(statuses), len(running))
 	return nil
+}
+
+// notAdmitted says what to do about a ResourceManager and a node that don't trust each other.
+func notAdmitted(err error) string {
+	const key = "heddle.cluster.secret-file"
+	if a := (*ipc.AuthError)(nil); errors.As(err, &a) {
+		return "the ResourceManager can't prove that it knows the cluster's secret; give it the same " + key
+	}
+	switch ipc.Class(err) {
+	case ipc.SaslException:
+		return "the ResourceManager knows another secret; all daemons of a cluster need the same " + key
+	case ipc.AccessControlException:
+		return "the ResourceManager wants proof that this node belongs to the cluster; set " + key + " to a file with the cluster's secret"
+	}
+	return ""
 }
 
 func key(has bool, k *pb.MasterKey) *pb.MasterKey {

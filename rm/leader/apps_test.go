@@ -106,15 +106,15 @@ func TestLostAnswersAreGivenAgain(t *testing.T) {
 		}
 
 		one := n.heartbeat(runs(first.Grants[0].ID))
-		same := must[NodeReply](t)(w.HeartbeatNode(NodeCall{Node: n.node, ResponseID: 0, Status: NodeStatus{Healthy: true}}))
+		same := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: n.node, ResponseID: 0, Status: NodeStatus{Healthy: true}}))
 		if diff := cmp.Diff(one, same); diff != "" {
 			t.Error(diff)
 		}
-		far := must[NodeReply](t)(w.HeartbeatNode(NodeCall{Node: n.node, ResponseID: 9}))
+		far := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: n.node, ResponseID: 9}))
 		if far.Action != pb.NodeAction_RESYNC || far.Diagnostics != "Too far behind rm response id:1 nm response id:9" {
 			t.Errorf("a node that is far off: %+v", far)
 		}
-		unknown := must[NodeReply](t)(w.HeartbeatNode(NodeCall{Node: nodeID(8)}))
+		unknown := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: nodeID(8)}))
 		if unknown.Action != pb.NodeAction_RESYNC || unknown.Diagnostics != "Node not found resyncing n8:45454" {
 			t.Errorf("an unknown node: %+v", unknown)
 		}

@@ -22,7 +22,7 @@ func TestBytesThatAreNoUTF8DontEndTheLeader(t *testing.T) {
 		n := &peer{w: w, node: w.node(1)}
 		am := w.am(nil)
 		must[NodeReply](t)(w.RegisterNode(NodeRegistration{
-			Node: nodeID(2), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: latin1, Peer: latin1,
+			Node: nodeID(2), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: latin1, NodeCaller: NodeCaller{Address: latin1},
 			Features: []string{latin1}, Missing: []string{latin1},
 		}))
 		am.allocate(AllocateCall{TrackingURL: latin1})
@@ -38,7 +38,7 @@ func TestBytesThatAreNoUTF8DontEndTheLeader(t *testing.T) {
 			t.Errorf("completed: %+v", got)
 		}
 		must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-			Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: latin1},
+			NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: latin1},
 		}))
 		id := w.submit(nil)
 		if err := w.Kill(id, latin1); err != nil {
@@ -73,7 +73,7 @@ func TestNamesThatAreNoUTF8AreRefused(t *testing.T) {
 				t.Errorf("queue %.20q: %v", name, err)
 			}
 			reply, err := w.RegisterNode(NodeRegistration{
-				Node: records.NodeID{Host: name, Port: 1}, Capability: records.NewResource(4096, 4), Peer: "10.0.0.1",
+				Node: records.NodeID{Host: name, Port: 1}, Capability: records.NewResource(4096, 4), NodeCaller: atHome,
 			})
 			if err != nil || reply.Action != pb.NodeAction_SHUTDOWN || !strings.Contains(reply.Diagnostics, "yarn.nodemanager.hostname") {
 				t.Errorf("host %.20q: %+v, %v", name, reply, err)
@@ -202,13 +202,13 @@ func FuzzNodeReports(f *testing.F) {
 				})
 			}
 			must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-				Node: n.node, ResponseID: n.response, Containers: ends, Status: NodeStatus{Healthy: exit == 0, HealthReport: health},
+				NodeCaller: atHome, Node: n.node, ResponseID: n.response, Containers: ends, Status: NodeStatus{Healthy: exit == 0, HealthReport: health},
 			}))
 			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
-				Node: records.NodeID{Host: host, Port: exit}, Capability: records.NewResource(1024, 1), Version: version, Peer: host,
+				Node: records.NodeID{Host: host, Port: exit}, Capability: records.NewResource(1024, 1), Version: version, NodeCaller: NodeCaller{Address: host},
 				Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
 			}))
-			_ = w.UnregisterNode(records.NodeID{Host: host, Port: exit})
+			_ = w.UnregisterNode(records.NodeID{Host: host, Port: exit}, NodeCaller{Address: host})
 			_, _, _ = w.NewApplication() // comes behind everything
 			w.small()
 			w.same()

@@ -28,10 +28,10 @@ func (l *Leader) RefreshNodes(lists *hosts.Lists, graceful bool, timeout time.Du
 				continue
 			}
 			names := t.names(node.ID)
-			own, excluded := lists.Excluded(names...)
+			own, excluded := lists.Excluded(append([]string{node.ID.Host}, names...)...)
 			leaving := node.State == pb.NodeState_NS_DECOMMISSIONING
 			switch {
-			case lists.Admits(names...):
+			case !excluded && lists.Admits(names...):
 				if leaving {
 					t.recommission(node)
 				}
@@ -70,11 +70,12 @@ func (t *turn) leaving() (nodes []*ledger.Node) {
 	return nodes
 }
 
-// names are what a node is listed by: the host of its id, and that which it called from.
+// names are what a node is listed by: what is known of the machine that it called from. Of a node that has not called
+// this leader yet there is but the host of its id.
 func (t *turn) names(id records.NodeID) []string {
 	if s := t.sessions.node(id); s != nil {
-		if peer, ok := s.peer.Load().(string); ok {
-			return []string{id.Host, peer}
+		if names, ok := s.names.Load().([]string); ok {
+			return names
 		}
 	}
 	return []string{id.Host}
@@ -143,12 +144,17 @@ func (l *Leader) Leaving() (ids []records.NodeID, err error) {
 }
 
 // disallowed says that a node must not be, if the lists say so; one that is leaving still may.
-func (t *turn) disallowed(id records.NodeID, peer string) string {
-	if old := t.work.Nodes[id]; old != nil && old.State == pb.NodeState_NS_DECOMMISSIONING {
+func (t *turn) disallowed(r *NodeRegistration) string {
+	if old := t.work.Nodes[r.Node]; old != nil && old.State == pb.NodeState_NS_DECOMMISSIONING {
 		return ""
 	}
-	if t.hosts.Load().Admits(id.Host, peer) {
+	lists := t.hosts.Load()
+	if _, excluded := lists.Excluded(r.Node.Host); !excluded && lists.Admits(r.Names...) {
 		return ""
 	}
-	return fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
+	text := fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", r.Node.Host)
+	if lists.Admits(r.Node.Host) {
+		text += fmt.Sprintf(" The lists of hosts admit that name, but it called from %s, which is not its address by the name service: list that address.", r.Address)
+	}
+	return text
 }

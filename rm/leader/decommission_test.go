@@ -141,7 +141,7 @@ func TestNodesAreTakenAtOnce(t *testing.T) {
 		if got := w.nodeState(n2.node); got != "DECOMMISSIONED" {
 			t.Errorf("forced, and the node is %s", got)
 		}
-		r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{Node: n2.node, ResponseID: n2.response, Containers: []NodeContainer{runs(c)}}))
+		r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: n2.node, ResponseID: n2.response, Containers: []NodeContainer{runs(c)}}))
 		if r.Action != pb.NodeAction_SHUTDOWN || r.Diagnostics != "Disallowed NodeManager nodeId: n2:45454 hostname: n2" {
 			t.Errorf("a heartbeat is answered with %v, %q", r.Action, r.Diagnostics)
 		}
@@ -169,7 +169,7 @@ func TestOnlyListedMachinesMayBeNodes(t *testing.T) {
 			t.Errorf("a node that no list knows is %s", got)
 		}
 		w.node(2)
-		r := must[NodeReply](t)(w.RegisterNode(NodeRegistration{Node: nodeID(3), Capability: records.NewResource(4096, 4), Peer: "10.0.0.77"}))
+		r := must[NodeReply](t)(w.RegisterNode(NodeRegistration{Node: nodeID(3), Capability: records.NewResource(4096, 4), NodeCaller: NodeCaller{Address: "10.0.0.77"}, Names: []string{"10.0.0.77", nodeID(3).Host}}))
 		if r.Action != pb.NodeAction_NORMAL {
 			t.Errorf("a machine that is listed by its address: %v, %s", r.Action, r.Diagnostics)
 		}

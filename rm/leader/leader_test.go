@@ -28,7 +28,7 @@ func TestNewLeaderKeepsContainers(t *testing.T) {
 		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response}); !IsReason(err, NotRegistered) {
 			t.Fatalf("an ApplicationMaster that didn't register again: %v", err)
 		}
-		if r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{Node: n.node, ResponseID: 1})); r.Action != pb.NodeAction_RESYNC {
+		if r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: n.node, ResponseID: 1})); r.Action != pb.NodeAction_RESYNC {
 			t.Fatalf("a node that didn't register again: %+v", r)
 		}
 		if a := w.app(am.attempt.App); a.State != ledger.AppRunning || a.Live != 3 {
@@ -54,7 +54,7 @@ func TestNewLeaderKeepsContainers(t *testing.T) {
 func TestTwinsAreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		w.node(1)
-		twin := NodeRegistration{Node: nodeID(1), Capability: records.NewResource(4096, 4), Peer: "10.0.0.2"}
+		twin := NodeRegistration{Node: nodeID(1), Capability: records.NewResource(4096, 4), NodeCaller: NodeCaller{Address: "10.0.0.2"}}
 		r := must[NodeReply](t)(w.RegisterNode(twin))
 		if r.Action != pb.NodeAction_SHUTDOWN || !strings.Contains(r.Diagnostics, "is registered already, from 10.0.0.1, and alive; this one came from 10.0.0.2") {
 			t.Errorf("a twin: %+v", r)

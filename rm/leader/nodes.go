@@ -27,7 +27,8 @@ type nodeSoft struct {
 type nodeSession struct {
 	id   records.NodeID
 	seen seen
-	peer atomic.Value // string: host that it registered from
+	// caller is a NodeCaller, who registered it; names a []string, by which the lists of hosts know its machine.
+	caller, names atomic.Value
 
 	mu         sync.Mutex
 	registered bool // with this leader
@@ -101,9 +102,11 @@ type NodeRegistration struct {
 	Version    string
 	Containers []NodeContainer
 	Apps       []records.ApplicationID
-	// Peer is the host that the registration came from. Instance tells a restarted node from another one that claims the
-	// same id; stock nodes have none.
-	Peer     string
+	NodeCaller
+	// Names are those by which the lists of hosts may know the caller's machine: its address, and names that are known to
+	// be that address's. Node.Host is just what it calls itself.
+	Names []string
+	// Instance tells a restarted node from another one that claims the same id; stock nodes have none.
 	Instance string
 	Features []string
 	Missing  []string
@@ -132,6 +135,7 @@ type NodeStatus struct {
 
 // NodeCall is a NodeManager's heartbeat.
 type NodeCall struct {
+	NodeCaller
 	Node       records.NodeID
 	ResponseID int32
 	Status     NodeStatus
@@ -161,7 +165,7 @@ const twinPatience = 3
 func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	if !ledger.IsName(r.Node.Host) {
 		return shutdown("NodeManager from %s can't register: %.100q can't be its host, as %s. Check yarn.nodemanager.hostname.",
-			r.Peer, r.Node.Host, notAName), nil
+			r.Address, r.Node.Host, notAName), nil
 	}
 	if !l.Settings.MinAllocation.FitsIn(r.Capability) {
 		return shutdown("NodeManager from  %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. "+
@@ -181,13 +185,14 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.at(l.Now())
 	rack := ledger.Head(l.Rack(r.Node.Host), ledger.MaxName)
-	s.peer.Store(r.Peer)
 	err := l.do(func(t *turn) error {
-		if against := t.disallowed(r.Node, r.Peer); against != "" {
+		if against := t.disallowed(&r); against != "" {
 			t.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
 			reply = shutdown("%s", against)
 			return nil
 		}
+		s.caller.Store(r.NodeCaller)
+		s.names.Store(r.Names)
 		t.registerNode(s, &r, rack)
 		return nil
 	})
@@ -216,11 +221,15 @@ func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
 	if !s.registered || s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
 		return ""
 	}
-	if s.instance == r.Instance && (s.instance != "" || s.peer.Load() == r.Peer) {
+	by, _ := s.caller.Load().(NodeCaller)
+	if by.Proven && !r.Proven {
+		return fmt.Sprintf("NodeManager %v is registered already, and has proved who it is; the one from %s hasn't.", r.Node, r.Address)
+	}
+	if s.instance == r.Instance && (s.instance != "" || by.Address == r.Address) {
 		return ""
 	}
 	return fmt.Sprintf("NodeManager %v is registered already, from %s, and alive; this one came from %s. "+
-		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, s.peer.Load(), r.Peer)
+		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, by.Address, r.Address)
 }
 
 func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
@@ -385,7 +394,7 @@ func (t *turn) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
 func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s := l.sessions.node(call.Node)
 	if s == nil {
-		if !l.hosts.Load().Admits(call.Node.Host) {
+		if _, excluded := l.hosts.Load().Excluded(call.Node.Host); excluded {
 			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
 		}
 		return resync("Node not found resyncing %v", call.Node), nil
@@ -394,6 +403,12 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	defer s.mu.Unlock()
 	if !s.registered {
 		return resync("Node not found resyncing %v", call.Node), nil
+	}
+	if err := s.stranger(call.NodeCaller); err != nil {
+		if s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
+			return resync("%v", err), nil // its machine may have another address by now
+		}
+		return NodeReply{}, err
 	}
 	switch {
 	case call.ResponseID+1 == s.responseID:
@@ -490,7 +505,10 @@ func (t *turn) endAllOn(node *ledger.Node, why string) {
 }
 
 // UnregisterNode takes a node's farewell.
-func (l *Leader) UnregisterNode(id records.NodeID) error {
+func (l *Leader) UnregisterNode(id records.NodeID, who NodeCaller) error {
+	if err := l.callerOf(id, who); err != nil {
+		return err
+	}
 	return l.do(func(t *turn) error {
 		t.removeNode(id, pb.NodeState_NS_SHUTDOWN)
 		return nil

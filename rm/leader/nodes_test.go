@@ -96,7 +96,7 @@ func TestUnhealthyNodesLoseTheirContainers(t *testing.T) {
 		amc := w.app(am.attempt.App).Current().AMContainer
 		n.heartbeat(runs(amc))
 		r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-			Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: "disks are full"},
+			NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{HealthReport: "disks are full"},
 		}))
 		n.response = r.ResponseID
 		a := w.app(am.attempt.App)
@@ -115,7 +115,7 @@ func TestNodesOfHadoopGetContainersAfterTheirFirstHeartbeat(t *testing.T) {
 	run(t, func(w *world) {
 		register := func(containers ...NodeContainer) *peer {
 			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
-				Node: nodeID(1), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: "3.4.2", Peer: "10.0.0.1",
+				Node: nodeID(1), HTTPPort: 8042, Capability: records.NewResource(4096, 4), Version: "3.4.2", NodeCaller: atHome,
 				Containers: containers,
 			}))
 			return &peer{w: w, node: nodeID(1)}

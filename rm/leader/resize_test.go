@@ -175,7 +175,7 @@ func TestGrowthThatTheNodeKnowsOfStays(t *testing.T) {
 	for name, tell := range map[string]func(w *world, n *peer, id records.ContainerID, others ...NodeContainer){
 		"in a heartbeat": func(w *world, n *peer, id records.ContainerID, _ ...NodeContainer) {
 			r := must[NodeReply](w.t)(w.HeartbeatNode(NodeCall{
-				Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Increased: []NodeContainer{sized(NodeContainer{ID: id}, 2048)},
+				NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Increased: []NodeContainer{sized(NodeContainer{ID: id}, 2048)},
 			}))
 			n.response = r.ResponseID
 		},
@@ -209,7 +209,7 @@ func TestConfirmedInPart(t *testing.T) {
 		running := []NodeContainer{runs(w.app(am.attempt.App).Current().AMContainer), runs(c[0])}
 		increased := func(mb int64) []Grant {
 			r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-				Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
+				NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
 				Increased: []NodeContainer{{ID: c[0], Resource: records.ResourceTypes{}.PB(records.NewResource(mb, 1))}},
 			}))
 			n.response = r.ResponseID

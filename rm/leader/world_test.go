@@ -238,6 +238,9 @@ func (w *world) submit(change func(*pb.ApplicationSubmissionContext)) records.Ap
 	return id
 }
 
+// atHome is where all nodes call from.
+var atHome = NodeCaller{Address: "10.0.0.1"}
+
 func nodeID(i int) records.NodeID { return records.NodeID{Host: fmt.Sprintf("n%d", i), Port: 45454} }
 
 func (w *world) node(i int, containers ...NodeContainer) records.NodeID {
@@ -248,7 +251,7 @@ func (w *world) node(i int, containers ...NodeContainer) records.NodeID {
 func (w *world) nodeOf(i int, capability records.Resource, containers ...NodeContainer) records.NodeID {
 	w.t.Helper()
 	reply, err := w.RegisterNode(NodeRegistration{
-		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", Peer: "10.0.0.1",
+		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address, nodeID(i).Host},
 		Containers: containers, Features: []string{FeatureSuspend},
 	})
 	if err != nil || reply.Action != pb.NodeAction_NORMAL {
@@ -268,7 +271,7 @@ type peer struct {
 func (p *peer) heartbeat(containers ...NodeContainer) NodeReply {
 	p.w.t.Helper()
 	r := must[NodeReply](p.w.t)(p.w.HeartbeatNode(NodeCall{
-		Node: p.node, ResponseID: p.response, Containers: containers, Status: NodeStatus{Healthy: true},
+		NodeCaller: atHome, Node: p.node, ResponseID: p.response, Containers: containers, Status: NodeStatus{Healthy: true},
 	}))
 	p.response = r.ResponseID
 	return r

@@ -46,6 +46,7 @@ type Config struct {
 	Access    *access.Checker
 	Queues    *queue.Live
 	Hosts     hosts.Files
+	Names     Names  // nil: the system's name service
 	Login     string // the user who runs the ResourceManager
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool

@@ -31,9 +31,14 @@ func (s *Service) registerNode(
 	if err != nil {
 		return s.refuseNode("NodeManager %v: %v", records.NodeIDFrom(req.GetNodeId()), err), nil
 	}
+	id := records.NodeIDFrom(req.GetNodeId())
+	who, err := s.nodeCaller(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	r := leader.NodeRegistration{
-		Node: records.NodeIDFrom(req.GetNodeId()), HTTPPort: req.GetHttpPort(), Capability: capability,
-		Version: req.GetNmVersion(), Peer: ipc.CallFrom(ctx).Addr.Addr().String(),
+		Node: id, NodeCaller: who, Names: s.namesOf(ctx, id.Host, who), HTTPPort: req.GetHttpPort(), Capability: capability,
+		Version:  req.GetNmVersion(),
 		Instance: req.GetHeddleCapabilities().GetInstance(),
 		Features: req.GetHeddleCapabilities().GetFeatures(), Missing: req.GetHeddleCapabilities().GetMissing(),
 		Logs: req.GetLogAggregationReportsForApps(),
@@ -104,14 +109,18 @@ func nodeStatus(m *pb.NodeStatus) leader.NodeStatus {
 	}
 }
 
-func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*pb.NodeHeartbeatResponse, error) {
+func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (*pb.NodeHeartbeatResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
 	status := req.GetNodeStatus()
+	who, err := s.nodeCaller(ctx, records.NodeIDFrom(status.GetNodeId()))
+	if err != nil {
+		return nil, err
+	}
 	call := leader.NodeCall{
-		Node: records.NodeIDFrom(status.GetNodeId()), ResponseID: status.GetResponseId(), Status: nodeStatus(status),
+		NodeCaller: who, Node: records.NodeIDFrom(status.GetNodeId()), ResponseID: status.GetResponseId(), Status: nodeStatus(status),
 		Logs: req.GetLogAggregationReportsForApps(),
 	}
 	for _, c := range status.GetContainersStatuses() {
@@ -125,7 +134,7 @@ func (s *Service) heartbeat(_ context.Context, req *pb.NodeHeartbeatRequest) (*p
 	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {
-		return nil, s.exception(err)
+		return nil, s.stranger(err)
 	}
 	resp := &pb.NodeHeartbeatResponse{}
 	resp.SetNodeAction(reply.Action)
@@ -186,14 +195,19 @@ func (s *Service) shrinkOrders(l *leader.Leader, resp *pb.NodeHeartbeatResponse,
 }
 
 func (s *Service) unregisterNode(
-	_ context.Context, req *pb.UnRegisterNodeManagerRequest,
+	ctx context.Context, req *pb.UnRegisterNodeManagerRequest,
 ) (*pb.UnRegisterNodeManagerResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.UnregisterNode(records.NodeIDFrom(req.GetNodeId())); err != nil {
-		return nil, s.exception(err)
+	id := records.NodeIDFrom(req.GetNodeId())
+	who, err := s.nodeCaller(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.UnregisterNode(id, who); err != nil {
+		return nil, s.stranger(err)
 	}
 	return &pb.UnRegisterNodeManagerResponse{}, nil
 }

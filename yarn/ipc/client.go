@@ -20,8 +20,10 @@ import (
 type Identity struct {
 	// User is who the calls are for. RealUser, if set, is who makes them on the user's behalf; the server must allow it.
 	User, RealUser string
-	// Token, if set, is offered to the server by SASL. A server that takes no tokens falls back to User.
-	Token *token.Token
+	// Token, if set, is offered to the server by SASL. A server that takes no tokens falls back to User, unless the token
+	// is to prove the server to the client as well.
+	Token        *token.Token
+	RequireToken bool
 }
 
 // ClientConfig configures a Client. Zero values stand for the defaults that are named with the fields.

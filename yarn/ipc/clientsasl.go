@@ -41,6 +41,9 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 	}
 	switch offer.GetState() {
 	case pb.RpcSasl_SUCCESS: // the server knows of no tokens
+		if c.who.RequireToken {
+			return false, c.unproven()
+		}
 		return true, nil
 	case pb.RpcSasl_NEGOTIATE:
 	default:
@@ -52,6 +55,8 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 		switch {
 		case sameAuth(auth, tokenAuth()):
 			return false, c.proveToken(auth, challenge)
+		case sameAuth(auth, simpleAuth()) && c.who.RequireToken:
+			return false, c.unproven()
 		case sameAuth(auth, simpleAuth()):
 			return true, c.sendSASL(pb.RpcSasl_INITIATE, nil, auth) // not answered
 		}
@@ -61,6 +66,11 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 		methods = append(methods, auth.GetMethod())
 	}
 	return false, &AuthError{c.key.addr, fmt.Errorf("the server wants one of [%s], none of which this client has", strings.Join(methods, ", "))}
+}
+
+// unproven is the failure of a server that wants no proof, and so gives none either.
+func (c *clientConn) unproven() error {
+	return &AuthError{c.key.addr, errors.New("the server doesn't prove who it is, and takes anybody")}
 }
 
 // proveToken goes through DIGEST-MD5.
