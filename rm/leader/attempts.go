@@ -32,7 +32,10 @@ func sortByEnd(apps []*ledger.Application) {
 // startAttempt begins the next attempt: it asks for a container, or, when the ApplicationMaster runs elsewhere, waits for
 // it to register.
 func (t *turn) startAttempt(app *ledger.Application) {
-	id := records.AttemptID{App: app.ID, Attempt: int32(len(app.Attempts) + 1)}
+	id := records.AttemptID{App: app.ID, Attempt: 1}
+	if last := app.Current(); last != nil {
+		id.Attempt = last.ID.Attempt + 1
+	}
 	t.enter(&ledgerpb.Command{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(id)}})
 	soft := t.apps[app.ID]
 	t.openSession(soft, id)

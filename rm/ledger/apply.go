@@ -288,6 +288,9 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 	app.FinalStatus = pb.FinalApplicationStatus(c.GetFinalStatus())
 	app.Diagnostics = c.GetDiagnostics()
 	app.FinishTime = now
+	if s.Version >= 2 {
+		app.Context = remains(app.Context)
+	}
 	if len(app.Attempts) > 0 {
 		s.Ended[state]++
 	}
@@ -341,6 +344,9 @@ func (s *State) attemptStarted(now int64, c *ledgerpb.AttemptStarted) error {
 	app.Attempts = append(app.Attempts, &Attempt{
 		ID: id, StartTime: now, RPCPort: -1, ExitStatus: records.ExitInvalid,
 	})
+	if s.Version >= 2 {
+		app.forgetAttempts()
+	}
 	app.State = AppAccepted
 	return nil
 }

@@ -44,8 +44,8 @@ func (s *State) Check() error {
 			bad("%v is %v and holds %d containers", id, app.State, live)
 		}
 		for i, t := range app.Attempts {
-			if t.ID.Attempt != int32(i+1) {
-				bad("%v is attempt %d", t.ID, i+1)
+			if i > 0 && t.ID.Attempt <= app.Attempts[i-1].ID.Attempt {
+				bad("%v comes behind %v", t.ID, app.Attempts[i-1].ID)
 			}
 			if !t.State.Ended() && (i < len(app.Attempts)-1 || app.State.Ended()) {
 				bad("%v is %v although it is over", t.ID, t.State)

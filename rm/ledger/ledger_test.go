@@ -317,6 +317,10 @@ func TestRandomHistories(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "batches") {
 			now += rapid.Int64Range(0, 2000).Draw(t, "ms")
 			batch := commands{randomCommand(t)}.at(now)
+			if s.Void > 0 {
+				batch = commands{{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm2", Refused: s.Refused}}}.at(now)
+			}
+			batch.Leadership = s.expected(batch)
 
 			follower := s.Clone()
 			before := snapshotOf(t, follower)
@@ -366,7 +370,7 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 	a := rapid.Int32Range(1, 3).Draw(t, "app")
 	n := rapid.Int32Range(1, 3).Draw(t, "attempt")
 	c := container(a, n, rapid.Int64Range(1, 6).Draw(t, "container"))
-	switch rapid.IntRange(0, 17).Draw(t, "kind") {
+	switch rapid.IntRange(0, 18).Draw(t, "kind") {
 	case 0:
 		return submit(a)
 	case 1, 2:
@@ -389,6 +393,8 @@ func randomCommand(t *rapid.T) *ledgerpb.Command {
 		return &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(c)}}
 	case 12:
 		return &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(c)}}
+	case 18:
+		return &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version}}
 	case 16:
 		return &ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: "rm2"}}
 	case 13:

@@ -145,7 +145,7 @@ type Application struct {
 	User        string
 	Queue       string // full path
 	Priority    int32
-	Context     *pb.ApplicationSubmissionContext // as submitted; not to be changed
+	Context     *pb.ApplicationSubmissionContext // as submitted, or what remains of it at the end; not to be changed
 	MaxAttempts int32
 	AMResource  records.Resource
 	Expires     int64 // end of its lifetime, 0 = none
@@ -159,7 +159,7 @@ type Application struct {
 	LaunchTime     int64 // of the first attempt's container
 	FinishTime     int64
 
-	// Attempts in order; the last is the current one.
+	// Attempts in order; the last is the current one. Of very many the first ones are missing.
 	Attempts []*Attempt
 	// Containers that live, and those that ended without the ApplicationMaster having taken note.
 	Containers Containers

@@ -58,5 +58,12 @@ func (s *State) versionRaised(c *ledgerpb.LedgerVersionRaised) error {
 		return fmt.Errorf("the ledger has version %d already, and can't get %d", s.Version, v)
 	}
 	s.Version, s.Release = c.GetVersion(), c.GetRelease()
+	for _, app := range s.Apps {
+		if app.State.Ended() {
+			app.Context = remains(app.Context)
+		} else if len(app.Attempts) > 0 {
+			app.forgetAttempts()
+		}
+	}
 	return nil
 }
