@@ -2,8 +2,6 @@ package rm
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -418,38 +416,6 @@ func (r *ResourceManager) tokenRenewer() leader.Tokens {
 		return nil
 	}
 	return r.hdfs
-}
-
-func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
-	entry, err := ledger.Encode(b)
-	if err != nil {
-		return func() error { return fmt.Errorf("encode a batch: %w", err) }
-	}
-	p := r.raft.Propose(raft.Entry{Data: entry, Source: b})
-	return func() error {
-		result, err := p.Wait()
-		if err != nil {
-			return err
-		}
-		if err, failed := result.(error); failed {
-			return err
-		}
-		return nil
-	}
-}
-
-// newKey makes a master key as Hadoop does: 64 bits, and a random id. Those that don't roll, and whose work is there for everybody
-// to see and to try keys out on, have 256 bits.
-func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
-	size := 8
-	if kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_CLIENT_TO_AM {
-		size = 32
-	}
-	b := make([]byte, 4+size)
-	if _, err := rand.Read(b); err != nil {
-		return 0, nil, err
-	}
-	return int32(binary.BigEndian.Uint32(b)), b[4:], nil
 }
 
 // Addr is the address that the port of a key is listened on.

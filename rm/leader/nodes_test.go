@@ -146,7 +146,7 @@ func TestNodesOnPortsOfTheirOwnDontAddUp(t *testing.T) {
 		var last records.NodeID
 		for i := range maxGone + 50 {
 			last = w.node(i + 1)
-			if err := w.UnregisterNode(last); err != nil {
+			if err := w.UnregisterNode(last, atHome); err != nil {
 				t.Fatal(err)
 			}
 		}
