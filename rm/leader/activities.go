@@ -68,6 +68,7 @@ func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hol
 			}
 			on = append(on, one)
 		}
+		holds = holds[:min(len(holds), len(on))]
 		return nil
 	})
 	return holds, on, err

@@ -17,20 +17,27 @@ type Hold struct {
 // Explain says for each request of live applications that waits what holds it.
 func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
 	out := make(map[records.ApplicationID][]Hold, len(ids))
-	err := l.do(func(t *turn) error {
-		var live []records.ApplicationID
+	err := l.inSlices(len(ids), func(t *turn, from, to int, again func() bool) (done int) {
+		var live []int // of ids
 		var handles []scheduler.AppHandle
-		for _, id := range ids {
-			if soft := t.apps[id]; soft != nil {
-				live, handles = append(live, id), append(handles, soft.handle)
+		for i := from; i < to; i++ {
+			if soft := t.apps[ids[i]]; soft != nil {
+				live, handles = append(live, i), append(handles, soft.handle)
 			}
 		}
-		for i, reasons := range t.sched.ExplainAll(handles) {
+		told := 0
+		t.sched.ExplainAll(handles, func(reasons []scheduler.Reason) bool {
+			id := ids[live[told]]
 			for _, r := range reasons {
-				out[live[i]] = append(out[live[i]], t.reason(r))
+				out[id] = append(out[id], t.reason(r))
 			}
+			told++
+			return again()
+		})
+		if told == len(live) {
+			return to
 		}
-		return nil
+		return live[told]
 	})
 	return out, err
 }

@@ -22,13 +22,16 @@ type AppView struct {
 // Apps returns the soft state of those of some applications that live.
 func (l *Leader) Apps(ids []records.ApplicationID) map[records.ApplicationID]AppView {
 	views := make(map[records.ApplicationID]AppView, len(ids))
-	err := l.do(func(t *turn) error {
-		for _, id := range ids {
+	err := l.inSlices(len(ids), func(t *turn, from, to int, again func() bool) int {
+		for i, id := range ids[from:to] {
 			if soft := t.apps[id]; soft != nil {
 				views[id] = t.view(soft)
 			}
+			if !again() {
+				return from + i + 1
+			}
 		}
-		return nil
+		return to
 	})
 	if err != nil {
 		return nil

@@ -201,6 +201,7 @@ func (s *Scheduler) wishes(q *runQueue) map[int32]int {
 		return nil
 	}
 	of := map[int32]int{}
+	s.passed += int64(len(q.waiting))
 	for _, h := range q.waiting {
 		if a := &s.apps[h]; a.pending > 0 {
 			of[a.user]++

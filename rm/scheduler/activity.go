@@ -188,13 +188,19 @@ func (v *visit) requests(a *app, act *Activity, at *head) (blocks bool) {
 	return false
 }
 
+// maxOnNodes is how much OnNodes tells of more than one request.
+const maxOnNodes = 20_000
+
 // OnNodes tells, for each request of an application that waits, the most urgent first, what it comes to on each of some nodes, as far
-// as that is up to the node.
+// as that is up to the node. Of very many requests and nodes the most urgent requests are told of.
 func (s *Scheduler) OnNodes(h AppHandle, nodes []NodeHandle) (out [][]Activity) {
 	a := &s.apps[h]
 	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
+		}
+		if n := len(out) + 1; n > maxExplained || n > 1 && n*len(nodes) > maxOnNodes {
+			break
 		}
 		list := make([]Activity, len(nodes))
 		for i, n := range nodes {

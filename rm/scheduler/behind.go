@@ -39,11 +39,14 @@ func (s *Scheduler) explainHead(a *app, d *demand, r *Reason) bool {
 	if !s.capacity || d.reservations > 0 {
 		return false
 	}
-	heads := s.heads
-	if heads == nil {
-		if heads = s.look(); s.surveys != nil {
-			s.heads = heads
+	var heads map[int32]head
+	if x := s.explaining; x == nil {
+		heads = s.look()
+	} else {
+		if x.heads == nil {
+			x.heads = s.look()
 		}
+		heads = x.heads
 	}
 	at, known := heads[a.leaf]
 	switch {

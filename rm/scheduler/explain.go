@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
 
@@ -52,22 +53,74 @@ type Reason struct {
 
 // Explain says for each ask of an application that is pending what holds it. The limits are looked at in the order in
 // which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
-func (s *Scheduler) Explain(h AppHandle) []Reason {
-	s.refresh()
-	return s.explainApp(h)
+// Of an application with very many the most urgent ones are explained.
+func (s *Scheduler) Explain(h AppHandle) (out []Reason) {
+	s.ExplainAll([]AppHandle{h}, func(reasons []Reason) bool {
+		out = reasons
+		return true
+	})
+	return out
 }
 
-// ExplainAll is Explain for many applications. Those that want the same of any node are told the same of the nodes, which
-// are looked at once.
-func (s *Scheduler) ExplainAll(apps []AppHandle) [][]Reason {
+// maxExplained is how many asks of an application are explained.
+const maxExplained = 1000
+
+// ExplainAll is Explain for many applications, in their order, until tell returns false. What doesn't differ between them is found out
+// once: what nodes lack for a size, who blocks leaves, and limits on ApplicationMasters.
+func (s *Scheduler) ExplainAll(apps []AppHandle, tell func([]Reason) bool) {
 	s.refresh()
-	s.surveys = map[records.Resource]Reason{}
-	defer func() { s.surveys, s.heads = nil, nil }()
-	out := make([][]Reason, len(apps))
-	for i, h := range apps {
-		out[i] = s.explainApp(h)
+	s.explaining = &explaining{
+		surveys: map[records.Resource]Reason{}, masters: map[int32]mastersOf{}, kept: map[*demand]ContainerHandle{},
 	}
-	return out
+	defer func() { s.explaining = nil }()
+	for _, h := range apps {
+		if !tell(s.explainApp(h)) {
+			return
+		}
+	}
+}
+
+// explaining is what is found out once while applications are explained, between which nothing changes.
+type explaining struct {
+	surveys map[records.Resource]Reason // what nodes lack for a container
+	heads   map[int32]head              // who blocks leaves
+	masters map[int32]mastersOf         // by leaf
+	due     map[int32]*policy.Queue     // see fairDue
+	kept    map[*demand]ContainerHandle // the latest reservation of each demand that has one; see keptLast
+	listed  bool                        // kept is filled
+}
+
+// mastersOf is what limits on a leaf's ApplicationMasters hang on.
+type mastersOf struct {
+	limit records.Resource
+	users int // active ones
+}
+
+func (s *Scheduler) mastersOf(leaf int32) mastersOf {
+	if s.explaining == nil {
+		return mastersOf{s.amLimit(leaf), s.activeUsers(&s.queues[leaf])}
+	}
+	m, ok := s.explaining.masters[leaf]
+	if !ok {
+		m = mastersOf{s.amLimit(leaf), s.activeUsers(&s.queues[leaf])}
+		s.explaining.masters[leaf] = m
+	}
+	return m
+}
+
+// keptLast is the latest reservation of a demand that has one.
+func (s *Scheduler) keptLast(d *demand) ContainerHandle {
+	x := s.explaining
+	if x == nil {
+		x = &explaining{kept: map[*demand]ContainerHandle{}}
+	}
+	if !x.listed {
+		x.listed = true
+		for _, c := range s.reserved {
+			x.kept[s.keepingOf(c).demand] = c
+		}
+	}
+	return x.kept[d]
 }
 
 func (s *Scheduler) explainApp(h AppHandle) []Reason {
@@ -76,6 +129,9 @@ func (s *Scheduler) explainApp(h AppHandle) []Reason {
 	for d := range s.demands(a) {
 		if d.pending == 0 {
 			continue
+		}
+		if len(out) == maxExplained {
+			break
 		}
 		r := s.explain(a, d)
 		r.Ask = d.row()
@@ -164,7 +220,8 @@ func (s *Scheduler) explainParallel(a *app, r *Reason) bool {
 
 func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 	q := &s.queues[a.leaf]
-	limit, users := s.amLimit(a.leaf), s.activeUsers(q)
+	masters := s.mastersOf(a.leaf)
+	limit, users := masters.limit, masters.users
 	switch {
 	case s.capacity && s.limitsOf.IsZero():
 		return s.explainNoNodes(a.am, r)
@@ -240,13 +297,17 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 	if s.explainReservation(a, d, r) {
 		return true
 	}
-	common := s.surveys != nil && d.relaxAny && len(a.blacklist) == 0 && a.reserved.IsZero()
-	if known, ok := s.surveys[d.capability]; ok && common {
+	common := s.explaining != nil && d.relaxAny && len(a.blacklist) == 0 && a.reserved.IsZero()
+	var surveys map[records.Resource]Reason
+	if common {
+		surveys = s.explaining.surveys
+	}
+	if known, ok := surveys[d.capability]; ok {
 		*r = known
 	} else if !s.survey(a, d, r) {
 		return false
 	} else if common && (r.Limit == TooLarge || r.Limit == ClusterFull || r.Limit == Reserved) {
-		s.surveys[d.capability] = *r
+		surveys[d.capability] = *r
 	}
 	if r.Limit == ClusterFull || r.Limit == Reserved {
 		s.explainUnkept(a, d, r)

@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
+	"heddle/rm/queue"
 	"heddle/yarn/records"
 )
 
@@ -111,5 +113,41 @@ func TestWhatIf(t *testing.T) {
 	}
 	if got := grants(s); len(got) != 0 {
 		t.Errorf("asking what if made %v", got)
+	}
+}
+
+// A listing explains all applications that wait. What is the same for those of a leaf is found out once, and who blocks a leaf without
+// going through all of them for each.
+func TestManyApplicationsAreExplained(t *testing.T) {
+	const n = 3000
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="p0"><queue name="l0"><maxAMShare>0.1</maxAMShare></queue></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, tree := range map[string]*queue.Tree{
+		"masters": largeTree(t, map[string]string{"maximum-am-resource-percent": "0.1"}), "sizes": largeTree(t, nil), "fair": fair,
+	} {
+		s := New(Config{Tree: tree, Minimum: res(1, 1)})
+		s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(20, 20)})
+		var apps []AppHandle
+		for i := range n {
+			h := s.AddApp(AppSpec{Seq: int64(i), Queue: "root.p0.l0", User: fmt.Sprint("u", i%10), AM: res(1, 1)})
+			size := res(1, 1)
+			if kind == "sizes" {
+				size[0] += int64(i)
+			}
+			s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: 2, RelaxLocality: true, Capability: size}})
+			apps = append(apps, h)
+		}
+		s.Schedule(0)
+		s.passed = 0
+		explained := 0
+		s.ExplainAll(apps, func(r []Reason) bool {
+			explained += len(r)
+			return true
+		})
+		if explained < n-40 || s.passed > 20*n {
+			t.Errorf("%s: %d explained, %d looked at", kind, explained, s.passed)
+		}
 	}
 }

@@ -53,7 +53,13 @@ func (s *Scheduler) fairDue() map[int32]*policy.Queue {
 	if s.fairDueKept() {
 		return s.fair.of
 	}
-	return s.shareFairly()
+	if s.explaining == nil {
+		return s.shareFairly()
+	}
+	if s.explaining.due == nil {
+		s.explaining.due = s.shareFairly()
+	}
+	return s.explaining.due
 }
 
 func (s *Scheduler) fairDueKept() bool { return s.fair.known && s.now-s.fair.at < s.fairInterval() }

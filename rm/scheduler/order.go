@@ -137,6 +137,24 @@ func (e *elements) firstBelow(i int32, open mask) int32 {
 	}
 }
 
+// firstBehind returns the first element of a subtree that stands behind one, of whichever order of that rule, and has a class of open,
+// or nothing.
+func (e *elements) firstBehind(r rule, i, after int32, open mask) int32 {
+	if i == nothing || e.at[i].sub&open == 0 {
+		return nothing
+	}
+	if !e.less(r, after, i) {
+		return e.firstBehind(r, e.at[i].right, after, open)
+	}
+	if f := e.firstBehind(r, e.at[i].left, after, open); f != nothing {
+		return f
+	}
+	if e.at[i].own&open != 0 {
+		return i
+	}
+	return e.firstBelow(e.at[i].right, open)
+}
+
 // next returns the first element behind one that has a class of open, or nothing.
 func (e *elements) next(i int32, open mask) int32 {
 	if f := e.firstBelow(e.at[i].right, open); f != nothing {

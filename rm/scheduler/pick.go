@@ -75,9 +75,11 @@ func (s *Scheduler) firstInLeaf(q *runQueue, want mask, after int32) int32 {
 		if s.capacity && s.overUserLimit(q, u) {
 			continue
 		}
-		e := s.el.first(&u.apps, want)
-		for e != nothing && after != nothing && !s.el.less(q.apps, after, e) {
-			e = s.el.next(e, want)
+		e := nothing
+		if after == nothing {
+			e = s.el.first(&u.apps, want)
+		} else {
+			e = s.el.firstBehind(q.apps, u.apps.root, after, want)
 		}
 		if e != nothing {
 			a := s.el.at[e].ref

@@ -206,7 +206,11 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 			if err := s.check(); err != nil {
 				t.Fatal(err)
 			}
-			together := s.ExplainAll(w.apps)
+			var together [][]Reason
+			s.ExplainAll(w.apps, func(r []Reason) bool {
+				together = append(together, r)
+				return true
+			})
 			for i, a := range w.apps {
 				if diff := cmp.Diff(s.Explain(a), together[i]); diff != "" {
 					t.Fatalf("application %d is explained otherwise among others: %s", a, diff)

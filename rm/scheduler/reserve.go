@@ -260,21 +260,16 @@ func (s *Scheduler) explainReservation(_ *app, d *demand, r *Reason) bool {
 	if d.reservations == 0 {
 		return false
 	}
-	for _, c := range s.reserved {
-		x := &s.containers[c]
-		if s.keepings[x.kept].demand != d {
-			continue
-		}
-		n := &s.nodes[x.node]
-		r.Limit, r.Node, r.Eligible = HasReservation, x.node, 1
-		r.Used, r.Bound = n.used, *s.capability(n)
-		r.Short = lacks(d.size, s.free(n))
-		many := fmt.Sprintf(" (%d of %d reservations)", d.reservations, d.pending)
-		if !s.capacity {
-			many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.reservations, d.pending)
-		}
-		r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.name(n.host), many, s.format(r.Short))
-		r.Free = "the end of containers on that node, or room for it on another"
+	x := &s.containers[s.keptLast(d)]
+	n := &s.nodes[x.node]
+	r.Limit, r.Node, r.Eligible = HasReservation, x.node, 1
+	r.Used, r.Bound = n.used, *s.capability(n)
+	r.Short = lacks(d.size, s.free(n))
+	many := fmt.Sprintf(" (%d of %d reservations)", d.reservations, d.pending)
+	if !s.capacity {
+		many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.reservations, d.pending)
 	}
+	r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.name(n.host), many, s.format(r.Short))
+	r.Free = "the end of containers on that node, or room for it on another"
 	return true
 }

@@ -108,7 +108,7 @@ type Scheduler struct {
 	places   int64    // changes of which nodes there are
 	lines    elements // of demands
 	demandOf []*demand
-	passed   int64 // demands that were gone through one by one, which tests hold down
+	passed   int64 // demands and applications that were gone through one by one, which tests hold down
 
 	names      map[string]int32
 	spelled    []string          // names by their number
@@ -128,8 +128,7 @@ type Scheduler struct {
 	parked     []*demand // that wait for room on nodes that their application wants, or below their queues' limits
 	picked     mask      // the classes that the application that was picked last could have
 	out        []Decision
-	surveys    map[records.Resource]Reason // what nodes lack for a container, while many applications are explained
-	heads      map[int32]head              // who blocks leaves, likewise
+	explaining *explaining // while applications are explained
 }
 
 // root is the handle of the root queue.
