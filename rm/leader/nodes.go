@@ -173,19 +173,19 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, l.Settings.Types.Format(r.Capability),
 			l.Settings.MinAllocation.MemoryMB(), l.Settings.MinAllocation.VCores()), nil
 	}
+	rack := ledger.Head(l.Rack(r.Node.Host), ledger.MaxName) // which may take a while, and holds up nobody else
+	defer l.sessions.registering(r.Node)()
 	s := l.sessions.node(r.Node)
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if twin := l.twin(s, &r); twin != "" {
-			return shutdown("%s", twin), nil
-		}
-	} else {
+	if s == nil {
 		s = &nodeSession{id: r.Node}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if twin := l.twin(s, &r); twin != "" {
+		return shutdown("%s", twin), nil
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.at(l.Now())
-	rack := ledger.Head(l.Rack(r.Node.Host), ledger.MaxName)
 	err := l.do(func(t *turn) error {
 		if against := t.disallowed(&r); against != "" {
 			t.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
@@ -209,7 +209,6 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		s.status = NodeStatus{Healthy: true}
 	}
 	s.seen.at(l.Now())
-	l.sessions.putNode(s)
 	return reply, nil
 }
 
@@ -254,7 +253,8 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 		t.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	if leaving { // its NodeManager has started anew
+	t.after(func() { t.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
+	if leaving {                              // its NodeManager has started anew
 		t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
 			DecommissionDeadline: proto.Int64(deadline),

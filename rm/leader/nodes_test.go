@@ -157,3 +157,51 @@ func TestNodesOnPortsOfTheirOwnDontAddUp(t *testing.T) {
 		w.same()
 	})
 }
+
+// A node that registers twice at once, as when its first call seems lost, is known by one session: that in which it sends heartbeats.
+func TestConcurrentFirstRegistrations(t *testing.T) {
+	run(t, func(w *world) {
+		const calls = 4
+		asked, answer := make(chan struct{}), make(chan struct{})
+		w.Rack = func(string) string { // all are there before the first goes on
+			asked <- struct{}{}
+			<-answer
+			return "/default-rack"
+		}
+		done := make(chan error, calls)
+		for range calls {
+			go func() {
+				_, err := w.RegisterNode(NodeRegistration{Node: nodeID(1), Capability: records.NewResource(4096, 4), NodeCaller: atHome})
+				done <- err
+			}()
+		}
+		for range calls {
+			<-asked
+		}
+		close(answer)
+		for range calls {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := &peer{w: w, node: nodeID(1)}
+		for range 20 { // more than the node may be silent
+			time.Sleep(10 * time.Second)
+			if r := n.heartbeat(); r.Action != pb.NodeAction_NORMAL {
+				t.Fatalf("%+v", r)
+			}
+		}
+		if s := w.state().Nodes[n.node].State; s != pb.NodeState_NS_RUNNING {
+			t.Errorf("the node is %v", s)
+		}
+		err := w.do(func(l *turn) error {
+			if got := l.sessions.node(n.node); got != l.nodes[n.node].session || len(l.sessions.underWay) > 0 {
+				t.Error("the loop knows another session than heartbeats find")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -14,6 +14,37 @@ type sessions struct {
 	mu    sync.RWMutex
 	ams   map[records.AttemptID]*amSession
 	nodes map[records.NodeID]*nodeSession
+	// Registrations under way, which are taken one after the other for each node.
+	underWay map[records.NodeID]*registering
+}
+
+type registering struct {
+	mu    sync.Mutex
+	calls int // that have it, or wait for it
+}
+
+// registering returns when no other call registers a node; the caller says when it has ended.
+func (s *sessions) registering(id records.NodeID) (end func()) {
+	s.mu.Lock()
+	if s.underWay == nil {
+		s.underWay = map[records.NodeID]*registering{}
+	}
+	r := s.underWay[id]
+	if r == nil {
+		r = &registering{}
+		s.underWay[id] = r
+	}
+	r.calls++
+	s.mu.Unlock()
+	r.mu.Lock()
+	return func() {
+		r.mu.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.calls--; r.calls == 0 {
+			delete(s.underWay, id)
+		}
+	}
 }
 
 func (s *sessions) am(id records.AttemptID) *amSession {

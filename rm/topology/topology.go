@@ -29,13 +29,23 @@ type Mapping struct {
 	table  map[string]string
 	log    *logrus.Entry
 
+	running chan struct{} // has an element for each script that runs
+
 	mu    sync.Mutex
 	known map[string]string
+	asked map[string]chan struct{} // hosts that are being looked for; closed when that has ended
 }
+
+const (
+	maxScripts = 16      // that run at once
+	maxKnown   = 100_000 // hosts that are remembered
+)
 
 // New reads the configuration; a table that can't be read is an error.
 func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
-	m := &Mapping{known: map[string]string{}, log: log}
+	m := &Mapping{
+		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), log: log,
+	}
 	if path, _ := c.Get("net.topology.script.file.name"); path != "" {
 		m.script = path
 		return m, nil
@@ -66,17 +76,45 @@ func readTable(path string) (map[string]string, error) {
 	return table, nil
 }
 
-// Rack returns the rack of a host, DefaultRack when it can't be found.
+// Rack returns the rack of a host, DefaultRack when it can't be found. It may wait for the script, but not for what the script does
+// about other hosts, unless these are very many.
 func (m *Mapping) Rack(host string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if rack, ok := m.known[host]; ok {
 		return rack
 	}
+	asked := m.asked[host]
+	if asked == nil {
+		return m.ask(host)
+	}
+	m.mu.Unlock()
+	<-asked
+	m.mu.Lock()
+	if rack, ok := m.known[host]; ok {
+		return rack
+	}
+	return DefaultRack // as whoever asked first was told
+}
+
+// ask looks for a host's rack. It gives the lock away meanwhile.
+func (m *Mapping) ask(host string) string {
+	asked := make(chan struct{})
+	m.asked[host] = asked
+	m.mu.Unlock()
 	rack, err := m.find(host)
+	m.mu.Lock()
+	delete(m.asked, host)
+	close(asked)
 	if err != nil {
 		m.log.WithError(err).WithField("host", host).Warn("its rack can't be found, taking " + DefaultRack)
 		return DefaultRack // and ask again next time
+	}
+	for other := range m.known {
+		if len(m.known) < maxKnown {
+			break
+		}
+		delete(m.known, other) // any: it is asked for again when it is needed
 	}
 	m.known[host] = rack
 	return rack
@@ -89,6 +127,8 @@ func (m *Mapping) find(host string) (string, error) {
 		}
 		return DefaultRack, nil
 	}
+	m.running <- struct{}{}
+	defer func() { <-m.running }()
 	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, m.script, host).Output()

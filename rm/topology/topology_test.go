@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -74,5 +75,35 @@ func TestMissingTableIsAnError(t *testing.T) {
 	c.Set("net.topology.table.file.name", "/nowhere/racks")
 	if _, err := New(c, nil); err == nil {
 		t.Error("accepted")
+	}
+}
+
+// A script that takes its time about one host keeps nobody waiting who asks about another, and is run once for all who ask about the
+// same one.
+func TestSlowScriptHoldsUpNobodyElse(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "go")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := mapping(t, "net.topology.script.file.name", "racks",
+		"#!/bin/sh\nif [ $1 = slow ]; then echo x >> "+dir+"/runs; read line < "+fifo+"; fi\necho /rack-of-$1\n")
+	slow := make(chan string, 2)
+	for range 2 {
+		go func() { slow <- m.Rack("slow") }()
+	}
+	if got := m.Rack("quick"); got != "/rack-of-quick" {
+		t.Errorf("rack of another host: %s", got)
+	}
+	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil { // waits for the script to read
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := <-slow; got != "/rack-of-slow" {
+			t.Errorf("rack of the slow one: %s", got)
+		}
+	}
+	if raw, err := os.ReadFile(dir + "/runs"); err != nil || len(raw) != 2 {
+		t.Errorf("the script ran %d times, %v", len(raw)/2, err)
 	}
 }
