@@ -36,7 +36,7 @@ func resourceManagerKeys() []Key {
 		class(rm+"store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore", "where YARN keeps its state; Heddle replicates its own").later(),
 		boolean(rm+"recovery.enabled", "false", "whether YARN recovers its state; Heddle always does").later(),
 		boolean(rm+"work-preserving-recovery.enabled", "true", "whether YARN keeps containers over a restart; Heddle always does").later(),
-		millis(rm+"work-preserving-recovery.scheduling-wait-ms", "10000", "how long YARN waits for nodes after a restart; Heddle needs not wait").min(0).later(),
+		millis(rm+"work-preserving-recovery.scheduling-wait-ms", "10000", "time after the start in which larger nodes may still come: asks up to the configured maximum are accepted, whatever the nodes have").min(0),
 		boolean(rm+"scheduler.monitor.enable", "false", "run the policies of scheduler.monitor.policies, such as preemption"),
 		list(rm+"scheduler.monitor.policies", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", "policies beside the scheduler"),
 

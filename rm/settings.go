@@ -38,6 +38,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		NodeExpiry:        c.Duration("yarn.nm.liveness-monitor.expiry-interval-ms"),
 		AllocationExpiry:  c.Duration(rm + "rm.container-allocation.expiry-interval-ms"),
 		HeartbeatInterval: c.Duration(rm + "nodemanagers.heartbeat-interval-ms"),
+		SchedulingWait:    c.Duration(rm + "work-preserving-recovery.scheduling-wait-ms"),
 
 		DecommissionTimeout: c.Duration(rm + "nodemanager-graceful-decommission-timeout-secs"),
 		KeyLifetime: map[ledgerpb.KeyKind]time.Duration{

@@ -16,6 +16,7 @@ type preemptible interface {
 	Unreserve(scheduler.ContainerHandle) bool
 	MoveReservation(scheduler.ContainerHandle, scheduler.NodeHandle) bool
 	MakeKillable(scheduler.ContainerHandle) bool
+	Promise(scheduler.ContainerHandle, scheduler.AppHandle)
 }
 
 // preemption has rounds run while a Cluster runs.
@@ -69,6 +70,9 @@ func (p preemption) Handle(int64) {
 		if h := scheduler.ContainerHandle(r.Kill[i].Handle); p.lazy {
 			p.sched.MakeKillable(h)
 		} else {
+			if i := r.Kill[i].For.ID; i > 0 {
+				p.sched.Promise(h, p.states[i-1].app)
+			}
 			p.lose(h)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"heddle/rm/view"
@@ -69,8 +70,11 @@ func (p *play) submission(m *master, options map[string]string) (*pb.Application
 	sub := &pb.ApplicationSubmissionContext{}
 	sub.SetApplicationId(m.id.PB())
 	sub.SetApplicationName(m.name)
-	if q := options["queue"]; q != "" {
+	if q, ok := options["queue"]; ok {
 		sub.SetQueue(q)
+	}
+	if tags := options["tags"]; tags != "" {
+		sub.SetApplicationTags(strings.Split(tags, ","))
 	}
 	if text := options["priority"]; text != "" {
 		n, err := strconv.ParseInt(text, 10, 32)

@@ -27,8 +27,8 @@
 //	leave N1 | lose N1                       it signs off, or falls silent
 //	resize N1 RESOURCE                       an administrator changes what it has
 //	retire N1 | retain N1                    it is to be decommissioned gracefully, or stays after all
-//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS]
-//	                                         an application is submitted; with am= its ApplicationMaster runs in a container, otherwise
+//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2]
+//	                                         an application is submitted, with queue= alone to a queue without a name; with am= its ApplicationMaster runs in a container, otherwise
 //	                                         it is unmanaged; one that is admitted registers by itself
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]
 //	                                         further containers; for one priority either a size once, or places once more

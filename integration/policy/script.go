@@ -67,7 +67,7 @@ var verbs = map[string]struct {
 	"resize":      {2, 2, nil, false},
 	"retire":      {1, 1, nil, false},
 	"retain":      {1, 1, nil, false},
-	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime"}, false},
+	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags"}, false},
 	"ask":         {3, 4, []string{"priority", "on", "rack"}, false},
 	"release":     {2, 2, []string{"size", "on"}, false},
 	"blacklist":   {2, 99, nil, false},

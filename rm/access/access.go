@@ -77,10 +77,11 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 	return c.Queues.Tree().Allows(queue.Administer, a.Queue, user, c.Groups)
 }
 
-// MaySubmit reports whether somebody may submit to a queue. One that doesn't exist is open to everybody: what becomes of the
+// MaySubmit reports whether somebody may submit to a queue. Being an administrator of the cluster gives no right to, as in YARN.
+// A queue that doesn't exist is open to everybody: what becomes of the
 // application then is not a question of rights. One that a FairScheduler would make has the lists of those above it.
 func (c *Checker) MaySubmit(user, name string) bool {
-	if !c.Enabled || c.Admin(user) {
+	if !c.Enabled {
 		return true
 	}
 	tree := c.Queues.Tree()

@@ -78,7 +78,7 @@ func TestQueues(t *testing.T) {
 		{"bob", "open", true, false, true},
 		{"eve", "open", false, false, false},
 		{"eve", "other", true, true, false},
-		{"admin1", "open", true, false, false},
+		{"admin1", "open", false, false, false},
 		{"eve", "nowhere", true, false, false},
 		{"alice", "root.open.below", true, true, false}, // as above it
 		{"bob", "root.open.below", true, false, true},

@@ -61,6 +61,9 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 	if err := l.checkSubmission(id, user, ctx); err != nil {
 		return err
 	}
+	if ctx.HasQueue() && ctx.GetQueue() == "" {
+		return refuse(Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
+	}
 	path, against, err := l.place(id, user, ctx.GetApplicationName(), queueOf(ctx))
 	if err != nil {
 		return err
@@ -69,11 +72,7 @@ func (l *Leader) Submit(user string, ctx *pb.ApplicationSubmissionContext) error
 		return refuse(Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
 	if l.Settings.MaySubmit != nil && !l.Settings.MaySubmit(user, path) {
-		name := queueOf(ctx)
-		if q, ok := l.Settings.Live.Tree().Find(name); !ok || q.Path != path {
-			name = path // by a mapping
-		}
-		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, name)
+		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, l.closed(path, queueOf(ctx)))
 	}
 	return l.do(func(t *turn) error { return t.submit(id, user, path, against, ctx) })
 }
@@ -101,6 +100,19 @@ func (l *Leader) checkSubmission(id records.ApplicationID, user string, ctx *pb.
 			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
 	}
 	return l.checkTags(ctx.GetApplicationTags())
+}
+
+// closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A
+// FairScheduler names the queue whose lists decide, too.
+func (l *Leader) closed(path, asked string) string {
+	tree := l.Settings.Live.Tree()
+	if tree.Kind == queue.Fair {
+		return path + " denied by ACL for queue " + tree.Above(path).Path
+	}
+	if q, ok := tree.Find(asked); ok && q.Path == path {
+		return asked
+	}
+	return path
 }
 
 // checkTags has the words of Hadoop's ApplicationSubmissionContext.

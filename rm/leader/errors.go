@@ -26,7 +26,7 @@ const (
 	NoApplicationID                 // ApplicationIdNotProvidedException
 	Refused                         // YarnException
 	AccessDenied                    // AccessControlException
-	InvalidTag                      // IllegalArgumentException
+	InvalidTag                      // YarnException around an IllegalArgumentException
 	NoSuchToken                     // SecretManager.InvalidToken
 )
 

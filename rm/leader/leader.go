@@ -38,6 +38,9 @@ type Settings struct {
 	NodeExpiry        time.Duration // silence after which a node counts as lost
 	AllocationExpiry  time.Duration // within which a granted container must be started
 	HeartbeatInterval time.Duration // of NodeManagers
+	// SchedulingWait is how long after the start larger nodes than those that are there may come: until then containers may be
+	// as large as MaxAllocation.
+	SchedulingWait time.Duration
 	// DecommissionTimeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
 	DecommissionTimeout time.Duration
 	KeyLifetime         map[ledgerpb.KeyKind]time.Duration
@@ -127,6 +130,7 @@ type Leader struct {
 	work  *ledger.State
 	sched *eventlog.Scheduler
 	epoch int64
+	began time.Time // when New was called
 
 	ops chan *op
 	// Batches on their way, in order: to be proposed, to be committed, and with their fate known.
@@ -193,6 +197,7 @@ func New(cfg Config) *Leader {
 	l := &Leader{
 		Config:     cfg,
 		work:       cfg.State,
+		began:      cfg.Now(),
 		ops:        make(chan *op, 4096),
 		proposing:  make(chan *batch, maxInFlight),
 		committing: make(chan *batch, maxInFlight),

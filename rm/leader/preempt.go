@@ -222,6 +222,11 @@ func (t *turn) killPreempted(v *preempt.Victim) {
 	if c == nil || !c.Live() {
 		return
 	}
+	if soft := t.apps[v.For]; soft != nil {
+		if h, ok := handleOf(c); ok {
+			t.sched.Promise(h, soft.handle)
+		}
+	}
 	t.endPreempted(c, v.Reason)
 }
 

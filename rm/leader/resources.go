@@ -8,10 +8,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// maximum is the largest container that can be had now: what is configured, or less while no node has as much.
+// maximum is the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
+// still come for some time after the start (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
 func (l *Leader) maximum() records.Resource {
 	most := l.Settings.MaxAllocation
-	if l.sched.OpenNodes() > 0 {
+	if l.sched.OpenNodes() > 0 && l.Now().Sub(l.began) >= l.Settings.SchedulingWait {
 		most = most.Min(l.sched.Largest())
 	}
 	return most

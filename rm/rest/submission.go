@@ -15,7 +15,7 @@ import (
 type submission struct {
 	ID             string          `yarn:"application-id"`
 	Name           string          `yarn:"application-name"`
-	Queue          string          `yarn:"queue"`
+	Queue          *string         `yarn:"queue"`
 	Priority       int32           `yarn:"priority"`
 	AM             launchContext   `yarn:"am-container-spec"`
 	Unmanaged      bool            `yarn:"unmanaged-AM"`
@@ -109,7 +109,9 @@ func (s *server) context(g *submission) (*pb.ApplicationSubmissionContext, error
 	ctx := &pb.ApplicationSubmissionContext{}
 	ctx.SetApplicationId(id.PB())
 	ctx.SetApplicationName(g.Name)
-	ctx.SetQueue(g.Queue)
+	if g.Queue != nil {
+		ctx.SetQueue(*g.Queue)
+	}
 	priority := &pb.Priority{}
 	priority.SetPriority(g.Priority)
 	ctx.SetPriority(priority)

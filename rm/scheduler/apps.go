@@ -100,6 +100,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.running))
 	}
 	s.ClearAsks(h)
+	s.breakPromises(func(p *promise) bool { return p.app == h })
 	leaf := a.leaf
 	s.part(h)
 	a.live = false

@@ -87,6 +87,7 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	if n.reserved != nobody {
 		s.unreserve(n.reserved)
 	}
+	s.breakPromises(func(p *promise) bool { return p.node == h })
 	s.count(n, -1)
 	n.open, n.live, s.resized = false, false, true
 	s.reindex(h)

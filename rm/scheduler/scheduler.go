@@ -121,6 +121,7 @@ type Scheduler struct {
 	roomier    bool              // nodes may have room for reservations
 	undone     []Decision        // on reservations, since the last call of Schedule
 	killable   []ContainerHandle // see MakeKillable
+	promises   []promise         // see Promise
 	late       []*demand         // that wait for better places for some time
 	wakeup     int64             // see NextWake
 	fair       fairShares
@@ -166,6 +167,7 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 		s.wakeUp()
 	}
 	s.activateApps()
+	s.keepPromises()
 	reviewing := s.review()
 	for more := true; more; more = s.roomier {
 		s.fill()

@@ -117,7 +117,6 @@ var classes = map[leader.Reason]string{
 	leader.NoApplicationID:   ipc.ApplicationIDNotProvided,
 	leader.Refused:           ipc.YarnException,
 	leader.AccessDenied:      ipc.AccessControlException,
-	leader.InvalidTag:        ipc.IllegalArgumentException,
 	leader.NoSuchToken:       ipc.InvalidToken,
 }
 
@@ -127,6 +126,8 @@ func (s *Service) exception(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &refusal) && refusal.Reason == leader.InvalidTag:
+		return ipc.NewException(ipc.YarnException, "%s: %s", ipc.IllegalArgumentException, refusal.Text)
 	case errors.As(err, &refusal):
 		return ipc.NewException(classes[refusal.Reason], "%s", refusal.Text)
 	case errors.Is(err, leader.ErrDeposed):

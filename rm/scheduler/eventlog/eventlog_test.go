@@ -85,7 +85,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 16).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 17).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -123,6 +123,11 @@ func (l *live) step(t *rapid.T) {
 		l.s.MakeKillable(rapid.SampledFrom(l.containers).Draw(t, "container").container)
 	case what == 15:
 		l.s.SpareKillable()
+	case what == 16 && len(l.containers) > 0:
+		i := rapid.IntRange(0, len(l.containers)-1).Draw(t, "promised")
+		l.s.Promise(l.containers[i].container, l.apps[app])
+		l.s.Free(l.containers[i].container)
+		l.containers = slices.Delete(l.containers, i, i+1)
 	default:
 		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
 		for _, d := range l.s.Schedule(l.now) {

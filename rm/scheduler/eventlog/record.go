@@ -43,6 +43,7 @@ const (
 	Unreserve       Op = "unreserve"       // Container; Open is the result
 	MoveReservation Op = "moveReservation" // Container, Node; Open is the result
 	MakeKillable    Op = "makeKillable"    // Container; Open is the result
+	Promise         Op = "promise"         // Container, App
 	SpareKillable   Op = "spareKillable"   // nothing
 	Schedule        Op = "schedule"        // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result

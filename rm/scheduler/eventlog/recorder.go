@@ -152,6 +152,12 @@ func (s *Scheduler) MakeKillable(h scheduler.ContainerHandle) bool {
 	return ok
 }
 
+// Promise has the room of a container go to an application.
+func (s *Scheduler) Promise(h scheduler.ContainerHandle, to scheduler.AppHandle) {
+	s.note(Record{Op: Promise, Container: h, App: to})
+	s.Scheduler.Promise(h, to)
+}
+
 // SpareKillable has no container be killable any more.
 func (s *Scheduler) SpareKillable() {
 	s.note(Record{Op: SpareKillable})

@@ -151,6 +151,10 @@ func (p *Replay) play(r *Record) error {
 		if ok := p.Scheduler.MakeKillable(r.Container); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", r.Container, r.Open, ok)}
 		}
+	case Promise:
+		if err = errors.Join(p.containers.check("container", r.Container), p.apps.check("application", r.App)); err == nil {
+			p.Scheduler.Promise(r.Container, r.App)
+		}
 	case SpareKillable:
 		p.Scheduler.SpareKillable()
 	case Schedule:

@@ -91,7 +91,7 @@ func (h *hunt) satisfy(st starved) (victims []Victim) {
 			h.kept[node] = h.kept[node].Add(ask.Capability)
 			for _, p := range found {
 				h.kept[node] = h.kept[node].Sub(p.container.Resource)
-				victims = append(victims, h.take(p, st.reason))
+				victims = append(victims, h.take(p, st))
 			}
 			lacks = atLeast0(lacks.Sub(ask.Capability))
 		}
@@ -177,9 +177,11 @@ func (h *hunt) spare(p prey, considered records.Resource) bool {
 	return !m.less(after, a.Fair)
 }
 
-func (h *hunt) take(p prey, reason string) Victim {
+func (h *hunt) take(p prey, st starved) Victim {
 	a, c := &h.Apps[p.app], p.container
 	h.marked[p.app] = h.marked[p.app].Add(c.Resource)
 	h.dying[c.ID] = true
-	return Victim{App: a.ID, ID: c.ID, Queue: h.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Handle: c.Handle, Reason: reason}
+	return Victim{
+		App: a.ID, ID: c.ID, Queue: h.Queues[a.Queue].Path, Resource: c.Resource, AM: c.AM, Handle: c.Handle, Reason: st.reason, For: st.app.ID,
+	}
 }

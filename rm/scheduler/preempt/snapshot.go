@@ -97,6 +97,8 @@ type Victim struct {
 	Reserved bool
 	Handle   int32  // that the Container had
 	Reason   string // with the numbers that decided
+	// For is who gets the room; the zero value means whoever's turn it is.
+	For records.ApplicationID
 }
 
 // Move is a reservation that another node is better for.

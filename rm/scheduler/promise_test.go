@@ -1,0 +1,51 @@
+package scheduler
+
+import (
+	"testing"
+
+	"heddle/rm/queue"
+)
+
+// The room of a container that was killed for an application goes to it, though the turn is another's.
+func TestPromisedRoom(t *testing.T) {
+	setup := func() (s *Scheduler, held []Decision, turn, starved AppHandle) {
+		tree, err := queue.ParseFair([]byte(`<allocations><queue name="a"/><queue name="b"/><queue name="c"/></allocations>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = New(Config{Tree: tree})
+		s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
+		full := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1})
+		s.UpdateAsks(full, []Ask{row(1, Any, 4, true)})
+		held = append(held, grants(s)...)
+		turn, starved = s.AddApp(AppSpec{Queue: "root.b", User: "u", Seq: 2}), s.AddApp(AppSpec{Queue: "root.c", User: "u", Seq: 3})
+		s.UpdateAsks(turn, []Ask{row(1, Any, 4, true)})
+		s.UpdateAsks(starved, []Ask{row(1, Any, 1, true)})
+		s.Schedule(0)
+		return s, held, turn, starved
+	}
+	s, held, turn, _ := setup()
+	s.Free(held[0].Container)
+	if got := grants(s); len(got) != 1 || got[0].App != turn {
+		t.Fatalf("without a promise the other application has its turn: %v", got)
+	}
+	s, held, turn, starved := setup()
+	for _, d := range held[:2] {
+		s.Promise(d.Container, starved)
+		s.Free(d.Container)
+	}
+	if got := grants(s); len(got) != 2 || got[0].App != starved || got[1].App != turn {
+		t.Fatalf("one container is promised and wanted, the other one is anybody's: %v", got)
+	}
+	s.Free(held[2].Container)
+	if got := grants(s); len(got) != 1 || got[0].App != turn {
+		t.Fatalf("a promise ends with the next call: %v", got)
+	}
+	s, held, turn, starved = setup()
+	s.Promise(held[0].Container, starved)
+	s.RemoveApp(starved)
+	s.Free(held[0].Container)
+	if got := grants(s); len(got) != 1 || got[0].App != turn {
+		t.Fatalf("an application that is gone has no promise: %v", got)
+	}
+}
