@@ -96,6 +96,7 @@ func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error
 	if err := encodable(c); err != nil {
 		return &QueueError{Err: err}
 	}
+	tree.KeepStopped(t.Settings.Queues)
 	if err := t.setTree(tree, c.GetSettings()); err != nil {
 		return err
 	}

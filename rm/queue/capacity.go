@@ -140,12 +140,25 @@ func (p *parser) tree() (*Tree, error) {
 	t := newTree(Capacity, root)
 	t.types, t.vector, t.Settings = p.types, p.vector, settings
 	t.Dominant = p.dominant()
+	t.stoppedGone = p.stoppedGone(t)
 	if p.ok() {
 		t.Settings.Placement = p.placement(t)
 		p.unknownKeys(t)
 	}
 	t.Problems = p.warnings()
 	return t, p.err()
+}
+
+// stoppedGone are the paths that are stopped and no queues.
+func (p *parser) stoppedGone(t *Tree) map[string]bool {
+	gone := map[string]bool{}
+	for key, v := range p.settings {
+		path, ok := strings.CutSuffix(key, ".state")
+		if ok && t.byPath[path] == nil && strings.EqualFold(strings.TrimSpace(v), "STOPPED") {
+			gone[path] = true
+		}
+	}
+	return gone
 }
 
 // dominant reads which resources queues are measured by.

@@ -240,6 +240,7 @@ func (p *parser) policy(q *Queue) {
 func (p *parser) state(q *Queue) {
 	stoppedAbove := q.Parent != nil && q.Parent.Stopped
 	name, state := p.own(q.Path, "state", "")
+	q.ownState = state != ""
 	switch strings.ToUpper(state) {
 	case "":
 		q.Stopped = stoppedAbove

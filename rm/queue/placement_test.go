@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -190,10 +191,16 @@ func TestUpdate(t *testing.T) {
 		inUse map[string]int
 		want  string
 	}{
-		"the same":                  {old, map[string]int{"root.a": 3}, ""},
-		"a stopped queue goes":      {tree("queues=a,c", "a.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), nil, ""},
-		"a draining queue goes":     {tree("queues=a,c", "a.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), map[string]int{"root.b": 1}, "Current State : DRAINING"},
-		"a running queue goes":      {tree("queues=b,c", "b.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), nil, "root.a cannot be deleted from the capacity scheduler configuration"},
+		"the same":                    {old, map[string]int{"root.a": 3}, ""},
+		"a stopped queue goes":        {tree("queues=a,c", "a.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), nil, ""},
+		"a draining queue goes":       {tree("queues=a,c", "a.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), map[string]int{"root.b": 1}, "Current State : DRAINING"},
+		"a running queue goes":        {tree("queues=b,c", "b.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100"), nil, "root.a cannot be deleted from the capacity scheduler configuration"},
+		"a queue is stopped and goes": {tree("queues=b,c", "b.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100", "a.state=STOPPED"), nil, ""},
+		"it goes with applications in it": {
+			tree("queues=b,c", "b.capacity=50", "c.capacity=50", "c.queues=x", "c.x.capacity=100", "a.state=STOPPED"),
+			map[string]int{"root.a": 1},
+			"root.a cannot be deleted",
+		},
 		"a leaf becomes a parent":   {tree("queues=a,b,c", "a.capacity=50", "b.capacity=25", "c.capacity=25", "c.queues=x", "c.x.capacity=100", "a.queues=y", "a.y.capacity=100"), nil, "Can not convert the leaf queue: root.a"},
 		"a stopped leaf becomes it": {tree("queues=a,b,c", "a.capacity=50", "b.capacity=25", "c.capacity=25", "c.queues=x", "c.x.capacity=100", "b.queues=y", "b.y.capacity=100"), nil, ""},
 		"a parent becomes a leaf":   {tree("queues=a,b,c", "a.capacity=50", "b.capacity=25", "c.capacity=25"), map[string]int{"root.c.x": 1}, "root.c.x cannot be deleted"},
@@ -202,6 +209,43 @@ func TestUpdate(t *testing.T) {
 		err := old.CheckUpdate(c.next, c.inUse)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// Queues that were stopped with the queue above them stay stopped when that one starts, until each is started itself.
+func TestQueuesStayStopped(t *testing.T) {
+	tree := func(settings ...string) *Tree {
+		t.Helper()
+		all := append([]string{"queues=p", "p.capacity=100", "p.queues=x,y", "p.x.capacity=50", "p.y.capacity=50"}, settings...)
+		tree, err := CapacityFromConf(load(t, with(all...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tree
+	}
+	held := tree()
+	for _, step := range []struct {
+		settings []string
+		stopped  []string
+	}{
+		{[]string{"p.state=STOPPED"}, []string{"root.p", "root.p.x", "root.p.y"}},
+		{[]string{"p.state=RUNNING"}, []string{"root.p.x", "root.p.y"}},
+		{[]string{"p.state=RUNNING", "p.x.state=RUNNING"}, []string{"root.p.y"}},
+		{[]string{"p.state=RUNNING", "p.x.state=RUNNING", "p.y.state=RUNNING"}, nil},
+		{[]string{"p.state=RUNNING"}, nil},
+	} {
+		next := tree(step.settings...)
+		next.KeepStopped(held)
+		held = next
+		var stopped []string
+		for _, q := range held.Queues() {
+			if q.Stopped {
+				stopped = append(stopped, q.Path)
+			}
+		}
+		if !slices.Equal(stopped, step.stopped) {
+			t.Errorf("with %q stopped are %q, want %q", step.settings, stopped, step.stopped)
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Queue struct {
 	Children []*Queue
 
 	Stopped            bool // own state, or that of an ancestor
+	ownState           bool // a state is configured for the queue itself
 	Submit, Administer acl.List
 	MaxPriority        acl.List
 	PriorityACLs       []PriorityACL // of a leaf, the lowest maximum first; none: everybody may have any priority
@@ -168,6 +169,8 @@ type Tree struct {
 	queues     []*Queue
 	byPath     map[string]*Queue
 	byName     map[string][]*Queue
+	// stoppedGone are paths for which a state is configured, STOPPED, though there are no such queues (any more).
+	stoppedGone map[string]bool
 }
 
 // Queues lists all queues by their Index.

@@ -115,7 +115,11 @@ func parseStates(names []string) (states []pb.YarnApplicationState, err error) {
 // appFilter reads which applications a client wants, and which parts of them it can do without.
 func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected, err error) {
 	q := c.Query()
-	f = view.Filter{Types: values(c, "applicationTypes"), Tags: values(c, "applicationTags"), Name: q.Get("name")}
+	f = view.Filter{Types: values(c, "applicationTypes"), Tags: values(c, "applicationTags")}
+	if q.Has("name") { // an empty name is one, too
+		name := q.Get("name")
+		f.Name = &name
+	}
 	if v := q.Get("finalStatus"); v != "" {
 		status, ok := finalStatus(v)
 		if !ok {

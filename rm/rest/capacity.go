@@ -365,17 +365,20 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 
 func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue) capacityLeaf {
 	state := &u.State
-	limit, held, userLimit := t.resource(t.amLimit(q)), t.resource(state.AMUsed), t.resource(records.Resource{})
+	queueLimit := t.amLimit(q)
+	limit, held, userLimit := t.resource(queueLimit), t.resource(state.AMUsed), t.resource(records.Resource{})
+	shown := limit // without users it is the queue's
 	if len(state.Users) > 0 {
-		userLimit = limit
+		userLimit = t.resource(state.Users[0].AMShare.Min(queueLimit))
+		shown = userLimit
 	}
 	usage := &base.Resources.Usage[0]
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit
 	return capacityLeaf{
 		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active,
 		Containers: u.Containers, MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
-		Users: t.users(u, limit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
-		UserAMLimit: limit, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
+		Users: t.users(u, queueLimit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
+		UserAMLimit: shown, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
 		DefaultPriority: q.DefaultPriority, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
 	}
 }
@@ -397,11 +400,11 @@ func roundUp(n float64, step int64) int64 {
 	return int64(math.Ceil(n/float64(step))) * step
 }
 
-func (t *capacityTree) users(u *view.QueueUse, amLimit resourceInfo) (out queueUsers) {
+func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out queueUsers) {
 	none := t.resource(records.Resource{})
 	for i := range u.State.Users {
 		one := &u.State.Users[i]
-		held := t.resource(one.AMUsed)
+		held, amLimit := t.resource(one.AMUsed), t.resource(one.AMShare.Min(queueLimit))
 		out.User = append(out.User, queueUser{
 			Name: one.Name, Used: t.resource(one.Used), Pending: one.Waiting, Active: one.Active, AMUsed: held,
 			Limit: t.resource(one.Limit), Weight: float32(one.Weight), IsActive: one.Wants,

@@ -177,7 +177,12 @@ func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 
 // userAMLimit is what ApplicationMasters of one user of a leaf may have (Hadoop:
 // AbstractLeafQueue.getUserAMResourceLimitPerPartition).
-func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, users int) (out records.Resource) {
+func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, users int) records.Resource {
+	return s.smaller(s.userAMShare(q, u, users), *limit)
+}
+
+// userAMShare is what a user's ApplicationMasters may have by the limits of users alone.
+func (s *Scheduler) userAMShare(q *runQueue, u *user, users int) (out records.Resource) {
 	part := max(float64(q.cfg.UserLimit)/100, 1/float64(max(users, 1)))
 	part = min(part*u.weight, 1)
 	if q.cfg.UserLimitFactor == -1 {
@@ -188,7 +193,7 @@ func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, u
 	for i, n := range q.guaranteed {
 		out[i] = s.stepUp(i, float64(n)*float64(q.cfg.MaxAMShare)*part)
 	}
-	return s.smaller(out, *limit)
+	return out
 }
 
 // activeUsers counts the users of a leaf who want something, be it an ApplicationMaster for an application that waits to

@@ -45,10 +45,10 @@ type UserView struct {
 	Pending        records.Resource
 	Limit          records.Resource
 	AMUsed         records.Resource
-	AMLimit        records.Resource
-	Active         int  // applications that may have containers
-	Waiting        int  // others
-	Wants          bool // asks for something
+	AMShare        records.Resource // that ApplicationMasters may have by the limits of users, whatever the queue's limit is
+	Active         int              // applications that may have containers
+	Waiting        int              // others
+	Wants          bool             // asks for something
 }
 
 // Queues returns all queues, parents first, in the order of their configuration.
@@ -142,7 +142,7 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 func (s *Scheduler) userView(q *runQueue, u *user, x *asked, v *QueueView, users int) UserView {
 	return UserView{
 		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
-		AMLimit: s.userAMLimit(q, u, &v.AMLimit, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
+		AMShare: s.userAMShare(q, u, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
 		Pending: x.pending, Reserved: x.reserved,
 	}
 }

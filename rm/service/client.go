@@ -158,10 +158,14 @@ func (s *Service) applications(
 ) (*pb.GetApplicationsResponse, error) {
 	f := view.Filter{
 		Types: req.GetApplicationTypes(), States: req.GetApplicationStates(), Users: req.GetUsers(),
-		Queues: s.queuePaths(req.GetQueues()), Tags: req.GetApplicationTags(), Name: req.GetName(),
+		Queues: s.queuePaths(req.GetQueues()), Tags: req.GetApplicationTags(),
 		Started:  view.Range{Begin: req.GetStartBegin(), End: req.GetStartEnd()},
 		Finished: view.Range{Begin: req.GetFinishBegin(), End: req.GetFinishEnd()},
 		Limit:    req.GetLimit(),
+	}
+	if req.HasName() {
+		name := req.GetName()
+		f.Name = &name
 	}
 	if req.GetScope() == pb.ApplicationsRequestScope_OWN {
 		f.Users = append(f.Users, ipc.CallFrom(ctx).User)

@@ -229,9 +229,9 @@ type Filter struct {
 	States        []pb.YarnApplicationState
 	FinalStatuses []pb.FinalApplicationStatus
 	Users         []string
-	Queues        []string // full paths of queues in or below which they are, or last parts of their own queues' paths
+	Queues        []string // full paths: of the application's own queue, or, while it lives, of one above that
 	Tags          []string // any of them
-	Name          string
+	Name          *string  // nil is any
 	Started       Range
 	Finished      Range
 	Limit         int64 // the newest so many; 0 = all
@@ -251,10 +251,10 @@ func (f *Filter) admits(a *ledger.Application) bool {
 		(len(f.FinalStatuses) == 0 || slices.Contains(f.FinalStatuses, a.FinalStatus)) &&
 		in(f.Users, func(u string) bool { return u == a.User }) &&
 		in(f.Queues, func(q string) bool {
-			return q == a.Queue || strings.HasSuffix(a.Queue, "."+q) || strings.HasPrefix(a.Queue, q+".")
+			return q == a.Queue || !a.State.Ended() && strings.HasPrefix(a.Queue, q+".")
 		}) &&
 		in(f.Tags, func(t string) bool { return slices.Contains(tags(a.Context), strings.ToLower(t)) }) &&
-		(f.Name == "" || f.Name == a.Context.GetApplicationName()) &&
+		(f.Name == nil || *f.Name == a.Context.GetApplicationName()) &&
 		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
 }
 

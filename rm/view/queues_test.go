@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -64,8 +65,8 @@ func TestApplicationsOfQueues(t *testing.T) {
 	live := []string{"root.a", "root.p.d", "root.x.y"}
 	for name, want := range map[string][2]string{ // of fair queues, of capacity queues
 		"a": {"root.a", "root.a"}, "root.a": {"root.a", "root.a"}, "p": {"root.p.d", "root.p.d"}, "root.p": {"root.p.d", "root.p.d"},
-		"d": {"", "root.p.d"}, "p.d": {"root.p.d", "root.p.d"}, "root": {"root.a root.p.d root.x.y", "root.a root.p.d root.x.y"},
-		"y": {"", "root.x.y"}, "x": {"root.x.y", ""}, "nowhere": {"", ""},
+		"d": {"", "root.p.d"}, "p.d": {"root.p.d", ""}, "root": {"root.a root.p.d root.x.y", "root.a root.p.d root.x.y"},
+		"y": {"", ""}, "x": {"root.x.y", ""}, "nowhere": {"", ""},
 	} {
 		for i, tree := range []*queue.Tree{fair, capacity} {
 			f := Filter{Queues: []string{tree.Path(name)}}
@@ -73,6 +74,32 @@ func TestApplicationsOfQueues(t *testing.T) {
 			if strings.Join(got, " ") != want[i] {
 				t.Errorf("%s: %v, want %s", name, got, want[i])
 			}
+			// what has ended is in no queue any more, and has the path of its own
+			got = slices.DeleteFunc(slices.Clone(live), func(q string) bool {
+				return !f.admits(&ledger.Application{Queue: q, State: ledger.AppFinished})
+			})
+			if own := tree.Path(name); len(got) > 1 || len(got) == 1 && got[0] != own {
+				t.Errorf("%s: ended ones of %v, want those of %s alone", name, got, own)
+			}
+		}
+	}
+}
+
+// An empty name is a name: other applications don't have it.
+func TestFilterByAnEmptyName(t *testing.T) {
+	named, nameless := &pb.ApplicationSubmissionContext{}, &pb.ApplicationSubmissionContext{}
+	named.SetApplicationName("n")
+	nameless.SetApplicationName("")
+	empty := ""
+	for _, f := range []struct {
+		filter          Filter
+		named, nameless bool
+	}{{Filter{}, true, true}, {Filter{Name: &empty}, false, true}} {
+		if got := f.filter.admits(&ledger.Application{Context: named}); got != f.named {
+			t.Errorf("%+v admits n: %v", f.filter, got)
+		}
+		if got := f.filter.admits(&ledger.Application{Context: nameless}); got != f.nameless {
+			t.Errorf("%+v admits the nameless: %v", f.filter, got)
 		}
 	}
 }
