@@ -48,7 +48,7 @@ func (s *Scheduler) firstFor(h AppHandle, nh NodeHandle) *demand {
 	if !a.active || a.blacklisted(n) {
 		return nil
 	}
-	for _, d := range a.demands {
+	for d := range s.demands(a) {
 		if d.pending > 0 && s.takes(n, &d.size) && (d.relaxAny || d.level(n) != OffSwitch) && s.belowMaximum(a.leaf, &d.size) {
 			return d
 		}
