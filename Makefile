@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: campaign virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -42,6 +42,10 @@ integration-full: build
 prerequisites: virtual-machines
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
+
+# FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
+campaign: build virtual-machines
+	nice $(GO) run ./integration/campaign -heddle bin/heddle -n $(or $(FAULTS),1000) -from $(or $(FROM),0) $(if $(SEED),-seed $(SEED)) -json campaign.json
 
 virtual-machines:
 	@command -v qemu-system-x86_64 >/dev/null || \

@@ -32,6 +32,8 @@ type Options struct {
 	Memory int
 	// Disk is the size of the disk that each daemon has for itself, in bytes; 0 gives it a folder. It takes root, and Linux.
 	Disk int64
+	// Direct has daemons reach each other without the switch, so that they may run somewhere else: in a virtual machine, which Command is for.
+	Direct bool
 	// Supervise starts a daemon again that has ended by itself, as an init system does.
 	Supervise bool
 }
@@ -60,7 +62,7 @@ type Cluster struct {
 	procs map[string]*process
 	args  map[string][]string
 	ended []Ended
-	full  map[string]string // files that fill disks
+	down  map[string]bool // daemons that are to stay down
 }
 
 // New prepares a cluster; Start starts its daemons.
@@ -69,7 +71,7 @@ func New(o Options) (_ *Cluster, err error) {
 		o.Memory = 8192
 	}
 	c := &Cluster{
-		o: o, ports: map[string]map[string]int{}, procs: map[string]*process{}, args: map[string][]string{}, full: map[string]string{},
+		o: o, ports: map[string]map[string]int{}, procs: map[string]*process{}, args: map[string][]string{}, down: map[string]bool{},
 		client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second}),
 	}
 	for i := range o.ResourceManagers {
@@ -86,11 +88,11 @@ func New(o Options) (_ *Cluster, err error) {
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.plug, err = newPatch(); err != nil {
-		return nil, err
-	}
-	if err := c.wire(); err != nil {
-		return nil, err
+	c.plug = newPatch()
+	if !o.Direct {
+		if err := c.wire(); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.configure(); err != nil {
 		return nil, err
@@ -130,11 +132,11 @@ func (c *Cluster) reserve() error {
 // wire opens the addresses of the switch.
 func (c *Cluster) wire() error {
 	for _, id := range c.ResourceManagers {
-		if err := c.plug.listen("", id, fmt.Sprintf("127.0.0.2:%d", c.ports[id][raftKey]), c.Address(id, raftKey)); err != nil {
+		if err := c.plug.listen("", id, fmt.Sprintf("%s:%d", c.side(2), c.ports[id][raftKey]), c.Address(id, raftKey)); err != nil {
 			return err
 		}
 		for i, name := range c.NodeManagers {
-			if err := c.plug.listen(name, id, fmt.Sprintf("%s:%d", nodeSide(i), c.ports[id][rm.TrackerAddress]), c.Address(id, rm.TrackerAddress)); err != nil {
+			if err := c.plug.listen(name, id, fmt.Sprintf("%s:%d", c.side(3+i), c.ports[id][rm.TrackerAddress]), c.Address(id, rm.TrackerAddress)); err != nil {
 				return err
 			}
 		}
@@ -142,8 +144,21 @@ func (c *Cluster) wire() error {
 	return nil
 }
 
-// nodeSide is the address at which the switch listens for a node.
-func nodeSide(i int) string { return fmt.Sprintf("127.0.0.%d", 3+i) }
+// side is an address at which the switch listens: the second for ResourceManagers, those from the third on for nodes.
+func (c *Cluster) side(n int) string {
+	if c.o.Direct {
+		n = 1
+	}
+	return fmt.Sprintf("127.0.0.%d", n)
+}
+
+// Ports are those of a daemon.
+func (c *Cluster) Ports(name string) []int { return slices.Collect(maps.Values(c.ports[name])) }
+
+// Command is the command line of a daemon.
+func (c *Cluster) Command(name string) []string {
+	return append([]string{c.o.Binary, "--conf", c.Conf()}, c.args[name]...)
+}
 
 // Address is where a daemon listens.
 func (c *Cluster) Address(name, key string) string {
@@ -197,12 +212,12 @@ func (c *Cluster) configure() error {
 		for _, key := range rmKeys {
 			site[c.key(key, id)] = c.Address(id, key)
 		}
-		site[c.key(raftKey, id)] = fmt.Sprintf("127.0.0.2:%d", c.ports[id][raftKey])
+		site[c.key(raftKey, id)] = fmt.Sprintf("%s:%d", c.side(2), c.ports[id][raftKey])
 		c.args[id] = []string{"rm", "--id", id, "-D", "heddle.state.dir=" + filepath.Join(c.Home(id), "state")}
 	}
 	maps.Copy(site, c.o.Set)
 	for i, name := range c.NodeManagers {
-		c.args[name] = c.nodeArgs(i, name)
+		c.args[name] = c.nodeArgs(c.side(3+i), name)
 	}
 	if err := os.MkdirAll(c.Conf(), 0o755); err != nil {
 		return err
@@ -216,7 +231,7 @@ func (c *Cluster) configure() error {
 	return nil
 }
 
-func (c *Cluster) nodeArgs(i int, name string) []string {
+func (c *Cluster) nodeArgs(side, name string) []string {
 	args := []string{"nm"}
 	define := func(key, value string) { args = append(args, "-D", key+"="+value) }
 	define("heddle.node.id", name)
@@ -232,7 +247,7 @@ func (c *Cluster) nodeArgs(i int, name string) []string {
 		define(key, c.Address(name, key))
 	}
 	for _, id := range c.ResourceManagers {
-		define(c.key(rm.TrackerAddress, id), fmt.Sprintf("%s:%d", nodeSide(i), c.ports[id][rm.TrackerAddress]))
+		define(c.key(rm.TrackerAddress, id), fmt.Sprintf("%s:%d", side, c.ports[id][rm.TrackerAddress]))
 	}
 	return args
 }
@@ -264,7 +279,7 @@ func (c *Cluster) Close() error {
 		errs = append(errs, c.unmountDisk(name))
 	}
 	c.client.Close()
-	if c.plug != nil {
+	if c.plug != nil { // New may have failed before
 		c.plug.close()
 	}
 	c.release()

@@ -25,9 +25,7 @@ type link struct {
 	a, b     net.Conn
 }
 
-func newPatch() (*patch, error) {
-	return &patch{cut: map[string]bool{}, all: map[*link]bool{}}, nil
-}
+func newPatch() *patch { return &patch{cut: map[string]bool{}, all: map[*link]bool{}} }
 
 // listen opens an address at which from, or with "" whoever greets, reaches to, who listens at target.
 func (p *patch) listen(from, to, at, target string) error {

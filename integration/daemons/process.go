@@ -65,7 +65,8 @@ func (c *Cluster) start(name string) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(c.o.Binary, append([]string{"--conf", c.Conf()}, c.args[name]...)...)
+	line := c.Command(name)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
 	if err := cmd.Start(); err != nil {
@@ -73,6 +74,7 @@ func (c *Cluster) start(name string) error {
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	c.procs[name] = p
+	delete(c.down, name)
 	go c.watch(name, p)
 	return nil
 }
@@ -92,7 +94,7 @@ func (c *Cluster) watch(name string, p *process) {
 		time.AfterFunc(restartPause, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.procs[name] == nil && c.args[name] != nil {
+			if c.procs[name] == nil && !c.down[name] {
 				_ = c.start(name) // whoever waits for it says that it isn't there
 			}
 		})
@@ -130,6 +132,9 @@ func (c *Cluster) Signal(name string, s os.Signal) {
 // Kill ends a daemon as a power cut would.
 func (c *Cluster) Kill(name string) { c.end(name, syscall.SIGKILL) }
 
+// Dump ends a daemon that runs, and has it write into its log what its goroutines do.
+func (c *Cluster) Dump(name string) { c.end(name, syscall.SIGQUIT) }
+
 // Stop asks a daemon to end, and kills it if it hasn't within a minute, which is an error.
 func (c *Cluster) Stop(name string) error {
 	if !c.end(name, syscall.SIGTERM) {
@@ -140,6 +145,7 @@ func (c *Cluster) Stop(name string) error {
 
 func (c *Cluster) end(name string, s os.Signal) bool {
 	c.mu.Lock()
+	c.down[name] = true
 	p := c.procs[name]
 	if p == nil {
 		c.mu.Unlock()

@@ -63,7 +63,7 @@ func (m *master) live(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration(rand.IntN(4)) * time.Millisecond):
+		case <-time.After(m.w.o.Pause + time.Duration(rand.IntN(4))*time.Millisecond):
 		}
 	}
 	m.w.mu.Lock()

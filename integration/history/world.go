@@ -27,7 +27,7 @@ type Options struct {
 	Held func(records.NodeID) int
 	// Masters ask for containers and give them back, Submitters submit applications and look for them.
 	Masters, Submitters int
-	// Pause is a submitter's time between two submissions.
+	// Pause is the least time between two calls of an ApplicationMaster, and between two submissions of a submitter.
 	Pause time.Duration
 	// Patience is how long a call is tried, and a check may take.
 	Patience time.Duration
@@ -121,6 +121,19 @@ func (w *World) Count() (calls, containers int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.calls), len(w.tenures)
+}
+
+// Lost returns how many containers were taken away on simulated nodes, none of which ever fails.
+func (w *World) Lost() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, t := range w.tenures {
+		if t.lost && w.nodes[t.node] != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Errors are the calls that were given up.

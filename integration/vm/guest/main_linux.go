@@ -29,14 +29,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "guest: this runs in virtual machines only")
 		os.Exit(1)
 	}
-	if err := boot(); err != nil {
-		fmt.Fprintln(os.Stderr, "guest:", err)
-	}
+	fmt.Fprintln(os.Stderr, "guest:", boot())
 	unix.Sync()
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-// boot makes the machine what it's to be, starts who serves, and waits for the end of every orphan.
+// boot makes the machine what it's to be, starts who serves, and waits for the end of every orphan. It returns why that's over.
 func boot() error {
 	if err := build(); err != nil {
 		return err

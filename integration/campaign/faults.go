@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"heddle/integration/daemons"
+	"heddle/rm"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// kind is a sort of fault of a cluster of processes.
+type kind struct {
+	name  string
+	parts int // its weight
+	// who picks the daemons that are struck. A fault doesn't strike whom another holds.
+	who    func(s *stage, r *rand.Rand) []string
+	strike func(s *stage, names []string, r *rand.Rand) error
+	mend   func(s *stage, names []string, r *rand.Rand) error
+}
+
+func (k kind) weight() (string, int) { return k.name, k.parts }
+
+var kinds = []kind{
+	{"leader killed", 4, leader, kill, start},
+	{"follower killed", 2, follower, kill, start},
+	{"node killed", 4, node, kill, start},
+	{"ResourceManagers killed", 2, members, kill, start},
+	{"everybody killed", 1, everybody, kill, start},
+	{"leader stopped", 1, leader, stop, start},
+	{"node stopped", 1, node, stop, start},
+	{"leader frozen", 3, leader, send(syscall.SIGSTOP), send(syscall.SIGCONT)},
+	{"follower frozen", 2, follower, send(syscall.SIGSTOP), send(syscall.SIGCONT)},
+	{"node frozen", 3, node, send(syscall.SIGSTOP), send(syscall.SIGCONT)},
+	{"leader cut off", 3, leader, isolate, join},
+	{"follower cut off", 2, follower, isolate, join},
+	{"node cut off", 3, node, isolate, join},
+	{"disk of the leader full", 2, leader, fill, drain},
+	{"disk of a follower full", 1, follower, fill, drain},
+	{"disk of a node full", 3, node, fill, drain},
+	{"log of a member torn", 3, member, tear, start},
+	{"logs of all members torn", 1, members, tear, start},
+	{"leader hands over while a member is frozen", 2, follower, handOver, send(syscall.SIGCONT)},
+	{"process of a container killed", 4, nobody, killContainer, nothing},
+}
+
+func find(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+}
+
+func leader(s *stage, _ *rand.Rand) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	id, err := s.Leader(ctx, "")
+	if err != nil {
+		return nil // another fault has taken it away
+	}
+	return []string{id}
+}
+
+func follower(s *stage, r *rand.Rand) []string {
+	lead := leader(s, r)
+	others := slices.DeleteFunc(slices.Clone(s.ResourceManagers), func(id string) bool { return slices.Contains(lead, id) })
+	return one(others, r)
+}
+
+func one(names []string, r *rand.Rand) []string { return names[r.IntN(len(names)):][:1] }
+
+func member(s *stage, r *rand.Rand) []string  { return one(s.ResourceManagers, r) }
+func node(s *stage, r *rand.Rand) []string    { return one(s.NodeManagers, r) }
+func members(s *stage, _ *rand.Rand) []string { return s.ResourceManagers }
+func everybody(s *stage, _ *rand.Rand) []string {
+	return s.Daemons()
+}
+func nobody(*stage, *rand.Rand) []string { return []string{} }
+
+// each makes of what strikes one daemon what strikes several.
+func each(f func(c *daemons.Cluster, name string) error) func(*stage, []string, *rand.Rand) error {
+	return func(s *stage, names []string, _ *rand.Rand) error {
+		for _, name := range names {
+			if err := f(s.Cluster, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var (
+	kill    = each(func(c *daemons.Cluster, name string) error { c.Kill(name); return nil })
+	stop    = each((*daemons.Cluster).Stop)
+	start   = each(func(c *daemons.Cluster, name string) error { return c.Start(name) })
+	isolate = each(func(c *daemons.Cluster, name string) error { c.Isolate(name); return nil })
+	join    = each(func(c *daemons.Cluster, name string) error { c.Join(name); return nil })
+	fill    = each((*daemons.Cluster).Fill)
+	drain   = each((*daemons.Cluster).Drain)
+	nothing = each(func(*daemons.Cluster, string) error { return nil })
+)
+
+func send(sig syscall.Signal) func(*stage, []string, *rand.Rand) error {
+	return each(func(c *daemons.Cluster, name string) error { c.Signal(name, sig); return nil })
+}
+
+func tear(s *stage, names []string, r *rand.Rand) error {
+	for _, name := range names {
+		s.Kill(name)
+		if err := s.TearLog(name, r); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// handOver has the leader give its leadership away, as an administrator would who doesn't know that a member has gone.
+func handOver(s *stage, names []string, r *rand.Rand) error {
+	if err := send(syscall.SIGSTOP)(s, names, r); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	lead, err := s.Leader(ctx, "")
+	if err != nil {
+		return nil // another fault has taken it away
+	}
+	ep := s.client.Endpoint(s.Address(lead, rm.AdminAddress), protocol.HAService, ipc.Identity{User: "root"})
+	info := &pb.HAStateChangeRequestInfo{}
+	info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER_FORCED)
+	req := &pb.TransitionToStandbyRequest{}
+	req.SetReqInfo(info)
+	_, _ = protocol.TransitionToStandby.Call(ctx, ep, req) // it may refuse; what matters is that somebody leads afterwards
+	return nil
+}
+
+func killContainer(s *stage, _ []string, r *rand.Rand) error {
+	strays := s.Strays()
+	if len(strays) == 0 {
+		return nil
+	}
+	err := syscall.Kill(strays[r.IntN(len(strays))].PID, syscall.SIGKILL)
+	if err != nil && err != syscall.ESRCH {
+		return err
+	}
+	return nil
+}

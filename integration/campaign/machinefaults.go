@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// machineKind is a sort of fault of a virtual machine.
+type machineKind struct {
+	name         string
+	parts        int
+	spares       bool // no container may be lost
+	strike, mend func(context.Context, *machine) error
+}
+
+func (k machineKind) weight() (string, int) { return k.name, k.parts }
+
+var machineKinds = []machineKind{
+	{"power cut", 6, false, powerOff, powerOn},
+	{"power cut while the disk is slow", 2, false, both(table("delay /dev/vda 0 300"), brief, powerOff), powerOn},
+	{"clock an hour ahead", 3, true, script("date -s '+1 hour'"), script("date -s '-1 hour'")},
+	{"clock an hour behind", 3, true, script("date -s '-1 hour'"), script("date -s '+1 hour'")},
+	{"disk fails", 3, false, table("error"), both(powerOff, powerOn)},
+	{"disk slow", 3, true, table("delay /dev/vda 0 300"), table("linear /dev/vda 0")},
+	{"disk full", 3, false, script("dd if=/dev/zero of=/disk/filler bs=1M 2>/dev/null; true"), script("rm -f /disk/filler")},
+	{"ResourceManager killed in the machine", 2, false, script("kill -9 $(cat /run/rm1.pid)"), script("true")},
+	{"NodeManager killed in the machine", 2, false, script("kill -9 $(cat /run/nm1.pid)"), script("true")},
+	{"ResourceManager frozen in the machine", 2, true, script("kill -STOP $(cat /run/rm1.pid)"), script("kill -CONT $(cat /run/rm1.pid)")},
+}
+
+func powerOff(_ context.Context, m *machine) error {
+	m.cut()
+	return nil
+}
+
+func powerOn(ctx context.Context, m *machine) error { return m.boot(ctx) }
+
+// script runs a script inside.
+func script(text string) func(context.Context, *machine) error {
+	return func(ctx context.Context, m *machine) error {
+		out, err := m.run(ctx, "%s", text)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	}
+}
+
+// table puts another table of the device mapper under the disk.
+func table(target string) func(context.Context, *machine) error {
+	return script(`n=$(blockdev --getsz /dev/vda)
+dmsetup suspend --noudevsync --nolockfs --noflush faulty && echo "0 $n ` + target + `" | dmsetup load faulty && dmsetup resume --noudevsync faulty`)
+}
+
+// brief lets a fault begin to work.
+func brief(ctx context.Context, m *machine) error { return script("sleep 2")(ctx, m) }
+
+// both does several things one after the other.
+func both(steps ...func(context.Context, *machine) error) func(context.Context, *machine) error {
+	return func(ctx context.Context, m *machine) error {
+		for _, step := range steps {
+			if err := step(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

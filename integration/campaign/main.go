@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o := options{}
+	flag.IntVar(&o.faults, "n", 1000, "number of faults")
+	flag.Uint64Var(&o.seed, "seed", rand.Uint64N(1<<32), "what decides on the faults")
+	flag.IntVar(&o.from, "from", 0, "number of the fault in whose episode to begin")
+	flag.StringVar(&o.binary, "heddle", "bin/heddle", "the binary under test")
+	flag.StringVar(&o.only, "only", "", "play only the episodes of processes, or of machines")
+	flag.StringVar(&o.json, "json", "", "file for the result, as JSON")
+	flag.StringVar(&o.keep, "keep", "campaign-failures", "folder for the logs of episodes that failed")
+	flag.DurationVar(&patience, "patience", patience, "how long a cluster may take to recover, and a job to end, after the last fault")
+	flag.Parse()
+	r, err := run(ctx, o)
+	if err == nil {
+		err = r.write(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "campaign:", err)
+		os.Exit(1)
+	}
+	if len(r.Failures) > 0 {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	faults, from             int
+	seed                     uint64
+	binary, only, json, keep string
+	dir                      string // of all episodes
+}
+
+// result is what a campaign comes to.
+type result struct {
+	Seed         uint64         `json:"seed"`
+	From         int            `json:"from"`
+	Faults       int            `json:"faults"`
+	ByKind       map[string]int `json:"byKind"`
+	Seconds      float64        `json:"seconds"`
+	Acknowledged int            `json:"acknowledgedApplications"`
+	Containers   int            `json:"containers"`
+	Jobs         int            `json:"jobs"`
+	Ended        []string       `json:"daemonsThatEndedByThemselves,omitempty"`
+	Failures     []failure      `json:"failures"`
+}
+
+// failure is an episode in which something was wrong.
+type failure struct {
+	From   int     `json:"from"` // number of its first fault
+	Faults []fault `json:"faults"`
+	Error  string  `json:"error"`
+	Logs   string  `json:"logs,omitempty"`
+}
+
+func run(ctx context.Context, o options) (*result, error) {
+	binary, err := filepath.Abs(o.binary)
+	if err != nil {
+		return nil, err
+	}
+	o.binary = binary
+	if os.Geteuid() != 0 {
+		return nil, fmt.Errorf("disks of daemons, cgroups and users of containers take root")
+	}
+	// virtual machines have a /tmp of their own; jobs run as somebody else
+	if o.dir, err = os.MkdirTemp("/var/tmp", "campaign"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(o.dir)
+	if err := os.Chmod(o.dir, 0o755); err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(o.binary)
+	if err != nil {
+		return nil, err
+	}
+	o.binary = filepath.Join(o.dir, "heddle")
+	if err := os.WriteFile(o.binary, raw, 0o755); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	r := &result{Seed: o.seed, From: o.from, ByKind: map[string]int{}, Failures: []failure{}}
+	fmt.Printf("campaign: seed %d, faults %d to %d\n", o.seed, o.from/perEpisode*perEpisode, o.from+o.faults-1)
+	for _, ep := range plan(o.seed, o.from, o.from+o.faults) {
+		if ctx.Err() != nil {
+			break
+		}
+		if o.only == "machines" && !ep.machine || o.only == "processes" && ep.machine {
+			continue
+		}
+		if err := r.play(ctx, o, ep); err != nil {
+			return r, err
+		}
+	}
+	r.Seconds = time.Since(began).Seconds()
+	return r, nil
+}
+
+// play plays an episode in a folder of its own, which is kept if it failed.
+func (r *result) play(ctx context.Context, o options, ep episode) error {
+	dir := filepath.Join(o.dir, fmt.Sprintf("episode%d", ep.number))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	began := time.Now()
+	log := func(format string, args ...any) {
+		fmt.Printf("%s %3ds  %s\n", time.Now().Format("15:04:05"), int(time.Since(began).Seconds()), fmt.Sprintf(format, args...))
+	}
+	log("episode %d", ep.number)
+	t, err := perform(ctx, o, ep, dir, log)
+	for _, f := range ep.faults {
+		r.ByKind[f.Kind]++
+	}
+	r.Faults += len(ep.faults)
+	r.Acknowledged += t.checked.Acknowledged
+	r.Containers += t.checked.Containers
+	r.Jobs += t.jobs
+	r.Ended = append(r.Ended, t.ended...)
+	log("episode %d: %d applications, %d containers, %d jobs", ep.number, t.checked.Acknowledged, t.checked.Containers, t.jobs)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	f := failure{From: ep.number * perEpisode, Faults: ep.faults, Error: err.Error()}
+	f.Logs = filepath.Join(o.keep, fmt.Sprintf("seed-%d-from-%d", o.seed, f.From))
+	log("FAILED, replay with -seed %d -from %d -n %d; logs are in %s\n%v", o.seed, f.From, len(ep.faults), f.Logs, err)
+	r.Failures = append(r.Failures, f)
+	return keepLogs(dir, f.Logs)
+}
+
+func keepLogs(dir, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil {
+		return err
+	}
+	for _, l := range logs {
+		raw, err := os.ReadFile(l)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(l)), raw, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write prints the result, and writes it as JSON if that's asked for.
+func (r *result) write(o options) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if o.json != "" {
+		if err := os.WriteFile(o.json, append(raw, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("campaign: %d faults in %.0f s, seed %d: %d applications acknowledged, %d containers, %d jobs; %d episodes failed\n",
+		r.Faults, r.Seconds, r.Seed, r.Acknowledged, r.Containers, r.Jobs, len(r.Failures))
+	for _, k := range sortedByCount(r.ByKind) {
+		fmt.Printf("%6d  %s\n", r.ByKind[k], k)
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"heddle/integration/daemons"
+	"heddle/integration/history"
+	"heddle/rm"
+	"heddle/yarn/ipc"
+	"heddle/yarn/records"
+)
+
+// patience is how long a cluster may take for what it's waited for. It only passes where it fails.
+var patience = 4 * time.Minute
+
+const (
+	containerMB = 256  // of ApplicationMasters that only ask
+	jobMB       = 2048 // of a job's containers, which simulated nodes have no room for
+	nodeMB      = 8192
+	diskBytes   = 400 << 20
+	simulated   = 4 // nodes
+)
+
+// stage is a cluster of processes, and those who work on it.
+type stage struct {
+	*daemons.Cluster
+	world  *history.World
+	client *ipc.Client
+	work   *work
+	group  string // the cgroup of all containers
+	log    func(format string, args ...any)
+
+	mu   sync.Mutex
+	free *sync.Cond      // somebody isn't held any more
+	held map[string]bool // by a fault
+	errs []error
+}
+
+// siteOf are the settings of a campaign's cluster.
+func siteOf(group string) map[string]string {
+	return map[string]string{
+		"heddle.cgroup.root":                              "/" + group,
+		"heddle.raft.snapshot-threshold":                  "500",
+		"heddle.raft.snapshot-interval-ms":                "500",
+		"yarn.scheduler.minimum-allocation-mb":            strconv.Itoa(containerMB),
+		"yarn.resourcemanager.max-completed-applications": "1000000",
+		"yarn.scheduler.capacity.maximum-applications":    "1000000",
+		// unmanaged applications count as ApplicationMasters: jobs have a queue without any
+		"yarn.scheduler.capacity.maximum-am-resource-percent":     "1",
+		"yarn.scheduler.capacity.root.queues":                     "default,jobs",
+		"yarn.scheduler.capacity.root.default.capacity":           "50",
+		"yarn.scheduler.capacity.root.jobs.capacity":              "50",
+		"yarn.scheduler.capacity.root.jobs.user-limit-factor":     "2",
+		"yarn.resourcemanager.am.max-attempts":                    "100",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":             "5000",
+		"yarn.am.liveness-monitor.expiry-interval-ms":             "60000",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+	}
+}
+
+// newStage starts a cluster in a folder.
+func newStage(ctx context.Context, binary, dir string, r *rand.Rand, log func(string, ...any)) (_ *stage, err error) {
+	s := &stage{log: log, group: fmt.Sprintf("heddle-campaign-%d-%s", os.Getpid(), filepath.Base(dir)), held: map[string]bool{}}
+	s.free = sync.NewCond(&s.mu)
+	if s.Cluster, err = daemons.New(daemons.Options{
+		Binary: binary, Dir: dir, ResourceManagers: 3, NodeManagers: 2, Memory: nodeMB, Disk: diskBytes, Supervise: true, Set: siteOf(s.group),
+	}); err != nil {
+		return nil, err
+	}
+	s.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second})
+	s.world = newWorld(s.client, s.Addresses, simulated)
+	if s.work, err = newWork(binary, dir, s.Conf(), r); err != nil {
+		return s, err
+	}
+	if err := s.StartAll(); err != nil {
+		return s, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := s.Leader(ctx, ""); err != nil {
+		return s, err
+	}
+	return s, until(ctx, "both nodes have joined", func() bool {
+		m, err := metricsOf(ctx, s.Addresses(rm.WebAddress))
+		return err == nil && m.ActiveNodes == len(s.NodeManagers)
+	})
+}
+
+func newWorld(client *ipc.Client, addresses func(string) []string, nodes int) *history.World {
+	return history.New(history.Options{
+		Addresses: addresses, Client: client, Nodes: nodes, Capacity: 4, Container: records.NewResource(containerMB, 1),
+		Held:    func(records.NodeID) int { return nodeMB / containerMB },
+		Masters: nodes, Submitters: 3, Pause: 50 * time.Millisecond, Patience: patience, Name: "campaign",
+	})
+}
+
+// until waits for something.
+func until(ctx context.Context, what string, ok func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("in vain was waited until %s: %w", what, context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// play strikes with the faults of an episode, and returns what was wrong then.
+func (s *stage) play(ctx context.Context, ep episode) (history.Checked, error) {
+	working, rest := context.WithCancel(ctx)
+	defer rest()
+	var peers sync.WaitGroup
+	if err := s.world.Run(working, &peers); err != nil {
+		return history.Checked{}, err
+	}
+	jobs := make(chan error, 1)
+	finish := make(chan struct{})
+	go func() { jobs <- s.work.loop(ctx, finish) }()
+
+	strikes := make(chan struct{}, 2) // at a time
+	var all sync.WaitGroup
+	for _, f := range ep.faults {
+		pause(ctx, f.Gap)
+		strikes <- struct{}{}
+		all.Go(func() {
+			defer func() { <-strikes }()
+			if err := s.strike(ctx, f); err != nil {
+				s.failed(fmt.Errorf("%v: %w", f, err))
+			}
+		})
+	}
+	all.Wait()
+	close(finish)
+	errs := []error{s.recovers(ctx), <-jobs}
+	rest()
+	peers.Wait()
+	s.mu.Lock()
+	errs = append(errs, s.errs...)
+	s.mu.Unlock()
+	checked, err := s.audit(ctx)
+	return checked, errors.Join(append(errs, err)...)
+}
+
+func (s *stage) failed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// strike does what a fault says, and undoes it.
+func (s *stage) strike(ctx context.Context, f fault) error {
+	k := find(f.Kind)
+	r := rand.New(rand.NewPCG(f.Pick, 0))
+	names := s.take(k, r)
+	defer s.release(names)
+	s.log("%v %v", f, names)
+	if err := k.strike(s, names, r); err != nil {
+		return errors.Join(err, k.mend(s, names, r))
+	}
+	pause(ctx, f.Hold)
+	return k.mend(s, names, r)
+}
+
+// take waits until whom a fault is to strike isn't held by another.
+func (s *stage) take(k kind, r *rand.Rand) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		s.mu.Unlock()
+		names := k.who(s, r) // may ask the cluster
+		s.mu.Lock()
+		busy := names == nil
+		for _, name := range names {
+			busy = busy || s.held[name]
+		}
+		if !busy {
+			for _, name := range names {
+				s.held[name] = true
+			}
+			return names
+		}
+		if names != nil {
+			s.free.Wait()
+		}
+	}
+}
+
+func (s *stage) release(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		delete(s.held, name)
+	}
+	s.free.Broadcast()
+}
+
+// recovers waits until somebody leads, both nodes are there and containers are granted again.
+func (s *stage) recovers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := s.Leader(ctx, ""); err != nil {
+		return fmt.Errorf("after all faults were undone: %w", err)
+	}
+	if err := until(ctx, "both nodes are active again", func() bool {
+		m, err := metricsOf(ctx, s.Addresses(rm.WebAddress))
+		return err == nil && m.ActiveNodes >= len(s.NodeManagers)+simulated
+	}); err != nil {
+		return err
+	}
+	s.world.ForgetGrants()
+	select {
+	case <-s.world.Granted():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no container was granted for %v after all faults were undone", patience)
+	}
+}
+
+// close ends everything. If something has failed, daemons say in their logs what their goroutines did.
+func (s *stage) close(failed bool) error {
+	if failed {
+		for _, name := range s.Daemons() {
+			s.Signal(name, syscall.SIGCONT)
+			s.Dump(name)
+		}
+	}
+	s.client.Close()
+	return s.Cluster.Close()
+}
