@@ -150,7 +150,7 @@ func TestWebOfAnEmptyNode(t *testing.T) {
 	if p := l.web("GET", "/ws/v1/node/info?user.name=ann"); p.status != 200 || !strings.HasPrefix(p.header.Get("Set-Cookie"), `hadoop.auth="u=ann&p=ann&t=simple&e=`) {
 		t.Errorf("%+v", p)
 	}
-	l.expect(l.web("GET", "/logs/"), 200, "text/html; charset=utf-8", "…userlogs/…")
+	l.expect(l.web("GET", "/logs/"), 200, htmlType, "…userlogs/…")
 	l.expect(l.web("GET", "/logs/..%2Fnm-local-dir"), 404, "text/html;charset=iso-8859-1", "…HTTP ERROR 404 Not Found…")
 }
 
@@ -190,6 +190,9 @@ func TestWebOfABusyNode(t *testing.T) {
 	l.expect(l.web("GET", logs+"/stdout?format=octet-stream"), 200, "application/octet-stream; charset=utf-8", text("<one>\n"))
 	l.expect(l.web("GET", logs+"/stdout?format=pdf"), 400, textType, "The valid values for the parameter : format are [text, octet-stream]")
 	l.expect(l.web("GET", "/ws/v1/node/containerlogs/"+id.String()+"/stdout?size=0"), 200, textType, text(""))
+	if h := l.web("GET", "/ws/v1/node/containerlogs/"+id.String()+"/stdout").header; !strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("a log may run as a page: %v", h)
+	}
 	for _, name := range []string{"nothing", "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "..%2Fx%00"} {
 		l.expect(l.web("GET", logs+"/"+name), 404, textType, "java.lang.Exception: Cannot find this log on the local disk.")
 	}
@@ -316,6 +319,28 @@ func TestWebKeepsStrangersOut(t *testing.T) {
 	}
 	if got := l.web("GET", "/logLevel?log=x&level=error&user.name=eve"); got.status != 403 {
 		t.Errorf("by a stranger: %+v", got)
+	}
+}
+
+// Diagnostics hold the end of a container's logs: who may not see these doesn't see those.
+func TestDiagnosticsAreShownToWhoMaySeeTheApplication(t *testing.T) {
+	l := newLab(t, "yarn.acl.enable=true", "yarn.admin.acl=root").up()
+	c := l.run(containerID(4, 1), "echo the end of the log >> <LOG_DIR>/stderr; exit 3")
+	await.Until(t, "the end", func() bool { return c.State() == container.Done })
+	if !strings.Contains(c.Status().Diagnostics, "the end of the log") {
+		t.Fatalf("%q", c.Status().Diagnostics)
+	}
+	id := c.ID().String()
+	for user, may := range map[string]bool{"ann": true, "root": true, "eve": false, "": false} {
+		for _, path := range []string{"/node/container/" + id, "/ws/v1/node/containers/" + id, "/ws/v1/node/containers"} {
+			got := l.web("GET", path+"?user.name="+user)
+			if user == "" {
+				got = l.web("GET", path)
+			}
+			if got.status != 200 || strings.Contains(got.body, "the end of the log") != may {
+				t.Errorf("%s by %q: %d %s", path, user, got.status, got.body)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,15 @@ func (s *Server) mayView(r *http.Request, app container.Application) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_VIEW_APP, app)
 }
 
+// mayDiagnose reports whether somebody may see what a container of an application says of its failure: the end of its logs is in there.
+// Of an application that is gone from the node only administrators are known to be let in.
+func (s *Server) mayDiagnose(r *http.Request, app container.Application, here bool) bool {
+	if here {
+		return s.mayView(r, app)
+	}
+	return s.mayAdminister(r) == nil
+}
+
 func (s *Server) mayModify(r *http.Request, app container.Application) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_MODIFY_APP, app)
 }

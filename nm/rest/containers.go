@@ -35,7 +35,11 @@ func (s *Server) containerInfo(c *rest.Call, at *container.Container) containerI
 		MemoryMB: g.Resource.MemoryMB(), VCores: g.Resource.VCores(), ExecutionType: g.ExecutionType.String(),
 		LogsLink: c.Self() + "/node/containerlogs/" + g.ID.String() + "/" + g.User, Node: s.Node.String(),
 	}
-	if app, ok := s.Containers.Application(g.ID.Attempt.App); ok && s.mayView(c.Request, app) {
+	app, ok := s.Containers.Application(g.ID.Attempt.App)
+	if !s.mayDiagnose(c.Request, app, ok) {
+		i.Diagnostics = ""
+	}
+	if ok && s.mayView(c.Request, app) {
 		if files, err := s.Logs.List(g.ID); err == nil {
 			for _, f := range files {
 				i.LogFiles = append(i.LogFiles, f.Name)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -194,6 +193,7 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 	return rest.Reply{Serve: func(w http.ResponseWriter, _ *http.Request) {
 		defer log.Close()
 		w.Header().Set("Content-Type", kind)
+		daemon.Quarantine(w.Header())
 		// A client that is gone needs no more.
 		_ = log.WriteText(w, s.Node, size, running)
 	}}, nil
@@ -209,17 +209,11 @@ func (s *Server) daemonLogs() http.Handler {
 		}
 		path := filepath.Join(s.LogDir, filepath.FromSlash(strings.TrimPrefix(r.URL.Path, "/logs")))
 		for _, dir := range s.Logs.Dirs.Readable() {
-			if s.Access.Enabled && (path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))) {
+			if (s.Access.Enabled || s.Logs.UID != nil) && (path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))) {
 				rest.ErrorPage(w, r, http.StatusForbidden, "logs of containers are at /ws/v1/node/containers/ID/logs")
 				return
 			}
 		}
-		root, err := os.OpenRoot(s.LogDir) // no link leads out of it
-		if err != nil {
-			rest.ErrorPage(w, r, http.StatusNotFound, "there is no folder yarn.log.dir")
-			return
-		}
-		defer root.Close()
-		daemon.ServeLogs(w, r, root.FS())
+		daemon.ServeLogs(w, r, s.LogDir)
 	})
 }

@@ -176,7 +176,9 @@ func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 	b.heads("", "")
 	b.row("State", esc(st.State))
 	b.row("Exit code", exitText(st))
-	b.row("Diagnostics", "<pre>"+esc(st.Diagnostics)+"</pre>")
+	if app, here := s.Containers.Application(id.Attempt.App); s.mayDiagnose(r, app, here) {
+		b.row("Diagnostics", "<pre>"+esc(st.Diagnostics)+"</pre>")
+	}
 	b.row("User", esc(st.Grant.User))
 	b.row("Memory", esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())))
 	b.row("Virtual cores", esc(st.Grant.Resource.VCores()))

@@ -2,14 +2,13 @@ package rest
 
 import (
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"heddle/internal/userfiles"
 	yarnrest "heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
@@ -84,7 +83,7 @@ func (s *server) logs() http.Handler {
 			return
 		}
 		if name := strings.TrimPrefix(r.URL.Path, "/logs/"); name != "" && s.LogDir != "" {
-			daemon.ServeLogs(w, r, os.DirFS(s.LogDir))
+			daemon.ServeLogs(w, r, s.LogDir)
 			return
 		}
 		yarnrest.Page(w, http.StatusOK, "Directory: /logs/", s.logList())
@@ -93,19 +92,11 @@ func (s *server) logs() http.Handler {
 
 // logList is the folder's listing. One that isn't there is empty.
 func (s *server) logList() string {
-	var b strings.Builder
-	entries, _ := os.ReadDir(s.LogDir)
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() {
-			name += "/"
-		}
-		fmt.Fprintf(&b, "<p><a href=\"%s\">%s</a></p>\n", (&url.URL{Path: name}).EscapedPath(), html.EscapeString(name))
+	entries, _ := userfiles.ReadDir(s.LogDir)
+	if list := daemon.LogList(entries); list != "" {
+		return list
 	}
-	if b.Len() == 0 {
-		b.WriteString("<p>This daemon logs to its standard error stream.</p>")
-	}
-	return b.String()
+	return "<p>This daemon logs to its standard error stream.</p>"
 }
 
 // plainPage stands in for the web pages.

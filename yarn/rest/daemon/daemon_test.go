@@ -13,12 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/yarn/rest"
 )
 
 func ask(h http.Handler, method, target string, accept ...string) *httptest.ResponseRecorder {
@@ -132,16 +132,47 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-func TestServeLogs(t *testing.T) {
-	files := fstest.MapFS{"rm.txt": {Data: []byte("a line")}, "old/rm.txt": {Data: []byte("another")}}
+// logs makes a folder with logs, and a secret outside of it that links lead to.
+func logs(t *testing.T) string {
+	t.Helper()
+	base := t.TempDir()
+	for path, content := range map[string]string{"logs/rm.txt": "a line", "logs/old/page.html": "<script>alert(1)</script>", "secret": "hidden", "private/keys": "hidden"} {
+		path = filepath.Join(base, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"file": "../secret", "folder": base + "/private", "old/up": "../..", "inside": "rm.txt", "<b>": "rm.txt"} {
+		if err := os.Symlink(to, filepath.Join(base, "logs", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(base, "logs")
+}
+
+func TestLinksInTheLogFolderAreNotFollowed(t *testing.T) {
+	folder := logs(t)
 	for path, want := range map[string]string{
-		"/logs/": "200 text/html; charset=utf-8", "/logs/rm.txt": "200 text/plain; charset=utf-8", "/logs/old/rm.txt": "200 text/plain; charset=utf-8",
-		"/logs/nosuch": "404 text/html;charset=iso-8859-1", "/logs/../rm.txt": "404 text/html;charset=iso-8859-1",
+		"/logs/": "200 " + rest.HTMLType, "/logs/rm.txt": "200 " + rest.TextType, "/logs/old/": "200 " + rest.HTMLType, "/logs/old": "302 ",
+		"/logs/nosuch": "404", "/logs/../secret": "404", "/logs/old/../rm.txt": "404",
+		"/logs/file": "404", "/logs/folder": "404", "/logs/folder/": "404", "/logs/folder/keys": "404", "/logs/old/up/": "404", "/logs/old/up/secret": "404", "/logs/inside": "404",
 	} {
-		w := ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeLogs(w, r, files) }), "GET", path)
-		if got := fmt.Sprintf("%d %s", w.Code, w.Header().Get("Content-Type")); got != want {
+		w := ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeLogs(w, r, folder) }), "GET", path)
+		if got := fmt.Sprintf("%d %s", w.Code, w.Header().Get("Content-Type")); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, not %s", path, got, want)
 		}
+		if body := w.Body.String(); strings.Contains(body, "hidden") || strings.Contains(body, "<b>") {
+			t.Errorf("%s shows %q", path, body)
+		}
+	}
+}
+
+func TestPagesThatUsersWroteAreText(t *testing.T) {
+	folder := logs(t)
+	w := ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeLogs(w, r, folder) }), "GET", "/logs/old/page.html")
+	h := w.Header()
+	if w.Code != 200 || h.Get("Content-Type") != rest.TextType || h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%d %v", w.Code, h)
 	}
 }
 

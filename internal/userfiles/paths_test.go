@@ -1,0 +1,103 @@
+//go:build unix
+
+package userfiles
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// guarded are the packages that handle users' folders, or serve what lies in folders.
+var guarded = []string{
+	"nm", "nm/container", "nm/deletion", "nm/jvmarchive", "nm/launch", "nm/localizer", "nm/logs", "nm/logs/ifile", "nm/logs/javaio", "nm/logs/tfile",
+	"nm/rest", "nm/shuffle", "rm/rest", "yarn/rest/daemon",
+}
+
+// byPath are the functions that take a path, by package.
+var byPath = map[string][]string{
+	"os": {
+		"Chdir", "Chmod", "Chown", "Chtimes", "CopyFS", "Create", "CreateTemp", "DirFS", "Lchown", "Link", "Lstat", "Mkdir", "MkdirAll", "MkdirTemp", "Open",
+		"OpenFile", "OpenInRoot", "OpenRoot", "ReadDir", "ReadFile", "Readlink", "Remove", "RemoveAll", "Rename", "Stat", "Symlink", "Truncate", "WriteFile",
+	},
+	"filepath": {"EvalSymlinks", "Glob", "Walk", "WalkDir"},
+	"unix":     inKernel,
+	"syscall":  inKernel,
+}
+
+var inKernel = []string{
+	"Access", "Chdir", "Chmod", "Chown", "Creat", "Getxattr", "Lchown", "Link", "Lstat", "Mkdir", "Mkfifo", "Mknod", "Mount", "Open", "Openat", "Readlink", "Removexattr",
+	"Rename", "Rmdir", "Setxattr", "Stat", "Statfs", "Symlink", "Truncate", "Unlink", "Utime", "Utimes",
+}
+
+// allowed are calls that lead to no user's folder, or have no more rights there than the user, each with its reason.
+var allowed = map[string]string{
+	"nm/jvmarchive/classpath.go os.Stat":               "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/classpath.go os.Open":               "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/classpath.go filepath.EvalSymlinks": "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/cover.go os.Stat":                   "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/cover.go filepath.EvalSymlinks":     "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/cover.go filepath.WalkDir":          "of the user's class path, called with the user's rights",
+	"nm/jvmarchive/store.go os.Stat":                   "of the user's Java and jars, called with the user's rights",
+	"nm/jvmarchive/store.go filepath.EvalSymlinks":     "of the user's Java, called with the user's rights",
+	"nm/jvmarchive/store.go os.MkdirAll":               "the store's own folder",
+	"nm/jvmarchive/store.go os.Chmod":                  "the store's own folder",
+	"nm/launch/java.go filepath.EvalSymlinks":          "of the java on the NodeManager's own PATH",
+	"nm/launch/session.go os.Stat":                     "whether the work folder is there; the process enters it with the user's rights",
+	"nm/launch/session.go os.OpenFile":                 "the NodeManager's private files",
+	"nm/launch/session.go os.ReadFile":                 "the NodeManager's private files",
+	"nm/launch/session.go os.Open":                     "the NodeManager's private files",
+	"nm/localizer/space_unix.go unix.Statfs":           "of a local directory itself",
+	"nm/container/monitor.go os.ReadFile":              "files of /proc",
+	"yarn/rest/daemon/process.go os.ReadDir":           "files of /proc",
+	"yarn/rest/daemon/process.go os.ReadFile":          "files of /proc",
+}
+
+// Where users own folders nothing is reached by its path: it leads elsewhere a moment later. Use Dir, or As.
+func TestNothingIsReachedByItsPathWhereUsersOwnFolders(t *testing.T) {
+	root := filepath.Join("..", "..")
+	used := map[string]bool{}
+	for _, pkg := range guarded {
+		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pkg, files, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			tree, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if of, ok := s.X.(*ast.Ident); ok && slices.Contains(byPath[of.Name], s.Sel.Name) {
+					call := pkg + "/" + filepath.Base(file) + " " + of.Name + "." + s.Sel.Name
+					used[call] = true
+					if allowed[call] == "" {
+						t.Errorf("%s: %s.%s goes by a path: use userfiles, or say in allowed why it may", fset.Position(s.Pos()), of.Name, s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for call := range allowed {
+		if !used[call] {
+			t.Errorf("%s is allowed, and isn't there any more", call)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Error(err)
+	}
+}
