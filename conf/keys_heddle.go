@@ -33,7 +33,7 @@ func heddleKeys() []Key {
 		millis("heddle.raft.snapshot-interval-ms", "120000", "how often is looked whether a snapshot is due").min(1),
 		integer("heddle.raft.snapshot-threshold", "8192", "log entries since the last snapshot from which on one is due").min(1),
 		integer("heddle.raft.trailing-logs", "10240", "log entries kept behind a snapshot for followers that lag").min(0),
-		path("heddle.raft.tls.cert", "", "PEM file of this ResourceManager's certificate; without one raft runs unencrypted"),
+		path("heddle.raft.tls.cert", "", "PEM file of this ResourceManager's certificate, which has its id among its DNS names or as common name; without one the secret of heddle.cluster.secret-file is used, and without that raft reaches ResourceManagers on the same machine only"),
 		path("heddle.raft.tls.key", "", "PEM file of the certificate's private key"),
 		path("heddle.raft.tls.ca", "", "PEM file of the authority that signed the certificates of all ResourceManagers"),
 	}

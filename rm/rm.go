@@ -28,8 +28,6 @@ import (
 	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/ipc"
-	"heddle/yarn/pb"
-	"heddle/yarn/protocol"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/port"
 )
@@ -196,10 +194,16 @@ func (r *ResourceManager) join() error {
 			if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
 				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
 			}
+			if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
+				return errors.Join(fmt.Errorf("heddle.raft.address.%s: %w", r.id, err), cfg.Listener.Close())
+			}
 		}
 	}
 	r.replica = newReplica(r.log, r.fail)
 	r.raft, err = raft.Open(cfg, r.replica)
+	if err != nil && cfg.Listener != nil {
+		_ = cfg.Listener.Close()
+	}
 	if halted := r.replica.Halted(); err != nil && halted != nil {
 		return halted // raft doesn't say it
 	}
@@ -286,7 +290,11 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 			})
 		}
 	}
-	running.Go(func() { r.followTerms(ctx) })
+	running.Go(func() {
+		if err := r.followTerms(ctx); err != nil {
+			r.fail(err)
+		}
+	})
 	r.log.WithField("web", r.webAddress()).WithField("clients", r.Addr(ClientAddress).String()).Info("ResourceManager is up")
 	select {
 	case <-ctx.Done():
@@ -346,33 +354,40 @@ func (r *ResourceManager) Close() error {
 	return errors.Join(errs...)
 }
 
-// followTerms leads whenever this member is elected.
-func (r *ResourceManager) followTerms(ctx context.Context) {
+// followTerms leads whenever this member is elected. It returns when ctx ends, or this process can't do its part any more.
+func (r *ResourceManager) followTerms(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
+		case <-r.raft.Failed():
+			return fmt.Errorf("the replicated log in %s can't be written: %w; what was acknowledged is safe, and is there when this ResourceManager is started anew with room on the disk",
+				r.conf.StateDir("rm", r.id), r.raft.Failure())
 		case term := <-r.raft.Terms():
-			if term.Err() == nil {
-				r.lead(term)
+			if term.Err() != nil {
+				continue
+			}
+			if err := r.lead(term); err != nil {
+				if err := r.abdicate(term, err); err != nil {
+					return err
+				}
 			}
 		}
 	}
 }
 
-// lead leads for one term.
-func (r *ResourceManager) lead(term context.Context) {
+// lead leads for one term. Its error says why it stopped.
+func (r *ResourceManager) lead(term context.Context) error {
 	if err := r.raft.Barrier(); err != nil {
-		r.log.WithError(err).Info("elected, and not leader any more")
-		return
+		return fmt.Errorf("elected, and the log can't be applied: %w", err)
 	}
 	if r.replica.Halted() != nil {
-		return // Run is about to end
+		return nil // Run is about to end
 	}
 	state := r.replica.Clone()
 	chosen := state.Offered == r.id
 	if !chosen && r.giveWay(term, state) {
-		return
+		return nil
 	}
 	r.refreshAll()
 	l := leader.New(leader.Config{
@@ -382,32 +397,45 @@ func (r *ResourceManager) lead(term context.Context) {
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
+	ctx, cancel := context.WithCancel(term)
+	defer cancel()
 	err := l.Run(term, func() {
 		r.leading.Store(l)
 		if !chosen {
-			waiting.Go(func() { r.moveHome(l) })
+			waiting.Go(func() { r.moveHome(ctx, l) })
 		}
 		if r.settings.Queues.Kind == queue.Fair {
-			waiting.Go(func() { r.watchFairFile(term, l) })
+			waiting.Go(func() { r.watchFairFile(ctx, l) })
 		}
-		if err := r.raft.AdoptMembers(); err != nil {
-			r.log.WithError(err).Warn("the group's record differs from the configuration")
-		}
+		waiting.Go(func() { r.raft.KeepMembers(ctx) })
 	})
 	r.leading.Store(nil)
 	r.log.WithError(err).Info("leading no more")
-	if term.Err() != nil || errors.Is(err, raft.ErrClosed) {
-		return
+	return err
+}
+
+// abdicate has another member lead, if this one can't although its term goes on. An error says that nobody takes over: a
+// leader in raft's eyes that leads nothing would keep the group from electing another, so this process has to end.
+func (r *ResourceManager) abdicate(term context.Context, cause error) error {
+	notice := time.NewTimer(noticePatience)
+	defer notice.Stop()
+	select {
+	case <-term.Done(): // the usual cause
+		return nil
+	case <-r.closing:
+		return nil
+	case <-r.raft.Failed():
+		return nil // followTerms says so
+	case <-notice.C:
 	}
-	if !errors.Is(err, raft.ErrNotLeader) { // the term goes on, and nobody would lead: Close hands leadership over
-		r.fail(fmt.Errorf("this ResourceManager was elected and can't lead: %w", err))
-		return
-	}
-	if r.HA() {
-		if err := r.raft.Transfer(""); err != nil {
-			r.log.WithError(err).Error("a leader that can't lead found no successor")
+	r.log.WithError(cause).Error("this member was elected, and can't lead")
+	var err error
+	if r.HA() && errors.Is(cause, raft.ErrNotLeader) { // else Close hands leadership over
+		if err = r.transferWithin(term, homePatience, ""); err == nil || term.Err() != nil {
+			return nil
 		}
 	}
+	return errors.Join(fmt.Errorf("this ResourceManager was elected, and can't lead: %w", cause), err)
 }
 
 // tokenRenewer renews what NameNodes have issued.
@@ -467,35 +495,3 @@ func (r *ResourceManager) VerifyLeader() error { return r.raft.VerifyLeader() }
 
 // Members lists the group.
 func (r *ResourceManager) Members() ([]raft.MemberInfo, error) { return r.raft.Members() }
-
-// Transfer has a member lead, or with "" any but this one. A member that doesn't lead passes the wish on to the leader.
-func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
-	r.AwaitLeadership() // there may be an election under way
-	if l := r.Leader(); l != nil {
-		if to == r.id {
-			return nil // since the election, perhaps
-		}
-		if to != "" {
-			if _, err := r.WebAddressOf(to); err != nil {
-				return err
-			}
-			if err := l.OfferLeadership(to); err != nil {
-				return err
-			}
-		}
-		return r.raft.Transfer(to)
-	}
-	leads := r.LeaderID()
-	if leads == "" || leads == r.id {
-		return errors.New("nobody leads that could hand leadership over")
-	}
-	a, err := r.conf.RMAddress(AdminAddress, leads)
-	if err != nil {
-		return err
-	}
-	admin := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: r.login})
-	req := &pb.TransferLeadershipRequest{}
-	req.SetTo(to)
-	_, err = protocol.TransferLeadership.Call(ctx, admin, req)
-	return err
-}

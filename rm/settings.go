@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/internal/secret"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/ledger/ledgerpb"
@@ -124,19 +125,20 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 		cfg.HeartbeatTimeout, cfg.ElectionTimeout, cfg.LeaseTimeout = alone, alone, alone
 	}
 	var err error
-	cfg.TLS, err = raftTLS(c)
+	cfg.TLS, err = raftTLS(c, id)
 	return cfg, err
 }
 
 // alone is the election timeout of a group of one, which waits for nobody.
 const alone = 20 * time.Millisecond
 
-// raftTLS has members prove to each other that one authority signed them.
-func raftTLS(c *conf.Config) (*tls.Config, error) {
+// raftTLS has members prove to each other who they are: by certificates that an authority has signed, or that they make
+// of the cluster's secret. It is nil if neither is configured.
+func raftTLS(c *conf.Config, id string) (*tls.Config, error) {
 	const prefix = "heddle.raft.tls."
 	cert, key, ca := c.Text(prefix+"cert"), c.Text(prefix+"key"), c.Text(prefix+"ca")
 	if cert == "" && key == "" && ca == "" {
-		return nil, nil
+		return raftSecret(c, id)
 	}
 	if cert == "" || key == "" || ca == "" {
 		return nil, errors.New("heddle.raft.tls.cert, .key and .ca belong together: set all three or none")
@@ -144,6 +146,9 @@ func raftTLS(c *conf.Config) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("heddle.raft.tls.cert, heddle.raft.tls.key: %w", err)
+	}
+	if err := raft.CheckCertificate(pair.Leaf, id); err != nil {
+		return nil, fmt.Errorf("heddle.raft.tls.cert: %s: %w", cert, err)
 	}
 	pem, err := os.ReadFile(ca)
 	if err != nil {
@@ -153,8 +158,17 @@ func raftTLS(c *conf.Config) (*tls.Config, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("heddle.raft.tls.ca: %s holds no certificate", ca)
 	}
-	return &tls.Config{
-		Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
-	}, nil
+	return raft.CertificateTLS(func() (*tls.Certificate, error) { return &pair, nil }, pool), nil
+}
+
+func raftSecret(c *conf.Config, id string) (*tls.Config, error) {
+	file := c.Path("heddle.cluster.secret-file")
+	if file == "" {
+		return nil, nil
+	}
+	s, err := secret.Load(file)
+	if err != nil {
+		return nil, fmt.Errorf("heddle.cluster.secret-file: %w", err)
+	}
+	return raft.SecretTLS(s.Key("raft", raft.SeedBytes), id)
 }

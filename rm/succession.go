@@ -28,6 +28,12 @@ const (
 	settlingPoll = 5 * time.Millisecond
 	// probePatience is how long a member may take to say that it is there.
 	probePatience = 200 * time.Millisecond
+	// wayPatience is how long the member that gives way, during which nobody leads, tries.
+	wayPatience = 2 * time.Second
+	// noticePatience is how long the notice may take that a leadership is over.
+	noticePatience = 2 * time.Second
+	// homePatience is how long the one tries that leads meanwhile.
+	homePatience = 10 * time.Second
 	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Those that
 	// have just come are to have gone about their business by then.
 	homeInterval = 10 * time.Second
@@ -67,12 +73,21 @@ func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 			continue
 		}
 		r.offers.to[id] = true
-		if err := r.raft.Transfer(id); err == nil {
+		err := r.transferWithin(term, wayPatience, id)
+		if err == nil {
 			r.log.WithField("to", id).WithField("last", s.Leader).Info("elected, and giving way to whom clients come to first")
 			return true
 		}
+		r.log.WithError(err).WithField("to", id).Info("elected, and nobody to give way to")
 	}
 	return false
+}
+
+// transferWithin hands leadership over if that can be done in time.
+func (r *ResourceManager) transferWithin(ctx context.Context, patience time.Duration, to string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return r.raft.Transfer(ctx, to)
 }
 
 // stands reports whether a member is there to lead.
@@ -89,7 +104,7 @@ func (r *ResourceManager) stands(ctx context.Context, id string) bool {
 }
 
 // moveHome hands leadership to the first or second member, if this is neither and one of them is there.
-func (r *ResourceManager) moveHome(l *leader.Leader) {
+func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 	ids := r.conf.RMIDs()
 	if slices.Index(ids, r.id) < 2 {
 		return
@@ -103,10 +118,10 @@ func (r *ResourceManager) moveHome(l *leader.Leader) {
 		case <-tick.C:
 		}
 		for _, id := range ids[:2] {
-			if !r.stands(context.Background(), id) {
+			if !r.stands(ctx, id) {
 				continue
 			}
-			if err := r.raft.Transfer(id); err != nil {
+			if err := r.transferWithin(ctx, homePatience, id); err != nil {
 				r.log.WithError(err).WithField("to", id).Warn("leadership could not be moved to where clients find it faster")
 				continue
 			}

@@ -1,12 +1,15 @@
 package raft
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,58 +19,145 @@ type identity struct {
 	Role    string `json:"role"`
 	ID      string `json:"id"`
 	Cluster string `json:"cluster"`
+	// Group is the id of the group of members that the state belongs to, "" as long as that isn't known. Members of two groups
+	// have nothing to do with each other, whatever their cluster's name.
+	Group string `json:"group,omitempty"`
+	// Forming is true for the member that forms the group, until it has.
+	Forming bool `json:"forming,omitempty"`
 }
 
 func (i identity) String() string {
 	return fmt.Sprintf("%s %q of cluster %q", i.Role, i.ID, i.Cluster)
 }
 
-// lockDir makes the state folder ours: nobody else may use it while the returned file is open, and it must hold our own
-// state or none.
-func lockDir(dir string, me identity) (*os.File, error) {
+const identityName = "identity.json"
+
+// folder is a state folder that is ours while it is open.
+type folder struct {
+	dir string
+
+	mu    sync.Mutex
+	me    identity
+	locks []*os.File // identity.json as it is, and as it was: whoever had it open must not lock that
+}
+
+// lockDir makes the state folder ours: nobody else may use it while it is open, and it must hold our own state or none.
+func lockDir(dir string, me identity) (*folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w (is heddle.state.dir writable?)", err)
 	}
-	path := filepath.Join(dir, "identity.json")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, identityName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state folder: %w (is heddle.state.dir writable?)", err)
 	}
+	d := &folder{dir: dir, locks: []*os.File{f}}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("state folder %s is in use by another process: "+
-			"give each ResourceManager on this machine its own id or heddle.state.dir (%w)", dir, err)
+		return nil, errors.Join(fmt.Errorf("state folder %s is in use by another process: "+
+			"give each ResourceManager on this machine its own id or heddle.state.dir (%w)", dir, err), d.close())
 	}
-	if err := claim(f, dir, me); err != nil {
-		_ = f.Close()
-		return nil, err
+	if err := d.claim(me); err != nil {
+		return nil, errors.Join(err, d.close())
 	}
-	return f, nil
+	return d, nil
 }
 
-func claim(f *os.File, dir string, me identity) error {
-	raw, err := fs.ReadFile(os.DirFS(dir), "identity.json")
+func (d *folder) claim(me identity) error {
+	raw, err := os.ReadFile(filepath.Join(d.dir, identityName))
 	if err != nil {
 		return fmt.Errorf("state folder: %w", err)
 	}
-	if len(raw) > 0 {
-		var owner identity
-		if err := json.Unmarshal(raw, &owner); err != nil {
-			return fmt.Errorf("state folder %s: identity.json is damaged (%w): restore it, or remove the folder to start afresh",
-				dir, err)
-		}
-		if owner != me {
-			return fmt.Errorf("state folder %s holds the state of %v, this is %v: "+
-				"set heddle.state.dir, the id or yarn.resourcemanager.cluster-id right, or remove the folder", dir, owner, me)
-		}
+	if len(raw) == 0 {
+		return d.save(me)
+	}
+	if err := json.Unmarshal(raw, &d.me); err != nil {
+		return fmt.Errorf("state folder %s: identity.json is damaged (%w): restore it, or remove the folder to start afresh", d.dir, err)
+	}
+	if owner := d.me; owner.Role != me.Role || owner.ID != me.ID || owner.Cluster != me.Cluster {
+		return fmt.Errorf("state folder %s holds the state of %v, this is %v: "+
+			"set heddle.state.dir, the id or yarn.resourcemanager.cluster-id right, or remove the folder", d.dir, owner, me)
+	}
+	return nil
+}
+
+func (d *folder) identity() identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.me
+}
+
+// join puts on record which group the state belongs to. It can't be changed.
+func (d *folder) join(group string, forming bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	me := d.me
+	if me.Group != "" && me.Group != group {
+		return fmt.Errorf("the state belongs to group %s, and not to %s", me.Group, group)
+	}
+	if me.Group, me.Forming = group, forming; me == d.me {
 		return nil
 	}
-	raw, err = json.Marshal(me)
+	return d.save(me)
+}
+
+// save replaces the file. The new one is locked before it is there.
+func (d *folder) save(me identity) error {
+	raw, err := json.Marshal(me)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(d.dir, identityName)
+	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		_, err = f.Write(append(raw, '\n'))
 	}
-	if err = errors.Join(err, f.Sync()); err != nil {
-		return fmt.Errorf("state folder: %w", err)
+	if err == nil {
+		err = f.Sync()
 	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err == nil {
+		err = syncDir(d.dir)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("state folder: write %s: %w", identityName, err), f.Close())
+	}
+	d.me, d.locks = me, append(d.locks, f)
 	return nil
+}
+
+func (d *folder) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var errs []error
+	for _, f := range d.locks {
+		errs = append(errs, f.Close())
+	}
+	d.locks = nil
+	return errors.Join(errs...)
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// newGroup is the id of a group that is being formed.
+func newGroup() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// earlierGroup is that of groups that were formed by a version without such ids: all their members must find the same.
+func earlierGroup(cluster string) string {
+	sum := sha256.Sum256([]byte("heddle raft group of cluster " + cluster))
+	return hex.EncodeToString(sum[:16])
 }

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
-	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/metadb"
 	"github.com/sirupsen/logrus"
 )
 
@@ -66,33 +64,43 @@ type Config struct {
 	TrailingLogs      uint64
 
 	Listener net.Listener // where other members connect to; closed with the node. nil for a group of one
-	TLS      *tls.Config  // nil = plain
+	TLS      *tls.Config  // of CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
 	Log      *logrus.Entry
+
+	disk func(*disk) // lets tests have it fail
 }
 
 // Node is a member of the group.
 type Node struct {
 	cfg       Config
 	raft      *hraft.Raft
-	log       *wal.WAL
-	logMeta   *metadb.BoltMetaDB
+	up        chan struct{} // closed when raft is there
+	log       *store
+	snapshots hraft.SnapshotStore
+	stream    *stream // nil in a group of one
 	transport transport
-	lock      *os.File
+	dir       *folder
 	terms     *terms
 	down      chan struct{} // closed when raft has stopped
 	flying    flying
 	sources   sources
+	// gate holds proposals up while leadership is handed over.
+	gate         sync.RWMutex
+	transferring sync.Mutex
+	// background is ended and waited for by Close.
+	background sync.WaitGroup
+	ending     context.CancelFunc
 }
 
-// Open starts the member and returns at once; the group elects a leader when a majority is up. A member that starts for
-// the first time forms the group with Members; later the group's own record counts, which the leader brings up to date
-// with Members' addresses.
+// Open starts the member and returns at once; the group elects a leader when a majority is up. The group is formed when all
+// Members are up for the first time, and have no state; later the group's own record counts, which the leader brings up to
+// date with Members (KeepMembers).
 func Open(cfg Config, fsm FSM) (*Node, error) {
-	lock, err := lockDir(cfg.Dir, identity{Role: "rm", ID: cfg.ID, Cluster: cfg.Cluster})
+	dir, err := lockDir(cfg.Dir, identity{Role: "rm", ID: cfg.ID, Cluster: cfg.Cluster})
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, lock: lock, down: make(chan struct{})}
+	n := &Node{cfg: cfg, dir: dir, up: make(chan struct{}), down: make(chan struct{}), ending: func() {}}
 	if err := n.open(fsm); err != nil {
 		n.release()
 		return nil, fmt.Errorf("raft member %s in %s: %w", cfg.ID, cfg.Dir, err)
@@ -102,34 +110,69 @@ func Open(cfg Config, fsm FSM) (*Node, error) {
 
 func (n *Node) open(fsm FSM) error {
 	logger := newLogger(n.cfg.Log)
-	dir := filepath.Join(n.cfg.Dir, "log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	var err error
+	logDir := filepath.Join(n.cfg.Dir, "log")
+	d := diskAt(logDir)
+	if n.cfg.disk != nil {
+		n.cfg.disk(&d)
+	}
+	if n.log, err = openStore(logDir, d, logger); err != nil {
 		return err
 	}
-	var err error
-	// the log doesn't close its own metadata, which would stay locked
-	n.logMeta = &metadb.BoltMetaDB{}
-	if n.log, err = wal.Open(dir, wal.WithMetaStore(n.logMeta)); err != nil {
-		return fmt.Errorf("open the log: %w", err)
-	}
-	snapshots, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, logger)
-	if err != nil {
+	if n.snapshots, err = hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, logger); err != nil {
 		return fmt.Errorf("open the snapshots: %w", err)
+	}
+	if err := n.enter(); err != nil {
+		return err
 	}
 	n.transport = n.newTransport(logger)
 	n.terms = newTerms()
 	conf := n.raftConfig()
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
-	if err := n.bootstrap(conf, snapshots); err != nil {
+	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, &n.sources}, n.log, n.log, n.snapshots, n.transport); err != nil {
 		return err
 	}
-	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, &n.sources}, n.log, n.log, snapshots, n.transport); err != nil {
-		return err
-	}
+	close(n.up)
 	go n.terms.pump()
+	if err := n.checkAlone(); err != nil {
+		n.terms.close()
+		return errors.Join(err, n.raft.Shutdown().Error())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n.ending = cancel
+	if n.stream != nil {
+		n.background.Go(n.stream.serve)
+		n.background.Go(func() { n.form(ctx) })
+	}
 	return nil
 }
+
+// checkAlone refuses to start a member as the only one with the state of a group of several, which would wait for the others
+// for ever.
+func (n *Node) checkAlone() error {
+	if len(n.cfg.Members) > 1 {
+		return nil
+	}
+	var others []string
+	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
+		if string(s.ID) != n.cfg.ID {
+			others = append(others, string(s.ID))
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the state is that of a group with %v as well, which the configuration lacks: name them in yarn.resourcemanager.ha.rm-ids again, "+
+		"have them leave (heddle rmadmin -removeMember <id>), and take them out of the configuration then", others)
+}
+
+// Failed is closed when the log can't be written any more. The member then takes part in nothing: its process has to be
+// started anew, when the cause (Failure) is gone.
+func (n *Node) Failed() <-chan struct{} { return n.log.failed }
+
+// Failure is why the log can't be written, nil if it can.
+func (n *Node) Failure() error { return n.log.failure() }
 
 // transport carries raft's messages.
 type transport interface {
@@ -143,8 +186,9 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		_, t := hraft.NewInmemTransport(hraft.ServerAddress(advertised))
 		return t
 	}
+	n.stream = newStream(&n.cfg, advertised, n)
 	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
-		Stream:  newStream(&n.cfg, advertised),
+		Stream:  n.stream,
 		MaxPool: 3,
 		Timeout: 10 * time.Second,
 		Logger:  logger,
@@ -183,23 +227,6 @@ func (n *Node) raftConfig() *hraft.Config {
 	return c
 }
 
-func (n *Node) bootstrap(conf *hraft.Config, snapshots hraft.SnapshotStore) error {
-	has, err := hraft.HasExistingState(n.log, n.log, snapshots)
-	if err != nil || has {
-		return err
-	}
-	var group hraft.Configuration
-	for _, m := range n.cfg.Members {
-		group.Servers = append(group.Servers, hraft.Server{
-			ID: hraft.ServerID(m.ID), Address: hraft.ServerAddress(m.Address),
-		})
-	}
-	if err := hraft.BootstrapCluster(conf, n.log, n.log, snapshots, n.transport, group); err != nil {
-		return fmt.Errorf("form the group: %w", err)
-	}
-	return nil
-}
-
 func translate(err error) error {
 	switch {
 	case errors.Is(err, hraft.ErrRaftShutdown):
@@ -232,94 +259,29 @@ func (n *Node) Leader() string {
 // LastContact is when this member last heard from a leader; the zero time if never.
 func (n *Node) LastContact() time.Time { return n.raft.LastContact() }
 
-// MemberInfo is a member as the group's record has it.
-type MemberInfo struct {
-	Member
-	Leader bool
-	Self   bool
-}
-
-// Members lists the group as last recorded.
-func (n *Node) Members() ([]MemberInfo, error) {
-	f := n.raft.GetConfiguration()
-	if err := f.Error(); err != nil {
-		return nil, translate(err)
-	}
-	leader := n.Leader()
-	var out []MemberInfo
-	for _, s := range f.Configuration().Servers {
-		out = append(out, MemberInfo{
-			Member: Member{ID: string(s.ID), Address: string(s.Address)},
-			Leader: string(s.ID) == leader,
-			Self:   string(s.ID) == n.cfg.ID,
-		})
-	}
-	return out, nil
-}
-
 // Stats are hashicorp/raft's own figures: term, last_log_index, commit_index, applied_index, …
 func (n *Node) Stats() map[string]string { return n.raft.Stats() }
 
-// Transfer hands leadership to a member, or with "" to the most up-to-date one. It returns when the transfer is done.
-func (n *Node) Transfer(id string) error {
-	if id == "" {
-		return n.await(n.raft.LeadershipTransfer())
-	}
-	members, err := n.Members()
-	if err != nil {
-		return err
-	}
-	for _, m := range members {
-		if m.ID == id {
-			return n.await(n.raft.LeadershipTransferToServer(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address)))
-		}
-	}
-	return fmt.Errorf("%s is not a member of the group", id)
-}
-
-// AdoptMembers brings the group's record up to date with the configuration: members that are new in it join, addresses
-// that changed are taken over. Members that the configuration lacks stay, as one outdated file must not split a group;
-// Remove takes them out. Only the leader can.
-func (n *Node) AdoptMembers() error {
-	recorded, err := n.Members()
-	if err != nil {
-		return err
-	}
-	known := map[string]string{}
-	for _, m := range recorded {
-		known[m.ID] = m.Address
-	}
-	for _, m := range n.cfg.Members {
-		if known[m.ID] == m.Address {
-			continue
-		}
-		n.cfg.Log.WithFields(logrus.Fields{"member": m.ID, "address": m.Address, "was": known[m.ID]}).
-			Info("taking a member's address over from the configuration")
-		f := n.raft.AddVoter(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address), 0, 10*time.Second)
-		if err := f.Error(); err != nil {
-			return fmt.Errorf("add member %s at %s: %w", m.ID, m.Address, translate(err))
-		}
-	}
-	return nil
-}
-
-// Remove takes a member out of the group. Only the leader can.
-func (n *Node) Remove(id string) error {
-	return translate(n.raft.RemoveServer(hraft.ServerID(id), 0, 10*time.Second).Error())
-}
+// closingPatience is how long a leader that stops looks for a successor.
+const closingPatience = 5 * time.Second
 
 // Close stops the member, handing leadership over first if it has it. Proposals under way are answered.
 func (n *Node) Close() error {
-	if n.IsLeader() && len(n.cfg.Members) > 1 {
-		if err := n.Transfer(""); err != nil {
+	n.ending()
+	if n.IsLeader() && n.stream != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closingPatience)
+		if err := n.Transfer(ctx, ""); err != nil {
 			n.cfg.Log.WithError(err).Info("stopping without having handed leadership over")
 		}
+		cancel()
 	}
 	n.flying.land(landingPatience)
 	err := n.raft.Shutdown().Error()
 	close(n.down)
 	n.terms.close()
-	return errors.Join(err, n.release())
+	err = errors.Join(err, n.release())
+	n.background.Wait()
+	return err
 }
 
 func (n *Node) release() error {
@@ -327,10 +289,13 @@ func (n *Node) release() error {
 	if n.transport != nil {
 		errs = append(errs, n.transport.Close())
 	}
-	if n.log != nil {
-		errs = append(errs, n.log.Close(), n.logMeta.Close())
+	if n.stream != nil {
+		errs = append(errs, n.stream.Close())
 	}
-	return errors.Join(append(errs, n.lock.Close())...)
+	if n.log != nil {
+		errs = append(errs, n.log.Close())
+	}
+	return errors.Join(append(errs, n.dir.close())...)
 }
 
 type adapter struct {

@@ -296,10 +296,10 @@ func TestTransferOfLeadership(t *testing.T) {
 			target = m
 		}
 	}
-	if err := first.Transfer("rm9"); err == nil {
+	if err := first.Transfer(t.Context(), "rm9"); err == nil {
 		t.Error("leadership went to a stranger")
 	}
-	if err := first.Transfer(target.cfg.ID); err != nil {
+	if err := first.Transfer(t.Context(), target.cfg.ID); err != nil {
 		t.Fatal(err)
 	}
 	<-term.Done()
@@ -382,25 +382,35 @@ func TestStrangersAreRefused(t *testing.T) {
 		defer mu.Unlock()
 		return logged.Write(b)
 	}))
-	m := group(t, 1, func(c *Config) { c.Log = logrus.NewEntry(log) })[0]
+	m := group(t, 1, func(c *Config) {
+		c.Log = logrus.NewEntry(log)
+		c.Members = append(c.Members, Member{ID: "rm2", Address: "127.0.0.1:1"})
+		found(t, *c)
+	})[0]
 	leader(t, []*member{m})
 	for greeting, want := range map[string]string{
-		"GET / HTTP/1.1\r\n":            "not a heddle ResourceManager",
-		"heddle-raft 1 prod rm2\n":      `it belongs to cluster \"prod\", we to \"test\"`,
-		strings.Repeat("x", 4*maxHello): "too long",
+		"GET / HTTP/1.1\r\n":                                                          "not a heddle ResourceManager",
+		"heddle-raft 1 prod rm2\n":                                                    `it belongs to cluster \"prod\", we to \"test\"`,
+		strings.Repeat("x", 4*maxHello):                                               "too long",
+		`heddle-raft 2 {"cluster":"test","from":"rm9"}` + "\n":                        `\"rm9\" is none of the members`,
+		`heddle-raft 2 {"cluster":"test","from":"rm2","to":"rm7"}` + "\n":             `it looks for member \"rm7\", this is \"rm1\"`,
+		`heddle-raft 2 {"cluster":"test","from":"rm1"}` + "\n":                        `which is this member`,
+		`heddle-raft 2 {"cluster":"test","from":"rm2","group":"of another"}` + "\n":   `rm2 holds the state of group of another`,
+		`heddle-raft 2 {"cluster":"test","from":"rm2","group":"of another",` + "\n":   `not a heddle ResourceManager`,
+		`heddle-raft 2 {"cluster":"test","from":"rm2","group":"","ask":false}` + "\n": `rm2 belongs to no group`,
 	} {
-		c, err := net.Dial("tcp", m.cfg.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, greeting); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadAll(c); err != nil && !strings.Contains(err.Error(), "reset") {
-			t.Errorf("%q: %v", greeting, err)
-		}
-		_ = c.Close()
-		await.Until(t, "a line about "+greeting, func() bool {
+		await.Until(t, "a line about "+greeting, func() bool { // of those that come fast one after the other not all are logged
+			c, err := net.Dial("tcp", m.cfg.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, greeting); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(c); err != nil && !strings.Contains(err.Error(), "reset") {
+				t.Errorf("%q: %v", greeting, err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			return strings.Contains(logged.String(), want)
@@ -438,9 +448,7 @@ func TestMembersMoveWithTheConfiguration(t *testing.T) {
 	}
 	lead.Node.cfg.Members, moved.cfg.Members = list, list
 	moved.start(t)
-	if err := lead.AdoptMembers(); err != nil {
-		t.Fatal(err)
-	}
+	lead.KeepMembers(t.Context())
 	if _, err := lead.Propose(Entry{Data: []byte("hello")}).Wait(); err != nil {
 		t.Fatal(err)
 	}

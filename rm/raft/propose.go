@@ -69,7 +69,9 @@ func (n *Node) Propose(e Entry) Proposal {
 		return Proposal{refused: ErrClosed}
 	}
 	n.sources.keep(e)
+	n.gate.RLock()
 	f := n.raft.Apply(e.Data, 0)
+	n.gate.RUnlock()
 	return Proposal{answer: n.answerTo(f, func() {
 		n.sources.drop(e)
 		n.flying.end()

@@ -1,13 +1,12 @@
 package raft
 
 import (
-	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,85 +14,329 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-const (
-	// the greeting is helloPrefix, the cluster's name, a blank and the dialling member's id
-	helloPrefix  = "heddle-raft 1 "
-	maxHello     = 512
-	helloTimeout = 5 * time.Second
-)
+// maxUnproven bounds the connections whose callers have not proved yet who they are.
+const maxUnproven = 64
 
-// stream carries raft's connections. The one who dials says first which cluster it belongs to, so that a wrong address in
-// a configuration file can't mix two clusters' logs.
+// oldFor is how long an address is taken for that of an earlier version.
+const oldFor = time.Minute
+
+// stream carries raft's connections. Who dials says first who it is, of which cluster and group: a wrong address in a
+// configuration file can't mix two logs. Nothing reaches raft before that is proved.
 type stream struct {
-	net.Listener
+	cfg        *Config
 	advertised string
-	cluster    string
-	id         string
-	tls        *tls.Config
-	log        *logrus.Entry
+	host       host
+	proven     chan net.Conn
+	done       chan struct{}
+	unproven   chan struct{}
+	refusals   refusals
+	running    sync.WaitGroup
 
 	mu     sync.Mutex
-	open   map[*greeted]bool // accepted connections
+	open   map[net.Conn]bool // accepted connections
+	old    map[string]time.Time
 	closed bool
 }
 
-func newStream(cfg *Config, advertised string) *stream {
-	l := cfg.Listener
-	if cfg.TLS != nil {
-		l = tls.NewListener(l, cfg.TLS)
-	}
+// host is the member that a stream belongs to.
+type host interface {
+	self() greeting
+	// admit decides about a caller who is who it says.
+	admit(greeting) error
+	status() Status
+	// at is the id of the member with an address, "" if there is none.
+	at(address string) string
+}
+
+// newStream makes the stream; nothing is accepted before serve runs.
+func newStream(cfg *Config, advertised string, h host) *stream {
 	return &stream{
-		Listener: l, advertised: advertised, cluster: cfg.Cluster, id: cfg.ID, tls: cfg.TLS, log: cfg.Log,
-		open: map[*greeted]bool{},
+		cfg: cfg, advertised: advertised, host: h,
+		proven: make(chan net.Conn), done: make(chan struct{}), unproven: make(chan struct{}, maxUnproven),
+		open: map[net.Conn]bool{}, old: map[string]time.Time{}, refusals: refusals{log: cfg.Log},
 	}
+}
+
+// serve accepts connections until the stream is closed.
+func (s *stream) serve() {
+	for {
+		c, err := s.cfg.Listener.Accept()
+		if err != nil {
+			select {
+			case <-s.done:
+				return
+			case <-time.After(acceptPause): // no descriptors are left, perhaps
+				continue
+			}
+		}
+		select {
+		case s.unproven <- struct{}{}:
+		default:
+			s.refusals.add(c.RemoteAddr(), fmt.Errorf("%d others have not proved yet who they are", maxUnproven))
+			_ = c.Close()
+			continue
+		}
+		if !s.track(c) {
+			<-s.unproven
+			continue
+		}
+		s.running.Go(func() {
+			proven, err := s.receive(c)
+			<-s.unproven
+			if err != nil {
+				s.refusals.add(c.RemoteAddr(), err)
+			}
+			if proven == nil {
+				s.forget(c)
+				return
+			}
+			select {
+			case s.proven <- proven:
+			case <-s.done:
+			}
+		})
+	}
+}
+
+const acceptPause = 50 * time.Millisecond
+
+// receive lets a caller prove who it is. It returns nil when the connection has served its purpose.
+func (s *stream) receive(c net.Conn) (net.Conn, error) {
+	if err := c.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return nil, err
+	}
+	talk := c
+	var peer *tls.ConnectionState
+	if s.cfg.TLS != nil {
+		t := tls.Server(c, s.cfg.TLS)
+		if err := t.Handshake(); err != nil {
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
+		state := t.ConnectionState()
+		talk, peer = t, &state
+	}
+	line, err := readLine(talk, maxHello)
+	if err != nil {
+		return nil, fmt.Errorf("no greeting: %w", err)
+	}
+	g, err := parseGreeting(line)
+	if err != nil {
+		return nil, err
+	}
+	answer := welcome{From: s.cfg.ID}
+	if err := s.judge(g, peer); err != nil {
+		answer.Refused = err.Error()
+		return nil, errors.Join(err, s.answer(talk, g, answer))
+	}
+	if g.Ask {
+		status := s.host.status()
+		answer.Status = &status
+		return nil, s.answer(talk, g, answer)
+	}
+	if err := s.answer(talk, g, answer); err != nil {
+		return nil, err
+	}
+	return accepted{talk, c, s}, talk.SetDeadline(time.Time{})
+}
+
+// judge checks who a caller is, and whether we have to do with it.
+func (s *stream) judge(g greeting, peer *tls.ConnectionState) error {
+	if peer != nil {
+		if err := names(peer.PeerCertificates, g.From); err != nil {
+			return err
+		}
+	}
+	if err := g.check(s.host.self()); err != nil {
+		return err
+	}
+	return s.host.admit(g)
+}
+
+// answer tells the caller; those of earlier versions expect nothing.
+func (s *stream) answer(c net.Conn, g greeting, w welcome) error {
+	if g.old {
+		return nil
+	}
+	return writeWelcome(c, w)
 }
 
 // Dial implements hraft.StreamLayer.
 func (s *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	d := &net.Dialer{Timeout: timeout}
-	var c net.Conn
-	var err error
-	if s.tls != nil {
-		c, err = tls.DialWithDialer(d, "tcp", string(address), s.tls)
-	} else {
-		c, err = d.Dial("tcp", string(address))
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if s.isOld(string(address)) {
+		return s.dialOld(ctx, string(address))
+	}
+	c, _, err := s.dial(ctx, string(address), s.host.at(string(address)), false)
+	if errors.Is(err, errNoAnswer) {
+		if c, err := s.dialOld(ctx, string(address)); err == nil {
+			s.mu.Lock()
+			s.old[string(address)] = time.Now().Add(oldFor)
+			s.mu.Unlock()
+			return c, nil
+		}
 	}
 	if err != nil {
 		return nil, err
-	}
-	if _, err := io.WriteString(c, helloPrefix+s.cluster+" "+s.id+"\n"); err != nil {
-		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// Accept implements net.Listener. The greeting is read when the connection is first read from, so that a silent peer
-// holds up nobody else.
-func (s *stream) Accept() (net.Conn, error) {
-	c, err := s.Listener.Accept()
+// errNoAnswer says that a peer hung up on our greeting without a word, as earlier versions do.
+var errNoAnswer = errors.New("the peer gave no answer: its log says why, or it runs an earlier version")
+
+// ask asks the member at an address for its status.
+func (s *stream) ask(ctx context.Context, m Member) (Status, error) {
+	c, w, err := s.dial(ctx, m.Address, m.ID, true)
+	if err != nil {
+		return Status{}, err
+	}
+	_ = c.Close()
+	if w.Status == nil {
+		return Status{}, fmt.Errorf("%w: it did not say how it is", errStranger)
+	}
+	return *w.Status, nil
+}
+
+// dial connects, says who we are, and hears whether that is all right.
+func (s *stream) dial(ctx context.Context, address, id string, ask bool) (net.Conn, welcome, error) {
+	g := s.host.self()
+	g.To, g.Ask = id, ask
+	hello, err := g.line()
+	if err != nil {
+		return nil, welcome{}, err
+	}
+	c, err := s.connect(ctx, address, id)
+	if err != nil {
+		return nil, welcome{}, err
+	}
+	w, err := s.greet(c, hello)
+	if err == nil && id != "" && w.From != id {
+		err = fmt.Errorf("at %s is member %q, not %q: check heddle.raft.address.*", address, w.From, id)
+	}
+	if t, ok := c.(*tls.Conn); ok && err == nil {
+		state := t.ConnectionState()
+		err = names(state.PeerCertificates, w.From)
+	}
+	if err != nil {
+		return nil, welcome{}, errors.Join(err, c.Close())
+	}
+	return c, w, nil
+}
+
+func (s *stream) greet(c net.Conn, hello []byte) (welcome, error) {
+	if _, err := c.Write(hello); err != nil {
+		return welcome{}, err
+	}
+	line, err := readLine(c, maxWelcome)
+	if err != nil {
+		if len(line) == 0 && !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
+			err = fmt.Errorf("%w (%w)", errNoAnswer, err)
+		}
+		return welcome{}, err
+	}
+	w, err := parseWelcome(line)
+	if err != nil {
+		return w, err
+	}
+	return w, c.SetDeadline(time.Time{})
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// connect opens a connection to a member, with TLS if that is configured. Until the greeting is done it has the deadline of ctx,
+// at most helloTimeout.
+func (s *stream) connect(ctx context.Context, address, id string) (net.Conn, error) {
+	deadline := time.Now().Add(helloTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	d := net.Dialer{Deadline: deadline}
+	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	g := &greeted{Conn: c, r: bufio.NewReaderSize(c, 64<<10), stream: s}
+	if err := c.SetDeadline(deadline); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if s.cfg.TLS == nil {
+		if !isLoopback(c.RemoteAddr()) {
+			return nil, errors.Join(fmt.Errorf("%s is another machine, which %w", address, ErrUnsafe), c.Close())
+		}
+		return c, nil
+	}
+	t := tls.Client(c, clientTLS(s.cfg.TLS, id))
+	if err := t.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("TLS with %s: %w", address, err), c.Close())
+	}
+	return t, nil
+}
+
+// dialOld greets a member of an earlier version.
+func (s *stream) dialOld(ctx context.Context, address string) (net.Conn, error) {
+	c, err := s.connect(ctx, address, s.host.at(address))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(c, oldPrefix+s.cfg.Cluster+" "+s.cfg.ID+"\n"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, c.SetDeadline(time.Time{})
+}
+
+func (s *stream) isOld(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.old[address])
+}
+
+// Accept implements net.Listener: it yields connections of members that have proved who they are.
+func (s *stream) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.proven:
+		return c, nil
+	case <-s.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (s *stream) track(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.Join(net.ErrClosed, c.Close())
+		_ = c.Close()
+		return false
 	}
-	s.open[g] = true
-	return g, nil
+	s.open[c] = true
+	return true
+}
+
+func (s *stream) forget(c net.Conn) {
+	s.mu.Lock()
+	delete(s.open, c)
+	s.mu.Unlock()
+	_ = c.Close()
 }
 
 // Close also closes what was accepted, which raft's transport would leave open.
 func (s *stream) Close() error {
-	err := s.Listener.Close()
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
 	s.closed = true
-	for g := range s.open {
-		err = errors.Join(err, g.Conn.Close())
+	close(s.done)
+	err := s.cfg.Listener.Close()
+	for c := range s.open {
+		_ = c.Close()
 	}
 	s.open = nil
+	s.mu.Unlock()
+	s.running.Wait()
 	return err
 }
 
@@ -105,57 +348,40 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-type greeted struct {
+// accepted is a connection that its stream closes with itself.
+type accepted struct {
 	net.Conn
-	r      *bufio.Reader
+	raw    net.Conn
 	stream *stream
-	done   bool
 }
 
 // Close implements net.Conn.
-func (g *greeted) Close() error {
-	g.stream.mu.Lock()
-	delete(g.stream.open, g)
-	g.stream.mu.Unlock()
-	return g.Conn.Close()
+func (a accepted) Close() error {
+	err := a.Conn.Close()
+	a.stream.forget(a.raw)
+	return err
 }
 
-func (g *greeted) Read(b []byte) (int, error) {
-	if !g.done {
-		if err := g.hello(); err != nil {
-			g.stream.log.WithField("peer", g.RemoteAddr()).WithError(err).Warn("raft connection refused")
-			return 0, errors.Join(err, g.Close())
-		}
-		g.done = true
-	}
-	return g.r.Read(b)
+// refusals logs connections that are refused, one line a second at most: strangers must not fill the disk.
+type refusals struct {
+	log *logrus.Entry
+
+	mu      sync.Mutex
+	last    time.Time
+	skipped int
 }
 
-func (g *greeted) hello() error {
-	if err := g.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
-		return err
+func (r *refusals) add(from net.Addr, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.last) < time.Second && !r.last.IsZero() {
+		r.skipped++
+		return
 	}
-	var line []byte
-	for {
-		b, err := g.r.ReadByte()
-		if err != nil {
-			return fmt.Errorf("no greeting: %w", err)
-		}
-		if b == '\n' {
-			break
-		}
-		if line = append(line, b); len(line) > maxHello {
-			return errors.New("not a heddle ResourceManager: its greeting is too long")
-		}
+	log := r.log.WithField("peer", from).WithError(err)
+	if r.skipped > 0 {
+		log = log.WithField("others", r.skipped)
 	}
-	rest, ok := strings.CutPrefix(string(line), helloPrefix)
-	last := strings.LastIndexByte(rest, ' ')
-	if !ok || last < 0 {
-		return fmt.Errorf("not a heddle ResourceManager: greeting %q", line)
-	}
-	if cluster := rest[:last]; cluster != g.stream.cluster {
-		return fmt.Errorf("it belongs to cluster %q, we to %q: check heddle.raft.address.* and yarn.resourcemanager.cluster-id",
-			cluster, g.stream.cluster)
-	}
-	return g.SetReadDeadline(time.Time{})
+	r.last, r.skipped = time.Now(), 0
+	log.Warn("raft connection refused")
 }

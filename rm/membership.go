@@ -1,0 +1,59 @@
+package rm
+
+import (
+	"context"
+	"errors"
+
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+)
+
+// Transfer has a member lead, or with "" any but this one. A member that doesn't lead passes the wish on to the leader.
+func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
+	r.AwaitLeadership() // there may be an election under way
+	l := r.Leader()
+	if l == nil {
+		admin, err := r.leadersControl()
+		if err != nil {
+			return err
+		}
+		req := &pb.TransferLeadershipRequest{}
+		req.SetTo(to)
+		_, err = protocol.TransferLeadership.Call(ctx, admin, req)
+		return err
+	}
+	if to == r.id {
+		return nil // since the election, perhaps
+	}
+	if to == "" {
+		return r.raft.Transfer(ctx, to)
+	}
+	if _, err := r.WebAddressOf(to); err != nil {
+		return err
+	}
+	if err := r.raft.CanLead(ctx, to); err != nil {
+		return err
+	}
+	if err := l.OfferLeadership(to); err != nil {
+		return err
+	}
+	err := r.raft.Transfer(ctx, to)
+	if err != nil && r.Leader() == l {
+		err = errors.Join(err, l.OfferLeadership(""))
+	}
+	return err
+}
+
+// leadersControl is where the leader takes the wishes of other members.
+func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
+	leads := r.LeaderID()
+	if leads == "" || leads == r.id {
+		return nil, errors.New("nobody leads the group of ResourceManagers")
+	}
+	a, err := r.conf.RMAddress(AdminAddress, leads)
+	if err != nil {
+		return nil, err
+	}
+	return r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: r.login}), nil
+}

@@ -1,0 +1,204 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+const (
+	// formingPoll is how often a new member looks whether all others are there.
+	formingPoll = 100 * time.Millisecond
+	// formingReport is how often it says whom it waits for.
+	formingReport = 10 * time.Second
+	// askPatience is how long a member may take to say how it is.
+	askPatience = time.Second
+)
+
+// A group is formed once, when all members that the configuration names are there and have no state. The one whose id
+// sorts first forms it, and the others get their log from it. Any of them may have belonged to a group that lives on
+// elsewhere: two groups of one name would each take applications, and lose some when they meet.
+
+// enter finds out which group this member belongs to, before raft runs.
+func (n *Node) enter() error {
+	me := n.dir.identity()
+	empty, err := n.empty()
+	switch {
+	case err != nil:
+		return err
+	case !empty && me.Group == "":
+		return n.dir.join(earlierGroup(n.cfg.Cluster), false)
+	case !empty && me.Forming:
+		return n.dir.join(me.Group, false)
+	case !empty:
+		return nil
+	case me.Forming:
+		return n.found(me.Group)
+	case len(n.cfg.Members) > 1:
+		return nil
+	case me.Group != "":
+		return fmt.Errorf("this member was taken into group %s and has none of its entries: name the others in yarn.resourcemanager.ha.rm-ids, or start with an empty state folder", me.Group)
+	}
+	return n.found(newGroup())
+}
+
+// found puts the group's first entry, who its members are, into the empty log. Only who may form the group does; it does it
+// again if it was interrupted.
+func (n *Node) found(group string) error {
+	if err := n.dir.join(group, true); err != nil {
+		return err
+	}
+	term, err := n.log.GetUint64([]byte(currentTerm))
+	if err != nil {
+		return fmt.Errorf("form the group: %w", err)
+	}
+	if term == 0 {
+		if err := n.log.SetUint64([]byte(currentTerm), 1); err != nil {
+			return fmt.Errorf("form the group: %w", err)
+		}
+	}
+	entry := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.configured())}
+	if err := n.log.StoreLog(entry); err != nil {
+		return fmt.Errorf("form the group: %w", err)
+	}
+	return n.dir.join(group, false)
+}
+
+// configured are the members as raft has them on record.
+func (n *Node) configured() hraft.Configuration {
+	var c hraft.Configuration
+	for _, m := range n.cfg.Members {
+		c.Servers = append(c.Servers, hraft.Server{ID: hraft.ServerID(m.ID), Address: hraft.ServerAddress(m.Address)})
+	}
+	return c
+}
+
+// empty reports whether there is neither log nor snapshot.
+func (n *Node) empty() (bool, error) {
+	last, err := n.log.LastIndex()
+	if err != nil {
+		return false, fmt.Errorf("read the log: %w", err)
+	}
+	snapshots, err := n.snapshots.List()
+	if err != nil {
+		return false, fmt.Errorf("list the snapshots: %w", err)
+	}
+	return last == 0 && len(snapshots) == 0, nil
+}
+
+// form waits until the group is formed, by this member or by another, or ctx ends.
+func (n *Node) form(ctx context.Context) {
+	tick := time.NewTicker(formingPoll)
+	defer tick.Stop()
+	reported := time.Now()
+	for n.raft.LastIndex() == 0 {
+		if err := n.tryForm(ctx); err != nil && time.Since(reported) > formingReport {
+			reported = time.Now()
+			n.cfg.Log.WithError(err).Warn("this member waits for its group: it is formed when all its members are there with empty state folders, or takes this one in")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tryForm forms the group if this is the time, and this the member, for it; else the error says what is in the way.
+func (n *Node) tryForm(ctx context.Context) error {
+	ids := n.ids()
+	group := n.dir.identity().Group
+	statuses, err := n.askAll(ctx)
+	for id, s := range statuses {
+		theirs := slices.Sorted(slices.Values(s.IDs))
+		switch {
+		case !s.Empty:
+			return fmt.Errorf("%s has the state of a group, and this member none: it joins when the group's leader, whose configuration must name it, takes it in", id)
+		case !slices.Equal(ids, theirs):
+			return fmt.Errorf("the configuration of %s names the members %s, ours %s: make yarn.resourcemanager.ha.rm-ids the same", id, strings.Join(theirs, ", "), strings.Join(ids, ", "))
+		case s.Group != "" && group != "" && s.Group != group:
+			return &foreignGroup{id, s.Group, group, n.cfg.Cluster}
+		case s.Group != "":
+			group = s.Group // it was to be formed, and then the disk of who formed it was lost
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if ids[0] != n.cfg.ID {
+		return fmt.Errorf("%s forms it, and has not yet", ids[0])
+	}
+	if group == "" {
+		group = newGroup()
+	}
+	if err := n.dir.join(group, true); err != nil {
+		return err
+	}
+	n.cfg.Log.WithField("group", group).WithField("members", ids).Info("forming the group of ResourceManagers")
+	err = n.await(n.raft.BootstrapCluster(n.configured()))
+	if err != nil && !errors.Is(err, hraft.ErrCantBootstrap) {
+		return fmt.Errorf("form the group: %w", err)
+	}
+	return n.dir.join(group, false)
+}
+
+func (n *Node) ids() []string {
+	ids := make([]string, len(n.cfg.Members))
+	for i, m := range n.cfg.Members {
+		ids[i] = m.ID
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// askAll asks all other configured members how they are. The error names those that don't say.
+func (n *Node) askAll(ctx context.Context) (map[string]Status, error) {
+	return n.askEach(ctx, n.cfg.Members)
+}
+
+func (n *Node) askEach(ctx context.Context, members []Member) (map[string]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var errs []error
+	all := map[string]Status{}
+	var asking sync.WaitGroup
+	for _, m := range members {
+		if m.ID == n.cfg.ID {
+			continue
+		}
+		asking.Go(func() {
+			s, err := n.ask(ctx, m)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			all[m.ID] = s
+		})
+	}
+	asking.Wait()
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return all, errors.Join(errs...)
+}
+
+// ask asks a member how it is.
+func (n *Node) ask(ctx context.Context, m Member) (Status, error) {
+	if n.stream == nil {
+		return Status{}, fmt.Errorf("%s: a ResourceManager that is the only one talks to no others", m.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	s, err := n.stream.ask(ctx, m)
+	if err != nil {
+		return s, fmt.Errorf("%s at %s does not say how it is: %w", m.ID, m.Address, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,175 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+const (
+	// transferPatience bounds a transfer of leadership, from the first look at the target on.
+	transferPatience = 10 * time.Second
+	// handOverPatience bounds the part of it during which proposals wait, beside the time of an election.
+	handOverPatience = time.Second
+	// transferLag is how many entries the target may lack when proposals begin to wait.
+	transferLag = 1000
+	// transferPoll is how often is looked how far the target is.
+	transferPoll = 5 * time.Millisecond
+)
+
+// The transfer of hashicorp/raft is not used: to a member that doesn't answer it may leave a leader that takes no
+// proposals, and that nobody replaces, as it goes on sending heartbeats.
+
+// Transfer hands leadership to a member, or with "" to the most up-to-date one. It returns when that member leads. The
+// target must be there and have nearly all entries. If the transfer fails, which it does within transferPatience, then this
+// member leads on, or the group elects another.
+func (n *Node) Transfer(ctx context.Context, id string) error {
+	if !n.IsLeader() {
+		return ErrNotLeader
+	}
+	if !n.transferring.TryLock() {
+		return errors.New("another transfer of leadership is under way")
+	}
+	defer n.transferring.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, transferPatience)
+	defer cancel()
+	target, err := n.successor(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := n.catchesUp(ctx, target, transferLag); err != nil {
+		return err
+	}
+	if err := n.handOver(ctx, target); err != nil {
+		return err
+	}
+	return n.leads(ctx, target.ID)
+}
+
+// CanLead reports why a member can't be given leadership, nil if it can.
+func (n *Node) CanLead(ctx context.Context, id string) error {
+	_, err := n.successor(ctx, id)
+	return err
+}
+
+// successor is the member that is to lead: one that is there and follows this one.
+func (n *Node) successor(ctx context.Context, id string) (Member, error) {
+	members, err := n.Members()
+	if err != nil {
+		return Member{}, err
+	}
+	var voters []Member
+	for _, m := range members {
+		if m.Voter && !m.Self && (id == "" || m.ID == id) {
+			voters = append(voters, m.Member)
+		}
+	}
+	if len(voters) == 0 {
+		if id == "" {
+			return Member{}, errors.New("there is no other member that could lead")
+		}
+		return Member{}, fmt.Errorf("%s is not a member of the group that could lead", id)
+	}
+	statuses, err := n.askEach(ctx, voters)
+	var best Member
+	for _, m := range voters {
+		if s, ok := statuses[m.ID]; ok && (best.ID == "" || s.Last > statuses[best.ID].Last) {
+			best = m
+		}
+	}
+	if best.ID == "" {
+		return Member{}, fmt.Errorf("nobody to hand leadership to: %w", err)
+	}
+	return best, nil
+}
+
+// catchesUp waits until a member follows this one and lacks no more than lag entries.
+func (n *Node) catchesUp(ctx context.Context, m Member, lag uint64) error {
+	tick := time.NewTicker(transferPoll)
+	defer tick.Stop()
+	for {
+		s, err := n.ask(ctx, m)
+		if err != nil {
+			return err
+		}
+		last := n.raft.LastIndex()
+		if s.Leader == n.cfg.ID && s.Last+lag >= last {
+			return nil
+		}
+		if !n.IsLeader() {
+			return ErrNotLeader
+		}
+		select {
+		case <-tick.C:
+		case <-n.down:
+			return ErrClosed
+		case <-ctx.Done():
+			if s.Leader != n.cfg.ID {
+				return fmt.Errorf("%s doesn't follow this leader, but %q: %w", m.ID, s.Leader, ctx.Err())
+			}
+			return fmt.Errorf("%s is at entry %d of %d and doesn't catch up: %w", m.ID, s.Last, last, ctx.Err())
+		}
+	}
+}
+
+// handOver has a member hold an election that it wins. Until this one leads no more, or the time for that is over, proposals wait.
+func (n *Node) handOver(ctx context.Context, m Member) error {
+	n.gate.Lock()
+	defer n.gate.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, handOverPatience+2*n.raft.ReloadableConfig().ElectionTimeout)
+	defer cancel()
+	if err := n.catchesUp(ctx, m, 0); err != nil {
+		return err
+	}
+	asked := make(chan error, 1)
+	go func() {
+		req := &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{
+			ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(n.cfg.ID), Addr: []byte(n.transport.LocalAddr()),
+		}}
+		asked <- n.transport.TimeoutNow(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address), req, &hraft.TimeoutNowResponse{})
+	}()
+	tick := time.NewTicker(transferPoll)
+	defer tick.Stop()
+	for n.IsLeader() {
+		select {
+		case err := <-asked:
+			if err != nil {
+				return fmt.Errorf("%s doesn't take leadership: %w", m.ID, err)
+			}
+			asked = nil
+		case <-tick.C:
+		case <-n.down:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("%s was asked to lead, and does not: %w", m.ID, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// leads waits until a member leads.
+func (n *Node) leads(ctx context.Context, id string) error {
+	tick := time.NewTicker(transferPoll)
+	defer tick.Stop()
+	for {
+		switch leader := n.Leader(); leader {
+		case id:
+			return nil
+		case "":
+		default:
+			if leader != n.cfg.ID || n.IsLeader() {
+				return fmt.Errorf("%s was to lead, and %s was elected", id, leader)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-n.down:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("%s was to lead: %w", id, ctx.Err())
+		}
+	}
+}
