@@ -45,6 +45,11 @@ func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
 	return err
 }
 
+// RemoveMember takes a member out of the group. Only the leader can.
+func (r *ResourceManager) RemoveMember(ctx context.Context, id string) error {
+	return r.raft.Remove(ctx, id)
+}
+
 // leadersControl is where the leader takes the wishes of other members.
 func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	leads := r.LeaderID()

@@ -16,6 +16,7 @@ func (s *Service) serveHA(server *ipc.Server) {
 	protocol.TransitionToActive.Serve(server, s.toActive)
 	protocol.TransitionToStandby.Serve(server, s.toStandby)
 	protocol.TransferLeadership.Serve(server, s.transferLeadership)
+	protocol.RemoveMember.Serve(server, s.removeMember)
 	protocol.TransitionToObserver.Serve(server,
 		off[pb.TransitionToObserverRequest, pb.TransitionToObserverResponse](
 			ipc.NewException(ipc.ServiceFailed, "Does not support transition to Observer")))
@@ -82,4 +83,17 @@ func (s *Service) transferLeadership(
 		return nil, ipc.NewException(ipc.ServiceFailed, "Error when transferring leadership: %v", err)
 	}
 	return &pb.TransferLeadershipResponse{}, nil
+}
+
+func (s *Service) removeMember(ctx context.Context, req *pb.RemoveMemberRequest) (*pb.RemoveMemberResponse, error) {
+	if err := s.admin(ctx, "removeMember"); err != nil {
+		return nil, err
+	}
+	if _, err := s.leader(); err != nil {
+		return nil, err
+	}
+	if err := s.Backend.RemoveMember(ctx, req.GetId()); err != nil {
+		return nil, ipc.NewException(ipc.ServiceFailed, "Error when removing member %s: %v", req.GetId(), err)
+	}
+	return &pb.RemoveMemberResponse{}, nil
 }

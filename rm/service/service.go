@@ -23,6 +23,8 @@ type Backend interface {
 	VerifyLeader() error
 	// Transfer has a member lead, or with "" any but this one.
 	Transfer(ctx context.Context, to string) error
+	// RemoveMember takes a member out of the group; only the leader can.
+	RemoveMember(ctx context.Context, id string) error
 	// AwaitLeadership reports whether this member leads, as soon as that is settled.
 	AwaitLeadership() bool
 	// HA reports whether there are several ResourceManagers.

@@ -526,6 +526,128 @@ func (b0 TransferLeadershipResponse_builder) Build() *TransferLeadershipResponse
 	return m0
 }
 
+// Has the leading ResourceManager take a member out of the group.
+type RemoveMemberRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Id          *string                `protobuf:"bytes,1,opt,name=id"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *RemoveMemberRequest) Reset() {
+	*x = RemoveMemberRequest{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMemberRequest) ProtoMessage() {}
+
+func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *RemoveMemberRequest) GetId() string {
+	if x != nil {
+		if x.xxx_hidden_Id != nil {
+			return *x.xxx_hidden_Id
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *RemoveMemberRequest) SetId(v string) {
+	x.xxx_hidden_Id = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *RemoveMemberRequest) HasId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *RemoveMemberRequest) ClearId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Id = nil
+}
+
+type RemoveMemberRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Id *string
+}
+
+func (b0 RemoveMemberRequest_builder) Build() *RemoveMemberRequest {
+	m0 := &RemoveMemberRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Id != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Id = b.Id
+	}
+	return m0
+}
+
+type RemoveMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMemberResponse) Reset() {
+	*x = RemoveMemberResponse{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMemberResponse) ProtoMessage() {}
+
+func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type RemoveMemberResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 RemoveMemberResponse_builder) Build() *RemoveMemberResponse {
+	m0 := &RemoveMemberResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
 var File_yarn_pb_heddle_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_heddle_proto_rawDesc = "" +
@@ -547,9 +669,12 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\binstance\x18\x03 \x01(\tR\binstance\"+\n" +
 	"\x19TransferLeadershipRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"\x1c\n" +
-	"\x1aTransferLeadershipResponseB\x10Z\x0eheddle/yarn/pb"
+	"\x1aTransferLeadershipResponse\"%\n" +
+	"\x13RemoveMemberRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
+	"\x14RemoveMemberResponseB\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*SuspendContainersRequest)(nil),   // 0: heddle.yarn.SuspendContainersRequest
 	(*SuspendContainersResponse)(nil),  // 1: heddle.yarn.SuspendContainersResponse
@@ -558,21 +683,23 @@ var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*NodeCapabilities)(nil),           // 4: heddle.yarn.NodeCapabilities
 	(*TransferLeadershipRequest)(nil),  // 5: heddle.yarn.TransferLeadershipRequest
 	(*TransferLeadershipResponse)(nil), // 6: heddle.yarn.TransferLeadershipResponse
-	(*ContainerId)(nil),                // 7: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 8: heddle.yarn.ContainerExceptionMap
+	(*RemoveMemberRequest)(nil),        // 7: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 8: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 9: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 10: heddle.yarn.ContainerExceptionMap
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	7, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	7, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	8, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	7, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	7, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	8, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	9,  // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	9,  // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	10, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	9,  // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	9,  // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	10, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	6,  // [6:6] is the sub-list for method output_type
+	6,  // [6:6] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -588,7 +715,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -142,4 +142,7 @@ var (
 )
 
 // Heddle's LeaderControl, on the port of ResourceManagerAdministrationProtocol.
-var TransferLeadership = once[pb.TransferLeadershipRequest, pb.TransferLeadershipResponse](LeaderControl, "transferLeadership")
+var (
+	TransferLeadership = once[pb.TransferLeadershipRequest, pb.TransferLeadershipResponse](LeaderControl, "transferLeadership")
+	RemoveMember       = once[pb.RemoveMemberRequest, pb.RemoveMemberResponse](LeaderControl, "removeMember")
+)

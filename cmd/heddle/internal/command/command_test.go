@@ -195,6 +195,14 @@ func TestStatesOfAllMembers(t *testing.T) {
 	}
 }
 
+func TestRemoveMember(t *testing.T) {
+	rm := startRM(t)
+	r := run(t, rm.haSettings(), "rmadmin", "-removeMember", "rm3") // which the configuration lacks already
+	if want := []string{`remove id:"rm3"`}; r.code != 0 || !slices.Equal(rm.noted(), want) {
+		t.Errorf("exit code %d (%v), calls %q, want %q", r.code, r.failure, rm.noted(), want)
+	}
+}
+
 func TestSuspendedContainer(t *testing.T) {
 	rm := startRM(t)
 	containers[0].SetHeddleSuspended(true)

@@ -284,6 +284,10 @@ func (f *fakeRM) serveAdmins(s *ipc.Server) {
 		f.note("active", req)
 		return &pb.TransitionToActiveResponse{}, nil
 	})
+	protocol.RemoveMember.Serve(s, func(_ context.Context, req *pb.RemoveMemberRequest) (*pb.RemoveMemberResponse, error) {
+		f.note("remove", req)
+		return &pb.RemoveMemberResponse{}, nil
+	})
 	protocol.MonitorHealth.Serve(s, func(context.Context, *pb.MonitorHealthRequest) (*pb.MonitorHealthResponse, error) {
 		return nil, ipc.NewException(ipc.HealthCheckFailed, "the disk is full")
 	})

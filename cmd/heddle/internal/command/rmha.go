@@ -174,6 +174,18 @@ func (s *session) members(*option.Line) error {
 	return nil
 }
 
+// removeMember has a ResourceManager leave the group, which may not be in this configuration any more.
+func (s *session) removeMember(l *option.Line) error {
+	c, err := s.member("removeMember", "")
+	if err != nil {
+		return err
+	}
+	req := &pb.RemoveMemberRequest{}
+	req.SetId(l.Value("removeMember"))
+	_, err = cluster.Admin(s, c, protocol.RemoveMember, req)
+	return s.haError(err)
+}
+
 // notHeddle explains why a ResourceManager doesn't know a path of Heddle's own API.
 func notHeddle(err error) error {
 	if cluster.IsUnknownPath(err) {
