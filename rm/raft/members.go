@@ -133,16 +133,9 @@ func (n *Node) adopt(ctx context.Context, m Member, was MemberInfo, in bool) err
 
 // change waits for a change of the group's record.
 func (n *Node) change(ctx context.Context, m Member, f hraft.Future) error {
-	a := n.answerTo(f, func() {})
 	ctx, cancel := context.WithTimeout(ctx, changePatience)
 	defer cancel()
-	select {
-	case <-a.done:
-	case <-n.down:
-	case <-ctx.Done():
-		return fmt.Errorf("member %s at %s: the group's record: %w", m.ID, m.Address, ctx.Err())
-	}
-	if err := a.wait(); err != nil {
+	if err := n.answerTo(f, func() {}).within(ctx); err != nil {
 		return fmt.Errorf("member %s at %s: the group's record: %w", m.ID, m.Address, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -41,6 +42,17 @@ func (a *answer) wait() error {
 	default:
 		return ErrClosed
 	}
+}
+
+// within is wait for those who have no time.
+func (a *answer) within(ctx context.Context) error {
+	select {
+	case <-a.done:
+	case <-a.down:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return a.wait()
 }
 
 func (n *Node) await(f hraft.Future) error { return n.answerTo(f, func() {}).wait() }

@@ -121,6 +121,10 @@ func (n *Node) handOver(ctx context.Context, m Member) error {
 	defer n.gate.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, handOverPatience+2*n.raft.ReloadableConfig().ElectionTimeout)
 	defer cancel()
+	// Proposals that were taken and are not in the log yet would make it longer than the target's, which then gets no vote.
+	if err := n.answerTo(n.raft.Barrier(0), func() {}).within(ctx); err != nil {
+		return fmt.Errorf("commit what is under way: %w", err)
+	}
 	if err := n.catchesUp(ctx, m, 0); err != nil {
 		return err
 	}
