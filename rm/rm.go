@@ -86,9 +86,10 @@ type ResourceManager struct {
 		leaders int64
 		to      map[string]bool
 	}
-	web    *port.Server
-	record *eventlog.Writer // nil: the scheduler's events are not recorded
-	source *eventlog.Source // of the queues, for the record
+	// web serves the web port, proxyWeb the proxy's own one if it has any.
+	web, proxyWeb *port.Server
+	record        *eventlog.Writer // nil: the scheduler's events are not recorded
+	source        *eventlog.Source // of the queues, for the record
 }
 
 // New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
@@ -281,10 +282,10 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 			}
 		})
 	}
-	for _, key := range []string{WebAddress, ProxyAddress} {
-		if l := r.listeners[key]; l != nil && r.web != nil {
+	for key, web := range map[string]*port.Server{WebAddress: r.web, ProxyAddress: r.proxyWeb} {
+		if l := r.listeners[key]; l != nil && web != nil {
 			running.Go(func() {
-				if err := r.web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				if err := web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 					cancel(fmt.Errorf("%s: %w", key, err))
 				}
 			})
@@ -326,9 +327,12 @@ func (r *ResourceManager) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
 	var errs []error
-	if r.web != nil {
-		if err := r.web.Shutdown(ctx); err != nil {
-			errs = append(errs, r.web.Close())
+	for _, web := range []*port.Server{r.web, r.proxyWeb} {
+		if web == nil {
+			continue
+		}
+		if err := web.Shutdown(ctx); err != nil {
+			errs = append(errs, web.Close())
 		}
 	}
 	if r.raft != nil {
@@ -476,6 +480,11 @@ func (r *ResourceManager) Login() string { return r.login }
 // Tokens hands out delegation tokens, and takes them.
 func (r *ResourceManager) Tokens() service.ClientSecrets {
 	return service.ClientSecrets{Service: r.launcher.Service}
+}
+
+// MachinesOf are the hosts that an application has something to do with.
+func (r *ResourceManager) MachinesOf(id records.ApplicationID) []string {
+	return r.launcher.Service.MachinesOf(id)
 }
 
 // View shows what this member knows.

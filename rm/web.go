@@ -5,6 +5,7 @@ import (
 	"fmt"
 	stdlog "log"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,8 +29,46 @@ func (r *ResourceManager) openWeb(o Options) error {
 			return fmt.Errorf("hadoop.http.max.request.header.size: %w", err)
 		}
 	}
-	r.web = port.New(h, maxHeader, stdlog.New(debugLog{r.log.WithField("port", WebAddress)}, "", 0))
+	complaints := func(key string) *stdlog.Logger { return stdlog.New(debugLog{r.log.WithField("port", key)}, "", 0) }
+	if r.ProxyApart() {
+		r.proxyWeb = port.New(onlyProxy(h), maxHeader, complaints(ProxyAddress))
+		h = r.sendToProxy(h)
+	}
+	r.web = port.New(h, maxHeader, complaints(WebAddress))
 	return nil
+}
+
+// ProxyApart reports whether the proxy to applications' pages has a port of its own, where there is nothing else: then those
+// pages have another origin than the cluster's.
+func (r *ResourceManager) ProxyApart() bool {
+	if r.conf.Text(ProxyAddress) == "" {
+		return false
+	}
+	web, err := r.conf.RMAddress(WebAddress, r.id)
+	return err != nil || web.String() != r.conf.Address(ProxyAddress).String()
+}
+
+// onlyProxy leaves of a web port what belongs to the proxy: applications' pages, and how the filters before them find the
+// ResourceManager that leads.
+func onlyProxy(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path != "/isActive" && !strings.HasPrefix(req.URL.Path, "/proxy/") {
+			http.NotFound(w, req)
+			return
+		}
+		h.ServeHTTP(w, req)
+	})
+}
+
+// sendToProxy sends those on who ask the web port for applications' pages.
+func (r *ResourceManager) sendToProxy(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if !strings.HasPrefix(req.URL.Path, "/proxy/") {
+			h.ServeHTTP(w, req)
+			return
+		}
+		http.Redirect(w, req, "http://"+r.proxyAddress()+req.URL.RequestURI(), http.StatusFound)
+	})
 }
 
 // proxyAddress is where the proxy to applications' pages is reached.

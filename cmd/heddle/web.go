@@ -16,10 +16,11 @@ import (
 // webPort is what a ResourceManager serves at its web port: the APIs, the pages, and the proxy to applications' own pages.
 func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	view := r.View()
+	hosts := r.Conf().Strings("heddle.web-proxy.hosts")
 	return rest.Of(r, rest.Mounts{Pages: webui.Handler(), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)
-			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing}, ok
+			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing, Hosts: append(r.MachinesOf(id), hosts...)}, ok
 		},
 		User: func(req *http.Request) string { return auth.From(req.Context()).User },
 		MayView: func(user string, id records.ApplicationID) bool {
@@ -29,5 +30,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 		Pages: "http://" + view.Web + "/cluster",
 		Warn:  r.Conf().Text("hadoop.security.authentication") == "kerberos",
 		Log:   r.Log(),
+
+		OwnOrigin: r.ProxyApart(),
 	})})
 }

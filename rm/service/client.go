@@ -73,6 +73,7 @@ func (s *Service) submit(ctx context.Context, req *pb.SubmitApplicationRequest) 
 		}
 		return nil, s.exception(err)
 	}
+	s.machines.note(records.ApplicationIDFrom(req.GetApplicationSubmissionContext().GetApplicationId()), ipc.CallFrom(ctx).Addr.Addr())
 	return &pb.SubmitApplicationResponse{}, nil
 }
 
@@ -95,6 +96,9 @@ func (s *Service) report(
 	one := []view.App{a}
 	s.View.AddDiagnostics(one)
 	a = one[0]
+	if call := ipc.CallFrom(ctx); call.User == a.User && a.State < ledger.AppFinishing { // a driver asks again and again, also after a change of leaders
+		s.machines.note(a.ID, call.Addr.Addr())
+	}
 	r := s.reportTo(ctx, s.shown(ctx, &a))
 	if t := s.unmanagedToken(ctx, &a); t != nil {
 		r.SetAmRmToken(t)

@@ -66,6 +66,7 @@ func (s *Service) registerMaster(
 	if err != nil {
 		return nil, s.exception(err)
 	}
+	s.machines.note(id.Attempt.App, ipc.CallFrom(ctx).Addr.Addr())
 	resp := &pb.RegisterApplicationMasterResponse{}
 	resp.SetMaximumCapability(s.Types.PB(r.Maximum))
 	resp.SetApplication_ACLs(r.ACLs)

@@ -72,6 +72,8 @@ type Service struct {
 	Config
 	keys  keyCache
 	named formsCache
+
+	machines machines
 }
 
 // New returns the services of a ResourceManager.

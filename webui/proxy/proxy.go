@@ -7,6 +7,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html"
@@ -23,7 +24,6 @@ import (
 
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
-	"heddle/yarn/rest/auth"
 )
 
 // Base is where the paths that are served begin.
@@ -42,6 +42,8 @@ type App struct {
 	User     string
 	Tracking string // address that the ApplicationMaster gave; "" or N/A if none
 	Ended    bool
+	// Hosts are its machines, by names or addresses: the proxy goes nowhere else.
+	Hosts []string
 }
 
 // Config is what a proxy works with.
@@ -57,6 +59,9 @@ type Config struct {
 	// Warn has users confirm that they want to see pages that somebody else's program made. Hadoop does so where logins are
 	// secured by Kerberos.
 	Warn bool
+	// OwnOrigin says that no other pages are served under the proxy's host and port. Where there are, those of applications are
+	// put into a sandbox.
+	OwnOrigin bool
 	// Local reports whether an address is one of this machine's own.
 	Local func(net.IP) bool
 	Log   *logrus.Entry
@@ -67,6 +72,7 @@ type Proxy struct {
 	Config
 	client *http.Client
 	own    func() net.IP // ownAddress, looked up once
+	key    []byte        // signs what lets pages ask their application
 }
 
 // New returns a proxy. Close ends its idle connections.
@@ -74,7 +80,8 @@ func New(cfg Config) *Proxy {
 	if cfg.Local == nil {
 		cfg.Local = isLocal
 	}
-	p := &Proxy{Config: cfg}
+	p := &Proxy{Config: cfg, key: make([]byte, 32)}
+	_, _ = rand.Read(p.key) // never fails
 	p.own = sync.OnceValue(p.ownAddress)
 	p.client = &http.Client{
 		Transport: &http.Transport{
@@ -83,23 +90,9 @@ func New(cfg Config) *Proxy {
 			IdleConnTimeout:       30 * time.Second,
 			DisableCompression:    true, // what the application compresses is passed on as it is
 		},
-		CheckRedirect: checkRedirect,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // that is the browser's to do
 	}
 	return p
-}
-
-// dial connects to an application from the address by which it knows the proxy. The filter before its pages admits that
-// address alone and sends others back to the proxy (Hadoop: AmIpFilter), and a machine may have several.
-func (p *Proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 10 * time.Second}
-	if own := p.own(); own != nil {
-		bound := d
-		bound.LocalAddr = &net.TCPAddr{IP: own}
-		if c, err := bound.DialContext(ctx, network, addr); err == nil {
-			return c, nil
-		}
-	}
-	return d.DialContext(ctx, network, addr) // from a loopback address one gets no farther than this machine
 }
 
 // ownAddress is the address of the proxy's host, nil if that isn't an address of this machine.
@@ -125,22 +118,6 @@ func (p *Proxy) ownAddress() net.IP {
 // Close ends idle connections to applications.
 func (p *Proxy) Close() { p.client.CloseIdleConnections() }
 
-// maxRedirects bounds how long an application can lead the proxy about.
-const maxRedirects = 10
-
-var errBack = errors.New("the application leads back to the proxy")
-
-// checkRedirect follows an application to where it leads, but not back to a proxy, which would come here again and again.
-func checkRedirect(r *http.Request, via []*http.Request) error {
-	if strings.HasPrefix(r.URL.Path, Base+"/") {
-		return errBack
-	}
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("more than %d redirects", maxRedirects)
-	}
-	return nil
-}
-
 // allowed are the methods that are passed on, and OPTIONS, which isn't.
 const allowed = "GET, HEAD, PUT, OPTIONS"
 
@@ -150,6 +127,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet, http.MethodHead, http.MethodPut:
 	case http.MethodOptions:
 		w.Header().Set("Allow", allowed)
+		if !p.OwnOrigin {
+			mayAsk(w.Header(), r)
+		}
 		return
 	case http.MethodPost, http.MethodDelete, http.MethodTrace:
 		w.Header().Set("Allow", allowed)
@@ -232,6 +212,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 		return
 	}
 	user := p.User(r)
+	if made, ok := p.passOf(r, Base+"/"+id.String()); ok && !p.OwnOrigin && r.Method != http.MethodPut {
+		user = made
+	}
 	if !p.MayView(user, id) {
 		rest.ErrorPage(w, r, http.StatusForbidden, "User "+user+" does not have privilege to see application "+id.String())
 		return
@@ -251,7 +234,13 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 			MaxAge: int(approvalPeriod / time.Second), HttpOnly: true,
 		})
 	}
-	p.pass(w, r, id, to, user)
+	reach, err := p.reach(r.Context(), to, &app)
+	if err != nil {
+		p.Log.WithField("application", id).WithError(err).Info("the pages of an application are not fetched")
+		elsewhere(w, id, to)
+		return
+	}
+	p.pass(w, r.WithContext(withReach(r.Context(), reach)), id, &app, to, user)
 }
 
 // target is the address at the application: below its tracking URL, with the query, but for what is meant for the proxy.
@@ -278,7 +267,7 @@ func target(tracking, below, query string) (*url.URL, error) {
 	}
 	var keep []string
 	for part := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(part, "="); part != "" && name != approval {
+		if name, _, _ := strings.Cut(part, "="); part != "" && name != approval && !isSecret(part) {
 			keep = append(keep, part)
 		}
 	}
@@ -293,21 +282,9 @@ func wasWarned(r *http.Request, id records.ApplicationID) bool {
 	return err == nil && c.Value == "true"
 }
 
-// passedOn are the headers of a user's request that an application gets to see.
-var passedOn = []string{
-	"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type", "Origin",
-	"Access-Control-Request-Method", "Access-Control-Request-Headers",
-}
-
-// kept are headers of an application's answer that are between it and the proxy alone (RFC 9110, 7.6.1), or that would change
-// what the user's browser knows of this host.
-var kept = []string{
-	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	"Strict-Transport-Security",
-}
-
 // pass makes the request to the application and hands its answer back.
-func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, to *url.URL, user string) {
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app *App, to *url.URL, user string) {
+	own := Base + "/" + id.String()
 	var body io.Reader
 	if r.Method == http.MethodPut {
 		body = r.Body
@@ -325,12 +302,11 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 	if user != "" {
 		req.Header.Set("Cookie", userCookie+"="+url.QueryEscape(user))
 	}
+	if !p.OwnOrigin && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		req.Header.Del("Accept-Encoding") // something is put into pages
+	}
 	resp, err := p.client.Do(req)
-	switch {
-	case errors.Is(err, errBack):
-		moved(w, p.Pages+"/failure/"+id.String())
-		return
-	case err != nil:
+	if err != nil {
 		p.Log.WithField("application", id).WithError(err).Info("the pages of an application can't be reached")
 		page := p.Pages + "/app/" + id.String()
 		rest.Page(w, http.StatusBadGateway, "The pages of application "+id.String()+" can't be reached",
@@ -339,21 +315,40 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 	}
 	defer resp.Body.Close()
 	h := w.Header()
-	for name, values := range resp.Header {
-		if name != "Set-Cookie" {
-			h[name] = values
+	if given := resp.Header.Get("Location"); given != "" {
+		there, back := location(to, app.Tracking, id, given)
+		if back {
+			moved(w, p.Pages+"/failure/"+id.String())
+			return
+		}
+		if there != "" {
+			h.Set("Location", there)
 		}
 	}
-	for _, c := range resp.Header["Set-Cookie"] {
-		if !strings.HasPrefix(strings.TrimSpace(c), auth.CookieName+"=") { // an application is not to log users in or out
-			h.Add("Set-Cookie", c)
+	for _, name := range handedBack {
+		if v := resp.Header.Values(name); len(v) > 0 {
+			h[name] = v
 		}
 	}
-	for _, name := range kept {
-		h.Del(name)
+	cookies(h, id, resp.Header["Set-Cookie"])
+	var from io.Reader = resp.Body
+	if !p.OwnOrigin {
+		confine(h)
+		p.sharing(h, r, own)
+		if r.Method == http.MethodGet && isPage(resp.Header) {
+			h.Del("Content-Length")
+			from = withShim(from, p.passFor(own, user, time.Now().Add(passLife)), own)
+		}
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, resp.Body) // either side may go away at any time
+	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, from) // either side may go away at any time
+}
+
+// elsewhere answers for pages that are on no machine of the application: the user may go there himself.
+func elsewhere(w http.ResponseWriter, id records.ApplicationID, to *url.URL) {
+	link := html.EscapeString(to.String())
+	rest.Page(w, http.StatusForbidden, "The pages of application "+id.String()+" are not on a machine of it",
+		`<p>The proxy fetches nothing from elsewhere (<code>heddle.web-proxy.hosts</code> names further machines). You can go to <a rel="noreferrer" href="`+link+`">`+link+`</a> yourself.</p>`)
 }
 
 // flushing passes on what an application sends bit by bit.

@@ -37,7 +37,19 @@ func setUp(t *testing.T, pages http.HandlerFunc) *fixture {
 		f.seen, f.body = append(f.seen, r), string(b)
 		pages(w, r)
 	}))
-	f.app = App{User: "alice", Tracking: f.URL}
+	proxied := newFixture(f.URL)
+	f.app, f.proxy = proxied.app, proxied.proxy
+	f.proxy.Lookup = func(id records.ApplicationID) (App, bool) { return f.app, id == live }
+	t.Cleanup(func() {
+		f.proxy.Close()
+		f.Close()
+	})
+	return f
+}
+
+// newFixture is a proxy alone.
+func newFixture(tracking string) *fixture {
+	f := &fixture{app: App{User: "alice", Tracking: tracking, Hosts: []string{"127.0.0.1"}}}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	f.proxy = New(Config{
@@ -47,10 +59,6 @@ func setUp(t *testing.T, pages http.HandlerFunc) *fixture {
 			return user != "eve"
 		},
 		Pages: "http://rm:8088/cluster", Log: logrus.NewEntry(log),
-	})
-	t.Cleanup(func() {
-		f.proxy.Close()
-		f.Close()
 	})
 	return f
 }
@@ -67,7 +75,7 @@ func (f *fixture) ask(method, target string, headers ...string) *httptest.Respon
 
 func TestPassesRequestsOn(t *testing.T) {
 	f := setUp(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-App", "yes")
+		w.Header().Set("Content-Language", "de")
 		w.Header().Set("Connection", "close")
 		w.Header().Add("Set-Cookie", "own=1")
 		w.Header().Add("Set-Cookie", `hadoop.auth="u=mallory"`)
@@ -75,7 +83,7 @@ func TestPassesRequestsOn(t *testing.T) {
 		io.WriteString(w, r.URL.RequestURI())
 	})
 	w := f.ask("GET", livePath+"/jobs/a%2Fb?x=1&user.name=bob%20b", "Accept", "text/x", "Cookie", "hadoop.auth=secret", "X-Own", "private")
-	if w.Code != http.StatusTeapot || w.Body.String() != "/jobs/a%2Fb?x=1&user.name=bob%20b" || w.Header().Get("X-App") != "yes" || w.Header().Get("Connection") != "" || len(w.Result().Cookies()) != 1 {
+	if w.Code != http.StatusTeapot || w.Body.String() != "/jobs/a%2Fb?x=1&user.name=bob%20b" || w.Header().Get("Content-Language") != "de" || w.Header().Get("Connection") != "" || len(w.Result().Cookies()) != 1 {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 	got := f.seen[0].Header
@@ -109,20 +117,28 @@ func TestComesFromTheAddressOfItsHost(t *testing.T) {
 	}
 }
 
-func TestFollowsTheApplicationButNotBack(t *testing.T) {
-	f := setUp(t, func(w http.ResponseWriter, r *http.Request) {
+func TestFollowsNoRedirects(t *testing.T) {
+	var f *fixture
+	f = setUp(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			http.Redirect(w, r, "/mapreduce", http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "http://rm:8088/proxy/redirect/application_7_0001/", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
+		case "/home":
+			http.Redirect(w, r, f.URL+livePath+"/jobs?x", http.StatusFound)
 		default:
 			io.WriteString(w, r.URL.Path)
 		}
 	})
-	for _, path := range []string{livePath, livePath + "/"} {
-		if w := f.ask("GET", path); w.Code != 200 || w.Body.String() != "/mapreduce" {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	for path, want := range map[string]string{
+		livePath: livePath + "/mapreduce", livePath + "/": livePath + "/mapreduce", livePath + "/home": livePath + "/jobs?x",
+		livePath + "/away": "http://127.0.0.1:1/secret", // which the browser may see, but not the proxy
+	} {
+		if w := f.ask("GET", path); w.Code != 302 || w.Header().Get("Location") != want {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}
 	if w := f.ask("GET", livePath+"/loop"); w.Code != 302 || w.Header().Get("Location") != "http://rm:8088/cluster/failure/application_7_0001" {
@@ -144,7 +160,9 @@ func TestWhereThereIsNothingToShow(t *testing.T) {
 		{App{Tracking: "file:///etc/passwd"}, livePath + "/", 302, "http://rm:8088/cluster/app/application_7_0001"},
 		{App{Tracking: history, Ended: true}, livePath + "/", 302, "http://" + history},
 		{App{Tracking: history, Ended: true}, livePath + "/a/b?c=d", 302, "http://" + history + "/a/b?c=d"},
-		{App{Tracking: "http://127.0.0.1:1/"}, livePath + "/", 502, ""},
+		{App{Tracking: "http://127.0.0.1:1/", Hosts: []string{"127.0.0.1"}}, livePath + "/", 502, ""},
+		{App{Tracking: f.URL, Hosts: []string{"127.0.0.77.nowhere.invalid", "10.6.6.6"}}, livePath + "/", 403, ""},
+		{App{Tracking: f.URL}, livePath + "/", 403, ""},
 		{f.app, livePath + "/?user.name=eve", 403, ""},
 		{f.app, "/proxy/application_7_0002/", 404, ""},
 		{f.app, "/proxy/nonsense/", 400, ""},

@@ -1,0 +1,123 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Pages of applications are other people's programs, and here they share the origin of the cluster's own pages and API. So
+// a browser is told to give them an origin of their own, which may do nothing with ours. Three things go on all the
+// same: their scripts ask the application through the proxy (sharing), keep settings while the page lives (shim), and
+// follow links.
+const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-downloads allow-modals allow-top-navigation-by-user-activation"
+
+// shim goes into each page. It takes the place of storage that a browser refuses to a page without an origin to file it
+// under: jQuery's DataTables, which MapReduce's and Spark's pages use, fail without. And it has requests for the
+// application say from which page they come.
+const shim = `<script>(function(pass,base){["localStorage","sessionStorage"].forEach(function(n){try{window[n].length}catch(e){var m=new Map();` +
+	`var s={getItem:function(k){k=String(k);return m.has(k)?m.get(k):null},setItem:function(k,v){m.set(String(k),String(v))},` +
+	`removeItem:function(k){m.delete(String(k))},clear:function(){m.clear()},key:function(i){var k=Array.from(m.keys())[i];return k===undefined?null:k},` +
+	`get length(){return m.size}};Object.defineProperty(window,n,{value:s,configurable:true})}});` +
+	`try{document.cookie}catch(e){Object.defineProperty(document,"cookie",{get:function(){return ""},set:function(){},configurable:true})}` +
+	`base=location.protocol+"//"+location.host+base+"/";function own(u){try{return new URL(u,document.baseURI).href.indexOf(base)===0}catch(e){return false}}` +
+	`var open=XMLHttpRequest.prototype.open;XMLHttpRequest.prototype.open=function(m,u){var r=open.apply(this,arguments);if(own(u))this.setRequestHeader("` + passHeader + `",pass);return r};` +
+	`var f=window.fetch;window.fetch=function(i,n){if(!own(i instanceof Request?i.url:i))return f.apply(this,arguments);var r=new Request(i,n);r.headers.set("` + passHeader + `",pass);return f.call(window,r)}` +
+	`})("PASS","BASE")</script>`
+
+// passHeader shows that a request comes from a page of the application, and for whom that was made. Nobody else can read it
+// off the page, which is why cookies, which others' requests have as well, are not needed.
+const passHeader = "X-Heddle-Page"
+
+// passLife is how long a page may go on asking.
+const passLife = 24 * time.Hour
+
+// passFor is what passHeader says on a page of an application that was made for a user.
+func (p *Proxy) passFor(own, user string, until time.Time) string {
+	name, end := base64.RawURLEncoding.EncodeToString([]byte(user)), strconv.FormatInt(until.Unix(), 10)
+	m := hmac.New(sha256.New, p.key)
+	_, _ = io.WriteString(m, own+" "+name+" "+end) // a hash doesn't fail
+	return name + "." + end + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// passOf returns for whom the page was made that makes a request.
+func (p *Proxy) passOf(r *http.Request, own string) (user string, ok bool) {
+	given := r.Header.Get(passHeader)
+	parts := strings.Split(given, ".")
+	if len(parts) != 3 {
+		return "", false
+	}
+	name, err := base64.RawURLEncoding.DecodeString(parts[0])
+	if err != nil {
+		return "", false
+	}
+	end, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || time.Now().Unix() > end {
+		return "", false
+	}
+	if !hmac.Equal([]byte(given), []byte(p.passFor(own, string(name), time.Unix(end, 0)))) {
+		return "", false
+	}
+	return string(name), true
+}
+
+// confine puts a page into the sandbox.
+func confine(h http.Header) { h.Add("Content-Security-Policy", sandbox) }
+
+// sharing lets the pages of an application read what the application answers: to a request with their pass, or for a script,
+// style or font, which any page may use anyway.
+func (p *Proxy) sharing(h http.Header, r *http.Request, own string) {
+	if r.Header.Get("Origin") != "null" {
+		return
+	}
+	h.Add("Vary", "Origin")
+	_, ok := p.passOf(r, own)
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "script", "style", "font":
+		ok = true
+	}
+	if ok {
+		h.Set("Access-Control-Allow-Origin", "null")
+	}
+}
+
+// mayAsk answers the question of a browser whether a page may send a request with headers of its own, such as the pass.
+func mayAsk(h http.Header, r *http.Request) {
+	if r.Header.Get("Origin") != "null" {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", "null")
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+	h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, X-Requested-With, "+passHeader)
+}
+
+// isPage reports whether an answer is a page that the shim can go into.
+func isPage(h http.Header) bool {
+	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return media == "text/html" && (h.Get("Content-Encoding") == "" || h.Get("Content-Encoding") == "identity")
+}
+
+// withShim puts the shim into a page, behind its document type.
+func withShim(page io.Reader, pass, own string) io.Reader {
+	first := make([]byte, 1024)
+	n, err := io.ReadAtLeast(page, first, len("<!doctype html>"))
+	first = first[:n]
+	at := 0
+	text := bytes.TrimLeft(bytes.TrimPrefix(first, []byte("\ufeff")), " \t\r\n")
+	if len(text) > 9 && strings.EqualFold(string(text[:9]), "<!doctype") {
+		at = bytes.IndexByte(first, '>') + 1
+	}
+	rest := page
+	if err != nil {
+		rest = strings.NewReader("")
+	}
+	script := strings.NewReplacer(`"PASS"`, `"`+pass+`"`, `"BASE"`, `"`+own+`"`).Replace(shim)
+	return io.MultiReader(bytes.NewReader(first[:at]), strings.NewReader(script), bytes.NewReader(first[at:]), rest)
+}
