@@ -253,6 +253,9 @@ func (m *Master) Blacklist(add, remove []string) {
 	m.change()
 }
 
+// ClusterNodes is how many nodes the cluster has, as far as is known.
+func (m *Master) ClusterNodes() int { return m.rm.ClusterNodes() }
+
 // SetTrackingURL changes the address of the application's web pages.
 func (m *Master) SetTrackingURL(url string) {
 	m.rm.SetTrackingURL(url)

@@ -245,6 +245,7 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		out.Headroom = limit
 	}
 	out.ClusterNodes = int(resp.GetNumClusterNodes())
+	m.clusterNodes = out.ClusterNodes
 }
 
 // allocated matches a container with a request, or gives it back at once.

@@ -45,19 +45,20 @@ type Master struct {
 
 	calling sync.Mutex // held during Register, Allocate and Finish
 
-	mu         sync.Mutex
-	asks       *asks
-	releases   map[records.ContainerID]bool // not yet confirmed; true: told
-	blacklist  map[string]bool              // true: told
-	unlist     map[string]bool              // names to be taken off the blacklist
-	known      map[records.ContainerID]bool // containers that the caller has, or had from an earlier attempt
-	progress   float32
-	responseID int32
-	hold       time.Duration // of this ResourceManager; 0 if it holds back nothing
-	holding    bool          // an Allocate is under way that can be nudged
-	unsure     bool          // the last call may have been taken without an answer having come
-	maximum    records.Resource
-	backlog    []*pb.AllocateResponse // not yet taken in
+	mu           sync.Mutex
+	asks         *asks
+	releases     map[records.ContainerID]bool // not yet confirmed; true: told
+	blacklist    map[string]bool              // true: told
+	unlist       map[string]bool              // names to be taken off the blacklist
+	known        map[records.ContainerID]bool // containers that the caller has, or had from an earlier attempt
+	progress     float32
+	clusterNodes int
+	responseID   int32
+	hold         time.Duration // of this ResourceManager; 0 if it holds back nothing
+	holding      bool          // an Allocate is under way that can be nudged
+	unsure       bool          // the last call may have been taken without an answer having come
+	maximum      records.Resource
+	backlog      []*pb.AllocateResponse // not yet taken in
 }
 
 // Master returns the conversation of an ApplicationMaster, which begins with Register. It fails if the configuration lacks
@@ -228,6 +229,13 @@ func (m *Master) Blacklist(add, remove []string) {
 			}
 		}
 	}
+}
+
+// ClusterNodes is how many nodes the cluster has, as far as is known.
+func (m *Master) ClusterNodes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.clusterNodes
 }
 
 // SetProgress notes down how much of the work is done, from 0 to 1.

@@ -7,40 +7,24 @@ import (
 	"heddle/yarn/records"
 )
 
-// wanted lists the tasks that a worker could begin with now.
-func (c *coordinator) wanted() []*taskState {
+// wanted is how many tasks a worker could begin with now.
+func (c *coordinator) wanted() int {
 	if c.over {
-		return nil
-	}
-	var out []*taskState
-	for _, t := range c.maps {
-		if t.phase == waiting {
-			out = append(out, t)
-		}
+		return 0
 	}
 	if c.reducing() {
-		for _, t := range c.reduces {
-			if t.phase == waiting {
-				out = append(out, t)
-			}
-		}
+		return c.reduces.count[waiting] // no map task waits
 	}
-	return out
+	return c.maps.count[waiting]
 }
 
-// free is the number of workers that have no task, or are on their way.
-func (c *coordinator) free() (n int) {
-	for _, w := range c.workers {
-		if w.task == nil && (!w.heard || c.suits(w)) {
-			n++
-		}
+// free is the number of workers that could take a task, or are on their way.
+func (c *coordinator) free() int {
+	n := c.idle[coming] + c.idle[able]
+	if c.maps.count[waiting] > 0 {
+		n += c.idle[small]
 	}
 	return n
-}
-
-// suits reports whether a worker is large enough for what there is to do.
-func (c *coordinator) suits(w *workerState) bool {
-	return c.count(c.maps, waiting) > 0 || c.fits(w, c.spec.ReduceSize)
 }
 
 // fits compares memory only: a stock ResourceManager that doesn't count cores grants one, however many were asked for.
@@ -48,28 +32,23 @@ func (c *coordinator) fits(w *workerState, s size) bool { return w.Resource[0] >
 
 // adjust asks for containers for the tasks that wait, or takes back what isn't needed any more.
 func (c *coordinator) adjust() {
-	wanted := c.wanted()
-	n := max(0, len(wanted)-c.free()) - len(c.asks)
-	for id, t := range c.asks {
-		if n >= 0 {
-			break
-		}
-		if t.phase != waiting || c.over {
+	n := max(0, c.wanted()-c.free()) - len(c.asks)
+	for _, some := range []map[am.RequestID]*taskState{c.stale, c.asks} {
+		for id, t := range some {
+			if n >= 0 {
+				break
+			}
 			n += c.withdraw(id, t)
 		}
 	}
-	for id, t := range c.asks {
-		if n >= 0 {
-			break
+	unasked := func(t *taskState) bool { return t.phase == waiting && t.ask == 0 }
+	for ; n > 0; n-- {
+		t := c.maps.unasked.first(unasked)
+		if t == nil && c.reducing() {
+			t = c.reduces.unasked.first(unasked)
 		}
-		n += c.withdraw(id, t)
-	}
-	for _, t := range wanted {
-		if n <= 0 {
+		if t == nil {
 			return
-		}
-		if t.ask != 0 {
-			continue
 		}
 		r := am.Request{Priority: mapPriority, Resource: c.spec.MapSize.resource(), RelaxLocality: true, Tags: []string{string(t.kind)}}
 		if t.kind == reduceTask {
@@ -84,17 +63,25 @@ func (c *coordinator) adjust() {
 		}
 		t.ask = id
 		c.asks[id] = t
-		n--
 	}
 }
 
 func (c *coordinator) withdraw(id am.RequestID, t *taskState) int {
 	n := c.cluster.Withdraw(id, 1)
 	if n > 0 {
-		delete(c.asks, id)
-		t.ask = 0
+		c.served(id, t)
 	}
 	return n
+}
+
+// served drops a request. Its task may have to ask again.
+func (c *coordinator) served(id am.RequestID, t *taskState) {
+	delete(c.asks, id)
+	delete(c.stale, id)
+	t.ask = 0
+	if t.phase == waiting {
+		c.table(t.kind).unask(t)
+	}
 }
 
 // allocated takes containers in, and gives back those that there is nothing to do for.
@@ -103,14 +90,13 @@ func (c *coordinator) allocated(list []am.Container) {
 	defer c.mu.Unlock()
 	for _, x := range list {
 		if t := c.asks[x.Request]; t != nil {
-			delete(c.asks, x.Request)
-			t.ask = 0
+			c.served(x.Request, t)
 		}
-		if len(c.wanted()) <= c.free() {
+		if c.wanted() <= c.free() || c.nodes.bad[x.Node.Host] {
 			c.cluster.Release(x.ID)
 			continue
 		}
-		c.workers[x.ID.String()] = &workerState{Container: x, host: x.Node.Host, outputs: map[int]int{}}
+		c.admit(&workerState{Container: x, host: x.Node.Host, outputs: map[int]int{}})
 		c.counters.Add(jobGroup, launchedWorkers, 1)
 		c.cluster.Start(x.ID, c.launch)
 	}
@@ -136,23 +122,14 @@ func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics 
 	if w == nil {
 		return
 	}
-	delete(c.workers, id.String())
-	if c.over {
-		return
-	}
 	taken := exit == records.ExitAborted || exit == records.ExitDisksFailed || exit == records.ExitPreempted
 	why := fmt.Sprintf("its container %v ended with status %d: %s", id, exit, diagnostics)
-	if !w.heard && !taken {
+	c.leave(w, why, !taken)
+	if !w.heard && !taken && !c.over {
 		c.log.WithField("container", id.String()).Warnf("The worker did not start: %s", why)
 		if c.useless++; c.useless >= uselessLimit {
 			c.fail(fmt.Errorf("workers don't start; the last on %s: %s", w.host, why))
 		}
-	}
-	if t := w.task; t != nil && !w.abandon {
-		c.end(t, Failure{Task: t.id().String(), Host: w.host, Error: why}, !taken)
-	}
-	for m, attempt := range w.outputs {
-		c.lose(m, attempt)
 	}
 	c.change()
 }

@@ -2,26 +2,13 @@ package mapreduce
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
 
 // longPoll is how long a worker waits for an answer.
 const longPoll = 10 * time.Second
-
-// wait releases the lock until something changes; it reports false when it's time to answer.
-func (c *coordinator) wait(ctx context.Context, deadline <-chan time.Time) bool {
-	changed := c.changed
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	select {
-	case <-changed:
-		return true
-	case <-deadline:
-	case <-ctx.Done():
-	}
-	return false
-}
 
 // next gives a worker something to do.
 func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, error) {
@@ -41,7 +28,10 @@ func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, e
 	if w.abandon {
 		w.task, w.abandon = nil, false
 	}
+	c.reckon(w)
+	defer func() { w.seen = c.now() }()
 	for {
+		w.seen = c.now()
 		if c.workers[r.Worker] != w {
 			return nextResponse{}, errGone
 		}
@@ -49,20 +39,21 @@ func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, e
 			return nextResponse{Task: c.assignment(w.task)}, nil // the answer was lost
 		}
 		if t := c.pick(w); t != nil && ctx.Err() == nil {
-			t.phase, t.worker, t.progress = running, w, 0
-			t.attempt = t.begun
+			c.move(t, running)
+			t.worker, t.attempt = w, t.begun
 			t.begun++
 			w.task = t
+			c.reckon(w)
 			c.launched(t, w)
 			c.change()
 			return nextResponse{Task: c.assignment(t)}, nil
 		}
 		if c.over || c.dispensable(w) {
-			delete(c.workers, r.Worker)
+			c.remove(w)
 			c.change()
 			return nextResponse{Exit: true}, nil
 		}
-		if !c.wait(ctx, deadline.C) {
+		if !c.wait(ctx, c.work, deadline.C) {
 			return nextResponse{}, nil
 		}
 	}
@@ -87,10 +78,18 @@ func (c *coordinator) assignment(t *taskState) *assignment {
 	if t.kind == mapTask {
 		a.Split = &c.splits[t.index]
 	}
-	if t.kind == reduceTask || len(c.reduces) == 0 {
+	if t.kind == reduceTask || len(c.reduces.all) == 0 {
 		a.Output = c.output + "/" + a.ID.name(c.app)
 	}
 	return a
+}
+
+// part is the file that an attempt makes, which is to become part of the job's output; "" if it makes none.
+func (a *assignment) part() string {
+	if a.Output == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/part-%05d", a.Output, a.ID.Index)
 }
 
 // elsewhere is how long a task that has failed on a host waits for a worker on another one, where there are such: what is
@@ -102,56 +101,41 @@ func (c *coordinator) may(w *workerState, t *taskState) bool {
 	if !t.avoid[w.host] || c.now().Sub(t.failedAt) >= elsewhere {
 		return true
 	}
-	for _, other := range c.workers {
-		if !t.avoid[other.host] {
-			return false
+	others := len(c.hosts)
+	for h := range t.avoid {
+		if c.hosts[h] > 0 {
+			others--
 		}
 	}
-	return true
+	return others == 0
 }
 
 // pick returns a task for a worker: a map whose input is on its host, another one, or a reduce.
 func (c *coordinator) pick(w *workerState) *taskState {
-	if c.over {
+	if c.over || c.nodes.bad[w.host] {
 		return nil
 	}
-	var best *taskState
-	rank := func(t *taskState) int {
-		hosts := c.splits[t.index].Hosts
-		switch {
-		case slices.Contains(hosts, w.host):
-			return 2
-		case len(hosts) == 0:
-			return 1
-		}
-		return 0
+	may := func(t *taskState) bool { return c.may(w, t) }
+	if t := c.maps.next(w.host, may); t != nil || !c.reducing() || !c.fits(w, c.spec.ReduceSize) {
+		return t
 	}
-	for _, t := range c.maps {
-		if t.phase == waiting && (best == nil || rank(t) > rank(best)) && c.may(w, t) {
-			if best = t; rank(t) == 2 {
-				break
-			}
-		}
-	}
-	if best != nil || !c.reducing() || !c.fits(w, c.spec.ReduceSize) {
-		return best
-	}
-	for _, t := range c.reduces {
-		if t.phase == waiting && c.may(w, t) {
-			return t
-		}
-	}
-	return nil
+	return c.reduces.next(w.host, may)
 }
 
-// dispensable reports whether a worker without a task can go: nothing waits, and nobody needs what it has.
+// dispensable reports whether a worker without a task can go: nothing waits for it, and nobody needs what it has.
 func (c *coordinator) dispensable(w *workerState) bool {
-	return len(w.outputs) == 0 && c.count(c.maps, waiting) == 0 &&
-		(c.count(c.reduces, waiting) == 0 || !c.fits(w, c.spec.ReduceSize))
+	if len(w.outputs) > 0 {
+		return false
+	}
+	return c.nodes.bad[w.host] ||
+		c.maps.count[waiting] == 0 && (c.reduces.count[waiting] == 0 || !c.fits(w, c.spec.ReduceSize))
 }
 
 // almost is the progress of a task that isn't done: its command may work on when it has read everything.
-const almost = 0.95
+const almost = 950_000 // millionths
+
+// reportsPerSecond is how many reports of all workers are taken: they report less often the more of them there are.
+const reportsPerSecond = 300
 
 // progress takes in how a task gets on.
 func (c *coordinator) progress(_ context.Context, r *progressReport) (progressResponse, error) {
@@ -161,14 +145,15 @@ func (c *coordinator) progress(_ context.Context, r *progressReport) (progressRe
 	if w == nil {
 		return progressResponse{}, errGone
 	}
+	w.seen = c.now()
 	if w.abandon || w.task == nil || w.task.id() != r.ID || c.over {
 		return progressResponse{Abandon: true}, nil
 	}
-	if p := min(r.Progress, almost); w.task.progress != p {
-		w.task.progress = p
+	if p := int64(max(0, min(r.Progress*millionths, almost))); w.task.progress != p {
+		c.table(w.task.kind).advance(w.task, p)
 		c.publish()
 	}
-	return progressResponse{}, nil
+	return progressResponse{Pause: max(reportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond)}, nil
 }
 
 // finished takes in that a task is done, or has failed.
@@ -179,9 +164,13 @@ func (c *coordinator) finished(_ context.Context, r *doneReport) (struct{}, erro
 	if w == nil {
 		return struct{}{}, errGone
 	}
+	w.seen = c.now()
 	t := w.task
 	if t == nil || w.abandon || t.id() != r.ID || c.over {
 		return struct{}{}, nil
+	}
+	if want := c.assignment(t).part(); r.Error == "" && r.Output != want {
+		r.Error = fmt.Sprintf("it has written %q instead of %q", r.Output, want)
 	}
 	if r.Error != "" {
 		c.end(t, Failure{Task: t.id().String(), Host: w.host, Error: r.Error, Stderr: r.Stderr}, true)
@@ -189,14 +178,30 @@ func (c *coordinator) finished(_ context.Context, r *doneReport) (struct{}, erro
 		return struct{}{}, nil
 	}
 	w.task = nil
-	t.phase, t.progress, t.counters, t.part = done, 1, r.Counters, r.Output
-	if t.kind == mapTask && len(c.reduces) > 0 {
+	t.counters, t.part = r.Counters, r.Output
+	c.move(t, done)
+	if t.kind == mapTask && len(c.reduces.all) > 0 {
 		w.outputs[t.index] = t.attempt
-		c.events = append(c.events, mapOutput{Map: t.index, Attempt: t.attempt, URL: w.url})
+		c.tell(mapOutput{Map: t.index, Attempt: t.attempt, URL: w.url})
 	}
+	c.reckon(w)
 	c.change()
 	return struct{}{}, nil
 }
+
+// tell adds an event.
+func (c *coordinator) tell(e mapOutput) {
+	c.events = append(c.events, e)
+	wake(&c.news)
+}
+
+// How often workers are told of events, and of how many at once: each reduce task hears of every map task, but not of each
+// by itself.
+const (
+	tellEvery = 5 * time.Millisecond // for each reduce task that runs
+	tellLate  = time.Second          // at most
+	tellMost  = 5000
+)
 
 // whereabouts tells where the outputs of map tasks are.
 func (c *coordinator) whereabouts(ctx context.Context, r *outputsRequest) (outputsResponse, error) {
@@ -204,11 +209,23 @@ func (c *coordinator) whereabouts(ctx context.Context, r *outputsRequest) (outpu
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for r.From >= len(c.events) && !c.over && c.wait(ctx, deadline.C) {
+	w := c.workers[r.Worker]
+	if w == nil {
+		return outputsResponse{}, errGone
 	}
-	if c.over && c.err != nil {
+	defer func() { w.seen, w.toldAt = c.now(), time.Now() }()
+	w.seen = c.now()
+	for r.From >= len(c.events) && !c.over && c.wait(ctx, c.news, deadline.C) {
+	}
+	if c.maps.count[done] < len(c.maps.all) {
+		gather := time.NewTimer(min(tellLate, time.Duration(c.reduces.count[running])*tellEvery) - time.Since(w.toldAt))
+		c.wait(ctx, nil, gather.C)
+		gather.Stop()
+	}
+	if c.workers[r.Worker] != w || c.over && c.err != nil {
 		return outputsResponse{}, errGone
 	}
 	from := max(0, min(r.From, len(c.events)))
-	return outputsResponse{Events: slices.Clone(c.events[from:]), Next: len(c.events)}, nil
+	to := min(len(c.events), from+tellMost)
+	return outputsResponse{Events: slices.Clone(c.events[from:to]), Next: to}, nil
 }

@@ -18,6 +18,8 @@ type containers interface {
 	Withdraw(id am.RequestID, count int) int
 	Release(ids ...records.ContainerID)
 	Start(id records.ContainerID, l am.Launch)
+	Blacklist(add, remove []string)
+	ClusterNodes() int
 }
 
 // Priorities of requests: those of Hadoop's MapReduce, by which a ResourceManager can tell the stages apart.
@@ -26,7 +28,8 @@ const (
 	reducePriority = 10
 )
 
-// coordinator knows the tasks of a job and gives them to workers.
+// coordinator knows the tasks of a job and gives them to workers. What it does for a message takes the same time however many
+// tasks and workers there are: thousands of workers share its lock.
 type coordinator struct {
 	spec    *spec
 	splits  []split
@@ -39,16 +42,25 @@ type coordinator struct {
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed with every change
+	work     chan struct{} // closed when workers without a task should look for one
+	news     chan struct{} // closed when there are events
 	version  int64
-	maps     []*taskState
-	reduces  []*taskState
+	maps     *table
+	reduces  *table
 	workers  map[string]*workerState
+	idle     [classes]int // workers
+	hosts    map[string]int
+	nodes    nodes
 	asks     map[am.RequestID]*taskState // for which a container was asked for
+	stale    map[am.RequestID]*taskState // those of asks whose tasks don't wait any more
 	events   []mapOutput
 	counters Counters // of the job itself
+	finals   Counters // of tasks that are done
 	failures []Failure
 	useless  int // containers in a row that ended before their worker said a word
 	starved  time.Time
+	stirred  bool // workers without a task should look for one
+	seen     outlook
 	err      error
 	over     bool // all tasks are done, or err is set
 	ended    bool // nothing will change any more
@@ -56,83 +68,60 @@ type coordinator struct {
 	asked    time.Time
 }
 
-type taskState struct {
-	kind     kind
-	index    int
-	phase    phase
-	attempt  int // the current one, if it isn't waiting
-	begun    int // attempts
-	failed   int // attempts that count
-	lost     int // times that its output was lost
-	worker   *workerState
-	progress float64
-	counters Counters
-	part     string // of the output
-	ask      am.RequestID
-	avoid    map[string]bool // hosts on which it has failed
-	failedAt time.Time
-}
-
-type phase int
-
-const (
-	waiting phase = iota
-	running
-	done
-)
-
-func (t *taskState) id() taskID { return taskID{t.kind, t.index, t.attempt} }
-
-type workerState struct {
-	am.Container
-	host    string
-	url     string
-	heard   bool // it has called
-	task    *taskState
-	abandon bool        // its task is no longer its own
-	outputs map[int]int // attempts by map
-}
+// outlook is what decides whether a worker without a task waits, goes, or gets a task.
+type outlook struct{ over, reducing, noMaps, noReduces bool }
 
 func newCoordinator(s *spec, splits []split, app records.ApplicationID, log *logrus.Entry) *coordinator {
 	c := &coordinator{
-		spec: s, splits: splits, app: app, log: log, now: time.Now, changed: make(chan struct{}),
-		workers: map[string]*workerState{}, asks: map[am.RequestID]*taskState{}, counters: Counters{},
+		spec: s, splits: splits, app: app, log: log, now: time.Now,
+		changed: make(chan struct{}), work: make(chan struct{}), news: make(chan struct{}),
+		workers: map[string]*workerState{}, hosts: map[string]int{}, nodes: newNodes(),
+		asks: map[am.RequestID]*taskState{}, stale: map[am.RequestID]*taskState{}, counters: Counters{}, finals: Counters{},
 	}
-	for i := range splits {
-		c.maps = append(c.maps, &taskState{kind: mapTask, index: i})
-	}
-	for i := range s.Job.Reduces {
-		c.reduces = append(c.reduces, &taskState{kind: reduceTask, index: i})
-	}
+	c.maps = newTable(mapTask, len(splits), func(i int) []string { return splits[i].Hosts })
+	c.reduces = newTable(reduceTask, s.Job.Reduces, func(int) []string { return nil })
 	return c
 }
 
 // change lets everybody see what has changed, and asks for as many containers as are wanted now.
 func (c *coordinator) change() {
-	if !c.over && c.count(c.maps, done) == len(c.maps) && c.count(c.reduces, done) == len(c.reduces) {
+	if !c.over && c.maps.count[done] == len(c.maps.all) && c.reduces.count[done] == len(c.reduces.all) {
 		c.over = true
 	}
 	c.adjust()
+	now := outlook{c.over, c.reducing(), c.maps.count[waiting] == 0, c.reduces.count[waiting] == 0}
+	if c.stirred || now != c.seen {
+		c.stirred, c.seen = false, now
+		wake(&c.work)
+	}
+	if now.over {
+		wake(&c.news)
+	}
 	c.publish()
 }
 
+// publish lets the user's side see what has changed.
 func (c *coordinator) publish() {
 	c.version++
-	c.wake()
+	wake(&c.changed)
 }
 
-func (c *coordinator) wake() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+func wake(ch *chan struct{}) {
+	close(*ch)
+	*ch = make(chan struct{})
 }
 
-func (c *coordinator) count(tasks []*taskState, p phase) (n int) {
-	for _, t := range tasks {
-		if t.phase == p {
-			n++
-		}
+// wait releases the lock until a channel is closed; it reports false when it's time to answer.
+func (c *coordinator) wait(ctx context.Context, changed <-chan struct{}, deadline <-chan time.Time) bool {
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	select {
+	case <-changed:
+		return true
+	case <-deadline:
+	case <-ctx.Done():
 	}
-	return n
+	return false
 }
 
 // fail ends the job.
@@ -151,7 +140,7 @@ func (c *coordinator) begin() {
 
 // reducing reports whether reduce tasks may begin: they only wait at first, and must not take the maps' places.
 func (c *coordinator) reducing() bool {
-	return c.count(c.maps, waiting) == 0 && float64(c.count(c.maps, done)) >= c.spec.SlowStart*float64(len(c.maps))
+	return c.maps.count[waiting] == 0 && float64(c.maps.count[done]) >= c.spec.SlowStart*float64(len(c.maps.all))
 }
 
 // await returns when all tasks are done, or the job has failed.
@@ -159,7 +148,7 @@ func (c *coordinator) await(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.over {
-		if !c.wait(ctx, nil) {
+		if !c.wait(ctx, c.changed, nil) {
 			return context.Cause(ctx)
 		}
 	}
@@ -171,7 +160,7 @@ func (c *coordinator) parts() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
-	for _, t := range append(slices.Clone(c.maps), c.reduces...) {
+	for _, t := range slices.Concat(c.maps.all, c.reduces.all) {
 		if t.part != "" {
 			out = append(out, t.part)
 		}
@@ -184,6 +173,8 @@ func (c *coordinator) conclude(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err, c.over, c.ended = err, true, true
+	wake(&c.work)
+	wake(&c.news)
 	c.publish()
 }
 
@@ -196,6 +187,6 @@ func (c *coordinator) heard(ctx context.Context, limit time.Duration) {
 	if !c.asked.IsZero() && c.now().Sub(c.asked) > limit+statusPoll {
 		return // it has gone
 	}
-	for !c.told && c.wait(ctx, deadline.C) {
+	for !c.told && c.wait(ctx, c.changed, deadline.C) {
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,8 @@ type fakeCluster struct {
 	asks     map[am.RequestID]am.Request
 	released []records.ContainerID
 	started  []records.ContainerID
+	bad      []string // hosts that are blacklisted
+	nodes    int
 	err      error
 }
 
@@ -47,6 +50,13 @@ func (f *fakeCluster) Release(ids ...records.ContainerID) { f.released = append(
 
 func (f *fakeCluster) Start(id records.ContainerID, _ am.Launch) { f.started = append(f.started, id) }
 
+func (f *fakeCluster) Blacklist(add, remove []string) {
+	f.bad = append(f.bad, add...)
+	f.bad = slices.DeleteFunc(f.bad, func(h string) bool { return slices.Contains(remove, h) })
+}
+
+func (f *fakeCluster) ClusterNodes() int { return f.nodes }
+
 // play is a coordinator with what it has to do with.
 type play struct {
 	c       *coordinator
@@ -62,6 +72,7 @@ func newPlay(maps, reduces int, hosts ...string) *play {
 	log.SetOutput(io.Discard)
 	s := &spec{
 		Job: Job{Reduces: reduces}, MapSize: size{1024, 1}, ReduceSize: size{1024, 1}, MapTries: 3, ReduceTries: 3, SlowStart: 0.05,
+		NodeFailures: 3, Timeout: 10 * time.Minute,
 	}
 	splits := make([]split, maps)
 	for i := range hosts {
@@ -112,9 +123,9 @@ func (p *play) next(w string) (nextResponse, error) {
 }
 
 func (p *play) done(w string, id taskID) {
-	r := &doneReport{Worker: w, ID: id}
-	if id.Kind == reduceTask || len(p.c.reduces) == 0 {
-		r.Output = "out/" + id.name(testApp) + "/part"
+	r := &doneReport{Worker: w, ID: id, Counters: Counters{"g": {"n": int64(id.Index + 1)}}}
+	if id.Kind == reduceTask || len(p.c.reduces.all) == 0 {
+		r.Output = fmt.Sprintf("out/%s/part-%05d", id.name(testApp), id.Index)
 	}
 	p.c.finished(context.Background(), r)
 }
@@ -125,6 +136,51 @@ func (p *play) fail(w string, id taskID) {
 
 func (p *play) end(w string, exit int32) {
 	p.c.completed(must(records.ParseContainerID(w)), exit, "diagnostics")
+}
+
+// check compares the account that a coordinator keeps with what there is.
+func (p *play) check(t interface{ Fatalf(string, ...any) }) {
+	c := p.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	finals := Counters{}
+	for _, b := range []*table{c.maps, c.reduces} {
+		var count [3]int
+		var progress int64
+		for _, x := range b.all {
+			count[x.phase]++
+			progress += x.progress
+			if x.phase == done {
+				finals.AddAll(x.counters)
+			}
+			if x.phase == waiting && x.ask == 0 && !slices.Contains(b.unasked, x) {
+				t.Fatalf("%v waits, and nobody will ask for it", x.id())
+			}
+			if x.ask != 0 && c.asks[x.ask] != x || (x.ask != 0 && x.phase != waiting) != (c.stale[x.ask] == x) {
+				t.Fatalf("%v: request %d", x.id(), x.ask)
+			}
+		}
+		if count != b.count || progress != b.progress {
+			t.Fatalf("%v tasks, progress %d; noted are %v, %d", count, progress, b.count, b.progress)
+		}
+	}
+	var idle [classes]int
+	hosts := map[string]int{}
+	for _, w := range c.workers {
+		hosts[w.host]++
+		idle[w.class]++
+		if w.class != c.classify(w) {
+			t.Fatalf("worker %v is of class %d, not %d", w.ID, c.classify(w), w.class)
+		}
+	}
+	if idle != c.idle || !maps.Equal(hosts, c.hosts) {
+		t.Fatalf("workers %v on %v; noted are %v on %v", idle, hosts, c.idle, c.hosts)
+	}
+	for name, n := range c.finals["g"] {
+		if n != finals["g"][name] {
+			t.Fatalf("counters %v, noted are %v", finals, c.finals)
+		}
+	}
 }
 
 func must[T any](x T, err error) T {
@@ -267,7 +323,7 @@ func TestWorkersThatDoNotStart(t *testing.T) {
 	p = newPlay(1, 0)
 	p.cluster.err = errors.New("too large")
 	p.c.mu.Lock()
-	p.c.asks, p.c.maps[0].ask = map[am.RequestID]*taskState{}, 0
+	p.c.served(p.c.maps.all[0].ask, p.c.maps.all[0])
 	p.c.change()
 	p.c.mu.Unlock()
 	if err := p.c.await(t.Context()); err == nil || !strings.Contains(err.Error(), "too large") {
@@ -285,7 +341,7 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	reduce := r.Task.ID
-	p.c.unfetchable(t.Context(), &fetchFailure{Worker: a, Map: 0, Attempt: 0})
+	p.c.unfetchable(t.Context(), &fetchFailure{Worker: a, Map: 0, Attempt: 0, Gone: true})
 	for range 10 {
 		p.c.relieve()
 		p.now = p.now.Add(time.Second)
@@ -308,7 +364,7 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 	if err := p.c.await(t.Context()); err != nil {
 		t.Error(err)
 	}
-	events, err := p.c.whereabouts(t.Context(), &outputsRequest{})
+	events, err := p.c.whereabouts(t.Context(), &outputsRequest{Worker: a})
 	if err != nil || fmt.Sprint(events.Events) != "[{0 0 http://"+a+" false} {0 0  true} {0 1 http://"+a+" false}]" {
 		t.Errorf("%+v, %v", events, err)
 	}
@@ -320,6 +376,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		maps, reduces := rapid.IntRange(0, 8).Draw(t, "maps"), rapid.IntRange(0, 3).Draw(t, "reduces")
 		p := newPlay(maps, reduces)
+		p.cluster.nodes = rapid.IntRange(0, 3).Draw(t, "nodes")
 		p.c.spec.MapTries, p.c.spec.ReduceTries = 1000, 1000
 		var workers []string
 		doing := map[string]taskID{}
@@ -341,7 +398,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 				t.Fatalf("%d requests for %d tasks", n, maps+reduces)
 			}
 			if len(p.cluster.asks) > 0 && (len(workers) == 0 || rapid.Bool().Draw(t, "grant")) {
-				if w := p.grant("a"); w != "" {
+				if w := p.grant(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "host")); w != "" {
 					workers = append(workers, w)
 				}
 				continue
@@ -365,12 +422,13 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 						continue
 					}
 				case 2:
-					p.c.unfetchable(context.Background(), &fetchFailure{Map: rapid.IntRange(0, 8).Draw(t, "map"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt")})
+					p.c.unfetchable(context.Background(), &fetchFailure{Worker: w, Gone: rapid.Bool().Draw(t, "gone"), Map: rapid.IntRange(0, 8).Draw(t, "map"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt")})
 					continue
 				}
 			}
 			p.now = p.now.Add(time.Second)
 			p.c.relieve()
+			p.check(t)
 			switch {
 			case !busy:
 				r, err := p.next(w)
@@ -382,7 +440,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 				} else if r.Task != nil {
 					doing[w] = r.Task.ID
 				}
-			case id.Kind == reduceTask && p.c.count(p.c.maps, done) < maps:
+			case id.Kind == reduceTask && p.c.maps.count[done] < maps:
 				// it waits for outputs, or learns that it's not wanted
 				if r, _ := p.c.progress(context.Background(), &progressReport{Worker: w, ID: id}); r.Abandon {
 					delete(doing, w)

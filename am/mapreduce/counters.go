@@ -53,10 +53,12 @@ func (c Counters) Add(group, name string, n int64) {
 }
 
 // AddAll adds all of other.
-func (c Counters) AddAll(other Counters) {
+func (c Counters) AddAll(other Counters) { c.add(other, 1) }
+
+func (c Counters) add(other Counters, times int64) {
 	for group, names := range other {
 		for name, n := range names {
-			c.Add(group, name, n)
+			c.Add(group, name, times*n)
 		}
 	}
 }

@@ -38,6 +38,7 @@ const (
 func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, error) {
 	h := &http.Client{Timeout: statusPatience, Transport: &http.Transport{}}
 	defer h.CloseIdleConnections()
+	signer := newSigner(x.spec.Key)
 	var p Progress
 	var last string // address of the ApplicationMaster
 	for {
@@ -64,7 +65,7 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		if url != last {
 			last, p.Known, p.Status = url, false, Status{}
 		}
-		c := caller{base: url, key: x.spec.Key, http: h}
+		c := caller{base: url, signer: signer, http: h}
 		for began := time.Now(); time.Since(began) < time.Second; {
 			var s Status
 			if err := c.call(ctx, "/status", statusRequest{p.Status.Version}, &s); err != nil {

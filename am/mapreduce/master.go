@@ -98,7 +98,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	c.cluster = a
 	c.output = fmt.Sprintf("%s/%d", m.temporary(), attempt.Attempt)
 	m.tasks = c
-	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
 	go server.Serve(m.listener) // until Close
 	defer func() {
 		// What is being said, the outcome for instance, is said to its end.
@@ -278,12 +278,13 @@ func localResources(list []resource) map[string]client.Resource {
 func (m *master) handler() http.Handler {
 	c := m.tasks
 	mux := http.NewServeMux()
-	for path, h := range map[string]http.Handler{
-		"/worker/next": serveJSON(c.next), "/worker/progress": serveJSON(c.progress), "/worker/done": serveJSON(c.finished),
-		"/worker/outputs": serveJSON(c.whereabouts), "/worker/lost": serveJSON(c.unfetchable), "/status": serveJSON(c.status),
-	} {
-		mux.Handle(path, authentic(m.spec.Key, h))
-	}
+	g := newGuard(m.spec.Key)
+	mux.Handle("/worker/next", serve(g, c.next))
+	mux.Handle("/worker/progress", serve(g, c.progress))
+	mux.Handle("/worker/done", serve(g, c.finished))
+	mux.Handle("/worker/outputs", serve(g, c.whereabouts))
+	mux.Handle("/worker/lost", serve(g, c.unfetchable))
+	mux.Handle("/status", serve(g, c.status))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		c.mu.Lock()
 		s := c.snapshot()

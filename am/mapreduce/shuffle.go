@@ -79,10 +79,10 @@ type shuffle struct {
 	factor   int
 	limit    int64 // bytes kept in memory
 	file     func(name string) string
-	key      []byte
+	signer   *signer
 	http     *http.Client
 	outputs  func(ctx context.Context, from int) (outputsResponse, error) // where outputs are
-	failed   func(ctx context.Context, f fetchFailure) error
+	failed   func(ctx context.Context, f fetchFailure) (again bool, err error)
 	progress func(done int)
 	alive    func() // called while it works or waits for map tasks, if it isn't nil
 	counters Counters
@@ -139,6 +139,9 @@ func (s *shuffle) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil {
+			err = resp.check(from, s.maps)
+		}
 		if err != nil {
 			s.fail(err)
 			return
@@ -159,6 +162,19 @@ func (s *shuffle) follow(ctx context.Context) {
 		s.news()
 		s.mu.Unlock()
 	}
+}
+
+// check verifies that events are what was asked for.
+func (r *outputsResponse) check(from, maps int) error {
+	if r.Next < from {
+		return fmt.Errorf("the ApplicationMaster goes back from event %d to %d", from, r.Next)
+	}
+	for _, e := range r.Events {
+		if e.Map < 0 || e.Map >= maps {
+			return fmt.Errorf("the ApplicationMaster tells of map task %d, but there are %d", e.Map, maps)
+		}
+	}
+	return nil
 }
 
 // fetchAll fetches one output after the other until there are all.
@@ -209,11 +225,34 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 			s.fail(err)
 		default:
 			s.count(failedShuffle, 1)
-			if err := s.failed(ctx, fetchFailure{Map: from.Map, Attempt: from.Attempt, Error: err.Error()}); err != nil {
+			again, err := s.failed(ctx, fetchFailure{
+				Map: from.Map, Attempt: from.Attempt, Gone: errors.Is(err, errNotThere), Error: err.Error(),
+			})
+			if err == nil && again {
+				err = s.again(ctx, from)
+			}
+			if err != nil {
 				s.fail(err)
 			}
 		}
 	}
+}
+
+// againPause is how long an output isn't fetched that couldn't be fetched.
+const againPause = 2 * time.Second
+
+// again has an output fetched once more, unless there is a newer one by then.
+func (s *shuffle) again(ctx context.Context, from mapOutput) error {
+	if err := pause(ctx, againPause); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, newer := s.where[from.Map]; !newer {
+		s.where[from.Map] = from
+		s.news()
+	}
+	return nil
 }
 
 func (s *shuffle) count(name string, n int64) {
@@ -273,7 +312,7 @@ func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
 	if err != nil {
 		return err
 	}
-	sign(s.key, r)
+	s.signer.sign(r, nil)
 	a, err := s.http.Do(r)
 	if err != nil {
 		return err

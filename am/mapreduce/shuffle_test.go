@@ -41,10 +41,12 @@ func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Cont
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	return &shuffle{
-		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, key: []byte("key"), http: client, outputs: tell,
+		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: newSigner([]byte("key")), http: client, outputs: tell,
 		file:     func(name string) string { return filepath.Join(dir, name) },
 		progress: func(int) {}, counters: Counters{},
-		failed: func(context.Context, fetchFailure) error { return errors.New("an output can't be fetched") },
+		failed: func(context.Context, fetchFailure) (bool, error) {
+			return false, errors.New("an output can't be fetched")
+		},
 	}
 }
 
@@ -61,7 +63,7 @@ func once(events []mapOutput) func(context.Context, int) (outputsResponse, error
 
 func TestShuffleWhateverTheMemory(t *testing.T) {
 	o := &outputs{}
-	server := httptest.NewServer(authentic([]byte("key"), o))
+	server := httptest.NewServer(newGuard([]byte("key")).protect(o))
 	defer server.Close()
 	const maps = 20
 	var want []string
@@ -111,7 +113,7 @@ func TestShuffleGetsOverLostOutputs(t *testing.T) {
 			w.Write([]byte("garbage\n"))
 			return
 		}
-		authentic([]byte("key"), o).ServeHTTP(w, r)
+		newGuard([]byte("key")).protect(o).ServeHTTP(w, r)
 	}))
 	defer server.Close()
 	var mu sync.Mutex
@@ -133,7 +135,7 @@ func TestShuffleGetsOverLostOutputs(t *testing.T) {
 			}
 		}
 	})
-	s.failed = func(_ context.Context, f fetchFailure) error {
+	s.failed = func(_ context.Context, f fetchFailure) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		next := mapOutput{Map: 0, Attempt: 1, URL: server.URL}
@@ -142,7 +144,7 @@ func TestShuffleGetsOverLostOutputs(t *testing.T) {
 		}
 		events = append(events, mapOutput{Map: 0, Attempt: f.Attempt, Lost: true}, next)
 		more <- struct{}{}
-		return nil
+		return false, nil
 	}
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -176,7 +178,7 @@ func TestShuffleEndsWithItsContext(t *testing.T) {
 func TestStrangersGetNothing(t *testing.T) {
 	o := &outputs{}
 	mapped(t, o, 0, 0, 1, []string{"secret"})
-	server := httptest.NewServer(authentic([]byte("key"), o))
+	server := httptest.NewServer(newGuard([]byte("key")).protect(o))
 	defer server.Close()
 	get := func(query, key string) int {
 		r, err := http.NewRequest(http.MethodGet, server.URL+outputPath+query, nil)
@@ -184,7 +186,7 @@ func TestStrangersGetNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if key != "" {
-			sign([]byte(key), r)
+			newSigner([]byte(key)).sign(r, nil)
 		}
 		a, err := server.Client().Do(r)
 		if err != nil {
@@ -215,7 +217,7 @@ func TestStrangersGetNothing(t *testing.T) {
 
 func TestCallerInsists(t *testing.T) {
 	var calls atomic.Int32
-	server := httptest.NewServer(authentic([]byte("key"), serveJSON(func(_ context.Context, r *statusRequest) (Status, error) {
+	server := httptest.NewServer(serve(newGuard([]byte("key")), func(_ context.Context, r *statusRequest) (Status, error) {
 		switch {
 		case r.Version == 13:
 			return Status{}, errGone
@@ -223,9 +225,9 @@ func TestCallerInsists(t *testing.T) {
 			return Status{}, errors.New("trouble")
 		}
 		return Status{Version: r.Version + 1}, nil
-	})))
+	}))
 	defer server.Close()
-	c := &caller{base: server.URL, key: []byte("key"), http: server.Client()}
+	c := &caller{base: server.URL, signer: newSigner([]byte("key")), http: server.Client()}
 	var s Status
 	if err := c.call(t.Context(), "/status", statusRequest{}, &s); err == nil || !strings.Contains(err.Error(), "trouble") {
 		t.Errorf("%v", err)

@@ -18,50 +18,34 @@ func (c *coordinator) status(ctx context.Context, r *statusRequest) (Status, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = c.now()
-	for r.Version == c.version && c.wait(ctx, deadline.C) {
+	for r.Version == c.version && c.wait(ctx, c.changed, deadline.C) {
 	}
 	c.asked = c.now()
 	s := c.snapshot()
 	if s.Ended && !c.told {
 		c.told = true
-		c.wake()
+		wake(&c.changed)
 	}
 	return s, nil
 }
 
 func (c *coordinator) snapshot() Status {
 	s := Status{
-		Maps: stage(c.maps), Reduces: stage(c.reduces), Counters: Counters{}, Failures: slices.Clone(c.failures),
+		Maps: c.maps.stage(), Reduces: c.reduces.stage(), Counters: Counters{}, Failures: slices.Clone(c.failures),
 		Version: c.version, Ended: c.ended,
 	}
 	s.Counters.AddAll(c.counters)
-	for _, t := range append(slices.Clone(c.maps), c.reduces...) {
-		if t.phase == done {
-			s.Counters.AddAll(t.counters)
-		}
-	}
+	s.Counters.AddAll(c.finals)
 	if c.ended && c.err != nil {
 		s.Error = c.err.Error()
 	}
 	return s
 }
 
-func stage(tasks []*taskState) Stage {
-	s := Stage{Total: len(tasks)}
-	for _, t := range tasks {
-		switch t.phase {
-		case running:
-			s.Running++
-		case done:
-			s.Done++
-		}
-		s.Failed += t.failed
-		s.Progress += t.progress
-	}
+func (b *table) stage() Stage {
+	s := Stage{Total: len(b.all), Running: b.count[running], Done: b.count[done], Failed: b.failed, Progress: 1}
 	if s.Total > 0 {
-		s.Progress /= float64(s.Total)
-	} else {
-		s.Progress = 1
+		s.Progress = float64(b.progress) / millionths / float64(s.Total)
 	}
 	return s
 }
@@ -70,7 +54,7 @@ func stage(tasks []*taskState) Stage {
 func (c *coordinator) fraction() float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, r := stage(c.maps), stage(c.reduces)
+	m, r := c.maps.stage(), c.reduces.stage()
 	if r.Total == 0 {
 		return float32(m.Progress)
 	}

@@ -39,9 +39,6 @@ func (t *task) setProgress(f float64) {
 	t.touch()
 }
 
-// outputName is the name of the task's part of the job's output.
-func (t *task) outputName() string { return fmt.Sprintf("part-%05d", t.ID.Index) }
-
 func (t *task) command(role, line string, pieces []piece) *command {
 	return &command{role: role, line: line, dir: t.dir, env: t.environment(pieces), log: t.log}
 }
@@ -218,7 +215,7 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 
 // write writes the task's part of the job's output, and counts its lines.
 func (t *task) write(ctx context.Context, from io.WriterTo, counter string) (name string, err error) {
-	name = t.Output + "/" + t.outputName()
+	name = t.part()
 	f, err := t.files.Create(ctx, name, hdfsadapter.CreateOptions{Overwrite: true})
 	if err != nil {
 		return "", err

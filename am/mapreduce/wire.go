@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -48,6 +47,25 @@ type assignment struct {
 	Output string // folder for the task's part of the job's output; "" for map tasks whose output is shuffled
 }
 
+// check verifies that a job has such a task.
+func (a *assignment) check(s *spec) error {
+	of, writes := s.Maps, s.Job.Reduces == 0
+	if a.ID.Kind == reduceTask {
+		of, writes = s.Job.Reduces, true
+	}
+	bad := a.ID.Kind != mapTask && a.ID.Kind != reduceTask || a.ID.Index < 0 || a.ID.Index >= of || a.ID.Attempt < 0 ||
+		(a.ID.Kind == mapTask) != (a.Split != nil) || writes != (a.Output != "")
+	if a.Split != nil {
+		for _, p := range a.Split.Pieces {
+			bad = bad || p.Offset < 0 || p.Length < 0 || p.Offset > math.MaxInt64-p.Length
+		}
+	}
+	if bad {
+		return fmt.Errorf("the ApplicationMaster assigns a task that the job doesn't have: %v", a.ID)
+	}
+	return nil
+}
+
 // What workers and the user's side say to the ApplicationMaster, and what it answers.
 type (
 	nextRequest struct {
@@ -66,8 +84,11 @@ type (
 		Counters Counters
 		Status   string
 	}
-	progressResponse struct{ Abandon bool }
-	doneReport       struct {
+	progressResponse struct {
+		Abandon bool
+		Pause   time.Duration // until the next report
+	}
+	doneReport struct {
 		Worker   string
 		ID       taskID
 		Counters Counters
@@ -79,8 +100,10 @@ type (
 		Worker  string
 		Map     int
 		Attempt int
+		Gone    bool // its worker says that it doesn't have it
 		Error   string
 	}
+	fetchVerdict struct{ Again bool } // it is to be fetched from the same worker once more
 	// mapOutput says where a map task's output is, or that it isn't there any more.
 	mapOutput struct {
 		Map     int
@@ -131,36 +154,11 @@ func (f Failure) String() string {
 	return b.String()
 }
 
-const authorization = "Authorization"
-
-// sign proves that a request comes from one of the job's processes.
-func sign(key []byte, r *http.Request) {
-	r.Header.Set(authorization, "Heddle "+signature(key, r.Method, r.URL.RequestURI()))
-}
-
-func signature(key []byte, method, uri string) string {
-	m := hmac.New(sha256.New, key)
-	io.WriteString(m, method+" "+uri)
-	return hex.EncodeToString(m.Sum(nil))
-}
-
-// authentic lets requests through that are signed.
-func authentic(key []byte, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got, ok := strings.CutPrefix(r.Header.Get(authorization), "Heddle ")
-		if !ok || !hmac.Equal([]byte(got), []byte(signature(key, r.Method, r.RequestURI))) {
-			http.Error(w, "the request is not signed with the job's key", http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
 // caller calls the ApplicationMaster.
 type caller struct {
-	base string // http://host:port
-	key  []byte
-	http *http.Client
+	base   string // http://host:port
+	signer *signer
+	http   *http.Client
 }
 
 // errGone means that the ApplicationMaster doesn't want to hear from this worker any more.
@@ -176,23 +174,31 @@ func (c *caller) call(ctx context.Context, path string, req, resp any) error {
 	if err != nil {
 		return err
 	}
-	sign(c.key, r)
+	signature := c.signer.sign(r, body)
 	a, err := c.http.Do(r)
 	if err != nil {
 		return err
 	}
 	defer a.Body.Close()
-	if a.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(a.Body, 1000))
-		if a.StatusCode == http.StatusGone {
-			return errGone
-		}
-		return fmt.Errorf("%s: %s: %s", c.base+path, a.Status, strings.TrimSpace(string(text)))
+	body, err = io.ReadAll(io.LimitReader(a.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", c.base+path, err)
+	case len(body) > maxAnswer:
+		return fmt.Errorf("%s: an answer of more than %d bytes", c.base+path, maxAnswer)
 	}
-	if resp == nil {
+	genuine := hmac.Equal([]byte(a.Header.Get(answerHeader)), []byte(answerMAC(c.signer.key, signature, a.StatusCode, body)))
+	switch {
+	case genuine && a.StatusCode == http.StatusGone:
+		return errGone
+	case a.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s: %s", c.base+path, a.Status, strings.TrimSpace(string(body[:min(len(body), 1000)])))
+	case !genuine:
+		return fmt.Errorf("%s: the answer is not signed with the job's key", c.base+path)
+	case resp == nil:
 		return nil
 	}
-	if err := json.NewDecoder(a.Body).Decode(resp); err != nil {
+	if err := json.Unmarshal(body, resp); err != nil {
 		return fmt.Errorf("%s: %w", c.base+path, err)
 	}
 	return nil
@@ -222,27 +228,42 @@ func (c *caller) insist(ctx context.Context, path string, req, resp any) error {
 	}
 }
 
-// serveJSON answers posted requests of a type with what f returns.
-func serveJSON[Q, A any](f func(ctx context.Context, req *Q) (A, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+// serve answers posted requests of a type, which a guard lets through, with what f returns.
+func serve[Q, A any](g *guard, f func(ctx context.Context, req *Q) (A, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			http.Error(w, "POST only", http.StatusMethodNotAllowed)
 			return
 		}
+		signature, body, err := g.check(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		answer := func(status int, body []byte) {
+			w.Header().Set(answerHeader, answerMAC(g.key, signature, status, body))
+			w.WriteHeader(status)
+			_, _ = w.Write(body) // a client that has gone asks again
+		}
 		var req Q
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<20)).Decode(&req); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+		if err := json.Unmarshal(body, &req); err != nil {
+			answer(http.StatusBadRequest, []byte(err.Error()))
 			return
 		}
 		a, err := f(r.Context(), &req)
 		switch {
 		case errors.Is(err, errGone):
-			http.Error(w, err.Error(), http.StatusGone)
+			answer(http.StatusGone, []byte(err.Error()))
+			return
 		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			json.NewEncoder(w).Encode(a) // a client that has gone asks again
+			answer(http.StatusInternalServerError, []byte(err.Error()))
+			return
 		}
-	}
+		if body, err = json.Marshal(a); err != nil {
+			answer(http.StatusInternalServerError, []byte(err.Error()))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		answer(http.StatusOK, body)
+	})
 }

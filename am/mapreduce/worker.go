@@ -97,7 +97,7 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	memory := min(w.spec.MapSize.MemoryMB, w.spec.ReduceSize.MemoryMB) << 20
 	w.memory = max(memory/5, 8<<20)
 	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
-	w.master = &caller{base: master, key: w.spec.Key, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	w.master = &caller{base: master, signer: newSigner(w.spec.Key), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 	return w, nil
 }
 
@@ -124,7 +124,7 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	w.url = "http://" + net.JoinHostPort(w.host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 	server := &http.Server{
-		Handler: authentic(w.spec.Key, &w.outputs), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		Handler: newGuard(w.spec.Key).protect(&w.outputs), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 	}
 	go server.Serve(l) // until Close
 	defer server.Close()
@@ -143,6 +143,9 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		case next.Task == nil:
 			continue
+		}
+		if err := next.Task.check(w.spec); err != nil {
+			return err
 		}
 		if err := w.do(ctx, next.Task); err != nil {
 			return err
@@ -226,16 +229,18 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output outp
 	}
 	w.sorting = sortMemory{} // the shuffle needs it
 	s := &shuffle{
-		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, key: w.spec.Key,
+		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.signer,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
 		outputs: func(ctx context.Context, from int) (resp outputsResponse, err error) {
 			err = w.master.insist(ctx, "/worker/outputs", outputsRequest{w.container, from}, &resp)
 			return resp, err
 		},
-		failed: func(ctx context.Context, f fetchFailure) error {
+		failed: func(ctx context.Context, f fetchFailure) (bool, error) {
 			w.log.WithField("task", t.ID.String()).Warnf("Output of map task %d, attempt %d: %s", f.Map, f.Attempt, f.Error)
 			f.Worker = w.container
-			return w.master.insist(ctx, "/worker/lost", f, nil)
+			var verdict fetchVerdict
+			err := w.master.insist(ctx, "/worker/lost", f, &verdict)
+			return verdict.Again, err
 		},
 	}
 	defer s.http.CloseIdleConnections()
@@ -251,12 +256,12 @@ var (
 	errStuck     = errors.New("nothing was read or written")
 )
 
-// reportEvery is how often the ApplicationMaster hears of a task.
+// reportEvery is how often the ApplicationMaster hears of a task, unless it says otherwise.
 const reportEvery = 500 * time.Millisecond
 
 // report tells the ApplicationMaster how a task gets on, and ends one that doesn't.
 func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *task) {
-	tick := time.NewTicker(reportEvery)
+	tick := time.NewTimer(reportEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -285,5 +290,6 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 			cancel(errAbandoned)
 			return
 		}
+		tick.Reset(max(reportEvery, min(resp.Pause, longPoll)))
 	}
 }

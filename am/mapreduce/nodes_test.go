@@ -1,0 +1,223 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// pass lets time pass, a second at a time; alive are workers that go on talking.
+func (p *play) pass(d time.Duration, alive ...string) {
+	for range int(d / time.Second) {
+		p.now = p.now.Add(time.Second)
+		for _, w := range alive {
+			p.c.mu.Lock()
+			t := p.c.workers[w].task
+			p.c.mu.Unlock()
+			r := &progressReport{Worker: w}
+			if t != nil {
+				r.ID = t.id()
+			}
+			p.c.progress(context.Background(), r)
+		}
+		p.c.relieve()
+	}
+}
+
+// take has a worker ask for a task and returns it.
+func (p *play) take(t *testing.T, w string) taskID {
+	t.Helper()
+	r, err := p.next(w)
+	if err != nil || r.Task == nil {
+		t.Fatalf("%s: %+v, %v instead of a task", w, r, err)
+	}
+	return r.Task.ID
+}
+
+// A worker whose process or machine was frozen was waited for without end.
+func TestFrozenWorkerIsGivenUp(t *testing.T) {
+	p := newPlay(2, 0)
+	frozen, awake := p.grant("a"), p.grant("b")
+	lost, kept := p.take(t, frozen), p.take(t, awake)
+	p.pass(11*time.Minute, awake)
+	if len(p.cluster.released) != 1 || p.cluster.released[0].String() != frozen {
+		t.Fatalf("released: %v", p.cluster.released)
+	}
+	p.done(frozen, lost) // it thaws
+	if _, err := p.c.progress(context.Background(), &progressReport{Worker: frozen, ID: lost}); !errors.Is(err, errGone) {
+		t.Errorf("progress of a worker that was given up: %v", err)
+	}
+	p.done(awake, kept)
+	again := p.take(t, awake)
+	if again.Index != lost.Index || again.Attempt != 1 {
+		t.Fatalf("%v instead of the frozen task", again)
+	}
+	p.done(awake, again)
+	if err := p.c.await(t.Context()); err != nil || slices.ContainsFunc(p.c.parts(), func(s string) bool { return s == (&assignment{ID: lost, Output: "out/" + lost.name(testApp)}).part() }) {
+		t.Errorf("%v, parts %v", err, p.c.parts())
+	}
+}
+
+// A reduce task was given to the same bad node until it had failed as often as it may.
+func TestBadNodeDoesNotFailTheJob(t *testing.T) {
+	p := newPlay(1, 1)
+	p.cluster.nodes = 4
+	good := p.grant("good")
+	p.done(good, p.take(t, good))
+	p.end(good, 137) // only the bad node has a worker when the reduce task begins
+	bad := p.grant("bad")
+	p.done(bad, p.take(t, bad))
+	for range p.c.spec.ReduceTries - 1 {
+		p.fail(bad, p.take(t, bad))
+		p.pass(elsewhere)
+	}
+	if !slices.Equal(p.cluster.bad, []string{"bad"}) || len(p.cluster.asks) != 1 {
+		t.Fatalf("blacklisted: %v; %d requests", p.cluster.bad, len(p.cluster.asks))
+	}
+	if r, err := p.next(bad); err != nil || r.Task != nil || r.Exit {
+		t.Errorf("%+v, %v for a bad node that has outputs", r, err)
+	}
+	if w := p.grant("bad"); w != "" {
+		t.Error("a container on a bad node is used")
+	}
+	p.c.mu.Lock()
+	p.c.change()
+	p.c.mu.Unlock()
+	good = p.grant("good")
+	p.done(good, p.take(t, good))
+	if err := p.c.await(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBadNodesAreUsedWhereThereAreNoOthers(t *testing.T) {
+	p := newPlay(1, 0)
+	p.cluster.nodes = 2
+	w := p.grant("a")
+	for range p.c.spec.MapTries - 1 {
+		p.fail(w, p.take(t, w))
+		p.pass(elsewhere)
+	}
+	if len(p.cluster.bad) != 1 {
+		t.Fatalf("blacklisted: %v", p.cluster.bad)
+	}
+	if r, err := p.next(w); err != nil || !r.Exit {
+		t.Fatalf("%+v, %v for a bad node that has no outputs", r, err)
+	}
+	p.pass(forgiving + 2*time.Second)
+	if len(p.cluster.bad) > 0 {
+		t.Fatal("nothing can run, and the only node isn't used")
+	}
+	w = p.grant("a")
+	p.done(w, p.take(t, w))
+	if err := p.c.await(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A node on which containers don't start ended the job after eight of them.
+func TestNodeWithoutStartsIsAvoided(t *testing.T) {
+	p := newPlay(3, 0)
+	p.cluster.nodes = 4
+	for range uselessLimit {
+		if w := p.grant("bad"); w != "" {
+			p.end(w, 127)
+		}
+	}
+	if !slices.Equal(p.cluster.bad, []string{"bad"}) || p.c.over {
+		t.Errorf("blacklisted: %v, %v", p.cluster.bad, p.c.err)
+	}
+}
+
+// mapsDone is a job whose maps were done on the hosts h0, h1, …, and whose reduces run on others.
+func mapsDone(t *testing.T, maps int, hosts ...string) (p *play, reducers []string) {
+	p = newPlay(maps, len(hosts))
+	p.cluster.nodes = 10
+	var workers []string
+	for i := range maps {
+		workers = append(workers, p.grant(fmt.Sprint("h", i)))
+		p.take(t, workers[i])
+	}
+	for i, w := range workers {
+		p.done(w, taskID{mapTask, i, 0})
+		p.c.mu.Lock()
+		p.c.workers[w].Resource[0] = 1 // too small for a reduce task
+		p.c.reckon(p.c.workers[w])
+		p.c.change()
+		p.c.mu.Unlock()
+	}
+	for _, h := range hosts {
+		w := p.grant(h)
+		if id := p.take(t, w); id.Kind != reduceTask {
+			t.Fatalf("%v instead of a reduce task", id)
+		}
+		reducers = append(reducers, w)
+	}
+	return p, reducers
+}
+
+func (p *play) complain(t *testing.T, w string, m int) bool {
+	t.Helper()
+	v, err := p.c.unfetchable(t.Context(), &fetchFailure{Worker: w, Map: m, Error: "connection refused"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.check(t)
+	return v.Again
+}
+
+// One reduce task that couldn't reach the others had all maps made again, until the job failed for that.
+func TestReduceThatCannotFetchFromSeveralGoesElsewhere(t *testing.T) {
+	p, r := mapsDone(t, 3, "r0", "r1")
+	if !p.complain(t, r[0], 0) {
+		t.Fatal("one complaint of one host decides")
+	}
+	if p.complain(t, r[0], 1) {
+		t.Fatal("it goes on, though it can't fetch from two hosts")
+	}
+	if n := p.c.counters.Get(jobGroup, lostMaps); n != 0 || p.c.reduces.failed != 1 {
+		t.Errorf("%d outputs are lost, %d reduce tasks have failed", n, p.c.reduces.failed)
+	}
+	// Another host says the same: the output is lost.
+	if p.complain(t, r[1], 0) || p.c.maps.all[0].phase != waiting || p.c.counters.Get(jobGroup, lostMaps) != 1 {
+		t.Error("an output that two hosts can't fetch isn't made again")
+	}
+}
+
+func TestOutputThatCannotBeFetchedIsMadeAgain(t *testing.T) {
+	p, r := mapsDone(t, 1, "r0")
+	for range complaintsOfOne - 1 {
+		if !p.complain(t, r[0], 0) {
+			t.Fatal("it isn't to be tried again")
+		}
+	}
+	if p.complain(t, r[0], 0) || p.c.maps.all[0].phase != waiting {
+		t.Error("after several attempts it isn't made again")
+	}
+	p, r = mapsDone(t, 1, "r0")
+	if v, err := p.c.unfetchable(t.Context(), &fetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.maps.all[0].phase != waiting {
+		t.Errorf("an output that has gone: %+v, %v", v, err)
+	}
+}
+
+// Every report woke all workers that waited for something.
+func TestReportsWakeOnlyWhomTheyConcern(t *testing.T) {
+	p := newPlay(2, 1)
+	a := p.grant("a")
+	id := p.take(t, a)
+	work, news := p.c.work, p.c.news
+	p.c.progress(context.Background(), &progressReport{Worker: a, ID: id, Progress: 0.5})
+	if p.c.work != work || p.c.news != news {
+		t.Error("progress is news to workers")
+	}
+	p.done(a, id)
+	if p.c.news == news {
+		t.Error("an output is no news to reduce tasks")
+	}
+	if p.c.work != work {
+		t.Error("workers look for tasks, though there are no more than before")
+	}
+}
