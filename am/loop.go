@@ -16,10 +16,18 @@ func (m *Master) converse(ctx context.Context) error {
 		if f := m.o.Progress; f != nil {
 			m.rm.SetProgress(f())
 		}
+		m.mu.Lock()
+		m.begun++
+		m.mu.Unlock()
 		a, err := m.rm.Allocate(ctx)
 		if err != nil {
 			return err
 		}
+		m.mu.Lock()
+		m.answered = m.begun
+		close(m.answers)
+		m.answers = make(chan struct{})
+		m.mu.Unlock()
 		m.report(a)
 		if m.rm.Holds() {
 			continue

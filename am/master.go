@@ -37,6 +37,9 @@ type Master struct {
 	farewell   farewell
 	told       float32 // progress that a call was ended for
 	toldAt     time.Time
+	begun      uint64        // heartbeats
+	answered   uint64        // the latest heartbeat that was answered
+	answers    chan struct{} // closed with each answer
 }
 
 // tracked is a container that is not over.
@@ -102,6 +105,7 @@ func newMaster(o Options) (*Master, error) {
 	m := &Master{
 		o: o, env: env, log: o.Log.WithField("app", env.attempt.App.String()), events: newQueue(),
 		changed: make(chan struct{}, 1), pace: make(chan struct{}, 1), containers: map[records.ContainerID]*tracked{},
+		answers: make(chan struct{}),
 	}
 	if m.cluster, err = client.NewCluster(c, m.log); err != nil {
 		return nil, err
@@ -264,6 +268,29 @@ func (m *Master) SetTrackingURL(url string) {
 
 // progressPause is how long a ResourceManager that holds answers back need not hear of progress.
 const progressPause = time.Second
+
+// Confirm returns when the ResourceManager has answered a heartbeat that began after the call: the attempt was the current one
+// then. It fails when ctx ends, as main's does when the attempt is dismissed.
+func (m *Master) Confirm(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for after := m.begun; m.answered <= after; {
+		answers := m.answers
+		m.mu.Unlock()
+		m.change()
+		var err error
+		select {
+		case <-answers:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		m.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // SetProgress tells how much of the work is done, from 0 to 1.
 func (m *Master) SetProgress(p float32) {

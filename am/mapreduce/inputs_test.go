@@ -34,6 +34,18 @@ func localFiles(t *testing.T) *hdfsadapter.FS {
 	return a.As("")
 }
 
+func configOf(t *testing.T, set map[string]string) *conf.Config {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range set {
+		c.Set(k, v)
+	}
+	return c
+}
+
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b", "a", "sub/c", "sub/_hidden", ".hidden/x", "empty", "_named"} {

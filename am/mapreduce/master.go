@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"heddle/am"
 	"heddle/am/client"
+	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/yarn/token"
 )
@@ -65,6 +65,11 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	}
 	defer l.Close()
 	err = am.Run(ctx, am.Options{Conf: c, Credentials: creds, TrackingURL: m.url, Log: log}, m.run)
+	if !m.concluded && m.killed(ctx, c) {
+		ctx := context.WithoutCancel(ctx)
+		m.discard(ctx, m.committer(m.attempt))
+		m.concluded = true
+	}
 	if m.concluded {
 		ctx := context.WithoutCancel(ctx)
 		if err := m.files.RemoveAll(ctx, s.Staging); err != nil {
@@ -83,7 +88,25 @@ type master struct {
 	listener  net.Listener
 	url       string
 	tasks     *coordinator
+	attempt   int32
 	concluded bool
+}
+
+// killed reports whether the application was killed, so that no other attempt needs its files. There is little time to find
+// out: a NodeManager kills a process a quarter of a second after it has told it to end.
+func (m *master) killed(ctx context.Context, c *conf.Config) bool {
+	if m.tasks == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepPatience)
+	defer cancel()
+	cluster, err := client.NewCluster(c, m.log)
+	if err != nil {
+		return false
+	}
+	defer cluster.Close()
+	apps, err := cluster.Applications(m.spec.User)
+	return err == nil && killed(ctx, apps.Report, m.tasks.app)
 }
 
 // goodbye is how long the user's side is waited for to ask for the outcome, and lastWords how long answers may take in the end.
@@ -96,8 +119,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	attempt := a.Attempt()
 	c := newCoordinator(m.spec, m.splits, attempt.App, m.log)
 	c.cluster = a
-	c.output = fmt.Sprintf("%s/%d", m.temporary(), attempt.Attempt)
-	m.tasks = c
+	m.tasks, m.attempt = c, attempt.Attempt
 	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
 	go server.Serve(m.listener) // until Close
 	defer func() {
@@ -108,20 +130,31 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 		server.Close()
 	}()
 
-	var committed bool
-	launch, err := m.workerLaunch(ctx)
-	if err == nil {
-		c.launch = launch
-		committed, err = m.prepare(ctx, attempt.Attempt)
+	x := m.committer(attempt.Attempt)
+	c.output = x.work()
+	begun, err := x.claim(ctx)
+	switch {
+	case err != nil:
+	case begun != nil:
+		err = x.finish(ctx, begun)
+	default:
+		if c.launch, err = m.workerLaunch(ctx); err == nil {
+			err = x.prepare(ctx)
+		}
+		if err == nil {
+			err = m.work(ctx, a, x)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errFenced) {
+			m.discard(ctx, x)
+		}
 	}
-	if err == nil && !committed {
-		err = m.work(ctx, a)
+	if errors.Is(err, errFenced) {
+		m.log.WithError(err).Warn("Leaving the job to it")
+		_ = pause(ctx, dismissal) // it has nothing to say about the job
+		return errors.Join(err, context.Cause(ctx))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // another attempt may go on
-	}
-	if err != nil {
-		m.discard(ctx)
 	}
 	c.conclude(err)
 	if !m.spec.Alone {
@@ -131,28 +164,11 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	return err
 }
 
-func (m *master) temporary() string { return m.spec.Output + "/_temporary" }
+// dismissal is how long an attempt that was succeeded waits for the ResourceManager to say so.
+const dismissal = time.Minute
 
-const successFile = "_SUCCESS"
-
-// prepare makes the output folder. It reports whether an earlier attempt has made the output already.
-func (m *master) prepare(ctx context.Context, attempt int32) (committed bool, err error) {
-	_, err = m.files.Stat(ctx, m.spec.Output)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return false, err
-	case attempt == 1:
-		return false, &OutputError{m.spec.Output, fs.ErrExist}
-	default:
-		if _, err := m.files.Stat(ctx, m.spec.Output+"/"+successFile); err == nil {
-			return true, nil
-		}
-		if err := m.files.RemoveAll(ctx, m.temporary()); err != nil {
-			return false, err
-		}
-	}
-	return false, m.files.MkdirAll(ctx, m.tasks.output, 0)
+func (m *master) committer(attempt int32) *commit {
+	return &commit{files: m.files, folder: m.spec.commitFolder(), attempt: attempt, output: m.spec.Output}
 }
 
 // OutputError says that the output can't be written.
@@ -171,7 +187,7 @@ func (e *OutputError) Error() string {
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // work does all tasks and commits the output.
-func (m *master) work(ctx context.Context, a *am.Master) error {
+func (m *master) work(ctx context.Context, a *am.Master, x *commit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	listened := make(chan struct{})
 	go func() {
@@ -186,7 +202,14 @@ func (m *master) work(ctx context.Context, a *am.Master) error {
 	if err := m.tasks.await(ctx); err != nil {
 		return err
 	}
-	return m.commit(ctx)
+	if err := a.Confirm(ctx); err != nil {
+		return err
+	}
+	list, err := x.begin(ctx, m.tasks.parts())
+	if err != nil {
+		return fmt.Errorf("commit of the output: %w", err)
+	}
+	return x.finish(ctx, list)
 }
 
 // listen takes events in until ctx ends.
@@ -218,33 +241,9 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 	}
 }
 
-// commit moves the parts of the output to where they belong. It can be repeated.
-func (m *master) commit(ctx context.Context) error {
-	for _, part := range m.tasks.parts() {
-		if err := m.files.Rename(ctx, part, m.spec.Output+"/"+path.Base(part), true); err != nil {
-			return fmt.Errorf("commit of the output: %w", err)
-		}
-	}
-	if err := m.files.RemoveAll(ctx, m.temporary()); err != nil {
-		return fmt.Errorf("commit of the output: %w", err)
-	}
-	f, err := m.files.Create(ctx, m.spec.Output+"/"+successFile, hdfsadapter.CreateOptions{Overwrite: true})
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("commit of the output: %w", err)
-	}
-	return nil
-}
-
 // discard removes what a job that has failed has written.
-func (m *master) discard(ctx context.Context) {
-	err := m.files.RemoveAll(ctx, m.temporary())
-	if err == nil {
-		err = m.files.Remove(ctx, m.spec.Output)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (m *master) discard(ctx context.Context, x *commit) {
+	if err := x.discard(ctx); err != nil {
 		m.log.WithError(err).Warn("Parts of the output are left behind")
 	}
 }

@@ -127,18 +127,14 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	if m := s.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
 		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", keyMasterMemory, m, most[0])
 	}
-	base, ok := o.Conf.Get(keyStaging)
-	if !ok || base == "" {
-		base = "/tmp/hadoop-yarn/staging"
-	}
-	staging, err := x.files.Locate(path.Join(base, s.User, ".staging", x.ID.String()))
-	if strings.Contains(base, "://") {
-		staging, err = x.files.Locate(strings.TrimRight(base, "/") + "/" + path.Join(s.User, ".staging", x.ID.String()))
-	}
+	root, err := newStagingRoot(x.files, o.Conf, s.User)
 	if err != nil {
-		return fmt.Errorf("%s: %w", keyStaging, err)
+		return err
 	}
-	s.Staging = staging.String()
+	if err := root.prepare(ctx); err != nil {
+		return err
+	}
+	s.Staging = root.folder(x.ID)
 	defer func() {
 		if err != nil {
 			x.clean(context.WithoutCancel(ctx))
@@ -148,7 +144,11 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("staging in %s: %w", s.Staging, err)
 	}
-	return x.apps.Submit(ctx, client.Submission{
+	offer := &commit{files: x.files, folder: s.commitFolder()}
+	if err := offer.offer(ctx); err != nil {
+		return fmt.Errorf("staging in %s: %w", s.Staging, err)
+	}
+	err = x.apps.Submit(ctx, client.Submission{
 		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Priority: s.Priority, MaxAttempts: s.MasterTries,
 		Resource: s.MasterSize.resource(),
 		AM: am.Launch{
@@ -157,6 +157,13 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 			Resources: localResources(resources),
 		},
 	})
+	if err != nil {
+		return err
+	}
+	if removed, e := root.sweep(ctx, x.ID, x.apps.Report, time.Now()); e != nil || len(removed) > 0 {
+		x.log.WithError(e).Debugf("Staged files of jobs that are over, removed: %v", removed)
+	}
+	return nil
 }
 
 // quote has a shell leave a text as it is between the double quotes that NodeManagers put around values.

@@ -99,9 +99,9 @@ func TestOutputIsThatOfAPipe(t *testing.T) {
 		{"cat", "", "uniq -c", 1, []string{"-D", "mapreduce.task.io.sort.mb=1"}, "sort | uniq -c", true},
 		{"cat", "uniq", "uniq", 1, []string{"-D", "mapreduce.task.io.sort.mb=1", "-D", "mapreduce.task.io.sort.factor=2"}, "sort -u", true},
 		{
-			"tr -s ' ' '\\n' | sed 's/$/\\t1/'", `awk -F'\t' '{n[$1]+=$NF} END {for (k in n) print k "\t" n[k]}'`,
+			"tr ' ' '\\n' | sed 's/$/\\t1/'", `awk -F'\t' '{n[$1]+=$NF} END {for (k in n) print k "\t" n[k]}'`,
 			`awk -F'\t' '{n[$1]+=$NF} END {for (k in n) print k "\t" n[k]}'`, 3, nil,
-			`tr -s ' ' '\n' | sed 's/$/\t1/' | awk -F'\t' '{n[$1]+=$NF} END {for (k in n) print k "\t" n[k]}'`, false,
+			`tr ' ' '\n' | sed 's/$/\t1/' | awk -F'\t' '{n[$1]+=$NF} END {for (k in n) print k "\t" n[k]}'`, false,
 		},
 		{"cat", "", "NONE", 0, []string{"-D", "mapreduce.input.fileinputformat.split.maxsize=50001"}, "cat", false},
 		{"grep -a loom || true", "", "", 0, []string{"-numReduceTasks", "0"}, "grep -a loom", false},
