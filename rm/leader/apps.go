@@ -25,6 +25,8 @@ type appSoft struct {
 	session *amSession           // of the current attempt
 	asked   asked
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
+	// inherited is that an earlier leadership has set when its lifetime ends.
+	inherited bool
 
 	// What the ApplicationMaster is told with its next heartbeat; all of it is committed.
 	grants    []Grant
@@ -424,6 +426,7 @@ func (l *Leader) SetExpiry(id records.ApplicationID, expires int64) (int64, erro
 		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Expires: proto.Int64(expires),
 		}})
+		t.apps[id].inherited = false
 		return nil
 	})
 	return expires, err

@@ -93,6 +93,7 @@ func (t *turn) decommission(node *ledger.Node, timeout time.Duration) {
 		t.tellNodes(node.ID, pb.NodeUpdateType_NODE_DECOMMISSIONING)
 		t.Log.WithField("node", node.ID).WithField("timeout", timeout).Info("node is to leave")
 	}
+	t.nodes[node.ID].inherited = false
 	t.enter(&ledgerpb.Command{NodeUpdated: update})
 	t.leave(node)
 }
@@ -118,7 +119,7 @@ func (t *turn) expireLeaving() {
 // leave takes a leaving node away if it may go: no application that lives has, or had, a container on it, as others may
 // still fetch its outputs (Hadoop: DecommissioningNodesWatcher).
 func (t *turn) leave(node *ledger.Node) {
-	overdue := node.DecommissionDeadline > 0 && t.Now().UnixMilli() >= node.DecommissionDeadline
+	overdue := node.DecommissionDeadline > 0 && !(t.nodes[node.ID].inherited && t.justBegun(t.Now())) && t.Now().UnixMilli() >= node.DecommissionDeadline
 	if !overdue {
 		if len(node.Containers) > 0 {
 			return

@@ -73,6 +73,9 @@ func (t *turn) endDelegations(seqs ...int32) {
 
 // expireDelegations forgets tokens that nobody renewed.
 func (t *turn) expireDelegations(now time.Time) {
+	if t.justBegun(now) {
+		return
+	}
 	var over []int32
 	for seq, d := range t.work.Delegations {
 		if now.UnixMilli() > d.RenewBy {

@@ -102,11 +102,14 @@ type Config struct {
 	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
 	Tokens Tokens
-	Now    func() time.Time
-	NewKey func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
-	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
-	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
-	Log    *logrus.Entry
+	// Now is the clock on the wall. The leader replaces it with a clock of its own, which doesn't step; see clock.
+	Now func() time.Time
+	// Elapsed is how much time has passed since any time, and never goes back; nil is the machine's monotonic clock.
+	Elapsed func() time.Duration
+	NewKey  func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
+	Rack    func(host string) string                                         // rack of a host, such as /default-rack; may be slow
+	Hosts   *hosts.Lists                                                     // that may be nodes; nil admits all
+	Log     *logrus.Entry
 	// Record is where the scheduler's events are written to; nil if they aren't. RecordedQueues is what Settings.Queues are
 	// made from, for whoever replays them.
 	Record         *eventlog.Writer
@@ -194,6 +197,7 @@ func New(cfg Config) *Leader {
 	if cfg.Settings.Live == nil {
 		cfg.Settings.Live = queue.NewLive(cfg.Settings.Queues)
 	}
+	cfg.Now = newClock(cfg.Now, cfg.Elapsed, cfg.Log).Now
 	l := &Leader{
 		Config:     cfg,
 		work:       cfg.State,

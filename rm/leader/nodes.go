@@ -22,6 +22,8 @@ type nodeSoft struct {
 	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
+	// inherited is that an earlier leadership has set by when it leaves.
+	inherited bool
 }
 
 // nodeSession is one NodeManager under this leader. mu is held throughout a call.

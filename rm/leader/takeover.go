@@ -75,6 +75,7 @@ func (t *turn) takeNode(node *ledger.Node) {
 		return
 	}
 	n := t.addNode(node)
+	n.inherited = true
 	t.sched.SetOpen(n.handle, node.State == pb.NodeState_NS_RUNNING)
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.at(t.Now())
@@ -90,6 +91,7 @@ func (t *turn) takeApp(app *ledger.Application) {
 		asks = t.amAsksAsSubmitted(app)
 	}
 	soft := t.addApp(app, asks)
+	soft.inherited = true
 	deadline := t.Now().Add(t.Settings.AllocationExpiry)
 	for c := range app.Containers.All() {
 		switch {

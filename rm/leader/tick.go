@@ -72,9 +72,19 @@ func (t *turn) expireUnstarted(now time.Time) {
 	}
 }
 
+// grace is for how long after the beginning of a leadership nothing ends whose deadline an earlier one has set: the clocks of their
+// machines may differ, and those who are to prolong it have just come back.
+const grace = time.Minute
+
+func (l *Leader) justBegun(now time.Time) bool { return now.Sub(l.began) < grace }
+
+// expireApps ends the applications whose lifetime is over.
 func (t *turn) expireApps(now time.Time) {
-	for id := range t.apps {
+	for id, soft := range t.apps {
 		app := t.work.Apps[id]
+		if soft.inherited && t.justBegun(now) {
+			continue
+		}
 		if app.Expires > 0 && now.UnixMilli() >= app.Expires {
 			t.kill(app, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 		}
@@ -94,7 +104,7 @@ func (t *turn) rollKeys(now time.Time) error {
 				return err
 			}
 		case ring.Next.Secret != nil:
-			if now.Sub(time.UnixMilli(ring.Next.Rolled)) > t.Settings.NodeExpiry*3/2 {
+			if t.sinceRecorded(now, ring.Next.Rolled) > t.Settings.NodeExpiry*3/2 {
 				t.enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
 				t.publishKeys()
 			}
@@ -105,6 +115,15 @@ func (t *turn) rollKeys(now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// sinceRecorded is for how long something has been on record, as far as this leadership can tell: another one's clock may show
+// another time.
+func (l *Leader) sinceRecorded(now time.Time, ms int64) time.Duration {
+	if at := time.UnixMilli(ms); at.After(l.began) && !at.After(now) {
+		return now.Sub(at)
+	}
+	return now.Sub(l.began)
 }
 
 var keyKinds = []ledgerpb.KeyKind{

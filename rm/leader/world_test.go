@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +41,8 @@ type world struct {
 	change   func(*Settings)
 	tokens   Tokens
 	record   *eventlog.Writer
+	ahead    atomic.Int64         // ns: by which the clock on the wall was set forward
+	passes   func() time.Duration // the time that passes, if it isn't the test's
 	versions func(context.Context) (int32, error)
 }
 
@@ -94,7 +97,8 @@ func (w *world) lead() {
 	state := w.committed.Clone()
 	w.mu.Unlock()
 	w.Leader = New(Config{
-		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Now: time.Now, NewKey: w.newKey,
+		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Elapsed: w.passes,
+		Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens, Versions: w.versions,
 		Record: w.record, RecordedQueues: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
 	})

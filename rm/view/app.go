@@ -93,7 +93,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 		Type: typeName(a.Context), Tags: tags(a.Context),
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
-		Elapsed: now - a.SubmitTime, Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
+		Elapsed: max(now-a.SubmitTime, 0), Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
 		Used: a.Used, Cluster: total, QueueShare: by.shares[a.Queue], Containers: a.Live, LogAggregation: a.LogAggregation, Context: a.Context, AMResource: a.AMResource,
 		ResourceSeconds: a.ResourceSeconds, PreemptedSeconds: a.PreemptedSeconds,
 		Preempted:           a.Preempted,
