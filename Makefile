@@ -28,8 +28,8 @@ bench: build
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
-	$(GO) test -race -timeout 25m $$($(GO) list ./... | grep -v /integration/)
-	$(GO) test -timeout 25m ./integration/...
+	$(GO) test -count=1 -race -timeout 25m $$($(GO) list ./... | grep -v /integration/)
+	$(GO) test -count=1 -timeout 25m ./integration/...
 
 # Jobs of Hadoop's and Spark's own clients; with integration-full also what takes long.
 integration: build
