@@ -122,8 +122,8 @@ func ParseContainerID(s string) (ContainerID, error) {
 	rest, epoch := s, int64(0)
 	if tail, ok := strings.CutPrefix(s, "container_e"); ok {
 		text, tail, _ := strings.Cut(tail, "_")
-		e, err := strconv.ParseInt(text, 10, 64-EpochShift)
-		if err != nil || e < 0 {
+		e, ok := digits(text, 64-EpochShift)
+		if !ok {
 			return bad(fmt.Errorf("epoch %q is not a number", text))
 		}
 		epoch, rest = e, "container_"+tail
@@ -167,13 +167,22 @@ func fields(s, prefix string, n int) ([]int64, error) {
 		if i == 0 || (i == n-1 && prefix == "container") {
 			bits = 64
 		}
-		v, err := strconv.ParseInt(p, 10, bits)
-		if err != nil || v < 0 || p[0] == '+' {
+		v, ok := digits(p, bits)
+		if !ok {
 			return nil, fmt.Errorf("%q is not a number in range", p)
 		}
 		out[i] = v
 	}
 	return out, nil
+}
+
+// digits reads a number of at most so many bits with its sign, which it can't have.
+func digits(s string, bits int) (v int64, ok bool) {
+	if s == "" || s[0] == '+' || s[0] == '-' {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(s, 10, bits)
+	return v, err == nil
 }
 
 func cutLast(s string, sep byte) (before, after string, found bool) {

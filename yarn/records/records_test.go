@@ -1,6 +1,7 @@
 package records
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -141,5 +142,39 @@ func TestConvertUnits(t *testing.T) {
 	}
 	if v, err := ConvertUnits("Pi", "p", 1<<40); err == nil {
 		t.Errorf("overflow was read as %d", v)
+	}
+}
+
+func FuzzParseIDs(f *testing.F) {
+	for _, s := range []string{
+		"application_1_0001", "appattempt_1_0001_000001", "container_1_0001_01_000001", "container_e17_1_0001_01_000001", "host:1",
+		"application_-0_1", "container_e+1_1_1_1_1", "container_e8388607_9223372036854775807_2147483647_2147483647_1099511627775", "[::1]:65535",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		survives(t, s, ParseApplicationID)
+		survives(t, s, ParseAttemptID)
+		survives(t, s, ParseContainerID)
+		survives(t, s, ParseNodeID)
+	})
+}
+
+// survives fails the test unless an id that can be read is the same when it is written and read again, and has no sign in it.
+func survives[ID interface {
+	comparable
+	String() string
+}](t *testing.T, s string, parse func(string) (ID, error),
+) {
+	t.Helper()
+	id, err := parse(s)
+	if err != nil {
+		return
+	}
+	if again, err := parse(id.String()); err != nil || again != id {
+		t.Errorf("%q is %v, which is %v: %v", s, id, again, err)
+	}
+	if _, node := any(id).(NodeID); !node && strings.ContainsAny(s, "+-") {
+		t.Errorf("%q is taken for %v", s, id)
 	}
 }
