@@ -25,6 +25,7 @@ type meter struct {
 	reserve uint64 // bytes to leave free
 	space   func(dir string) (Space, error)
 
+	step      int64 // bytes between two looks at the disk; 0: checkBytes
 	unchecked int64 // bytes written since the last look at the disk
 	files     int   // files created since then
 }
@@ -65,8 +66,12 @@ func (m *meter) created() error {
 // copy writes src to dst until its end and returns the number of bytes.
 func (m *meter) copy(dst *os.File, src io.Reader) (int64, error) {
 	var total int64
+	step := m.step
+	if step == 0 {
+		step = checkBytes
+	}
 	for {
-		n, err := io.CopyN(dst, src, checkBytes)
+		n, err := io.CopyN(dst, src, step)
 		total += n
 		m.unchecked += n
 		switch {
@@ -78,7 +83,7 @@ func (m *meter) copy(dst *os.File, src io.Reader) (int64, error) {
 			}
 			return total, m.full(err)
 		}
-		if m.unchecked >= checkBytes {
+		if m.unchecked >= step {
 			if err := m.check(); err != nil {
 				return total, err
 			}

@@ -2,12 +2,14 @@ package tfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -265,21 +267,25 @@ func TestDamage(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	sample, err := os.ReadFile("testdata/aggregated-log.tfile")
-	if err != nil {
-		f.Fatal(err)
+	// Head and tail stay right: what is mutated there is no TFile. Samples are small: an input of some thousand bytes takes a minute to be
+	// minimized, in which nothing else is tried.
+	for _, sample := range [][]byte{
+		encode(f, GZ, 100, record{"a", "value"}, record{"b", strings.Repeat("x", 1000)}), encode(f, None, 100, record{"a", "value"}), encode(f, None, 100),
+	} {
+		tail := len(sample) - tailSize
+		f.Add(sample[len(magic):tail], binary.BigEndian.Uint64(sample[tail:]))
 	}
-	f.Add(sample)
-	f.Add(encode(f, GZ, 100, record{"a", "value"}, record{"b", strings.Repeat("x", 1000)}))
-	f.Add(encode(f, None, 100))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, body []byte, index uint64) {
+		data := append(slices.Clone(magic), body...)
+		data = binary.BigEndian.AppendUint64(data, index)
+		data = append(append(data, 0, versionMajor, 0, 0), magic...)
 		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return
 		}
 		s := r.Scan()
-		for total := int64(0); s.Next() && total < 64<<20; {
-			n, _ := io.Copy(io.Discard, s.Value())
+		for total := int64(0); s.Next() && total < 64<<10; {
+			n, _ := io.CopyN(io.Discard, s.Value(), 1<<10)
 			total += n + 1
 		}
 	})
