@@ -119,8 +119,8 @@ type Group interface {
 	// Add puts a process, which should not have done anything yet, into the group.
 	Add(pid int) error
 
-	// SetLimits changes the limits; a zero field lifts its bound. A memory limit below what can't be paged out is
-	// refused by v1 kernels with EBUSY and left as it was.
+	// SetLimits changes the limits; a zero field lifts its bound. A memory limit below what can't be taken back is
+	// refused with EBUSY and left as it was.
 	SetLimits(l Limits) error
 
 	Usage() (Usage, error)

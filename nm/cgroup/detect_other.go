@@ -10,3 +10,7 @@ func look() ([]mount, membership, error) {
 
 func (*legacy) watch(string, func() bool) (func(), error)  { return nil, errors.ErrUnsupported }
 func (*unified) watch(string, func() bool) (func(), error) { return nil, errors.ErrUnsupported }
+
+type watching struct{}
+
+func (*watching) close() {}

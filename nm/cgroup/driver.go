@@ -40,6 +40,7 @@ type limiter interface {
 	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
 	// changed reports whether there was a kill that it did not know of.
 	watch(name string, changed func() bool) (stop func(), err error)
+	close() // returns when nothing is left of watches, which have been stopped
 }
 
 // kernelDriver makes groups of a holder and a limiter.
@@ -159,6 +160,7 @@ func (d *kernelDriver) Close() error {
 	for g := range groups {
 		g.unwatch()
 	}
+	d.limiter.close()
 	for _, folder := range d.made {
 		_ = d.tree.rmdir(folder) // it stays while it has groups, ours or another NodeManager's
 	}

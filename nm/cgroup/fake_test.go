@@ -45,7 +45,7 @@ func (f *fakeV2) group(controllers []string) *fakeGroup {
 	}
 	if slices.Contains(controllers, "memory") {
 		add(map[string]string{
-			"memory.max": "max", "memory.current": "5000", "memory.peak": "7000", "memory.swap.max": "max",
+			"memory.max": "max", "memory.high": "max", "memory.reclaim": "", "memory.current": "5000", "memory.peak": "7000", "memory.swap.max": "max",
 			"memory.stat": "anon 3000\nfile 1500\ninactive_file 1000\n", "memory.events": "low 0\noom 2\noom_kill 1\n",
 		})
 	}
@@ -53,6 +53,12 @@ func (f *fakeV2) group(controllers []string) *fakeGroup {
 		add(map[string]string{"pids.max": "max"})
 	}
 	return g
+}
+
+// anon is what a group uses besides page cache.
+func (g *fakeGroup) anon() (n int64) {
+	fmt.Sscanf(g.files["memory.stat"], "anon %d", &n)
+	return n
 }
 
 func (f *fakeV2) refused(path string) error {
@@ -137,6 +143,21 @@ func (f *fakeV2) write(path, value string) error {
 				other.files["cgroup.procs"] = ""
 			}
 		}
+	case "memory.reclaim": // page cache only
+		want, _ := strconv.ParseInt(value, 10, 64)
+		current, _ := strconv.ParseInt(g.files["memory.current"], 10, 64)
+		left := max(current-want, g.anon())
+		g.files["memory.current"] = strconv.FormatInt(left, 10)
+		if current-left < want {
+			return fail(syscall.EAGAIN)
+		}
+	case "memory.max":
+		limit, err := strconv.ParseInt(value, 10, 64)
+		current, _ := strconv.ParseInt(g.files["memory.current"], 10, 64)
+		if err == nil && current > limit {
+			g.files["cgroup.procs"] = "" // killed, whether it could have been taken back in more time or not
+		}
+		g.files[file] = value
 	case "cpu.max":
 		var period int
 		quota, rest, _ := strings.Cut(value, " ")

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -257,4 +258,50 @@ func FuzzParseMembership(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Where v1 refuses a limit below what is used, v2 kills; and slows down for ever what memory.high is left on.
+func TestALowerMemoryLimitKillsNobody(t *testing.T) {
+	f := newFakeV2(sys, "memory")
+	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := d.holder.(*unified)
+	if err := u.create("c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.add("c", 42); err != nil {
+		t.Fatal(err)
+	}
+	files := f.groups[sys+"/heddle/nm-h_1/c"].files // it uses 5000 bytes, 3000 of them anonymous
+	for _, c := range []struct {
+		limit int64
+		stat  string
+		want  error
+		max   string
+	}{
+		{6000, "anon 3000", nil, "6000"},
+		{4000, "anon 3000", nil, "4000"}, // page cache goes
+		{2000, "anon 3000", syscall.EBUSY, "4000"},
+		{2000, "anon 2500", syscall.EBUSY, "4000"},
+		{8000, "anon 3000", nil, "8000"},
+		{0, "anon 3000", nil, "max"},
+		{2000, "anon 3000", syscall.EBUSY, "max"},
+	} {
+		files["memory.stat"] = c.stat + "\nfile 1500\ninactive_file 1000\n"
+		if err := u.set("c", Limits{Memory: c.limit}); !errors.Is(err, c.want) {
+			t.Errorf("limit %d: %v, want %v", c.limit, err, c.want)
+		}
+		if pids, err := u.pids("c"); err != nil || len(pids) != 1 {
+			t.Fatalf("limit %d: its processes are %v, %v", c.limit, pids, err)
+		}
+		if files["memory.max"] != c.max || files["memory.high"] != "max" {
+			t.Errorf("limit %d: memory.max %s, memory.high %s", c.limit, files["memory.max"], files["memory.high"])
+		}
+	}
+	files["memory.high"] = "1000" // an earlier life of the NodeManager has died in between
+	if err := u.set("c", Limits{Memory: 8000}); err != nil || files["memory.high"] != "max" {
+		t.Errorf("memory.high is %s, %v", files["memory.high"], err)
+	}
 }

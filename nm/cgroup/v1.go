@@ -143,6 +143,8 @@ func (l *legacy) capable(c *Capabilities) {
 	c.PidsLimit = l.has("pids")
 }
 
+func (*legacy) close() {}
+
 // freezer holds groups by the v1 controller of that name.
 type freezer struct {
 	tree tree

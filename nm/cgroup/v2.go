@@ -19,6 +19,7 @@ type unified struct {
 	tree        tree
 	top         string   // folder that holds the groups
 	controllers []string // enabled for the groups: cpu, memory, pids
+	events      watching
 }
 
 var (
@@ -78,6 +79,8 @@ func (u *unified) kill(ctx context.Context, name string) error {
 	})
 }
 
+func (u *unified) close() { u.events.close() }
+
 // The holder's group is the limited one: there is nothing to make, fill or remove besides.
 func (u *unified) prepare(string) error         { return nil }
 func (u *unified) admit(string, int) error      { return nil }
@@ -93,7 +96,17 @@ func (u *unified) set(name string, l Limits) error {
 		if !u.has(s.controller) {
 			continue
 		}
+		if s.file == "memory.max" {
+			if err := u.makeRoom(name, l.Memory); err != nil {
+				return err
+			}
+		}
 		if err := u.tree.write(u.path(name, s.file), s.value); err != nil {
+			return err
+		}
+	}
+	if u.has("memory") {
+		if err := u.unsqueeze(name); err != nil {
 			return err
 		}
 	}
@@ -105,6 +118,59 @@ func (u *unified) set(name string, l Limits) error {
 		}
 	}
 	return nil
+}
+
+// roomPatience is how often the kernel is asked to take back memory that a group uses beyond a limit it is to get.
+const roomPatience = 8
+
+// makeRoom sees to it that a group can get a memory limit: a v2 kernel kills when one is set below what is in use and can't
+// be taken back, where v1 refuses. memory.high keeps the group from growing meanwhile. The error is EBUSY, as v1's.
+func (u *unified) makeRoom(name string, limit int64) error {
+	if limit <= 0 || name == "" {
+		return nil
+	}
+	used, err := number(u.tree, u.path(name, "memory.current"))
+	if err != nil || used <= limit {
+		return err
+	}
+	was, err := number(u.tree, u.path(name, "memory.max"))
+	if err != nil || was >= 0 && was <= limit {
+		return err // it is no lower than it was
+	}
+	refusal := func(least int64) error {
+		return fmt.Errorf("a memory limit of %d bytes is less than the %d in use that can't be taken back: %w", limit, least, syscall.EBUSY)
+	}
+	if anon, err := keyed(u.tree, u.path(name, "memory.stat"), "anon"); err == nil && anon > limit {
+		return refusal(anon) // a container's memory isn't swapped, so that there is no use in trying
+	}
+	if err := u.tree.write(u.path(name, "memory.high"), strconv.FormatInt(limit, 10)); err != nil {
+		return err
+	}
+	for range roomPatience {
+		if used, err = number(u.tree, u.path(name, "memory.current")); err != nil || used <= limit {
+			return err
+		}
+		// Linux 5.19 has the file. It says EAGAIN when it could take back less; older kernels do what they can for memory.high.
+		_ = u.tree.write(u.path(name, "memory.reclaim"), strconv.FormatInt(used-limit, 10))
+	}
+	if used, err = number(u.tree, u.path(name, "memory.current")); err != nil || used <= limit {
+		return err
+	}
+	return errors.Join(refusal(used), u.unsqueeze(name))
+}
+
+// unsqueeze lifts what makeRoom has set, in this life of the NodeManager or an earlier one: it would slow a group down that is
+// within its limit.
+func (u *unified) unsqueeze(name string) error {
+	high := u.path(name, "memory.high")
+	now, err := u.tree.read(high)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(now) == "max" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return u.tree.write(high, "max")
 }
 
 func (u *unified) usage(name string) (Usage, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"heddle/internal/userfiles"
 	"heddle/nm/disks"
+	"heddle/nm/proc"
 )
 
 // retryAfter is how long nothing is tried again for a program whose archive could not be made.
@@ -232,7 +234,11 @@ func (s *Store) runLow(cmd *exec.Cmd) error {
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
 		yieldTo(cmd.SysProcAttr, s.cfg.Nice)
-		result <- cmd.Run()
+		err := cmd.Start()
+		if err == nil {
+			err = errors.Join(proc.NotSpared(cmd.Process.Pid), cmd.Wait())
+		}
+		result <- err
 	}()
 	return <-result
 }

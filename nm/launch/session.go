@@ -121,6 +121,9 @@ func (s *Session) start() (err error) {
 		return err
 	}
 	s.keeper = p.ID
+	if err := proc.NotSpared(s.keeper.PID); err != nil {
+		return err
+	}
 	return s.group.Add(s.keeper.PID)
 }
 

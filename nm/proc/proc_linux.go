@@ -80,6 +80,9 @@ func Environ(pid int) ([]string, error) {
 // Signal sends sig to the very process that id names. It returns ErrGone when that process has ended.
 func Signal(id ID, sig syscall.Signal) error {
 	fd, err := open(id)
+	if errors.Is(err, unix.ENOSYS) {
+		return signalByNumber(id, sig)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,6 +99,9 @@ func WaitExit(ctx context.Context, id ID) error {
 	fd, err := open(id)
 	if errors.Is(err, ErrGone) {
 		return nil
+	}
+	if errors.Is(err, unix.ENOSYS) {
+		return waitByLooking(ctx, id)
 	}
 	if err != nil {
 		return err
@@ -127,9 +133,19 @@ func WaitExit(ctx context.Context, id ID) error {
 	return nil
 }
 
-// open returns a pidfd of the very process that id names.
+// pidfdOpen is the kernel's; a test has it be an older one's.
+var pidfdOpen = unix.PidfdOpen
+
+// open returns a pidfd of the very process that id names, or ENOSYS before Linux 5.3.
 func open(id ID) (int, error) {
-	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	fd, err := pidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.EINVAL) { // before Linux 5.10
+		if fd, err = pidfdOpen(id.PID, 0); err == nil {
+			if err = unix.SetNonblock(fd, true); err != nil {
+				unix.Close(fd)
+			}
+		}
+	}
 	if err != nil {
 		return -1, goneOr(id.PID, fmt.Errorf("open process %d: %w", id.PID, err))
 	}
@@ -143,6 +159,44 @@ func open(id ID) (int, error) {
 		return -1, err
 	}
 	return fd, nil
+}
+
+// signalByNumber is Signal for kernels without pidfds. The pid may come to belong to another process between look and signal.
+func signalByNumber(id ID, sig syscall.Signal) error {
+	p, err := Read(id.PID)
+	if err == nil && id.Start != 0 && p.Start != id.Start {
+		err = fmt.Errorf("process %d: %w", id.PID, ErrGone)
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Kill(id.PID, sig); err != nil {
+		return goneOr(id.PID, fmt.Errorf("signal %v to process %d: %w", sig, id.PID, err))
+	}
+	return nil
+}
+
+// lookInterval is how often waitByLooking looks.
+const lookInterval = 50 * time.Millisecond
+
+// waitByLooking is WaitExit for kernels without pidfds.
+func waitByLooking(ctx context.Context, id ID) error {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		p, err := Read(id.PID)
+		if errors.Is(err, ErrGone) || err == nil && (id.Start != 0 && p.Start != id.Start || p.Dead()) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
 }
 
 // BootID names this run of the kernel: process ids from another one mean nothing.

@@ -3,12 +3,17 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"heddle/internal/await"
 )
@@ -142,4 +147,59 @@ func FuzzParseStat(f *testing.F) {
 			t.Errorf("an error came with %+v", p)
 		}
 	})
+}
+
+// Before Linux 5.10 pidfds block, and before 5.3 there are none.
+func TestOlderKernels(t *testing.T) {
+	defer func(f func(int, int) (int, error)) { pidfdOpen = f }(pidfdOpen)
+	newest := pidfdOpen
+	for name, open := range map[string]func(pid, flags int) (int, error){
+		"5.9": func(pid, flags int) (int, error) {
+			if flags != 0 {
+				return -1, unix.EINVAL
+			}
+			return newest(pid, 0)
+		},
+		"5.2": func(int, int) (int, error) { return -1, unix.ENOSYS },
+	} {
+		pidfdOpen = open
+		t.Run(name, func(t *testing.T) {
+			t.Run("end", TestWaitExitOfAnothersChild)
+			t.Run("identity", TestAnotherProcessOfTheSamePIDIsNotTouched)
+		})
+	}
+}
+
+// A node that the kernel is to spare doesn't hand that on.
+func TestAContainerIsNotSparedForItsNode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "oom_score_adj")
+	for was, want := range map[string]string{"-500\n": "0", "-1000\n": "0", "0\n": "0\n", "300\n": "300\n"} {
+		if err := os.WriteFile(file, []byte(was), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := notSpared(file); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("a score of %q became %q, %v, want %q", was, got, err, want)
+		}
+	}
+	// and in life, as far as this process may be spared
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile("/proc/self/oom_score_adj", own, 0)
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-500"), 0) // where it may not, its score is what it was
+	cmd := start(t, "sleep 60")
+	if err := NotSpared(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", cmd.Process.Pid))
+	if err != nil || strings.HasPrefix(string(got), "-") {
+		t.Errorf("the child's score is %q, %v", got, err)
+	}
+	if err := NotSpared(1 << 22); err != nil {
+		t.Errorf("a process that has ended: %v", err)
+	}
 }

@@ -91,3 +91,6 @@ func BecomeSubreaper() error { return errors.ErrUnsupported }
 
 // Reap does nothing here.
 func Reap(ctx context.Context, _ time.Duration) { <-ctx.Done() }
+
+// NotSpared does nothing here.
+func NotSpared(int) error { return nil }
