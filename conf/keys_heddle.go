@@ -14,6 +14,7 @@ func heddleKeys() []Key {
 		list("heddle.container.allowed-system-users", "", "users who may though their numbers are lower; counts more than allowed.system.users of container-executor.cfg"),
 		list("heddle.container.banned-users", "yarn,mapred,hdfs,bin", "users who run no containers whatever their numbers; counts more than banned.users of container-executor.cfg"),
 		millis("heddle.container.suspend-timeout-ms", "5000", "time that a container may take to stop when it is suspended").min(1),
+		millis("heddle.nodemanager.disk-patience-ms", "10000", "time after which a disk that doesn't answer counts as bad").min(1),
 		boolean("heddle.nodemanager.jvm-archive.enabled", "false", "let Java programs in containers start with archives of the classes that earlier ones have loaded (Java 17 and newer)"),
 		path("heddle.nodemanager.jvm-archive.dir", "", "folder of these archives; by default jvm-archive in the first local folder. Users of containers must be able to pass through the folders above it"),
 		integer("heddle.nodemanager.jvm-archive.max-mb", "4096", "size of all archives together, in MB; those not used for the longest time are removed").min(100),

@@ -19,6 +19,7 @@ import (
 	"heddle/hdfsadapter"
 	"heddle/internal/machine"
 	"heddle/internal/secret"
+	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/deletion"
@@ -161,7 +162,8 @@ func (n *NodeManager) openDisks() (err error) {
 		return err
 	}
 	n.health, err = health.New(health.Options{
-		Disks: n.disks, DisksInterval: n.s.disksInterval, Scripts: n.s.scripts, Changed: n.kick, Log: n.log,
+		Disks:         withState{n.disks, n.s.state, n.state.Waiting, n.s.disks.Patience},
+		DisksInterval: n.s.disksInterval, Scripts: n.s.scripts, Changed: n.kick, Log: n.log,
 	})
 	return err
 }
@@ -251,6 +253,16 @@ func (n *NodeManager) openServices() (err error) {
 	return nil
 }
 
+// openArchives opens archives of classes. Nobody uses what comes when ctx has ended.
+func openArchives(ctx context.Context, cfg jvmarchive.Config) (*jvmarchive.Store, error) {
+	s, err := jvmarchive.Open(cfg)
+	if err == nil && ctx.Err() != nil {
+		s.Close()
+		return nil, ctx.Err()
+	}
+	return s, err
+}
+
 func (n *NodeManager) openContainers() error {
 	served, err := n.aux.start()
 	if err != nil {
@@ -264,7 +276,9 @@ func (n *NodeManager) openContainers() error {
 	var archives container.JavaArchives
 	if cfg := n.s.archives; cfg != nil {
 		cfg.Log = n.log
-		if store, err := jvmarchive.Open(*cfg); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), n.s.disks.Patience)
+		defer cancel()
+		if store, err := within.Do(ctx, func() (*jvmarchive.Store, error) { return openArchives(ctx, *cfg) }); err != nil {
 			n.log.WithError(err).Warn("Java programs start without archives of classes")
 		} else {
 			n.closing(store.Close)

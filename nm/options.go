@@ -128,6 +128,7 @@ func readSettings(c *conf.Config) (settings, error) {
 		MaxUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage"),
 		LowUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"),
 		MinFreeMB:      int64(c.Int("yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb")),
+		Patience:       c.Duration("heddle.nodemanager.disk-patience-ms"),
 	}
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
 	s.scripts = healthScripts(c)

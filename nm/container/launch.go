@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/internal/userfiles"
+	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -36,13 +37,8 @@ func (c *Container) launch() error {
 	if ok, report := c.m.Disks.Healthy(); !ok {
 		return errors.New(report)
 	}
-	at, err := c.writeFiles(owner)
-	if errors.Is(err, fs.ErrNotExist) {
-		// The disk has come, or come back, since the application's folders were made.
-		if _, err = c.m.Localizer.InitApplication(c.grant.User, c.ID().Attempt.App); err == nil {
-			at, err = c.writeFiles(owner)
-		}
-	}
+	// The end of the container doesn't wait for a disk.
+	at, err := within.Do(c.ctx, func() (places, error) { return c.prepareFiles(owner) })
 	if err != nil {
 		return err
 	}
@@ -110,6 +106,17 @@ func (c *Container) makeGroup() (cgroup.Group, error) {
 	c.group = group
 	c.mu.Unlock()
 	return group, nil
+}
+
+// prepareFiles is writeFiles on a disk that may have come, or come back, since the application's folders were made.
+func (c *Container) prepareFiles(owner *userfiles.User) (places, error) {
+	at, err := c.writeFiles(owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err = c.m.Localizer.InitApplication(c.grant.User, c.ID().Attempt.App); err == nil {
+			at, err = c.writeFiles(owner)
+		}
+	}
+	return at, err
 }
 
 // writeFiles writes the launch script and the credentials into the work folder.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/internal/within"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -93,7 +94,11 @@ func (c *Container) prepare() error {
 	if err != nil {
 		return err
 	}
-	result, err := c.m.Localizer.Localize(c.ctx, req)
+	// The end of the container doesn't wait for a disk.
+	result, err := within.Do(c.ctx, func() (localizer.Result, error) {
+		defer c.releaseLate()
+		return c.m.Localizer.Localize(c.ctx, req)
+	})
 	if err != nil {
 		return err
 	}
@@ -320,20 +325,42 @@ func (c *Container) exit(k *kill, code int) {
 	c.record.ExitCode = code
 }
 
+// explainPatience is how long disks may take to tell why a process has failed: the container's end is to be reported.
+const explainPatience = 10 * time.Second
+
+// remains is what a process that failed has left to tell why.
+type remains struct {
+	said  string
+	tails launch.Tails
+	full  []string
+}
+
 // explain tells in the diagnostics why a process has failed.
 func (c *Container) explain(code int) {
 	c.mu.Lock()
 	s, at := c.session, c.record.Places
 	c.mu.Unlock()
+	max := c.m.cfg.StderrTail
+	ctx, cancel := context.WithTimeout(context.Background(), explainPatience)
+	defer cancel()
+	found, err := within.Do(ctx, func() (remains, error) {
+		r := remains{said: s.Output(max), tails: c.tails(at)}
+		for _, dir := range []string{at.Work, at.Log} {
+			r.full = append(r.full, fullDisk(dir))
+		}
+		return r, nil
+	})
+	if err != nil {
+		c.log.WithError(err).Warn("A disk doesn't say why the container failed")
+	}
 	text := fmt.Sprintf("Exception from container-launch.\nContainer id: %s\nExit code: %d\n", c.ID(), code)
-	if said := s.Output(c.m.cfg.StderrTail); said != "" {
-		text += "Exception message: " + said + "\n"
+	if found.said != "" {
+		text += "Exception message: " + found.said + "\n"
 	}
 	c.Diagnose(text + "\n")
 
 	text = fmt.Sprintf("Container exited with a non-zero exit code %d. ", code)
-	max := c.m.cfg.StderrTail
-	t := c.tails(at)
+	t := found.tails
 	if t.HasErr {
 		text += fmt.Sprintf("Error file: %s.\nLast %d bytes of %s :\n%s", launch.PrelaunchErr, max, launch.PrelaunchErr, t.Prelaunch)
 	}
@@ -346,8 +373,8 @@ func (c *Container) explain(code int) {
 	// Hadoop says it twice, once for the failure and once for the end.
 	c.Diagnose(text + "\n")
 	c.Diagnose(text + "\n")
-	for _, dir := range []string{at.Work, at.Log} {
-		if full := fullDisk(dir); full != "" {
+	for _, full := range found.full {
+		if full != "" {
 			c.Diagnose(full + "\n")
 		}
 	}

@@ -174,15 +174,20 @@ func NewManager(o Options) *Manager {
 	return m
 }
 
-// Close stops looking after containers, which go on, and returns when no goroutine is left. A manager made later takes
-// them up with Recover.
+// Close stops looking after containers, which go on, and returns when no goroutine is left but those that a disk doesn't
+// answer. A manager made later takes them up with Recover.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.blocked = true
 	m.mu.Unlock()
 	m.cancel()
-	m.lives.Wait()
+	if !waitAtMost(&m.lives, closePatience) {
+		m.Log.Warn("Left what waits for a disk that doesn't answer")
+	}
 }
+
+// closePatience is how long Close waits for disks that don't answer.
+const closePatience = 15 * time.Second
 
 // Start accepts a container; it is localized and started in the background. What is refused leaves no trace: a
 // container of that id which is here or was (ErrExists), anything after Block (ErrClosed).

@@ -74,7 +74,8 @@ func (m *Manager) Recover() error {
 // goes on when they do.
 const recoveryPatience = 5 * time.Second
 
-func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
+// waitAtMost reports whether all have ended in that time.
+func waitAtMost(wg *sync.WaitGroup, most time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -84,7 +85,9 @@ func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-done:
+		return true
 	case <-timer.C:
+		return false
 	}
 }
 

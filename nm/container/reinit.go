@@ -95,14 +95,19 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 // background runs f, which may localize, beside the container's own goroutine, which is alive. The lock is held.
 func (c *Container) background(f func()) {
 	c.m.lives.Go(func() {
+		defer c.releaseLate()
 		f()
-		c.mu.Lock()
-		over := c.record.Complete
-		c.mu.Unlock()
-		if over {
-			c.m.Localizer.Release(c.ID()) // what it has got since the container let go of all
-		}
 	})
+}
+
+// releaseLate lets go of what was localized for a container that had let go of all before.
+func (c *Container) releaseLate() {
+	c.mu.Lock()
+	over := c.record.Complete
+	c.mu.Unlock()
+	if over {
+		c.m.Localizer.Release(c.ID())
+	}
 }
 
 // link makes a link in the work folder of a running container, whose programs may have put links into its place and into it: none

@@ -4,6 +4,7 @@
 package disks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,8 +13,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/internal/within"
 )
 
 // Config has the settings of YARN's disk health checker, with its defaults in brackets.
@@ -25,6 +30,8 @@ type Config struct {
 	MaxUsedPercent float64 // ….max-disk-utilization-per-disk-percentage (90); 0 or 100: no limit
 	LowUsedPercent float64 // ….disk-utilization-watermark-low-per-disk-percentage: a full disk is good again from here; 0: MaxUsedPercent
 	MinFreeMB      int64   // ….min-free-space-per-disk-mb (0)
+
+	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
 
 // Space is what a file system has, in bytes.
@@ -37,6 +44,7 @@ type Disks struct {
 	cfg   Config
 	log   *logrus.Entry
 	space func(path string) (Space, error)
+	look  func(path string) (problem string)
 }
 
 // Folders is those of one kind, a folder a disk. Its methods may be called from several goroutines.
@@ -52,6 +60,8 @@ type folder struct {
 	path string
 	full string // why nothing is to be written to it
 	bad  string // why it can't be used at all
+
+	looking bool // somebody is, and has no answer yet
 }
 
 func (f *folder) good() bool { return f.full == "" && f.bad == "" }
@@ -62,8 +72,11 @@ func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Dis
 	if space == nil {
 		space = Free
 	}
+	if cfg.Patience == 0 {
+		cfg.Patience = patience
+	}
 	d := &Disks{
-		cfg: cfg, log: log, space: space,
+		cfg: cfg, log: log, space: space, look: usable,
 		Local: newFolders("local-dirs", cfg.Local), Logs: newFolders("log-dirs", cfg.Logs),
 	}
 	d.Check()
@@ -87,30 +100,79 @@ func newFolders(name string, paths []string) *Folders {
 	return l
 }
 
-// Check looks at every folder again and reports whether anything has changed.
+// patience is the default of Config.Patience.
+const patience = 10 * time.Second
+
+// Check looks at every folder again and reports whether anything has changed. All are looked at at the same time, so that it
+// returns in a certain time however many disks don't answer. One that doesn't is bad: whoever used it would wait, too. It is
+// looked at again when it has answered at last.
 func (d *Disks) Check() (changed bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Patience)
+	defer cancel()
+	var looking sync.WaitGroup
+	var some atomic.Bool
 	for _, l := range []*Folders{d.Local, d.Logs} {
 		for _, f := range l.all {
-			bad := usable(f.path)
-			full := ""
-			if bad == "" && d.cfg.Check {
-				full = d.fullness(f, l.isFull(f))
+			if !l.begin(f) {
+				continue // the last look is still waiting for an answer
 			}
-			l.mu.Lock()
-			if was := f.good(); was != (bad == "" && full == "") {
-				changed = true
-				entry := d.log.WithField("folder", f.path)
-				if was {
-					entry.Warnf("%s is no longer written to: %s%s", l.name, bad, full)
-				} else {
-					entry.Infof("%s is written to again", l.name)
+			looking.Go(func() {
+				if d.lookAt(ctx, l, f) {
+					some.Store(true)
 				}
-			}
-			f.bad, f.full = bad, full
-			l.mu.Unlock()
+			})
 		}
 	}
-	return changed
+	looking.Wait()
+	return some.Load()
+}
+
+// begin notes that a folder is being looked at. It returns false if it is already.
+func (l *Folders) begin(f *folder) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.looking {
+		return false
+	}
+	f.looking = true
+	return true
+}
+
+// seen is what a look at a folder finds out: why it can't be used, or not be written to.
+type seen struct{ bad, full string }
+
+// lookAt looks at a folder and reports whether what is known of it has changed.
+func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool) {
+	before := l.isFull(f)
+	s, err := within.Do(ctx, func() (seen, error) {
+		defer func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			f.looking = false
+		}()
+		s := seen{bad: d.look(f.path)}
+		if s.bad == "" && d.cfg.Check {
+			s.full = d.fullness(f, before)
+		}
+		return s, nil
+	})
+	if err != nil {
+		s.bad = fmt.Sprintf("Directory does not answer: %s: nothing in %v", f.path, d.cfg.Patience)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := f.good()
+	f.bad, f.full = s.bad, s.full
+	if was == f.good() {
+		return false
+	}
+	entry := d.log.WithField("folder", f.path)
+	if was {
+		entry.Warnf("%s is no longer written to: %s%s", l.name, s.bad, s.full)
+	} else {
+		entry.Infof("%s is written to again", l.name)
+	}
+	return true
 }
 
 // usable makes a folder and tries whether it can be written to.

@@ -5,9 +5,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/internal/hungdisk"
 )
 
 func quiet() *logrus.Entry {
@@ -129,5 +134,60 @@ func TestMinimumOfFreeSpace(t *testing.T) {
 	}
 	if ok, report := d.Healthy(); ok || !strings.Contains(report, "free space below limit of 100MB") {
 		t.Errorf("healthy %v, %q", ok, report)
+	}
+}
+
+// A disk that doesn't answer is bad: it is reported, others are used, and nobody waits for it for long.
+func TestADiskThatHangs(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d, err := New(Config{Local: []string{dir + "/a", dir + "/b"}, Logs: []string{dir + "/log"}, Check: true, MinHealthy: 0.25}, quiet(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan struct{})
+		var looks atomic.Int32
+		d.look = func(path string) string {
+			if path == dir+"/a" {
+				looks.Add(1)
+				<-answer
+			}
+			return ""
+		}
+		check := func(wantChange bool, wantTook time.Duration, want ...string) {
+			t.Helper()
+			began := time.Now()
+			changed := d.Check()
+			if took := time.Since(began); took != wantTook || changed != wantChange {
+				t.Errorf("a check took %v, changed: %v", took, changed)
+			}
+			if got := d.Local.Writable(); !slices.Equal(got, want) {
+				t.Errorf("it leaves %q", got)
+			}
+		}
+		check(true, patience, dir+"/b")
+		if ok, report := d.Healthy(); !ok || !strings.Contains(report, dir+"/a : Directory does not answer") {
+			t.Errorf("healthy %v, %q", ok, report)
+		}
+		check(false, 0, dir+"/b")
+		if n := looks.Load(); n != 1 {
+			t.Errorf("%d looks wait for the disk", n)
+		}
+		close(answer)
+		synctest.Wait()
+		check(true, 0, dir+"/a", dir+"/b")
+	})
+}
+
+// And so it is for a real one.
+func TestARealDiskThatHangs(t *testing.T) {
+	dir := t.TempDir()
+	hungdisk.Mount(t, dir+"/hung")
+	d, err := New(Config{Local: []string{dir + "/hung/local", dir + "/good/local"}, Logs: []string{dir + "/good/log", dir + "/hung/log"}, Check: true, MinHealthy: 0.25, Patience: 2 * time.Second}, quiet(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Concat(d.Local.Writable(), d.Logs.Writable()); !slices.Equal(got, []string{dir + "/good/local", dir + "/good/log"}) {
+		t.Errorf("folders %q", got)
 	}
 }

@@ -146,14 +146,18 @@ func (e Environment) addAdmin(app map[string]string, fixed map[string]bool) {
 // reference is a use of a variable in a value.
 var reference = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
 
+// maxReferences is how long a chain of variables may be each of which refers to the next: it costs stack, and whoever wants a
+// container can make one of millions. Beyond that the order is by name.
+const maxReferences = 1000
+
 // ordered sorts variables by name, except that those which a value refers to come first. Circles are broken where
 // they are entered.
 func ordered(vars map[string]string) []Var {
 	var out []Var
 	state := make(map[string]bool) // present: begun
-	var visit func(name string)
-	visit = func(name string) {
-		if state[name] {
+	var visit func(name string, depth int)
+	visit = func(name string, depth int) {
+		if state[name] || depth > maxReferences {
 			return
 		}
 		state[name] = true
@@ -162,13 +166,13 @@ func ordered(vars map[string]string) []Var {
 		for _, ref := range refs {
 			ref = strings.Trim(ref, "${}")
 			if _, ok := vars[ref]; ok {
-				visit(ref)
+				visit(ref, depth+1)
 			}
 		}
 		out = append(out, Var{name, vars[name]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		visit(name)
+		visit(name, 0)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
 )
@@ -163,19 +164,19 @@ func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
 func (s *Session) Begun(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	begun, err := within(ctx, func() bool {
+	begun, err := within.Do(ctx, func() (bool, error) {
 		for ctx.Err() == nil {
 			gone := s.gone()
 			if pid, _, _ := s.status(); pid != 0 {
 				s.leader.Store(int64(pid))
-				return true
+				return true, nil
 			}
 			if gone {
-				return false
+				return false, nil
 			}
 			time.Sleep(time.Millisecond)
 		}
-		return true
+		return true, nil
 	})
 	return begun || err != nil
 }
@@ -204,19 +205,6 @@ func (s *Session) follow() {
 	}
 }
 
-// within returns what f does, which a disk may keep waiting, or the error of ctx when that ends before.
-func within[T any](ctx context.Context, f func() T) (T, error) {
-	done := make(chan T, 1)
-	go func() { done <- f() }()
-	select {
-	case v := <-done:
-		return v, nil
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
-
 // Wait returns the container's exit code when its script has ended, as a shell would give it: 128+n for signal n.
 // Other processes of the container may still be there; Kill ends them.
 func (s *Session) Wait(ctx context.Context) (code int, err error) {
@@ -234,11 +222,11 @@ func (s *Session) Wait(ctx context.Context) (code int, err error) {
 				return 0, err
 			}
 		}
-		return within(ctx, func() int {
+		return within.Do(ctx, func() (int, error) {
 			if _, code, ended := s.status(); ended {
-				return code
+				return code, nil
 			}
-			return ExitLost
+			return ExitLost, nil
 		})
 	}
 	select {

@@ -1,14 +1,22 @@
 package localizer
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/userfiles"
+	"heddle/internal/within"
 	"heddle/yarn/records"
 )
+
+// initPatience is how long a disk may take to make an application's directories. The application goes without one that
+// takes longer.
+const initPatience = 10 * time.Second
 
 // InitApplication makes the directories of a user and an application in all local directories that can be written to, and
 // returns the application's. It fails only if there is none.
@@ -22,9 +30,19 @@ func (l *Localizer) InitApplication(user string, app records.ApplicationID) ([]s
 	}
 	failed := ErrNoDirectory
 	var dirs []string
-	for _, dir := range l.cfg.Dirs.Writable() {
-		err := l.initApplication(dir, user, app, owner)
-		if err != nil {
+	ctx, cancel := context.WithTimeout(l.ctx, initPatience)
+	defer cancel()
+	writable := l.usable(l.cfg.Dirs.Writable())
+	errs := make([]error, len(writable))
+	var making sync.WaitGroup
+	for i, dir := range writable {
+		making.Go(func() {
+			_, errs[i] = within.Do(ctx, func() (struct{}, error) { return struct{}{}, l.initApplication(dir, user, app, owner) })
+		})
+	}
+	making.Wait()
+	for i, dir := range writable {
+		if err := errs[i]; err != nil {
 			failed = err
 			l.cfg.Log.WithFields(logrus.Fields{"app": app.String(), "dir": dir, logrus.ErrorKey: err}).Warn("cannot make the application's directory")
 			continue

@@ -49,7 +49,7 @@ func (l *Localizer) start(e *entry, c *call) {
 // fetch downloads e into a slot of its cache.
 func (l *Localizer) fetch(ctx context.Context, e *entry, d *download) error {
 	began := time.Now()
-	dir, err := chooseDir(l.cfg.Dirs.Writable(), e.res.estimate(), uint64(l.cfg.Reserve), l.cfg.Space, l.cfg.Random)
+	dir, err := chooseDir(l.usable(l.cfg.Dirs.Writable()), e.res.estimate(), uint64(l.cfg.Reserve), l.cfg.Space, l.cfg.Random)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,8 @@ type Localizer struct {
 	caches map[scope]*cache
 	held   map[records.ContainerID]map[*entry]struct{}
 	gates  map[string]chan struct{} // by user, "" for PUBLIC: a place for each download
+
+	unready map[string]bool // local directories that Recover has not been through
 }
 
 // ErrClosed is returned after Close.
@@ -127,7 +129,7 @@ func New(cfg Config) (*Localizer, error) {
 		cfg:    cfg,
 		caches: map[scope]*cache{},
 		held:   map[records.ContainerID]map[*entry]struct{}{},
-		gates:  map[string]chan struct{}{},
+		gates:  map[string]chan struct{}{}, unready: map[string]bool{},
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.metrics = newMetrics(l)

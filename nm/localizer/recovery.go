@@ -1,17 +1,22 @@
 package localizer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/userfiles"
+	"heddle/internal/within"
 	"heddle/yarn/records"
 )
 
@@ -73,9 +78,15 @@ func (l *Localizer) forget(e *entry) {
 	}
 }
 
+// recoveryPatience is how long Recover waits for disks.
+const recoveryPatience = 20 * time.Second
+
 // Recover takes up the caches that an earlier NodeManager left. A resource counts if it was complete and its files are
-// not smaller than they were, as they may be after a power failure. Everything else that lies in the caches is removed: downloads that were under way, and
-// slots without a record.
+// not smaller than they were, as they may be after a power failure. Everything else that lies in the caches is removed:
+// downloads that were under way, and slots without a record.
+//
+// The disks are looked through beside each other. One that takes long is not used until it has been, and Recover
+// doesn't wait for it.
 func (l *Localizer) Recover() error {
 	if l.cfg.Store == nil {
 		return errors.New("localizer: no store to recover from")
@@ -88,23 +99,106 @@ func (l *Localizer) Recover() error {
 	if err != nil {
 		return fmt.Errorf("localizer: read the store: %w", err)
 	}
+	readable := l.cfg.Dirs.Readable()
+	found := map[string][]*recorded{} // by local directory
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	for key, value := range records {
-		if err := l.recoverOne(key, value); err != nil {
-			l.cfg.Log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: err}).Warn("localized resource not recovered")
-			if err := l.cfg.Store.Delete(key); err != nil {
-				return fmt.Errorf("localizer: delete %s: %w", key, err)
-			}
+		r := &recorded{key: key}
+		if r.err = l.parse(r, value); r.err == nil && !slices.Contains(readable, r.dir) {
+			r.err = fmt.Errorf("%s is not a local directory, or not a healthy one", r.dir)
 		}
+		if r.err != nil {
+			r.dir = "" // nobody looks at it
+		}
+		found[r.dir] = append(found[r.dir], r)
 	}
-	for _, dir := range l.cfg.Dirs.Readable() {
-		l.sweep(dir)
+	for _, dir := range readable {
+		l.unready[dir] = true
+	}
+	l.mu.Unlock()
+	if err := l.dismiss(found[""]); err != nil {
+		return err
+	}
+	var ready sync.WaitGroup
+	for _, dir := range readable {
+		ready.Add(1)
+		l.wg.Go(func() {
+			defer ready.Done()
+			l.recoverDir(dir, found[dir])
+		})
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, recoveryPatience)
+	defer cancel()
+	if _, err := within.Do(ctx, func() (struct{}, error) { ready.Wait(); return struct{}{}, nil }); err != nil {
+		l.mu.Lock()
+		slow := slices.Sorted(maps.Keys(l.unready))
+		l.mu.Unlock()
+		l.cfg.Log.Warnf("%s could not be looked through in %v, and is not used until then", strings.Join(slow, ", "), recoveryPatience)
 	}
 	return nil
 }
 
-func (l *Localizer) recoverOne(key string, value []byte) error {
+// recorded is a resource that the store has.
+type recorded struct {
+	*entry
+	key   string
+	bytes int64
+	sub   int   // its sub-directory's number
+	err   error // why it doesn't count
+}
+
+// recoverDir takes up what is recorded of a local directory, and makes the directory usable.
+func (l *Localizer) recoverDir(dir string, all []*recorded) {
+	for _, r := range all {
+		size, err := l.sizeOf(r.entry)
+		// More is fine: Python, for one, leaves its byte code beside the unpacked sources.
+		if err == nil && size < r.bytes {
+			err = fmt.Errorf("%s has %d bytes, not %d as it had", r.path, size, r.bytes)
+		}
+		r.err = err
+	}
+	l.mu.Lock()
+	for _, r := range all {
+		ca := l.cache(r.cache.scope)
+		if r.err == nil && ca.entries[r.res.Key()] != nil {
+			r.err = errors.New("the resource was recorded twice")
+		}
+		if r.err != nil {
+			continue
+		}
+		r.cache = ca
+		ca.entries[r.res.Key()] = r.entry
+		if ca.visibility != Application {
+			ca.subdirs(dir, l.cfg.MaxFiles).add(r.sub)
+		}
+	}
+	l.mu.Unlock()
+	if err := l.dismiss(all); err != nil {
+		l.cfg.Log.WithError(err).Warn("cannot remove the records of localized resources")
+	}
+	l.sweep(dir)
+	l.mu.Lock()
+	delete(l.unready, dir)
+	l.mu.Unlock()
+}
+
+// dismiss removes the records of resources that don't count.
+func (l *Localizer) dismiss(all []*recorded) error {
+	for _, r := range all {
+		if r.err == nil {
+			continue
+		}
+		l.cfg.Log.WithFields(logrus.Fields{"key": r.key, logrus.ErrorKey: r.err}).Warn("localized resource not recovered")
+		if err := l.cfg.Store.Delete(r.key); err != nil {
+			return fmt.Errorf("localizer: delete %s: %w", r.key, err)
+		}
+	}
+	return nil
+}
+
+// parse reads a record. The lock is held.
+func (l *Localizer) parse(r *recorded, value []byte) error {
+	r.entry = &entry{}
 	var s saved
 	if err := json.Unmarshal(value, &s); err != nil {
 		return err
@@ -120,40 +214,31 @@ func (l *Localizer) recoverOne(key string, value []byte) error {
 	if err != nil {
 		return err
 	}
-	n, err := subdirNumber(s.Sub)
-	if err != nil {
+	if r.sub, err = subdirNumber(s.Sub); err != nil {
 		return err
 	}
 	ca := l.cache(sc)
-	e := &entry{
+	r.bytes = s.Bytes
+	r.entry = &entry{
 		cache: ca, res: res, ready: true, size: s.Bytes, used: l.cfg.Now(), cancel: func() {},
 		place: place{dir: s.Dir, sub: s.Sub, number: s.Number},
 	}
-	e.path = e.place.file(sc, res)
+	r.path = r.place.file(sc, res)
 	ca.last = max(ca.last, s.Number) // numbers are not used twice, whatever became of the slot
 	switch {
-	case e.storeKey() != key || s.Number <= firstSlot:
+	case r.storeKey() != r.key || s.Number <= firstSlot:
 		return errors.New("the record is not that of its key")
 	case !s.Done:
 		return errors.New("the download was not finished")
-	case !slices.Contains(l.cfg.Dirs.Readable(), s.Dir):
-		return fmt.Errorf("%s is not a local directory, or not a healthy one", s.Dir)
-	case ca.entries[res.Key()] != nil:
-		return errors.New("the resource was recorded twice")
-	}
-	size, err := l.sizeOf(e)
-	if err != nil {
-		return err
-	}
-	// More is fine: Python, for one, leaves its byte code beside the unpacked sources.
-	if size < s.Bytes {
-		return fmt.Errorf("%s has %d bytes, not %d as it had", e.path, size, s.Bytes)
-	}
-	ca.entries[res.Key()] = e
-	if sc.visibility != Application {
-		ca.subdirs(s.Dir, l.cfg.MaxFiles).add(n)
 	}
 	return nil
+}
+
+// usable leaves out directories that Recover has not been through.
+func (l *Localizer) usable(dirs []string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return l.unready[dir] })
 }
 
 func (s saved) scope() (scope, error) {
@@ -214,9 +299,10 @@ func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
 	return size, err
 }
 
-// sweep removes the slots of the local directory dir that no entry stands for. The lock is held.
+// sweep removes the slots of the local directory dir that no entry stands for. Nothing is downloaded to it yet.
 func (l *Localizer) sweep(dir string) {
 	known := map[string]bool{}
+	l.mu.Lock()
 	for _, ca := range l.caches {
 		for _, e := range ca.entries {
 			if e.dir == dir {
@@ -224,6 +310,7 @@ func (l *Localizer) sweep(dir string) {
 			}
 		}
 	}
+	l.mu.Unlock()
 	scopes := []scope{{visibility: Public}}
 	for _, user := range names(dir, UserCache) {
 		scopes = append(scopes, scope{visibility: Private, user: user})
@@ -256,9 +343,11 @@ func (l *Localizer) sweepDir(d *userfiles.Dir, s scope, path string, known map[s
 			if known[full] {
 				continue
 			}
+			l.mu.Lock()
 			if ca := l.caches[s]; ca != nil {
 				ca.last = max(ca.last, n)
 			}
+			l.mu.Unlock()
 			if err := d.RemoveAll(e.Name()); err != nil {
 				l.cfg.Log.WithFields(logrus.Fields{"path": full, logrus.ErrorKey: err}).Warn("cannot remove a leftover")
 			}

@@ -1,0 +1,2 @@
+// Package hungdisk gives tests a disk that doesn't answer.
+package hungdisk

@@ -1,0 +1,25 @@
+// Package within bounds the wait for what can't be interrupted, such as a disk that doesn't answer.
+package within
+
+import "context"
+
+// Do returns what f does, or the error of ctx when that ends before. Then f goes on beside the caller, which must not
+// touch what f works with.
+func Do[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := f()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
