@@ -123,6 +123,7 @@ func (n *NodeManager) openState() (err error) {
 			n.log.WithError(err).Warn("Could not remove the state")
 		}
 	})
+	n.s.accounts.keep(n.state.Bucket("accounts"), n.log)
 	n.identity, err = checkIdentity(&n.s, n.state)
 	n.rm.Store(n.identity.RMIdentifier)
 	return err

@@ -25,7 +25,6 @@ import (
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
 	"heddle/nm/runas"
-	"heddle/yarn/account"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -85,7 +84,8 @@ type settings struct {
 	supervised    bool
 	patience      time.Duration // to reach the ResourceManager
 	clusterID     string
-	notes         []string // what an administrator should know of the configuration
+	accounts      *accounts // of users whom containers run as
+	notes         []string  // what an administrator should know of the configuration
 }
 
 func readSettings(c *conf.Config) (settings, error) {
@@ -102,6 +102,7 @@ func readSettings(c *conf.Config) (settings, error) {
 		}
 	}
 	s.state = c.StateDir("nm", s.id)
+	s.accounts = newAccounts()
 
 	hw, err := conf.DetectHardware("/")
 	if err != nil {
@@ -196,7 +197,7 @@ func (s *settings) groupID() (string, error) {
 }
 
 func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
-	owner, ignored, err := ownerOf(c)
+	owner, ignored, err := ownerOf(c, s.accounts)
 	if err != nil {
 		return container.Config{}, err
 	}
@@ -302,7 +303,7 @@ const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerE
 
 // ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor. ignored are the
 // settings of container-executor.cfg without effect.
-func ownerOf(c *conf.Config) (owner func(string) (*userfiles.User, error), ignored []string, err error) {
+func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.User, error), ignored []string, err error) {
 	const lce = "yarn.nodemanager.linux-container-executor."
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
 		return nil, nil, nil
@@ -336,7 +337,7 @@ func ownerOf(c *conf.Config) (owner func(string) (*userfiles.User, error), ignor
 			return o, nil
 		}
 		// a look-up may take long, and must not hold up containers of others
-		o, err := lookUp(name, rules)
+		o, err := lookUp(name, rules, users)
 		if err != nil {
 			return nil, err
 		}
@@ -362,8 +363,8 @@ func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error)
 }
 
 // lookUp finds a user of the operating system whom containers may run as.
-func lookUp(name string, rules runas.Rules) (*userfiles.User, error) {
-	a, err := account.System.Lookup(name)
+func lookUp(name string, rules runas.Rules, users *accounts) (*userfiles.User, error) {
+	a, err := users.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
 	}

@@ -144,6 +144,9 @@ func (m *Manager) load() ([]loaded, error) {
 			if err != nil {
 				return err
 			}
+			if l.grant.ID != id {
+				return fmt.Errorf("the record is that of %s", l.grant.ID)
+			}
 			requests[id] = l
 		case recordKey:
 			var r record
