@@ -24,6 +24,8 @@ func heddleKeys() []Key {
 		boolean("heddle.am.client-tokens", "false", "give ApplicationMasters the key, and their clients the tokens, by which they know each other, as Hadoop does on secure clusters only"),
 		integer("heddle.submission.max-bytes", "983040", "size of the largest submission context, in bytes: what a client sends to start an application, without its files").min(65536).max(16711680),
 		integer("heddle.port.memory-mb", "256", "memory for requests under way at a port of a daemon, and as much for answers that wait to be read, in MB; where it is used up the clients are disconnected that hold most of it, or are slowest").min(16).max(1 << 20),
+		list("yarn.<role>.webapp.rest-csrf.browser-useragents-regex", "", "patterns of the User-Agent of browsers, for which rest-csrf is; by default ^Mozilla.* and ^Opera.*"),
+		list("heddle.http.allowed-hosts", "", "further names under which web ports may be asked for, beside addresses, configured hosts and names without a dot; * is any"),
 		list("heddle.web-proxy.hosts", "", "hosts besides an application's own machines from which the proxy to applications' pages fetches what their tracking URLs name"),
 		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "form of log entries", "text", "json"),

@@ -8,6 +8,9 @@ func nodeManagerKeys() []Key {
 		disks = nm + "disk-health-checker."
 	)
 	return []Key{
+		boolean("yarn.nodemanager.webapp.rest-csrf.enabled", "false", "ask browsers that change something by the REST API for a header that foreign pages can't send"),
+		text("yarn.nodemanager.webapp.rest-csrf.custom-header", "X-XSRF-Header", "that header"),
+		list("yarn.nodemanager.webapp.rest-csrf.methods-to-ignore", "GET,OPTIONS,HEAD", "methods that need no such header"),
 		text(nm+"hostname", "0.0.0.0", "host of the NodeManager"),
 		hostport(nm+"address", "${yarn.nodemanager.hostname}:0", "where ApplicationMasters connect; port 0 is any free one"),
 		hostport(nm+"localizer.address", "${yarn.nodemanager.hostname}:8040", "where YARN's localizers connect"),

@@ -15,6 +15,9 @@ var schedulers = []string{
 func resourceManagerKeys() []Key {
 	const rm = "yarn.resourcemanager."
 	return []Key{
+		boolean("yarn.resourcemanager.webapp.rest-csrf.enabled", "false", "ask browsers that change something by the REST API for a header that foreign pages can't send"),
+		text("yarn.resourcemanager.webapp.rest-csrf.custom-header", "X-XSRF-Header", "that header"),
+		list("yarn.resourcemanager.webapp.rest-csrf.methods-to-ignore", "GET,OPTIONS,HEAD", "methods that need no such header"),
 		text(rm+"hostname", "0.0.0.0", "host of the ResourceManager"),
 		hostport(rm+"address", "${yarn.resourcemanager.hostname}:8032", "where clients connect"),
 		hostport(rm+"scheduler.address", "${yarn.resourcemanager.hostname}:8030", "where ApplicationMasters connect"),

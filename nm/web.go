@@ -26,6 +26,10 @@ func (n *NodeManager) openWeb() error {
 	if filter.Secrets == nil {
 		filter.Secrets = auth.RandomSecret()
 	}
+	guard, err := auth.Guards(c, "nodemanager", nil, n.identity.Host)
+	if err != nil {
+		return err
+	}
 	filter.Static = "" // Hadoop's NodeManagers take nobody for that user
 	logDir, _ := c.Get("yarn.log.dir")
 	o := rest.Options{
@@ -38,7 +42,7 @@ func (n *NodeManager) openWeb() error {
 			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
 		},
 		Memory: c.Int("heddle.port.memory-mb") << 20,
-		Filter: filter, Configuration: c, Containers: n.containers,
+		Filter: filter, Guard: guard, Configuration: c, Containers: n.containers,
 		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
 		Disks: n.disks, Health: n.health.Status, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
 		Calls: &daemon.Calls{Name: "ContainerManagementProtocolService", Port: int(n.identity.node().Port), Activity: n.server.Activity, Methods: n.server.Methods},

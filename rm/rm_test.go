@@ -598,15 +598,18 @@ func TestProxyPort(t *testing.T) {
 		m.halt(t)
 		http.DefaultClient.CloseIdleConnections()
 	})
-	for _, at := range []string{address, r.Addr(WebAddress).String()} {
-		resp, err := http.Get("http://" + at + "/")
+	web := r.Addr(WebAddress).String()
+	for at, want := range map[string]string{ // pages of applications have an origin of their own
+		address + "/proxy/x": "here", web + "/": "here", web + "/proxy/x": "here", address + "/": "404 page not found\n", address + "/ws/v1/cluster": "404 page not found\n",
+	} {
+		resp, err := http.Get("http://" + at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if string(b) != "here" {
-			t.Errorf("%s: %s", at, b)
+		if string(b) != want || strings.Contains(at, "/proxy/") && resp.Request.URL.Host != address {
+			t.Errorf("%s: %s from %s", at, b, resp.Request.URL.Host)
 		}
 	}
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}

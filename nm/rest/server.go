@@ -38,6 +38,7 @@ type Options struct {
 	Aggregated                  bool          // logs of applications that have ended are at the log server
 	Access                      Access
 	Filter                      *auth.Filter
+	Guard                       func(http.Handler) http.Handler // keeps foreign pages out; nil: nothing does
 	Configuration               daemon.Configuration
 	Containers                  *container.Manager
 	Logs                        logs.Local
@@ -76,13 +77,17 @@ func New(o Options) *Server {
 	mux.Handle("/logs/", s.daemonLogs())
 	mux.Handle("/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/", s.root)
-	s.handler = s.traffic.Wrap(rest.Headers(s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	guard := s.Guard
+	if guard == nil {
+		guard = func(h http.Handler) http.Handler { return h }
+	}
+	s.handler = s.traffic.Wrap(rest.Headers(guard(s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/ws/") { // whose paths a ServeMux would tidy up
 			api.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
-	}))))
+	})))))
 	return s
 }
 

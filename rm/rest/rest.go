@@ -128,7 +128,11 @@ func New(cfg Config) (http.Handler, error) {
 	api.SetMemory(cfg.Conf.Int("heddle.port.memory-mb") << 20)
 	s.routeCluster(api)
 	s.routeHeddle(api)
-	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(s.standby(filter.Wrap(s.pages(api)))))), nil
+	guards, err := auth.Guards(s.Conf, "resourcemanager", s.origins())
+	if err != nil {
+		return nil, err
+	}
+	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api))))))), nil
 }
 
 // filter finds out who calls. Cookies are signed with the key of the cluster, so that any member takes those of another,
@@ -203,11 +207,11 @@ func (s *server) crossOrigin(next http.Handler) http.Handler {
 		}
 		return def
 	}
-	origins := conf.ParseList(setting("allowed-origins", "*"))
+	origins := s.origins()
 	methods, headers := setting("allowed-methods", "GET,POST,HEAD"), setting("allowed-headers", "X-Requested-With,Content-Type,Accept,Origin")
 	age := setting("max-age", "1800")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" && !strings.ContainsAny(origin, "\r\n") && originAllowed(origins, origin) {
+		if origin := r.Header.Get("Origin"); origin != "" && !strings.ContainsAny(origin, "\r\n") && origins(origin) {
 			h := w.Header()
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Allow-Credentials", "true")
@@ -218,6 +222,19 @@ func (s *server) crossOrigin(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// origins admits those whose pages may use the API; nil is none.
+func (s *server) origins() func(string) bool {
+	if !s.Conf.Bool("yarn.resourcemanager.webapp.cross-origin.enabled") {
+		return nil
+	}
+	list, ok := s.Conf.Get("hadoop.http.cross-origin.allowed-origins")
+	if !ok {
+		list = "*"
+	}
+	patterns := conf.ParseList(list)
+	return func(origin string) bool { return originAllowed(patterns, origin) }
 }
 
 // originAllowed compares with patterns, in which * stands for any text.

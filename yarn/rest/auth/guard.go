@@ -1,0 +1,73 @@
+package auth
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"heddle/conf"
+	"heddle/yarn/rest"
+)
+
+// Guards are what keeps browsers that show other people's pages from acting for their users at the web port of a role,
+// resourcemanager or nodemanager. own are further names of this server; origins, if set, admits pages of other origins.
+func Guards(c *conf.Config, role string, origins func(string) bool, own ...string) (func(http.Handler) http.Handler, error) {
+	g := &rest.Guard{Hosts: map[string]bool{}, Origins: origins}
+	if name, err := os.Hostname(); err == nil {
+		own = append(own, name)
+	}
+	own = append(own, c.Strings("heddle.http.allowed-hosts")...)
+	for _, prefix := range []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.webapp.address", "yarn.web-proxy.address", "yarn.nodemanager.hostname", "yarn.nodemanager.webapp.address"} {
+		for _, value := range c.WithPrefix(prefix) {
+			own = append(own, value)
+		}
+	}
+	for _, name := range own {
+		if host, _, err := net.SplitHostPort(name); err == nil {
+			name = host
+		}
+		g.Hosts[strings.ToLower(strings.TrimSuffix(name, "."))] = true
+	}
+	g.AnyHost = g.Hosts["*"]
+	csrf, err := csrfFrom(c, "yarn."+role+".webapp.rest-csrf.")
+	if err != nil {
+		return nil, err
+	}
+	return func(next http.Handler) http.Handler {
+		if csrf != nil {
+			next = csrf.Wrap(next)
+		}
+		return g.Wrap(next)
+	}, nil
+}
+
+// csrfFrom makes the filter that the configuration asks for; nil is none.
+func csrfFrom(c *conf.Config, prefix string) (*rest.CSRF, error) {
+	if !c.Bool(prefix + "enabled") {
+		return nil, nil
+	}
+	f := &rest.CSRF{Header: c.Text(prefix + "custom-header"), Ignored: map[string]bool{}}
+	for _, m := range c.Strings(prefix + "methods-to-ignore") {
+		f.Ignored[m] = true
+	}
+	agents := []string{"^Mozilla.*", "^Opera.*"}
+	if c.IsSet(prefix + "browser-useragents-regex") {
+		agents = c.Strings(prefix + "browser-useragents-regex")
+	}
+	var patterns []*regexp.Regexp
+	for _, a := range agents {
+		p, err := regexp.Compile("^(?:" + a + ")$")
+		if err != nil {
+			return nil, fmt.Errorf("%sbrowser-useragents-regex: %q is no regular expression: %w", prefix, a, err)
+		}
+		patterns = append(patterns, p)
+	}
+	f.Browser = func(agent string) bool {
+		return slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(agent) })
+	}
+	return f, nil
+}
