@@ -52,6 +52,18 @@ func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 	return c, log, nil
 }
 
+// loadRole is load for daemons: without a configuration they serve this machine only.
+func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
+	c, log, err := s.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if closed := c.CloseUp(); closed != "" {
+		log.Warn(closed)
+	}
+	return c, log, nil
+}
+
 // logger makes the log that the configuration asks for.
 func logger(c *conf.Config) *logrus.Entry {
 	l := logrus.New()

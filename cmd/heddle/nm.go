@@ -19,7 +19,7 @@ func newNM(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.load()
+			c, log, err := s.loadRole()
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func newStandalone(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.load()
+			c, log, err := s.loadRole()
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ func newRM(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.load()
+			c, log, err := s.loadRole()
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,57 @@
+package conf
+
+import (
+	"os"
+	"strings"
+)
+
+// Without a configuration nobody has said who may come: then this machine alone, and root gives nobody its rights.
+
+const (
+	linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
+	thisMachine   = "localhost"
+)
+
+// CloseUp makes the defaults of a daemon without a configuration folder safe: it listens on the loopback, and run by root it has
+// containers run as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set otherwise, e.g. on the
+// command line, stay. what says in one line what was closed and how to open it; "" if there was nothing to close.
+func (c *Config) CloseUp() (what string) { return c.closeUp(os.Geteuid()) }
+
+func (c *Config) closeUp(uid int) string {
+	if c.dir != "" {
+		return ""
+	}
+	var did []string
+	for _, role := range []string{"resourcemanager", "nodemanager"} {
+		if c.says(role) {
+			continue
+		}
+		c.Set("yarn."+role+".hostname", thisMachine)
+		did = append(did, "yarn."+role+".hostname = "+thisMachine)
+	}
+	const executor = "yarn.nodemanager.container-executor.class"
+	if uid == 0 && !c.IsSet(executor) {
+		c.Set(executor, linuxExecutor)
+		did = append(did, executor+" = "+linuxExecutor)
+	}
+	if len(did) == 0 {
+		return ""
+	}
+	return "There is no configuration folder, so only this machine is served, and root runs no containers as itself: " + strings.Join(did, ", ") +
+		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/operations.md tells what protects an open cluster"
+}
+
+// says reports whether anything is set that names where a role listens.
+func (c *Config) says(role string) bool {
+	prefix := "yarn." + role + "."
+	for name := range c.WithPrefix(prefix) { // defaults are among them
+		if !c.IsSet(prefix + name) {
+			continue
+		}
+		if name == "bind-host" || name == "hostname" || strings.HasPrefix(name, "hostname.") || name == "address" || strings.HasPrefix(name, "address.") ||
+			strings.Contains(name, ".address") {
+			return true
+		}
+	}
+	return false
+}
