@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -536,28 +535,6 @@ func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
 	t.after(func() { t.sessions.dropNode(id) })
 	t.forgetNodes()
 	t.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
-}
-
-// maxGone is how many nodes that are gone are remembered: some have another port after each start.
-const maxGone = 1000
-
-// forgetNodes drops nodes that are gone when there are too many, those first that registered longest ago.
-func (t *turn) forgetNodes() {
-	if len(t.work.Nodes)-len(t.nodes) <= maxGone {
-		return
-	}
-	var gone []*ledger.Node
-	for id, n := range t.work.Nodes {
-		if t.nodes[id] == nil && len(n.Containers) == 0 {
-			gone = append(gone, n)
-		}
-	}
-	slices.SortFunc(gone, func(a, b *ledger.Node) int {
-		return cmp.Or(cmp.Compare(a.RegisteredAt, b.RegisteredAt), a.ID.Compare(b.ID))
-	})
-	for _, n := range gone[:max(0, len(gone)-maxGone)] {
-		t.enter(&ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: ledger.NodeRef(n.ID)}})
-	}
 }
 
 // SetNodeResource changes what a node offers. Containers that it has already stay, even if they hold more.
