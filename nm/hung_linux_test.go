@@ -9,6 +9,8 @@ import (
 	"heddle/internal/hungdisk"
 	"heddle/nm/container"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
 )
 
 // A node with one local and one log disk that hang starts, says which they are, and runs containers on the others. It also ends.
@@ -49,3 +51,52 @@ type fine struct{}
 
 func (fine) Check() bool             { return false }
 func (fine) Healthy() (bool, string) { return true, "" }
+
+// While the state's disk doesn't answer, heartbeats go on, say so, and what they are told is done.
+func TestHeartbeatsAndKillsWaitForNoDisk(t *testing.T) {
+	l := newLab(t, "heddle.nodemanager.disk-patience-ms=50", "yarn.nodemanager.sleep-delay-before-sigkill.ms=20")
+	l.rm.interval = 50
+	l.up()
+	one, two := l.run(containerID(1, 1), "sleep 600; :"), l.run(containerID(2, 1), "sleep 600; :")
+	done := l.run(containerID(3, 1), "true")
+	l.running(one)
+	l.running(two)
+	await.Until(t, "the end", func() bool { return done.State() == container.Done })
+	release := l.node.state.Hold()
+	defer release()
+	l.rm.reply(func(m *pb.NodeHeartbeatResponse) {
+		m.SetContainersToCleanup(ids(one.ID()))
+		m.SetApplicationsToCleanup([]*pb.ApplicationId{two.ID().Attempt.App.PB()})
+		m.SetContainersToBeRemovedFromNm(ids(done.ID()))
+		m.SetContainerTokenMasterKey(token.NewMasterKey(5, []byte("12345678")).PB())
+		m.SetNmTokenMasterKey(token.NewMasterKey(6, []byte("12345678")).PB())
+	})
+	for _, c := range []*container.Container{one, two} {
+		await.Until(t, "the end of the processes of "+c.String(), func() bool {
+			g := c.Group()
+			if g == nil {
+				return true
+			}
+			pids, err := g.Processes()
+			return err != nil || len(pids) == 0
+		})
+	}
+	l.rm.seen("heartbeats with the new keys that tell of the disk", func(beats []*pb.NodeHeartbeatRequest) bool {
+		last := beats[len(beats)-1]
+		h := last.GetNodeStatus().GetNodeHealthStatus()
+		return last.GetLastKnownContainerTokenMasterKey().GetKeyId() == 5 && last.GetLastKnownNmTokenMasterKey().GetKeyId() == 6 &&
+			!h.GetIsNodeHealthy() && strings.Contains(h.GetHealthReport(), "does not answer")
+	})
+	release()
+	l.rm.seen("the ends of both, of a healthy node", func(beats []*pb.NodeHeartbeatRequest) bool {
+		ended := 0
+		for _, b := range beats {
+			for _, s := range b.GetNodeStatus().GetContainersStatuses() {
+				if s.GetState() == pb.ContainerState_C_COMPLETE && records.ContainerIDFrom(s.GetContainerId()) != done.ID() {
+					ended++
+				}
+			}
+		}
+		return ended >= 2 && beats[len(beats)-1].GetNodeStatus().GetNodeHealthStatus().GetIsNodeHealthy()
+	})
+}

@@ -78,8 +78,8 @@ func (l *Localizer) forget(e *entry) {
 	}
 }
 
-// recoveryPatience is how long Recover waits for disks.
-const recoveryPatience = 20 * time.Second
+// recoveryPatience is how long Recover waits for disks. A test has less.
+var recoveryPatience = 20 * time.Second
 
 // Recover takes up the caches that an earlier NodeManager left. A resource counts if it was complete and its files are
 // not smaller than they were, as they may be after a power failure. Everything else that lies in the caches is removed:

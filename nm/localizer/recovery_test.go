@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"heddle/internal/await"
+	"heddle/internal/hungdisk"
 	"heddle/nm/nmtest"
 )
 
@@ -223,4 +226,44 @@ func TestWipe(t *testing.T) {
 	if n.store.Len() != 1 {
 		t.Errorf("the store holds %d records", n.store.Len())
 	}
+}
+
+// both are a directory on a good disk and one on a disk that doesn't answer, which nobody has noticed yet.
+type both struct {
+	Dirs
+	hung string
+}
+
+func (b both) Writable() []string { return append(b.Dirs.Writable(), b.hung) }
+func (b both) Readable() []string { return append(b.Dirs.Readable(), b.hung) }
+
+// Recovery waits for a disk for a while only, and nothing is put on it before it has been looked through.
+func TestRecoveryWithADiskThatHangs(t *testing.T) {
+	defer func(d time.Duration) { recoveryPatience = d }(recoveryPatience)
+	recoveryPatience = 200 * time.Millisecond
+	n := newNode(t)
+	r := n.file("a", "public", Public)
+	if _, err := n.Localize(t.Context(), Request{Container: container(1, 1), User: "alice", Resources: map[string]Resource{"a": r}}); err != nil {
+		t.Fatal(err)
+	}
+	n.Close()
+	n.start()
+	hung := t.TempDir() + "/hung"
+	release := hungdisk.Mount(t, hung)
+	n.cfg.Dirs = both{n.cfg.Dirs, hung}
+	if err := n.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "what the good disk has", func() bool {
+		return n.Usage().Resources == 1 && !slices.Contains(n.usable([]string{hung}), hung) && len(n.usable(n.cfg.Dirs.Writable())) > 0
+	})
+	got, err := n.Localize(t.Context(), Request{Container: container(1, 2), User: "alice", Resources: map[string]Resource{"a": r, "b": n.file("b", "new", Public)}})
+	if err != nil || got.Counters.FilesCached != 1 || strings.HasPrefix(got.Paths["b"], hung) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if dirs, err := n.InitApplication("alice", app(1)); err != nil || len(dirs) == 0 {
+		t.Errorf("directories %q, %v", dirs, err)
+	}
+	release()
+	await.Until(t, "the end of the recovery", func() bool { return len(n.usable([]string{hung})) == 1 })
 }

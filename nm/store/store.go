@@ -179,6 +179,20 @@ func (s *Store) begin(do func(*bolt.Tx) error, wrap func(error) error) <-chan er
 	return w.done
 }
 
+// Hold keeps writes from the disk until the returned function is called, as a disk that doesn't answer would. It is for tests
+// of those who must not wait for it.
+func (s *Store) Hold() (release func()) {
+	tx, err := s.db.Begin(true) // of which there is one at a time
+	if err != nil {
+		panic(err)
+	}
+	return sync.OnceFunc(func() {
+		if err := tx.Rollback(); err != nil {
+			panic(err)
+		}
+	})
+}
+
 // Waiting returns for how long the disk has kept the oldest write waiting: 0 when there is none.
 func (s *Store) Waiting() time.Duration {
 	s.mu.Lock()

@@ -276,10 +276,7 @@ func BenchmarkPutParallel(b *testing.B) {
 func TestBegunWritesWaitForNobody(t *testing.T) {
 	s := open(t, t.TempDir())
 	b := s.Bucket("b")
-	hung, err := s.db.Begin(true) // nobody else can write now
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := s.Hold()
 	var last <-chan error
 	for i := range 100 {
 		last = b.Begin("key", []byte{byte(i)})
@@ -293,9 +290,7 @@ func TestBegunWritesWaitForNobody(t *testing.T) {
 		t.Fatalf("the write is over: %v", err)
 	default:
 	}
-	if err := hung.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	if err := <-last; err != nil {
 		t.Fatal(err)
 	}
