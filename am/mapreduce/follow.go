@@ -15,6 +15,7 @@ type Progress struct {
 	Report client.Report // of the application
 	Status Status        // the latest that is known
 	Known  bool          // Status is that of the current ApplicationMaster
+	Away   bool          // no ResourceManager has answered for a while
 }
 
 // Result is how a job ended.
@@ -34,6 +35,32 @@ const (
 	statusPatience = 5 * time.Second
 )
 
+// awayAfter is how long a ResourceManager may take to answer before that is told.
+const awayAfter = 3 * time.Second
+
+// patiently makes a call that may take long, and says so once. It is said by the caller's goroutine.
+func patiently(call func() (client.Report, error), limit time.Duration, say func()) (client.Report, error) {
+	type answer struct {
+		r   client.Report
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		r, err := call()
+		done <- answer{r, err}
+	}()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	for {
+		select {
+		case a := <-done:
+			return a.r, a.err
+		case <-late.C:
+			say()
+		}
+	}
+}
+
 // Follow tells how the job gets on, and returns when it's over.
 func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, error) {
 	h := &http.Client{Timeout: statusPatience, Transport: &http.Transport{}}
@@ -42,7 +69,11 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 	var p Progress
 	var last string // address of the ApplicationMaster
 	for {
-		r, err := x.apps.Report(ctx, x.ID)
+		r, err := patiently(func() (client.Report, error) { return x.apps.Report(ctx, x.ID) }, awayAfter, func() {
+			away := p
+			away.Away = true
+			tell(away)
+		})
 		if err != nil {
 			return Result{p.Report, p.Status, false}, err
 		}

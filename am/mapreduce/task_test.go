@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"heddle/am/client"
 )
 
 // testTask is a map task without reduce tasks over local files; run it with mapped.
@@ -109,4 +111,18 @@ func TestManyCountersAreBounded(t *testing.T) {
 	if len(s.counters["g"]) != maxCounters || s.counters.Get("g", "n1") != 2 {
 		t.Errorf("%d counters", len(s.counters["g"]))
 	}
+}
+
+// While no ResourceManager answered nothing was said.
+func TestLateAnswerIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := 0
+		r, err := patiently(func() (client.Report, error) { return client.Report{Name: "n"}, pause(t.Context(), 30*time.Second) }, awayAfter, func() { said++ })
+		if err != nil || r.Name != "n" || said != 1 {
+			t.Errorf("%+v, %v, said %d times", r, err, said)
+		}
+		if _, err := patiently(func() (client.Report, error) { return r, nil }, awayAfter, func() { t.Error("an answer that isn't late") }); err != nil {
+			t.Error(err)
+		}
+	})
 }

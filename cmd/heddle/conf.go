@@ -80,7 +80,7 @@ func logger(c *conf.Config) *logrus.Entry {
 }
 
 func newConf(s *source) *cobra.Command {
-	c := &cobra.Command{Use: "conf", Short: "Look at configurations", GroupID: tools}
+	c := &cobra.Command{Use: "conf", Short: "Look at configurations", GroupID: tools, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var asJSON bool
 	check := &cobra.Command{
 		Use:   "check [DIR]",

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/conf"
+	"heddle/yarn/records"
 )
 
 // properties makes a configuration file of lines of a key and a value each.
@@ -99,5 +102,21 @@ func TestConfCheck(t *testing.T) {
 				t.Log(out.String())
 			}
 		})
+	}
+}
+
+// heddle standalone offered 8 vcores on a machine with two, and the logs of its jobs weren't found.
+func TestStandaloneHasWhatTheMachineHas(t *testing.T) {
+	c, err := conf.Load(conf.Options{Overrides: []string{"yarn.log-aggregation-enable=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	standaloneDefaults(c)
+	r, err := c.NodeResource(records.ResourceTypes{}, conf.Hardware{MemoryMB: 10240, Cores: 1, Processors: 2})
+	if err != nil || r != records.NewResource(8192, 2) {
+		t.Errorf("%v, %v", r, err)
+	}
+	if c.Bool("yarn.log-aggregation-enable") {
+		t.Error("what is configured doesn't stay")
 	}
 }

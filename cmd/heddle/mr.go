@@ -15,8 +15,10 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"heddle/am/client"
 	"heddle/am/mapreduce"
 	"heddle/conf"
+	"heddle/yarn/pb"
 )
 
 func newMR(s *source) *cobra.Command {
@@ -318,6 +320,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		return err
 	}
 	p := newProgress(stderr, o.quiet)
+	p.id = job.ID.String()
 	p.line("%v: %d map and %d reduce tasks over %s in %d files", job.ID, job.Maps, o.job.Reduces, bytesText(job.InputBytes), job.Files)
 	r, err := job.Follow(ctx, p.tell)
 	p.end()
@@ -325,7 +328,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("mr: interrupted; %v goes on (heddle app -kill %v ends it)", job.ID, job.ID)
 		}
-		return fmt.Errorf("mr: %v: %w", job.ID, err)
+		return fmt.Errorf("mr: %w; %v may go on: heddle app -status %v tells, heddle app -kill %v ends it", err, job.ID, job.ID, job.ID)
 	}
 	p.failures(r.Status.Failures)
 	if o.json {
@@ -338,7 +341,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		if r.Status.Error != "" {
 			why = r.Status.Error
 		}
-		return fmt.Errorf("mr: %v %v: %s", job.ID, r.Report.State, strings.TrimSpace(why))
+		return fmt.Errorf("mr: %v %s: %s", job.ID, ending(r.Report), p.reason(why, r.Status.Failures))
 	}
 	if !o.quiet && r.Known {
 		if err := r.Status.Counters.Print(stderr); err != nil {
@@ -347,6 +350,14 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	}
 	p.line("%v has succeeded after %.1f s: %s", job.ID, time.Since(began).Seconds(), o.job.Output)
 	return nil
+}
+
+// ending says how a job ended that didn't succeed: one that has failed has FINISHED for YARN.
+func ending(r client.Report) string {
+	if r.State == pb.YarnApplicationState_KILLED || r.Final == pb.FinalApplicationStatus_APP_KILLED {
+		return "was killed"
+	}
+	return "has failed"
 }
 
 // printReport prints the outcome as JSON.

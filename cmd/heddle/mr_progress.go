@@ -20,8 +20,11 @@ type mrProgress struct {
 	state   string
 	url     bool
 	attempt int32
-	failed  int // failures that were shown
+	failed  int             // failures that were shown
+	told    map[string]bool // what they said
 	last    string
+	id      string
+	away    bool
 }
 
 func newProgress(w io.Writer, quiet bool) *mrProgress {
@@ -49,6 +52,15 @@ func (p *mrProgress) wipe() {
 }
 
 func (p *mrProgress) tell(s mapreduce.Progress) {
+	if s.Away {
+		p.away = true
+		p.line("no ResourceManager answers; %s may go on meanwhile", p.id)
+		return
+	}
+	if p.away {
+		p.away = false
+		p.line("the ResourceManager is back")
+	}
 	r := s.Report
 	if state := r.State.String(); state != p.state {
 		if p.state = state; state == "ACCEPTED" || state == "RUNNING" {
@@ -93,12 +105,31 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 	}
 }
 
-// failures shows tasks that have failed since the last call.
+// failures shows tasks that have failed since the last call. What one says as others did before isn't said again.
 func (p *mrProgress) failures(list []mapreduce.Failure) {
 	for _, f := range list[min(p.failed, len(list)):] {
-		p.line("failed: %v", f)
+		if said := f.Error + "\n" + strings.Join(f.Stderr, "\n"); p.told[said] {
+			p.line("failed: %s on %s, as before", f.Task, f.Host)
+		} else {
+			if p.told == nil {
+				p.told = map[string]bool{}
+			}
+			p.told[said] = true
+			p.line("failed: %v", f)
+		}
 	}
 	p.failed = max(p.failed, len(list))
+}
+
+// reason is why a job failed, without what was shown as a task's failure.
+func (p *mrProgress) reason(why string, list []mapreduce.Failure) string {
+	why = strings.TrimSpace(why)
+	for _, f := range list {
+		if head, ok := strings.CutSuffix(why, ", at last "+f.String()); ok && !p.quiet {
+			return head + " (see above)"
+		}
+	}
+	return why
 }
 
 func (p *mrProgress) end() {

@@ -3,14 +3,17 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"heddle/am/client"
 	"heddle/am/mapreduce"
 	"heddle/conf"
+	"heddle/yarn/pb"
 )
 
 func TestStreamingOptions(t *testing.T) {
@@ -105,5 +108,41 @@ func TestWrongStreamingOptions(t *testing.T) {
 	}
 	if err := mrOptions().parse(&source{}, []string{"-help"}); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-help: %v", err)
+	}
+}
+
+// A job that had failed was said to have FINISHED, and one failure was shown five times.
+func TestOneFailureIsShownOnce(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(&out, false)
+	p.id = "application_1_0001"
+	var list []mapreduce.Failure
+	for i := range 4 {
+		list = append(list, mapreduce.Failure{Task: fmt.Sprintf("map task 0, attempt %d", i), Host: "h", Error: "exit status 3", Stderr: []string{"trouble"}})
+		p.tell(mapreduce.Progress{Known: true, Status: mapreduce.Status{Failures: list}})
+	}
+	reason := p.reason(fmt.Sprintf("map task 0 failed 4 times, at last %v", list[3]), list)
+	if all := out.String() + reason; strings.Count(all, "trouble") != 1 || !strings.Contains(all, "attempt 3 on h, as before") ||
+		reason != "map task 0 failed 4 times (see above)" {
+		t.Errorf("%s%s", out.String(), reason)
+	}
+	for want, r := range map[string]client.Report{
+		"has failed": {State: pb.YarnApplicationState_FINISHED, Final: pb.FinalApplicationStatus_APP_FAILED},
+		"was killed": {State: pb.YarnApplicationState_KILLED, Final: pb.FinalApplicationStatus_APP_KILLED},
+	} {
+		if got := ending(r); got != want {
+			t.Errorf("%v %v: %s", r.State, r.Final, got)
+		}
+	}
+}
+
+func TestAbsenceOfTheClusterIsTold(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(&out, false)
+	p.id = "application_1_0001"
+	p.tell(mapreduce.Progress{Away: true})
+	p.tell(mapreduce.Progress{})
+	if got := out.String(); !strings.Contains(got, "application_1_0001 may go on") || !strings.Contains(got, "is back") {
+		t.Errorf("%s", got)
 	}
 }

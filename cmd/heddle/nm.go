@@ -37,6 +37,19 @@ func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool)
 	return n.Run(ctx)
 }
 
+// standaloneDefaults suit a cluster that is one machine: it has what the machine has, and the logs of what has run are
+// found once the node has put them away. What the configuration says stays.
+func standaloneDefaults(c *conf.Config) {
+	const prefix = "yarn.nodemanager.resource."
+	for _, key := range []string{
+		prefix + "detect-hardware-capabilities", prefix + "count-logical-processors-as-cores", "yarn.log-aggregation-enable",
+	} {
+		if !c.IsSet(key) {
+			c.Set(key, "true")
+		}
+	}
+}
+
 func newStandalone(s *source) *cobra.Command {
 	var id string
 	c := &cobra.Command{
@@ -49,6 +62,7 @@ func newStandalone(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			standaloneDefaults(c)
 			r, err := rm.New(rm.Options{Conf: c, ID: id, Log: log, Web: webPort})
 			if err != nil {
 				return err

@@ -129,6 +129,10 @@ func (v verb) start(s *session, load Load, args []string) error {
 	case line.Has("help"):
 		return s.options.WriteUsage(s.out, v.title)
 	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && s.options.Has(args[0]) {
+		fmt.Fprintf(s.err, "%s is not a command of its own: did you mean heddle %s -%s?\n", args[0], v.name, strings.Join(args, " "))
+		return failed
+	}
 	s.json = line.Has("json")
 	settings := line.Values("D")
 	if fs := line.Value("fs"); fs != "" {

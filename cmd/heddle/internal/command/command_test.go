@@ -58,7 +58,12 @@ func TestErrors(t *testing.T) {
 	}{
 		{"app", 255, []string{"Invalid Command Usage", "usage: application", "-list"}},
 		{"app -list extra", 255, []string{"extra belongs to no option", "usage: application"}},
+		{"app list", 255, []string{"did you mean heddle application -list?"}},
+		{"node list -all", 255, []string{"did you mean heddle node -list -all?"}},
+		{"queue status default", 255, []string{"did you mean heddle queue -status default?"}},
 		{"app -status", 255, []string{"Missing argument for options", "usage: application"}},
+		{"logs -nonsense", 255, []string{"Unrecognized option: -nonsense"}},
+		{"rmadmin -nonsense", 255, []string{"Unrecognized option: -nonsense"}},
 		{"app -nonsense", 1, []string{"Unrecognized option: -nonsense", "heddle application -help"}},
 		{"app -status foo", 1, []string{`"foo"`, "application followed by 2 numbers"}},
 		{"app -kill application_1_x", 1, []string{`"application_1_x"`, `"x"`}},

@@ -62,6 +62,9 @@ func (s *Set) find(word string) *Option {
 	return nil
 }
 
+// Has reports whether there is an option of that name, with or without dashes.
+func (s *Set) Has(name string) bool { return s.find("-"+bare(name)) != nil }
+
 // bare removes one or two dashes.
 func bare(word string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
