@@ -1,9 +1,11 @@
 package hdfsadapter
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"math"
 	"path"
@@ -18,12 +20,18 @@ import (
 	"heddle/yarn/token"
 )
 
+// nameNode is what a store needs of ipc.Failover.
+type nameNode interface {
+	ipc.Invoker
+	Current() string // address of the one that answered last
+}
+
 // hdfsStore is one HDFS as one user sees it.
 type hdfsStore struct {
 	a      *Adapter
 	addrs  []string
 	user   string
-	nn     *ipc.Failover
+	nn     nameNode
 	client string // name under which blocks are read, for the DataNodes' logs
 }
 
@@ -135,7 +143,11 @@ func (s *hdfsStore) list(ctx context.Context, name string) ([]Info, error) {
 			slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 			return out, nil
 		}
-		after = batch[len(batch)-1].GetPath()
+		last := batch[len(batch)-1].GetPath()
+		if bytes.Equal(last, after) {
+			return nil, fmt.Errorf("the NameNode lists %q again and again", last)
+		}
+		after = last
 	}
 }
 
