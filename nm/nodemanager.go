@@ -17,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/connections"
 	"heddle/internal/machine"
 	"heddle/internal/secret"
 	"heddle/internal/within"
@@ -132,13 +133,19 @@ func (n *NodeManager) openState() (err error) {
 // openPorts opens the ports that the node is known by. They stay closed to callers until Run: connections wait.
 func (n *NodeManager) openPorts() (err error) {
 	var port, webPort int
+	counter, err := connections.New(n.o.Conf, n.o.Log)
+	if err != nil {
+		return err
+	}
 	if n.listener, port, err = listen(n.s.listen, n.identity.Port, "yarn.nodemanager.address"); err != nil {
 		return err
 	}
+	n.listener = counter.Listen(n.listener, "yarn.nodemanager.address")
 	n.closing(func() { n.listener.Close() })
 	if n.webListener, webPort, err = listen(n.s.webBind, n.identity.WebPort, "yarn.nodemanager.webapp.address"); err != nil {
 		return err
 	}
+	n.webListener = counter.Listen(n.webListener, "yarn.nodemanager.webapp.address")
 	n.closing(func() { n.webListener.Close() })
 	n.identity.Host, n.identity.Port, n.identity.WebPort = n.s.address.Host, port, webPort
 	n.identity.ClusterID = n.s.clusterID

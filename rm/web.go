@@ -103,7 +103,7 @@ func (r *ResourceManager) listenForProxy() error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", ProxyAddress, err)
 	}
-	r.listeners[ProxyAddress] = l
+	r.listeners[ProxyAddress] = r.counter.Listen(l, ProxyAddress)
 	return nil
 }
 

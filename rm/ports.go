@@ -1,0 +1,62 @@
+package rm
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"heddle/conf"
+	"heddle/rm/raft"
+)
+
+// listen opens the port that a key names.
+func (r *ResourceManager) listen(key string) error {
+	a, err := r.conf.RMListen(key, r.id)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", a.String())
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	r.listeners[key] = r.counter.Listen(l, key)
+	return nil
+}
+
+// join opens the replicated state.
+func (r *ResourceManager) join() error {
+	cfg, err := raftConfig(r.conf, r.id)
+	if err != nil {
+		return err
+	}
+	cfg.Log = r.log
+	if len(cfg.Members) > 1 {
+		for _, m := range cfg.Members {
+			if m.ID != r.id {
+				continue
+			}
+			a, err := conf.ParseAddress(m.Address, 0)
+			if err != nil {
+				return err
+			}
+			if host := r.conf.Text("yarn.resourcemanager.bind-host"); host != "" {
+				a.Host = host
+			}
+			if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
+				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
+			}
+			if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
+				return errors.Join(fmt.Errorf("heddle.raft.address.%s: %w", r.id, err), cfg.Listener.Close())
+			}
+		}
+	}
+	r.replica = newReplica(r.log, r.fail)
+	r.raft, err = raft.Open(cfg, r.replica)
+	if err != nil && cfg.Listener != nil {
+		_ = cfg.Listener.Close()
+	}
+	if halted := r.replica.Halted(); err != nil && halted != nil {
+		return halted // raft doesn't say it
+	}
+	return err
+}
