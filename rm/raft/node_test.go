@@ -446,8 +446,14 @@ func TestMembersMoveWithTheConfiguration(t *testing.T) {
 			list[i].Address = l.Addr().String()
 		}
 	}
-	lead.Node.cfg.Members, moved.cfg.Members = list, list
+	for _, m := range members {
+		m.cfg.Members = list
+		if m != moved {
+			m.restart(t)
+		}
+	}
 	moved.start(t)
+	lead, _ = leader(t, members)
 	lead.KeepMembers(t.Context())
 	if _, err := lead.Propose(Entry{Data: []byte("hello")}).Wait(); err != nil {
 		t.Fatal(err)
