@@ -25,6 +25,10 @@ type appSoft struct {
 	session *amSession           // of the current attempt
 	asked   asked
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
+	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
+	// a row nodes have not answered.
+	shunned, avoided []string
+	misfires         int
 	// inherited is that an earlier leadership has set when its lifetime ends.
 	inherited bool
 
@@ -40,10 +44,12 @@ type appSoft struct {
 }
 
 // NewApplication hands out an id, and says how large a container can be.
-func (l *Leader) NewApplication() (id records.ApplicationID, maximum records.Resource, err error) {
+// Only its user may submit under it.
+func (l *Leader) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
 	err = l.do(func(t *turn) error {
 		t.enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
 		id = records.ApplicationID{ClusterTimestamp: t.work.Timestamp, ID: t.work.LastApplication}
+		t.issued.add(id, user)
 		maximum = t.maximum()
 		return nil
 	})
@@ -145,6 +151,9 @@ func queueOf(ctx *pb.ApplicationSubmissionContext) string {
 func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
 	if t.work.Apps[id] != nil {
 		return nil
+	}
+	if to, known := t.issued.of[id]; known && to != user {
+		return refuse(AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
 	}
 	asks, err := t.amAsks(ctx, path)
 	if err != nil {

@@ -44,7 +44,23 @@ func (t *turn) startAttempt(app *ledger.Application) {
 		t.enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return
 	}
+	t.avoid(soft)
 	t.sched.UpdateAsks(soft.handle, soft.amAsks)
+}
+
+// avoid excludes the hosts that are shunned while an ApplicationMaster's container is asked for, and spare ends it once there is one.
+func (t *turn) avoid(soft *appSoft) {
+	if len(soft.shunned) > 0 {
+		soft.avoided = slices.Clone(soft.shunned)
+		t.sched.UpdateBlacklist(soft.handle, soft.avoided, nil)
+	}
+}
+
+func (t *turn) spare(soft *appSoft) {
+	if len(soft.avoided) > 0 {
+		t.sched.UpdateBlacklist(soft.handle, nil, soft.avoided)
+		soft.avoided = nil
+	}
 }
 
 func (t *turn) openSession(soft *appSoft, id records.AttemptID) {
@@ -107,15 +123,31 @@ func (t *turn) launched(id records.ContainerID, failure error) {
 	if attempt == nil || attempt.AMContainer != id || attempt.State != ledger.AttemptAllocated {
 		return
 	}
+	soft := t.apps[app.ID]
 	if failure == nil {
+		soft.misfires = 0
 		t.enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
 		t.apps[app.ID].session.seen.at(t.Now())
 		return
 	}
+	soft.misfires++
+	t.shunForMaster(soft, attempt.AMNode.Host)
 	t.failAttempt(app, attempt, attemptEnd{
 		diagnostics: fmt.Sprintf("Error launching %v. Got exception: %v", attempt.ID, failure),
-		exit:        records.ExitAborted, excused: !IsReason(failure, Refused),
+		exit:        records.ExitAborted, excused: !IsReason(failure, Refused) && soft.misfires <= maxMisfires,
 	})
+}
+
+// maxMisfires is how many launches in a row may fail on nodes that don't answer before they count as the application's failures.
+const maxMisfires = 10
+
+// shunForMaster has an application's next ApplicationMaster started elsewhere than on a host on which that has failed, as long as a
+// fifth of the nodes are left (Hadoop: yarn.am.blacklisting.disable-failure-threshold). The host's other containers aren't concerned.
+func (t *turn) shunForMaster(soft *appSoft, host string) {
+	soft.shunned = append(soft.shunned, host)
+	if 5*len(soft.shunned) > 4*t.sched.OpenNodes() {
+		soft.shunned = nil
+	}
 }
 
 // attemptEnd says how an attempt ended.

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -128,6 +129,84 @@ func TestUnmanagedApplicationMasters(t *testing.T) {
 		}
 		if a := w.app(id); a.State != ledger.AppFinished || a.Live != 0 {
 			t.Errorf("%v with %d containers", a.State, a.Live)
+		}
+	})
+}
+
+// deaf has one node refuse the leader's calls, though it sends heartbeats.
+type deaf struct {
+	nodes
+	host string
+}
+
+func (d deaf) Launch(ctx context.Context, l Launch) error {
+	if l.Container.Node.Host == d.host {
+		return errors.New("connection refused")
+	}
+	return d.nodes.Launch(ctx, l)
+}
+
+// A node that sends heartbeats and refuses calls gets an application's ApplicationMaster once, and its other containers all the same.
+func TestMasterGoesToAnotherNodeThanTheOneThatRefusesCalls(t *testing.T) {
+	run(t, func(w *world) {
+		bad := &peer{w: w, node: w.node(1)}
+		good := &peer{w: w, node: w.nodeOf(2, records.NewResource(1024, 1))}
+		w.Launcher = deaf{nodes{w}, bad.node.Host}
+		id := w.submit(nil)
+		for len(w.launched) == 0 {
+			time.Sleep(time.Second)
+			bad.heartbeat()
+			good.heartbeat()
+			if n := len(w.app(id).Attempts); n > 2 {
+				t.Fatalf("attempt %d", n)
+			}
+		}
+		am := w.registered(<-w.launched)
+		if at := w.app(id).Current().AMContainer; w.app(id).Containers.Get(at).Node != good.node {
+			t.Error("the ApplicationMaster runs on the node that refuses calls")
+		}
+		if r := am.allocate(AllocateCall{Asks: ask(2)}); len(r.Grants) != 2 || r.Grants[0].Node != bad.node {
+			t.Errorf("other containers are kept from that node: %+v", r.Grants)
+		}
+	})
+}
+
+// Where there is no other node, launches that nobody answers count after a while: the application doesn't go on for ever.
+func TestLaunchesThatNobodyAnswersCountInTheEnd(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		w.Launcher = deaf{nodes{w}, n.node.Host}
+		id := w.submit(nil)
+		for i := 0; !w.app(id).State.Ended(); i++ {
+			time.Sleep(time.Second)
+			n.heartbeat()
+			if i > 1000 {
+				t.Fatalf("%d attempts, and no end", len(w.app(id).Attempts))
+			}
+		}
+		if a := w.app(id); a.State != ledger.AppFailed || !strings.Contains(a.Diagnostics, "connection refused") {
+			t.Errorf("%v after %d attempts: %s", a.State, len(a.Attempts), a.Diagnostics)
+		}
+	})
+}
+
+// An id that was given to one user can't be taken by another one.
+func TestIDsOfOthersAreRefused(t *testing.T) {
+	run(t, func(w *world) {
+		id, _, err := w.NewApplication("bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Submit("mallory", submission(id, nil)); !IsReason(err, AccessDenied) {
+			t.Errorf("taken: %v", err)
+		}
+		for range 2 { // clients repeat it when they don't hear the answer
+			if err := w.Submit("bob", submission(id, nil)); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := w.app(id).User; got != "bob" {
+			t.Errorf("it is of %s", got)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func TestNamesThatAreNoUTF8AreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		long := strings.Repeat("x", ledger.MaxName+1)
 		for _, name := range []string{latin1, long} {
-			id, _, err := w.NewApplication()
+			id, _, err := w.NewApplication("alice")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func withContext(bytes int) func(*pb.ApplicationSubmissionContext) {
 
 func TestSubmissionTooLargeForTheLogIsRefused(t *testing.T) {
 	runWorld(t, func(s *Settings) { s.MaxSubmission = 1 << 20 }, func(w *world) {
-		id, _, err := w.NewApplication()
+		id, _, err := w.NewApplication("alice")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestManySubmissionsAtOnceComeIntoSeveralBatches(t *testing.T) {
 		var all sync.WaitGroup
 		for range 150 {
 			all.Go(func() {
-				id, _, err := w.NewApplication()
+				id, _, err := w.NewApplication("alice")
 				if err == nil {
 					err = w.Submit("alice", submission(id, withContext(900_000)))
 				}
@@ -209,7 +209,7 @@ func FuzzNodeReports(f *testing.F) {
 				Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
 			}))
 			_ = w.UnregisterNode(records.NodeID{Host: host, Port: exit}, NodeCaller{Address: host})
-			_, _, _ = w.NewApplication() // comes behind everything
+			_, _, _ = w.NewApplication("alice") // comes behind everything
 			w.small()
 			w.same()
 		})
@@ -222,7 +222,7 @@ func FuzzSubmit(f *testing.F) {
 	f.Add("alice", strings.Repeat("a.", 600), "x", strings.Repeat("ü", 10_000), strings.Repeat("\xff", 90_000), int32(-1))
 	f.Fuzz(func(t *testing.T, user, queue, name, url, diagnostics string, number int32) {
 		run(t, func(w *world) {
-			id, _, err := w.NewApplication()
+			id, _, err := w.NewApplication("alice")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func FuzzSubmit(f *testing.F) {
 			_, _ = w.Move(id, queue)
 			_ = w.IssueDelegation(func(NewDelegation) ([]byte, []byte) { return []byte(user), []byte(name) })
 			_ = w.RefreshNodes(&hosts.Lists{}, true, 0)
-			_, _, _ = w.NewApplication()
+			_, _, _ = w.NewApplication("alice")
 			w.small()
 			w.same()
 		})

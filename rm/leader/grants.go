@@ -87,6 +87,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		return c
 	}
 	if am {
+		(&turn{l}).spare(soft)
 		(&turn{l}).launch(app, granted(0))
 		return
 	}

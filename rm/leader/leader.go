@@ -152,6 +152,7 @@ type Leader struct {
 	grown      grownList  // containers that were given more, by the time when their nodes must know
 	unstarted  unstarted
 	carried    carriedTokens
+	issued     issued
 	seq        int64
 	refs       ledger.Refs
 	preemption preemption

@@ -80,7 +80,7 @@ func TestDeposedLeaderAnswersNobody(t *testing.T) {
 		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response, Asks: ask(1)}); !errors.Is(err, ErrDeposed) {
 			t.Errorf("a grant that nobody will remember was made: %v", err)
 		}
-		if _, _, err := w.NewApplication(); !errors.Is(err, ErrDeposed) {
+		if _, _, err := w.NewApplication("alice"); !errors.Is(err, ErrDeposed) {
 			t.Errorf("an id that nobody will remember was handed out: %v", err)
 		}
 		w.depose()

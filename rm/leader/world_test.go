@@ -232,7 +232,7 @@ func submission(id records.ApplicationID, change func(*pb.ApplicationSubmissionC
 
 func (w *world) submit(change func(*pb.ApplicationSubmissionContext)) records.ApplicationID {
 	w.t.Helper()
-	id, _, err := w.NewApplication()
+	id, _, err := w.NewApplication("alice")
 	if err == nil {
 		err = w.Submit("alice", submission(id, change))
 	}

@@ -19,7 +19,7 @@ func (s *server) newApplication(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	id, maximum, err := l.NewApplication()
+	id, maximum, err := l.NewApplication(caller(c))
 	if err != nil {
 		return yarnrest.Reply{}, refusal(err)
 	}

@@ -42,13 +42,13 @@ func (s *Service) ServeClients(server *ipc.Server) {
 }
 
 func (s *Service) newApplication(
-	context.Context, *pb.GetNewApplicationRequest,
+	ctx context.Context, _ *pb.GetNewApplicationRequest,
 ) (*pb.GetNewApplicationResponse, error) {
 	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	id, maximum, err := l.NewApplication()
+	id, maximum, err := l.NewApplication(ipc.CallFrom(ctx).User)
 	if err != nil {
 		return nil, s.exception(err)
 	}

@@ -307,7 +307,7 @@ func FuzzHandlers(f *testing.F) {
 			all := c.svc.handlers()
 			_ = all[int(first)%len(all)].call(caller("alice"), request)
 			_ = all[int(second)%len(all)].call(caller("alice"), again)
-			if _, _, err := c.lead.NewApplication(); err != nil {
+			if _, _, err := c.lead.NewApplication("alice"); err != nil {
 				t.Errorf("it doesn't go on: %v", err)
 			}
 			c.check()
