@@ -153,6 +153,7 @@ type Leader struct {
 	unstarted  unstarted
 	carried    carriedTokens
 	issued     issued
+	orders     map[records.ContainerID]*order // that nodes have not answered yet
 	seq        int64
 	refs       ledger.Refs
 	preemption preemption

@@ -38,7 +38,7 @@ type nodeSession struct {
 	responseID int32
 	last       NodeReply
 	status     NodeStatus
-	running    map[records.ContainerID]bool // known to the loop to run
+	running    map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 
 	out outbox
 }
@@ -122,6 +122,7 @@ type NodeContainer struct {
 	State       pb.ContainerState
 	ExitStatus  int32
 	Diagnostics string
+	Sub         pb.ContainerSubState     // of one that runs
 	Resource    *pb.Resource             // that the node gives it
 	Times       *ledgerpb.ContainerTimes // of one that has ended; nil: the node doesn't tell
 }
@@ -203,7 +204,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	}
 	s.registered, s.responseID, s.last = true, 0, NodeReply{}
 	s.instance = r.Instance
-	s.running = map[records.ContainerID]bool{}
+	s.running = map[records.ContainerID]pb.ContainerSubState{}
 	if r.Status != nil {
 		s.status = *r.Status
 	} else {
@@ -314,7 +315,7 @@ func (t *turn) reconcile(n *nodeSoft, reported []NodeContainer) {
 	has := map[records.ContainerID]bool{}
 	for i := range reported {
 		has[reported[i].ID] = true
-		t.containerReport(n, &reported[i])
+		t.containerReport(n, &reported[i], false)
 	}
 	var lost []*ledger.Container
 	for _, c := range t.work.Nodes[n.id].Containers {
@@ -334,7 +335,7 @@ func (t *turn) launchedAM(c *ledger.Container) bool {
 }
 
 // containerReport takes what a node says of a container into account.
-func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
+func (t *turn) containerReport(n *nodeSoft, r *NodeContainer, first bool) {
 	c := t.work.Container(r.ID)
 	t.appOnNode(n, r.ID.Attempt.App)
 	known := c != nil && c.Live() && c.Node == n.id
@@ -352,6 +353,9 @@ func (t *turn) containerReport(n *nodeSoft, r *NodeContainer) {
 		t.enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
 			Containers: ledger.ContainerRefs(r.ID),
 		}})
+	}
+	if known && c.Live() && r.State == pb.ContainerState_C_RUNNING && r.Sub != 0 {
+		t.level(c, r.Sub, first)
 	}
 	if known && c.Live() && c.Confirmed != c.Resource && r.Resource != nil {
 		t.confirm(n, c, r.Resource) // started at its new size, or the word of it was lost with a leader
@@ -448,10 +452,10 @@ func (l *Leader) news(s *nodeSession, call *NodeCall) []NodeContainer {
 	for _, c := range call.Containers {
 		if c.State == pb.ContainerState_C_COMPLETE {
 			delete(s.running, c.ID)
-		} else if s.running[c.ID] {
+		} else if sub, known := s.running[c.ID]; known && sub == c.Sub {
 			continue
 		} else {
-			s.running[c.ID] = true
+			s.running[c.ID] = c.Sub
 		}
 		news = append(news, c)
 	}
@@ -464,7 +468,7 @@ func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) erro
 		return nil
 	}
 	for i := range news {
-		t.containerReport(n, &news[i])
+		t.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
 	}
 	t.increased(n, call.Increased)
 	if turned {

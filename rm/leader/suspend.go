@@ -3,17 +3,16 @@ package leader
 import (
 	"context"
 	"slices"
-	"time"
 
 	"heddle/rm/ledger"
-	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
 )
 
 // FeatureSuspend is the name under which nodes announce that they can suspend containers.
 const FeatureSuspend = "suspend"
 
-// Suspend freezes a running container; Resume lets it go on. They return when the node has done it and it is on record.
+// Suspend freezes a running container; Resume lets it go on. They return when the node has done it. What is
+// on record by then goes on to hold if the node doesn't answer: it is told again.
 func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
 	return l.setSuspended(ctx, id, true)
 }
@@ -25,6 +24,7 @@ func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
 
 func (l *Leader) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
 	var node records.NodeID
+	var version int64
 	err := l.do(func(t *turn) error {
 		c, err := t.runningContainer(id)
 		if err != nil {
@@ -34,32 +34,18 @@ func (l *Leader) setSuspended(ctx context.Context, id records.ContainerID, suspe
 			return refuse(Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
 				"or its machine lacks a cgroup freezer", c.Node, id)
 		}
-		node = c.Node
+		node, version = c.Node, t.want(id, suspend)
+		t.orders[id].asking = true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	tell := l.Launcher.Resume
-	if suspend {
-		tell = l.Launcher.Suspend
+	err = l.tell(ctx, node, id, suspend)
+	if over := l.do(func(t *turn) error { t.told(id, version, err); return nil }); err == nil {
+		err = over
 	}
-	if err := tell(ctx, node, id.Attempt, id); err != nil {
-		return err
-	}
-	return l.do(func(t *turn) error {
-		if _, err := t.runningContainer(id); err != nil {
-			return err
-		}
-		if suspend {
-			t.enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ledger.ContainerRefs(id)}})
-		} else {
-			t.enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(id)}})
-		}
-		return nil
-	})
+	return err
 }
 
 func (t *turn) runningContainer(id records.ContainerID) (*ledger.Container, error) {

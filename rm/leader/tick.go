@@ -21,6 +21,7 @@ func (t *turn) tick() error {
 	t.expireUnstarted(now)
 	t.expireGrown(now)
 	t.expireApps(now)
+	t.repeatOrders(now)
 	t.preempt(now)
 	t.renewCarried(now)
 	t.expireDelegations(now)

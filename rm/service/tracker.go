@@ -126,7 +126,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	for _, c := range status.GetContainersStatuses() {
 		call.Containers = append(call.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetState(), ExitStatus: c.GetExitStatus(),
-			Diagnostics: c.GetDiagnostics(), Resource: c.GetCapability(), Times: containerTimes(c),
+			Diagnostics: c.GetDiagnostics(), Sub: c.GetContainerSubState(), Resource: c.GetCapability(), Times: containerTimes(c),
 		})
 	}
 	for _, c := range status.GetIncreasedContainers() {

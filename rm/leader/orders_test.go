@@ -1,0 +1,109 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// answering has nodes answer orders as a test says, after they have done them or not.
+type answering struct {
+	nodes
+	suspend func(records.ContainerID) error
+}
+
+func (a answering) Suspend(ctx context.Context, n records.NodeID, at records.AttemptID, id records.ContainerID) error {
+	if err := a.suspend(id); err != nil {
+		return err
+	}
+	return a.nodes.Suspend(ctx, n, at, id)
+}
+
+func (w *world) isFrozen(id records.ContainerID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.frozen[id]
+}
+
+func sub(id records.ContainerID, s pb.ContainerSubState) NodeContainer {
+	return NodeContainer{ID: id, State: pb.ContainerState_C_RUNNING, Sub: s}
+}
+
+// task is a container that runs.
+func (w *world) task() (n *peer, am, id records.ContainerID) {
+	w.t.Helper()
+	n = &peer{w: w, node: w.node(1)}
+	p := w.am(nil)
+	id = p.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+	am = w.app(p.attempt.App).Current().AMContainer
+	n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
+	return n, am, id
+}
+
+func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
+	run(t, func(w *world) {
+		n, am, id := w.task()
+		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
+			if !w.state().Container(id).Suspended {
+				t.Error("the node is told of what isn't on record")
+			}
+			return errors.New("no route to host")
+		}}
+		if err := w.Suspend(context.Background(), id); err == nil || !w.state().Container(id).Suspended {
+			t.Errorf("unheard: %v", err)
+		}
+		w.depose() // before the node has heard it
+		w.lead()
+		n = &peer{w: w, node: w.node(1, runs(am), runs(id))}
+		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
+		time.Sleep(2 * time.Second)
+		if !w.isFrozen(id) || !w.state().Container(id).Suspended {
+			t.Error("the next leader doesn't bring the node to what is on record")
+		}
+		w.same()
+	})
+}
+
+func TestOrdersThatNodesDontHearAreRepeated(t *testing.T) {
+	run(t, func(w *world) {
+		_, _, id := w.task()
+		calls := 0
+		w.Launcher = answering{nodes{w}, func(records.ContainerID) error {
+			if calls++; calls < 3 {
+				return errors.New("connection reset")
+			}
+			return nil
+		}}
+		if err := w.Suspend(context.Background(), id); err == nil {
+			t.Error("no word of a node that didn't hear it")
+		}
+		time.Sleep(20 * time.Second)
+		if !w.isFrozen(id) || calls != 3 {
+			t.Errorf("after %d calls it runs on", calls)
+		}
+	})
+}
+
+func TestOrdersThatNodesRefuseAreTakenBack(t *testing.T) {
+	run(t, func(w *world) {
+		n, am, id := w.task()
+		w.Launcher = answering{nodes{w}, func(records.ContainerID) error { return refuse(Refused, "it doesn't stop") }}
+		if err := w.Suspend(context.Background(), id); !IsReason(err, Refused) || w.state().Container(id).Suspended {
+			t.Errorf("%v", err)
+		}
+		// what an ApplicationMaster has asked the node for goes on record
+		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_PAUSED))
+		if !w.state().Container(id).Suspended {
+			t.Error("a container that its ApplicationMaster has suspended runs on record")
+		}
+		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
+		if w.state().Container(id).Suspended {
+			t.Error("a container that goes on is suspended on record")
+		}
+		w.same()
+	})
+}
