@@ -58,6 +58,9 @@ func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.Protected(); err != nil {
+		return nil, nil, err
+	}
 	if closed := c.CloseUp(); closed != "" {
 		log.Warn(closed)
 	}
