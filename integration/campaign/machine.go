@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/integration/daemons"
@@ -29,6 +30,8 @@ type machine struct {
 	client  *ipc.Client
 	work    *work
 	log     func(string, ...any)
+
+	spoiled atomic.Int32 // how often the disk took no writes, which clients use as well
 
 	mu   sync.Mutex
 	up   *vm.Machine // nil while the power is off
@@ -127,9 +130,10 @@ func (m *machine) runJob(ctx context.Context, args []string) (string, error) {
 	for i, a := range args {
 		quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 	}
+	spoiled := m.spoiled.Load()
 	out, err := m.run(ctx, "cd / && HADOOP_CONF_DIR=%s HADOOP_USER_NAME=nobody HOME=/nonexistent exec setpriv --reuid=%d --regid=%d --clear-groups %s %s",
 		m.cluster.Conf(), nobodyID, nobodyID, m.binary, strings.Join(quoted, " "))
-	if errors.Is(err, vm.ErrDown) {
+	if errors.Is(err, vm.ErrDown) || err != nil && m.spoiled.Load() != spoiled {
 		err = errGone
 	}
 	return out, err
@@ -165,6 +169,9 @@ func (m *machine) play(ctx context.Context, ep episode) (history.Checked, error)
 		pause(ctx, f.Gap)
 		m.log("%v", f)
 		k := machineKinds[slices.IndexFunc(machineKinds, func(k machineKind) bool { return k.name == f.Kind })]
+		if k.spoils {
+			m.spoiled.Add(1)
+		}
 		lost := m.world.Lost()
 		err := k.strike(ctx, m)
 		pause(ctx, f.Hold)

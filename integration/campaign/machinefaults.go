@@ -10,22 +10,23 @@ type machineKind struct {
 	name         string
 	parts        int
 	spares       bool // no container may be lost
+	spoils       bool // the disk takes no writes
 	strike, mend func(context.Context, *machine) error
 }
 
 func (k machineKind) weight() (string, int) { return k.name, k.parts }
 
 var machineKinds = []machineKind{
-	{"power cut", 6, false, powerOff, powerOn},
-	{"power cut while the disk is slow", 2, false, both(table("delay /dev/vda 0 300"), brief, powerOff), powerOn},
-	{"clock an hour ahead", 3, true, script("date -s '+1 hour'"), script("date -s '-1 hour'")},
-	{"clock an hour behind", 3, true, script("date -s '-1 hour'"), script("date -s '+1 hour'")},
-	{"disk fails", 3, false, table("error"), both(powerOff, powerOn)},
-	{"disk slow", 3, true, table("delay /dev/vda 0 300"), table("linear /dev/vda 0")},
-	{"disk full", 3, false, script("dd if=/dev/zero of=/disk/filler bs=1M 2>/dev/null; true"), script("rm -f /disk/filler")},
-	{"ResourceManager killed in the machine", 2, false, script("kill -9 $(cat /run/rm1.pid)"), script("true")},
-	{"NodeManager killed in the machine", 2, false, script("kill -9 $(cat /run/nm1.pid)"), script("true")},
-	{"ResourceManager frozen in the machine", 2, true, script("kill -STOP $(cat /run/rm1.pid)"), script("kill -CONT $(cat /run/rm1.pid)")},
+	{"power cut", 6, false, false, powerOff, powerOn},
+	{"power cut while the disk is slow", 2, false, false, both(table("delay /dev/vda 0 300"), brief, powerOff), powerOn},
+	{"clock an hour ahead", 3, true, false, script("date -s '+1 hour'"), script("date -s '-1 hour'")},
+	{"clock an hour behind", 3, true, false, script("date -s '-1 hour'"), script("date -s '+1 hour'")},
+	{"disk fails", 3, false, true, table("error"), both(powerOff, powerOn)},
+	{"disk slow", 3, true, false, table("delay /dev/vda 0 300"), table("linear /dev/vda 0")},
+	{"disk full", 3, false, true, script("dd if=/dev/zero of=/disk/filler bs=1M 2>/dev/null; true"), script("rm -f /disk/filler")},
+	{"ResourceManager killed in the machine", 2, false, false, script("kill -9 $(cat /run/rm1.pid)"), script("true")},
+	{"NodeManager killed in the machine", 2, false, false, script("kill -9 $(cat /run/nm1.pid)"), script("true")},
+	{"ResourceManager frozen in the machine", 2, true, false, script("kill -STOP $(cat /run/rm1.pid)"), script("kill -CONT $(cat /run/rm1.pid)")},
 }
 
 func powerOff(_ context.Context, m *machine) error {

@@ -48,6 +48,8 @@ type stage struct {
 // siteOf are the settings of a campaign's cluster.
 func siteOf(group string) map[string]string {
 	return map[string]string{
+		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
+		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
 		"heddle.cgroup.root":                              "/" + group,
 		"heddle.raft.snapshot-threshold":                  "500",
 		"heddle.raft.snapshot-interval-ms":                "500",
