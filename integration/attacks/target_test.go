@@ -1,0 +1,448 @@
+package attacks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"heddle/integration/daemons"
+	"heddle/integration/hadooplab"
+	"heddle/internal/await"
+	"heddle/rm"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+const (
+	// memoryBound is the largest resident set that a daemon may ever have, in MB. Its ports may take portMemory each, twice.
+	memoryBound = 1024
+	portMemory  = 32
+	// honest and hostile are two users that every system has, with their ids.
+	honest, honestID   = "nobody", 65534
+	hostile, hostileID = "games", 5
+)
+
+// target is the cluster that is attacked.
+type target struct {
+	*daemons.Cluster
+	t      *testing.T
+	binary string
+	client *ipc.Client
+	secret string // a file that only root may read
+}
+
+const secretText = "this is for nobody's eyes but root's"
+
+func newTarget(t *testing.T) *target {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root, as containers run as users")
+	}
+	// users must get to files below it, which they don't get to below t.TempDir
+	dir, err := os.MkdirTemp("", "attacks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	built, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	x := &target{t: t, binary: filepath.Join(dir, "heddle"), secret: filepath.Join(dir, "private", "secret")}
+	if err := os.Rename(built, x.binary); err != nil {
+		t.Fatal(err)
+	}
+	write(t, x.secret, secretText, 0o600)
+	if err := os.Chmod(filepath.Dir(x.secret), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	shared := filepath.Join(dir, "cluster-secret")
+	write(t, shared, "a secret that all daemons of this cluster share", 0o600)
+	for _, d := range []string{"work", "staging"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(dir, d), 0o777|os.ModeSticky); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.Cluster, err = daemons.New(daemons.Options{
+		Binary: x.binary, Dir: dir, ResourceManagers: 3, NodeManagers: 2, Memory: 8192, Direct: true,
+		Set: map[string]string{
+			"heddle.cluster.secret-file":                                           shared,
+			"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
+			"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
+			"heddle.container.allowed-system-users":                                hostile,
+			"heddle.port.memory-mb":                                                strconv.Itoa(portMemory),
+			"heddle.cgroup.root":                                                   "/" + filepath.Base(dir),
+			"yarn.nodemanager.aux-services":                                        "mapreduce_shuffle",
+			"yarn.acl.enable":                                                      "true",
+			"yarn.admin.acl":                                                       "root",
+			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":              "200",
+			"yarn.scheduler.minimum-allocation-mb":                                 "256",
+			"yarn.scheduler.capacity.maximum-am-resource-percent":                  "1",
+			"yarn.scheduler.capacity.root.queues":                                  "default,jobs",
+			"yarn.scheduler.capacity.root.default.capacity":                        "50",
+			"yarn.scheduler.capacity.root.default.maximum-capacity":                "60",
+			"yarn.scheduler.capacity.root.jobs.capacity":                           "50",
+			// long, so that nobody loses the leadership because other tests keep the machine busy
+			"heddle.raft.heartbeat-timeout-ms":                     "1000",
+			"heddle.raft.election-timeout-ms":                      "1000",
+			"heddle.raft.lease-timeout-ms":                         "800",
+			"yarn.scheduler.capacity.root.acl_submit_applications": "*",
+			"yarn.scheduler.capacity.root.acl_administer_queue":    " ",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.client = ipc.NewClient(ipc.ClientConfig{CallTimeout: time.Minute})
+	t.Cleanup(func() {
+		x.client.Close()
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, p := range x.Panics() {
+			t.Errorf("panic: %s", p)
+		}
+		if t.Failed() {
+			t.Log(x.Tails(4000))
+		}
+	})
+	x.start()
+	return x
+}
+
+func write(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (x *target) start() {
+	x.t.Helper()
+	if err := x.StartAll(); err != nil {
+		x.t.Fatal(err)
+	}
+	await.Slowly(x.t, "both nodes are active", func() bool { return x.nodes() == 2 })
+}
+
+// nodes is how many are active.
+func (x *target) nodes() int {
+	req := &pb.GetClusterNodesRequest{}
+	req.SetNodeStates([]pb.NodeState{pb.NodeState_NS_RUNNING})
+	resp, err := protocol.GetClusterNodes.Call(x.t.Context(), x.as(honest), req)
+	if err != nil {
+		return 0
+	}
+	return len(resp.GetNodeReports())
+}
+
+// as is somebody's view of the ResourceManager.
+func (x *target) as(user string) ipc.Invoker {
+	return x.to(rm.ClientAddress, protocol.ApplicationClient, ipc.Identity{User: user})
+}
+
+// to is a port of the ResourceManager that leads.
+func (x *target) to(key string, p ipc.Protocol, who ipc.Identity) ipc.Invoker {
+	return x.client.Failover(x.Addresses(key), p, who, ipc.RetryPolicy{MaxElapsed: 30 * time.Second, MaxAttempts: 100, Base: 20 * time.Millisecond, Max: time.Second})
+}
+
+// leader is the name of the ResourceManager that leads.
+func (x *target) leader() string {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute)
+	defer cancel()
+	id, err := x.Leader(ctx, "")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return id
+}
+
+// in is the same cluster in a part of the test.
+func (x *target) in(t *testing.T) *target {
+	y := *x
+	y.t = t
+	return &y
+}
+
+func must[Req, Resp any](x *target, m protocol.Method[Req, Resp], to ipc.Invoker, req *Req) *Resp {
+	x.t.Helper()
+	resp, err := m.Call(x.t.Context(), to, req)
+	if err != nil {
+		x.t.Fatalf("%v: %v", m.Method, err)
+	}
+	return resp
+}
+
+// refused checks that a call is answered with an exception.
+func refused[Req, Resp any](x *target, what string, m protocol.Method[Req, Resp], to ipc.Invoker, req *Req) {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute)
+	defer cancel()
+	if resp, err := m.Call(ctx, to, req); err == nil {
+		x.t.Errorf("%s got in: %v", what, resp)
+	} else if ctx.Err() != nil {
+		x.t.Errorf("%s got no answer: %v", what, err)
+	}
+}
+
+// unharmed checks that daemons still serve, and that none has ended.
+func (x *target) unharmed() {
+	x.t.Helper()
+	must(x, protocol.GetClusterMetrics, x.as(honest), &pb.GetClusterMetricsRequest{})
+	for _, e := range x.Ended() {
+		x.t.Errorf("%v", e)
+	}
+	await.Slowly(x.t, "both nodes are active", func() bool { return x.nodes() == 2 })
+}
+
+// memory checks the peak of every daemon's resident set.
+func (x *target) memory() {
+	x.t.Helper()
+	for _, name := range x.Daemons() {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", x.PID(name)))
+		if err != nil {
+			x.t.Error(err)
+			continue
+		}
+		_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+		kb, err := strconv.Atoi(strings.Fields(rest)[0])
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		x.t.Logf("%s has used at most %d MB", name, kb/1024)
+		if kb/1024 > memoryBound {
+			x.t.Errorf("%s has used %d MB; %d are allowed", name, kb/1024, memoryBound)
+		}
+	}
+}
+
+// jobs runs honest jobs one after the other until stop is called, which returns how many there were.
+func (x *target) jobs() (stop func() int) {
+	done := make(chan struct{})
+	count := 0
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			x.job(count)
+			count++
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	return func() int {
+		close(done)
+		wg.Wait()
+		return count
+	}
+}
+
+// job runs a job as an honest user, and compares its result.
+func (x *target) job(n int) {
+	in, out := filepath.Join(x.Dir(), "input"), filepath.Join(x.Dir(), "work", fmt.Sprintf("out%d", n))
+	const lines = 3000
+	if err := os.MkdirAll(in, 0o755); err != nil {
+		x.t.Error(err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(in, "text"), []byte(strings.Repeat("a word\n", lines)), 0o644); err != nil {
+		x.t.Error(err)
+		return
+	}
+	cmd := exec.Command(x.binary, "mr", "-D", "mapreduce.job.queuename=jobs", "-D", "mapreduce.input.fileinputformat.split.maxsize=8000", "-D", "mapreduce.map.memory.mb=512",
+		"-D", "mapreduce.reduce.memory.mb=512", "-D", "yarn.app.mapreduce.am.resource.mb=512",
+		"-input", "file://"+in, "-output", "file://"+out, "-mapper", "cat", "-reducer", "uniq -c", "-numReduceTasks", "1")
+	cmd.Dir = "/"
+	cmd.Env = []string{"HADOOP_CONF_DIR=" + x.Conf(), "PATH=" + os.Getenv("PATH"), "HADOOP_USER_NAME=" + honest, "HOME=/nonexistent"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: honestID, Gid: honestID}}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		x.t.Errorf("an honest job failed: %v\n%s", err, said)
+		return
+	}
+	got, err := os.ReadFile(filepath.Join(out, "part-00000"))
+	if fields := strings.Fields(string(got)); err != nil || len(fields) < 1 || fields[0] != strconv.Itoa(lines) {
+		x.t.Errorf("an honest job's result is %q (%v); there are %d lines", got, err, lines)
+	}
+}
+
+// master is an ApplicationMaster that nobody launched: this test.
+type master struct {
+	*target
+	user     string
+	id       records.ApplicationID
+	attempt  records.AttemptID
+	token    token.Token
+	rm       ipc.Invoker
+	response int32
+	nmTokens map[records.NodeID]token.Token
+}
+
+func (x *target) submission(user string) *pb.ApplicationSubmissionContext {
+	x.t.Helper()
+	ctx := &pb.ApplicationSubmissionContext{}
+	ctx.SetApplicationId(must(x, protocol.GetNewApplication, x.as(user), &pb.GetNewApplicationRequest{}).GetApplicationId())
+	ctx.SetApplicationName(x.t.Name())
+	ctx.SetUnmanagedAm(true)
+	ctx.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	ctx.SetResource(records.ResourceTypes{}.PB(records.NewResource(256, 1)))
+	return ctx
+}
+
+func submit(ctx *pb.ApplicationSubmissionContext) *pb.SubmitApplicationRequest {
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(ctx)
+	return req
+}
+
+// unmanaged submits an application and registers as its ApplicationMaster.
+func (x *target) unmanaged(user string) *master {
+	x.t.Helper()
+	ctx := x.submission(user)
+	must(x, protocol.SubmitApplication, x.as(user), submit(ctx))
+	m := &master{target: x, user: user, id: records.ApplicationIDFrom(ctx.GetApplicationId()), nmTokens: map[records.NodeID]token.Token{}}
+	ask := &pb.GetApplicationReportRequest{}
+	ask.SetApplicationId(ctx.GetApplicationId())
+	await.Slowly(x.t, "the owner gets the token of his ApplicationMaster", func() bool {
+		r := must(x, protocol.GetApplicationReport, x.as(user), ask).GetApplicationReport()
+		m.attempt = records.AttemptIDFrom(r.GetCurrentApplicationAttemptId())
+		m.token = token.FromPB(r.GetAmRmToken())
+		return len(m.token.Identifier) > 0
+	})
+	m.rm = x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{Token: &m.token})
+	x.t.Cleanup(m.kill)
+	must(x, protocol.RegisterApplicationMaster, m.rm, &pb.RegisterApplicationMasterRequest{})
+	return m
+}
+
+// kill ends the application, so that the next attack finds room.
+func (m *master) kill() { m.killAs(m.user, m.id) }
+
+func (x *target) killAs(user string, id records.ApplicationID) {
+	req := &pb.KillApplicationRequest{}
+	req.SetApplicationId(id.PB())
+	await.Slowly(x.t, "the application is killed", func() bool {
+		resp, err := protocol.ForceKillApplication.Call(context.Background(), x.as(user), req)
+		return err == nil && resp.GetIsKillCompleted()
+	})
+}
+
+func (m *master) allocate(req *pb.AllocateRequest) (*pb.AllocateResponse, error) {
+	req.SetResponseId(m.response)
+	resp, err := protocol.Allocate.Call(m.t.Context(), m.rm, req)
+	if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
+		must(m.target, protocol.RegisterApplicationMaster, m.rm, &pb.RegisterApplicationMasterRequest{})
+		req.SetResponseId(0)
+		resp, err = protocol.Allocate.Call(m.t.Context(), m.rm, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.response = resp.GetResponseId()
+	for _, t := range resp.GetNmTokens() {
+		m.nmTokens[records.NodeIDFrom(t.GetNodeId())] = token.FromPB(t.GetToken())
+	}
+	return resp, nil
+}
+
+func ask(n int32) *pb.ResourceRequest {
+	r := &pb.ResourceRequest{}
+	r.SetResourceName("*")
+	r.SetNumContainers(n)
+	r.SetCapability(records.ResourceTypes{}.PB(records.NewResource(256, 1)))
+	p := &pb.Priority{}
+	p.SetPriority(1)
+	r.SetPriority(p)
+	return r
+}
+
+// container gets one.
+func (m *master) container() *pb.Container {
+	m.t.Helper()
+	req := &pb.AllocateRequest{}
+	req.SetAsk([]*pb.ResourceRequest{ask(1)})
+	return await.Value(m.t, "a container is granted", func() (*pb.Container, bool) {
+		resp, err := m.allocate(req)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		req = &pb.AllocateRequest{}
+		if got := resp.GetAllocatedContainers(); len(got) > 0 {
+			return got[0], true
+		}
+		return nil, false
+	})
+}
+
+// node speaks to the node of a container.
+func (m *master) node(c *pb.Container) ipc.Invoker {
+	t := m.nmTokens[records.NodeIDFrom(c.GetNodeId())]
+	return m.nodeWith(c, t)
+}
+
+func (m *master) nodeWith(c *pb.Container, t token.Token) ipc.Invoker {
+	return m.client.Endpoint(records.NodeIDFrom(c.GetNodeId()).String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
+}
+
+func launch(c *pb.Container, resources map[string]*pb.LocalResource, command ...string) *pb.StartContainersRequest {
+	spec := &pb.ContainerLaunchContext{}
+	spec.SetCommand(command)
+	for name, r := range resources {
+		m := &pb.StringLocalResourceMap{}
+		m.SetKey(name)
+		m.SetValue(r)
+		spec.SetLocalResources(append(spec.GetLocalResources(), m))
+	}
+	start := &pb.StartContainerRequest{}
+	start.SetContainerLaunchContext(spec)
+	start.SetContainerToken(c.GetContainerToken())
+	req := &pb.StartContainersRequest{}
+	req.SetStartContainerRequest([]*pb.StartContainerRequest{start})
+	return req
+}
+
+func statusRequest(id *pb.ContainerId) *pb.GetContainerStatusesRequest {
+	req := &pb.GetContainerStatusesRequest{}
+	req.SetContainerId([]*pb.ContainerId{id})
+	return req
+}
+
+// ended waits for the end of a container, and returns what its node says of it.
+func (m *master) ended(c *pb.Container) *pb.ContainerStatus {
+	m.t.Helper()
+	return await.Value(m.t, "a container has ended", func() (*pb.ContainerStatus, bool) {
+		resp, err := m.allocate(&pb.AllocateRequest{})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		for _, s := range resp.GetCompletedContainerStatuses() {
+			if records.ContainerIDFrom(s.GetContainerId()) == records.ContainerIDFrom(c.GetId()) {
+				return s, true
+			}
+		}
+		return nil, false
+	})
+}
