@@ -424,12 +424,6 @@ func launch(c *pb.Container, resources map[string]*pb.LocalResource, command ...
 	return req
 }
 
-func statusRequest(id *pb.ContainerId) *pb.GetContainerStatusesRequest {
-	req := &pb.GetContainerStatusesRequest{}
-	req.SetContainerId([]*pb.ContainerId{id})
-	return req
-}
-
 // ended waits for the end of a container, and returns what its node says of it.
 func (m *master) ended(c *pb.Container) *pb.ContainerStatus {
 	m.t.Helper()

@@ -160,9 +160,16 @@ func (c *Cluster) Command(name string) []string {
 	return append([]string{c.o.Binary, "--conf", c.Conf()}, c.args[name]...)
 }
 
-// Address is where a daemon listens.
+// Address is where a daemon listens. Each node is a host of its own, as applications avoid whole hosts.
 func (c *Cluster) Address(name, key string) string {
-	return "127.0.0.1:" + strconv.Itoa(c.ports[name][key])
+	return c.host(name) + ":" + strconv.Itoa(c.ports[name][key])
+}
+
+func (c *Cluster) host(name string) string {
+	if i := slices.Index(c.NodeManagers, name); i >= 0 {
+		return fmt.Sprintf("127.0.2.%d", i+1)
+	}
+	return "127.0.0.1"
 }
 
 // Addresses are where the ResourceManagers listen.
@@ -197,7 +204,6 @@ func (c *Cluster) configure() error {
 		"yarn.app.mapreduce.am.staging-dir":       filepath.Join(c.o.Dir, "staging"),
 		"yarn.resourcemanager.cluster-id":         "daemons",
 		"yarn.resourcemanager.bind-host":          "127.0.0.1",
-		"yarn.nodemanager.bind-host":              "127.0.0.1",
 		"yarn.nodemanager.resource.memory-mb":     strconv.Itoa(c.o.Memory),
 		"yarn.nodemanager.resource.cpu-vcores":    strconv.Itoa(max(1, c.o.Memory/1024)),
 		"yarn.nodemanager.delete.debug-delay-sec": "0",
@@ -235,7 +241,8 @@ func (c *Cluster) nodeArgs(side, name string) []string {
 	args := []string{"nm"}
 	define := func(key, value string) { args = append(args, "-D", key+"="+value) }
 	define("heddle.node.id", name)
-	define("yarn.nodemanager.hostname", "127.0.0.1")
+	define("yarn.nodemanager.hostname", c.host(name))
+	define("yarn.nodemanager.bind-host", c.host(name))
 	define("heddle.state.dir", filepath.Join(c.Home(name), "state"))
 	define("yarn.nodemanager.local-dirs", filepath.Join(c.Home(name), "local"))
 	define("yarn.nodemanager.log-dirs", filepath.Join(c.Home(name), "log"))
