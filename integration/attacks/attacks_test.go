@@ -23,6 +23,7 @@ var attacks = []struct {
 	{"a hundred thousand requests", (*target).hugeAsks},
 	{"a million containers asked for", (*target).hugeStatusRequests},
 	{"garbage at every port", (*target).garbage},
+	{"strangers at the ports of a job", (*target).workerPorts},
 	{"slow senders", (*target).slowSenders},
 	{"slow readers", (*target).slowReaders},
 	{"connections by the thousand", (*target).idleConnections},
