@@ -39,7 +39,7 @@ type machine struct {
 }
 
 const (
-	machineDisk  = 2 << 30
+	machineDisk  = 1 << 30
 	machineNodes = 2 // simulated ones, outside
 )
 
