@@ -292,13 +292,25 @@ func TestStartFailureGivesTheContainerBack(t *testing.T) {
 	}
 }
 
-// The leader goes twice while containers come and go.
+// The leader goes twice while containers come and go. Containers end when the test lets them: a leader that stops hands over
+// so quickly that the application could be over before the second one is stopped.
 func TestFailover(t *testing.T) {
 	w := newWorld(t, 3)
 	const tasks = 30
 	resynced := make(chan struct{}, 10)
 	step := make(chan int, tasks)
+	ends := make(chan struct{}, tasks)
+	w.work = func(ctx context.Context, _ minicluster.Container) int {
+		select {
+		case <-ends:
+			return 0
+		case <-ctx.Done():
+			return 143
+		}
+	}
+	over := make(chan struct{})
 	w.main = func(ctx context.Context, m *am.Master) error {
+		defer close(over) // of the first attempt, which is the last one
 		if _, err := m.Request(am.Request{Resource: small, Count: tasks}); err != nil {
 			return err
 		}
@@ -330,16 +342,27 @@ func TestFailover(t *testing.T) {
 	}
 	w.node(minicluster.NodeOptions{Resource: records.NewResource(4096, 8)})
 	id := w.submit(client.Submission{})
+	let := func(n int) {
+		for range n {
+			ends <- struct{}{}
+		}
+	}
 	for i, at := range []int{5, 15} {
+		let(10) // some of them end while nobody leads
 		for <-step < at {
 		}
 		l := w.Leader()
 		w.StopRM(l)
-		<-resynced
+		select {
+		case <-resynced:
+		case <-over:
+			t.Fatal("the ApplicationMaster ended before it heard of the next leader")
+		}
 		if i == 0 {
 			w.StartRM(l)
 		}
 	}
+	let(tasks - 20)
 	if r := w.wait(id); !r.Succeeded() || r.Attempt.Attempt != 1 {
 		t.Errorf("%v of %v: %s", r.State, r.Attempt, r.Diagnostics)
 	}
