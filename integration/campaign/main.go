@@ -124,6 +124,9 @@ func (r *result) play(ctx context.Context, o options, ep episode) error {
 	}
 	log("episode %d", ep.number)
 	t, err := perform(ctx, o, ep, dir, log)
+	if ctx.Err() != nil {
+		return nil // it was broken off, and proves nothing
+	}
 	for _, f := range ep.faults {
 		r.ByKind[f.Kind]++
 	}
@@ -133,7 +136,7 @@ func (r *result) play(ctx context.Context, o options, ep episode) error {
 	r.Jobs += t.jobs
 	r.Ended = append(r.Ended, t.ended...)
 	log("episode %d: %d applications, %d containers, %d jobs", ep.number, t.checked.Acknowledged, t.checked.Containers, t.jobs)
-	if err == nil || ctx.Err() != nil {
+	if err == nil {
 		return nil
 	}
 	f := failure{From: ep.number * perEpisode, Faults: ep.faults, Error: err.Error()}
