@@ -3,8 +3,6 @@ package leader
 import (
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"heddle/rm/ledger"
@@ -29,58 +27,10 @@ type Grant struct {
 	Version             int32 // how often it was resized
 }
 
-// Completion is the end of a container.
-type Completion struct {
-	ID          records.ContainerID
-	Resource    records.Resource
-	ExitStatus  int32
-	Diagnostics string
-	Execution   pb.ExecutionType
-}
-
 // NodeUpdate tells ApplicationMasters of a node that came or went.
 type NodeUpdate struct {
 	Node records.NodeID
 	Kind pb.NodeUpdateType
-}
-
-// amSession is one ApplicationMaster under this leader. mu is held throughout a call, so that the calls of one
-// ApplicationMaster are taken one after the other.
-type amSession struct {
-	id       records.AttemptID
-	seen     seen
-	progress atomic.Uint32 // bits of a float32, 0 to 1
-	wake     chan struct{} // has an element when there is something to tell
-	nudged   chan struct{} // has an element when a call that waits is to come back
-
-	mu         sync.Mutex
-	registered bool
-	responseID int32
-	last       AllocateReply
-	keys       map[records.NodeID]int32 // master key of the NMToken that it has for a node
-}
-
-func newAMSession(id records.AttemptID) *amSession {
-	return &amSession{
-		id: id, wake: make(chan struct{}, 1), nudged: make(chan struct{}, 1), keys: map[records.NodeID]int32{},
-	}
-}
-
-func (s *amSession) wakeUp() { signal(s.wake) }
-
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// told takes note that everything there was to tell is told.
-func (s *amSession) told() {
-	select {
-	case <-s.wake:
-	default:
-	}
 }
 
 // Registration is the answer to an ApplicationMaster that registers.
@@ -385,76 +335,6 @@ func (t *turn) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allocate
 		return refuse(InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
 	}
 	return nil
-}
-
-// release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
-func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
-	type place struct {
-		id   records.ContainerID
-		node *nodeSoft
-	}
-	places, done := make([]place, 0, len(ids)), make([]Completion, 0, len(ids))
-	for _, id := range ids {
-		c := app.Containers.Get(id)
-		if c == nil || !c.Live() {
-			continue
-		}
-		if n := t.nodes[c.Node]; n != nil {
-			places = append(places, place{id, n})
-		}
-		t.end(c, records.ExitAborted, "Container released by application", nil)
-		if !c.AM {
-			done = append(done, completion(c))
-		}
-	}
-	if len(places)+len(done) == 0 {
-		return
-	}
-	soft := t.apps[app.ID]
-	t.after(func() { // once for all, as an ApplicationMaster may give back thousands
-		for _, p := range places {
-			p.node.session.endContainer(p.id)
-		}
-		soft.tell(done)
-	})
-}
-
-// complete takes a live container's end into account and tells its ApplicationMaster.
-func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
-	t.completeAt(app, c, exit, diagnostics, nil)
-}
-
-// completeAt is complete with what the node knows of the container's life.
-func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
-	t.end(c, exit, diagnostics, times)
-	if c.AM {
-		return
-	}
-	soft, done := t.apps[app.ID], []Completion{completion(c)}
-	t.after(func() { soft.tell(done) })
-}
-
-// tell has an ApplicationMaster learn of containers that have ended.
-func (s *appSoft) tell(done []Completion) {
-	if len(done) == 0 {
-		return
-	}
-	s.completed = join(s.completed, done)
-	s.session.wakeUp()
-}
-
-// end takes a live container's end into account.
-func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
-	t.free(c)
-	t.enterEnd(&ledgerpb.Completion{
-		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
-	})
-}
-
-func completion(c *ledger.Container) Completion {
-	return Completion{
-		ID: c.ID, Resource: c.Resource, ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Execution: c.ExecutionType,
-	}
 }
 
 // Finish takes an ApplicationMaster's farewell. An attempt that is over already is fine, as farewells are repeated until

@@ -1,0 +1,87 @@
+package leader
+
+import (
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Completion is the end of a container.
+type Completion struct {
+	ID          records.ContainerID
+	Resource    records.Resource
+	ExitStatus  int32
+	Diagnostics string
+	Execution   pb.ExecutionType
+}
+
+// release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
+func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
+	type place struct {
+		id   records.ContainerID
+		node *nodeSoft
+	}
+	places, done := make([]place, 0, len(ids)), make([]Completion, 0, len(ids))
+	for _, id := range ids {
+		c := app.Containers.Get(id)
+		if c == nil || !c.Live() {
+			continue
+		}
+		if n := t.nodes[c.Node]; n != nil {
+			places = append(places, place{id, n})
+		}
+		t.end(c, records.ExitAborted, "Container released by application", nil)
+		if !c.AM {
+			done = append(done, completion(c))
+		}
+	}
+	if len(places)+len(done) == 0 {
+		return
+	}
+	soft := t.apps[app.ID]
+	t.after(func() { // once for all, as an ApplicationMaster may give back thousands
+		for _, p := range places {
+			p.node.session.endContainer(p.id)
+		}
+		soft.tell(done)
+	})
+}
+
+// complete takes a live container's end into account and tells its ApplicationMaster.
+func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
+	t.completeAt(app, c, exit, diagnostics, nil)
+}
+
+// completeAt is complete with what the node knows of the container's life.
+func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	t.end(c, exit, diagnostics, times)
+	if c.AM {
+		return
+	}
+	soft, done := t.apps[app.ID], []Completion{completion(c)}
+	t.after(func() { soft.tell(done) })
+}
+
+// tell has an ApplicationMaster learn of containers that have ended.
+func (s *appSoft) tell(done []Completion) {
+	if len(done) == 0 {
+		return
+	}
+	s.completed = join(s.completed, done)
+	s.session.wakeUp()
+}
+
+// end takes a live container's end into account.
+func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	t.free(c)
+	t.enterEnd(&ledgerpb.Completion{
+		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
+	})
+}
+
+func completion(c *ledger.Container) Completion {
+	return Completion{
+		ID: c.ID, Resource: c.Resource, ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Execution: c.ExecutionType,
+	}
+}

@@ -1,0 +1,161 @@
+package leader
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// NodeStatus is a node's health and load.
+type NodeStatus struct {
+	Healthy      bool
+	HealthReport string
+	HealthTime   int64 // ms since 1970
+	Containers   *pb.ResourceUtilization
+	Node         *pb.ResourceUtilization
+}
+
+// NodeCall is a NodeManager's heartbeat.
+type NodeCall struct {
+	NodeCaller
+	Node       records.NodeID
+	ResponseID int32
+	Status     NodeStatus
+	Containers []NodeContainer
+	Increased  []NodeContainer // that their ApplicationMasters have let grow since the last heartbeat, with their sizes
+	Logs       []*pb.LogAggregationReport
+}
+
+// NodeReply is the answer to a registration or heartbeat.
+type NodeReply struct {
+	Action      pb.NodeAction
+	Diagnostics string
+	ResponseID  int32
+	Cleanup     []records.ContainerID
+	CleanupApps []records.ApplicationID
+	Removed     []records.ContainerID
+	Resource    *records.Resource
+	Signals     []Signal
+	Resized     []Grant // containers that are to have less from now on
+}
+
+// HeartbeatNode takes a node's heartbeat. One that brings nothing new is answered without the loop.
+func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
+	s := l.sessions.node(call.Node)
+	if s == nil {
+		if _, excluded := l.hosts.Load().Excluded(call.Node.Host); excluded {
+			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
+		}
+		return resync("Node not found resyncing %v", call.Node), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.registered {
+		return resync("Node not found resyncing %v", call.Node), nil
+	}
+	if err := s.stranger(call.NodeCaller); err != nil {
+		if s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
+			return resync("%v", err), nil // its machine may have another address by now
+		}
+		return NodeReply{}, err
+	}
+	switch {
+	case call.ResponseID+1 == s.responseID:
+		s.seen.at(l.Now())
+		return s.last, nil
+	case call.ResponseID != s.responseID:
+		s.registered = false
+		return resync("Too far behind rm response id:%d nm response id:%d", s.responseID, call.ResponseID), nil
+	}
+	s.seen.at(l.Now())
+	news := l.news(s, &call)
+	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
+	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 {
+		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
+			return NodeReply{}, err
+		}
+	}
+	s.status = call.Status
+	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: s.responseID + 1}
+	s.out.take(&reply)
+	for _, id := range reply.Cleanup {
+		delete(s.running, id) // if it still runs, it is news again
+	}
+	s.responseID, s.last = reply.ResponseID, reply
+	return reply, nil
+}
+
+func resync(format string, args ...any) NodeReply {
+	return NodeReply{Action: pb.NodeAction_RESYNC, Diagnostics: fmt.Sprintf(format, args...)}
+}
+
+// news picks the container reports that the loop doesn't know yet: nodes repeat all of theirs with every heartbeat.
+func (l *Leader) news(s *nodeSession, call *NodeCall) []NodeContainer {
+	var news []NodeContainer
+	for _, c := range call.Containers {
+		if c.State == pb.ContainerState_C_COMPLETE {
+			delete(s.running, c.ID)
+		} else if sub, known := s.running[c.ID]; known && sub == c.Sub {
+			continue
+		} else {
+			s.running[c.ID] = c.Sub
+		}
+		news = append(news, c)
+	}
+	return news
+}
+
+func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) error {
+	n, node := t.nodes[call.Node], t.work.Nodes[call.Node]
+	if n == nil || node == nil {
+		return nil
+	}
+	for i := range news {
+		t.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
+	}
+	t.increased(n, call.Increased)
+	if turned {
+		t.health(n, node, call.Status)
+	}
+	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
+		t.sched.SetOpen(n.handle, true)
+	}
+	t.logReports(call.Logs)
+	return nil
+}
+
+// health opens or closes a node as it reports itself well or ill. Its containers are ended with it, as in YARN.
+func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
+	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(n.id), HealthReport: proto.String(status.HealthReport)}
+	switch {
+	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
+		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))
+		t.sched.SetOpen(n.handle, false)
+		t.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
+		t.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
+	case status.Healthy && node.State == pb.NodeState_NS_UNHEALTHY:
+		update.State = proto.Int32(int32(pb.NodeState_NS_RUNNING))
+		t.sched.SetOpen(n.handle, true)
+		t.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
+	}
+	t.enter(&ledgerpb.Command{NodeUpdated: update})
+}
+
+// logReports takes note of how far nodes are with an application's logs.
+func (t *turn) logReports(reports []*pb.LogAggregationReport) {
+	for _, r := range reports {
+		app := t.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
+		status := r.GetLogAggregationStatus()
+		if app == nil || app.LogAggregation == status {
+			continue
+		}
+		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
+		}})
+	}
+}
