@@ -1,0 +1,217 @@
+package jobs
+
+import (
+	wire "encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"heddle/integration/hadooplab"
+	"heddle/internal/await"
+	"heddle/yarn/records"
+)
+
+// doorkeeper stands between clients of HDFS and the NameNode. It stops one of them for good at a call that the test picks.
+type doorkeeper struct {
+	listener net.Listener
+	nameNode string
+	end      chan struct{}
+	wg       sync.WaitGroup
+
+	mu      sync.Mutex
+	stop    func(call string) bool // nil: none is to be stopped
+	stopped chan struct{}
+}
+
+func newDoorkeeper(t *testing.T, nameNode string) *doorkeeper {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &doorkeeper{listener: l, nameNode: nameNode, end: make(chan struct{})}
+	d.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			d.wg.Go(func() { d.lead(c) })
+		}
+	})
+	t.Cleanup(func() {
+		close(d.end)
+		l.Close()
+		d.wg.Wait()
+	})
+	return d
+}
+
+func (d *doorkeeper) port() int { return d.listener.Addr().(*net.TCPAddr).Port }
+
+// at has the first client stopped whose call, as it is on the wire, is of this kind. The call doesn't reach the NameNode.
+func (d *doorkeeper) at(stop func(call string) bool) (stopped <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stop, d.stopped = stop, make(chan struct{})
+	return d.stopped
+}
+
+func (d *doorkeeper) stops(call string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stop == nil || !d.stop(call) {
+		return false
+	}
+	d.stop = nil
+	close(d.stopped)
+	return true
+}
+
+// lead leads one client's calls to the NameNode.
+func (d *doorkeeper) lead(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", d.nameNode)
+	if err != nil {
+		return // as it is without a doorkeeper
+	}
+	over := make(chan struct{})
+	defer func() {
+		server.Close()
+		<-over
+	}()
+	go func() {
+		defer close(over)
+		_, _ = io.Copy(client, server) // until one of them has gone
+		client.Close()
+	}()
+	ended := make(chan struct{})
+	defer close(ended)
+	d.wg.Go(func() {
+		select {
+		case <-d.end:
+			client.Close()
+			server.Close()
+		case <-ended:
+		}
+	})
+	const greeting = 7 // "hrpc", version, class, authentication; calls have their length before them
+	if _, err := io.CopyN(server, client, greeting); err != nil {
+		return
+	}
+	for {
+		var length [4]byte
+		if _, err := io.ReadFull(client, length[:]); err != nil {
+			return
+		}
+		call := make([]byte, wire.BigEndian.Uint32(length[:]))
+		if _, err := io.ReadFull(client, call); err != nil {
+			return
+		}
+		if d.stops(string(call)) {
+			<-d.end
+			return
+		}
+		if _, err := server.Write(append(length[:], call...)); err != nil {
+			return
+		}
+	}
+}
+
+// The ApplicationMaster is killed in the middle of its commit, with the files on HDFS: the output is of one attempt, whole, and
+// made once.
+func TestMasterKilledWhileItCommits(t *testing.T) {
+	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
+	door := newDoorkeeper(t, fmt.Sprintf("localhost:%d", lab.Port("namenode")))
+	c := startCluster(t, 1, 1, map[string]string{
+		"fs.defaultFS": fmt.Sprintf("hdfs://localhost:%d", door.port()), "dfs.client.use.datanode.hostname": "true",
+		"yarn.app.mapreduce.am.staging-dir": "/staging",
+	})
+	fs := files(t, c.conf)
+	const parts = 6
+	for i := range parts {
+		put(t, fs, fmt.Sprintf("/in/%d", i), "line\n")
+	}
+	begins := func(call string) bool {
+		return strings.Contains(call, "rename") && strings.Contains(call, "/commit/begun.1")
+	}
+	// moves is the call that has the nth part moved, counted from 0.
+	moves := func(n int) func(string) bool {
+		begun := false
+		return func(call string) bool {
+			begun = begun || begins(call)
+			if begun && strings.Contains(call, "rename") && strings.Contains(call, "/part-") {
+				n--
+			}
+			return n < 0
+		}
+	}
+	for i, x := range []struct {
+		name  string
+		at    func(call string) bool
+		made  int32 // by which attempt
+		moved int   // parts that are in their place when the ApplicationMaster dies
+	}{
+		{"before it begins", begins, 2, 0},
+		{"when it has begun", moves(0), 1, 0},
+		{"when some parts have moved", moves(4), 1, 4},
+		{"while it says that the output is complete", func(call string) bool {
+			return strings.Contains(call, "complete") && strings.Contains(call, "/_SUCCESS")
+		}, 1, parts},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c.t = t
+			out := fmt.Sprint("/out", i)
+			stopped := door.at(x.at)
+			j := c.mr("-input", "/in", "-output", out, "-mapper", "echo $CONTAINER_ID", "-numReduceTasks", "0",
+				"-D", "mapreduce.input.fileinputformat.split.maxsize=5") // a task for each file
+			attempt := "container_" + strings.TrimPrefix(j.application(), "application_")
+			select {
+			case <-stopped:
+			case err := <-j.done:
+				t.Fatalf("the job is over, and nobody was stopped: %v\n%s", err, j.stderr)
+			}
+			// of those that it moves at once, all before the one that was stopped are through when the NameNode has taken them
+			await.Slowly(t, "the NameNode has moved parts", func() bool {
+				moved, err := fs.Glob(t.Context(), out+"/part-*")
+				return err == nil && len(moved) == x.moved
+			})
+			for _, pid := range processes("mr-master", attempt+"_01_") {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := j.end(); r.Attempts != 2 || r.FinalStatus != "SUCCEEDED" {
+				t.Errorf("%+v", r)
+			}
+			list, err := fs.List(t.Context(), out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, f := range list {
+				names = append(names, f.Name)
+			}
+			if want := "[_SUCCESS part-00000 part-00001 part-00002 part-00003 part-00004 part-00005]"; fmt.Sprint(names) != want {
+				t.Errorf("%v", names)
+			}
+			written := strings.Fields(get(t, fs, out))
+			for _, by := range written {
+				if id, err := records.ParseContainerID(by); err != nil || id.Attempt.Attempt != x.made {
+					t.Errorf("written by %s, not by attempt %d: %v", by, x.made, err)
+				}
+			}
+			if len(written) != parts {
+				t.Errorf("%d lines instead of %d", len(written), parts)
+			}
+			if left, err := fs.Glob(t.Context(), "/staging/*/.staging/*"); err != nil || len(left) > 0 {
+				t.Errorf("left in the staging folder: %v, %v", left, err)
+			}
+		})
+	}
+	c.t = t
+}
