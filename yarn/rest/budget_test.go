@@ -68,6 +68,7 @@ func TestReadersThatStopMakeRoomForOthers(t *testing.T) {
 			defer c.Close()
 		}
 		synctest.Wait()
+		time.Sleep(time.Second) // of a clock that is the test's own: the others came before
 		start := time.Now()
 		c := dial()
 		_, _ = io.WriteString(c, request)
@@ -102,6 +103,7 @@ func TestSendersThatStopMakeRoomForOthers(t *testing.T) {
 			defer c.Close()
 		}
 		synctest.Wait()
+		time.Sleep(time.Second) // of a clock that is the test's own: the others came before
 		start := time.Now()
 		c := dial()
 		go send(c, 1<<20, 1<<20)
