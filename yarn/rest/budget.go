@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -30,7 +31,8 @@ type budget struct {
 // share is what one request holds.
 type share struct {
 	budget *budget
-	since  time.Time
+	opened time.Time
+	since  time.Time // it was opened, or got room after it had waited with nothing: that wasn't its client's doing
 	bytes  int
 	cut    func() // ends the client's connection; nil: it isn't the client that is waited for
 	gone   bool   // cut was called
@@ -42,7 +44,8 @@ func newBudget(limit int) *budget {
 
 // open begins a share of nothing.
 func (b *budget) open(cut func()) *share {
-	s := &share{budget: b, since: time.Now(), cut: cut}
+	now := time.Now()
+	s := &share{budget: b, opened: now, since: now, cut: cut}
 	b.mu.Lock()
 	b.shares[s] = struct{}{}
 	b.mu.Unlock()
@@ -71,6 +74,9 @@ func (s *share) take(ctx context.Context, n int) error {
 		if ctx.Err() != nil {
 			return errNoMemory
 		}
+		if s.bytes == 0 {
+			s.since = time.Now()
+		}
 	}
 	b.used += n
 	s.bytes += n
@@ -81,7 +87,7 @@ func (s *share) take(ctx context.Context, n int) error {
 func (b *budget) press() time.Duration {
 	var oldest *share
 	for s := range b.shares {
-		if s.cut != nil && !s.gone && s.bytes > 0 && (oldest == nil || s.since.Before(oldest.since)) {
+		if s.cut != nil && !s.gone && s.bytes > 0 && (oldest == nil || s.before(oldest)) {
 			oldest = s
 		}
 	}
@@ -94,6 +100,11 @@ func (b *budget) press() time.Duration {
 	oldest.gone = true
 	oldest.cut()
 	return budgetGrace
+}
+
+// before reports whether a share is the one that makes room first, of two.
+func (s *share) before(o *share) bool {
+	return cmp.Or(s.since.Compare(o.since), s.opened.Compare(o.opened)) < 0
 }
 
 // settle says that the client is waited for no more.
