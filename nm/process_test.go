@@ -49,7 +49,9 @@ func newProcess(t *testing.T, set ...string) *nodeProcess {
 	t.Helper()
 	l := newLab(t, set...)
 	root := "/heddle-test-" + strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(t.Name(), "/", "-")
-	l.set = append(l.set, "heddle.cgroup.root="+root)
+	// Without a configuration folder a node of root's would run containers as nobody, who can't reach the test's folders.
+	l.set = append(l.set, "heddle.cgroup.root="+root,
+		"yarn.nodemanager.container-executor.class=org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor")
 	t.Cleanup(func() {
 		if found, err := filepath.Glob("/sys/fs/cgroup/*" + root); err != nil || len(found) > 0 {
 			t.Errorf("cgroups are left: %q, %v", found, err)
