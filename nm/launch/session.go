@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -109,6 +110,9 @@ func (s *Session) start() (err error) {
 	keepDescriptors()
 	if err := cmd.Start(); err != nil {
 		gate.Close()
+		if errors.Is(err, fs.ErrPermission) && s.spec.Credential != nil {
+			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let everybody pass through the folders above it: %w", s.spec.Credential.Uid, cmd.Dir, err)
+		}
 		return err
 	}
 	s.cmd, s.gate = cmd, gate

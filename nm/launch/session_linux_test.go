@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -403,4 +404,23 @@ func FuzzParseStatus(f *testing.F) {
 func again(t *testing.T, spec Spec, group cgroup.Group, keeper proc.ID) (s *Session, begun bool) {
 	s = Reattach(spec, group, keeper)
 	return s, s.Begun(t.Context())
+}
+
+// A folder that the container's user can't enter is named, with who can't: the bare error blames bash.
+func TestAFolderThatTheUserCantEnterIsNamed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root starts programs as others")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{
+		ID: "container_1_0001_01_000001", Script: filepath.Join(dir, "script"), WorkDir: dir, Status: filepath.Join(dir, "status"),
+		Output: filepath.Join(dir, "output"), Credential: &syscall.Credential{Uid: 65534, Gid: 65534},
+	}
+	_, err := Start(spec, nil)
+	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "65534") || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want the folder, the user and what to do", err)
+	}
 }
