@@ -256,8 +256,13 @@ func (w *localWriter) Write(p []byte) (int, error) {
 
 func (w *localWriter) Flush() error { return w.ctx.Err() }
 
+// Close has the file on the disk when it returns: what is told that it is there, such as a job's staged files, outlives a power cut.
 func (w *localWriter) Close() error {
-	return errors.Join(w.f.Close(), w.ctx.Err())
+	var err error
+	if w.ctx.Err() == nil {
+		err = w.f.Sync()
+	}
+	return errors.Join(err, w.f.Close(), w.ctx.Err())
 }
 
 func (l *localStore) rename(_ context.Context, from, to string, overwrite bool) error {
