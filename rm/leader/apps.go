@@ -2,6 +2,7 @@ package leader
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,8 +124,9 @@ func (l *Leader) closed(path, asked string) string {
 	return path
 }
 
-// checkTags has the words of Hadoop's ApplicationSubmissionContext.
+// checkTags has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
 func (l *Leader) checkTags(tags []string) error {
+	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
 	if most := l.Settings.MaxTags; most > 0 && len(tags) > most {
 		return refuse(InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
 	}

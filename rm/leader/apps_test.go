@@ -310,3 +310,25 @@ func TestAnswersCanWaitForNews(t *testing.T) {
 		}
 	})
 }
+
+// Tags are a set: ten that a client names twice were refused as twenty.
+func TestTagsThatAreNamedTwiceCountOnce(t *testing.T) {
+	run(t, func(w *world) {
+		w.Settings.MaxTags = 10
+		submit := func(tags string) error {
+			id, _, err := w.NewApplication("alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Submit("alice", submission(id, func(ctx *pb.ApplicationSubmissionContext) {
+				ctx.SetApplicationTags(strings.Split(tags, ""))
+			}))
+		}
+		if err := submit("abcdefghijjihgfedcba"); err != nil {
+			t.Error(err)
+		}
+		if err := submit("abcdefghijk"); !IsReason(err, InvalidTag) || !strings.Contains(err.Error(), "a maximum of only 10 are allowed") {
+			t.Errorf("eleven: %v", err)
+		}
+	})
+}
