@@ -5,8 +5,9 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"sync"
+
+	"heddle/rm/raft"
 )
 
 // patch is the switch between daemons. It drops what passes to and from one that is cut off. Between members it knows from raft's
@@ -61,8 +62,9 @@ func (p *patch) carry(c net.Conn, from, to, target string) {
 		if hello, err = in.ReadString('\n'); err != nil {
 			return
 		}
-		words := strings.Fields(hello)
-		from = words[len(words)-1]
+		if from, err = raft.Caller(hello); err != nil {
+			return // so that no group comes about whose members could not be cut off
+		}
 	}
 	k := &link{from: from, to: to, a: c}
 	if p.isCut(k) {

@@ -72,6 +72,16 @@ func parseGreeting(line []byte) (greeting, error) {
 	return g, nil
 }
 
+// Caller returns the id of the member that opens a connection to another one with a line. What carries connections between members can
+// tell by it whose they are.
+func Caller(line string) (id string, err error) {
+	g, err := parseGreeting([]byte(strings.TrimSuffix(line, "\n")))
+	if err == nil && g.From == "" {
+		err = fmt.Errorf("%w: greeting %q", errStranger, line)
+	}
+	return g.From, err
+}
+
 func (g greeting) line() ([]byte, error) {
 	raw, err := json.Marshal(g)
 	if err != nil {
