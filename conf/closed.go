@@ -7,12 +7,9 @@ import (
 
 // Without a configuration nobody has said who may come: then this machine alone, and root gives nobody its rights.
 
-const (
-	linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
-	thisMachine   = "localhost"
-)
+const thisMachine = "localhost"
 
-// CloseUp makes the defaults of a daemon without a configuration folder safe: it listens on the loopback, and run by root it has
+// CloseUp makes the defaults of a daemon without a configuration folder safe, and tells them to its clients: it listens on the loopback, and run by root it has
 // containers run as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set otherwise, e.g. on the
 // command line, stay. what says in one line what was closed and how to open it; "" if there was nothing to close.
 func (c *Config) CloseUp() (what string) { return c.closeUp(os.Geteuid()) }

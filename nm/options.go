@@ -315,7 +315,6 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	if err != nil {
 		return nil, nil, err
 	}
-	limit, local := c.Bool(lce+"nonsecure-mode.limit-users"), c.Text(lce+"nonsecure-mode.local-user")
 	pattern, err := regexp.Compile(c.Text(lce + "nonsecure-mode.user-pattern"))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
@@ -323,13 +322,10 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	var mu sync.Mutex
 	known := make(map[string]*userfiles.User)
 	return func(submitter string) (*userfiles.User, error) {
-		name := submitter
-		if !pattern.MatchString(name) {
-			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", name, lce, pattern)
+		if !pattern.MatchString(submitter) {
+			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", submitter, lce, pattern)
 		}
-		if limit {
-			name = local
-		}
+		name := c.ContainerUser(submitter)
 		mu.Lock()
 		o := known[name]
 		mu.Unlock()

@@ -98,6 +98,10 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return &OutputError{s.Output, err}
 	}
+	runsAs := o.Conf.ContainerUser(s.User)
+	if err := checkOutput(runsAs, out); err != nil {
+		return &OutputError{s.Output, err}
+	}
 	inputs, err := findInputs(ctx, x.files, s.Job.Inputs)
 	if err != nil {
 		return err
@@ -146,6 +150,9 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	}
 	offer := &commit{files: x.files, folder: s.commitFolder()}
 	if err := offer.offer(ctx); err != nil {
+		return fmt.Errorf("staging in %s: %w", s.Staging, err)
+	}
+	if err := root.handOver(ctx, s.Staging, runsAs); err != nil {
 		return fmt.Errorf("staging in %s: %w", s.Staging, err)
 	}
 	err = x.apps.Submit(ctx, client.Submission{

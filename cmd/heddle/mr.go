@@ -205,6 +205,7 @@ func (o *mrJob) load(s *source) (*conf.Config, error) {
 			c.Set(k, v)
 		}
 	}
+	c.CloseUp() // as the daemons of this machine
 	return c, c.Validate().Err()
 }
 

@@ -21,6 +21,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"heddle/internal/statedir"
 )
 
 // ErrInUse says that another process has the state folder open.
@@ -61,7 +63,7 @@ type write struct {
 // Open opens the state file in a folder, which is made if it isn't there. It fails with ErrInUse while another
 // process has it open, and with ErrDamaged when its content makes no sense.
 func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := statedir.Make(dir); err != nil {
 		return nil, fmt.Errorf("state folder %s (heddle.state.dir): %w", dir, err)
 	}
 	s := &Store{dir: dir}

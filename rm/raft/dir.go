@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/statedir"
 )
 
 // identity says whose state a folder holds.
@@ -43,7 +45,7 @@ type folder struct {
 
 // lockDir makes the state folder ours: nobody else may use it while it is open, and it must hold our own state or none.
 func lockDir(dir string, me identity) (*folder, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := statedir.Make(dir); err != nil {
 		return nil, fmt.Errorf("state folder: %w (is heddle.state.dir writable?)", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, identityName), os.O_RDWR|os.O_CREATE, 0o600)

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/internal/ports"
+	"heddle/internal/publicdir"
+)
+
+// alone is heddle standalone without a configuration folder, run by root in a folder of its own.
+type alone struct {
+	t        *testing.T
+	dir, web string
+	set      []string // settings of the daemon and its clients
+}
+
+func newAlone(t *testing.T) *alone {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("it is about what root's daemon does")
+	}
+	a := &alone{t: t, dir: publicdir.New(t, "")}
+	free := ports.Loopback(t, 8)
+	a.web = free[0]
+	for key, value := range map[string]string{
+		"hadoop.tmp.dir": a.dir + "/tmp", "yarn.app.mapreduce.am.staging-dir": a.dir + "/staging", "yarn.nodemanager.remote-app-log-dir": a.dir + "/logs",
+		"yarn.resourcemanager.webapp.address": a.web, "yarn.resourcemanager.address": free[1], "yarn.resourcemanager.scheduler.address": free[2],
+		"yarn.resourcemanager.resource-tracker.address": free[3], "yarn.resourcemanager.admin.address": free[4],
+		"yarn.nodemanager.address": free[5], "yarn.nodemanager.webapp.address": free[6], "yarn.nodemanager.localizer.address": free[7],
+		"yarn.scheduler.minimum-allocation-mb":                                          "256",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+	} {
+		a.set = append(a.set, "-D", key+"="+value)
+	}
+	log, err := os.Create(filepath.Join(a.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := a.command("standalone", a.set...)
+	daemon.Stdout, daemon.Stderr = log, log
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(syscall.SIGTERM)
+		_ = daemon.Wait()
+		if said, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("it said:\n%s", said)
+		}
+		_ = log.Close()
+	})
+	await.Slowly(t, "the node is there", func() bool { return strings.Contains(a.get("/ws/v1/cluster/metrics"), `"activeNodes":1,`) })
+	return a
+}
+
+func (a *alone) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(heddle, append([]string{name}, args...)...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "USER=root"}
+	return cmd
+}
+
+func (a *alone) run(name string, args ...string) string {
+	a.t.Helper()
+	out, err := a.command(name, args...).CombinedOutput()
+	if err != nil {
+		a.t.Fatalf("heddle %s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+func (a *alone) get(path string) string {
+	resp, err := http.Get("http://" + a.web + path)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func (a *alone) post(path, body string) string {
+	a.t.Helper()
+	resp, err := http.Post("http://"+a.web+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		a.t.Fatalf("%s: %s: %s %v", path, resp.Status, text, err)
+	}
+	return string(text)
+}
+
+// Containers that run as nobody must get to their folders, which root's daemon has made.
+func TestStrangersAtRootsStandaloneAreNobody(t *testing.T) {
+	a := newAlone(t)
+	var app struct {
+		ID string `json:"application-id"`
+	}
+	if err := json.Unmarshal([]byte(a.post("/ws/v1/cluster/apps/new-application", "")), &app); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(a.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	who := filepath.Join(a.dir, "who")
+	a.post("/ws/v1/cluster/apps", fmt.Sprintf(`{"application-id":%q,"application-name":"x","max-app-attempts":1,"resource":{"memory":256,"vCores":1},
+		"am-container-spec":{"commands":{"command":"id -u > %s.new && mv %[2]s.new %[2]s"}}}`, app.ID, who))
+	uid := await.Value(t, "the command has run", func() (string, bool) {
+		text, err := os.ReadFile(who)
+		return strings.TrimSpace(string(text)), err == nil
+	})
+	if uid == "0" {
+		t.Error("a stranger's command runs as root")
+	}
+}
+
+// What root submits runs as nobody, who has to get at the staged files.
+func TestRootsJobsInStandaloneRunAsNobody(t *testing.T) {
+	a := newAlone(t)
+	in, out := filepath.Join(a.dir, "in"), filepath.Join(a.dir, "out")
+	if err := os.WriteFile(in, []byte("a b a\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	job := func() *exec.Cmd {
+		return a.command("mr", append(a.set, "-input", in, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c")...)
+	}
+	said, err := job().CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "containers run as nobody, who can't make it in "+a.dir) {
+		t.Errorf("with an output that nobody may write: %v\n%s", err, said)
+	}
+	if err := os.Chmod(a.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := job().CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if got, err := os.ReadFile(filepath.Join(out, "part-00000")); strings.Join(strings.Fields(string(got)), " ") != "2 a 1 b" {
+		t.Errorf("the result is %q, %v", got, err)
+	}
+	app := regexp.MustCompile(`application_\d+_\d+`).FindString(a.run("app", append([]string{"-list", "-appStates", "FINISHED"}, a.set...)...))
+	await.Slowly(t, "the logs are there", func() bool {
+		text, err := a.command("logs", append([]string{"-applicationId", app}, a.set...)...).Output()
+		return err == nil && strings.Contains(string(text), "End of LogType:stderr")
+	})
+	left, err := os.ReadDir(filepath.Join(a.dir, "staging", "root", ".staging"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("staged files are left: %v, %v", left, err)
+	}
+}
