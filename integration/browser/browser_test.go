@@ -1,61 +1,14 @@
 package browser
 
 import (
-	"context"
-	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"heddle/am/client"
 	"heddle/integration/minicluster"
 	"heddle/rm"
 	"heddle/yarn/records"
 )
-
-// browse returns the page as it stands when its scripts have run for a while, by the browser's own clock.
-func browse(t *testing.T, url string, budget time.Duration) string {
-	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Fatal("no Chromium on the PATH; `make prerequisites` installs it")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom", url).Output()
-	if err != nil {
-		t.Fatalf("%s: %v", url, err)
-	}
-	return string(out)
-}
-
-// shows looks at a page until there is on it what there should be. On a busy machine the browser's clock, by which it's told
-// when to stop, runs ahead of the server.
-func shows(t *testing.T, url string, want ...string) (page string) {
-	t.Helper()
-	var missing string
-	for budget := 5 * time.Second; budget < 3*time.Minute; budget *= 2 {
-		page, missing = browse(t, url, budget), ""
-		for _, w := range want {
-			if !strings.Contains(page, w) {
-				missing = w
-			}
-		}
-		if missing == "" {
-			return page
-		}
-	}
-	t.Errorf("%s lacks %q:\n%s", url, missing, page)
-	return page
-}
 
 func TestPages(t *testing.T) {
 	c := minicluster.Start(t, 3, nil)
@@ -90,11 +43,11 @@ func TestPages(t *testing.T) {
 		"/cluster/cluster":                {"rm1", "rm2", "rm3", "Leader", "Follower"},
 		"/cluster/nothing":                {"There is no page /cluster/nothing"},
 	} {
-		page := shows(t, leader+path, want...)
+		page := Shows(t, leader+path, want...)
 		if strings.Contains(page, "<title>broken") {
 			t.Errorf("%s ran what an application called itself", path)
 		}
 	}
 	follower := "http://" + web((c.Leader()+1)%3)
-	shows(t, follower+"/cluster", id.String())
+	Shows(t, follower+"/cluster", id.String())
 }

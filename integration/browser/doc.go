@@ -1,2 +1,2 @@
-// Package browser tests the web UI in Chromium, against a ResourceManager.
+// Package browser looks at web pages in Chromium. Its tests look at the web UI, against a ResourceManager.
 package browser

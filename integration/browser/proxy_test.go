@@ -72,7 +72,7 @@ func TestPagesOfApplicationsAreConfined(t *testing.T) {
 		p.ServeHTTP(w, r)
 	}))
 	defer cluster.Close()
-	got := shows(t, cluster.URL+own+"/", "storage: 1null script", "api: executors", "fetched: executors", "module: loaded")
+	got := Shows(t, cluster.URL+own+"/", "storage: 1null script", "api: executors", "fetched: executors", "module: loaded")
 	if strings.Contains(got, ">attack: got") || strings.Contains(got, "cookie:stolen") {
 		t.Errorf("the page got at the cluster's own pages:\n%s", got)
 	}
