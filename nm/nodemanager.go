@@ -330,7 +330,7 @@ func (n *NodeManager) openProtocols() error {
 	ip := address(n.identity.Host)
 	n.service = service.New(service.Options{
 		Containers: n.containers, Keys: n.keys, Aux: n.aux, Types: n.s.types, Node: n.identity.node(), IP: ip,
-		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now,
+		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now, Changed: n.kick,
 	})
 	memory := n.o.Conf.Int("heddle.port.memory-mb") << 20
 	if n.server, err = ipc.NewServer(ipc.ServerConfig{

@@ -332,3 +332,50 @@ func TestStateOfAnotherNode(t *testing.T) {
 	l.set = append(l.set, "yarn.nodemanager.address=127.0.0.1:0", "yarn.resourcemanager.cluster-id=two")
 	l.up()
 }
+
+// An ApplicationMaster that is refused containers often tells nobody but its log.
+func TestRefusedStartsAreToldToTheResourceManager(t *testing.T) {
+	l := newLab(t)
+	l.rm.interval = 3600_000
+	l.up()
+	start := func(id records.ContainerID, service string) {
+		t.Helper()
+		r := l.request(id, "sleep 600")
+		if service != "" {
+			d := &pb.StringBytesMap{}
+			d.SetKey(service)
+			r.GetContainerLaunchContext().SetServiceData([]*pb.StringBytesMap{d})
+		}
+		resp, err := protocol.StartContainers.Call(t.Context(), l.as(id.Attempt), startRequest(r))
+		if err != nil || len(resp.GetFailedRequests()) != 0 && service == "" {
+			t.Fatalf("%v, %v", resp, err)
+		}
+	}
+	told := func(what string, want map[records.ApplicationID]string) {
+		t.Helper()
+		l.rm.seen(what, func(beats []*pb.NodeHeartbeatRequest) bool {
+			got := beats[len(beats)-1].GetHeddleRefusals()
+			for _, r := range got {
+				if begin, ok := want[records.ApplicationIDFrom(r.GetApplicationId())]; !ok || !strings.HasPrefix(r.GetReason(), begin) {
+					return false
+				}
+			}
+			return len(got) == len(want)
+		})
+	}
+	start(containerID(1, 1), "spark_shuffle")
+	start(containerID(2, 1), "nosuch")
+	first, second := attempt(1).App, attempt(2).App
+	told("refusals", map[records.ApplicationID]string{
+		first:  "The auxService:spark_shuffle does not exist: Spark's shuffle service needs a Java NodeManager.",
+		second: "The auxService:nosuch does not exist. Set yarn.nodemanager.aux-services on the nodes",
+	})
+	start(containerID(1, 2), "") // one that starts
+	told("what is refused still", map[records.ApplicationID]string{second: "The auxService:nosuch "})
+	l.rm.reply(func(m *pb.NodeHeartbeatResponse) { m.SetApplicationsToCleanup([]*pb.ApplicationId{second.PB()}) })
+	l.node.kick()
+	l.rm.seen("nothing refused", func(beats []*pb.NodeHeartbeatRequest) bool {
+		l.node.kick()
+		return len(beats[len(beats)-1].GetHeddleRefusals()) == 0
+	})
+}

@@ -179,6 +179,7 @@ type node struct {
 
 	mu      sync.Mutex
 	running map[records.ContainerID]bool
+	refuses []*pb.StartRefusal
 }
 
 func (w *world) node() *node {
@@ -274,6 +275,7 @@ func (n *node) heartbeat(ended *records.ContainerID, exit int32) *pb.NodeHeartbe
 		status.SetContainersStatuses(all)
 		req := &pb.NodeHeartbeatRequest{}
 		req.SetNodeStatus(status)
+		req.SetHeddleRefusals(n.refuses)
 		resp := call(n.w, protocol.NodeHeartbeat, n.rm, req)
 		if resp.GetNodeAction() == pb.NodeAction_RESYNC {
 			n.register()

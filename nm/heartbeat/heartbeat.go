@@ -59,7 +59,7 @@ type Options struct {
 	Capabilities *pb.NodeCapabilities // what it can do beyond YARN
 
 	Containers *container.Manager
-	Service    *service.Service // applies changes of containers' sizes
+	Service    *service.Service // applies changes of containers' sizes, and knows what it has refused
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
@@ -267,6 +267,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 		req.SetLastKnownNmTokenMasterKey(k)
 	}
 	req.SetTokenSequenceNo(u.sequence)
+	req.SetHeddleRefusals(o.Service.Refusals())
 	var reports []*pb.LogAggregationReport
 	if o.Logs != nil {
 		reports = o.Logs.Reports()

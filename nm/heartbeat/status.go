@@ -150,6 +150,7 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	for _, m := range resp.GetApplicationsToCleanup() {
 		app := records.ApplicationIDFrom(m)
 		o.Containers.FinishApplication(app, "Application killed by ResourceManager")
+		o.Service.Finished(app)
 		u.logged("Could not forget an application's keys", o.Keys.Finished(app))
 	}
 	var gone []records.ContainerID

@@ -81,7 +81,7 @@ func bare(t testing.TB, d *disks.Disks) (s *Service, who token.NM) {
 	who = token.NM{Attempt: records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}, Node: node, Submitter: "ann", KeyID: 1}
 	return New(Options{
 		Containers: m, Keys: keys, Aux: noAux{}, Node: node, IP: "127.0.0.1", RMIdentifier: func() int64 { return lifeOfRM },
-		SuspendTimeout: time.Second, Log: logrus.NewEntry(log), Now: func() time.Time { return time.UnixMilli(0) },
+		SuspendTimeout: time.Second, Log: logrus.NewEntry(log), Now: func() time.Time { return time.UnixMilli(0) }, Changed: func() {},
 	}), who
 }
 

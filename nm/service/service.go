@@ -46,13 +46,18 @@ type Options struct {
 	SuspendTimeout time.Duration
 	Log            *logrus.Entry
 	Now            func() time.Time
+	// Changed is called when the ResourceManager should be told of something at once. It must not block.
+	Changed func()
 }
 
 // Service answers calls; register it with Serve.
-type Service struct{ Options }
+type Service struct {
+	Options
+	refusals refusals
+}
 
 // New returns a service.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service { return &Service{Options: o} }
 
 // Serve registers all methods with a server that authenticates by tokens, with Keys as its secrets.
 func (s *Service) Serve(server *ipc.Server) {

@@ -30,19 +30,19 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 	var done []*pb.ContainerId
 	var failed []*pb.ContainerExceptionMap
 	for _, r := range req.GetStartContainerRequest() {
-		if !r.HasContainerToken() {
-			return nil, ipc.NewException(ipc.InvalidToken, "Invalid ContainerToken")
-		}
-		id, err := s.Keys.Container(r.GetContainerToken())
+		id, err := s.containerToken(r)
 		if err != nil {
+			s.refused(who.Attempt.App, nil, err)
 			return nil, err
 		}
 		name := records.ContainerIDFrom(id.GetContainerId())
 		if err := s.start(who, r, id, name); err != nil {
 			s.Log.WithFields(logrus.Fields{"container": name.String(), "app": name.Attempt.App.String()}).WithError(err).Info("Refused to start a container")
 			failed = append(failed, failure(name, err))
+			s.refused(who.Attempt.App, id, err)
 			continue
 		}
+		s.refusals.withdraw(who.Attempt.App)
 		done = append(done, name.PB())
 	}
 	resp := &pb.StartContainersResponse{}
@@ -58,6 +58,14 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 	resp.SetSucceededRequests(done)
 	resp.SetFailedRequests(failed)
 	return resp, nil
+}
+
+// containerToken returns what the token of a request says, which has been checked.
+func (s *Service) containerToken(r *pb.StartContainerRequest) (*pb.ContainerTokenIdentifier, error) {
+	if !r.HasContainerToken() {
+		return nil, ipc.NewException(ipc.InvalidToken, "Invalid ContainerToken")
+	}
+	return s.Keys.Container(r.GetContainerToken())
 }
 
 // registrationGrace is how long a container of an unknown ResourceManager's life waits: the ResourceManager gives
@@ -108,9 +116,10 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 		}
 		message := "The auxService:" + data.GetKey() + " does not exist"
 		if why := s.Aux.Lacks(data.GetKey()); why != "" {
-			message += ": " + why
+			return ipc.NewException(ipc.InvalidAuxService, "%s: %s", message, why)
 		}
-		return ipc.NewException(ipc.InvalidAuxService, "%s", message)
+		return ipc.NewException(ipc.InvalidAuxService, "%s. Set yarn.nodemanager.aux-services on the nodes, or have the application not ask for it",
+			message)
 	}
 	if err := checkResources(lc); err != nil {
 		return err
@@ -139,7 +148,7 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 }
 
 func relaunch(name records.ContainerID) error {
-	return refusal("Unauthorized request to start container.\n Attempt to relaunch the same container with id %s.", name)
+	return relaunched{refusal("Unauthorized request to start container.\n Attempt to relaunch the same container with id %s.", name)}
 }
 
 // authorize checks that a container token belongs to the caller's application and is still good. what is start, or

@@ -327,6 +327,7 @@ func (t *turn) endApp(
 		t.sched.RemoveApp(soft.handle)
 		delete(t.byHandle, soft.handle)
 		delete(t.apps, app.ID)
+		t.refusals.drop(app.ID)
 	}
 	t.enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),

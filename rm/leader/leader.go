@@ -166,6 +166,7 @@ type Leader struct {
 	hosts    atomic.Pointer[hosts.Lists]
 	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
 	shares   fairShares
+	refusals startRefusals
 }
 
 // batch collects the commands of several operations, and what is to happen when they are committed.

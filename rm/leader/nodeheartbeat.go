@@ -2,6 +2,7 @@ package leader
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -29,6 +30,7 @@ type NodeCall struct {
 	Containers []NodeContainer
 	Increased  []NodeContainer // that their ApplicationMasters have let grow since the last heartbeat, with their sizes
 	Logs       []*pb.LogAggregationReport
+	Refused    []StartRefusal // all that hold now
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -75,12 +77,13 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.seen.at(l.Now())
 	news := l.news(s, &call)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
-	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 {
+	refused := call.Refused[:min(len(call.Refused), mostRefusals)]
+	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 || !slices.Equal(s.refused, refused) {
 		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
 	}
-	s.status = call.Status
+	s.status, s.refused = call.Status, refused
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: s.responseID + 1}
 	s.out.take(&reply)
 	for _, id := range reply.Cleanup {
@@ -126,6 +129,7 @@ func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) erro
 		t.sched.SetOpen(n.handle, true)
 	}
 	t.logReports(call.Logs)
+	t.refusedStarts(n, call.Refused[:min(len(call.Refused), mostRefusals)])
 	return nil
 }
 

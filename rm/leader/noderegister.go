@@ -77,6 +77,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	s.registered, s.responseID, s.last = true, 0, NodeReply{}
 	s.instance = r.Instance
 	s.running = map[records.ContainerID]pb.ContainerSubState{}
+	s.refused = nil
 	if r.Status != nil {
 		s.status = *r.Status
 	} else {
@@ -136,6 +137,7 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
 	t.sched.SetOpen(n.handle, !leaving && len(r.Features) > 0)
+	t.refusedStarts(n, nil) // its heartbeats tell
 	t.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		t.appOnNode(n, id)

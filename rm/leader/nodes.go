@@ -18,6 +18,7 @@ type nodeSoft struct {
 	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
+	refused []records.ApplicationID // of whose containers it refuses to start any
 	// inherited is that an earlier leadership has set by when it leaves.
 	inherited bool
 }
@@ -85,6 +86,7 @@ func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
 		return
 	}
 	t.sched.SetOpen(n.handle, false)
+	t.refusedStarts(n, nil)
 	t.endAllOn(node, "Container released on a *lost* node")
 	t.sched.RemoveNode(n.handle)
 	delete(t.nodeOf, n.handle)

@@ -22,6 +22,7 @@ type nodeSession struct {
 	last       NodeReply
 	status     NodeStatus
 	running    map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
+	refused    []StartRefusal                               // known to the loop
 
 	out outbox
 }

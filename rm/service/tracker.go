@@ -132,6 +132,9 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	for _, c := range status.GetIncreasedContainers() {
 		call.Increased = append(call.Increased, leader.NodeContainer{ID: records.ContainerIDFrom(c.GetId()), Resource: c.GetResource()})
 	}
+	for _, r := range req.GetHeddleRefusals() {
+		call.Refused = append(call.Refused, leader.StartRefusal{App: records.ApplicationIDFrom(r.GetApplicationId()), Reason: r.GetReason()})
+	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {
 		return nil, s.stranger(err)

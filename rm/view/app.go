@@ -60,6 +60,7 @@ type App struct {
 	Hidden bool
 
 	Reserved leader.Reserved // nodes that the leader keeps for it; not part of Used
+	Refused  string          // where and why its containers can't start, "" if they can
 
 	// What the leader alone knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
@@ -100,7 +101,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 		PreemptedContainers: a.PreemptedContainers, PreemptedAMs: a.PreemptedAMs,
 	}
 	if by.leader != nil && !a.State.Ended() {
-		app.Reserved = by.leader.Reserved()[a.ID]
+		app.Reserved, app.Refused = by.leader.Reserved()[a.ID], by.leader.RefusedStarts(a.ID)
 	}
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime

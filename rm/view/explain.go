@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -38,6 +39,20 @@ func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID
 
 // Summary is one line for people on what an application waits for.
 func Summary(a *App, reasons []leader.Hold) string {
+	s := waitsFor(a, reasons)
+	switch {
+	case a.Refused == "":
+		return s
+	case s == nothing:
+		return a.Refused
+	}
+	return s + "; " + a.Refused
+}
+
+// nothing is what an application waits for that has all it wants.
+const nothing = "waits for nothing"
+
+func waitsFor(a *App, reasons []leader.Hold) string {
 	switch {
 	case a.State.Ended():
 		return "the application has ended"
@@ -50,7 +65,7 @@ func Summary(a *App, reasons []leader.Hold) string {
 	case a.State == ledger.AppAccepted:
 		return "waits for its ApplicationMaster, whose container has been granted, to start and register"
 	}
-	return "waits for nothing"
+	return nothing
 }
 
 const waitsForMaster = "waits for its ApplicationMaster's container: "
@@ -68,7 +83,7 @@ func waiting(reasons []leader.Hold) (n int64) {
 }
 
 // AddDiagnostics has applications that wait for their ApplicationMaster's container say why, where nothing else is said of
-// them.
+// them, and those that run say where their containers can't start.
 func (v *Viewer) AddDiagnostics(apps []App) {
 	var ids []records.ApplicationID
 	for i := range apps {
@@ -80,6 +95,9 @@ func (v *Viewer) AddDiagnostics(apps []App) {
 	for i := range apps {
 		if a := &apps[i]; len(reasons[a.ID]) > 0 && a.awaitsMaster() && a.Diagnostics == "" {
 			a.Diagnostics = "Application " + waitsForMaster + reasons[a.ID][0].Text
+		}
+		if a := &apps[i]; a.State == ledger.AppRunning && a.Refused != "" {
+			a.Diagnostics = strings.TrimPrefix(a.Diagnostics+"\nC"+strings.TrimPrefix(a.Refused, "c"), "\n")
 		}
 	}
 }

@@ -403,6 +403,110 @@ func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
 	return m0
 }
 
+// Why a node starts no containers of an application at present; in field 20000 of a heartbeat.
+type StartRefusal struct {
+	state                    protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ApplicationId *ApplicationId         `protobuf:"bytes,1,opt,name=application_id,json=applicationId"`
+	xxx_hidden_Reason        *string                `protobuf:"bytes,2,opt,name=reason"`
+	XXX_raceDetectHookData   protoimpl.RaceDetectHookData
+	XXX_presence             [1]uint32
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *StartRefusal) Reset() {
+	*x = StartRefusal{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartRefusal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartRefusal) ProtoMessage() {}
+
+func (x *StartRefusal) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *StartRefusal) GetApplicationId() *ApplicationId {
+	if x != nil {
+		return x.xxx_hidden_ApplicationId
+	}
+	return nil
+}
+
+func (x *StartRefusal) GetReason() string {
+	if x != nil {
+		if x.xxx_hidden_Reason != nil {
+			return *x.xxx_hidden_Reason
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *StartRefusal) SetApplicationId(v *ApplicationId) {
+	x.xxx_hidden_ApplicationId = v
+}
+
+func (x *StartRefusal) SetReason(v string) {
+	x.xxx_hidden_Reason = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *StartRefusal) HasApplicationId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ApplicationId != nil
+}
+
+func (x *StartRefusal) HasReason() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *StartRefusal) ClearApplicationId() {
+	x.xxx_hidden_ApplicationId = nil
+}
+
+func (x *StartRefusal) ClearReason() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Reason = nil
+}
+
+type StartRefusal_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ApplicationId *ApplicationId
+	Reason        *string
+}
+
+func (b0 StartRefusal_builder) Build() *StartRefusal {
+	m0 := &StartRefusal{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ApplicationId = b.ApplicationId
+	if b.Reason != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_Reason = b.Reason
+	}
+	return m0
+}
+
 // Has the leading ResourceManager hand leadership over.
 type TransferLeadershipRequest struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -415,7 +519,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -427,7 +531,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +595,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +607,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +642,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +654,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -613,7 +717,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +729,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +770,10 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
-	"\binstance\x18\x03 \x01(\tR\binstance\"+\n" +
+	"\binstance\x18\x03 \x01(\tR\binstance\"i\n" +
+	"\fStartRefusal\x12A\n" +
+	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"+\n" +
 	"\x19TransferLeadershipRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"\x1c\n" +
 	"\x1aTransferLeadershipResponse\"%\n" +
@@ -674,32 +781,35 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
 	"\x14RemoveMemberResponseB\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*SuspendContainersRequest)(nil),   // 0: heddle.yarn.SuspendContainersRequest
 	(*SuspendContainersResponse)(nil),  // 1: heddle.yarn.SuspendContainersResponse
 	(*ResumeContainersRequest)(nil),    // 2: heddle.yarn.ResumeContainersRequest
 	(*ResumeContainersResponse)(nil),   // 3: heddle.yarn.ResumeContainersResponse
 	(*NodeCapabilities)(nil),           // 4: heddle.yarn.NodeCapabilities
-	(*TransferLeadershipRequest)(nil),  // 5: heddle.yarn.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 6: heddle.yarn.TransferLeadershipResponse
-	(*RemoveMemberRequest)(nil),        // 7: heddle.yarn.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 8: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 9: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 10: heddle.yarn.ContainerExceptionMap
+	(*StartRefusal)(nil),               // 5: heddle.yarn.StartRefusal
+	(*TransferLeadershipRequest)(nil),  // 6: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 7: heddle.yarn.TransferLeadershipResponse
+	(*RemoveMemberRequest)(nil),        // 8: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 9: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 10: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 11: heddle.yarn.ContainerExceptionMap
+	(*ApplicationId)(nil),              // 12: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	9,  // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	9,  // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	10, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	9,  // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	9,  // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	10, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	6,  // [6:6] is the sub-list for method output_type
-	6,  // [6:6] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	10, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	10, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	11, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	10, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	10, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	11, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	12, // 6: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -715,7 +825,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2365,6 +2365,7 @@ type NodeHeartbeatRequest struct {
 	xxx_hidden_RegisteringCollectors            *[]*AppCollectorData     `protobuf:"bytes,6,rep,name=registering_collectors,json=registeringCollectors"`
 	xxx_hidden_NodeAttributes                   *NodeAttributes          `protobuf:"bytes,7,opt,name=nodeAttributes"`
 	xxx_hidden_TokenSequenceNo                  int64                    `protobuf:"varint,8,opt,name=tokenSequenceNo"`
+	xxx_hidden_HeddleRefusals                   *[]*StartRefusal         `protobuf:"bytes,20000,rep,name=heddle_refusals,json=heddleRefusals"`
 	XXX_raceDetectHookData                      protoimpl.RaceDetectHookData
 	XXX_presence                                [1]uint32
 	unknownFields                               protoimpl.UnknownFields
@@ -2456,6 +2457,15 @@ func (x *NodeHeartbeatRequest) GetTokenSequenceNo() int64 {
 	return 0
 }
 
+func (x *NodeHeartbeatRequest) GetHeddleRefusals() []*StartRefusal {
+	if x != nil {
+		if x.xxx_hidden_HeddleRefusals != nil {
+			return *x.xxx_hidden_HeddleRefusals
+		}
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatRequest) SetNodeStatus(v *NodeStatus) {
 	x.xxx_hidden_NodeStatus = v
 }
@@ -2486,7 +2496,11 @@ func (x *NodeHeartbeatRequest) SetNodeAttributes(v *NodeAttributes) {
 
 func (x *NodeHeartbeatRequest) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 8)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleRefusals(v []*StartRefusal) {
+	x.xxx_hidden_HeddleRefusals = &v
 }
 
 func (x *NodeHeartbeatRequest) HasNodeStatus() bool {
@@ -2567,6 +2581,8 @@ type NodeHeartbeatRequest_builder struct {
 	RegisteringCollectors            []*AppCollectorData
 	NodeAttributes                   *NodeAttributes
 	TokenSequenceNo                  *int64
+	// Heddle only. All that hold now; none when the node has withdrawn them.
+	HeddleRefusals []*StartRefusal
 }
 
 func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
@@ -2581,9 +2597,10 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_RegisteringCollectors = &b.RegisteringCollectors
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 8)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
+	x.xxx_hidden_HeddleRefusals = &b.HeddleRefusals
 	return m0
 }
 
@@ -4799,7 +4816,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\t \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\"L\n" +
 	"\x1cUnRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\"\x1f\n" +
-	"\x1dUnRegisterNodeManagerResponse\"\xfd\x04\n" +
+	"\x1dUnRegisterNodeManagerResponse\"\xc3\x05\n" +
 	"\x14NodeHeartbeatRequest\x128\n" +
 	"\vnode_status\x18\x01 \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12g\n" +
@@ -4811,7 +4828,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	" log_aggregation_reports_for_apps\x18\x05 \x03(\v2!.heddle.yarn.LogAggregationReportR\x1clogAggregationReportsForApps\x12T\n" +
 	"\x16registering_collectors\x18\x06 \x03(\v2\x1d.heddle.yarn.AppCollectorDataR\x15registeringCollectors\x12C\n" +
 	"\x0enodeAttributes\x18\a \x01(\v2\x1b.heddle.yarn.NodeAttributesR\x0enodeAttributes\x12(\n" +
-	"\x0ftokenSequenceNo\x18\b \x01(\x03R\x0ftokenSequenceNo\"\xd9\x01\n" +
+	"\x0ftokenSequenceNo\x18\b \x01(\x03R\x0ftokenSequenceNo\x12D\n" +
+	"\x0fheddle_refusals\x18\xa0\x9c\x01 \x03(\v2\x19.heddle.yarn.StartRefusalR\x0eheddleRefusals\"\xd9\x01\n" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
@@ -4943,13 +4961,14 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(*NodeLabel)(nil),                               // 40: heddle.yarn.NodeLabel
 	(*NodeAttribute)(nil),                           // 41: heddle.yarn.NodeAttribute
 	(*NodeCapabilities)(nil),                        // 42: heddle.yarn.NodeCapabilities
-	(LogAggregationStatus)(0),                       // 43: heddle.yarn.LogAggregationStatus
-	(*ContainerId)(nil),                             // 44: heddle.yarn.ContainerId
-	(*SignalContainerRequest)(nil),                  // 45: heddle.yarn.SignalContainerRequest
-	(*Token)(nil),                                   // 46: heddle.yarn.Token
-	(ContainerState)(0),                             // 47: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 48: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 49: heddle.yarn.ExecutionType
+	(*StartRefusal)(nil),                            // 43: heddle.yarn.StartRefusal
+	(LogAggregationStatus)(0),                       // 44: heddle.yarn.LogAggregationStatus
+	(*ContainerId)(nil),                             // 45: heddle.yarn.ContainerId
+	(*SignalContainerRequest)(nil),                  // 46: heddle.yarn.SignalContainerRequest
+	(*Token)(nil),                                   // 47: heddle.yarn.Token
+	(ContainerState)(0),                             // 48: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 49: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 50: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -4994,36 +5013,37 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	17, // 39: heddle.yarn.NodeHeartbeatRequest.log_aggregation_reports_for_apps:type_name -> heddle.yarn.LogAggregationReport
 	21, // 40: heddle.yarn.NodeHeartbeatRequest.registering_collectors:type_name -> heddle.yarn.AppCollectorData
 	11, // 41: heddle.yarn.NodeHeartbeatRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributes
-	33, // 42: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
-	43, // 43: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
-	3,  // 44: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 45: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 46: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	44, // 47: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
-	33, // 48: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
-	44, // 49: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
-	20, // 50: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
-	35, // 51: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
-	45, // 52: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
-	37, // 53: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
-	19, // 54: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
-	21, // 55: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	35, // 56: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	33, // 57: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 58: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	46, // 59: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 60: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 61: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	44, // 62: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	47, // 63: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 64: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	48, // 65: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	49, // 66: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	67, // [67:67] is the sub-list for method output_type
-	67, // [67:67] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	43, // 42: heddle.yarn.NodeHeartbeatRequest.heddle_refusals:type_name -> heddle.yarn.StartRefusal
+	33, // 43: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
+	44, // 44: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
+	3,  // 45: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 46: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 47: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	45, // 48: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
+	33, // 49: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
+	45, // 50: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
+	20, // 51: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
+	35, // 52: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
+	46, // 53: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
+	37, // 54: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
+	19, // 55: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
+	21, // 56: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	35, // 57: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
+	33, // 58: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 59: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	47, // 60: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 61: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 62: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	45, // 63: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	48, // 64: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 65: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	49, // 66: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	50, // 67: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	68, // [68:68] is the sub-list for method output_type
+	68, // [68:68] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }
