@@ -25,6 +25,7 @@ func (r *ResourceManager) nodePort() (cfg ipc.ServerConfig, err error) {
 		return cfg, fmt.Errorf("%s: %w", file, err)
 	}
 	cfg.Auth, cfg.Secrets = ipc.AuthToken, service.NodeSecrets{Key: s.Key(token.NodeKeyUse, token.NodeKeyLength)}
+	cfg.Unproven = "a NodeManager doesn't prove that it belongs to the cluster: all daemons need the same " + file + ", which Hadoop's own can't have (" + strangers + " = admit takes them)"
 	if r.conf.AdmitsStrangers() {
 		cfg.Auth = ipc.AuthSimpleOrToken
 	}

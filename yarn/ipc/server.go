@@ -65,6 +65,8 @@ var ErrMalformedIdentifier = errors.New("malformed token identifier")
 type ServerConfig struct {
 	Auth    AuthMode
 	Secrets Secrets // needed unless Auth is AuthSimple
+	// Unproven is what the log says of a client that couldn't prove who it is, if that isn't "".
+	Unproven string
 
 	// Gate, if set, is asked before every call, with the name of the protocol that is called, and before a token is
 	// looked at, with an empty name. Its error is the answer; a standby returns a StandbyException here.

@@ -90,7 +90,11 @@ func (c *serverConn) serve() {
 		c.linger()
 	}
 	if c.log.Logger.IsLevelEnabled(logrus.DebugLevel) || isProtocolError(err) {
-		c.log.WithError(err).Log(levelOf(err), "connection closed")
+		text := "connection closed"
+		if c.srv.cfg.Unproven != "" && isUnauthorized(err) {
+			text += ": " + c.srv.cfg.Unproven
+		}
+		c.log.WithError(err).Log(levelOf(err), text)
 	}
 	c.abort(err)
 	c.out.join()
@@ -99,6 +103,11 @@ func (c *serverConn) serve() {
 func isFatal(err error) bool {
 	f := (*failure)(nil)
 	return errors.As(err, &f)
+}
+
+func isUnauthorized(err error) bool {
+	f := (*failure)(nil)
+	return errors.As(err, &f) && f.detail == pb.RpcResponseHeader_FATAL_UNAUTHORIZED
 }
 
 // isProtocolError tells what deserves a log line from clients that went away.
