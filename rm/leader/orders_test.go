@@ -46,7 +46,7 @@ func (w *world) task() (n *peer, am, id records.ContainerID) {
 
 func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
 	run(t, func(w *world) {
-		n, am, id := w.task()
+		_, am, id := w.task()
 		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
 			if !w.state().Container(id).Suspended {
 				t.Error("the node is told of what isn't on record")
@@ -58,7 +58,7 @@ func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
 		}
 		w.depose() // before the node has heard it
 		w.lead()
-		n = &peer{w: w, node: w.node(1, runs(am), runs(id))}
+		n := &peer{w: w, node: w.node(1, runs(am), runs(id))}
 		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
 		time.Sleep(2 * time.Second)
 		if !w.isFrozen(id) || !w.state().Container(id).Suspended {

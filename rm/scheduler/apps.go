@@ -204,7 +204,9 @@ func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 		a.blacklist[s.intern(name)] = struct{}{}
 	}
 	for _, name := range remove {
-		delete(a.blacklist, s.intern(name))
+		if id, ok := s.names[name]; ok {
+			delete(a.blacklist, id)
+		}
 	}
 	if len(remove) > 0 {
 		for d := range s.demands(a) {

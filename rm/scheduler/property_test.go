@@ -190,6 +190,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+		w.s.mostNames, w.s.leastNames = 0, rapid.IntRange(0, 8).Draw(t, "names that are kept")
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
@@ -234,6 +235,7 @@ func TestSameEventsSameDecisions(t *testing.T) {
 	decisions := func(thorough bool) *rapid.Generator[[]Decision] {
 		return rapid.Custom(func(t *rapid.T) []Decision {
 			w := world{tree: anyTree, s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
+			w.s.mostNames, w.s.leastNames = 0, rapid.IntRange(0, 8).Draw(t, "names that are kept")
 			for range 60 {
 				w.step(t)
 				w.s.recheck = w.s.recheck || thorough

@@ -111,7 +111,10 @@ type Scheduler struct {
 	passed   int64 // demands and applications that were gone through one by one, which tests hold down
 
 	names      map[string]int32
-	spelled    []string          // names by their number
+	spelled    []string // names by their number
+	freeNames  []int32
+	mostNames  int               // so many names that those nobody uses are to be forgotten
+	leastNames int               // and not fewer
 	sites      []site            // hosts and racks by their name's number
 	awaited    []bool            // names that demands prefer, or did: those with waiters
 	reserved   []ContainerHandle // in the order in which nodes were kept
@@ -138,7 +141,7 @@ const root = int32(0)
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
-		cfg: cfg, index: newIndex(cfg.Types.Len()), classes: newClasses(), names: map[string]int32{}, byPath: map[string]int32{}, running: map[string]int32{},
+		cfg: cfg, index: newIndex(cfg.Types.Len()), classes: newClasses(), names: map[string]int32{}, mostNames: minNames, leastNames: minNames, byPath: map[string]int32{}, running: map[string]int32{},
 		sizes: newSizes(), kinds: newSizes(), starve: starve{whole: newIndex(cfg.Types.Len())},
 	}
 	tree := cfg.Tree
@@ -161,6 +164,9 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	s.now = max(s.now, now)
 	s.out = append(s.out[:0], s.undone...)
 	s.undone = s.undone[:0]
+	if len(s.names) > s.mostNames {
+		s.forgetNames()
+	}
 	s.scheduling = true
 	s.refresh()
 	if s.wakeup != 0 && s.now >= s.wakeup {
@@ -196,21 +202,6 @@ func (s *Scheduler) wakeAt(t int64) {
 		s.wakeup = t
 	}
 }
-
-func (s *Scheduler) intern(name string) int32 {
-	id, ok := s.names[name]
-	if !ok {
-		id = int32(len(s.names))
-		s.names[name] = id
-		s.spelled = append(s.spelled, name)
-		s.sites = append(s.sites, site{})
-		s.awaited = append(s.awaited, false)
-	}
-	return id
-}
-
-// name is the inverse of intern.
-func (s *Scheduler) name(id int32) string { return s.spelled[id] }
 
 // types is how many types of resources there are.
 func (s *Scheduler) types() int { return s.index.types }
