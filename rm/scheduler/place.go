@@ -40,7 +40,11 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		return
 	}
 	if !d.relaxAny {
-		if !s.reserveNear(h, a, d, RackLocal) {
+		switch {
+		case s.reserveNear(h, a, d, RackLocal):
+		case s.heldByOwn(a, d):
+			s.park(d, behindOwn)
+		default:
 			s.park(d, noPlace)
 		}
 		return
@@ -48,11 +52,11 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 	if anywhere > 0 && s.index.has(&d.size) && s.delayed(a, d, anywhere, true) {
 		return
 	}
-	n, room := s.findAny(a, d)
+	n, held := s.findAny(a, d)
 	switch {
 	case n != noNode:
 		s.allocate(h, d, n, OffSwitch)
-	case room && len(s.starve.ahead) > 0:
+	case held:
 		s.park(d, behindOwn)
 	default: // also where there is room, but the application shuns it
 		s.reserveFor(h, a, d)
@@ -114,15 +118,15 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 	return noNode
 }
 
-// findAny finds any node with room, each time another one. room says that there is some, if only on nodes that the
-// application doesn't want.
-func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, room bool) {
+// findAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
+// request of the application comes first.
+func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, held bool) {
 	return s.turn(a, &d.size, &s.index, &s.cursor, nil)
 }
 
 // turn finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
-// the index is of; nil is all. room is as findAny tells it.
-func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, of []NodeHandle) (h NodeHandle, room bool) {
+// the index is of; nil is all. held is as findAny tells it.
+func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, of []NodeHandle) (h NodeHandle, held bool) {
 	n := len(s.nodes)
 	if of != nil {
 		n = len(of)
@@ -132,21 +136,21 @@ func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, 
 		at := x.next(*cursor, need)
 		if at < 0 {
 			if at = x.next(0, need); at < 0 {
-				return noNode, room
+				return noNode, held
 			}
 		}
 		if *cursor = at + 1; *cursor >= n {
 			*cursor = 0
 		}
-		room = true
 		if h = NodeHandle(at); of != nil {
 			h = of[at]
 		}
 		if !s.shuns(a, &s.nodes[h]) {
-			return h, true
+			return h, false
 		}
+		held = held || !a.blacklisted(&s.nodes[h])
 	}
-	return noNode, room
+	return noNode, held
 }
 
 func (a *app) blacklisted(n *node) bool {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"heddle/rm/queue"
 	"heddle/yarn/records"
@@ -74,6 +75,29 @@ func (s *Scheduler) shuns(a *app, n *node) bool {
 	return false
 }
 
+// heldByOwn reports whether there is room where a demand prefers its containers, and a more urgent ask of its application comes first there.
+func (s *Scheduler) heldByOwn(a *app, d *demand) bool {
+	if len(s.starve.ahead) == 0 {
+		return false
+	}
+	held := func(h NodeHandle) bool {
+		return h != noNode && s.takes(&s.nodes[h], &d.size) && !a.blacklisted(&s.nodes[h]) && s.shuns(a, &s.nodes[h])
+	}
+	for i := range d.places {
+		p := &d.places[i]
+		if p.count == 0 {
+			continue
+		}
+		if slices.ContainsFunc(s.sites[p.name].nodes, held) {
+			return true
+		}
+		if r := s.sites[p.name].rack; r != nil && p.relax && slices.ContainsFunc(r.nodes, held) {
+			return true
+		}
+	}
+	return false
+}
+
 // unblock lets the demands of an application be tried again that its more urgent ones held.
 func (s *Scheduler) unblock(a *app) {
 	if a.blocked == 0 {
@@ -81,6 +105,7 @@ func (s *Scheduler) unblock(a *app) {
 	}
 	for d := range s.demands(a) {
 		if d.why == behindOwn {
+			d.hosts, d.racks = true, true // where it was held there may be room
 			s.setWhy(d, untried)
 		}
 	}
@@ -96,6 +121,7 @@ func (s *Scheduler) unblockAll() {
 		}
 		for d := range s.demands(a) {
 			if d.why == behindOwn && !s.setAhead(a, d) {
+				d.hosts, d.racks = true, true
 				s.unpark(d)
 			}
 		}
@@ -121,5 +147,9 @@ func (s *Scheduler) explainOwn(a *app, d *demand, r *Reason) bool {
 		r.Free = "room for that request, or its withdrawal"
 		return true
 	}
-	return false
+	// What came first may have gone above a maximum since; that is seen with the next look at who starves.
+	r.Limit, r.Short = BehindOwn, records.Resource{}
+	r.Text = "a more urgent request of the application came first when it was last looked at; it is looked at again at the next update of shares"
+	r.Free = "the next update of shares"
+	return true
 }

@@ -41,7 +41,7 @@ func (s *Scheduler) wake(name int32, host bool) {
 		} else {
 			d.racks = true
 		}
-		if d.why == noPlace {
+		if d.why == noPlace || d.why == behindOwn {
 			s.unpark(d)
 		}
 	}
