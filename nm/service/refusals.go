@@ -25,6 +25,11 @@ type relaunched struct{ error }
 
 func (r relaunched) Unwrap() error { return r.error }
 
+// unknownService is the refusal of a container that asks for a service that nobody has heard of. ApplicationMasters get Hadoop's words.
+type unknownService struct{ error }
+
+func (u unknownService) Unwrap() error { return u.error }
+
 // refusals are why the node starts no containers of applications: ApplicationMasters are told, and often tell nobody. There is
 // one for each application and class of exception. A container that starts withdraws those of its application.
 type refusals struct {
@@ -78,6 +83,9 @@ func (r *refusals) withdraw(app records.ApplicationID) bool {
 // reasonOf is what people are told of a refusal: one paragraph, with what is to be done.
 func reasonOf(err error) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " ")
+	if errors.As(err, &unknownService{}) {
+		text += ". Set yarn.nodemanager.aux-services on the nodes, or have the application not ask for it"
+	}
 	if len(text) > mostReason {
 		text = strings.ToValidUTF8(text[:mostReason-len("…")], "") + "…"
 	}

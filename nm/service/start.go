@@ -118,8 +118,7 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 		if why := s.Aux.Lacks(data.GetKey()); why != "" {
 			return ipc.NewException(ipc.InvalidAuxService, "%s: %s", message, why)
 		}
-		return ipc.NewException(ipc.InvalidAuxService, "%s. Set yarn.nodemanager.aux-services on the nodes, or have the application not ask for it",
-			message)
+		return unknownService{ipc.NewException(ipc.InvalidAuxService, "%s", message)}
 	}
 	if err := checkResources(lc); err != nil {
 		return err
