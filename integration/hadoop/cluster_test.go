@@ -19,10 +19,13 @@ import (
 var options = hadooplab.Options{
 	DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true,
 	Site: map[string]string{
-		"mapreduce.job.reduce.slowstart.completedmaps":   "0.5",
-		"mapreduce.job.counters.max":                     "200",
-		"mapreduce.jobhistory.move.interval-ms":          "1000",
-		"mapreduce.job.maps":                             "1",
+		"mapreduce.job.reduce.slowstart.completedmaps": "0.5",
+		"mapreduce.job.counters.max":                   "200",
+		"mapreduce.jobhistory.move.interval-ms":        "1000",
+		"mapreduce.job.maps":                           "1",
+		// On a busy machine a second attempt of a slow task would spoil what tests count. One test has speculation on.
+		"mapreduce.map.speculative":                      "false",
+		"mapreduce.reduce.speculative":                   "false",
 		"yarn.nodemanager.resource.memory-mb":            "6144",
 		"yarn.resourcemanager.connect.retry-interval.ms": "500",
 		"yarn.client.failover-sleep-base-ms":             "100",

@@ -53,7 +53,7 @@ func TestWordCount(t *testing.T) {
 
 	t.Run("compressed map output", func(t *testing.T) {
 		j := succeed(t, l, example(t, l, "wordcount"), "-Dmapreduce.map.output.compress=true",
-			"-Dmapreduce.map.output.compress.codec=org.apache.hadoop.io.compress.DeflateCodec", "-Dmapreduce.map.speculative=false", "/wordcount/in", "/wordcount/out")
+			"-Dmapreduce.map.output.compress.codec=org.apache.hadoop.io.compress.DeflateCodec", "/wordcount/in", "/wordcount/out")
 		if got := cat(t, l, "/wordcount/out/part-*"); got != want {
 			t.Errorf("%d bytes, want %d", len(got), len(want))
 		}

@@ -61,6 +61,24 @@ func programs(all map[string][]int) map[string][]int {
 	return out
 }
 
+// jvms returns the one JVM of each container of an application. A JVM that starts another program is two of its kind for a moment.
+func jvms(t *testing.T, l *hadooplab.Lab, app string) map[string]int {
+	t.Helper()
+	var out map[string]int
+	await.Slowly(t, "each container has one JVM", func() bool {
+		out = map[string]int{}
+		all := programs(processes(t, l))
+		for _, id := range of(all, app) {
+			if len(all[id]) != 1 {
+				return false
+			}
+			out[id] = all[id][0]
+		}
+		return true
+	})
+	return out
+}
+
 // of returns the ids of containers of an application, "" for any, of an attempt.
 func of(all map[string][]int, app string) []string {
 	var ids []string
