@@ -62,7 +62,7 @@ func (l *Leader) Register(id records.AttemptID, host string, port int32, trackin
 			return err
 		}
 		if attempt.State < ledger.AttemptFinishing {
-			t.enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+			t.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 				Attempt: ledger.AttemptRef(id), Host: host, RpcPort: port, TrackingUrl: trackingURL,
 			}})
 		}
@@ -177,7 +177,7 @@ func (l *Leader) await(s *amSession, wait time.Duration) {
 	case <-s.wake:
 	case <-s.nudged:
 	case <-timer.C:
-	case <-l.ended:
+	case <-l.Ended():
 	}
 }
 
@@ -213,7 +213,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 	}
 	t.report(soft)
 	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
-		t.enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+		t.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,
 		}})
 	}
@@ -229,7 +229,7 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 	t.schedule()
 	limit, nodes, priority := t.sched.HeadroomOf(soft.handle), t.sched.OpenNodes(), app.Priority
 	reply.Preemption = t.preemptionOf(soft, id)
-	t.after(func() {
+	t.AfterCommit(func() {
 		reply.Grants, soft.grants = soft.grants, nil
 		reply.Completed, soft.completed = soft.completed, nil
 		reply.Updated, soft.updated = soft.updated, nil
@@ -253,7 +253,7 @@ func (t *turn) report(soft *appSoft) {
 	}
 	soft.told = nil
 	for part := range slices.Chunk(known, maxTogether) {
-		t.enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
+		t.Enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
 			Containers: ledger.ContainerRefs(part...),
 		}})
 	}
@@ -358,7 +358,7 @@ func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, d
 		if attempt.State == ledger.AttemptFinishing {
 			return nil
 		}
-		t.enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
+		t.Enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
 			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: diagnostics,
 			TrackingUrl: trackingURL,
 		}})

@@ -48,7 +48,7 @@ type appSoft struct {
 // Only its user may submit under it.
 func (l *Leader) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
 	err = l.do(func(t *turn) error {
-		t.enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
+		t.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
 		id = records.ApplicationID{ClusterTimestamp: t.work.Timestamp, ID: t.work.LastApplication}
 		t.issued.add(id, user)
 		maximum = t.maximum()
@@ -183,9 +183,9 @@ func (t *turn) submit(id records.ApplicationID, user, path, against string, ctx 
 		return err
 	}
 	if life > 0 {
-		cmd.Expires = t.now() + 1000*life
+		cmd.Expires = t.Time() + 1000*life
 	}
-	t.enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
+	t.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	t.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
 	if against != "" {
 		t.carry(t.work.Apps[id])
@@ -329,7 +329,7 @@ func (t *turn) endApp(
 		delete(t.apps, app.ID)
 		t.refusals.drop(app.ID)
 	}
-	t.enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
+	t.Enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
 		Diagnostics: diagnostics,
 	}})
@@ -338,7 +338,7 @@ func (t *turn) endApp(
 		Info("application ended")
 	if soft != nil {
 		id := app.ID
-		t.after(func() {
+		t.AfterCommit(func() {
 			for node := range soft.nodes {
 				if n := t.nodes[node]; n != nil {
 					n.session.endApp(id)
@@ -382,7 +382,7 @@ func (t *turn) cleanUp(c *ledger.Container) {
 	if n == nil {
 		return
 	}
-	t.after(func() { n.session.endContainer(id) })
+	t.AfterCommit(func() { n.session.endContainer(id) })
 }
 
 // forgetOld drops the applications that ended longest ago when there are too many.
@@ -402,7 +402,7 @@ func (t *turn) forgetOld() {
 	for _, app := range oldest[:len(oldest)-t.Settings.MaxCompleted] {
 		refs = append(refs, ledger.AppRef(app.ID))
 	}
-	t.enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
+	t.Enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
 }
 
 // UpdatePriority sets an application's priority for somebody, at most the cluster's maximum, and returns what it became.
@@ -415,7 +415,7 @@ func (l *Leader) UpdatePriority(id records.ApplicationID, user string, priority 
 		if priority, err = t.priority(id, user, app.Queue, &priority); err != nil {
 			return err
 		}
-		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Priority: proto.Int32(priority),
 		}})
 		t.sched.SetPriority(t.apps[id].handle, app.Priority)
@@ -435,7 +435,7 @@ func (l *Leader) SetExpiry(id records.ApplicationID, expires int64) (int64, erro
 		if q, ok := t.Settings.Queues.Find(app.Queue); ok && q.MaxLifetime > 0 {
 			expires = min(expires, app.SubmitTime+1000*q.MaxLifetime)
 		}
-		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Expires: proto.Int64(expires),
 		}})
 		t.apps[id].inherited = false

@@ -36,12 +36,12 @@ func (t *turn) startAttempt(app *ledger.Application) {
 	if last := app.Current(); last != nil {
 		id.Attempt = last.ID.Attempt + 1
 	}
-	t.enter(&ledgerpb.Command{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(id)}})
+	t.Enter(&ledgerpb.Command{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(id)}})
 	soft := t.apps[app.ID]
 	t.openSession(soft, id)
 	clear(soft.asked)
 	if app.Context.GetUnmanagedAm() {
-		t.enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
+		t.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return
 	}
 	t.avoid(soft)
@@ -67,7 +67,7 @@ func (t *turn) openSession(soft *appSoft, id records.AttemptID) {
 	soft.session = newAMSession(id)
 	soft.session.seen.at(t.Now())
 	session := soft.session
-	t.after(func() { t.sessions.putAM(session) })
+	t.AfterCommit(func() { t.sessions.putAM(session) })
 }
 
 // launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
@@ -75,8 +75,8 @@ func (t *turn) openSession(soft *appSoft, id records.AttemptID) {
 func (t *turn) launch(app *ledger.Application, c *ledger.Container) {
 	l := Launch{Container: t.grant(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
 	leader := t.Leader
-	t.after(func() {
-		leader.goDo(func(ctx context.Context) { leader.tryLaunch(ctx, l) })
+	t.AfterCommit(func() {
+		leader.Go(func(ctx context.Context) { leader.tryLaunch(ctx, l) })
 	})
 }
 
@@ -87,6 +87,7 @@ const (
 
 func (l *Leader) tryLaunch(ctx context.Context, launch Launch) {
 	log := l.Log.WithField("container", launch.Container.ID).WithField("node", launch.Container.Node)
+	leading := ctx
 	ctx, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 	var err error
@@ -102,7 +103,7 @@ func (l *Leader) tryLaunch(ctx context.Context, launch Launch) {
 			pause.Stop()
 		}
 	}
-	if l.ctx.Err() != nil {
+	if leading.Err() != nil {
 		return
 	}
 	if err != nil {
@@ -126,7 +127,7 @@ func (t *turn) launched(id records.ContainerID, failure error) {
 	soft := t.apps[app.ID]
 	if failure == nil {
 		soft.misfires = 0
-		t.enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
+		t.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
 		t.apps[app.ID].session.seen.at(t.Now())
 		return
 	}
@@ -175,11 +176,11 @@ func (t *turn) endAttempt(app *ledger.Application, attempt *ledger.Attempt, end 
 	if !keep {
 		soft.completed = nil
 	}
-	t.enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
+	t.Enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
 		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: end.diagnostics,
 		ExitStatus: end.exit, Excused: end.excused, KeepContainers: keep,
 	}})
-	t.after(func() { t.sessions.dropAM(attempt.ID) })
+	t.AfterCommit(func() { t.sessions.dropAM(attempt.ID) })
 }
 
 // failAttempt ends the current attempt as failed; the next one begins, unless there were too many.
@@ -221,7 +222,7 @@ func (t *turn) failures(app *ledger.Application) int32 {
 		if a.State != ledger.AttemptFailed || a.Excused {
 			continue
 		}
-		if validity > 0 && t.now()-a.FinishTime > validity {
+		if validity > 0 && t.Time()-a.FinishTime > validity {
 			continue
 		}
 		n++
@@ -270,8 +271,8 @@ func (t *turn) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
 		return
 	}
 	node, leader := c.Node, t.Leader
-	t.after(func() {
-		leader.goDo(func(ctx context.Context) {
+	t.AfterCommit(func() {
+		leader.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, launchPatience)
 			defer cancel()
 			if err := leader.Launcher.Stop(ctx, node, id.Attempt, id); err != nil {

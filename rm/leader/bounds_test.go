@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/hosts"
+	"heddle/rm/leader/pipeline"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -112,7 +113,7 @@ func (w *world) small() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, b := range w.batches {
-		if n := proto.Size(b); n > maxBatch {
+		if n := proto.Size(b); n > pipeline.MaxSize {
 			w.t.Errorf("batch %d of %d, with %d commands, has %d bytes", i, len(w.batches), len(b.GetCommands()), n)
 		}
 	}

@@ -121,7 +121,7 @@ func (t *turn) renewOwn(c *carriedToken) {
 	}
 	until := t.renewal(c.id.MaxMS)
 	if until > t.work.Delegations[c.id.Sequence].RenewBy {
-		t.enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: c.id.Sequence, RenewBy: until}})
+		t.Enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: c.id.Sequence, RenewBy: until}})
 	}
 	if until < c.id.MaxMS {
 		c.due = t.nextRenewal(time.UnixMilli(until))
@@ -179,7 +179,7 @@ func (t *turn) renewCarried(now time.Time) {
 func (t *turn) renewForeign(c *carriedToken) {
 	leader, tok := t.Leader, c.token
 	c.asking = true
-	leader.goDo(func(ctx context.Context) {
+	leader.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, leader.Settings.TokenCalls.Timeout)
 		defer cancel()
 		until, err := leader.Tokens.RenewToken(ctx, tok)
@@ -228,8 +228,8 @@ func (t *turn) again(c *carriedToken, what string, err error) bool {
 func (t *turn) cancelForeign(c *carriedToken) {
 	leader, tok := t.Leader, c.token
 	c.asking = true
-	t.after(func() { // the end of the application is known
-		leader.goDo(func(ctx context.Context) {
+	t.AfterCommit(func() { // the end of the application is known
+		leader.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, leader.Settings.TokenCalls.Timeout)
 			defer cancel()
 			err := leader.Tokens.CancelToken(ctx, tok)

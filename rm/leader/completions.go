@@ -40,7 +40,7 @@ func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
 		return
 	}
 	soft := t.apps[app.ID]
-	t.after(func() { // once for all, as an ApplicationMaster may give back thousands
+	t.AfterCommit(func() { // once for all, as an ApplicationMaster may give back thousands
 		for _, p := range places {
 			p.node.session.endContainer(p.id)
 		}
@@ -60,7 +60,7 @@ func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int
 		return
 	}
 	soft, done := t.apps[app.ID], []Completion{completion(c)}
-	t.after(func() { soft.tell(done) })
+	t.AfterCommit(func() { soft.tell(done) })
 }
 
 // tell has an ApplicationMaster learn of containers that have ended.
@@ -75,7 +75,7 @@ func (s *appSoft) tell(done []Completion) {
 // end takes a live container's end into account.
 func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
 	t.free(c)
-	t.enterEnd(&ledgerpb.Completion{
+	t.EnterCompletion(&ledgerpb.Completion{
 		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
 }

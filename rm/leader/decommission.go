@@ -85,7 +85,7 @@ func (t *turn) names(id records.NodeID) []string {
 func (t *turn) decommission(node *ledger.Node, timeout time.Duration) {
 	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(node.ID), DecommissionDeadline: proto.Int64(0)}
 	if timeout >= 0 {
-		update.DecommissionDeadline = proto.Int64(t.now() + timeout.Milliseconds())
+		update.DecommissionDeadline = proto.Int64(t.Time() + timeout.Milliseconds())
 	}
 	if node.State != pb.NodeState_NS_DECOMMISSIONING {
 		update.State = proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING))
@@ -94,12 +94,12 @@ func (t *turn) decommission(node *ledger.Node, timeout time.Duration) {
 		t.Log.WithField("node", node.ID).WithField("timeout", timeout).Info("node is to leave")
 	}
 	t.nodes[node.ID].inherited = false
-	t.enter(&ledgerpb.Command{NodeUpdated: update})
+	t.Enter(&ledgerpb.Command{NodeUpdated: update})
 	t.leave(node)
 }
 
 func (t *turn) recommission(node *ledger.Node) {
-	t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+	t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(node.ID), State: proto.Int32(int32(pb.NodeState_NS_RUNNING)), DecommissionDeadline: proto.Int64(0),
 	}})
 	t.sched.SetOpen(t.nodes[node.ID].handle, true)

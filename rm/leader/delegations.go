@@ -24,14 +24,14 @@ const maxIdentifier = 4 << 10
 func (l *Leader) IssueDelegation(sign func(NewDelegation) (identifier, password []byte)) error {
 	return l.do(func(t *turn) error {
 		n := NewDelegation{
-			Sequence: t.work.LastDelegation + 1, Issued: t.now(), Max: t.now() + t.Settings.DelegationLifetime.Milliseconds(),
+			Sequence: t.work.LastDelegation + 1, Issued: t.Time(), Max: t.Time() + t.Settings.DelegationLifetime.Milliseconds(),
 			Key: t.work.Keys[ledgerpb.KeyKind_DELEGATION].Current,
 		}
 		id, password := sign(n)
 		if len(id) > maxIdentifier {
 			return refuse(Refused, "a delegation token for names of %d bytes can't be issued: they may have %d", len(id), maxIdentifier)
 		}
-		t.enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
+		t.Enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
 			Sequence: n.Sequence, Identifier: id, Password: password, RenewBy: t.renewal(n.Max),
 		}})
 		return nil
@@ -40,7 +40,7 @@ func (l *Leader) IssueDelegation(sign func(NewDelegation) (identifier, password 
 
 // renewal is how long a token that is renewed now is good, in ms since 1970.
 func (t *turn) renewal(most int64) int64 {
-	return min(most, t.now()+t.Settings.DelegationRenewal.Milliseconds())
+	return min(most, t.Time()+t.Settings.DelegationRenewal.Milliseconds())
 }
 
 // RenewDelegation makes a token good for longer, but not beyond a time (ms since 1970); it returns until when it is good now.
@@ -50,7 +50,7 @@ func (l *Leader) RenewDelegation(seq int32, identifier []byte, most int64) (unti
 			return refuse(NoSuchToken, "Renewal request for unknown token %d", seq)
 		}
 		until = t.renewal(most)
-		t.enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: seq, RenewBy: until}})
+		t.Enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: seq, RenewBy: until}})
 		return nil
 	})
 	return until, err
@@ -68,7 +68,7 @@ func (l *Leader) CancelDelegation(seq int32, identifier []byte) error {
 }
 
 func (t *turn) endDelegations(seqs ...int32) {
-	t.enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
+	t.Enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
 }
 
 // expireDelegations forgets tokens that nobody renewed.

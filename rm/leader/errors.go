@@ -3,11 +3,12 @@ package leader
 import (
 	"errors"
 	"fmt"
+
+	"heddle/rm/leader/pipeline"
 )
 
-// ErrDeposed is returned when leadership ended before the operation was committed; whether it came into effect is then up
-// to the next leader.
-var ErrDeposed = errors.New("this ResourceManager leads no more")
+// ErrDeposed is returned when leadership ended before the operation was committed. The next leader decides whether it took effect.
+var ErrDeposed = pipeline.ErrDeposed
 
 // Reason says why something was refused.
 type Reason uint8

@@ -17,7 +17,8 @@ type Hold struct {
 // Explain says for each request of live applications that waits what holds it.
 func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
 	out := make(map[records.ApplicationID][]Hold, len(ids))
-	err := l.inSlices(len(ids), func(t *turn, from, to int, again func() bool) (done int) {
+	err := l.InSlices(len(ids), func(from, to int, again func() bool) (done int) {
+		t := &turn{l}
 		var live []int // of ids
 		var handles []scheduler.AppHandle
 		for i := from; i < to; i++ {

@@ -26,6 +26,6 @@ func (t *turn) forgetNodes() {
 		return cmp.Or(cmp.Compare(a.RegisteredAt, b.RegisteredAt), a.ID.Compare(b.ID))
 	})
 	for _, n := range gone[:max(0, len(gone)-maxGone)] {
-		t.enter(&ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: ledger.NodeRef(n.ID)}})
+		t.Enter(&ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: ledger.NodeRef(n.ID)}})
 	}
 }

@@ -61,7 +61,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	am := attempt.State == ledger.AttemptScheduled
 	grantsPB := make([]*ledgerpb.Grant, len(decisions))
 	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
-	first, now := l.epoch<<records.EpochShift|(attempt.LastSequence+1), l.now()
+	first, now := l.epoch<<records.EpochShift|(attempt.LastSequence+1), l.Time()
 	for i := range decisions {
 		d := &decisions[i]
 		g := &all[i]
@@ -78,7 +78,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	}
 	ref := ledger.AttemptRef(attempt.ID)
 	for part := range slices.Chunk(grantsPB, maxTogether) {
-		l.enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
+		l.Enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
 	}
 	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
@@ -98,7 +98,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		grants[i] = l.grant(c)
 		l.unstarted.add(c.ID, deadline, l.waitsForStart)
 	}
-	l.after(func() {
+	l.AfterCommit(func() {
 		soft.grants = join(soft.grants, grants)
 		soft.session.wakeUp()
 	})

@@ -28,7 +28,7 @@ func (t *turn) publishKeys() {
 	for kind, ring := range t.work.Keys {
 		rings[kind] = ring
 	}
-	t.after(func() {
+	t.AfterCommit(func() {
 		t.signing.rings.Store(&rings)
 		t.signing.nm.Store(rings[ledgerpb.KeyKind_NM].Current.ID)
 	})

@@ -23,7 +23,7 @@ func (l *Leader) Move(id records.ApplicationID, name string) (path string, err e
 		if path, err = t.target(app, name); err != nil || app.Queue == path {
 			return err
 		}
-		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Queue: proto.String(path),
 		}})
 		t.sched.MoveApp(t.apps[id].handle, path)

@@ -36,12 +36,12 @@ func (t *turn) containerReport(n *nodeSoft, r *NodeContainer, first bool) {
 			t.containerEndedAt(c, r.ExitStatus, r.Diagnostics, r.Times)
 		}
 		id := r.ID
-		t.after(func() { n.session.forget(id) })
+		t.AfterCommit(func() { n.session.forget(id) })
 	case !known:
 		id := r.ID
-		t.after(func() { n.session.endContainer(id) })
+		t.AfterCommit(func() { n.session.endContainer(id) })
 	case c.State == ledger.ContainerAllocated:
-		t.enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
+		t.Enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
 			Containers: ledger.ContainerRefs(r.ID),
 		}})
 	}
@@ -74,5 +74,5 @@ func (t *turn) appOnNode(n *nodeSoft, id records.ApplicationID) {
 		soft.nodes[n.id] = true
 		return
 	}
-	t.after(func() { n.session.endApp(id) })
+	t.AfterCommit(func() { n.session.endApp(id) })
 }

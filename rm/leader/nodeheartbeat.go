@@ -147,7 +147,7 @@ func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
 		t.sched.SetOpen(n.handle, true)
 		t.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
 	}
-	t.enter(&ledgerpb.Command{NodeUpdated: update})
+	t.Enter(&ledgerpb.Command{NodeUpdated: update})
 }
 
 // logReports takes note of how far nodes are with an application's logs.
@@ -158,7 +158,7 @@ func (t *turn) logReports(reports []*pb.LogAggregationReport) {
 		if app == nil || app.LogAggregation == status {
 			continue
 		}
-		t.enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
 		}})
 	}

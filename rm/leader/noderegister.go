@@ -114,7 +114,7 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 	if leaving {
 		deadline = old.DecommissionDeadline
 	}
-	t.enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
+	t.Enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
 		Node: ledger.NodeRef(r.Node), HttpPort: r.HTTPPort, Rack: rack, Capability: ledger.Amounts(r.Capability),
 		Version: r.Version, Features: r.Features, Missing: r.Missing,
 	}})
@@ -128,9 +128,9 @@ func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
 		t.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	t.after(func() { t.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
-	if leaving {                              // its NodeManager has started anew
-		t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+	t.AfterCommit(func() { t.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
+	if leaving {                                    // its NodeManager has started anew
+		t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
 			DecommissionDeadline: proto.Int64(deadline),
 		}})

@@ -61,9 +61,9 @@ func (l *Leader) SetNodeResource(id records.NodeID, r records.Resource) error {
 				return refuse(InvalidResource, "Invalid resource of node %v: %s", id, t.Settings.Types.Format(r))
 			}
 		}
-		t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
+		t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
 		t.sched.SetCapability(n.handle, r)
-		t.after(func() { n.session.resize(r) })
+		t.AfterCommit(func() { n.session.resize(r) })
 		return nil
 	})
 }
@@ -91,11 +91,11 @@ func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
 	t.sched.RemoveNode(n.handle)
 	delete(t.nodeOf, n.handle)
 	delete(t.nodes, id)
-	t.enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+	t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})
 	t.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
-	t.after(func() { t.sessions.dropNode(id) })
+	t.AfterCommit(func() { t.sessions.dropNode(id) })
 	t.forgetNodes()
 	t.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
 }
@@ -114,7 +114,7 @@ func (t *turn) endAllOn(node *ledger.Node, why string) {
 
 // tellNodes lets all ApplicationMasters know of a node that came or went.
 func (t *turn) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
-	t.after(func() {
+	t.AfterCommit(func() {
 		for _, soft := range t.apps {
 			soft.updated = append(soft.updated, NodeUpdate{Node: id, Kind: kind})
 			soft.session.wakeUp()

@@ -46,9 +46,9 @@ func (t *turn) record(id records.ContainerID, suspend bool) {
 	}
 	refs := ledger.ContainerRefs(id)
 	if suspend {
-		t.enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: refs}})
+		t.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: refs}})
 	} else {
-		t.enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: refs}})
+		t.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: refs}})
 	}
 }
 
@@ -90,7 +90,7 @@ func (t *turn) repeatOrders(now time.Time) {
 		}
 		o.asking = true
 		leader, node, suspend, version := t.Leader, c.Node, o.suspend, o.version
-		leader.goDo(func(ctx context.Context) {
+		leader.Go(func(ctx context.Context) {
 			err := leader.tell(ctx, node, id, suspend)
 			_ = leader.do(func(t *turn) error { // the next leader compares what nodes register with
 				t.told(id, version, err)

@@ -47,7 +47,7 @@ func (t *turn) takeQueues() {
 			t.Log.WithError(err).Error("the files of queues can't be kept, and will be read again by the next leader")
 			break
 		}
-		t.enter(&ledgerpb.Command{QueuesConfigured: c})
+		t.Enter(&ledgerpb.Command{QueuesConfigured: c})
 	case source.Mutable() && recorded.Version > 0, recorded.Version > 0 && recorded.FromFile && (err != nil || recorded.Time >= changed.UnixMilli()):
 		settings = recorded.Settings
 	case err != nil:
@@ -77,7 +77,7 @@ func (t *turn) setTree(tree *queue.Tree, settings map[string]string) error {
 
 // publish shows everybody the tree.
 func (t *turn) publish(tree *queue.Tree) {
-	t.after(func() { t.Settings.Live.Set(tree) })
+	t.AfterCommit(func() { t.Settings.Live.Set(tree) })
 }
 
 // replaceable says what keeps a tree from taking the place of the one that holds: applications that it has no room for.
@@ -100,7 +100,7 @@ func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error
 	if err := t.setTree(tree, c.GetSettings()); err != nil {
 		return err
 	}
-	t.enter(&ledgerpb.Command{QueuesConfigured: c})
+	t.Enter(&ledgerpb.Command{QueuesConfigured: c})
 	t.publish(tree)
 	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
 	return nil

@@ -150,7 +150,7 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 	if h, ok := handleOf(c); !ok || !l.sched.ResizeContainer(h, to) {
 		return false
 	}
-	l.enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
+	l.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
 	if c.Confirmed != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
@@ -158,7 +158,7 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 	}
 	soft, node := l.apps[c.ID.Attempt.App], l.nodes[c.Node]
 	g := l.grant(c)
-	l.after(func() {
+	l.AfterCommit(func() {
 		soft.resized = append(soft.resized, Resized{Kind: kind, Grant: g})
 		soft.session.wakeUp()
 		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE && node != nil {
@@ -201,13 +201,13 @@ func (t *turn) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
 		return
 	}
 	if confirmed := size.Min(c.Resource).Max(c.Confirmed); confirmed != c.Confirmed {
-		t.enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
+		t.Enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
 			Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(confirmed),
 		}})
 	}
 	if !size.FitsIn(c.Resource) {
 		g := t.grant(c)
-		t.after(func() { n.session.shrink(g) })
+		t.AfterCommit(func() { n.session.shrink(g) })
 	}
 }
 

@@ -67,7 +67,7 @@ func (l *Leader) Signal(s Signal) error {
 			return refuse(NoSuchContainer, "Trying to signal an absent container %v", s.Container)
 		}
 		if n := t.nodes[c.Node]; n != nil {
-			t.after(func() { n.session.signal(s) })
+			t.AfterCommit(func() { n.session.signal(s) })
 		}
 		return nil
 	})

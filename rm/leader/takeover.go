@@ -12,9 +12,9 @@ import (
 // takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
 // and new ones can be granted at once. Nodes and ApplicationMasters have to register again, which brings back what is soft.
 func (t *turn) takeOver() error {
-	t.enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: t.Settings.ID, Refused: t.work.Refused}})
+	t.Enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: t.Settings.ID, Refused: t.work.Refused}})
 	if t.work.Timestamp == 0 {
-		t.enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: t.now()}})
+		t.Enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: t.Time()}})
 	}
 	t.epoch = t.work.Epoch()
 	if err := t.rollKeys(t.Now()); err != nil {
@@ -40,7 +40,7 @@ func (t *turn) takeOver() error {
 // OfferLeadership puts on record that an administrator wants a member to lead next.
 func (l *Leader) OfferLeadership(to string) error {
 	return l.do(func(t *turn) error {
-		t.enter(&ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: to}})
+		t.Enter(&ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: to}})
 		return nil
 	})
 }
@@ -80,7 +80,7 @@ func (t *turn) takeNode(node *ledger.Node) {
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.at(t.Now())
 	session := n.session
-	t.after(func() { t.sessions.putNode(session) })
+	t.AfterCommit(func() { t.sessions.putNode(session) })
 }
 
 func (t *turn) takeApp(app *ledger.Application) {

@@ -10,10 +10,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// tickInterval is how often deadlines are looked at. They are seconds to days long.
-const tickInterval = time.Second
-
-func (t *turn) tick() error {
+// tick looks at deadlines.
+func (t *turn) tick() {
 	now := t.Now()
 	t.expireNodes(now)
 	t.expireLeaving()
@@ -26,7 +24,9 @@ func (t *turn) tick() error {
 	t.renewCarried(now)
 	t.expireDelegations(now)
 	t.raiseVersion(now)
-	return t.rollKeys(now)
+	if err := t.rollKeys(now); err != nil {
+		t.Log.WithError(err).Error("master keys are not rolled, to be tried again")
+	}
 }
 
 func (t *turn) expireNodes(now time.Time) {
@@ -106,7 +106,7 @@ func (t *turn) rollKeys(now time.Time) error {
 			}
 		case ring.Next.Secret != nil:
 			if t.sinceRecorded(now, ring.Next.Rolled) > t.Settings.NodeExpiry*3/2 {
-				t.enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
+				t.Enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
 				t.publishKeys()
 			}
 		case life > 0 && now.Sub(time.UnixMilli(ring.Current.Rolled)) > life:
@@ -137,7 +137,7 @@ func (t *turn) roll(kind ledgerpb.KeyKind, next bool) error {
 	if err != nil {
 		return fmt.Errorf("make a master key of kind %v: %w", kind, err)
 	}
-	t.enter(&ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{Kind: kind, KeyId: id, Secret: secret, Next: next}})
+	t.Enter(&ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{Kind: kind, KeyId: id, Secret: secret, Next: next}})
 	t.Log.WithField("kind", kind).WithField("key", id).Info("master key rolled")
 	t.publishKeys()
 	return nil

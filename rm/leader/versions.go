@@ -27,7 +27,7 @@ func (t *turn) raiseVersion(now time.Time) {
 	}
 	t.versions.asking, t.versions.next = true, now.Add(versionInterval)
 	leader := t.Leader
-	leader.goDo(func(ctx context.Context) {
+	leader.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, versionInterval)
 		defer cancel()
 		all, err := leader.Versions(ctx)
@@ -51,6 +51,6 @@ func (t *turn) versionsKnown(all int32, err error) {
 	if to <= t.work.Version {
 		return
 	}
-	t.enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: conf.Version}})
+	t.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: conf.Version}})
 	t.Log.WithField("version", to).Info("all ResourceManagers can apply a newer version of the ledger, which is written from now on")
 }

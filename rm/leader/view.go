@@ -22,7 +22,8 @@ type AppView struct {
 // Apps returns the soft state of those of some applications that live.
 func (l *Leader) Apps(ids []records.ApplicationID) map[records.ApplicationID]AppView {
 	views := make(map[records.ApplicationID]AppView, len(ids))
-	err := l.inSlices(len(ids), func(t *turn, from, to int, again func() bool) int {
+	err := l.InSlices(len(ids), func(from, to int, again func() bool) int {
+		t := &turn{l}
 		for i, id := range ids[from:to] {
 			if soft := t.apps[id]; soft != nil {
 				views[id] = t.view(soft)

@@ -98,7 +98,7 @@ func (w *world) lead() {
 	w.mu.Unlock()
 	w.Leader = New(Config{
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Elapsed: w.passes,
-		Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, NewKey: w.newKey,
+		Wall: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens, Versions: w.versions,
 		Record: w.record, RecordedQueues: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
 	})

@@ -115,7 +115,7 @@ func openCluster(t *testing.T) *cluster {
 			DelegationLifetime: time.Hour, DelegationRenewal: time.Hour,
 			PageURL: func(id records.ApplicationID) string { return "http://rm/cluster/app/" + id.String() },
 		},
-		State: ledger.New(), Propose: c.propose, Launcher: c, Now: time.Now,
+		State: ledger.New(), Propose: c.propose, Launcher: c, Wall: time.Now,
 		NewKey: func(ledgerpb.KeyKind) (int32, []byte, error) {
 			keys++
 			return keys, []byte(fmt.Sprint("secret ", keys)), nil

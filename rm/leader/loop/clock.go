@@ -1,4 +1,4 @@
-package leader
+package loop
 
 import (
 	"sync"
@@ -7,10 +7,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// clock is a leadership's clock, by which it measures silence, deadlines and delays, and which gives what is recorded its time. It goes
-// by the time that passes, whatever is done to the clock on the wall: it never goes back, and follows the wall clock by a tenth faster
-// or slower, so that an hour is made up for in ten. It stands still while the process does (a machine that sleeps, a virtual one that is
-// paused, SIGSTOP): nobody was silent while nobody listened.
+// clock is a leadership's clock. It measures silence, deadlines and delays, and dates what is recorded. It follows the time that
+// passes, whatever happens to the clock on the wall: it never goes back, and approaches the wall clock by going a tenth faster or
+// slower, so that it makes up for an hour in ten. It stands still while the process does (SIGSTOP, a machine asleep, a paused virtual
+// machine): nobody was silent while nobody listened.
 type clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // since any time; never goes back
@@ -21,10 +21,10 @@ type clock struct {
 	at   time.Time     // what it showed then
 }
 
-// maxPause is how long the clock isn't read at most while the loop runs, which does so with each tick.
-const maxPause = 5 * tickInterval
+// maxPause bounds the time between two readings while the process runs: the loop reads the clock with each tick.
+const maxPause = 5 * TickInterval
 
-// slew is the part of the time that passes by which the clock goes faster or slower than it.
+// slew is the inverse of how much faster or slower the clock may go than the time that passes.
 const slew = 10
 
 func newClock(wall func() time.Time, elapsed func() time.Duration, log *logrus.Entry) *clock {
@@ -44,7 +44,7 @@ func (c *clock) Now() time.Time {
 	c.read = now
 	if passed > maxPause {
 		c.log.WithField("pause", passed).Warn("this process stood still, or its machine slept: nobody's silence counts meanwhile")
-		passed = tickInterval
+		passed = TickInterval
 	}
 	c.at = c.at.Add(passed)
 	ahead := c.wall().Round(0).Sub(c.at)
