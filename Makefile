@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: campaign virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: campaign mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -46,6 +46,13 @@ prerequisites: virtual-machines
 # FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
 campaign: build virtual-machines
 	nice $(GO) run ./integration/campaign -heddle bin/heddle -n $(or $(FAULTS),1000) -from $(or $(FROM),0) $(if $(SEED),-seed $(SEED)) -json campaign.json
+
+# What tests notice of small changes of the code. N=0 tries all of them, SEED=2 draws others.
+MUTATE := nice $(GO) run ./internal/mutate -n $(or $(N),300) -seed $(or $(SEED),1)
+mutants:
+	$(MUTATE) ./rm/ledger
+	$(MUTATE) -tags invariants ./rm/scheduler/policy ./rm/scheduler/preempt
+	$(MUTATE) -tags invariants ./rm/scheduler
 
 virtual-machines:
 	@command -v qemu-system-x86_64 >/dev/null || \
