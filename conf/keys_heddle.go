@@ -27,7 +27,7 @@ func heddleKeys() []Key {
 		list("yarn.<role>.webapp.rest-csrf.browser-useragents-regex", "", "patterns of the User-Agent of browsers, for which rest-csrf is; by default ^Mozilla.* and ^Opera.*"),
 		list("heddle.http.allowed-hosts", "", "further names under which web ports may be asked for, beside addresses, configured hosts and names without a dot; * is any"),
 		list("heddle.web-proxy.hosts", "", "hosts besides an application's own machines from which the proxy to applications' pages fetches what their tracking URLs name"),
-		integer("heddle.connections.max-per-address", "4096", "connections that one address may have to a daemon at a time, at all its ports; an IPv6 address counts as its /64 network, and this machine may have half of all").min(16),
+		integer("heddle.connections.max-per-address", "4096", "connections that one address may have to a daemon at a time, at all its ports; an IPv6 address counts as its /64 network, and this machine may have as many as one port").min(16),
 		integer("heddle.connections.max-per-port", "0", "connections that a port of a daemon may have at a time; 0 is three quarters of all").min(0),
 		integer("heddle.connections.reserved-descriptors", "0", "descriptors that a daemon keeps for files and for its own connections to others, so that connections from others get the rest of its hard limit (ulimit -Hn); 0 is a quarter of the limit").min(0),
 		enum("heddle.log.level", "info", "least severe log entries that are written", "trace", "debug", "info", "warn", "error"),

@@ -27,7 +27,7 @@ type Limits struct {
 	All        int // at all ports
 	PerPort    int
 	PerAddress int // from one address at all ports: an IPv4 address, or the /64 network of an IPv6 one
-	Loopback   int // from this machine
+	Loopback   int // from this machine, at all ports
 }
 
 // LimitsOf are those of a configuration, for a process that may have so many descriptors.
@@ -45,8 +45,9 @@ func LimitsOf(c *conf.Config, descriptors int) (Limits, error) {
 	if port == 0 {
 		port = max(1, all/4*3)
 	}
-	half := max(1, all/2)
-	return Limits{All: all, PerPort: min(port, all), PerAddress: min(c.Int(PerAddressKey), half), Loopback: half}, nil
+	port = min(port, all)
+	// What runs on this machine may be a whole cluster, of load or of tests, but leaves room at the other ports.
+	return Limits{All: all, PerPort: port, PerAddress: min(c.Int(PerAddressKey), max(1, all/2)), Loopback: max(port, all/2)}, nil
 }
 
 // most is the number of descriptors that is counted on where there is no limit.

@@ -135,7 +135,7 @@ func TestLimitsLeaveDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := LimitsOf(c, 20000)
-	if want := (Limits{All: 15000, PerPort: 11250, PerAddress: 4096, Loopback: 7500}); err != nil || got != want {
+	if want := (Limits{All: 15000, PerPort: 11250, PerAddress: 4096, Loopback: 11250}); err != nil || got != want {
 		t.Errorf("got %+v, want %+v (%v)", got, want, err)
 	}
 	// ten thousand nodes at one port, where there are as many descriptors as systemd gives
