@@ -24,7 +24,7 @@ type master struct {
 	waiting []time.Time       // when the containers that are not there yet were asked for, oldest first
 	asked   int32             // the count that the ResourceManager was last told
 	release []*pb.ContainerId // to be given back with the next call
-	held    []heldContainer   // by the time at which they end
+	held    []heldContainer   // by the time at which they end, from the first that is still alive
 }
 
 type heldContainer struct {
@@ -163,15 +163,14 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // endContainers ends the containers whose time is up: by their nodes, or by giving them back.
 func (m *master) endContainers(now time.Time) {
-	i := 0
-	for ; i < len(m.held) && !m.held[i].until.After(now); i++ {
-		if c := m.held[i]; c.node != nil && m.run.o.EndByNode {
+	for len(m.held) > 0 && !m.held[0].until.After(now) {
+		if c := m.held[0]; c.node != nil && m.run.o.EndByNode {
 			c.node.end(c.id)
 		} else {
 			m.release = append(m.release, c.id)
 		}
+		m.held = m.held[1:]
 	}
-	m.held = append(m.held[:0], m.held[i:]...)
 }
 
 func (m *master) allocate(ctx context.Context) error {
