@@ -9,11 +9,12 @@ import (
 )
 
 // unstarted are granted containers that must be started by a deadline, the soonest first.
+//
+// Most are started within seconds, and the deadline is minutes away. So those that wait no more are dropped before, a few with each
+// that is added: to look at all of them at once would stall the loop where hundreds of thousands wait.
 type unstarted struct {
-	list []waiting
-	// full is the length at which those that are started or gone by now are dropped: most are within seconds, and the deadline is minutes
-	// away.
-	full int
+	parts [][]waiting // none is empty, and only the last one grows
+	next  int         // the part that is looked through next
 }
 
 type waiting struct {
@@ -21,29 +22,59 @@ type waiting struct {
 	deadline time.Time
 }
 
-// minUnstarted is the length below which dropping isn't worth it.
-const minUnstarted = 1024
+// unstartedPart is the length of a part. With each new part two others are looked through.
+const unstartedPart = 512
 
 // add appends a container, whose deadline is not before the others'. stillWaits says of each whether it is neither started nor gone.
 func (u *unstarted) add(id records.ContainerID, deadline time.Time, stillWaits func(records.ContainerID) bool) {
-	if len(u.list) >= max(u.full, minUnstarted) {
-		u.list = slices.DeleteFunc(u.list, func(w waiting) bool { return !stillWaits(w.id) })
-		u.full = 2 * len(u.list)
+	last := len(u.parts) - 1
+	if last < 0 || len(u.parts[last]) >= unstartedPart {
+		u.drop(stillWaits)
+		u.drop(stillWaits)
+		u.parts = append(u.parts, make([]waiting, 0, unstartedPart))
+		last = len(u.parts) - 1
 	}
-	u.list = append(u.list, waiting{id, deadline})
+	u.parts[last] = append(u.parts[last], waiting{id, deadline})
+}
+
+// drop drops from the next part those that wait no more. What is left of it and of the part before becomes one where it fits.
+func (u *unstarted) drop(stillWaits func(records.ContainerID) bool) {
+	if len(u.parts) == 0 {
+		return
+	}
+	if u.next >= len(u.parts) {
+		u.next = 0
+	}
+	i := u.next
+	part := slices.DeleteFunc(u.parts[i], func(w waiting) bool { return !stillWaits(w.id) })
+	u.parts[i] = part
+	switch {
+	case len(part) == 0:
+		u.parts = slices.Delete(u.parts, i, i+1)
+	case i > 0 && len(u.parts[i-1])+len(part) <= unstartedPart:
+		u.parts[i-1] = append(u.parts[i-1], part...)
+		u.parts = slices.Delete(u.parts, i, i+1)
+	default:
+		u.next++
+	}
 }
 
 // due takes out those whose time is up.
 func (u *unstarted) due(now time.Time) []records.ContainerID {
 	var ids []records.ContainerID
-	for _, w := range u.list {
-		if !now.After(w.deadline) {
+	for len(u.parts) > 0 {
+		part := u.parts[0]
+		n := 0
+		for n < len(part) && now.After(part[n].deadline) {
+			ids = append(ids, part[n].id)
+			n++
+		}
+		if n < len(part) {
+			u.parts[0] = part[n:]
 			break
 		}
-		ids = append(ids, w.id)
-	}
-	if len(ids) > 0 {
-		u.list = slices.Delete(u.list, 0, len(ids))
+		u.parts = u.parts[1:]
+		u.next = max(u.next-1, 0)
 	}
 	return ids
 }

@@ -16,9 +16,9 @@ func TestUnstartedHoldsHardlyMoreThanWait(t *testing.T) {
 	longest := 0
 	for i := range int64(1_000_000) {
 		u.add(id(i), begin.Add(time.Duration(i)), waits)
-		longest = max(longest, len(u.list))
+		longest = max(longest, u.len())
 	}
-	if longest > 2*1_000_000/every+minUnstarted {
+	if longest > 2*1_000_000/every+4*unstartedPart {
 		t.Errorf("as many as %d are held", longest)
 	}
 	next := int64(0)
@@ -33,12 +33,36 @@ func TestUnstartedHoldsHardlyMoreThanWait(t *testing.T) {
 	if next != 500_000 { // what is due now itself is not over
 		t.Errorf("those before %d are due", next)
 	}
-	for _, w := range u.list {
-		if w.id.ID < 500_000 {
-			t.Fatalf("%v is still there", w.id)
+	for _, part := range u.parts {
+		if part[0].id.ID < 500_000 {
+			t.Fatalf("%v is still there", part[0].id)
 		}
 	}
 	if got := u.due(begin); len(got) != 0 {
 		t.Errorf("%d are due before their time", len(got))
+	}
+}
+
+func (u *unstarted) len() (n int) {
+	for _, part := range u.parts {
+		n += len(part)
+	}
+	return n
+}
+
+// However many wait, an addition looks at a few.
+func TestUnstartedLooksAtFewAtATime(t *testing.T) {
+	var u unstarted
+	most := 0
+	for i := range int64(300_000) {
+		seen := 0
+		u.add(records.ContainerID{ID: i}, time.Unix(1, i), func(records.ContainerID) bool { seen++; return true })
+		most = max(most, seen)
+	}
+	if most > 2*unstartedPart {
+		t.Errorf("%d were looked at for one", most)
+	}
+	if u.len() != 300_000 {
+		t.Errorf("%d are left of those that wait", u.len())
 	}
 }
