@@ -75,10 +75,11 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		return resync("Too far behind rm response id:%d nm response id:%d", s.responseID, call.ResponseID), nil
 	}
 	s.seen.at(l.Now())
-	news := l.news(s, &call)
+	news := l.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	refused := call.Refused[:min(len(call.Refused), mostRefusals)]
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 || !slices.Equal(s.refused, refused) {
+		call := call // what the loop reads is allocated for those that bring news alone
 		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
@@ -98,9 +99,9 @@ func resync(format string, args ...any) NodeReply {
 }
 
 // news picks the container reports that the loop doesn't know yet: nodes repeat all of theirs with every heartbeat.
-func (l *Leader) news(s *nodeSession, call *NodeCall) []NodeContainer {
+func (l *Leader) news(s *nodeSession, reported []NodeContainer) []NodeContainer {
 	var news []NodeContainer
-	for _, c := range call.Containers {
+	for _, c := range reported {
 		if c.State == pb.ContainerState_C_COMPLETE {
 			delete(s.running, c.ID)
 		} else if sub, known := s.running[c.ID]; known && sub == c.Sub {

@@ -67,8 +67,8 @@ func (s *Service) registerNode(
 		return s.refuseNode("%s", reply.Diagnostics), nil
 	}
 	resp := &pb.RegisterNodeManagerResponse{}
-	resp.SetContainerTokenMasterKey(s.nodeKey(l, ledgerpb.KeyKind_CONTAINER))
-	resp.SetNmTokenMasterKey(s.nodeKey(l, ledgerpb.KeyKind_NM))
+	resp.SetContainerTokenMasterKey(masterKey(nodeKey(l, ledgerpb.KeyKind_CONTAINER)))
+	resp.SetNmTokenMasterKey(masterKey(nodeKey(l, ledgerpb.KeyKind_NM)))
 	resp.SetNodeAction(reply.Action)
 	resp.SetRmIdentifier(s.View.Cluster().Timestamp)
 	resp.SetRmVersion(conf.HadoopVersion)
@@ -85,13 +85,12 @@ func (s *Service) refuseNode(format string, args ...any) *pb.RegisterNodeManager
 }
 
 // nodeKey is the key that nodes are to have: the next one as soon as there is one.
-func (s *Service) nodeKey(l *leader.Leader, kind ledgerpb.KeyKind) *pb.MasterKey {
+func nodeKey(l *leader.Leader, kind ledgerpb.KeyKind) ledger.Key {
 	ring := l.Keys(kind)
-	key := ring.Current
 	if ring.Next.Secret != nil {
-		key = ring.Next
+		return ring.Next
 	}
-	return masterKey(key)
+	return ring.Current
 }
 
 func masterKey(key ledger.Key) *pb.MasterKey {
@@ -149,11 +148,11 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	if err := s.shrinkOrders(l, resp, reply.Resized); err != nil {
 		return nil, err
 	}
-	if key := s.nodeKey(l, ledgerpb.KeyKind_CONTAINER); key.GetKeyId() != req.GetLastKnownContainerTokenMasterKey().GetKeyId() {
-		resp.SetContainerTokenMasterKey(key)
+	if key := nodeKey(l, ledgerpb.KeyKind_CONTAINER); key.ID != req.GetLastKnownContainerTokenMasterKey().GetKeyId() {
+		resp.SetContainerTokenMasterKey(masterKey(key))
 	}
-	if key := s.nodeKey(l, ledgerpb.KeyKind_NM); key.GetKeyId() != req.GetLastKnownNmTokenMasterKey().GetKeyId() {
-		resp.SetNmTokenMasterKey(key)
+	if key := nodeKey(l, ledgerpb.KeyKind_NM); key.ID != req.GetLastKnownNmTokenMasterKey().GetKeyId() {
+		resp.SetNmTokenMasterKey(masterKey(key))
 	}
 	resp.SetTokenSequenceNo(1)
 	return resp, nil
