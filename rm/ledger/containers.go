@@ -32,6 +32,7 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 	if cont.ID.Sequence() <= t.LastSequence {
 		return fmt.Errorf("%v was given out already: %v is at %d", cont.ID, t.ID, t.LastSequence)
 	}
+	cont.Node = node.ID // its text is shared by all of the node, those of commands are not
 	t.LastSequence = cont.ID.Sequence()
 	app.Containers.Put(cont)
 	hold(app, node, cont)
