@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"heddle/internal/pause"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -150,20 +151,9 @@ func (a *Applications) SubmitContext(ctx context.Context, m *pb.ApplicationSubmi
 		case r.State > pb.YarnApplicationState_SUBMITTED:
 			return nil
 		}
-		if err := pause(ctx, a.poll); err != nil {
+		if err := pause.For(ctx, a.poll); err != nil {
 			return fmt.Errorf("%s: waiting for it to be accepted: %w", what, err)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -241,7 +231,7 @@ func (a *Applications) Wait(ctx context.Context, id records.ApplicationID, enoug
 		if enough != nil && enough(r) || r.Ended() {
 			return r, nil
 		}
-		if err := pause(ctx, a.poll); err != nil {
+		if err := pause.For(ctx, a.poll); err != nil {
 			return r, fmt.Errorf("waiting for %v: %w", id, err)
 		}
 	}
@@ -274,7 +264,7 @@ func (a *Applications) Kill(ctx context.Context, id records.ApplicationID, diagn
 		if resp.GetIsKillCompleted() {
 			return nil
 		}
-		if err := pause(ctx, a.poll); err != nil {
+		if err := pause.For(ctx, a.poll); err != nil {
 			return fmt.Errorf("killing %v: %w", id, err)
 		}
 	}

@@ -41,3 +41,12 @@ func WithoutMasterToken(c *token.Credentials) *token.Credentials {
 	}
 	return out
 }
+
+// Tokens returns the tokens among credentials.
+func Tokens(c *token.Credentials) []token.Token {
+	var out []token.Token
+	for _, t := range c.Tokens {
+		out = append(out, t.Token)
+	}
+	return out
+}

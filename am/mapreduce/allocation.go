@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"heddle/am"
+	"heddle/am/mapreduce/job"
 	"heddle/yarn/records"
 )
 
@@ -28,7 +29,7 @@ func (c *coordinator) free() int {
 }
 
 // fits compares memory only: a stock ResourceManager that doesn't count cores grants one, however many were asked for.
-func (c *coordinator) fits(w *workerState, s size) bool { return w.Resource[0] >= s.resource()[0] }
+func (c *coordinator) fits(w *workerState, s job.Size) bool { return w.Resource[0] >= s.Resource()[0] }
 
 // adjust asks for containers for the tasks that wait, or takes back what isn't needed any more.
 func (c *coordinator) adjust() {
@@ -50,9 +51,9 @@ func (c *coordinator) adjust() {
 		if t == nil {
 			return
 		}
-		r := am.Request{Priority: mapPriority, Resource: c.spec.MapSize.resource(), RelaxLocality: true, Tags: []string{string(t.kind)}}
-		if t.kind == reduceTask {
-			r.Priority, r.Resource = reducePriority, c.spec.ReduceSize.resource()
+		r := am.Request{Priority: mapPriority, Resource: c.spec.MapSize.Resource(), RelaxLocality: true, Tags: []string{string(t.kind)}}
+		if t.kind == job.Reduce {
+			r.Priority, r.Resource = reducePriority, c.spec.ReduceSize.Resource()
 		} else {
 			r.Hosts = c.splits[t.index].Hosts
 		}
@@ -97,7 +98,7 @@ func (c *coordinator) allocated(list []am.Container) {
 			continue
 		}
 		c.admit(&workerState{Container: x, host: x.Node.Host, outputs: map[int]int{}})
-		c.counters.Add(jobGroup, launchedWorkers, 1)
+		c.counters.Add(job.JobGroup, job.LaunchedWorkers, 1)
 		c.cluster.Start(x.ID, c.launch)
 	}
 	c.change()

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 )
 
-// longPoll is how long a worker waits for an answer.
-const longPoll = 10 * time.Second
-
 // next gives a worker something to do.
-func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, error) {
-	deadline := time.NewTimer(longPoll)
+func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextResponse, error) {
+	deadline := time.NewTimer(job.LongPoll)
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[r.Worker]
 	if w == nil {
-		return nextResponse{}, errGone
+		return job.NextResponse{}, signed.ErrGone
 	}
 	w.url = r.URL
 	if !w.heard {
@@ -33,10 +33,10 @@ func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, e
 	for {
 		w.seen = c.now()
 		if c.workers[r.Worker] != w {
-			return nextResponse{}, errGone
+			return job.NextResponse{}, signed.ErrGone
 		}
 		if w.task != nil {
-			return nextResponse{Task: c.assignment(w.task)}, nil // the answer was lost
+			return job.NextResponse{Task: c.assignment(w.task)}, nil // the answer was lost
 		}
 		if t := c.pick(w); t != nil && ctx.Err() == nil {
 			c.move(t, running)
@@ -46,50 +46,42 @@ func (c *coordinator) next(ctx context.Context, r *nextRequest) (nextResponse, e
 			c.reckon(w)
 			c.launched(t, w)
 			c.change()
-			return nextResponse{Task: c.assignment(t)}, nil
+			return job.NextResponse{Task: c.assignment(t)}, nil
 		}
 		if c.over || c.dispensable(w) {
 			c.remove(w)
 			c.change()
-			return nextResponse{Exit: true}, nil
+			return job.NextResponse{Exit: true}, nil
 		}
 		if !c.wait(ctx, c.work, deadline.C) {
-			return nextResponse{}, nil
+			return job.NextResponse{}, nil
 		}
 	}
 }
 
 func (c *coordinator) launched(t *taskState, w *workerState) {
-	if t.kind == reduceTask {
-		c.counters.Add(jobGroup, launchedReduces, 1)
+	if t.kind == job.Reduce {
+		c.counters.Add(job.JobGroup, job.LaunchedReduces, 1)
 		return
 	}
-	c.counters.Add(jobGroup, launchedMaps, 1)
+	c.counters.Add(job.JobGroup, job.LaunchedMaps, 1)
 	switch hosts := c.splits[t.index].Hosts; {
 	case slices.Contains(hosts, w.host):
-		c.counters.Add(jobGroup, localMaps, 1)
+		c.counters.Add(job.JobGroup, job.LocalMaps, 1)
 	case len(hosts) > 0:
-		c.counters.Add(jobGroup, otherMaps, 1)
+		c.counters.Add(job.JobGroup, job.OtherMaps, 1)
 	}
 }
 
-func (c *coordinator) assignment(t *taskState) *assignment {
-	a := &assignment{ID: t.id()}
-	if t.kind == mapTask {
+func (c *coordinator) assignment(t *taskState) *job.Assignment {
+	a := &job.Assignment{ID: t.id()}
+	if t.kind == job.Map {
 		a.Split = &c.splits[t.index]
 	}
-	if t.kind == reduceTask || len(c.reduces.all) == 0 {
-		a.Output = c.output + "/" + a.ID.name(c.app)
+	if t.kind == job.Reduce || len(c.reduces.all) == 0 {
+		a.Output = c.output + "/" + a.ID.Name(c.app)
 	}
 	return a
-}
-
-// part is the file that an attempt makes, which is to become part of the job's output; "" if it makes none.
-func (a *assignment) part() string {
-	if a.Output == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/part-%05d", a.Output, a.ID.Index)
 }
 
 // elsewhere is how long a task that has failed on a host waits for a worker on another one, where there are such: what is
@@ -138,51 +130,51 @@ const almost = 950_000 // millionths
 const reportsPerSecond = 300
 
 // progress takes in how a task gets on.
-func (c *coordinator) progress(_ context.Context, r *progressReport) (progressResponse, error) {
+func (c *coordinator) progress(_ context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[r.Worker]
 	if w == nil {
-		return progressResponse{}, errGone
+		return job.ProgressResponse{}, signed.ErrGone
 	}
 	w.seen = c.now()
 	if w.abandon || w.task == nil || w.task.id() != r.ID || c.over {
-		return progressResponse{Abandon: true}, nil
+		return job.ProgressResponse{Abandon: true}, nil
 	}
 	if p := int64(max(0, min(r.Progress*millionths, almost))); w.task.progress != p {
 		c.table(w.task.kind).advance(w.task, p)
 		c.publish()
 	}
-	return progressResponse{Pause: max(reportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond)}, nil
+	return job.ProgressResponse{Pause: max(job.ReportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond)}, nil
 }
 
 // finished takes in that a task is done, or has failed.
-func (c *coordinator) finished(_ context.Context, r *doneReport) (struct{}, error) {
+func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[r.Worker]
 	if w == nil {
-		return struct{}{}, errGone
+		return struct{}{}, signed.ErrGone
 	}
 	w.seen = c.now()
 	t := w.task
 	if t == nil || w.abandon || t.id() != r.ID || c.over {
 		return struct{}{}, nil
 	}
-	if want := c.assignment(t).part(); r.Error == "" && r.Output != want {
+	if want := c.assignment(t).Part(); r.Error == "" && r.Output != want {
 		r.Error = fmt.Sprintf("it has written %q instead of %q", r.Output, want)
 	}
 	if r.Error != "" {
-		c.end(t, Failure{Task: t.id().String(), Host: w.host, Error: r.Error, Stderr: r.Stderr}, true)
+		c.end(t, job.Failure{Task: t.id().String(), Host: w.host, Error: r.Error, Stderr: r.Stderr}, true)
 		c.change()
 		return struct{}{}, nil
 	}
 	w.task = nil
 	t.counters, t.part = r.Counters, r.Output
 	c.move(t, done)
-	if t.kind == mapTask && len(c.reduces.all) > 0 {
+	if t.kind == job.Map && len(c.reduces.all) > 0 {
 		w.outputs[t.index] = t.attempt
-		c.tell(mapOutput{Map: t.index, Attempt: t.attempt, URL: w.url})
+		c.tell(job.MapOutput{Map: t.index, Attempt: t.attempt, URL: w.url})
 	}
 	c.reckon(w)
 	c.change()
@@ -190,7 +182,7 @@ func (c *coordinator) finished(_ context.Context, r *doneReport) (struct{}, erro
 }
 
 // tell adds an event.
-func (c *coordinator) tell(e mapOutput) {
+func (c *coordinator) tell(e job.MapOutput) {
 	c.events = append(c.events, e)
 	wake(&c.news)
 }
@@ -204,14 +196,14 @@ const (
 )
 
 // whereabouts tells where the outputs of map tasks are.
-func (c *coordinator) whereabouts(ctx context.Context, r *outputsRequest) (outputsResponse, error) {
-	deadline := time.NewTimer(longPoll)
+func (c *coordinator) whereabouts(ctx context.Context, r *job.OutputsRequest) (job.OutputsResponse, error) {
+	deadline := time.NewTimer(job.LongPoll)
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[r.Worker]
 	if w == nil {
-		return outputsResponse{}, errGone
+		return job.OutputsResponse{}, signed.ErrGone
 	}
 	defer func() { w.seen, w.toldAt = c.now(), time.Now() }()
 	w.seen = c.now()
@@ -223,9 +215,9 @@ func (c *coordinator) whereabouts(ctx context.Context, r *outputsRequest) (outpu
 		gather.Stop()
 	}
 	if c.workers[r.Worker] != w || c.over && c.err != nil {
-		return outputsResponse{}, errGone
+		return job.OutputsResponse{}, signed.ErrGone
 	}
 	from := max(0, min(r.From, len(c.events)))
 	to := min(len(c.events), from+tellMost)
-	return outputsResponse{Events: slices.Clone(c.events[from:to]), Next: to}, nil
+	return job.OutputsResponse{Events: slices.Clone(c.events[from:to]), Next: to}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/am"
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
 	"heddle/yarn/records"
 )
 
@@ -31,8 +33,8 @@ const (
 // coordinator knows the tasks of a job and gives them to workers. What it does for a message takes the same time however many
 // tasks and workers there are: thousands of workers share its lock.
 type coordinator struct {
-	spec    *spec
-	splits  []split
+	spec    *job.Spec
+	splits  []input.Split
 	output  string // folder for parts of the output; the task's name is added
 	cluster containers
 	launch  am.Launch // of workers
@@ -53,10 +55,10 @@ type coordinator struct {
 	nodes    nodes
 	asks     map[am.RequestID]*taskState // for which a container was asked for
 	stale    map[am.RequestID]*taskState // those of asks whose tasks don't wait any more
-	events   []mapOutput
-	counters Counters // of the job itself
-	finals   Counters // of tasks that are done
-	failures []Failure
+	events   []job.MapOutput
+	counters job.Counters // of the job itself
+	finals   job.Counters // of tasks that are done
+	failures []job.Failure
 	useless  int // containers in a row that ended before their worker said a word
 	starved  time.Time
 	stirred  bool // workers without a task should look for one
@@ -71,15 +73,15 @@ type coordinator struct {
 // outlook is what decides whether a worker without a task waits, goes, or gets a task.
 type outlook struct{ over, reducing, noMaps, noReduces bool }
 
-func newCoordinator(s *spec, splits []split, app records.ApplicationID, log *logrus.Entry) *coordinator {
+func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID, log *logrus.Entry) *coordinator {
 	c := &coordinator{
 		spec: s, splits: splits, app: app, log: log, now: time.Now,
 		changed: make(chan struct{}), work: make(chan struct{}), news: make(chan struct{}),
 		workers: map[string]*workerState{}, hosts: map[string]int{}, nodes: newNodes(),
-		asks: map[am.RequestID]*taskState{}, stale: map[am.RequestID]*taskState{}, counters: Counters{}, finals: Counters{},
+		asks: map[am.RequestID]*taskState{}, stale: map[am.RequestID]*taskState{}, counters: job.Counters{}, finals: job.Counters{},
 	}
-	c.maps = newTable(mapTask, len(splits), func(i int) []string { return splits[i].Hosts })
-	c.reduces = newTable(reduceTask, s.Job.Reduces, func(int) []string { return nil })
+	c.maps = newTable(job.Map, len(splits), func(i int) []string { return splits[i].Hosts })
+	c.reduces = newTable(job.Reduce, s.Job.Reduces, func(int) []string { return nil })
 	return c
 }
 

@@ -9,6 +9,9 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 )
 
 // BenchmarkLargeJob has 900 workers do 10,000 map tasks of 20 s each and 100 reduce tasks, as messages: all that the
@@ -24,7 +27,7 @@ func BenchmarkLargeJob(b *testing.B) {
 		p := newPlay(maps, reduces, hosts...)
 		p.cluster.nodes = 300
 		m := &master{spec: p.c.spec, tasks: p.c}
-		h, s := m.handler(), newSigner(nil)
+		h, s := m.handler(), signed.NewSigner(nil)
 		hurried, cancel := context.WithCancel(b.Context())
 		cancel() // nobody waits
 		send := func(ctx context.Context, path string, req, resp any) {
@@ -33,7 +36,7 @@ func BenchmarkLargeJob(b *testing.B) {
 				b.Fatal(err)
 			}
 			r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body)).WithContext(ctx)
-			s.sign(r, body)
+			s.Sign(r, body)
 			a := httptest.NewRecorder()
 			h.ServeHTTP(a, r)
 			if a.Code != http.StatusOK {
@@ -49,45 +52,45 @@ func BenchmarkLargeJob(b *testing.B) {
 				names = append(names, w)
 			}
 		}
-		doing := map[string]taskID{}
-		counters := Counters{taskGroup: {mapInputRecords: 1, mapInputBytes: 2, mapOutputRecords: 3, mapOutputBytes: 4, spilledRecords: 5}}
+		doing := map[string]job.TaskID{}
+		counters := job.Counters{job.TaskGroup: {job.MapInputRecords: 1, job.MapInputBytes: 2, job.MapOutputRecords: 3, job.MapOutputBytes: 4, job.SpilledRecords: 5}}
 		var took time.Duration
 		began := time.Now()
 		for !p.c.over {
 			working := 0
 			for _, w := range names {
-				var next nextResponse
+				var next job.NextResponse
 				p.c.mu.Lock()
 				ready := p.c.workers[w] != nil && p.c.pick(p.c.workers[w]) != nil
 				p.c.mu.Unlock()
 				if !ready {
 					continue
 				}
-				send(b.Context(), "/worker/next", nextRequest{Worker: w, URL: "http://h:1"}, &next)
+				send(b.Context(), "/worker/next", job.NextRequest{Worker: w, URL: "http://h:1"}, &next)
 				doing[w] = next.Task.ID
 				working++
 			}
 			if working == 0 {
 				b.Fatal("nobody has anything to do")
 			}
-			pause := reportEvery
+			pause := job.ReportEvery
 			for at := pause; at < length; at += pause {
 				for w, id := range doing {
-					var r progressResponse
-					send(hurried, "/worker/progress", progressReport{Worker: w, ID: id, Progress: at.Seconds() / length.Seconds()}, &r)
+					var r job.ProgressResponse
+					send(hurried, "/worker/progress", job.ProgressReport{Worker: w, ID: id, Progress: at.Seconds() / length.Seconds()}, &r)
 					pause = r.Pause
-					if id.Kind == reduceTask {
-						var o outputsResponse
-						send(hurried, "/worker/outputs", outputsRequest{Worker: w, From: 0}, &o)
+					if id.Kind == job.Reduce {
+						var o job.OutputsResponse
+						send(hurried, "/worker/outputs", job.OutputsRequest{Worker: w, From: 0}, &o)
 					}
 				}
-				p.c.status(hurried, &statusRequest{})
+				p.c.status(hurried, &job.StatusRequest{})
 				p.c.relieve()
 			}
 			for w, id := range doing {
-				d := doneReport{Worker: w, ID: id, Counters: counters}
-				if id.Kind == reduceTask {
-					d.Output = (&assignment{ID: id, Output: "out/" + id.name(testApp)}).part()
+				d := job.DoneReport{Worker: w, ID: id, Counters: counters}
+				if id.Kind == job.Reduce {
+					d.Output = (&job.Assignment{ID: id, Output: "out/" + id.Name(testApp)}).Part()
 				}
 				send(hurried, "/worker/done", d, &struct{}{})
 				delete(doing, w)

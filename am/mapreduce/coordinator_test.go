@@ -15,6 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/am"
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 	"heddle/yarn/records"
 )
 
@@ -70,11 +73,11 @@ var testApp = records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 func newPlay(maps, reduces int, hosts ...string) *play {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	s := &spec{
-		Job: Job{Reduces: reduces}, MapSize: size{1024, 1}, ReduceSize: size{1024, 1}, MapTries: 3, ReduceTries: 3, SlowStart: 0.05,
+	s := &job.Spec{
+		Job: job.Job{Reduces: reduces}, MapSize: job.Size{MemoryMB: 1024, Cores: 1}, ReduceSize: job.Size{MemoryMB: 1024, Cores: 1}, MapTries: 3, ReduceTries: 3, SlowStart: 0.05,
 		NodeFailures: 3, Timeout: 10 * time.Minute,
 	}
-	splits := make([]split, maps)
+	splits := make([]input.Split, maps)
 	for i := range hosts {
 		splits[i].Hosts = []string{hosts[i]}
 	}
@@ -106,7 +109,7 @@ func (p *play) grant(host string) string {
 }
 
 // next asks for work without waiting for it.
-func (p *play) next(w string) (nextResponse, error) {
+func (p *play) next(w string) (job.NextResponse, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.c.mu.Lock()
@@ -119,19 +122,19 @@ func (p *play) next(w string) (nextResponse, error) {
 	if due {
 		ctx = context.Background()
 	}
-	return p.c.next(ctx, &nextRequest{Worker: w, URL: "http://" + w})
+	return p.c.next(ctx, &job.NextRequest{Worker: w, URL: "http://" + w})
 }
 
-func (p *play) done(w string, id taskID) {
-	r := &doneReport{Worker: w, ID: id, Counters: Counters{"g": {"n": int64(id.Index + 1)}}}
-	if id.Kind == reduceTask || len(p.c.reduces.all) == 0 {
-		r.Output = fmt.Sprintf("out/%s/part-%05d", id.name(testApp), id.Index)
+func (p *play) done(w string, id job.TaskID) {
+	r := &job.DoneReport{Worker: w, ID: id, Counters: job.Counters{"g": {"n": int64(id.Index + 1)}}}
+	if id.Kind == job.Reduce || len(p.c.reduces.all) == 0 {
+		r.Output = fmt.Sprintf("out/%s/part-%05d", id.Name(testApp), id.Index)
 	}
 	p.c.finished(context.Background(), r)
 }
 
-func (p *play) fail(w string, id taskID) {
-	p.c.finished(context.Background(), &doneReport{Worker: w, ID: id, Error: "it failed", Stderr: []string{"why"}})
+func (p *play) fail(w string, id job.TaskID) {
+	p.c.finished(context.Background(), &job.DoneReport{Worker: w, ID: id, Error: "it failed", Stderr: []string{"why"}})
 }
 
 func (p *play) end(w string, exit int32) {
@@ -143,7 +146,7 @@ func (p *play) check(t interface{ Fatalf(string, ...any) }) {
 	c := p.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	finals := Counters{}
+	finals := job.Counters{}
 	for _, b := range []*table{c.maps, c.reduces} {
 		var count [3]int
 		var progress int64
@@ -204,7 +207,7 @@ func TestContainersAreAskedForByNeed(t *testing.T) {
 	}
 	w := p.grant("b")
 	r, err := p.next(w)
-	if err != nil || r.Task == nil || r.Task.ID != (taskID{mapTask, 1, 0}) {
+	if err != nil || r.Task == nil || r.Task.ID != (job.TaskID{Kind: job.Map, Index: 1, Attempt: 0}) {
 		t.Fatalf("%+v, %v instead of the task whose input is there", r, err)
 	}
 	again, _ := p.next(w)
@@ -219,7 +222,7 @@ func TestContainersAreAskedForByNeed(t *testing.T) {
 	}
 	// All maps are done by one worker: it does a reduce, and a container is asked for the other one.
 	r, _ = p.next(w)
-	if r.Task == nil || r.Task.ID.Kind != reduceTask || r.Task.Output != "out/"+r.Task.ID.name(testApp) {
+	if r.Task == nil || r.Task.ID.Kind != job.Reduce || r.Task.Output != "out/"+r.Task.ID.Name(testApp) {
 		t.Fatalf("%+v instead of a reduce task", r)
 	}
 	if len(p.cluster.asks) != 1 {
@@ -239,7 +242,7 @@ func TestContainersAreAskedForByNeed(t *testing.T) {
 	if err := p.c.await(t.Context()); err != nil || len(p.cluster.asks) > 0 {
 		t.Errorf("%v, %d requests are left", err, len(p.cluster.asks))
 	}
-	if _, err := p.next(w); !errors.Is(err, errGone) {
+	if _, err := p.next(w); !errors.Is(err, signed.ErrGone) {
 		t.Errorf("a worker that has gone: %v", err)
 	}
 }
@@ -337,34 +340,34 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 	r, _ := p.next(a)
 	p.done(a, r.Task.ID)
 	r, _ = p.next(a)
-	if r.Task == nil || r.Task.ID.Kind != reduceTask {
+	if r.Task == nil || r.Task.ID.Kind != job.Reduce {
 		t.Fatalf("%+v", r)
 	}
 	reduce := r.Task.ID
-	p.c.unfetchable(t.Context(), &fetchFailure{Worker: a, Map: 0, Attempt: 0, Gone: true})
+	p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: a, Map: 0, Attempt: 0, Gone: true})
 	for range 10 {
 		p.c.relieve()
 		p.now = p.now.Add(time.Second)
 	}
-	resp, err := p.c.progress(t.Context(), &progressReport{Worker: a, ID: reduce})
+	resp, err := p.c.progress(t.Context(), &job.ProgressReport{Worker: a, ID: reduce})
 	if err != nil || !resp.Abandon {
 		t.Fatalf("%+v, %v: the reduce task goes on", resp, err)
 	}
 	p.done(a, reduce) // too late
 	r, _ = p.next(a)
-	if r.Task == nil || r.Task.ID != (taskID{mapTask, 0, 1}) {
+	if r.Task == nil || r.Task.ID != (job.TaskID{Kind: job.Map, Index: 0, Attempt: 1}) {
 		t.Fatalf("%+v instead of the map task", r.Task)
 	}
 	p.done(a, r.Task.ID)
 	r, _ = p.next(a)
-	if r.Task == nil || r.Task.ID != (taskID{reduceTask, 0, 1}) {
+	if r.Task == nil || r.Task.ID != (job.TaskID{Kind: job.Reduce, Index: 0, Attempt: 1}) {
 		t.Fatalf("%+v instead of the reduce task", r.Task)
 	}
 	p.done(a, r.Task.ID)
 	if err := p.c.await(t.Context()); err != nil {
 		t.Error(err)
 	}
-	events, err := p.c.whereabouts(t.Context(), &outputsRequest{Worker: a})
+	events, err := p.c.whereabouts(t.Context(), &job.OutputsRequest{Worker: a})
 	if err != nil || fmt.Sprint(events.Events) != "[{0 0 http://"+a+" false} {0 0  true} {0 1 http://"+a+" false}]" {
 		t.Errorf("%+v, %v", events, err)
 	}
@@ -379,7 +382,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 		p.cluster.nodes = rapid.IntRange(0, 3).Draw(t, "nodes")
 		p.c.spec.MapTries, p.c.spec.ReduceTries = 1000, 1000
 		var workers []string
-		doing := map[string]taskID{}
+		doing := map[string]job.TaskID{}
 		drop := func(i int) {
 			delete(doing, workers[i])
 			workers = slices.Delete(workers, i, i+1)
@@ -422,7 +425,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 						continue
 					}
 				case 2:
-					p.c.unfetchable(context.Background(), &fetchFailure{Worker: w, Gone: rapid.Bool().Draw(t, "gone"), Map: rapid.IntRange(0, 8).Draw(t, "map"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt")})
+					p.c.unfetchable(context.Background(), &job.FetchFailure{Worker: w, Gone: rapid.Bool().Draw(t, "gone"), Map: rapid.IntRange(0, 8).Draw(t, "map"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt")})
 					continue
 				}
 			}
@@ -440,9 +443,9 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 				} else if r.Task != nil {
 					doing[w] = r.Task.ID
 				}
-			case id.Kind == reduceTask && p.c.maps.count[done] < maps:
+			case id.Kind == job.Reduce && p.c.maps.count[done] < maps:
 				// it waits for outputs, or learns that it's not wanted
-				if r, _ := p.c.progress(context.Background(), &progressReport{Worker: w, ID: id}); r.Abandon {
+				if r, _ := p.c.progress(context.Background(), &job.ProgressReport{Worker: w, ID: id}); r.Abandon {
 					delete(doing, w)
 				}
 			default:

@@ -6,9 +6,12 @@
 //   - Submit and Follow are the user's side. They cut the input into splits, stage what containers need, submit the
 //     application, and watch it.
 //   - Master is the ApplicationMaster. It asks for containers, hands out tasks, and commits the output.
-//   - Worker runs in the other containers. It does one task after the other and serves the outputs of its map tasks over HTTP
-//     until no reduce task needs them any more. That takes no auxiliary service of the NodeManager, so that a job runs on any
+//   - worker.Run runs in the other containers. It does one task after the other and serves the outputs of its map tasks over
+//     HTTP until no reduce task needs them any more. That takes no auxiliary service of the NodeManager: a job runs on any
 //     cluster as it is (docs/decisions/mapreduce-workers.md).
+//
+// The processes share packages job (what a job is, and what its processes tell each other), signed (how they prove who they
+// are), input (files and splits), lines (sorting) and commit (the output).
 //
 // # Data
 //

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 )
 
 // lose notes that a map task's output isn't there any more. It is made again if a reduce task may need it.
@@ -18,8 +21,8 @@ func (c *coordinator) lose(m, attempt int) {
 		delete(t.worker.outputs, m)
 	}
 	c.move(t, waiting)
-	c.tell(mapOutput{Map: m, Attempt: attempt, Lost: true})
-	c.counters.Add(jobGroup, lostMaps, 1)
+	c.tell(job.MapOutput{Map: m, Attempt: attempt, Lost: true})
+	c.counters.Add(job.JobGroup, job.LostMaps, 1)
 	if t.lost++; t.lost > lostLimit {
 		c.fail(fmt.Errorf("the output of map task %d was lost %d times", m, t.lost))
 	}
@@ -29,7 +32,7 @@ func (c *coordinator) lose(m, attempt int) {
 const lostLimit = 20
 
 // end ends the current attempt at a task without success.
-func (c *coordinator) end(t *taskState, f Failure, counts bool) {
+func (c *coordinator) end(t *taskState, f job.Failure, counts bool) {
 	if w := t.worker; w != nil {
 		w.task = nil
 		if c.workers[w.ID.String()] == w {
@@ -53,11 +56,11 @@ func (c *coordinator) end(t *taskState, f Failure, counts bool) {
 	if c.failures = append(c.failures, f); len(c.failures) > failuresKept {
 		c.failures = c.failures[1:]
 	}
-	tries, counter := c.spec.MapTries, failedMaps
-	if t.kind == reduceTask {
-		tries, counter = c.spec.ReduceTries, failedReduces
+	tries, counter := c.spec.MapTries, job.FailedMaps
+	if t.kind == job.Reduce {
+		tries, counter = c.spec.ReduceTries, job.FailedReduces
 	}
-	c.counters.Add(jobGroup, counter, 1)
+	c.counters.Add(job.JobGroup, counter, 1)
 	c.log.Warnf("Failed: %v", f)
 	if t.failed++; t.failed >= tries {
 		c.fail(fmt.Errorf("%s task %d failed %d times, at last %v", t.kind, t.index, t.failed, f))
@@ -75,20 +78,20 @@ const (
 // unfetchable takes in that a reduce task can't get the output of a map task. Who is to blame is a matter of what others say:
 // an output that its worker doesn't have any more is lost, and so is one that two hosts can't fetch; a reduce task that can't
 // fetch from several hosts, about which nobody else complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl).
-func (c *coordinator) unfetchable(_ context.Context, f *fetchFailure) (fetchVerdict, error) {
+func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.FetchVerdict, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.Map < 0 || f.Map >= len(c.maps.all) {
-		return fetchVerdict{}, fmt.Errorf("no map task %d", f.Map)
+		return job.FetchVerdict{}, fmt.Errorf("no map task %d", f.Map)
 	}
 	w := c.workers[f.Worker]
 	if w == nil {
-		return fetchVerdict{}, errGone
+		return job.FetchVerdict{}, signed.ErrGone
 	}
 	w.seen = c.now()
 	t, r := c.maps.all[f.Map], w.task
-	if c.over || t.phase != done || t.attempt != f.Attempt || t.worker == nil || r == nil || r.kind != reduceTask || w.abandon {
-		return fetchVerdict{}, nil // events tell what has become of it
+	if c.over || t.phase != done || t.attempt != f.Attempt || t.worker == nil || r == nil || r.kind != job.Reduce || w.abandon {
+		return job.FetchVerdict{}, nil // events tell what has become of it
 	}
 	t.blamed, r.blamed = count(t.blamed, w.host), count(r.blamed, t.worker.host)
 	host := t.worker.host
@@ -97,15 +100,15 @@ func (c *coordinator) unfetchable(_ context.Context, f *fetchFailure) (fetchVerd
 		c.lose(f.Map, f.Attempt)
 		c.strike(host)
 	case len(r.blamed) >= complaintsOfHosts:
-		c.end(r, Failure{
+		c.end(r, job.Failure{
 			Task: r.id().String(), Host: w.host,
 			Error: fmt.Sprintf("it can't fetch from %d hosts, from which others can; at last %s: %s", len(r.blamed), host, f.Error),
 		}, true)
 	default:
-		return fetchVerdict{Again: true}, nil
+		return job.FetchVerdict{Again: true}, nil
 	}
 	c.change()
-	return fetchVerdict{}, nil
+	return job.FetchVerdict{}, nil
 }
 
 func count(m map[string]int, key string) map[string]int {
@@ -145,7 +148,7 @@ func (c *coordinator) relieve() {
 				t.worker.abandon = true
 				t.worker = nil
 				c.move(t, waiting)
-				c.counters.Add(jobGroup, killedReduces, 1)
+				c.counters.Add(job.JobGroup, job.KilledReduces, 1)
 				c.change()
 				return
 			}

@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"heddle/am/client"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
+	"heddle/internal/pause"
 	"heddle/yarn/pb"
 )
 
 // Progress is what Follow tells.
 type Progress struct {
 	Report client.Report // of the application
-	Status Status        // the latest that is known
+	Status job.Status    // the latest that is known
 	Known  bool          // Status is that of the current ApplicationMaster
 	Away   bool          // no ResourceManager has answered for a while
 }
@@ -21,8 +24,8 @@ type Progress struct {
 // Result is how a job ended.
 type Result struct {
 	Report client.Report
-	Status Status // the latest that is known
-	Known  bool   // Status is that of the end
+	Status job.Status // the latest that is known
+	Known  bool       // Status is that of the end
 }
 
 // Succeeded reports whether the output is there.
@@ -65,7 +68,7 @@ func patiently(call func() (client.Report, error), limit time.Duration, say func
 func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, error) {
 	h := &http.Client{Timeout: statusPatience, Transport: &http.Transport{}}
 	defer h.CloseIdleConnections()
-	signer := newSigner(x.spec.Key)
+	signer := signed.NewSigner(x.spec.Key)
 	var p Progress
 	var last string // address of the ApplicationMaster
 	for {
@@ -88,18 +91,18 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		tell(p)
 		url := r.OriginalTrackingURL
 		if r.State != pb.YarnApplicationState_RUNNING || url == "" || url == "N/A" || p.Known && p.Status.Ended {
-			if err := pause(ctx, reportPause/4); err != nil {
+			if err := pause.For(ctx, reportPause/4); err != nil {
 				return Result{p.Report, p.Status, false}, err
 			}
 			continue
 		}
 		if url != last {
-			last, p.Known, p.Status = url, false, Status{}
+			last, p.Known, p.Status = url, false, job.Status{}
 		}
-		c := caller{base: url, signer: signer, http: h}
+		c := signed.Caller{Base: url, Signer: signer, HTTP: h}
 		for began := time.Now(); time.Since(began) < time.Second; {
-			var s Status
-			if err := c.call(ctx, "/status", statusRequest{p.Status.Version}, &s); err != nil {
+			var s job.Status
+			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version}, &s); err != nil {
 				x.log.WithError(err).Debug("The ApplicationMaster doesn't answer")
 				p.Known = false
 				break
@@ -109,26 +112,15 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 			if s.Ended {
 				break
 			}
-			if err := pause(ctx, reportPause/2); err != nil { // changes come in flocks
+			if err := pause.For(ctx, reportPause/2); err != nil { // changes come in flocks
 				return Result{p.Report, p.Status, false}, err
 			}
 		}
 		if !p.Known {
-			if err := pause(ctx, reportPause); err != nil {
+			if err := pause.For(ctx, reportPause); err != nil {
 				return Result{p.Report, p.Status, false}, err
 			}
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 

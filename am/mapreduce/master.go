@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -16,8 +15,14 @@ import (
 
 	"heddle/am"
 	"heddle/am/client"
+	"heddle/am/mapreduce/commit"
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/pause"
+	"heddle/yarn/rest/port"
 	"heddle/yarn/token"
 )
 
@@ -27,15 +32,15 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	s, err := readSpec(folder)
+	s, err := job.ReadSpec(folder)
 	if err != nil {
 		return err
 	}
-	var splits []split
-	if err := readJSON(filepath.Join(folder, splitsFile), &splits); err != nil {
+	var splits []input.Split
+	if err := job.ReadJSON(filepath.Join(folder, job.SplitsFile), &splits); err != nil {
 		return err
 	}
-	c, err := s.config()
+	c, err := s.Config()
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 		}
 	}
 	m := &master{
-		spec: s, splits: splits, files: adapter.As(s.User, tokensOf(creds)...), log: log, creds: creds,
+		spec: s, splits: splits, files: adapter.As(s.User, client.Tokens(creds)...), log: log, creds: creds,
 		listener: l, url: "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)),
 	}
 	defer l.Close()
@@ -80,8 +85,8 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 }
 
 type master struct {
-	spec      *spec
-	splits    []split
+	spec      *job.Spec
+	splits    []input.Split
 	files     *hdfsadapter.FS
 	creds     *token.Credentials
 	log       *logrus.Entry
@@ -120,7 +125,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	c := newCoordinator(m.spec, m.splits, attempt.App, m.log)
 	c.cluster = a
 	m.tasks, m.attempt = c, attempt.Attempt
-	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
+	server := port.New(m.handler(), port.MaxHeader, nil)
 	go server.Serve(m.listener) // until Close
 	defer func() {
 		// What is being said, the outcome for instance, is said to its end.
@@ -131,26 +136,26 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	}()
 
 	x := m.committer(attempt.Attempt)
-	c.output = x.work()
-	begun, err := x.claim(ctx)
+	c.output = x.Work()
+	begun, err := x.Claim(ctx)
 	switch {
 	case err != nil:
 	case begun != nil:
-		err = x.finish(ctx, begun)
+		err = x.Finish(ctx, begun)
 	default:
 		if c.launch, err = m.workerLaunch(ctx); err == nil {
-			err = x.prepare(ctx)
+			err = x.Prepare(ctx)
 		}
 		if err == nil {
 			err = m.work(ctx, a, x)
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errFenced) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, commit.ErrFenced) {
 			m.discard(ctx, x)
 		}
 	}
-	if errors.Is(err, errFenced) {
+	if errors.Is(err, commit.ErrFenced) {
 		m.log.WithError(err).Warn("Leaving the job to it")
-		_ = pause(ctx, dismissal) // it has nothing to say about the job
+		_ = pause.For(ctx, dismissal) // it has nothing to say about the job
 		return errors.Join(err, context.Cause(ctx))
 	}
 	if ctx.Err() != nil {
@@ -167,27 +172,12 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 // dismissal is how long an attempt that was succeeded waits for the ResourceManager to say so.
 const dismissal = time.Minute
 
-func (m *master) committer(attempt int32) *commit {
-	return &commit{files: m.files, folder: m.spec.commitFolder(), attempt: attempt, output: m.spec.Output}
+func (m *master) committer(attempt int32) *commit.Commit {
+	return &commit.Commit{Files: m.files, Folder: m.spec.CommitFolder(), Attempt: attempt, Output: m.spec.Output}
 }
-
-// OutputError says that the output can't be written.
-type OutputError struct {
-	Output string
-	Err    error
-}
-
-func (e *OutputError) Error() string {
-	if errors.Is(e.Err, fs.ErrExist) {
-		return fmt.Sprintf("output %s exists already: remove it, or name another folder", e.Output)
-	}
-	return fmt.Sprintf("output %s: %v", e.Output, e.Err)
-}
-
-func (e *OutputError) Unwrap() error { return e.Err }
 
 // work does all tasks and commits the output.
-func (m *master) work(ctx context.Context, a *am.Master, x *commit) error {
+func (m *master) work(ctx context.Context, a *am.Master, x *commit.Commit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	listened := make(chan struct{})
 	go func() {
@@ -205,11 +195,11 @@ func (m *master) work(ctx context.Context, a *am.Master, x *commit) error {
 	if err := a.Confirm(ctx); err != nil {
 		return err
 	}
-	list, err := x.begin(ctx, m.tasks.parts())
+	list, err := x.Begin(ctx, m.tasks.parts())
 	if err != nil {
 		return fmt.Errorf("commit of the output: %w", err)
 	}
-	return x.finish(ctx, list)
+	return x.Finish(ctx, list)
 }
 
 // listen takes events in until ctx ends.
@@ -242,26 +232,26 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 }
 
 // discard removes what a job that has failed has written.
-func (m *master) discard(ctx context.Context, x *commit) {
-	if err := x.discard(ctx); err != nil {
+func (m *master) discard(ctx context.Context, x *commit.Commit) {
+	if err := x.Discard(ctx); err != nil {
 		m.log.WithError(err).Warn("Parts of the output are left behind")
 	}
 }
 
 func (m *master) workerLaunch(ctx context.Context) (am.Launch, error) {
-	info, err := m.files.Stat(ctx, m.spec.Staging+"/"+specFile)
+	info, err := m.files.Stat(ctx, m.spec.Staging+"/"+job.SpecFile)
 	if err != nil {
 		return am.Launch{}, fmt.Errorf("staged files: %w", err)
 	}
-	job := resource{Name: specFile, URL: info.Path, Size: info.Size, ModTime: info.ModTime}
+	described := job.Resource{Name: job.SpecFile, URL: info.Path, Size: info.Size, ModTime: info.ModTime}
 	return am.Launch{
-		Command:     []string{"exec ./" + binaryFile + " mr-worker " + m.url + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
-		Resources:   localResources(append(slices.Clone(m.spec.Resources), job)),
+		Command:     []string{"exec ./" + job.BinaryFile + " mr-worker " + m.url + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+		Resources:   localResources(append(slices.Clone(m.spec.Resources), described)),
 		Credentials: client.WithoutMasterToken(m.creds),
 	}, nil
 }
 
-func localResources(list []resource) map[string]client.Resource {
+func localResources(list []job.Resource) map[string]client.Resource {
 	out := map[string]client.Resource{}
 	for _, r := range list {
 		kind := client.File
@@ -277,13 +267,13 @@ func localResources(list []resource) map[string]client.Resource {
 func (m *master) handler() http.Handler {
 	c := m.tasks
 	mux := http.NewServeMux()
-	g := newGuard(m.spec.Key)
-	mux.Handle("/worker/next", serve(g, c.next))
-	mux.Handle("/worker/progress", serve(g, c.progress))
-	mux.Handle("/worker/done", serve(g, c.finished))
-	mux.Handle("/worker/outputs", serve(g, c.whereabouts))
-	mux.Handle("/worker/lost", serve(g, c.unfetchable))
-	mux.Handle("/status", serve(g, c.status))
+	g := signed.NewGuard(m.spec.Key)
+	mux.Handle("/worker/next", signed.Serve(g, c.next))
+	mux.Handle("/worker/progress", signed.Serve(g, c.progress))
+	mux.Handle("/worker/done", signed.Serve(g, c.finished))
+	mux.Handle("/worker/outputs", signed.Serve(g, c.whereabouts))
+	mux.Handle("/worker/lost", signed.Serve(g, c.unfetchable))
+	mux.Handle("/status", signed.Serve(g, c.status))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		c.mu.Lock()
 		s := c.snapshot()
@@ -293,13 +283,4 @@ func (m *master) handler() http.Handler {
 		s.Counters.Print(w) // to a browser that may have gone
 	})
 	return mux
-}
-
-// String says in a line where a job is.
-func (s Status) String() string {
-	text := fmt.Sprintf("map %3.0f%% (%d of %d done, %d running)", 100*s.Maps.Progress, s.Maps.Done, s.Maps.Total, s.Maps.Running)
-	if s.Reduces.Total > 0 {
-		text += fmt.Sprintf("  reduce %3.0f%% (%d of %d done, %d running)", 100*s.Reduces.Progress, s.Reduces.Done, s.Reduces.Total, s.Reduces.Running)
-	}
-	return text
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
 )
 
 // pass lets time pass, a second at a time; alive are workers that go on talking.
@@ -17,7 +20,7 @@ func (p *play) pass(d time.Duration, alive ...string) {
 			p.c.mu.Lock()
 			t := p.c.workers[w].task
 			p.c.mu.Unlock()
-			r := &progressReport{Worker: w}
+			r := &job.ProgressReport{Worker: w}
 			if t != nil {
 				r.ID = t.id()
 			}
@@ -28,7 +31,7 @@ func (p *play) pass(d time.Duration, alive ...string) {
 }
 
 // take has a worker ask for a task and returns it.
-func (p *play) take(t *testing.T, w string) taskID {
+func (p *play) take(t *testing.T, w string) job.TaskID {
 	t.Helper()
 	r, err := p.next(w)
 	if err != nil || r.Task == nil {
@@ -47,7 +50,7 @@ func TestFrozenWorkerIsGivenUp(t *testing.T) {
 		t.Fatalf("released: %v", p.cluster.released)
 	}
 	p.done(frozen, lost) // it thaws
-	if _, err := p.c.progress(context.Background(), &progressReport{Worker: frozen, ID: lost}); !errors.Is(err, errGone) {
+	if _, err := p.c.progress(context.Background(), &job.ProgressReport{Worker: frozen, ID: lost}); !errors.Is(err, signed.ErrGone) {
 		t.Errorf("progress of a worker that was given up: %v", err)
 	}
 	p.done(awake, kept)
@@ -56,7 +59,9 @@ func TestFrozenWorkerIsGivenUp(t *testing.T) {
 		t.Fatalf("%v instead of the frozen task", again)
 	}
 	p.done(awake, again)
-	if err := p.c.await(t.Context()); err != nil || slices.ContainsFunc(p.c.parts(), func(s string) bool { return s == (&assignment{ID: lost, Output: "out/" + lost.name(testApp)}).part() }) {
+	if err := p.c.await(t.Context()); err != nil || slices.ContainsFunc(p.c.parts(), func(s string) bool {
+		return s == (&job.Assignment{ID: lost, Output: "out/" + lost.Name(testApp)}).Part()
+	}) {
 		t.Errorf("%v, parts %v", err, p.c.parts())
 	}
 }
@@ -142,7 +147,7 @@ func mapsDone(t *testing.T, maps int, hosts ...string) (p *play, reducers []stri
 		p.take(t, workers[i])
 	}
 	for i, w := range workers {
-		p.done(w, taskID{mapTask, i, 0})
+		p.done(w, job.TaskID{Kind: job.Map, Index: i, Attempt: 0})
 		p.c.mu.Lock()
 		p.c.workers[w].Resource[0] = 1 // too small for a reduce task
 		p.c.reckon(p.c.workers[w])
@@ -151,7 +156,7 @@ func mapsDone(t *testing.T, maps int, hosts ...string) (p *play, reducers []stri
 	}
 	for _, h := range hosts {
 		w := p.grant(h)
-		if id := p.take(t, w); id.Kind != reduceTask {
+		if id := p.take(t, w); id.Kind != job.Reduce {
 			t.Fatalf("%v instead of a reduce task", id)
 		}
 		reducers = append(reducers, w)
@@ -161,7 +166,7 @@ func mapsDone(t *testing.T, maps int, hosts ...string) (p *play, reducers []stri
 
 func (p *play) complain(t *testing.T, w string, m int) bool {
 	t.Helper()
-	v, err := p.c.unfetchable(t.Context(), &fetchFailure{Worker: w, Map: m, Error: "connection refused"})
+	v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: w, Map: m, Error: "connection refused"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +183,11 @@ func TestReduceThatCannotFetchFromSeveralGoesElsewhere(t *testing.T) {
 	if p.complain(t, r[0], 1) {
 		t.Fatal("it goes on, though it can't fetch from two hosts")
 	}
-	if n := p.c.counters.Get(jobGroup, lostMaps); n != 0 || p.c.reduces.failed != 1 {
+	if n := p.c.counters.Get(job.JobGroup, job.LostMaps); n != 0 || p.c.reduces.failed != 1 {
 		t.Errorf("%d outputs are lost, %d reduce tasks have failed", n, p.c.reduces.failed)
 	}
 	// Another host says the same: the output is lost.
-	if p.complain(t, r[1], 0) || p.c.maps.all[0].phase != waiting || p.c.counters.Get(jobGroup, lostMaps) != 1 {
+	if p.complain(t, r[1], 0) || p.c.maps.all[0].phase != waiting || p.c.counters.Get(job.JobGroup, job.LostMaps) != 1 {
 		t.Error("an output that two hosts can't fetch isn't made again")
 	}
 }
@@ -198,7 +203,7 @@ func TestOutputThatCannotBeFetchedIsMadeAgain(t *testing.T) {
 		t.Error("after several attempts it isn't made again")
 	}
 	p, r = mapsDone(t, 1, "r0")
-	if v, err := p.c.unfetchable(t.Context(), &fetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.maps.all[0].phase != waiting {
+	if v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.maps.all[0].phase != waiting {
 		t.Errorf("an output that has gone: %+v, %v", v, err)
 	}
 }
@@ -209,7 +214,7 @@ func TestReportsWakeOnlyWhomTheyConcern(t *testing.T) {
 	a := p.grant("a")
 	id := p.take(t, a)
 	work, news := p.c.work, p.c.news
-	p.c.progress(context.Background(), &progressReport{Worker: a, ID: id, Progress: 0.5})
+	p.c.progress(context.Background(), &job.ProgressReport{Worker: a, ID: id, Progress: 0.5})
 	if p.c.work != work || p.c.news != news {
 		t.Error("progress is news to workers")
 	}

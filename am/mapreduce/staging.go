@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"heddle/am/client"
+	"heddle/am/mapreduce/job"
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/pause"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -20,9 +22,6 @@ import (
 
 // Staged files of a job lie in <yarn.app.mapreduce.am.staging-dir>/<user>/.staging/<application>, as Hadoop's do. The folder
 // of all users is one that everybody may make folders in, as /tmp; a user's own is nobody else's business.
-
-// commitFolder is where attempts agree on who commits.
-func (s *spec) commitFolder() string { return s.Staging + "/commit" }
 
 // stagingRoot is the folder for a user's staged files.
 type stagingRoot struct {
@@ -33,13 +32,13 @@ type stagingRoot struct {
 }
 
 func newStagingRoot(files *hdfsadapter.FS, c *conf.Config, name string) (*stagingRoot, error) {
-	base, ok := c.Get(keyStaging)
+	base, ok := c.Get(job.KeyStaging)
 	if !ok || base == "" {
 		base = "/tmp/hadoop-yarn/staging"
 	}
 	at, err := files.Locate(strings.TrimRight(base, "/"))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", keyStaging, err)
+		return nil, fmt.Errorf("%s: %w", job.KeyStaging, err)
 	}
 	s := &stagingRoot{files: files, base: at.String(), user: name}
 	s.own = strings.TrimRight(s.base, "/") + "/" + name
@@ -63,7 +62,7 @@ type StagingError struct {
 }
 
 func (e *StagingError) Error() string {
-	return fmt.Sprintf("staging folder %s: %v (%s)", e.Folder, e.Err, keyStaging)
+	return fmt.Sprintf("staging folder %s: %v (%s)", e.Folder, e.Err, job.KeyStaging)
 }
 
 func (e *StagingError) Unwrap() error { return e.Err }
@@ -163,7 +162,7 @@ func killed(ctx context.Context, ask report, id records.ApplicationID) bool {
 		if err == nil && r.Ended() {
 			return r.State == pb.YarnApplicationState_KILLED
 		}
-		if pause(ctx, 50*time.Millisecond) != nil {
+		if pause.For(ctx, 50*time.Millisecond) != nil {
 			break
 		}
 	}

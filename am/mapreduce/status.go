@@ -4,15 +4,15 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"heddle/am/mapreduce/job"
 )
 
 // statusPoll is how long a question for the status waits for a change.
 const statusPoll = 2 * time.Second
 
-type statusRequest struct{ Version int64 }
-
 // status tells the user's side where the job is, as soon as that isn't what it knows already.
-func (c *coordinator) status(ctx context.Context, r *statusRequest) (Status, error) {
+func (c *coordinator) status(ctx context.Context, r *job.StatusRequest) (job.Status, error) {
 	deadline := time.NewTimer(statusPoll)
 	defer deadline.Stop()
 	c.mu.Lock()
@@ -29,9 +29,9 @@ func (c *coordinator) status(ctx context.Context, r *statusRequest) (Status, err
 	return s, nil
 }
 
-func (c *coordinator) snapshot() Status {
-	s := Status{
-		Maps: c.maps.stage(), Reduces: c.reduces.stage(), Counters: Counters{}, Failures: slices.Clone(c.failures),
+func (c *coordinator) snapshot() job.Status {
+	s := job.Status{
+		Maps: c.maps.stage(), Reduces: c.reduces.stage(), Counters: job.Counters{}, Failures: slices.Clone(c.failures),
 		Version: c.version, Ended: c.ended,
 	}
 	s.Counters.AddAll(c.counters)
@@ -42,8 +42,8 @@ func (c *coordinator) snapshot() Status {
 	return s
 }
 
-func (b *table) stage() Stage {
-	s := Stage{Total: len(b.all), Running: b.count[running], Done: b.count[done], Failed: b.failed, Progress: 1}
+func (b *table) stage() job.Stage {
+	s := job.Stage{Total: len(b.all), Running: b.count[running], Done: b.count[done], Failed: b.failed, Progress: 1}
 	if s.Total > 0 {
 		s.Progress = float64(b.progress) / millionths / float64(s.Total)
 	}

@@ -18,6 +18,9 @@ import (
 
 	"heddle/am"
 	"heddle/am/client"
+	"heddle/am/mapreduce/commit"
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
@@ -40,7 +43,7 @@ type Submitted struct {
 	InputBytes  int64
 	Files       int
 
-	spec    *spec
+	spec    *job.Spec
 	cluster *client.Cluster
 	apps    *client.Applications
 	adapter *hdfsadapter.Adapter
@@ -50,13 +53,13 @@ type Submitted struct {
 
 // Submit checks a job, stages its files, and submits it. Its Close is to be called when it isn't needed any more; the job goes
 // on. Of errors, *InputError and *OutputError say that the job's files are not as they should be.
-func Submit(ctx context.Context, j Job, o Options) (*Submitted, error) {
+func Submit(ctx context.Context, j job.Job, o Options) (*Submitted, error) {
 	if o.Log == nil {
 		l := logrus.New()
 		l.SetOutput(io.Discard)
 		o.Log = logrus.NewEntry(l)
 	}
-	s, err := newSpec(j, o.Conf)
+	s, err := job.NewSpec(j, o.Conf)
 	if err != nil {
 		return nil, err
 	}
@@ -90,23 +93,23 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	s := x.spec
 	out, err := x.files.Locate(s.Job.Output)
 	if err != nil {
-		return &OutputError{s.Job.Output, err}
+		return &commit.OutputError{Output: s.Job.Output, Err: err}
 	}
 	s.Output = out.String()
 	if _, err := x.files.Stat(ctx, s.Output); err == nil {
-		return &OutputError{s.Output, fs.ErrExist}
+		return &commit.OutputError{Output: s.Output, Err: fs.ErrExist}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return &OutputError{s.Output, err}
+		return &commit.OutputError{Output: s.Output, Err: err}
 	}
 	runsAs := o.Conf.ContainerUser(s.User)
 	if err := checkOutput(runsAs, out); err != nil {
-		return &OutputError{s.Output, err}
+		return &commit.OutputError{Output: s.Output, Err: err}
 	}
-	inputs, err := findInputs(ctx, x.files, s.Job.Inputs)
+	inputs, err := input.Find(ctx, x.files, s.Job.Inputs)
 	if err != nil {
 		return err
 	}
-	splits, err := cut(ctx, x.files, inputs, s.SplitMin, s.SplitMax)
+	splits, err := input.Cut(ctx, x.files, inputs, s.SplitMin, s.SplitMax)
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if m := s.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
-		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", keyMasterMemory, m, most[0])
+		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", job.KeyMasterMemory, m, most[0])
 	}
 	root, err := newStagingRoot(x.files, o.Conf, s.User)
 	if err != nil {
@@ -148,8 +151,8 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("staging in %s: %w", s.Staging, err)
 	}
-	offer := &commit{files: x.files, folder: s.commitFolder()}
-	if err := offer.offer(ctx); err != nil {
+	offer := &commit.Commit{Files: x.files, Folder: s.CommitFolder()}
+	if err := offer.Offer(ctx); err != nil {
 		return fmt.Errorf("staging in %s: %w", s.Staging, err)
 	}
 	if err := root.handOver(ctx, s.Staging, runsAs); err != nil {
@@ -157,9 +160,9 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	}
 	err = x.apps.Submit(ctx, client.Submission{
 		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Priority: s.Priority, MaxAttempts: s.MasterTries,
-		Resource: s.MasterSize.resource(),
+		Resource: s.MasterSize.Resource(),
 		AM: am.Launch{
-			Command:   []string{"exec ./" + binaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			Command:   []string{"exec ./" + job.BinaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			Env:       map[string]string{"HADOOP_USER_NAME": quote(s.User)},
 			Resources: localResources(resources),
 		},
@@ -179,7 +182,7 @@ func quote(s string) string {
 }
 
 // stage puts the job's files where nodes can fetch them. It returns those for the ApplicationMaster.
-func (x *Submitted) stage(ctx context.Context, splits []split, binary string) ([]resource, error) {
+func (x *Submitted) stage(ctx context.Context, splits []input.Split, binary string) ([]job.Resource, error) {
 	s := x.spec
 	if err := x.files.MkdirAll(ctx, s.Staging, 0o700); err != nil {
 		return nil, err
@@ -190,11 +193,11 @@ func (x *Submitted) stage(ctx context.Context, splits []split, binary string) ([
 			return nil, err
 		}
 	}
-	program, err := x.copyIn(ctx, binary, binaryFile, binaryFile, 0o700)
+	program, err := x.copyIn(ctx, binary, job.BinaryFile, job.BinaryFile, 0o700)
 	if err != nil {
 		return nil, err
 	}
-	s.Resources = []resource{program}
+	s.Resources = []job.Resource{program}
 	names := map[string]string{}
 	for i, list := range [][]string{s.Job.Files, s.Job.Archives} {
 		for _, file := range list {
@@ -210,11 +213,11 @@ func (x *Submitted) stage(ctx context.Context, splits []split, binary string) ([
 			s.Resources = append(s.Resources, r)
 		}
 	}
-	var rest []resource
+	var rest []job.Resource
 	for _, f := range []struct {
 		name string
 		what any
-	}{{splitsFile, splits}, {specFile, s}} {
+	}{{job.SplitsFile, splits}, {job.SpecFile, s}} {
 		b, err := json.Marshal(f.what)
 		if err != nil {
 			return nil, err
@@ -229,20 +232,20 @@ func (x *Submitted) stage(ctx context.Context, splits []split, binary string) ([
 }
 
 // resource makes a file of the user's one for containers: a local one is staged.
-func (x *Submitted) resource(ctx context.Context, file string) (resource, error) {
+func (x *Submitted) resource(ctx context.Context, file string) (job.Resource, error) {
 	name, as, _ := strings.Cut(file, "#")
 	if as == "" {
 		as = path.Base(name)
 	}
 	if as == "." || as == ".." || strings.ContainsAny(as, "/\x00") || strings.HasPrefix(as, ".") {
-		return resource{}, fmt.Errorf("%s: a file can't be called %q in the work folder", file, as)
+		return job.Resource{}, fmt.Errorf("%s: a file can't be called %q in the work folder", file, as)
 	}
 	// Under its own name, by which a node knows what kind of archive it is.
 	staged := path.Join("files", as, path.Base(name))
 	if !strings.Contains(name, "://") {
 		local, err := filepath.Abs(strings.TrimPrefix(name, "file:"))
 		if err != nil {
-			return resource{}, err
+			return job.Resource{}, err
 		}
 		return x.copyIn(ctx, local, staged, as, 0o700)
 	}
@@ -251,46 +254,46 @@ func (x *Submitted) resource(ctx context.Context, file string) (resource, error)
 	}
 	info, err := x.files.Stat(ctx, name)
 	if err != nil {
-		return resource{}, err
+		return job.Resource{}, err
 	}
 	if info.IsDir() {
-		return resource{}, fmt.Errorf("%s is a folder", file)
+		return job.Resource{}, fmt.Errorf("%s is a folder", file)
 	}
-	return resource{Name: as, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
+	return job.Resource{Name: as, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
 }
 
-func (x *Submitted) copyIn(ctx context.Context, local, to, name string, perm fs.FileMode) (resource, error) {
+func (x *Submitted) copyIn(ctx context.Context, local, to, name string, perm fs.FileMode) (job.Resource, error) {
 	f, err := os.Open(local)
 	if err != nil {
-		return resource{}, err
+		return job.Resource{}, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil {
-		return resource{}, err
+		return job.Resource{}, err
 	} else if !info.Mode().IsRegular() {
-		return resource{}, fmt.Errorf("%s is not a file", local)
+		return job.Resource{}, fmt.Errorf("%s is not a file", local)
 	}
 	return x.write(ctx, f, to, name, perm)
 }
 
-func (x *Submitted) write(ctx context.Context, from io.Reader, to, name string, perm fs.FileMode) (resource, error) {
+func (x *Submitted) write(ctx context.Context, from io.Reader, to, name string, perm fs.FileMode) (job.Resource, error) {
 	to = x.spec.Staging + "/" + to
 	w, err := x.files.Create(ctx, to, hdfsadapter.CreateOptions{Perm: perm, Replication: 0})
 	if err != nil {
-		return resource{}, err
+		return job.Resource{}, err
 	}
 	_, err = io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, 1<<20))
 	if e := w.Close(); err == nil {
 		err = e
 	}
 	if err != nil {
-		return resource{}, fmt.Errorf("%s: %w", to, err)
+		return job.Resource{}, fmt.Errorf("%s: %w", to, err)
 	}
 	info, err := x.files.Stat(ctx, to)
 	if err != nil {
-		return resource{}, err
+		return job.Resource{}, err
 	}
-	return resource{Name: name, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
+	return job.Resource{Name: name, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
 }
 
 // clean removes the staged files.

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"heddle/am"
+	"heddle/am/mapreduce/job"
 )
 
 type taskState struct {
-	kind     kind
+	kind     job.Kind
 	index    int
 	phase    phase
 	attempt  int // the current one, if it isn't waiting
@@ -18,7 +19,7 @@ type taskState struct {
 	lost     int // times that its output was lost
 	worker   *workerState
 	progress int64 // in millionths
-	counters Counters
+	counters job.Counters
 	part     string // of the output
 	ask      am.RequestID
 	avoid    map[string]bool // hosts on which it has failed
@@ -36,7 +37,9 @@ const (
 	done
 )
 
-func (t *taskState) id() taskID { return taskID{t.kind, t.index, t.attempt} }
+func (t *taskState) id() job.TaskID {
+	return job.TaskID{Kind: t.kind, Index: t.index, Attempt: t.attempt}
+}
 
 // millionths is all of a task's progress.
 const millionths = 1_000_000
@@ -85,7 +88,7 @@ func (q *queue) first(good func(*taskState) bool) *taskState {
 	return nil
 }
 
-func newTable(k kind, n int, hosts func(i int) []string) *table {
+func newTable(k job.Kind, n int, hosts func(i int) []string) *table {
 	b := &table{local: map[string]*queue{}, count: [3]int{waiting: n}}
 	for i := range n {
 		t := &taskState{kind: k, index: i}
@@ -145,15 +148,15 @@ func (b *table) advance(t *taskState, to int64) {
 	t.progress = to
 }
 
-func (c *coordinator) table(k kind) *table {
-	if k == mapTask {
+func (c *coordinator) table(k job.Kind) *table {
+	if k == job.Map {
 		return c.maps
 	}
 	return c.reduces
 }
 
 func (c *coordinator) hostsOf(t *taskState) []string {
-	if t.kind == mapTask {
+	if t.kind == job.Map {
 		return c.splits[t.index].Hosts
 	}
 	return nil
@@ -163,7 +166,7 @@ func (c *coordinator) hostsOf(t *taskState) []string {
 func (c *coordinator) move(t *taskState, to phase) {
 	b := c.table(t.kind)
 	if t.phase == done {
-		c.finals.add(t.counters, -1)
+		c.finals.AddTimes(t.counters, -1)
 		t.counters, t.part = nil, ""
 	}
 	b.count[t.phase]--
@@ -184,6 +187,6 @@ func (c *coordinator) move(t *taskState, to phase) {
 	case done:
 		b.advance(t, millionths)
 		t.blamed = nil
-		c.finals.add(t.counters, 1)
+		c.finals.AddAll(t.counters)
 	}
 }

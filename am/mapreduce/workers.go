@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/am"
+	"heddle/am/mapreduce/job"
 )
 
 type workerState struct {
@@ -73,7 +74,7 @@ func (c *coordinator) leave(w *workerState, why string, counts bool) {
 		return
 	}
 	if t := w.task; t != nil && !w.abandon {
-		c.end(t, Failure{Task: t.id().String(), Host: w.host, Error: why}, counts)
+		c.end(t, job.Failure{Task: t.id().String(), Host: w.host, Error: why}, counts)
 	} else if counts && !w.heard {
 		c.strike(w.host)
 	}
@@ -84,7 +85,7 @@ func (c *coordinator) leave(w *workerState, why string, counts bool) {
 }
 
 // leastSilence is how long a worker may be silent at least: it waits for answers for a third of that.
-const leastSilence = 3 * longPoll
+const leastSilence = 3 * job.LongPoll
 
 // bury gives up workers that have been silent for too long: their processes, or their machines, are frozen. What they say
 // later is not taken.
@@ -100,7 +101,7 @@ func (c *coordinator) bury() (buried bool) {
 		}
 		c.log.WithField("container", id).Warnf("The worker on %s was silent for %v: it is given up", w.host, silent)
 		c.cluster.Release(w.ID)
-		c.leave(w, fmt.Sprintf("its worker, %s, said nothing for %v (%s)", id, limit, keyTimeout), true)
+		c.leave(w, fmt.Sprintf("its worker, %s, said nothing for %v (%s)", id, limit, job.KeyTimeout), true)
 		buried = true
 	}
 	return buried

@@ -17,6 +17,8 @@ import (
 
 	"heddle/am/client"
 	"heddle/am/mapreduce"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/worker"
 	"heddle/conf"
 	"heddle/yarn/pb"
 )
@@ -62,7 +64,7 @@ func newMRWorker() *cobra.Command {
 	return &cobra.Command{
 		Use: "mr-worker", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return mapreduce.Worker(cmd.Context(), args[0], containerLog())
+			return worker.Run(cmd.Context(), args[0], containerLog())
 		},
 	}
 }
@@ -76,7 +78,7 @@ func containerLog() *logrus.Entry {
 // mrJob is what the command line of heddle mr says.
 type mrJob struct {
 	flags       *flag.FlagSet
-	job         mapreduce.Job
+	job         job.Job
 	reduces     int
 	format      string
 	definitions list
@@ -307,7 +309,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	if err := o.decideReduces(c); err != nil {
 		return err
 	}
-	for _, text := range mapreduce.Unused(c, o.job.Settings) {
+	for _, text := range job.Unused(c, o.job.Settings) {
 		fmt.Fprintln(stderr, "mr: warning: -D", text)
 	}
 	began := time.Now()
@@ -371,10 +373,10 @@ func printReport(w io.Writer, r *mapreduce.Result, took time.Duration) error {
 		TrackingURL string
 		Attempts    int32
 		Seconds     float64
-		Maps        mapreduce.Stage
-		Reduces     mapreduce.Stage
-		Counters    mapreduce.Counters
-		Failures    []mapreduce.Failure
+		Maps        job.Stage
+		Reduces     job.Stage
+		Counters    job.Counters
+		Failures    []job.Failure
 	}{
 		r.Report.ID.String(), r.Report.State.String(), strings.TrimPrefix(r.Report.Final.String(), "APP_"), r.Report.Diagnostics,
 		r.Report.TrackingURL, r.Report.Attempt.Attempt, took.Seconds(), r.Status.Maps, r.Status.Reduces, r.Status.Counters, r.Status.Failures,

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/am/mapreduce"
+	"heddle/am/mapreduce/job"
 )
 
 // mrProgress shows how a job gets on: a bar on a terminal, lines elsewhere.
@@ -106,7 +107,7 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 }
 
 // failures shows tasks that have failed since the last call. What one says as others did before isn't said again.
-func (p *mrProgress) failures(list []mapreduce.Failure) {
+func (p *mrProgress) failures(list []job.Failure) {
 	for _, f := range list[min(p.failed, len(list)):] {
 		if said := f.Error + "\n" + strings.Join(f.Stderr, "\n"); p.told[said] {
 			p.line("failed: %s on %s, as before", f.Task, f.Host)
@@ -122,7 +123,7 @@ func (p *mrProgress) failures(list []mapreduce.Failure) {
 }
 
 // reason is why a job failed, without what was shown as a task's failure.
-func (p *mrProgress) reason(why string, list []mapreduce.Failure) string {
+func (p *mrProgress) reason(why string, list []job.Failure) string {
 	why = strings.TrimSpace(why)
 	for _, f := range list {
 		if head, ok := strings.CutSuffix(why, ", at last "+f.String()); ok && !p.quiet {
@@ -139,7 +140,7 @@ func (p *mrProgress) end() {
 	}
 }
 
-func bar(s mapreduce.Stage) string {
+func bar(s job.Stage) string {
 	const width = 20
 	n := int(s.Progress * width)
 	return "[" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"

@@ -12,6 +12,7 @@ import (
 
 	"heddle/am/client"
 	"heddle/am/mapreduce"
+	"heddle/am/mapreduce/job"
 	"heddle/conf"
 	"heddle/yarn/pb"
 )
@@ -38,7 +39,7 @@ func TestStreamingOptions(t *testing.T) {
 	if err := o.decideReduces(c); err != nil {
 		t.Fatal(err)
 	}
-	want := mapreduce.Job{
+	want := job.Job{
 		Name: "n", Inputs: []string{"x", "y/{a,b}", "z"}, Output: "out", Mapper: "a -D b | c", Combiner: "d", Reducer: "e", Reduces: 5,
 		Files: []string{"f1", "f2#g", "f3"}, Archives: []string{"h.zip"}, Env: map[string]string{"K": "v=w"},
 		Settings: map[string]string{"a.b": "c=d", "e": "", "mapreduce.map.memory.mb": "512"},
@@ -116,10 +117,10 @@ func TestOneFailureIsShownOnce(t *testing.T) {
 	var out strings.Builder
 	p := newProgress(&out, false)
 	p.id = "application_1_0001"
-	var list []mapreduce.Failure
+	var list []job.Failure
 	for i := range 4 {
-		list = append(list, mapreduce.Failure{Task: fmt.Sprintf("map task 0, attempt %d", i), Host: "h", Error: "exit status 3", Stderr: []string{"trouble"}})
-		p.tell(mapreduce.Progress{Known: true, Status: mapreduce.Status{Failures: list}})
+		list = append(list, job.Failure{Task: fmt.Sprintf("map task 0, attempt %d", i), Host: "h", Error: "exit status 3", Stderr: []string{"trouble"}})
+		p.tell(mapreduce.Progress{Known: true, Status: job.Status{Failures: list}})
 	}
 	reason := p.reason(fmt.Sprintf("map task 0 failed 4 times, at last %v", list[3]), list)
 	if all := out.String() + reason; strings.Count(all, "trouble") != 1 || !strings.Contains(all, "attempt 3 on h, as before") ||

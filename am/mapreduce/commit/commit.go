@@ -1,4 +1,6 @@
-package mapreduce
+// Package commit makes the files that a job's tasks have written its output, once, whichever attempts at the application live at
+// the same time. It needs a file system in which a rename happens once, and nothing else.
+package commit
 
 import (
 	"context"
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/hdfsadapter"
+	"heddle/internal/pause"
 )
 
 // files is what a commit needs of hdfsadapter.FS.
@@ -29,7 +32,7 @@ type files interface {
 	MkdirAll(ctx context.Context, name string, perm fs.FileMode) error
 }
 
-// commit decides which attempt at an application makes the job's output, and makes it. An attempt that was cut off may live on
+// Commit decides which attempt at an application makes the job's output, and makes it. An attempt that was cut off may live on
 // beside its successor, and wake up at any moment: the ResourceManager's word, when it was given, may be out of date when it
 // is acted upon. Renaming a file isn't: it happens once.
 //
@@ -39,11 +42,11 @@ type files interface {
 //   - begun.N: attempt N has begun to commit what parts.N lists, and nobody can take that from it. Whoever comes later does the
 //     rest; each step can be done by several at once, and again.
 //   - failed.N: attempt N has given up, and removed what it had written.
-type commit struct {
-	files   files
-	folder  string
-	attempt int32
-	output  string
+type Commit struct {
+	Files   files
+	Folder  string
+	Attempt int32
+	Output  string
 }
 
 // Names of files in the folder of a commit; the attempt's number is added to all but the last one.
@@ -57,28 +60,28 @@ const (
 
 const successFile = "_SUCCESS"
 
-// errFenced means that a later attempt has taken over.
-var errFenced = errors.New("a later attempt at the application has taken over")
+// ErrFenced means that a later attempt has taken over.
+var ErrFenced = errors.New("a later attempt at the application has taken over")
 
-// moved is a file of the output, where it is and where it is to be.
-type moved struct{ From, To string }
+// Moved is a file of the output, where it is and where it is to be.
+type Moved struct{ From, To string }
 
-func (c *commit) file(kind string, attempt int32) string {
-	return fmt.Sprintf("%s/%s%d", c.folder, kind, attempt)
+func (c *Commit) file(kind string, attempt int32) string {
+	return fmt.Sprintf("%s/%s%d", c.Folder, kind, attempt)
 }
 
-func (c *commit) temporary() string { return c.output + "/_temporary" }
+func (c *Commit) temporary() string { return c.Output + "/_temporary" }
 
-// work is the folder for what this attempt's tasks write.
-func (c *commit) work() string { return fmt.Sprintf("%s/%d", c.temporary(), c.attempt) }
+// Work is the folder for what this attempt's tasks write.
+func (c *Commit) Work() string { return fmt.Sprintf("%s/%d", c.temporary(), c.Attempt) }
 
-// offer lets the first attempt have the turn.
-func (c *commit) offer(ctx context.Context) error {
+// Offer lets the first attempt have the turn.
+func (c *Commit) Offer(ctx context.Context) error {
 	return c.write(ctx, c.file(turnFile, 0), nil)
 }
 
-func (c *commit) write(ctx context.Context, name string, b []byte) error {
-	w, err := c.files.Create(ctx, name, hdfsadapter.CreateOptions{Overwrite: true, Perm: 0o600})
+func (c *Commit) write(ctx context.Context, name string, b []byte) error {
+	w, err := c.Files.Create(ctx, name, hdfsadapter.CreateOptions{Overwrite: true, Perm: 0o600})
 	if err != nil {
 		return err
 	}
@@ -92,9 +95,9 @@ func (c *commit) write(ctx context.Context, name string, b []byte) error {
 	return nil
 }
 
-// claim takes the turn. If a commit has begun it returns its parts instead. It fails with errFenced if the attempt isn't the
+// Claim takes the turn. If a commit has begun it returns its parts instead. It fails with errFenced if the attempt isn't the
 // latest one.
-func (c *commit) claim(ctx context.Context) (begun []moved, err error) {
+func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 	for try := 0; ; try++ {
 		kind, attempt, err := c.state(ctx)
 		switch {
@@ -104,20 +107,20 @@ func (c *commit) claim(ctx context.Context) (begun []moved, err error) {
 			return c.parts(ctx, attempt)
 		case kind == failedFile:
 			return nil, fmt.Errorf("attempt %d has failed, and removed what it had written", attempt)
-		case kind == turnFile && attempt > c.attempt:
-			return nil, errFenced
-		case kind == turnFile && attempt == c.attempt:
+		case kind == turnFile && attempt > c.Attempt:
+			return nil, ErrFenced
+		case kind == turnFile && attempt == c.Attempt:
 			return nil, nil
 		case kind == turnFile:
-			if err := c.rename(ctx, c.file(turnFile, attempt), c.file(turnFile, c.attempt)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			if err := c.rename(ctx, c.file(turnFile, attempt), c.file(turnFile, c.Attempt)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}
 		// Somebody else has been quicker, or the file was renamed while the folder was read.
 		if try == claimTries {
-			return nil, fmt.Errorf("%s says of no attempt that it may commit", c.folder)
+			return nil, fmt.Errorf("%s says of no attempt that it may commit", c.Folder)
 		}
-		if err := pause(ctx, claimPause); err != nil {
+		if err := pause.For(ctx, claimPause); err != nil {
 			return nil, err
 		}
 	}
@@ -129,8 +132,8 @@ const (
 )
 
 // state tells whose turn it is; "" if that can't be seen at the moment.
-func (c *commit) state(ctx context.Context) (kind string, attempt int32, err error) {
-	list, err := c.files.List(ctx, c.folder)
+func (c *Commit) state(ctx context.Context) (kind string, attempt int32, err error) {
+	list, err := c.Files.List(ctx, c.Folder)
 	if err != nil {
 		return "", 0, err
 	}
@@ -148,13 +151,13 @@ func (c *commit) state(ctx context.Context) (kind string, attempt int32, err err
 	return "", 0, nil
 }
 
-func (c *commit) parts(ctx context.Context, attempt int32) ([]moved, error) {
-	f, err := c.files.Open(ctx, c.file(partsFile, attempt))
+func (c *Commit) parts(ctx context.Context, attempt int32) ([]Moved, error) {
+	f, err := c.Files.Open(ctx, c.file(partsFile, attempt))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	list := []moved{} // not nil, even if there are none
+	list := []Moved{} // not nil, even if there are none
 	if err := json.NewDecoder(f).Decode(&list); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", c.file(partsFile, attempt), err)
 	}
@@ -162,11 +165,11 @@ func (c *commit) parts(ctx context.Context, attempt int32) ([]moved, error) {
 }
 
 // rename renames a file that only one can rename. A NameNode may have done so though its answer was lost.
-func (c *commit) rename(ctx context.Context, from, to string) error {
-	err := c.files.Rename(ctx, from, to, false)
+func (c *Commit) rename(ctx context.Context, from, to string) error {
+	err := c.Files.Rename(ctx, from, to, false)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
-		if _, gone := c.files.Stat(ctx, from); errors.Is(gone, fs.ErrNotExist) {
-			if _, there := c.files.Stat(ctx, to); there == nil {
+		if _, gone := c.Files.Stat(ctx, from); errors.Is(gone, fs.ErrNotExist) {
+			if _, there := c.Files.Stat(ctx, to); there == nil {
 				return nil
 			}
 		}
@@ -174,10 +177,10 @@ func (c *commit) rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// prepare makes the output folder for an attempt whose turn it is, and removes what earlier ones have left in it.
-func (c *commit) prepare(ctx context.Context) error {
-	made := c.folder + "/" + madeFile
-	_, err := c.files.Stat(ctx, c.output)
+// Prepare makes the output folder for an attempt whose turn it is, and removes what earlier ones have left in it.
+func (c *Commit) Prepare(ctx context.Context) error {
+	made := c.Folder + "/" + madeFile
+	_, err := c.Files.Stat(ctx, c.Output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := c.write(ctx, made, nil); err != nil {
@@ -186,28 +189,28 @@ func (c *commit) prepare(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		if _, err := c.files.Stat(ctx, made); err != nil {
-			return &OutputError{c.output, fs.ErrExist}
+		if _, err := c.Files.Stat(ctx, made); err != nil {
+			return &OutputError{c.Output, fs.ErrExist}
 		}
-		if err := c.files.RemoveAll(ctx, c.temporary()); err != nil {
+		if err := c.Files.RemoveAll(ctx, c.temporary()); err != nil {
 			return err
 		}
 	}
-	return c.files.MkdirAll(ctx, c.work(), 0)
+	return c.Files.MkdirAll(ctx, c.Work(), 0)
 }
 
 // atOnce is how many files are looked at or moved at a time.
 const atOnce = 16
 
-// begin makes the commit of these files irrevocable. It fails with errFenced if the attempt has lost its turn.
-func (c *commit) begin(ctx context.Context, from []string) ([]moved, error) {
-	list := make([]moved, len(from))
+// Begin makes the commit of these files irrevocable. It fails with errFenced if the attempt has lost its turn.
+func (c *Commit) Begin(ctx context.Context, from []string) ([]Moved, error) {
+	list := make([]Moved, len(from))
 	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for i, name := range from {
-		list[i] = moved{name, c.output + "/" + path.Base(name)}
+		list[i] = Moved{name, c.Output + "/" + path.Base(name)}
 		g.Go(func() error {
-			_, err := c.files.Stat(each, name)
+			_, err := c.Files.Stat(each, name)
 			return err
 		})
 	}
@@ -215,22 +218,22 @@ func (c *commit) begin(ctx context.Context, from []string) ([]moved, error) {
 	if err == nil {
 		var b []byte
 		if b, err = json.Marshal(list); err == nil {
-			err = c.write(ctx, c.file(partsFile, c.attempt), b)
+			err = c.write(ctx, c.file(partsFile, c.Attempt), b)
 		}
 	}
 	if err == nil {
-		err = c.rename(ctx, c.file(turnFile, c.attempt), c.file(begunFile, c.attempt))
+		err = c.rename(ctx, c.file(turnFile, c.Attempt), c.file(begunFile, c.Attempt))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if kind, attempt, e := c.state(ctx); e == nil && (attempt != c.attempt || kind != turnFile) {
-			return nil, errFenced
+		if kind, attempt, e := c.state(ctx); e == nil && (attempt != c.Attempt || kind != turnFile) {
+			return nil, ErrFenced
 		}
 	}
 	return list, err
 }
 
-// finish moves the parts to where they belong. Several may do that at once.
-func (c *commit) finish(ctx context.Context, list []moved) error {
+// Finish moves the parts to where they belong. Several may do that at once.
+func (c *Commit) Finish(ctx context.Context, list []Moved) error {
 	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for _, p := range list {
@@ -238,7 +241,7 @@ func (c *commit) finish(ctx context.Context, list []moved) error {
 	}
 	err := g.Wait()
 	if err == nil {
-		err = c.files.RemoveAll(ctx, c.temporary())
+		err = c.Files.RemoveAll(ctx, c.temporary())
 	}
 	if err == nil {
 		err = c.succeed(ctx)
@@ -250,34 +253,34 @@ func (c *commit) finish(ctx context.Context, list []moved) error {
 }
 
 // succeed says in the output that it is complete.
-func (c *commit) succeed(ctx context.Context) error {
-	name := c.output + "/" + successFile
-	f, err := c.files.Create(ctx, name, hdfsadapter.CreateOptions{})
+func (c *Commit) succeed(ctx context.Context) error {
+	name := c.Output + "/" + successFile
+	f, err := c.Files.Create(ctx, name, hdfsadapter.CreateOptions{})
 	if err == nil {
 		err = f.Close()
 	}
 	if err != nil {
-		if _, there := c.files.Stat(ctx, name); there == nil {
+		if _, there := c.Files.Stat(ctx, name); there == nil {
 			return nil // another attempt was quicker
 		}
 	}
 	return err
 }
 
-// discard gives up, and removes what was written. It does nothing if it isn't this attempt's turn.
-func (c *commit) discard(ctx context.Context) error {
-	err := c.rename(ctx, c.file(turnFile, c.attempt), c.file(failedFile, c.attempt))
+// Discard gives up, and removes what was written. It does nothing if it isn't this attempt's turn.
+func (c *Commit) Discard(ctx context.Context) error {
+	err := c.rename(ctx, c.file(turnFile, c.Attempt), c.file(failedFile, c.Attempt))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		_, err = c.files.Stat(ctx, c.folder+"/"+madeFile)
+		_, err = c.Files.Stat(ctx, c.Folder+"/"+madeFile)
 	}
 	if err == nil {
-		err = c.files.RemoveAll(ctx, c.temporary())
+		err = c.Files.RemoveAll(ctx, c.temporary())
 	}
 	if err == nil {
-		err = c.files.Remove(ctx, c.output)
+		err = c.Files.Remove(ctx, c.Output)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

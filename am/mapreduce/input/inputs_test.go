@@ -1,4 +1,4 @@
-package mapreduce
+package input
 
 import (
 	"compress/gzip"
@@ -16,35 +16,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/hdfsadapter/hdfstest"
 )
-
-func localFiles(t *testing.T) *hdfsadapter.FS {
-	t.Helper()
-	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := hdfsadapter.New(c, hdfsadapter.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	return a.As("")
-}
-
-func configOf(t *testing.T, set map[string]string) *conf.Config {
-	t.Helper()
-	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, v := range set {
-		c.Set(k, v)
-	}
-	return c
-}
 
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
@@ -61,7 +35,7 @@ func TestInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files := localFiles(t)
+	files := hdfstest.Local(t)
 	for _, c := range []struct {
 		in   []string
 		want string
@@ -75,7 +49,7 @@ func TestInputs(t *testing.T) {
 		{[]string{dir + "/empty"}, ""},
 		{[]string{"file://" + dir + "/a"}, "a"},
 	} {
-		infos, err := findInputs(t.Context(), files, c.in)
+		infos, err := Find(t.Context(), files, c.in)
 		if err != nil {
 			t.Errorf("%q: %v", c.in, err)
 			continue
@@ -89,8 +63,8 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	for _, in := range []string{dir + "/none", dir + "/none*", dir + "/.hidden*"} {
-		_, err := findInputs(t.Context(), files, []string{dir, in})
-		var e *InputError
+		_, err := Find(t.Context(), files, []string{dir, in})
+		var e *Error
 		if !errors.As(err, &e) || e.Input != in || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", in, err)
 		}
@@ -99,11 +73,14 @@ func TestInputs(t *testing.T) {
 
 // What is compressed in a way that can't be read passed as lines.
 func TestUnreadableCompressionsAreRefused(t *testing.T) {
-	files := localFiles(t)
+	files := hdfstest.Local(t)
 	for _, name := range []string{"a.xz", "a.zst", "a.lz4", "a.snappy", "a.ZIP", "a.tgz"} {
-		p := writeFile(t, name, "x")
+		p := Piece{Path: filepath.Join(t.TempDir(), name)}
+		if err := os.WriteFile(p.Path, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		for _, in := range []string{p.Path, filepath.Dir(p.Path)} {
-			_, err := findInputs(t.Context(), files, []string{in})
+			_, err := Find(t.Context(), files, []string{in})
 			if err == nil || !strings.Contains(err.Error(), p.Path) || !strings.Contains(err.Error(), "gzip") {
 				t.Errorf("%s: %v", in, err)
 			}
@@ -121,40 +98,20 @@ func TestCompressedFilesAreUnpacked(t *testing.T) {
 		if _, err := io.WriteString(w, "a\nb"); err != nil || w.Close() != nil {
 			t.Fatal(err)
 		}
-		if got, err := testTask(t, "cat", writeFile(t, "x."+ext, b.String())).mapped(t); err != nil || got != "a\nb\n" {
-			t.Errorf("%s: %q, %v", ext, got, err)
-		}
-	}
-}
-
-// -D with a key that nobody reads was taken without a word.
-func TestSettingsWithoutEffectAreNamed(t *testing.T) {
-	for set, want := range map[string]string{
-		"mapreduce.map.java.opts=-Xmx1g":                           "no effect on heddle mr, which runs no Java",
-		"mapreduce.job.reducs=3":                                   "mapreduce.job.reducs has no effect",
-		"mapred.compress.map.output=true":                          "mapred.compress.map.output has no effect",
-		"mapreduce.map.speculative=true":                           "runs no task twice",
-		"yarn.resourcemanager.adress=x":                            "did you mean yarn.resourcemanager.address?",
-		"my.key=value":                                             "",
-		"mapred.reduce.tasks=3":                                    "",
-		"mapreduce.map.memory.mb=512":                              "",
-		"mapreduce.input.fileinputformat.input.dir.recursive=true": "",
-	} {
-		c, err := conf.Load(conf.Options{Overrides: []string{set}})
-		if err != nil {
+		p := Piece{Path: filepath.Join(t.TempDir(), "x."+ext), Length: int64(b.Len())}
+		if err := os.WriteFile(p.Path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		key, value, _ := strings.Cut(set, "=")
-		got := strings.Join(Unused(c, map[string]string{key: value}), "\n")
-		if want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, "\n") {
-			t.Errorf("%s: %q", set, got)
+		var got strings.Builder
+		if err := p.Feed(t.Context(), hdfstest.Local(t), &got, make([]byte, 100)); err != nil || got.String() != "a\nb\n" {
+			t.Errorf("%s: %q, %v", ext, got.String(), err)
 		}
 	}
 }
 
 // Splits have every byte of every file once, are as long as they should be, and compressed files are whole.
 func TestSplitsCoverAllFiles(t *testing.T) {
-	files := localFiles(t)
+	files := hdfstest.Local(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var inputs []hdfsadapter.Info
 		for i := range rapid.IntRange(0, 40).Draw(t, "files") {
@@ -164,11 +121,11 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 		}
 		least := rapid.Int64Range(0, 100<<20).Draw(t, "least")
 		most := rapid.Int64Range(1<<10, 1<<40).Draw(t, "most")
-		splits, err := cut(context.Background(), files, inputs, least, most)
+		splits, err := Cut(context.Background(), files, inputs, least, most)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := map[string][]piece{}
+		at := map[string][]Piece{}
 		for _, s := range splits {
 			var n int64
 			for _, p := range s.Pieces {
@@ -178,13 +135,13 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 			if n != s.Length || n == 0 {
 				t.Fatalf("split of %d bytes has %d", s.Length, n)
 			}
-			if limit := 2 * max(least, min(most, localBlock)); n > limit && codecOf(s.Pieces[0].Path) == nil {
+			if limit := 2 * max(least, min(most, localBlock)); n > limit && Codec(s.Pieces[0].Path) == nil {
 				t.Fatalf("split of %d bytes, more than %d", n, limit)
 			}
 		}
 		for _, in := range inputs {
 			pieces := at[in.Path]
-			slices.SortFunc(pieces, func(a, b piece) int { return int(a.Offset - b.Offset) })
+			slices.SortFunc(pieces, func(a, b Piece) int { return int(a.Offset - b.Offset) })
 			var end int64
 			for _, p := range pieces {
 				if p.Offset != end {
@@ -192,7 +149,7 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 				}
 				end += p.Length
 			}
-			if end != in.Size || codecOf(in.Path) != nil && len(pieces) != 1 {
+			if end != in.Size || Codec(in.Path) != nil && len(pieces) != 1 {
 				t.Fatalf("%s of %d bytes: %+v", in.Path, in.Size, pieces)
 			}
 		}
@@ -200,11 +157,11 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 }
 
 func TestSmallFilesKeepToTheirHosts(t *testing.T) {
-	p := packer{target: 100, bins: map[string]*split{}, load: map[string]int64{}}
-	var splits []split
+	p := packer{target: 100, bins: map[string]*Split{}, load: map[string]int64{}}
+	var splits []Split
 	for i := range 100 {
 		hosts := []string{fmt.Sprint("h", i%3), fmt.Sprint("h", (i+1)%3)}
-		if s := p.add(piece{fmt.Sprint(i), 0, 10}, hosts); s != nil {
+		if s := p.add(Piece{fmt.Sprint(i), 0, 10}, hosts); s != nil {
 			splits = append(splits, *s)
 		}
 	}
@@ -225,42 +182,5 @@ func TestSmallFilesKeepToTheirHosts(t *testing.T) {
 	}
 	if total != 100 || local < 90 || len(splits) > 12 {
 		t.Errorf("%d files in %d splits, %d of them local", total, len(splits), local)
-	}
-}
-
-func TestSpecRefusesImpossibleSettings(t *testing.T) {
-	good := Job{Inputs: []string{"in"}, Output: "out", Mapper: "cat", Reduces: 1}
-	for _, c := range []struct {
-		set  string
-		want string
-	}{
-		{keySort + "=0", keySort},
-		{keySort + "=many", keySort},
-		{keyMapMemory + "=5", keyMapMemory},
-		{keySlowStart + "=1.5", keySlowStart},
-		{keyPriority + "=urgent", keyPriority},
-		{keyTimeout + "=-1", keyTimeout},
-		{keyFactor + "=1", keyFactor},
-	} {
-		cfg, err := conf.Load(conf.Options{Overrides: []string{c.set}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, value, _ := strings.Cut(c.set, "=")
-		if _, err := newSpec(good, cfg); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), value) {
-			t.Errorf("%s: %v", key, err)
-		}
-	}
-	cfg, err := conf.Load(conf.Options{Overrides: []string{keyMapMemory + "=-1", keyPriority + "=high", keyTimeout + "=0", keySeparator + "=:"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSpec(good, cfg)
-	if err != nil || s.MapSize.MemoryMB != 1024 || s.Priority != 4 || s.Timeout != 0 || s.Separator != ":" {
-		t.Errorf("%+v, %v", s, err)
-	}
-	again, err := s.config()
-	if err != nil || !again.IsSet(keyMapMemory) || again.IsSet(keyReduces) {
-		t.Errorf("the configuration doesn't come through: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package mapreduce
+package worker
 
 import (
 	"bytes"
@@ -15,20 +15,28 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/signed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // mapped writes the output of a map task.
-func mapped(t *testing.T, o *outputs, m, attempt, reduces int, lines []string) {
+func mapped(t *testing.T, o *outputs, m, attempt, reduces int, text []string) {
 	t.Helper()
-	s := testSorter(filepath.Join(t.TempDir(), fmt.Sprint(m, attempt)), reduces, 1<<20, 10)
-	for _, l := range lines {
-		if err := s.add(t.Context(), []byte(l)); err != nil {
+	dir := t.TempDir()
+	s := &lines.Sorter{
+		Partitions: reduces, Key: func(l []byte) []byte { return lines.Key(l, "\t", 1) }, Limit: 1 << 20, Factor: 10,
+		File: func(name string) string { return filepath.Join(dir, name) }, Memory: &lines.Memory{},
+	}
+	for _, l := range text {
+		if err := s.Add(t.Context(), []byte(l)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := s.finish(t.Context())
+	f, err := s.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,47 +44,47 @@ func mapped(t *testing.T, o *outputs, m, attempt, reduces int, lines []string) {
 }
 
 // testShuffle fetches from what tell returns for every question.
-func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Context, from int) (outputsResponse, error)) *shuffle {
+func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Context, from int) (job.OutputsResponse, error)) *shuffle {
 	dir := t.TempDir()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	return &shuffle{
-		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: newSigner([]byte("key")), http: client, outputs: tell,
+		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: signed.NewSigner([]byte("key")), http: client, outputs: tell,
 		file:     func(name string) string { return filepath.Join(dir, name) },
-		progress: func(int) {}, counters: Counters{},
-		failed: func(context.Context, fetchFailure) (bool, error) {
+		progress: func(int) {}, counters: job.Counters{},
+		failed: func(context.Context, job.FetchFailure) (bool, error) {
 			return false, errors.New("an output can't be fetched")
 		},
 	}
 }
 
 // once tells all events at once, and nothing more until the end.
-func once(events []mapOutput) func(context.Context, int) (outputsResponse, error) {
-	return func(ctx context.Context, from int) (outputsResponse, error) {
+func once(events []job.MapOutput) func(context.Context, int) (job.OutputsResponse, error) {
+	return func(ctx context.Context, from int) (job.OutputsResponse, error) {
 		if from >= len(events) {
 			<-ctx.Done()
-			return outputsResponse{}, ctx.Err()
+			return job.OutputsResponse{}, ctx.Err()
 		}
-		return outputsResponse{events[from:], len(events)}, nil
+		return job.OutputsResponse{Events: events[from:], Next: len(events)}, nil
 	}
 }
 
 func TestShuffleWhateverTheMemory(t *testing.T) {
 	o := &outputs{}
-	server := httptest.NewServer(newGuard([]byte("key")).protect(o))
+	server := httptest.NewServer(signed.NewGuard([]byte("key")).Protect(o))
 	defer server.Close()
 	const maps = 20
 	var want []string
-	var events []mapOutput
+	var events []job.MapOutput
 	for m := range maps {
-		var lines []string
+		var text []string
 		for i := range m * m { // none of the first
-			lines = append(lines, fmt.Sprintf("%d\t%d", i*37%100, m))
+			text = append(text, fmt.Sprintf("%d\t%d", i*37%100, m))
 		}
-		mapped(t, o, m, 0, 3, lines)
-		events = append(events, mapOutput{Map: m, URL: server.URL})
-		for _, l := range lines {
-			if partition(keyOf([]byte(l), "\t", 1), 3) == 1 {
+		mapped(t, o, m, 0, 3, text)
+		events = append(events, job.MapOutput{Map: m, URL: server.URL})
+		for _, l := range text {
+			if lines.Partition(lines.Key([]byte(l), "\t", 1), 3) == 1 {
 				want = append(want, l)
 			}
 		}
@@ -94,7 +102,7 @@ func TestShuffleWhateverTheMemory(t *testing.T) {
 		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); !slices.Equal(got, want) {
 			t.Errorf("limit %d: %d lines instead of %d, or others", limit, len(got), len(want))
 		}
-		if n := s.counters.Get(taskGroup, shuffledMaps); n != maps || s.size() != int64(out.Len()) {
+		if n := s.counters.Get(job.TaskGroup, job.ShuffledMaps); n != maps || s.size() != int64(out.Len()) {
 			t.Errorf("%v for %d bytes", s.counters, out.Len())
 		}
 	}
@@ -113,36 +121,36 @@ func TestShuffleGetsOverLostOutputs(t *testing.T) {
 			w.Write([]byte("garbage\n"))
 			return
 		}
-		newGuard([]byte("key")).protect(o).ServeHTTP(w, r)
+		signed.NewGuard([]byte("key")).Protect(o).ServeHTTP(w, r)
 	}))
 	defer server.Close()
 	var mu sync.Mutex
-	events := []mapOutput{{Map: 0, Attempt: 0, URL: server.URL}}
+	events := []job.MapOutput{{Map: 0, Attempt: 0, URL: server.URL}}
 	more := make(chan struct{}, 10)
-	var failures []fetchFailure
-	s := testShuffle(t, 1, 1000, func(ctx context.Context, from int) (outputsResponse, error) {
+	var failures []job.FetchFailure
+	s := testShuffle(t, 1, 1000, func(ctx context.Context, from int) (job.OutputsResponse, error) {
 		for {
 			mu.Lock()
 			if from < len(events) {
 				defer mu.Unlock()
-				return outputsResponse{slices.Clone(events[from:]), len(events)}, nil
+				return job.OutputsResponse{Events: slices.Clone(events[from:]), Next: len(events)}, nil
 			}
 			mu.Unlock()
 			select {
 			case <-ctx.Done():
-				return outputsResponse{}, ctx.Err()
+				return job.OutputsResponse{}, ctx.Err()
 			case <-more:
 			}
 		}
 	})
-	s.failed = func(_ context.Context, f fetchFailure) (bool, error) {
+	s.failed = func(_ context.Context, f job.FetchFailure) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		next := mapOutput{Map: 0, Attempt: 1, URL: server.URL}
+		next := job.MapOutput{Map: 0, Attempt: 1, URL: server.URL}
 		if failures = append(failures, f); len(failures) == 1 {
-			next = mapOutput{Map: 0, Attempt: 7, URL: server.URL} // that isn't there either
+			next = job.MapOutput{Map: 0, Attempt: 7, URL: server.URL} // that isn't there either
 		}
-		events = append(events, mapOutput{Map: 0, Attempt: f.Attempt, Lost: true}, next)
+		events = append(events, job.MapOutput{Map: 0, Attempt: f.Attempt, Lost: true}, next)
 		more <- struct{}{}
 		return false, nil
 	}
@@ -160,16 +168,16 @@ func TestShuffleGetsOverLostOutputs(t *testing.T) {
 
 func TestShuffleEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := testShuffle(t, 1, 1000, func(ctx context.Context, _ int) (outputsResponse, error) {
+	s := testShuffle(t, 1, 1000, func(ctx context.Context, _ int) (job.OutputsResponse, error) {
 		cancel()
 		<-ctx.Done()
-		return outputsResponse{}, ctx.Err()
+		return job.OutputsResponse{}, ctx.Err()
 	})
 	if err := s.run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	gone := errors.New("gone")
-	s = testShuffle(t, 1, 1000, func(context.Context, int) (outputsResponse, error) { return outputsResponse{}, gone })
+	s = testShuffle(t, 1, 1000, func(context.Context, int) (job.OutputsResponse, error) { return job.OutputsResponse{}, gone })
 	if err := s.run(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("%v", err)
 	}
@@ -178,7 +186,7 @@ func TestShuffleEndsWithItsContext(t *testing.T) {
 func TestStrangersGetNothing(t *testing.T) {
 	o := &outputs{}
 	mapped(t, o, 0, 0, 1, []string{"secret"})
-	server := httptest.NewServer(newGuard([]byte("key")).protect(o))
+	server := httptest.NewServer(signed.NewGuard([]byte("key")).Protect(o))
 	defer server.Close()
 	get := func(query, key string) int {
 		r, err := http.NewRequest(http.MethodGet, server.URL+outputPath+query, nil)
@@ -186,7 +194,7 @@ func TestStrangersGetNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if key != "" {
-			newSigner([]byte(key)).sign(r, nil)
+			signed.NewSigner([]byte(key)).Sign(r, nil)
 		}
 		a, err := server.Client().Do(r)
 		if err != nil {
@@ -212,35 +220,5 @@ func TestStrangersGetNothing(t *testing.T) {
 		if got := get(c.query, c.key); got != c.want {
 			t.Errorf("%s with key %q: status %d, not %d", c.query, c.key, got, c.want)
 		}
-	}
-}
-
-func TestCallerInsists(t *testing.T) {
-	var calls atomic.Int32
-	server := httptest.NewServer(serve(newGuard([]byte("key")), func(_ context.Context, r *statusRequest) (Status, error) {
-		switch {
-		case r.Version == 13:
-			return Status{}, errGone
-		case calls.Add(1) == 1:
-			return Status{}, errors.New("trouble")
-		}
-		return Status{Version: r.Version + 1}, nil
-	}))
-	defer server.Close()
-	c := &caller{base: server.URL, signer: newSigner([]byte("key")), http: server.Client()}
-	var s Status
-	if err := c.call(t.Context(), "/status", statusRequest{}, &s); err == nil || !strings.Contains(err.Error(), "trouble") {
-		t.Errorf("%v", err)
-	}
-	if err := c.insist(t.Context(), "/status", statusRequest{5}, &s); err != nil || s.Version != 6 {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if err := c.insist(t.Context(), "/status", statusRequest{13}, &s); !errors.Is(err, errGone) {
-		t.Errorf("%v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := c.insist(ctx, "/status", statusRequest{}, &s); err == nil {
-		t.Error("a call of nobody succeeds")
 	}
 }

@@ -1,4 +1,4 @@
-package mapreduce
+package worker
 
 import (
 	"bufio"
@@ -14,6 +14,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
 )
 
 // tailLines is how many of the last lines that a command wrote to its standard error come with its failure.
@@ -95,7 +98,7 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	var feeding sync.WaitGroup
 	var fed error
 	feeding.Go(func() {
-		w := bufio.NewWriterSize(stdin{input}, chunk)
+		w := bufio.NewWriterSize(stdin{input}, lines.Chunk)
 		fed = feed(w)
 		if fed == nil {
 			fed = w.Flush()
@@ -135,7 +138,7 @@ type stderr struct {
 	to io.Writer
 
 	mu       sync.Mutex
-	counters Counters
+	counters job.Counters
 	names    int // of counters
 	status   string
 	partial  []byte
@@ -143,7 +146,9 @@ type stderr struct {
 	seen     time.Time // when something was written
 }
 
-func newStderr(to io.Writer) *stderr { return &stderr{to: to, counters: Counters{}, seen: time.Now()} }
+func newStderr(to io.Writer) *stderr {
+	return &stderr{to: to, counters: job.Counters{}, seen: time.Now()}
+}
 
 // maxStderrLine is how much of a line is kept, in bytes.
 const maxStderrLine = 4096

@@ -1,4 +1,7 @@
-package mapreduce
+// Package lines reads, cuts, sorts and merges lines of text: the records of a streaming job. A line is bytes up to a line feed;
+// one without is ended. Sorter sorts more lines than fit in memory by partition and bytes, and Merge merges sorted runs. The
+// order is that of the C locale. Nothing here knows of tasks or networks; its callers are map and reduce tasks.
+package lines
 
 import (
 	"bufio"
@@ -8,16 +11,16 @@ import (
 	"io"
 )
 
-// chunk is how much is read or written at once, in bytes.
-const chunk = 256 << 10
+// Chunk is how much is read or written at once, in bytes.
+const Chunk = 256 << 10
 
 // maxLine bounds a line, in bytes; what is longer is taken for a file that doesn't consist of lines.
 const maxLine = 1 << 30
 
-// copyLines writes the lines of r to w that begin in the length bytes from offset on, of a file of which r has all bytes from
+// Copy writes the lines of r to w that begin in the length bytes from offset on, of a file of which r has all bytes from
 // max(offset-1, 0) on. It returns how many lines and bytes those were. A last line without line feed gets one. A file that ends
 // before the part does is an error.
-func copyLines(w io.Writer, r io.Reader, offset, length int64, buf []byte) (lines, written int64, err error) {
+func Copy(w io.Writer, r io.Reader, offset, length int64, buf []byte) (lines, written int64, err error) {
 	end := offset + length
 	pos := max(offset-1, 0)
 	skipping := offset > 0 // the line that offset-1 is in belongs to the part before
@@ -78,19 +81,19 @@ func copyLines(w io.Writer, r io.Reader, offset, length int64, buf []byte) (line
 
 var newline = []byte{'\n'}
 
-// lineReader reads lines of any length.
-type lineReader struct {
+// Reader reads lines of any length.
+type Reader struct {
 	r    *bufio.Reader
 	long []byte
 }
 
-func newLineReader(r io.Reader, size int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, size)}
+func NewReader(r io.Reader, size int) *Reader {
+	return &Reader{r: bufio.NewReaderSize(r, size)}
 }
 
-// next returns the next line with its line feed, of which a last line without one has none. The bytes are good until the next
+// Next returns the next line with its line feed, of which a last line without one has none. The bytes are good until the next
 // call. At the end it returns io.EOF.
-func (l *lineReader) next() ([]byte, error) {
+func (l *Reader) Next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if err == nil {
 		return line, nil
@@ -117,39 +120,39 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// touching tells that something was written.
-type touching struct {
-	w     io.Writer
-	alive func() // nil: nobody wants to know
+// Touching tells that something was written.
+type Touching struct {
+	W     io.Writer
+	Alive func() // nil: nobody wants to know
 }
 
-func (t touching) Write(b []byte) (int, error) {
-	n, err := t.w.Write(b)
-	if t.alive != nil {
-		t.alive()
+func (t Touching) Write(b []byte) (int, error) {
+	n, err := t.W.Write(b)
+	if t.Alive != nil {
+		t.Alive()
 	}
 	return n, err
 }
 
-// lineCounter counts the lines that pass through it, and ends the last one.
-type lineCounter struct {
-	w            io.Writer
-	lines, bytes int64
+// Counter counts the lines that pass through it, and ends the last one.
+type Counter struct {
+	W            io.Writer
+	Lines, Bytes int64
 	open         bool
 }
 
-func (c *lineCounter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.bytes += int64(n)
-	c.lines += int64(bytes.Count(b[:n], newline))
+func (c *Counter) Write(b []byte) (int, error) {
+	n, err := c.W.Write(b)
+	c.Bytes += int64(n)
+	c.Lines += int64(bytes.Count(b[:n], newline))
 	if n > 0 {
 		c.open = b[n-1] != '\n'
 	}
 	return n, err
 }
 
-// finish ends the last line if need be.
-func (c *lineCounter) finish() error {
+// Finish ends the last line if need be.
+func (c *Counter) Finish() error {
 	if !c.open {
 		return nil
 	}
@@ -157,8 +160,8 @@ func (c *lineCounter) finish() error {
 	return err
 }
 
-// keyOf returns the first fields of a line without line feed; all of it if it has no more.
-func keyOf(line []byte, separator string, fields int) []byte {
+// Key returns the first fields of a line without line feed; all of it if it has no more.
+func Key(line []byte, separator string, fields int) []byte {
 	at := 0
 	for {
 		var i int
@@ -177,8 +180,8 @@ func keyOf(line []byte, separator string, fields int) []byte {
 	}
 }
 
-// partition returns which of n reduce tasks a key goes to, as Hadoop does (HashPartitioner over Text).
-func partition(key []byte, n int) int {
+// Partition returns which of n reduce tasks a key goes to, as Hadoop does (HashPartitioner over Text).
+func Partition(key []byte, n int) int {
 	if n == 1 {
 		return 0
 	}

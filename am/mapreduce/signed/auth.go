@@ -1,4 +1,6 @@
-package mapreduce
+// Package signed is how the processes of a job talk: JSON in HTTP posts, signed with the job's key in both directions. A Caller
+// calls; Serve answers what a Guard lets through. Requests are taken once and in time. Nothing is encrypted.
+package signed
 
 import (
 	"bytes"
@@ -22,7 +24,7 @@ import (
 const (
 	authorization = "Authorization"
 	scheme        = "Heddle"
-	answerHeader  = "X-Heddle-Answer"
+	AnswerHeader  = "X-Heddle-Answer"
 )
 
 // maxSkew is how far clocks may differ (Kerberos: clockskew).
@@ -34,8 +36,8 @@ const (
 	maxAnswer  = 64 << 20
 )
 
-// signer signs requests of one process. It may be used by several goroutines.
-type signer struct {
+// Signer signs requests of one process. It may be used by several goroutines.
+type Signer struct {
 	key    []byte
 	sender string
 
@@ -43,14 +45,14 @@ type signer struct {
 	number uint64
 }
 
-func newSigner(key []byte) *signer {
+func NewSigner(key []byte) *Signer {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
-	return &signer{key: key, sender: hex.EncodeToString(id[:])}
+	return &Signer{key: key, sender: hex.EncodeToString(id[:])}
 }
 
-// sign signs a request and returns its signature.
-func (s *signer) sign(r *http.Request, body []byte) string {
+// Sign signs a request and returns its signature.
+func (s *Signer) Sign(r *http.Request, body []byte) string {
 	s.mu.Lock()
 	s.number++
 	n := s.number
@@ -87,13 +89,13 @@ func mac(key []byte, texts ...string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-func answerMAC(key []byte, request string, status int, body []byte) string {
+func AnswerMAC(key []byte, request string, status int, body []byte) string {
 	sum := sha256.Sum256(body)
 	return mac(key, "answer", request, strconv.Itoa(status), string(sum[:]))
 }
 
-// guard lets requests through that are signed, timely and new.
-type guard struct {
+// Guard lets requests through that are signed, timely and new.
+type Guard struct {
 	key []byte
 	now func() time.Time
 
@@ -101,14 +103,14 @@ type guard struct {
 	senders map[string]*numbers
 }
 
-func newGuard(key []byte) *guard {
-	return &guard{key: key, now: time.Now, senders: map[string]*numbers{}}
+func NewGuard(key []byte) *Guard {
+	return &Guard{key: key, now: time.Now, senders: map[string]*numbers{}}
 }
 
 var errUnsigned = errors.New("the request is not signed with the job's key")
 
-// check verifies a request and returns its signature and its body, which isn't read before the rest is known to be good.
-func (g *guard) check(r *http.Request) (signature string, body []byte, err error) {
+// Check verifies a request and returns its signature and its body, which isn't read before the rest is known to be good.
+func (g *Guard) Check(r *http.Request) (signature string, body []byte, err error) {
 	f := strings.Split(r.Header.Get(authorization), " ")
 	if len(f) != 6 || f[0] != scheme || len(f[1]) > 64 {
 		return "", nil, errUnsigned
@@ -139,7 +141,7 @@ func (g *guard) check(r *http.Request) (signature string, body []byte, err error
 // manySenders is from how many on those are forgotten whose requests are too old by now in any case.
 const manySenders = 1000
 
-func (g *guard) first(c claim, now time.Time) bool {
+func (g *Guard) first(c claim, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.senders[c.sender]
@@ -158,10 +160,10 @@ func (g *guard) first(c claim, now time.Time) bool {
 	return n.first(c.number)
 }
 
-// protect hands requests on that check lets through.
-func (g *guard) protect(h http.Handler) http.Handler {
+// Protect hands requests on that check lets through.
+func (g *Guard) Protect(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, body, err := g.check(r)
+		_, body, err := g.Check(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return

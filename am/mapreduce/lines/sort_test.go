@@ -1,4 +1,4 @@
-package mapreduce
+package lines
 
 import (
 	"bytes"
@@ -17,16 +17,16 @@ import (
 )
 
 // read returns the lines of a file for each reduce task, and checks what it says of them.
-func read(t interface{ Fatal(...any) }, f outputFile) [][]string {
-	b, err := os.ReadFile(f.path)
+func read(t interface{ Fatal(...any) }, f File) [][]string {
+	b, err := os.ReadFile(f.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out [][]string
 	var end int64
-	for p, g := range f.segments {
+	for p, g := range f.Segments {
 		part := b[g.Offset : g.Offset+g.Length]
-		if g.Offset != end || crc32.Checksum(part, castagnoli) != g.Sum || int64(bytes.Count(part, newline)) != g.Records {
+		if g.Offset != end || crc32.Checksum(part, Castagnoli) != g.Sum || int64(bytes.Count(part, newline)) != g.Records {
 			t.Fatal(fmt.Sprintf("segment %d is not as the index says: %+v", p, g))
 		}
 		end = g.Offset + g.Length
@@ -42,10 +42,10 @@ func read(t interface{ Fatal(...any) }, f outputFile) [][]string {
 	return out
 }
 
-func testSorter(dir string, partitions int, limit int64, factor int) *sorter {
-	return &sorter{
-		partitions: partitions, key: func(l []byte) []byte { return keyOf(l, "\t", 1) }, limit: limit, factor: factor,
-		file: func(name string) string { return filepath.Join(dir, name) }, counters: Counters{}, sortMemory: &sortMemory{},
+func testSorter(dir string, partitions int, limit int64, factor int) *Sorter {
+	return &Sorter{
+		Partitions: partitions, Key: func(l []byte) []byte { return Key(l, "\t", 1) }, Limit: limit, Factor: factor,
+		File: func(name string) string { return filepath.Join(dir, name) }, Memory: &Memory{},
 	}
 }
 
@@ -60,13 +60,13 @@ func TestSorterSortsWhateverTheMemory(t *testing.T) {
 		lines := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("ab\t\x00\x01é ")), 0, 20, -1), 0, 100).Draw(t, "lines")
 		want := make([][]string, partitions)
 		for _, l := range lines {
-			if err := s.add(context.Background(), []byte(l+"\n")); err != nil {
+			if err := s.Add(context.Background(), []byte(l+"\n")); err != nil {
 				t.Fatal(err)
 			}
-			p := partition(s.key([]byte(l)), partitions)
+			p := Partition(s.Key([]byte(l)), partitions)
 			want[p] = append(want[p], l)
 		}
-		f, err := s.finish(context.Background())
+		f, err := s.Finish(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestSorterSortsWhateverTheMemory(t *testing.T) {
 // A combiner that reverses the order of what it reads, and drops repetitions.
 func TestCombinerMayWriteInAnyOrder(t *testing.T) {
 	s := testSorter(t.TempDir(), 2, 3000, 3)
-	s.combine = func(_ context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
+	s.Combine = func(_ context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
 		var in bytes.Buffer
 		if err := feed(&in); err != nil {
 			return err
@@ -99,11 +99,11 @@ func TestCombinerMayWriteInAnyOrder(t *testing.T) {
 	for i := range 1000 {
 		l := fmt.Sprintf("%d\t1", i*i%97)
 		want[l] = true
-		if err := s.add(t.Context(), []byte(l)); err != nil {
+		if err := s.Add(t.Context(), []byte(l)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := s.finish(t.Context())
+	f, err := s.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +113,13 @@ func TestCombinerMayWriteInAnyOrder(t *testing.T) {
 			t.Errorf("not sorted: %q", lines)
 		}
 		for _, l := range lines {
-			if total++; !want[l] || partition(s.key([]byte(l)), 2) != p {
+			if total++; !want[l] || Partition(s.Key([]byte(l)), 2) != p {
 				t.Errorf("%q for reduce task %d", l, p)
 			}
 		}
 	}
-	if total >= 1000 || total < len(want) || s.counters.Get(taskGroup, combineInputRecords) < 1000 {
-		t.Errorf("%d of 1000 lines, %d different ones; %v", total, len(want), s.counters)
+	if total >= 1000 || total < len(want) || s.Counts.CombineInput < 1000 {
+		t.Errorf("%d of 1000 lines, %d different ones; %v", total, len(want), s.Counts)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestCombinerThatWritesMuchGoesToDisk(t *testing.T) {
 	dir := t.TempDir()
 	s := testSorter(dir, 1, 1<<10, 3)
 	const times, size = 200, 10_000
-	s.combine = func(_ context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
+	s.Combine = func(_ context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
 		if err := feed(io.Discard); err != nil {
 			return err
 		}
@@ -138,18 +138,18 @@ func TestCombinerThatWritesMuchGoesToDisk(t *testing.T) {
 		}
 		return take(&out)
 	}
-	if err := s.add(t.Context(), []byte("a")); err != nil {
+	if err := s.Add(t.Context(), []byte("a")); err != nil {
 		t.Fatal(err)
 	}
-	f, err := s.finish(t.Context())
+	f, err := s.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := read(t, f)[0]
-	if len(lines) != times || !slices.IsSorted(lines) || s.counters.Get(taskGroup, combineOutputRecords) != times {
-		t.Errorf("%d lines, sorted: %v; %v", len(lines), slices.IsSorted(lines), s.counters)
+	if len(lines) != times || !slices.IsSorted(lines) || s.Counts.CombineOutput != times {
+		t.Errorf("%d lines, sorted: %v; %v", len(lines), slices.IsSorted(lines), s.Counts)
 	}
-	if n := cap(s.combined.arena); n > 4*leastCombined {
+	if n := cap(s.combined.Arena); n > 4*leastCombined {
 		t.Errorf("%d bytes in memory of %d", n, times*size)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
@@ -161,15 +161,15 @@ func TestSortIsThatOfTheCLocale(t *testing.T) {
 	lines := []string{"", "a", "a\t1", "a b", "a\x01", "A", "\xff", "é", "a\t", "~", "\t", "aaaaaaaab", "aaaaaaaa", "aaaaaaaa\x00"}
 	s := testSorter(t.TempDir(), 1, 1<<20, 10)
 	for _, l := range lines {
-		if err := s.add(t.Context(), []byte(l)); err != nil {
+		if err := s.Add(t.Context(), []byte(l)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := s.finish(t.Context())
+	f, err := s.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(f.path)
+	got, err := os.ReadFile(f.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +188,10 @@ func TestFullDiskIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := testSorter("", 1, 1, 2)
-	s.file = func(string) string { return full }
-	err := s.add(t.Context(), []byte("a"))
+	s.File = func(string) string { return full }
+	err := s.Add(t.Context(), []byte("a"))
 	if err == nil {
-		_, err = s.finish(t.Context())
+		_, err = s.Finish(t.Context())
 	}
 	if err == nil || !strings.Contains(err.Error(), full) {
 		t.Errorf("a full disk is %v", err)
@@ -204,17 +204,17 @@ func BenchmarkSort(b *testing.B) {
 		lines = append(lines, fmt.Appendf(nil, "w%d\t1", i*7919%65537))
 	}
 	dir := b.TempDir()
-	memory := &sortMemory{}
+	memory := &Memory{}
 	b.SetBytes(int64(len(lines)) * 8)
 	for b.Loop() {
 		s := testSorter(dir, 4, 100<<20, 64)
-		s.sortMemory = memory
+		s.Memory = memory
 		for _, l := range lines {
-			if err := s.add(b.Context(), l); err != nil {
+			if err := s.Add(b.Context(), l); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := s.finish(b.Context()); err != nil {
+		if _, err := s.Finish(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package mapreduce
+package worker
 
 import (
 	"context"
@@ -11,21 +11,28 @@ import (
 	"testing/synctest"
 	"time"
 
-	"heddle/am/client"
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
+	"heddle/hdfsadapter/hdfstest"
+	"heddle/internal/pause"
+	"heddle/yarn/records"
 )
 
+var testApp = records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+
 // testTask is a map task without reduce tasks over local files; run it with mapped.
-func testTask(t *testing.T, mapper string, pieces ...piece) *task {
+func testTask(t *testing.T, mapper string, pieces ...input.Piece) *task {
 	t.Helper()
 	dir := t.TempDir()
-	s := &split{Pieces: pieces}
+	s := &input.Split{Pieces: pieces}
 	for _, p := range pieces {
 		s.Length += p.Length
 	}
 	x := &task{
-		assignment: assignment{ID: taskID{Kind: mapTask}, Split: s, Output: filepath.Join(dir, "out")},
-		spec:       &spec{Job: Job{Mapper: mapper}}, app: testApp, files: localFiles(t), dir: dir, log: newStderr(io.Discard), stats: Counters{},
-		memory: &sortMemory{}, temp: func(name string) string { return filepath.Join(dir, name) },
+		Assignment: job.Assignment{ID: job.TaskID{Kind: job.Map}, Split: s, Output: filepath.Join(dir, "out")},
+		spec:       &job.Spec{Job: job.Job{Mapper: mapper}}, app: testApp, files: hdfstest.Local(t), dir: dir, log: newStderr(io.Discard), stats: job.Counters{},
+		memory: &lines.Memory{}, temp: func(name string) string { return filepath.Join(dir, name) },
 	}
 	x.touch()
 	return x
@@ -44,13 +51,13 @@ func (x *task) mapped(t *testing.T) (string, error) {
 	return string(b), nil
 }
 
-func writeFile(t *testing.T, name, text string) piece {
+func writeFile(t *testing.T, name, text string) input.Piece {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return piece{Path: path, Length: int64(len(text))}
+	return input.Piece{Path: path, Length: int64(len(text))}
 }
 
 // mapreduce_map_input_file was that of the first file for all that were put together, and head -n 1 read one line of all.
@@ -85,18 +92,18 @@ func TestReduceThatWaitsForMapsIsAlive(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		polls := 0
-		s := testShuffle(t, 1, 1000, func(ctx context.Context, from int) (outputsResponse, error) {
+		s := testShuffle(t, 1, 1000, func(ctx context.Context, from int) (job.OutputsResponse, error) {
 			polls++
-			return outputsResponse{}, pause(ctx, longPoll) // no map task is done
+			return job.OutputsResponse{}, pause.For(ctx, job.LongPoll) // no map task is done
 		})
 		last := time.Now()
 		s.alive = func() {
-			if since := time.Since(last); since > 2*longPoll {
+			if since := time.Since(last); since > 2*job.LongPoll {
 				t.Errorf("no sign of life for %v", since)
 			}
 			last = time.Now()
 		}
-		if err := s.run(ctx); err == nil || polls < 300 || time.Since(last) > longPoll {
+		if err := s.run(ctx); err == nil || polls < 300 || time.Since(last) > job.LongPoll {
 			t.Errorf("%v after %d questions, a sign of life %v ago", err, polls, time.Since(last))
 		}
 	})
@@ -111,18 +118,4 @@ func TestManyCountersAreBounded(t *testing.T) {
 	if len(s.counters["g"]) != maxCounters || s.counters.Get("g", "n1") != 2 {
 		t.Errorf("%d counters", len(s.counters["g"]))
 	}
-}
-
-// While no ResourceManager answered nothing was said.
-func TestLateAnswerIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		said := 0
-		r, err := patiently(func() (client.Report, error) { return client.Report{Name: "n"}, pause(t.Context(), 30*time.Second) }, awayAfter, func() { said++ })
-		if err != nil || r.Name != "n" || said != 1 {
-			t.Errorf("%+v, %v, said %d times", r, err, said)
-		}
-		if _, err := patiently(func() (client.Report, error) { return r, nil }, awayAfter, func() { t.Error("an answer that isn't late") }); err != nil {
-			t.Error(err)
-		}
-	})
 }

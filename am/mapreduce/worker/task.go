@@ -1,4 +1,4 @@
-package mapreduce
+package worker
 
 import (
 	"bufio"
@@ -12,21 +12,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heddle/am/mapreduce/input"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
 )
 
 // task is an attempt at a task as it runs in a worker.
 type task struct {
-	assignment
-	spec   *spec
+	job.Assignment
+	spec   *job.Spec
 	app    records.ApplicationID
 	files  *hdfsadapter.FS
 	dir    string // the commands' work folder
 	temp   func(name string) string
 	log    *stderr
-	memory *sortMemory
-	stats  Counters // only changed by the task itself
+	memory *lines.Memory
+	stats  job.Counters // only changed by the task itself
 
 	progress atomic.Int64 // in millionths
 	active   atomic.Int64 // when something moved, ns since 1970
@@ -39,13 +42,13 @@ func (t *task) setProgress(f float64) {
 	t.touch()
 }
 
-func (t *task) command(role, line string, pieces []piece) *command {
+func (t *task) command(role, line string, pieces []input.Piece) *command {
 	return &command{role: role, line: line, dir: t.dir, env: t.environment(pieces), log: t.log}
 }
 
 // environment is what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task. pieces
 // is what the command reads: a name is told only if it's that of all the input.
-func (t *task) environment(pieces []piece) []string {
+func (t *task) environment(pieces []input.Piece) []string {
 	var env []string
 	set := func(name, value string) {
 		env = append(env, strings.Map(func(r rune) rune {
@@ -58,7 +61,7 @@ func (t *task) environment(pieces []piece) []string {
 	for k, v := range t.spec.Job.Settings {
 		set(k, v)
 	}
-	name := t.ID.name(t.app)
+	name := t.ID.Name(t.app)
 	set("mapreduce.job.id", fmt.Sprintf("job_%d_%04d", t.app.ClusterTimestamp, t.app.ID))
 	set("mapreduce.job.name", t.spec.Job.Name)
 	set("mapreduce.job.maps", fmt.Sprint(t.spec.Maps))
@@ -67,7 +70,7 @@ func (t *task) environment(pieces []piece) []string {
 	set("mapreduce.task.attempt.id", name)
 	set("mapreduce.task.id", "task"+strings.TrimPrefix(name[:strings.LastIndexByte(name, '_')], "attempt"))
 	set("mapreduce.task.partition", fmt.Sprint(t.ID.Index))
-	set("mapreduce.task.ismap", fmt.Sprint(t.ID.Kind == mapTask))
+	set("mapreduce.task.ismap", fmt.Sprint(t.ID.Kind == job.Map))
 	set("user.name", t.spec.User)
 	if len(pieces) == 1 {
 		set("mapreduce.map.input.file", pieces[0].Path)
@@ -81,36 +84,36 @@ func (t *task) environment(pieces []piece) []string {
 }
 
 // runMap runs a map task. It returns its output for reduce tasks, or the name of its part of the job's output.
-func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
-	in := &lineCounter{}
+func (t *task) runMap(ctx context.Context) (lines.File, string, error) {
+	in := &lines.Counter{}
 	defer func() {
-		t.stats.Add(taskGroup, mapInputRecords, in.lines)
-		t.stats.Add(taskGroup, mapInputBytes, in.bytes)
+		t.stats.Add(job.TaskGroup, job.MapInputRecords, in.Lines)
+		t.stats.Add(job.TaskGroup, job.MapInputBytes, in.Bytes)
 	}()
 	if t.Output != "" {
 		out, err := t.write(ctx, writerTo(func(w io.Writer) error {
 			return t.mapAll(ctx, in, func(r io.Reader) error {
-				one := &lineCounter{w: w}
+				one := &lines.Counter{W: w}
 				if err := copyOf(r, t.touch)(one); err != nil {
 					return err
 				}
-				return one.finish() // another mapper may follow
+				return one.Finish() // another mapper may follow
 			})
-		}), mapOutputRecords)
-		return outputFile{}, out, err
+		}), job.MapOutputRecords)
+		return lines.File{}, out, err
 	}
-	s := &sorter{
-		partitions: t.spec.Job.Reduces, key: t.spec.keyOf, limit: int64(t.spec.SortMB) << 20, factor: t.spec.Factor,
-		file: t.temp, counters: t.stats, alive: t.touch, sortMemory: t.memory,
+	s := &lines.Sorter{
+		Partitions: t.spec.Job.Reduces, Key: t.spec.KeyOf, Limit: int64(t.spec.SortMB) << 20, Factor: t.spec.Factor,
+		File: t.temp, Alive: t.touch, Memory: t.memory,
 	}
 	if t.spec.Job.Combiner != "" {
-		s.combine = t.command("combiner", t.spec.Job.Combiner, t.Split.Pieces).run
+		s.Combine = t.command("combiner", t.spec.Job.Combiner, t.Split.Pieces).run
 	}
 	var n, bytes int64
 	err := t.mapAll(ctx, in, func(r io.Reader) error {
-		lines := newLineReader(r, chunk)
+		lines := lines.NewReader(r, lines.Chunk)
 		for {
-			line, err := lines.next()
+			line, err := lines.Next()
 			if err == io.EOF {
 				return nil
 			}
@@ -121,26 +124,31 @@ func (t *task) runMap(ctx context.Context) (outputFile, string, error) {
 				t.touch()
 			}
 			bytes += int64(len(line))
-			if err := s.add(ctx, line); err != nil {
+			if err := s.Add(ctx, line); err != nil {
 				return err
 			}
 		}
 	})
 	if err != nil {
-		return outputFile{}, "", err
+		return lines.File{}, "", err
 	}
-	t.stats.Add(taskGroup, mapOutputRecords, n)
-	t.stats.Add(taskGroup, mapOutputBytes, bytes)
-	f, err := s.finish(ctx)
+	t.stats.Add(job.TaskGroup, job.MapOutputRecords, n)
+	t.stats.Add(job.TaskGroup, job.MapOutputBytes, bytes)
+	f, err := s.Finish(ctx)
+	t.stats.Add(job.TaskGroup, job.SpilledRecords, s.Counts.Spilled)
+	if s.Counts.CombineInput > 0 {
+		t.stats.Add(job.TaskGroup, job.CombineInputRecords, s.Counts.CombineInput)
+		t.stats.Add(job.TaskGroup, job.CombineOutputRecords, s.Counts.CombineOutput)
+	}
 	return f, "", err
 }
 
 // mapAll runs the mapper over the split. Each file has a mapper of its own, as in Hadoop Streaming: it may depend on where a
 // file begins, and on its name. Only a user who has said that it doesn't gets one for all of them.
-func (t *task) mapAll(ctx context.Context, in *lineCounter, take func(io.Reader) error) error {
+func (t *task) mapAll(ctx context.Context, in *lines.Counter, take func(io.Reader) error) error {
 	progress := &progressWriter{t: t, total: t.Split.Length}
-	in.w = progress
-	run := func(pieces []piece) error {
+	in.W = progress
+	run := func(pieces []input.Piece) error {
 		return t.command("mapper", t.spec.Job.Mapper, pieces).run(ctx, func(w io.Writer) error {
 			progress.w = w
 			return t.feed(ctx, in, pieces)
@@ -158,43 +166,12 @@ func (t *task) mapAll(ctx context.Context, in *lineCounter, take func(io.Reader)
 }
 
 // feed writes the lines of some pieces.
-func (t *task) feed(ctx context.Context, w io.Writer, pieces []piece) error {
-	buf := make([]byte, chunk)
-	for _, p := range pieces {
-		if err := t.feedPiece(ctx, w, p, buf); err != nil {
+func (t *task) feed(ctx context.Context, w io.Writer, pieces []input.Piece) error {
+	buf := make([]byte, lines.Chunk)
+	for i := range pieces {
+		if err := pieces[i].Feed(ctx, t.files, w, buf); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (t *task) feedPiece(ctx context.Context, w io.Writer, p piece, buf []byte) error {
-	f, err := t.files.Open(ctx, p.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if size := f.Info().Size; size < p.Offset+p.Length {
-		return fmt.Errorf("%s has %d bytes, fewer than when the job was submitted", p.Path, size)
-	}
-	if unpack := codecOf(p.Path); unpack != nil {
-		r, err := unpack(bufio.NewReaderSize(f, chunk))
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.Path, err)
-		}
-		c := &lineCounter{w: w}
-		if _, err := io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, buf); err != nil {
-			return fmt.Errorf("%s: %w", p.Path, err)
-		}
-		return c.finish()
-	}
-	if p.Offset > 0 {
-		if _, err := f.Seek(p.Offset-1, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	if _, _, err = copyLines(w, f, p.Offset, p.Length, buf); err != nil {
-		return fmt.Errorf("%s: %w", p.Path, err)
 	}
 	return nil
 }
@@ -215,16 +192,16 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 
 // write writes the task's part of the job's output, and counts its lines.
 func (t *task) write(ctx context.Context, from io.WriterTo, counter string) (name string, err error) {
-	name = t.part()
+	name = t.Part()
 	f, err := t.files.Create(ctx, name, hdfsadapter.CreateOptions{Overwrite: true})
 	if err != nil {
 		return "", err
 	}
-	buffer := bufio.NewWriterSize(f, chunk)
-	c := &lineCounter{w: buffer}
+	buffer := bufio.NewWriterSize(f, lines.Chunk)
+	c := &lines.Counter{W: buffer}
 	_, err = from.WriteTo(struct{ io.Writer }{c})
 	if err == nil {
-		err = c.finish()
+		err = c.Finish()
 	}
 	if err == nil {
 		err = buffer.Flush()
@@ -232,8 +209,8 @@ func (t *task) write(ctx context.Context, from io.WriterTo, counter string) (nam
 	if e := f.Close(); err == nil && e != nil {
 		err = fmt.Errorf("%s: %w", name, e)
 	}
-	t.stats.Add(taskGroup, counter, c.lines)
-	t.stats.Add(fileGroup, bytesWritten, c.bytes)
+	t.stats.Add(job.TaskGroup, counter, c.Lines)
+	t.stats.Add(job.FileGroup, job.BytesWritten, c.Bytes)
 	return name, err
 }
 
@@ -245,7 +222,7 @@ func (f writerTo) WriteTo(w io.Writer) (int64, error) { return 0, f(w) }
 // copyOf is a source that has all of a reader.
 func copyOf(r io.Reader, touch func()) writerTo {
 	return func(w io.Writer) error {
-		buf := make([]byte, chunk)
+		buf := make([]byte, lines.Chunk)
 		for {
 			n, err := r.Read(buf)
 			if n > 0 {
@@ -275,22 +252,22 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	}
 	t.setProgress(1. / 3)
 	total := s.size()
-	in := &lineCounter{}
+	in := &lines.Counter{}
 	feed := func(w io.Writer) error {
-		in.w = &reduceProgress{w, t, 0, total}
+		in.W = &reduceProgress{w, t, 0, total}
 		return s.merge(ctx, in)
 	}
 	var out string
 	var err error
 	if t.spec.Job.Reducer == "" {
-		out, err = t.write(ctx, writerTo(feed), reduceOutputRecords)
+		out, err = t.write(ctx, writerTo(feed), job.ReduceOutputRecords)
 	} else {
 		err = t.command("reducer", t.spec.Job.Reducer, nil).run(ctx, feed, func(r io.Reader) (err error) {
-			out, err = t.write(ctx, copyOf(r, t.touch), reduceOutputRecords)
+			out, err = t.write(ctx, copyOf(r, t.touch), job.ReduceOutputRecords)
 			return err
 		})
 	}
-	t.stats.Add(taskGroup, reduceInputRecords, in.lines)
+	t.stats.Add(job.TaskGroup, job.ReduceInputRecords, in.Lines)
 	return out, err
 }
 
@@ -302,15 +279,15 @@ type reduceProgress struct {
 
 func (p *reduceProgress) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
-	before := p.written / chunk
-	if p.written += int64(n); p.written/chunk != before {
+	before := p.written / lines.Chunk
+	if p.written += int64(n); p.written/lines.Chunk != before {
 		p.t.setProgress(1./3 + 2./3*min(1, float64(p.written)/float64(max(p.total, 1))))
 	}
 	return n, err
 }
 
 // workFolder makes the folder in which the task's commands run: an own one, in which the job's files are.
-func workFolder(container, name string, resources []resource) (string, error) {
+func workFolder(container, name string, resources []job.Resource) (string, error) {
 	dir := filepath.Join(container, "work", name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package mapreduce
+package lines
 
 import (
 	"bytes"
@@ -15,20 +15,20 @@ import (
 	"unsafe"
 )
 
-// segment is the part of a map task's output that is for one reduce task: sorted lines.
-type segment struct {
+// Segment is the part of a map task's output that is for one reduce task: sorted lines.
+type Segment struct {
 	Offset, Length int64 // in the file, bytes
 	Records        int64
 	Sum            uint32 // CRC-32C
 }
 
-// outputFile is a file of sorted lines, a segment for each reduce task.
-type outputFile struct {
-	path     string
-	segments []segment
+// File is a file of sorted lines, a segment for each reduce task.
+type File struct {
+	Path     string
+	Segments []Segment
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // entry is a line in a sorter's arena.
 type entry struct {
@@ -39,50 +39,54 @@ type entry struct {
 
 const entrySize = int64(unsafe.Sizeof(entry{}))
 
-// combineFunc passes sorted lines through a combiner: it reads what feed writes, and hands its own output to take.
-type combineFunc func(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error
+// Combine passes sorted lines through a combiner: it reads what feed writes, and hands its own output to take.
+type Combine func(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error
 
-// sorter sorts lines by partition and bytes; what doesn't fit in memory goes to files.
-type sorter struct {
-	partitions int
-	key        func(line []byte) []byte
-	limit      int64 // bytes of memory
-	factor     int
-	file       func(name string) string // where a file may be written
-	combine    combineFunc              // nil: nothing is combined
-	counters   Counters
-	alive      func() // called while it works, if it isn't nil
+// Sorter sorts lines by partition and bytes; what doesn't fit in memory goes to files.
+type Sorter struct {
+	Partitions int
+	Key        func(line []byte) []byte
+	Limit      int64 // bytes of memory
+	Factor     int
+	File       func(name string) string // where a file may be written
+	Combine    Combine                  // nil: nothing is combined
+	Alive      func()                   // called while it works, if it isn't nil
 
-	*sortMemory
-	spills   []outputFile
-	combined sortMemory // for what a combiner writes
+	Counts Counts
+
+	*Memory
+	spills   []File
+	combined Memory // for what a combiner writes
 }
 
-// sortMemory is where sorters keep lines. It can be used again by another one when that is done.
-type sortMemory struct {
-	arena   []byte
-	entries []entry
+// Counts are how many records a sorter has written to files, and has passed through its combiner.
+type Counts struct{ Spilled, CombineInput, CombineOutput int64 }
+
+// Memory is where sorters keep lines. It can be used again by another one when that is done.
+type Memory struct {
+	Arena   []byte
+	Entries []entry
 }
 
-// add takes a line over, with or without line feed.
-func (s *sorter) add(ctx context.Context, line []byte) error {
+// Add takes a line over, with or without line feed.
+func (s *Sorter) Add(ctx context.Context, line []byte) error {
 	if n := len(line); n > 0 && line[n-1] == '\n' {
 		line = line[:n-1]
 	}
-	used := int64(len(s.arena)) + int64(len(s.entries))*entrySize
-	if len(s.entries) > 0 && used+int64(len(line))+1+entrySize > s.limit {
+	used := int64(len(s.Arena)) + int64(len(s.Entries))*entrySize
+	if len(s.Entries) > 0 && used+int64(len(line))+1+entrySize > s.Limit {
 		if err := s.spill(ctx); err != nil {
 			return err
 		}
 	}
-	if int64(len(s.arena))+int64(len(line))+1 > math.MaxUint32 {
+	if int64(len(s.Arena))+int64(len(line))+1 > math.MaxUint32 {
 		return fmt.Errorf("a line of %d bytes is too long", len(line))
 	}
-	s.entries = append(s.entries, entry{
-		prefix: prefixOf(line), off: uint32(len(s.arena)), len: uint32(len(line)),
-		partition: uint32(partition(s.key(line), s.partitions)),
+	s.Entries = append(s.Entries, entry{
+		prefix: prefixOf(line), off: uint32(len(s.Arena)), len: uint32(len(line)),
+		partition: uint32(Partition(s.Key(line), s.Partitions)),
 	})
-	s.arena = append(append(s.arena, line...), '\n')
+	s.Arena = append(append(s.Arena, line...), '\n')
 	return nil
 }
 
@@ -95,10 +99,10 @@ func prefixOf(line []byte) uint64 {
 	return binary.BigEndian.Uint64(p[:])
 }
 
-func (s *sorter) line(e *entry) []byte { return s.arena[e.off : e.off+e.len] }
+func (s *Sorter) line(e *entry) []byte { return s.Arena[e.off : e.off+e.len] }
 
-func (s *sorter) sort() {
-	slices.SortFunc(s.entries, func(a, b entry) int {
+func (s *Sorter) sort() {
+	slices.SortFunc(s.Entries, func(a, b entry) int {
 		if a.partition != b.partition {
 			return cmp.Compare(a.partition, b.partition)
 		}
@@ -113,15 +117,15 @@ func (s *sorter) sort() {
 }
 
 // spill sorts what is in memory into a file.
-func (s *sorter) spill(ctx context.Context) error {
+func (s *Sorter) spill(ctx context.Context) error {
 	s.sort()
 	w, err := s.create(fmt.Sprintf("spill%d", len(s.spills)))
 	if err != nil {
 		return err
 	}
 	defer w.abandon()
-	rest := s.entries
-	for p := range s.partitions {
+	rest := s.Entries
+	for p := range s.Partitions {
 		n := 0
 		for n < len(rest) && rest[n].partition == uint32(p) {
 			n++
@@ -131,7 +135,7 @@ func (s *sorter) spill(ctx context.Context) error {
 		feed := func(to io.Writer) error {
 			for i := range mine {
 				e := &mine[i]
-				if _, err := to.Write(s.arena[e.off : e.off+e.len+1]); err != nil {
+				if _, err := to.Write(s.Arena[e.off : e.off+e.len+1]); err != nil {
 					return err
 				}
 			}
@@ -145,32 +149,32 @@ func (s *sorter) spill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.counters.Add(taskGroup, spilledRecords, f.records())
+	s.Counts.Spilled += f.records()
 	s.spills = append(s.spills, f)
-	s.arena, s.entries = s.arena[:0], s.entries[:0]
+	s.Arena, s.Entries = s.Arena[:0], s.Entries[:0]
 	return nil
 }
 
 // writePartition writes n sorted lines, combined if there is a combiner.
-func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n int64, feed func(io.Writer) error) error {
+func (s *Sorter) writePartition(ctx context.Context, w *outputWriter, p int, n int64, feed func(io.Writer) error) error {
 	if err := w.begin(p); err != nil {
 		return err
 	}
-	if s.combine == nil || n == 0 {
+	if s.Combine == nil || n == 0 {
 		return feed(w)
 	}
-	s.counters.Add(taskGroup, combineInputRecords, n)
+	s.Counts.CombineInput += n
 	// A combiner may write keys that it hasn't read, in another order, and more than it has read.
-	out := &sorter{
-		partitions: 1, key: func([]byte) []byte { return nil }, limit: max(s.limit/4, leastCombined), factor: s.factor, alive: s.alive,
-		file: func(name string) string { return s.file("combined-" + name) }, counters: Counters{}, sortMemory: &s.combined,
+	out := &Sorter{
+		Partitions: 1, Key: func([]byte) []byte { return nil }, Limit: max(s.Limit/4, leastCombined), Factor: s.Factor, Alive: s.Alive,
+		File: func(name string) string { return s.File("combined-" + name) }, Memory: &s.combined,
 	}
-	s.combined.arena, s.combined.entries = s.combined.arena[:0], s.combined.entries[:0]
+	s.combined.Arena, s.combined.Entries = s.combined.Arena[:0], s.combined.Entries[:0]
 	var wrote int64
-	err := s.combine(ctx, func(to io.Writer) error { return feed(touching{to, s.alive}) }, func(r io.Reader) error {
-		in := newLineReader(r, chunk)
+	err := s.Combine(ctx, func(to io.Writer) error { return feed(Touching{W: to, Alive: s.Alive}) }, func(r io.Reader) error {
+		in := NewReader(r, Chunk)
 		for {
-			line, err := in.next()
+			line, err := in.Next()
 			if err == io.EOF {
 				return nil
 			}
@@ -178,7 +182,7 @@ func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 				return err
 			}
 			wrote++
-			if err := out.add(ctx, line); err != nil {
+			if err := out.Add(ctx, line); err != nil {
 				return err
 			}
 		}
@@ -186,7 +190,7 @@ func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 	if err != nil {
 		return fmt.Errorf("combiner: %w", err)
 	}
-	s.counters.Add(taskGroup, combineOutputRecords, wrote)
+	s.Counts.CombineOutput += wrote
 	return out.writeTo(ctx, w)
 }
 
@@ -194,48 +198,48 @@ func (s *sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 const leastCombined = 64 << 10
 
 // writeTo writes all lines in order.
-func (s *sorter) writeTo(ctx context.Context, w io.Writer) error {
+func (s *Sorter) writeTo(ctx context.Context, w io.Writer) error {
 	if len(s.spills) == 0 {
 		s.sort()
-		for i := range s.entries {
-			e := &s.entries[i]
-			if _, err := w.Write(s.arena[e.off : e.off+e.len+1]); err != nil {
+		for i := range s.Entries {
+			e := &s.Entries[i]
+			if _, err := w.Write(s.Arena[e.off : e.off+e.len+1]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	out, err := s.finish(ctx)
+	out, err := s.Finish(ctx)
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(out.path)
+	f, err := os.Open(out.Path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{f}, make([]byte, chunk)); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{f}, make([]byte, Chunk)); err != nil {
 		return err
 	}
-	return os.Remove(out.path)
+	return os.Remove(out.Path)
 }
 
-// finish returns all lines in one file.
-func (s *sorter) finish(ctx context.Context) (outputFile, error) {
-	if len(s.entries) > 0 || len(s.spills) == 0 {
+// Finish returns all lines in one file.
+func (s *Sorter) Finish(ctx context.Context) (File, error) {
+	if len(s.Entries) > 0 || len(s.spills) == 0 {
 		if err := s.spill(ctx); err != nil {
-			return outputFile{}, err
+			return File{}, err
 		}
 	}
 	for round := 0; len(s.spills) > 1; round++ {
-		n := min(len(s.spills), s.factor)
+		n := min(len(s.spills), s.Factor)
 		merged, err := s.merge(ctx, fmt.Sprintf("merge%d", round), s.spills[:n])
 		if err != nil {
-			return outputFile{}, err
+			return File{}, err
 		}
 		for _, f := range s.spills[:n] {
-			if err := os.Remove(f.path); err != nil {
-				return outputFile{}, err
+			if err := os.Remove(f.Path); err != nil {
+				return File{}, err
 			}
 		}
 		s.spills = append(slices.Clone(s.spills[n:]), merged)
@@ -246,10 +250,10 @@ func (s *sorter) finish(ctx context.Context) (outputFile, error) {
 // combineFrom is how many spills make it worth while to combine once more (Hadoop: mapreduce.map.combine.minspills).
 const combineFrom = 3
 
-func (s *sorter) merge(ctx context.Context, name string, files []outputFile) (outputFile, error) {
+func (s *Sorter) merge(ctx context.Context, name string, files []File) (File, error) {
 	w, err := s.create(name)
 	if err != nil {
-		return outputFile{}, err
+		return File{}, err
 	}
 	defer w.abandon()
 	var opened []*os.File
@@ -259,36 +263,36 @@ func (s *sorter) merge(ctx context.Context, name string, files []outputFile) (ou
 		}
 	}()
 	for _, f := range files {
-		r, err := os.Open(f.path)
+		r, err := os.Open(f.Path)
 		if err != nil {
-			return outputFile{}, err
+			return File{}, err
 		}
 		opened = append(opened, r)
 	}
-	combine := s.combine
-	defer func() { s.combine = combine }()
+	combine := s.Combine
+	defer func() { s.Combine = combine }()
 	if len(files) < combineFrom {
-		s.combine = nil
+		s.Combine = nil
 	}
-	for p := range s.partitions {
+	for p := range s.Partitions {
 		var runs []io.Reader
 		var n int64
 		for i, f := range files {
-			g := f.segments[p]
+			g := f.Segments[p]
 			if n += g.Records; g.Length > 0 {
 				runs = append(runs, io.NewSectionReader(opened[i], g.Offset, g.Length))
 			}
 		}
-		feed := func(to io.Writer) error { return mergeRuns(to, runs) }
+		feed := func(to io.Writer) error { return Merge(to, runs) }
 		if err := s.writePartition(ctx, w, p, n, feed); err != nil {
-			return outputFile{}, err
+			return File{}, err
 		}
 	}
 	return w.close()
 }
 
-func (f *outputFile) records() (n int64) {
-	for _, g := range f.segments {
+func (f *File) records() (n int64) {
+	for _, g := range f.Segments {
 		n += g.Records
 	}
 	return n
@@ -299,13 +303,13 @@ type outputWriter struct {
 	f        *os.File
 	to       io.Writer // f
 	buf      []byte
-	segments []segment
+	segments []Segment
 	current  int
 	offset   int64 // of what is in buf
 }
 
-func (s *sorter) create(name string) (*outputWriter, error) {
-	path := s.file(name)
+func (s *Sorter) create(name string) (*outputWriter, error) {
+	path := s.File(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -313,7 +317,7 @@ func (s *sorter) create(name string) (*outputWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputWriter{f: f, to: touching{f, s.alive}, buf: make([]byte, 0, chunk), segments: make([]segment, s.partitions)}, nil
+	return &outputWriter{f: f, to: Touching{W: f, Alive: s.Alive}, buf: make([]byte, 0, Chunk), segments: make([]Segment, s.Partitions)}, nil
 }
 
 // begin begins with the segment of a partition. Partitions come in order.
@@ -349,21 +353,21 @@ func (w *outputWriter) put(b []byte) error {
 	}
 	g := &w.segments[w.current]
 	g.Length += int64(len(b))
-	g.Sum = crc32.Update(g.Sum, castagnoli, b)
+	g.Sum = crc32.Update(g.Sum, Castagnoli, b)
 	g.Records += int64(bytes.Count(b, newline))
 	w.offset += int64(len(b))
 	_, err := w.to.Write(b)
 	return err
 }
 
-func (w *outputWriter) close() (outputFile, error) {
+func (w *outputWriter) close() (File, error) {
 	err := w.flush()
 	if e := w.f.Close(); err == nil {
 		err = e
 	}
-	f := outputFile{w.f.Name(), w.segments}
+	f := File{w.f.Name(), w.segments}
 	if err != nil {
-		os.Remove(f.path)
+		os.Remove(f.Path)
 	}
 	w.f = nil
 	return f, err

@@ -1,4 +1,4 @@
-package mapreduce
+package lines
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 // run is one of several sorted inputs of a merge.
 type run struct {
-	in     *lineReader
+	in     *Reader
 	line   []byte // with line feed
 	prefix uint64
 	order  int // of equal lines
@@ -15,7 +15,7 @@ type run struct {
 
 // advance reports whether there is another line.
 func (r *run) advance() (bool, error) {
-	line, err := r.in.next()
+	line, err := r.in.Next()
 	if err == io.EOF {
 		return false, nil
 	}
@@ -44,15 +44,15 @@ func (r *run) less(o *run) bool {
 // mergeBuffer is how much of each run is read at once, in bytes.
 const mergeBuffer = 64 << 10
 
-// mergeRuns writes the lines of sorted runs, in which every line ends in a line feed, to w in order.
-func mergeRuns(w io.Writer, runs []io.Reader) error {
+// Merge writes the lines of sorted runs, in which every line ends in a line feed, to w in order.
+func Merge(w io.Writer, runs []io.Reader) error {
 	if len(runs) == 1 {
-		_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{runs[0]}, make([]byte, chunk))
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{runs[0]}, make([]byte, Chunk))
 		return err
 	}
 	h := make([]*run, 0, len(runs))
 	for i, r := range runs {
-		x := &run{in: newLineReader(r, mergeBuffer), order: i}
+		x := &run{in: NewReader(r, mergeBuffer), order: i}
 		ok, err := x.advance()
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package mapreduce
+package job
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 
 // followed are the keys of MapReduce that jobs follow.
 var followed = []string{
-	keyName, keyQueue, keyPriority, keyReduces, keyMapMemory, keyMapCores, keyReduceMemory, keyReduceCores, keyMasterMemory,
-	keyMasterCores, keyMasterTries, keyStaging, keySort, keyFactor, keyTimeout, keyMapTries, keyReduceTries, keyCopies,
-	keySlowStart, keySplitMin, keySplitMax, keySeparator, keyFields, keyNodeFailures,
+	KeyName, KeyQueue, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores, KeyMasterMemory,
+	KeyMasterCores, KeyMasterTries, KeyStaging, KeySort, KeyFactor, KeyTimeout, KeyMapTries, KeyReduceTries, KeyCopies,
+	KeySlowStart, KeySplitMin, KeySplitMax, KeySeparator, KeyFields, KeyNodeFailures,
 }
 
 // always are settings that jobs behave by, whatever is set.

@@ -1,12 +1,18 @@
-package mapreduce
+// Package job says what a streaming MapReduce job is: what its user wants, the settings that it follows, its counters, and the
+// messages between its processes. It is data with checks; package mapreduce and its workers act on it.
+package job
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"heddle/am/mapreduce/lines"
 	"heddle/conf"
 	"heddle/yarn/records"
 )
@@ -33,34 +39,34 @@ type Job struct {
 
 // Keys of Hadoop's mapred-site.xml that jobs follow.
 const (
-	keyName         = "mapreduce.job.name"
-	keyQueue        = "mapreduce.job.queuename"
-	keyPriority     = "mapreduce.job.priority"
-	keyReduces      = "mapreduce.job.reduces"
-	keyMapMemory    = "mapreduce.map.memory.mb"
-	keyMapCores     = "mapreduce.map.cpu.vcores"
-	keyReduceMemory = "mapreduce.reduce.memory.mb"
-	keyReduceCores  = "mapreduce.reduce.cpu.vcores"
-	keyMasterMemory = "yarn.app.mapreduce.am.resource.mb"
-	keyMasterCores  = "yarn.app.mapreduce.am.resource.cpu-vcores"
-	keyMasterTries  = "mapreduce.am.max-attempts"
-	keyStaging      = "yarn.app.mapreduce.am.staging-dir"
-	keySort         = "mapreduce.task.io.sort.mb"
-	keyFactor       = "mapreduce.task.io.sort.factor"
-	keyTimeout      = "mapreduce.task.timeout"
-	keyMapTries     = "mapreduce.map.maxattempts"
-	keyReduceTries  = "mapreduce.reduce.maxattempts"
-	keyCopies       = "mapreduce.reduce.shuffle.parallelcopies"
-	keySlowStart    = "mapreduce.job.reduce.slowstart.completedmaps"
-	keySplitMin     = "mapreduce.input.fileinputformat.split.minsize"
-	keySplitMax     = "mapreduce.input.fileinputformat.split.maxsize"
-	keySeparator    = "stream.map.output.field.separator"
-	keyFields       = "stream.num.map.output.key.fields"
-	keyNodeFailures = "mapreduce.job.maxtaskfailures.per.tracker"
+	KeyName         = "mapreduce.job.name"
+	KeyQueue        = "mapreduce.job.queuename"
+	KeyPriority     = "mapreduce.job.priority"
+	KeyReduces      = "mapreduce.job.reduces"
+	KeyMapMemory    = "mapreduce.map.memory.mb"
+	KeyMapCores     = "mapreduce.map.cpu.vcores"
+	KeyReduceMemory = "mapreduce.reduce.memory.mb"
+	KeyReduceCores  = "mapreduce.reduce.cpu.vcores"
+	KeyMasterMemory = "yarn.app.mapreduce.am.resource.mb"
+	KeyMasterCores  = "yarn.app.mapreduce.am.resource.cpu-vcores"
+	KeyMasterTries  = "mapreduce.am.max-attempts"
+	KeyStaging      = "yarn.app.mapreduce.am.staging-dir"
+	KeySort         = "mapreduce.task.io.sort.mb"
+	KeyFactor       = "mapreduce.task.io.sort.factor"
+	KeyTimeout      = "mapreduce.task.timeout"
+	KeyMapTries     = "mapreduce.map.maxattempts"
+	KeyReduceTries  = "mapreduce.reduce.maxattempts"
+	KeyCopies       = "mapreduce.reduce.shuffle.parallelcopies"
+	KeySlowStart    = "mapreduce.job.reduce.slowstart.completedmaps"
+	KeySplitMin     = "mapreduce.input.fileinputformat.split.minsize"
+	KeySplitMax     = "mapreduce.input.fileinputformat.split.maxsize"
+	KeySeparator    = "stream.map.output.field.separator"
+	KeyFields       = "stream.num.map.output.key.fields"
+	KeyNodeFailures = "mapreduce.job.maxtaskfailures.per.tracker"
 )
 
-// spec is all that containers have to know about a job. It is staged as a file that only the user can read.
-type spec struct {
+// Spec is all that containers have to know about a job. It is staged as a file that only the user can read.
+type Spec struct {
 	Job       Job
 	User      string
 	Conf      map[string]string // the cluster's configuration as the user had it
@@ -69,9 +75,9 @@ type spec struct {
 	Key       []byte            // with which the job's processes prove that they belong to it
 	Maps      int
 	Alone     bool       // nobody follows the job
-	Resources []resource // for workers
+	Resources []Resource // for workers
 
-	MapSize, ReduceSize size
+	MapSize, ReduceSize Size
 	SortMB              int
 	Factor              int // runs that are merged at once
 	Timeout             time.Duration
@@ -83,18 +89,18 @@ type spec struct {
 	Separator           string
 	KeyFields           int
 	MasterTries         int
-	MasterSize          size
+	MasterSize          Size
 	Priority            int32
 	Queue               string
 	SplitMin, SplitMax  int64
 }
 
-type size struct{ MemoryMB, Cores int64 }
+type Size struct{ MemoryMB, Cores int64 }
 
-func (s size) resource() records.Resource { return records.NewResource(s.MemoryMB, s.Cores) }
+func (s Size) Resource() records.Resource { return records.NewResource(s.MemoryMB, s.Cores) }
 
-// resource is a file for containers.
-type resource struct {
+// Resource is a file for containers.
+type Resource struct {
 	Name    string // in the work folder
 	URL     string
 	Size    int64
@@ -102,8 +108,8 @@ type resource struct {
 	Archive bool
 }
 
-// newSpec checks a job as far as that takes no look at any file.
-func newSpec(j Job, c *conf.Config) (*spec, error) {
+// NewSpec checks a job as far as that takes no look at any file.
+func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	switch {
 	case strings.TrimSpace(j.Mapper) == "":
 		return nil, errors.New("no mapper: -mapper says which command turns input lines into output lines")
@@ -112,14 +118,14 @@ func newSpec(j Job, c *conf.Config) (*spec, error) {
 	case j.Output == "":
 		return nil, errors.New("no output: -output names a directory that doesn't exist yet")
 	case j.Reduces < 0:
-		return nil, fmt.Errorf("%d reduce tasks: 0 is the least (%s)", j.Reduces, keyReduces)
+		return nil, fmt.Errorf("%d reduce tasks: 0 is the least (%s)", j.Reduces, KeyReduces)
 	}
 	for name := range j.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return nil, fmt.Errorf("%q can't be the name of a variable of the environment", name)
 		}
 	}
-	s := &spec{Job: j, Conf: map[string]string{}}
+	s := &Spec{Job: j, Conf: map[string]string{}}
 	for set := range c.Settings() {
 		if c.IsSet(set.Key) {
 			if v, ok := c.Verbatim(set.Key); ok {
@@ -128,7 +134,7 @@ func newSpec(j Job, c *conf.Config) (*spec, error) {
 		}
 	}
 	if s.Job.Name == "" {
-		s.Job.Name, _ = c.Get(keyName)
+		s.Job.Name, _ = c.Get(KeyName)
 	}
 	if s.Job.Name == "" {
 		s.Job.Name = "streaming: " + j.Mapper
@@ -136,27 +142,27 @@ func newSpec(j Job, c *conf.Config) (*spec, error) {
 			s.Job.Name += " | " + j.Reducer
 		}
 	}
-	if s.Queue, _ = c.Get(keyQueue); s.Queue == "" {
+	if s.Queue, _ = c.Get(KeyQueue); s.Queue == "" {
 		s.Queue = "default"
 	}
 	r := reader{c: c}
-	s.MapSize = size{r.memory(keyMapMemory, 1024), r.number(keyMapCores, 1, 1, math.MaxInt32)}
-	s.ReduceSize = size{r.memory(keyReduceMemory, 1024), r.number(keyReduceCores, 1, 1, math.MaxInt32)}
-	s.MasterSize = size{r.memory(keyMasterMemory, 1024), r.number(keyMasterCores, 1, 1, math.MaxInt32)}
-	s.MasterTries = int(r.number(keyMasterTries, 2, 1, math.MaxInt32))
-	s.SortMB = int(r.number(keySort, 100, 1, 2047))
-	s.Factor = int(r.number(keyFactor, 64, 2, 10000))
-	s.MapTries = int(r.number(keyMapTries, 4, 1, math.MaxInt32))
-	s.ReduceTries = int(r.number(keyReduceTries, 4, 1, math.MaxInt32))
-	s.Copies = int(r.number(keyCopies, 5, 1, 1000))
-	s.NodeFailures = int(r.number(keyNodeFailures, 3, 1, math.MaxInt32))
-	s.Timeout = time.Duration(r.number(keyTimeout, 600_000, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-	s.SplitMin = r.number(keySplitMin, 0, 0, math.MaxInt64)
-	s.SplitMax = r.number(keySplitMax, math.MaxInt64, 1, math.MaxInt64)
-	s.KeyFields = int(r.number(keyFields, 1, 1, math.MaxInt32))
-	s.SlowStart = r.fraction(keySlowStart, 0.05)
+	s.MapSize = Size{r.memory(KeyMapMemory, 1024), r.number(KeyMapCores, 1, 1, math.MaxInt32)}
+	s.ReduceSize = Size{r.memory(KeyReduceMemory, 1024), r.number(KeyReduceCores, 1, 1, math.MaxInt32)}
+	s.MasterSize = Size{r.memory(KeyMasterMemory, 1024), r.number(KeyMasterCores, 1, 1, math.MaxInt32)}
+	s.MasterTries = int(r.number(KeyMasterTries, 2, 1, math.MaxInt32))
+	s.SortMB = int(r.number(KeySort, 100, 1, 2047))
+	s.Factor = int(r.number(KeyFactor, 64, 2, 10000))
+	s.MapTries = int(r.number(KeyMapTries, 4, 1, math.MaxInt32))
+	s.ReduceTries = int(r.number(KeyReduceTries, 4, 1, math.MaxInt32))
+	s.Copies = int(r.number(KeyCopies, 5, 1, 1000))
+	s.NodeFailures = int(r.number(KeyNodeFailures, 3, 1, math.MaxInt32))
+	s.Timeout = time.Duration(r.number(KeyTimeout, 600_000, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	s.SplitMin = r.number(KeySplitMin, 0, 0, math.MaxInt64)
+	s.SplitMax = r.number(KeySplitMax, math.MaxInt64, 1, math.MaxInt64)
+	s.KeyFields = int(r.number(KeyFields, 1, 1, math.MaxInt32))
+	s.SlowStart = r.fraction(KeySlowStart, 0.05)
 	s.Separator = "\t"
-	if v, ok := c.Verbatim(keySeparator); ok && v != "" {
+	if v, ok := c.Verbatim(KeySeparator); ok && v != "" {
 		s.Separator = v
 	}
 	s.Priority = r.priority()
@@ -213,7 +219,7 @@ func (r *reader) fraction(key string, otherwise float64) float64 {
 
 // priority reads the names of Hadoop's JobPriority, or an integer.
 func (r *reader) priority() int32 {
-	text, ok := r.c.Get(keyPriority)
+	text, ok := r.c.Get(KeyPriority)
 	if !ok || text == "" {
 		return 0
 	}
@@ -224,13 +230,13 @@ func (r *reader) priority() int32 {
 	}
 	n, err := conf.ParseInt(text)
 	if err != nil || n < math.MinInt32 || n > math.MaxInt32 {
-		r.fail(keyPriority, text, "an integer, or one of VERY_LOW, LOW, NORMAL, HIGH and VERY_HIGH,")
+		r.fail(KeyPriority, text, "an integer, or one of VERY_LOW, LOW, NORMAL, HIGH and VERY_HIGH,")
 	}
 	return int32(n)
 }
 
-// config returns the configuration that the user had.
-func (s *spec) config() (*conf.Config, error) {
+// Config returns the configuration that the user had.
+func (s *Spec) Config() (*conf.Config, error) {
 	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		return nil, err
@@ -241,7 +247,33 @@ func (s *spec) config() (*conf.Config, error) {
 	return c, nil
 }
 
-// keyOf returns the key of a line without its line feed: its first fields.
-func (s *spec) keyOf(line []byte) []byte {
-	return keyOf(line, s.Separator, s.KeyFields)
+// CommitFolder is where attempts agree on who commits.
+func (s *Spec) CommitFolder() string { return s.Staging + "/commit" }
+
+// KeyOf returns the key of a line without its line feed: its first fields.
+func (s *Spec) KeyOf(line []byte) []byte {
+	return lines.Key(line, s.Separator, s.KeyFields)
+}
+
+// Names of the files that containers find in their work folder.
+const (
+	BinaryFile = ".heddle"
+	SpecFile   = ".job.json"
+	SplitsFile = ".splits.json"
+)
+
+func ReadSpec(folder string) (*Spec, error) {
+	var s Spec
+	return &s, ReadJSON(filepath.Join(folder, SpecFile), &s)
+}
+
+func ReadJSON(name string, to any) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }

@@ -1,4 +1,6 @@
-package mapreduce
+// Package input finds a job's input files, cuts them into splits, and reads the lines of a split. Files that are compressed
+// are unpacked and never cut. The user's side calls Find and Cut; map tasks call Feed.
+package input
 
 import (
 	"cmp"
@@ -20,42 +22,42 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// piece is a part of a file: the lines that begin in it.
-type piece struct {
+// Piece is a part of a file: the lines that begin in it.
+type Piece struct {
 	Path   string
 	Offset int64
 	Length int64
 }
 
-// split is the input of a map task.
-type split struct {
-	Pieces []piece
+// Split is the input of a map task.
+type Split struct {
+	Pieces []Piece
 	Length int64
 	Hosts  []string // that have it; none if that makes no difference
 }
 
-// InputError says that an input can't be used.
-type InputError struct {
+// Error says that an input can't be used.
+type Error struct {
 	Input string
 	Err   error
 }
 
-func (e *InputError) Error() string { return fmt.Sprintf("input %s: %v", e.Input, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("input %s: %v", e.Input, e.Err) }
 
-func (e *InputError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// findInputs lists the files of a job's inputs, in order. Files and directories whose names begin with _ or . are passed over
+// Find lists the files of a job's inputs, in order. Files and directories whose names begin with _ or . are passed over
 // unless they are named (Hadoop: FileInputFormat); so are empty files.
-func findInputs(ctx context.Context, files *hdfsadapter.FS, inputs []string) ([]hdfsadapter.Info, error) {
+func Find(ctx context.Context, files *hdfsadapter.FS, inputs []string) ([]hdfsadapter.Info, error) {
 	var out []hdfsadapter.Info
 	for _, in := range inputs {
 		matches, err := match(ctx, files, in)
 		if err != nil {
-			return nil, &InputError{in, err}
+			return nil, &Error{in, err}
 		}
 		for _, m := range matches {
 			if out, err = walk(ctx, files, m, out); err != nil {
-				return nil, &InputError{in, err}
+				return nil, &Error{in, err}
 			}
 		}
 	}
@@ -116,9 +118,9 @@ const (
 	slop        = 1.1      // a last split may be that much longer than the others (Hadoop: SPLIT_SLOP)
 )
 
-// cut makes splits of files. Large files give splits of a block each; small ones, and the ends of large ones, are put
+// Cut makes splits of files. Large files give splits of a block each; small ones, and the ends of large ones, are put
 // together with others of the same hosts (Hadoop: FileInputFormat, CombineFileInputFormat).
-func cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, least, most int64) ([]split, error) {
+func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, least, most int64) ([]Split, error) {
 	blocks := make([][]hdfsadapter.Block, len(inputs))
 	var g errgroup.Group
 	g.SetLimit(16)
@@ -139,8 +141,8 @@ func cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 	for _, in := range inputs {
 		total += in.Size
 	}
-	var splits []split
-	p := packer{bins: map[string]*split{}, load: map[string]int64{}}
+	var splits []Split
+	p := packer{bins: map[string]*Split{}, load: map[string]int64{}}
 	for i, in := range inputs {
 		block := in.BlockSize
 		if block <= 0 || strings.HasPrefix(in.Path, hdfsadapter.SchemeFile+":") {
@@ -148,26 +150,26 @@ func cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 		}
 		target := max(least, min(most, block), 1)
 		p.target = max(least, min(most, block, max(total/wantedTasks, leastPacked)), 1)
-		if codecOf(in.Path) != nil {
-			splits = append(splits, split{
-				Pieces: []piece{{in.Path, 0, in.Size}}, Length: in.Size, Hosts: hostsAt(blocks[i], 0),
+		if Codec(in.Path) != nil {
+			splits = append(splits, Split{
+				Pieces: []Piece{{in.Path, 0, in.Size}}, Length: in.Size, Hosts: hostsAt(blocks[i], 0),
 			})
 			continue
 		}
 		var at int64
 		for float64(in.Size-at) > slop*float64(target) {
-			splits = append(splits, split{Pieces: []piece{{in.Path, at, target}}, Length: target, Hosts: hostsAt(blocks[i], at)})
+			splits = append(splits, Split{Pieces: []Piece{{in.Path, at, target}}, Length: target, Hosts: hostsAt(blocks[i], at)})
 			at += target
 		}
-		rest := piece{in.Path, at, in.Size - at}
+		rest := Piece{in.Path, at, in.Size - at}
 		if hosts := hostsAt(blocks[i], at); rest.Length >= p.target {
-			splits = append(splits, split{Pieces: []piece{rest}, Length: rest.Length, Hosts: hosts})
+			splits = append(splits, Split{Pieces: []Piece{rest}, Length: rest.Length, Hosts: hosts})
 		} else if full := p.add(rest, hosts); full != nil {
 			splits = append(splits, *full)
 		}
 	}
 	splits = append(splits, p.rest()...)
-	slices.SortStableFunc(splits, func(a, b split) int { return cmp.Compare(b.Length, a.Length) })
+	slices.SortStableFunc(splits, func(a, b Split) int { return cmp.Compare(b.Length, a.Length) })
 	return splits, nil
 }
 
@@ -183,11 +185,11 @@ func hostsAt(blocks []hdfsadapter.Block, offset int64) []string {
 // packer puts pieces together, as far as possible those of one host.
 type packer struct {
 	target int64
-	bins   map[string]*split // by host; "" for those of no host in particular
+	bins   map[string]*Split // by host; "" for those of no host in particular
 	load   map[string]int64  // bytes given to hosts so far
 }
 
-func (p *packer) add(x piece, hosts []string) *split {
+func (p *packer) add(x Piece, hosts []string) *Split {
 	host := ""
 	for i, h := range hosts {
 		if i == 0 || p.load[h] < p.load[host] {
@@ -197,7 +199,7 @@ func (p *packer) add(x piece, hosts []string) *split {
 	p.load[host] += x.Length
 	b := p.bins[host]
 	if b == nil {
-		b = &split{}
+		b = &Split{}
 		if host != "" {
 			b.Hosts = []string{host}
 		}
@@ -212,9 +214,9 @@ func (p *packer) add(x piece, hosts []string) *split {
 }
 
 // rest returns what is left: of each host if it's at least half of what was wanted, and the others together.
-func (p *packer) rest() []split {
-	var out []split
-	var mixed split
+func (p *packer) rest() []Split {
+	var out []Split
+	var mixed Split
 	for _, host := range slices.Sorted(maps.Keys(p.bins)) {
 		b := p.bins[host]
 		if host != "" && 2*b.Length >= p.target {
@@ -223,7 +225,7 @@ func (p *packer) rest() []split {
 		}
 		if mixed.Length > 0 && mixed.Length+b.Length > p.target {
 			out = append(out, mixed)
-			mixed = split{}
+			mixed = Split{}
 		}
 		if mixed.Length == 0 {
 			mixed.Hosts = b.Hosts
@@ -253,8 +255,8 @@ var unreadable = map[string]string{
 	".zip": "zip", ".7z": "7-Zip", ".rar": "RAR", ".tgz": "gzip, as an archive,", ".tbz2": "bzip2, as an archive,",
 }
 
-// codecOf returns what unpacks a file; nil if its name doesn't say that it is compressed. Such files can't be cut.
-func codecOf(name string) func(io.Reader) (io.Reader, error) {
+// Codec returns what unpacks a file; nil if its name doesn't say that it is compressed. Such files can't be cut.
+func Codec(name string) func(io.Reader) (io.Reader, error) {
 	return codecs[strings.ToLower(path.Ext(name))]
 }
 

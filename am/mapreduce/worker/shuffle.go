@@ -1,4 +1,4 @@
-package mapreduce
+package worker
 
 import (
 	"bufio"
@@ -14,19 +14,24 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/signed"
+	"heddle/internal/pause"
 )
 
 // outputs are the outputs of map tasks that a worker has, and serves.
 type outputs struct {
 	mu    sync.RWMutex
-	files map[[2]int]outputFile // by map and attempt
+	files map[[2]int]lines.File // by map and attempt
 }
 
-func (o *outputs) put(m, attempt int, f outputFile) {
+func (o *outputs) put(m, attempt int, f lines.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.files == nil {
-		o.files = map[[2]int]outputFile{}
+		o.files = map[[2]int]lines.File{}
 	}
 	o.files[[2]int{m, attempt}] = f
 }
@@ -50,12 +55,12 @@ func (o *outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.RLock()
 	f, ok := o.files[[2]int{n[0], n[1]}]
 	o.mu.RUnlock()
-	if !ok || n[2] < 0 || n[2] >= len(f.segments) {
+	if !ok || n[2] < 0 || n[2] >= len(f.Segments) {
 		http.Error(w, fmt.Sprintf("no output of map task %d, attempt %d, for reduce task %d", n[0], n[1], n[2]), http.StatusNotFound)
 		return
 	}
-	g := f.segments[n[2]]
-	in, err := os.Open(f.path)
+	g := f.Segments[n[2]]
+	in, err := os.Open(f.Path)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -79,17 +84,17 @@ type shuffle struct {
 	factor   int
 	limit    int64 // bytes kept in memory
 	file     func(name string) string
-	signer   *signer
+	signer   *signed.Signer
 	http     *http.Client
-	outputs  func(ctx context.Context, from int) (outputsResponse, error) // where outputs are
-	failed   func(ctx context.Context, f fetchFailure) (again bool, err error)
+	outputs  func(ctx context.Context, from int) (job.OutputsResponse, error) // where outputs are
+	failed   func(ctx context.Context, f job.FetchFailure) (again bool, err error)
 	progress func(done int)
 	alive    func() // called while it works or waits for map tasks, if it isn't nil
-	counters Counters
+	counters job.Counters
 
 	mu     sync.Mutex
 	wake   chan struct{} // closed when there is news
-	where  map[int]mapOutput
+	where  map[int]job.MapOutput
 	busy   map[int]bool
 	have   map[int]bool
 	memory [][]byte
@@ -104,7 +109,7 @@ func (s *shuffle) run(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	s.wake = make(chan struct{})
-	s.where, s.busy, s.have = map[int]mapOutput{}, map[int]bool{}, map[int]bool{}
+	s.where, s.busy, s.have = map[int]job.MapOutput{}, map[int]bool{}, map[int]bool{}
 	var wg sync.WaitGroup
 	wg.Go(func() { s.follow(following) })
 	var fetchers sync.WaitGroup
@@ -140,7 +145,7 @@ func (s *shuffle) follow(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			err = resp.check(from, s.maps)
+			err = resp.Check(from, s.maps)
 		}
 		if err != nil {
 			s.fail(err)
@@ -164,19 +169,6 @@ func (s *shuffle) follow(ctx context.Context) {
 	}
 }
 
-// check verifies that events are what was asked for.
-func (r *outputsResponse) check(from, maps int) error {
-	if r.Next < from {
-		return fmt.Errorf("the ApplicationMaster goes back from event %d to %d", from, r.Next)
-	}
-	for _, e := range r.Events {
-		if e.Map < 0 || e.Map >= maps {
-			return fmt.Errorf("the ApplicationMaster tells of map task %d, but there are %d", e.Map, maps)
-		}
-	}
-	return nil
-}
-
 // fetchAll fetches one output after the other until there are all.
 func (s *shuffle) fetchAll(ctx context.Context) {
 	for {
@@ -185,7 +177,7 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 			s.mu.Unlock()
 			return
 		}
-		var from mapOutput
+		var from job.MapOutput
 		found := false
 		for m, o := range s.where {
 			if !s.busy[m] && !s.have[m] {
@@ -209,7 +201,7 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 		delete(s.busy, from.Map)
 		if err == nil {
 			s.have[from.Map] = true
-			s.counters.Add(taskGroup, shuffledMaps, 1)
+			s.counters.Add(job.TaskGroup, job.ShuffledMaps, 1)
 			s.progress(len(s.have))
 		} else if s.where[from.Map] == from {
 			delete(s.where, from.Map)
@@ -224,8 +216,8 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 		case errors.As(err, &local):
 			s.fail(err)
 		default:
-			s.count(failedShuffle, 1)
-			again, err := s.failed(ctx, fetchFailure{
+			s.count(job.FailedShuffle, 1)
+			again, err := s.failed(ctx, job.FetchFailure{
 				Map: from.Map, Attempt: from.Attempt, Gone: errors.Is(err, errNotThere), Error: err.Error(),
 			})
 			if err == nil && again {
@@ -242,8 +234,8 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 const againPause = 2 * time.Second
 
 // again has an output fetched once more, unless there is a newer one by then.
-func (s *shuffle) again(ctx context.Context, from mapOutput) error {
-	if err := pause(ctx, againPause); err != nil {
+func (s *shuffle) again(ctx context.Context, from job.MapOutput) error {
+	if err := pause.For(ctx, againPause); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -258,7 +250,7 @@ func (s *shuffle) again(ctx context.Context, from mapOutput) error {
 func (s *shuffle) count(name string, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counters.Add(taskGroup, name, n)
+	s.counters.Add(job.TaskGroup, name, n)
 }
 
 // localError is trouble of this side of the shuffle.
@@ -274,7 +266,7 @@ const (
 	fetchPause = 250 * time.Millisecond
 )
 
-func (s *shuffle) fetch(ctx context.Context, from mapOutput) error {
+func (s *shuffle) fetch(ctx context.Context, from job.MapOutput) error {
 	pause := fetchPause
 	for try := 1; ; try++ {
 		err := s.fetchOnce(ctx, from)
@@ -302,7 +294,7 @@ var errNotThere = errors.New("it isn't there any more")
 // fetchStall is how long no byte may come.
 const fetchStall = 30 * time.Second
 
-func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
+func (s *shuffle) fetchOnce(ctx context.Context, from job.MapOutput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(fetchStall, cancel)
@@ -312,7 +304,7 @@ func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
 	if err != nil {
 		return err
 	}
-	s.signer.sign(r, nil)
+	s.signer.Sign(r, nil)
 	a, err := s.http.Do(r)
 	if err != nil {
 		return err
@@ -339,7 +331,7 @@ func (s *shuffle) fetchOnce(ctx context.Context, from mapOutput) error {
 	if _, err := io.ReadFull(body, data); err != nil {
 		return fmt.Errorf("%s: %w", url, err)
 	}
-	if got := crc32.Checksum(data, castagnoli); got != uint32(want) {
+	if got := crc32.Checksum(data, lines.Castagnoli); got != uint32(want) {
 		return fmt.Errorf("%s: checksum %08x, not %08x", url, got, want)
 	}
 	return s.keep(data)
@@ -368,9 +360,9 @@ func (s *shuffle) toDisk(r io.Reader, url string, length int64, want uint32) err
 	if err != nil {
 		return &localError{err}
 	}
-	sum := crc32.New(castagnoli)
+	sum := crc32.New(lines.Castagnoli)
 	w := &localWriter{w: f}
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(w, sum)}, r, make([]byte, chunk))
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(w, sum)}, r, make([]byte, lines.Chunk))
 	switch {
 	case w.err != nil:
 		err = &localError{w.err}
@@ -388,7 +380,7 @@ func (s *shuffle) toDisk(r io.Reader, url string, length int64, want uint32) err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counters.Add(taskGroup, shuffleBytes, length)
+	s.counters.Add(job.TaskGroup, job.ShuffleBytes, length)
 	s.disk = append(s.disk, f.Name())
 	return nil
 }
@@ -409,7 +401,7 @@ func (l *localWriter) Write(b []byte) (int, error) {
 func (s *shuffle) keep(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counters.Add(taskGroup, shuffleBytes, int64(len(data)))
+	s.counters.Add(job.TaskGroup, job.ShuffleBytes, int64(len(data)))
 	if len(data) == 0 {
 		return nil
 	}
@@ -433,9 +425,9 @@ func (s *shuffle) mergeToDisk(runs []io.Reader) error {
 	if err != nil {
 		return &localError{err}
 	}
-	out := bufio.NewWriterSize(touching{f, s.alive}, chunk)
-	w := &lineCounter{w: out}
-	err = mergeRuns(w, runs)
+	out := bufio.NewWriterSize(lines.Touching{W: f, Alive: s.alive}, lines.Chunk)
+	w := &lines.Counter{W: out}
+	err = lines.Merge(w, runs)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -446,13 +438,13 @@ func (s *shuffle) mergeToDisk(runs []io.Reader) error {
 		os.Remove(f.Name())
 		return &localError{err}
 	}
-	s.counters.Add(taskGroup, spilledRecords, w.lines)
+	s.counters.Add(job.TaskGroup, job.SpilledRecords, w.Lines)
 	s.disk = append(s.disk, f.Name())
 	return nil
 }
 
 // size is how much was fetched, in bytes.
-func (s *shuffle) size() int64 { return s.counters.Get(taskGroup, shuffleBytes) }
+func (s *shuffle) size() int64 { return s.counters.Get(job.TaskGroup, job.ShuffleBytes) }
 
 // merge writes all that was fetched, in order.
 func (s *shuffle) merge(ctx context.Context, w io.Writer) error {
@@ -476,7 +468,7 @@ func (s *shuffle) merge(ctx context.Context, w io.Writer) error {
 		for _, m := range s.memory {
 			runs = append(runs, bytes.NewReader(m))
 		}
-		return mergeRuns(w, runs)
+		return lines.Merge(w, runs)
 	})
 }
 

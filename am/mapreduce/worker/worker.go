@@ -1,8 +1,9 @@
-package mapreduce
+// Package worker is what runs in a job's containers: it asks the ApplicationMaster for tasks, runs the user's commands over
+// their input, sorts and shuffles, and serves map outputs to other workers. Run is its main function.
+package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,21 +18,18 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/am/client"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/signed"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
+	"heddle/yarn/rest/port"
 	"heddle/yarn/token"
 )
 
-// Names of the files that containers find in their work folder.
-const (
-	binaryFile = ".heddle"
-	specFile   = ".job.json"
-	splitsFile = ".splits.json"
-)
-
-// Worker is the main function of a job's containers other than the ApplicationMaster's. It does tasks until there are none
+// Run is the main function of a job's containers other than the ApplicationMaster's. It does tasks until there are none
 // left, and returns nil then. master is the ApplicationMaster's http://host:port.
-func Worker(ctx context.Context, master string, log *logrus.Entry) error {
+func Run(ctx context.Context, master string, log *logrus.Entry) error {
 	w, err := newWorker(master, log)
 	if err != nil {
 		return err
@@ -41,7 +39,7 @@ func Worker(ctx context.Context, master string, log *logrus.Entry) error {
 }
 
 type worker struct {
-	spec      *spec
+	spec      *job.Spec
 	app       records.ApplicationID
 	container string // id
 	folder    string // the container's work folder
@@ -49,10 +47,10 @@ type worker struct {
 	host      string
 	creds     *token.Credentials
 	files     *hdfsadapter.Adapter
-	master    *caller
+	master    *signed.Caller
 	log       *logrus.Entry
 	outputs   outputs
-	sorting   sortMemory
+	sorting   lines.Memory
 	url       string
 	memory    int64 // bytes for the shuffle
 }
@@ -67,7 +65,7 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if w.folder, err = os.Getwd(); err != nil {
 		return nil, err
 	}
-	if w.spec, err = readSpec(w.folder); err != nil {
+	if w.spec, err = job.ReadSpec(w.folder); err != nil {
 		return nil, err
 	}
 	if w.host == "" {
@@ -86,7 +84,7 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if len(w.disks) == 0 {
 		w.disks = []string{filepath.Join(w.folder, "tmp")}
 	}
-	c, err := w.spec.config()
+	c, err := w.spec.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -97,24 +95,8 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	memory := min(w.spec.MapSize.MemoryMB, w.spec.ReduceSize.MemoryMB) << 20
 	w.memory = max(memory/5, 8<<20)
 	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
-	w.master = &caller{base: master, signer: newSigner(w.spec.Key), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	w.master = &signed.Caller{Base: master, Signer: signed.NewSigner(w.spec.Key), HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 	return w, nil
-}
-
-func readSpec(folder string) (*spec, error) {
-	var s spec
-	return &s, readJSON(filepath.Join(folder, specFile), &s)
-}
-
-func readJSON(name string, to any) error {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
 func (w *worker) run(ctx context.Context) error {
@@ -123,9 +105,7 @@ func (w *worker) run(ctx context.Context) error {
 		return err
 	}
 	w.url = "http://" + net.JoinHostPort(w.host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
-	server := &http.Server{
-		Handler: newGuard(w.spec.Key).protect(&w.outputs), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
-	}
+	server := port.New(signed.NewGuard(w.spec.Key).Protect(&w.outputs), port.MaxHeader, nil)
 	go server.Serve(l) // until Close
 	defer server.Close()
 	defer func() {
@@ -134,17 +114,17 @@ func (w *worker) run(ctx context.Context) error {
 		}
 	}()
 	for {
-		var next nextResponse
-		err := w.master.insist(ctx, "/worker/next", nextRequest{w.container, w.host, w.url}, &next)
+		var next job.NextResponse
+		err := w.master.Insist(ctx, "/worker/next", job.NextRequest{Worker: w.container, Host: w.host, URL: w.url}, &next)
 		switch {
-		case errors.Is(err, errGone), err == nil && next.Exit:
+		case errors.Is(err, signed.ErrGone), err == nil && next.Exit:
 			return nil
 		case err != nil:
 			return err
 		case next.Task == nil:
 			continue
 		}
-		if err := next.Task.check(w.spec); err != nil {
+		if err := next.Task.Check(w.spec); err != nil {
 			return err
 		}
 		if err := w.do(ctx, next.Task); err != nil {
@@ -154,13 +134,13 @@ func (w *worker) run(ctx context.Context) error {
 }
 
 // do does a task and reports how it went; an error is one of reporting.
-func (w *worker) do(ctx context.Context, a *assignment) error {
+func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	log := w.log.WithField("task", a.ID.String())
 	log.Info("Begins")
-	name := a.ID.name(w.app)
+	name := a.ID.Name(w.app)
 	t := &task{
-		assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, tokensOf(w.creds)...),
-		log: newStderr(os.Stderr), stats: Counters{}, memory: &w.sorting,
+		Assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, client.Tokens(w.creds)...),
+		log: newStderr(os.Stderr), stats: job.Counters{}, memory: &w.sorting,
 	}
 	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
 	t.touch()
@@ -168,14 +148,14 @@ func (w *worker) do(ctx context.Context, a *assignment) error {
 	defer cancel(nil)
 	var reporting sync.WaitGroup
 	reporting.Go(func() { w.report(ctx, cancel, t) })
-	report := doneReport{Worker: w.container, ID: a.ID}
+	report := job.DoneReport{Worker: w.container, ID: a.ID}
 	output, part, err := w.perform(ctx, t, name)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	cancel(nil)
 	reporting.Wait()
-	if errors.Is(err, errAbandoned) || errors.Is(err, errGone) {
+	if errors.Is(err, errAbandoned) || errors.Is(err, signed.ErrGone) {
 		log.Info("Abandoned")
 		w.clean(a.ID, name)
 		return nil
@@ -186,7 +166,7 @@ func (w *worker) do(ctx context.Context, a *assignment) error {
 		w.clean(a.ID, name)
 	} else {
 		log.Info("Done")
-		if output.path != "" {
+		if output.Path != "" {
 			w.outputs.put(a.ID.Index, a.ID.Attempt, output)
 		}
 		report.Output = part
@@ -194,52 +174,44 @@ func (w *worker) do(ctx context.Context, a *assignment) error {
 	os.RemoveAll(filepath.Join(w.folder, "work", name))
 	t.stats.AddAll(t.log.counters)
 	report.Counters = t.stats
-	err = w.master.insist(context.WithoutCancel(ctx), "/worker/done", report, nil)
-	if errors.Is(err, errGone) {
+	err = w.master.Insist(context.WithoutCancel(ctx), "/worker/done", report, nil)
+	if errors.Is(err, signed.ErrGone) {
 		return nil // the next call says so as well
 	}
 	return err
 }
 
-func tokensOf(c *token.Credentials) []token.Token {
-	var out []token.Token
-	for _, t := range c.Tokens {
-		out = append(out, t.Token)
-	}
-	return out
-}
+func (w *worker) disk(id job.TaskID) string { return w.disks[(id.Index+id.Attempt)%len(w.disks)] }
 
-func (w *worker) disk(id taskID) string { return w.disks[(id.Index+id.Attempt)%len(w.disks)] }
-
-func (w *worker) clean(id taskID, name string) {
+func (w *worker) clean(id job.TaskID, name string) {
 	os.RemoveAll(filepath.Join(w.disk(id), name))
 	os.RemoveAll(filepath.Join(w.folder, "work", name))
 }
 
-func (w *worker) perform(ctx context.Context, t *task, name string) (output outputFile, part string, err error) {
+func (w *worker) perform(ctx context.Context, t *task, name string) (output lines.File, part string, err error) {
 	if err := os.MkdirAll(filepath.Join(w.disk(t.ID), name), 0o700); err != nil {
 		return output, "", err
 	}
 	if t.dir, err = workFolder(w.folder, name, w.spec.Resources); err != nil {
 		return output, "", err
 	}
-	if t.ID.Kind == mapTask {
-		w.sorting.arena, w.sorting.entries = w.sorting.arena[:0], w.sorting.entries[:0] // the last task may have failed
+	if t.ID.Kind == job.Map {
+		w.sorting.Arena, w.sorting.Entries = w.sorting.Arena[:0], w.sorting.Entries[:0] // the last task may have failed
 		return t.runMap(ctx)
 	}
-	w.sorting = sortMemory{} // the shuffle needs it
+	w.sorting = lines.Memory{} // the shuffle needs it
 	s := &shuffle{
-		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.signer,
+		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
-		outputs: func(ctx context.Context, from int) (resp outputsResponse, err error) {
-			err = w.master.insist(ctx, "/worker/outputs", outputsRequest{w.container, from}, &resp)
+		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
+			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
 			return resp, err
 		},
-		failed: func(ctx context.Context, f fetchFailure) (bool, error) {
+		failed: func(ctx context.Context, f job.FetchFailure) (bool, error) {
 			w.log.WithField("task", t.ID.String()).Warnf("Output of map task %d, attempt %d: %s", f.Map, f.Attempt, f.Error)
 			f.Worker = w.container
-			var verdict fetchVerdict
-			err := w.master.insist(ctx, "/worker/lost", f, &verdict)
+			var verdict job.FetchVerdict
+			err := w.master.Insist(ctx, "/worker/lost", f, &verdict)
 			return verdict.Again, err
 		},
 	}
@@ -256,12 +228,9 @@ var (
 	errStuck     = errors.New("nothing was read or written")
 )
 
-// reportEvery is how often the ApplicationMaster hears of a task, unless it says otherwise.
-const reportEvery = 500 * time.Millisecond
-
 // report tells the ApplicationMaster how a task gets on, and ends one that doesn't.
 func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *task) {
-	tick := time.NewTimer(reportEvery)
+	tick := time.NewTimer(job.ReportEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -273,11 +242,11 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 		status, heard := t.log.status, t.log.seen
 		t.log.mu.Unlock()
 		if limit := w.spec.Timeout; limit > 0 && time.Since(time.Unix(0, t.active.Load())) > limit && time.Since(heard) > limit {
-			cancel(fmt.Errorf("%w for %v (%s)", errStuck, limit, keyTimeout))
+			cancel(fmt.Errorf("%w for %v (%s)", errStuck, limit, job.KeyTimeout))
 			return
 		}
-		var resp progressResponse
-		err := w.master.insist(ctx, "/worker/progress", progressReport{
+		var resp job.ProgressResponse
+		err := w.master.Insist(ctx, "/worker/progress", job.ProgressReport{
 			Worker: w.container, ID: t.ID, Progress: float64(t.progress.Load()) / 1e6, Status: status,
 		}, &resp)
 		switch {
@@ -290,6 +259,6 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 			cancel(errAbandoned)
 			return
 		}
-		tick.Reset(max(reportEvery, min(resp.Pause, longPoll)))
+		tick.Reset(max(job.ReportEvery, min(resp.Pause, job.LongPoll)))
 	}
 }

@@ -1,4 +1,4 @@
-package mapreduce
+package lines
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func part(t testing.TB, text []byte, offset, length int64, buf int, r func(io.Re
 	t.Helper()
 	var out bytes.Buffer
 	in := r(bytes.NewReader(text[max(offset-1, 0):]))
-	lines, n, err := copyLines(&out, in, offset, length, make([]byte, buf))
+	lines, n, err := Copy(&out, in, offset, length, make([]byte, buf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestCutsOfAnyText(t *testing.T) {
 		for at := 0; at < len(text); at += size {
 			var out bytes.Buffer
 			in := iotest.HalfReader(bytes.NewReader(text[max(at-1, 0):]))
-			if _, _, err := copyLines(&out, in, int64(at), int64(min(size, len(text)-at)), make([]byte, buf)); err != nil {
+			if _, _, err := Copy(&out, in, int64(at), int64(min(size, len(text)-at)), make([]byte, buf)); err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, out.Bytes()...)
@@ -95,17 +95,17 @@ func FuzzCopyLines(f *testing.F) {
 
 func TestLineReaderReadsLinesOfAnyLength(t *testing.T) {
 	lines := []string{"\n", "short\n", strings.Repeat("x", 1000) + "\n", "\x00\xff\n", strings.Repeat("y", 16) + "\n", "end"}
-	r := newLineReader(iotest.DataErrReader(strings.NewReader(strings.Join(lines, ""))), 16)
+	r := NewReader(iotest.DataErrReader(strings.NewReader(strings.Join(lines, ""))), 16)
 	for _, want := range lines {
-		got, err := r.next()
+		got, err := r.Next()
 		if err != nil || string(got) != want {
 			t.Fatalf("%q, %v, want %q", got, err, want)
 		}
 	}
-	if got, err := r.next(); err != io.EOF {
+	if got, err := r.Next(); err != io.EOF {
 		t.Fatalf("%q, %v after the end", got, err)
 	}
-	if _, err := newLineReader(iotest.ErrReader(io.ErrClosedPipe), 16).next(); err != io.ErrClosedPipe {
+	if _, err := NewReader(iotest.ErrReader(io.ErrClosedPipe), 16).Next(); err != io.ErrClosedPipe {
 		t.Fatalf("an error of the reader became %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestKeys(t *testing.T) {
 		{"a::b", "::", 1, "a"},
 		{"a:b", "::", 1, "a:b"},
 	} {
-		if got := keyOf([]byte(c.line), c.separator, c.fields); string(got) != c.want {
+		if got := Key([]byte(c.line), c.separator, c.fields); string(got) != c.want {
 			t.Errorf("%d fields of %q by %q: %q", c.fields, c.line, c.separator, got)
 		}
 	}
@@ -138,7 +138,7 @@ func TestPartitionIsHadoops(t *testing.T) {
 		n    int
 		want int
 	}{{"", 7, 1}, {"a", 1000, 128}, {"ab", 1000000, 4066}, {"\xff", 1000, 30}} {
-		if got := partition([]byte(c.key), c.n); got != c.want {
+		if got := Partition([]byte(c.key), c.n); got != c.want {
 			t.Errorf("partition of %q among %d: %d, want %d", c.key, c.n, got, c.want)
 		}
 	}

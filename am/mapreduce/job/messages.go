@@ -1,0 +1,188 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"heddle/am/mapreduce/input"
+	"heddle/yarn/records"
+)
+
+// Kind is which half of a job a task belongs to.
+type Kind string
+
+const (
+	Map    Kind = "map"
+	Reduce Kind = "reduce"
+)
+
+// TaskID names an attempt at a task within an attempt at the application.
+type TaskID struct {
+	Kind    Kind
+	Index   int
+	Attempt int
+}
+
+func (t TaskID) String() string {
+	return fmt.Sprintf("%s task %d, attempt %d", t.Kind, t.Index, t.Attempt)
+}
+
+// Name is the attempt's name as Hadoop writes it.
+func (t TaskID) Name(app records.ApplicationID) string {
+	return fmt.Sprintf("attempt_%d_%04d_%c_%06d_%d", app.ClusterTimestamp, app.ID, t.Kind[0], t.Index, t.Attempt)
+}
+
+// Assignment is a task for a worker.
+type Assignment struct {
+	ID     TaskID
+	Split  *input.Split // of map tasks
+	Output string       // folder for the task's part of the job's output; "" for map tasks whose output is shuffled
+}
+
+// Check verifies that a job has such a task.
+func (a *Assignment) Check(s *Spec) error {
+	of, writes := s.Maps, s.Job.Reduces == 0
+	if a.ID.Kind == Reduce {
+		of, writes = s.Job.Reduces, true
+	}
+	bad := a.ID.Kind != Map && a.ID.Kind != Reduce || a.ID.Index < 0 || a.ID.Index >= of || a.ID.Attempt < 0 ||
+		(a.ID.Kind == Map) != (a.Split != nil) || writes != (a.Output != "")
+	if a.Split != nil {
+		for _, p := range a.Split.Pieces {
+			bad = bad || p.Offset < 0 || p.Length < 0 || p.Offset > math.MaxInt64-p.Length
+		}
+	}
+	if bad {
+		return fmt.Errorf("the ApplicationMaster assigns a task that the job doesn't have: %v", a.ID)
+	}
+	return nil
+}
+
+// How the conversation goes.
+const (
+	LongPoll    = 10 * time.Second       // how long a worker waits for an answer at most
+	ReportEvery = 500 * time.Millisecond // how often a worker tells of its task, unless an answer says otherwise
+)
+
+// StatusRequest asks where a job is, as soon as that isn't Version any more.
+type StatusRequest struct{ Version int64 }
+
+// What workers and the user's side say to the ApplicationMaster, and what it answers.
+type (
+	NextRequest struct {
+		Worker string // container
+		Host   string
+		URL    string // where it serves map outputs
+	}
+	NextResponse struct {
+		Task *Assignment
+		Exit bool // there is nothing more to do
+	}
+	ProgressReport struct {
+		Worker   string
+		ID       TaskID
+		Progress float64
+		Counters Counters
+		Status   string
+	}
+	ProgressResponse struct {
+		Abandon bool
+		Pause   time.Duration // until the next report
+	}
+	DoneReport struct {
+		Worker   string
+		ID       TaskID
+		Counters Counters
+		Error    string // of a task that failed
+		Stderr   []string
+		Output   string // file that is to become part of the job's output
+	}
+	FetchFailure struct {
+		Worker  string
+		Map     int
+		Attempt int
+		Gone    bool // its worker says that it doesn't have it
+		Error   string
+	}
+	FetchVerdict struct{ Again bool } // it is to be fetched from the same worker once more
+	// MapOutput says where a map task's output is, or that it isn't there any more.
+	MapOutput struct {
+		Map     int
+		Attempt int
+		URL     string
+		Lost    bool
+	}
+	OutputsRequest struct {
+		Worker string
+		From   int
+	}
+	OutputsResponse struct {
+		Events []MapOutput
+		Next   int
+	}
+)
+
+// Status is where a job is.
+type Status struct {
+	Maps, Reduces Stage
+	Counters      Counters
+	Failures      []Failure // of tasks, the latest last
+	Version       int64     // another one says that something has changed
+	Ended         bool      // nothing will change any more
+	Error         string    // of a job that has failed
+}
+
+// Stage is where one half of a job is.
+type Stage struct {
+	Total, Running, Done, Failed int
+	Progress                     float64 // from 0 to 1
+}
+
+// Failure is a task that failed, or was lost.
+type Failure struct {
+	Task   string
+	Host   string
+	Error  string
+	Stderr []string // last lines of it
+}
+
+func (f Failure) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s: %s", f.Task, f.Host, f.Error)
+	for _, line := range f.Stderr {
+		b.WriteString("\n    " + line)
+	}
+	return b.String()
+}
+
+// Part is the file that an attempt makes, which is to become part of the job's output; "" if it makes none.
+func (a *Assignment) Part() string {
+	if a.Output == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/part-%05d", a.Output, a.ID.Index)
+}
+
+// String says in a line where a job is.
+func (s Status) String() string {
+	text := fmt.Sprintf("map %3.0f%% (%d of %d done, %d running)", 100*s.Maps.Progress, s.Maps.Done, s.Maps.Total, s.Maps.Running)
+	if s.Reduces.Total > 0 {
+		text += fmt.Sprintf("  reduce %3.0f%% (%d of %d done, %d running)", 100*s.Reduces.Progress, s.Reduces.Done, s.Reduces.Total, s.Reduces.Running)
+	}
+	return text
+}
+
+// Check verifies that events are what was asked for.
+func (r *OutputsResponse) Check(from, maps int) error {
+	if r.Next < from {
+		return fmt.Errorf("the ApplicationMaster goes back from event %d to %d", from, r.Next)
+	}
+	for _, e := range r.Events {
+		if e.Map < 0 || e.Map >= maps {
+			return fmt.Errorf("the ApplicationMaster tells of map task %d, but there are %d", e.Map, maps)
+		}
+	}
+	return nil
+}

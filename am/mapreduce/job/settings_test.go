@@ -1,0 +1,70 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/conf"
+)
+
+// -D with a key that nobody reads was taken without a word.
+func TestSettingsWithoutEffectAreNamed(t *testing.T) {
+	for set, want := range map[string]string{
+		"mapreduce.map.java.opts=-Xmx1g":                           "no effect on heddle mr, which runs no Java",
+		"mapreduce.job.reducs=3":                                   "mapreduce.job.reducs has no effect",
+		"mapred.compress.map.output=true":                          "mapred.compress.map.output has no effect",
+		"mapreduce.map.speculative=true":                           "runs no task twice",
+		"yarn.resourcemanager.adress=x":                            "did you mean yarn.resourcemanager.address?",
+		"my.key=value":                                             "",
+		"mapred.reduce.tasks=3":                                    "",
+		"mapreduce.map.memory.mb=512":                              "",
+		"mapreduce.input.fileinputformat.input.dir.recursive=true": "",
+	} {
+		c, err := conf.Load(conf.Options{Overrides: []string{set}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(set, "=")
+		got := strings.Join(Unused(c, map[string]string{key: value}), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: %q", set, got)
+		}
+	}
+}
+
+func TestSpecRefusesImpossibleSettings(t *testing.T) {
+	good := Job{Inputs: []string{"in"}, Output: "out", Mapper: "cat", Reduces: 1}
+	for _, c := range []struct {
+		set  string
+		want string
+	}{
+		{KeySort + "=0", KeySort},
+		{KeySort + "=many", KeySort},
+		{KeyMapMemory + "=5", KeyMapMemory},
+		{KeySlowStart + "=1.5", KeySlowStart},
+		{KeyPriority + "=urgent", KeyPriority},
+		{KeyTimeout + "=-1", KeyTimeout},
+		{KeyFactor + "=1", KeyFactor},
+	} {
+		cfg, err := conf.Load(conf.Options{Overrides: []string{c.set}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(c.set, "=")
+		if _, err := NewSpec(good, cfg); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), value) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	cfg, err := conf.Load(conf.Options{Overrides: []string{KeyMapMemory + "=-1", KeyPriority + "=high", KeyTimeout + "=0", KeySeparator + "=:"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSpec(good, cfg)
+	if err != nil || s.MapSize.MemoryMB != 1024 || s.Priority != 4 || s.Timeout != 0 || s.Separator != ":" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	again, err := s.Config()
+	if err != nil || !again.IsSet(KeyMapMemory) || again.IsSet(KeyReduces) {
+		t.Errorf("the configuration doesn't come through: %v", err)
+	}
+}
