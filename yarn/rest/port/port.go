@@ -64,6 +64,28 @@ func (c *conn) Write(b []byte) (written int, err error) {
 	}
 }
 
+// ReadFrom lets the kernel send files by itself, a piece at a time, if the connection can do that.
+func (c *conn) ReadFrom(r io.Reader) (sent int64, err error) {
+	to, ok := c.Conn.(io.ReaderFrom)
+	from, limited := r.(*io.LimitedReader)
+	if !ok || !limited {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	for from.N > 0 {
+		if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+			return sent, err
+		}
+		next := io.LimitedReader{R: from.R, N: min(from.N, piece)} // one that net knows how to send
+		n, err := to.ReadFrom(&next)
+		sent += n
+		from.N -= n
+		if err != nil || n == 0 {
+			return sent, err
+		}
+	}
+	return sent, nil
+}
+
 // CloseWrite is what net/http wants to end a connection gently.
 func (c *conn) CloseWrite() error {
 	if t, ok := c.Conn.(interface{ CloseWrite() error }); ok {

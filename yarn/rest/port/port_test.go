@@ -2,9 +2,13 @@ package port_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,4 +136,68 @@ func TestSlowHandlerIsAnswered(t *testing.T) {
 			t.Errorf("got %q, %v", answer, err)
 		}
 	})
+}
+
+// kernel is a connection that can send files by itself, and notes what it was given and until when.
+type kernel struct {
+	net.Conn
+	sent      []int64
+	deadlines []time.Time
+}
+
+func (k *kernel) SetWriteDeadline(t time.Time) error {
+	k.deadlines = append(k.deadlines, t)
+	return k.Conn.SetWriteDeadline(t)
+}
+
+func (k *kernel) ReadFrom(r io.Reader) (int64, error) {
+	if _, ok := r.(*io.LimitedReader).R.(*os.File); !ok {
+		return 0, errors.New("the kernel sends files only")
+	}
+	n, err := io.Copy(struct{ io.Writer }{k.Conn}, r)
+	k.sent = append(k.sent, n)
+	return n, err
+}
+
+// A download of a file went through this process's memory, as the connection hid that it can do without.
+func TestFilesAreSentByTheKernelAPieceAtATime(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	want := bytes.Repeat([]byte("0123456789abcdef"), 10<<10)
+	if err := os.WriteFile(name, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, server := net.Pipe()
+	k := &kernel{Conn: server}
+	l := make(pipes, 1)
+	l <- k
+	s := port.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		w.Header().Set("Content-Length", strconv.Itoa(len(want)))
+		_, _ = io.CopyN(w, f, int64(len(want)))
+	}), port.MaxHeader, nil)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	send(t, client, "GET / HTTP/1.1\r\nHost: rm\r\nConnection: close\r\n\r\n")
+	got, err := io.ReadAll(client)
+	close(l)
+	_ = s.Close()
+	<-done
+	if _, body, _ := bytes.Cut(got, []byte("\r\n\r\n")); err != nil || !bytes.Equal(body, want) {
+		t.Fatalf("%d bytes instead of %d, %v", len(body), len(want), err)
+	}
+	var total int64
+	for _, n := range k.sent {
+		total += n
+		if n > 64<<10 {
+			t.Errorf("%d bytes under one deadline", n)
+		}
+	}
+	if total == 0 || len(k.deadlines) < len(k.sent) {
+		t.Errorf("the kernel sent %d bytes; %d deadlines for %d pieces", total, len(k.deadlines), len(k.sent))
+	}
 }
