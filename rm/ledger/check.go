@@ -4,59 +4,178 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
 )
 
-// Check verifies what must hold at any time: sums are those of the containers they sum up, nothing of an ended application
-// lives, no node has more than it can hold (unless it shrank or went away), ids are within what was handed out.
+// Check verifies what must hold at any time:
+//
+//   - Sums are those of the containers and applications that they sum up, and each container is filed under its id and its node.
+//   - Nothing of an ended application lives, and of the attempts of a live one only the last may.
+//   - The ids of containers and delegation tokens are within what was handed out. Those of applications need not be: clients may bring
+//     their own.
+//
+// It takes time in proportion to the state, and is meant for tests and for programs built with the tag invariants. See CheckGrants for
+// what a node can hold.
 func (s *State) Check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	onNode := map[records.NodeID]records.Resource{}
-	count := map[records.NodeID]int{}
+	var c check
+	held := map[records.NodeID]*sum{}
+	for id := range s.Nodes {
+		held[id] = &sum{}
+	}
 	for id, app := range s.Apps {
-		var used records.Resource
-		live := 0
-		filed := 0
-		for c := range app.Containers.All() {
-			filed++
-			if app.Containers.Get(c.ID) != c || c.ID.Attempt.App != id {
-				bad("%v is filed under another id, or wrongly under %v", c.ID, id)
-			}
-			if !c.Live() {
-				continue
-			}
-			live++
-			used = used.Add(c.Resource)
-			onNode[c.Node] = onNode[c.Node].Add(c.Resource)
-			count[c.Node]++
-			if n := s.Nodes[c.Node]; n == nil || n != c.node || c.onNode >= len(n.Containers) || n.Containers[c.onNode] != c {
-				bad("%v is not filed under its node %v", c.ID, c.Node)
-			}
-		}
-		if filed != app.Containers.Len() {
-			bad("%v has %d containers, and counts %d", id, filed, app.Containers.Len())
-		}
-		if used != app.Used || live != app.Live {
-			bad("%v holds %d containers with %v, its sums say %d with %v", id, live, used, app.Live, app.Used)
-		}
-		if app.State.Ended() && live > 0 {
-			bad("%v is %v and holds %d containers", id, app.State, live)
-		}
-		for i, t := range app.Attempts {
-			if i > 0 && t.ID.Attempt <= app.Attempts[i-1].ID.Attempt {
-				bad("%v comes behind %v", t.ID, app.Attempts[i-1].ID)
-			}
-			if !t.State.Ended() && (i < len(app.Attempts)-1 || app.State.Ended()) {
-				bad("%v is %v although it is over", t.ID, t.State)
-			}
-		}
+		c.application(s, id, app)
+		c.containers(s, id, app, held)
+		c.attempts(app)
 	}
 	for id, n := range s.Nodes {
-		if n.Used != onNode[id] || len(n.Containers) != count[id] {
-			bad("node %v has %d containers with %v, its sums say %d with %v",
-				id, count[id], onNode[id], len(n.Containers), n.Used)
+		if n.ID != id {
+			c.bad("node %v is filed under %v", n.ID, id)
+		}
+		if h := held[id]; n.Used != h.used || len(n.Containers) != h.live {
+			c.bad("node %v has %d containers with %v, its sums say %d with %v", id, h.live, h.used, len(n.Containers), n.Used)
 		}
 	}
-	return errors.Join(errs...)
+	c.counts(s)
+	return errors.Join(c.errs...)
+}
+
+// CheckGrants verifies, when a batch was just applied, that the nodes which it gave containers, or more for a container, can hold what
+// they have. They needn't at any time, as nodes shrink. It looks at memory: that is what every resource calculator counts.
+func (s *State) CheckGrants(b *ledgerpb.Batch) error {
+	var c check
+	given, shrank := map[records.NodeID]bool{}, map[records.NodeID]bool{}
+	for _, cmd := range b.GetCommands() {
+		for _, g := range cmd.ContainersAllocated.GetGrants() {
+			given[nodeID(g.GetNode())] = true
+		}
+		if cont := s.Container(containerID(cmd.ContainerResized.GetContainer())); cont != nil && cont.Live() && cont.Resource != cont.Confirmed {
+			given[cont.Node] = true // it was given more
+		}
+		if cmd.NodeUpdated != nil {
+			shrank[nodeID(cmd.NodeUpdated.GetNode())] = true
+		}
+		if cmd.NodeRegistered != nil {
+			shrank[nodeID(cmd.NodeRegistered.GetNode())] = true
+		}
+	}
+	for id := range given {
+		if n := s.Nodes[id]; n != nil && !shrank[id] && n.Used.MemoryMB() > n.Capability.MemoryMB() {
+			c.bad("node %v was given more than it can hold: %v of %v", id, n.Used, n.Capability)
+		}
+	}
+	return errors.Join(c.errs...)
+}
+
+// check collects what is wrong.
+type check struct{ errs []error }
+
+func (c *check) bad(format string, args ...any) { c.errs = append(c.errs, fmt.Errorf(format, args...)) }
+
+// sum is what live containers hold.
+type sum struct {
+	used records.Resource
+	live int
+}
+
+func (x *sum) add(c *Container) {
+	x.used = x.used.Add(c.Resource)
+	x.live++
+}
+
+func (c *check) application(s *State, id records.ApplicationID, app *Application) {
+	if app.ID != id {
+		c.bad("%v is filed under %v", app.ID, id)
+	}
+	if n := app.Containers.Len(); app.State.Ended() && n > 0 {
+		c.bad("%v is %v and has %d containers", id, app.State, n)
+	}
+	for _, past := range app.Past {
+		if past.Live() {
+			c.bad("%v lives, and is with those that have ended", past.ID)
+		}
+		c.issued(s, app, past)
+	}
+}
+
+// containers goes through the containers of an application, and adds those that live to what their nodes hold.
+func (c *check) containers(s *State, id records.ApplicationID, app *Application, held map[records.NodeID]*sum) {
+	var own sum
+	filed := 0
+	for cont := range app.Containers.All() {
+		filed++
+		if app.Containers.Get(cont.ID) != cont || cont.ID.Attempt.App != id {
+			c.bad("%v is filed under another id, or wrongly under %v", cont.ID, id)
+		}
+		c.issued(s, app, cont)
+		if !cont.Live() {
+			continue
+		}
+		own.add(cont)
+		if h := held[cont.Node]; h != nil {
+			h.add(cont)
+		}
+		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || cont.onNode >= len(n.Containers) || n.Containers[cont.onNode] != cont {
+			c.bad("%v is not filed under its node %v", cont.ID, cont.Node)
+		}
+	}
+	if filed != app.Containers.Len() {
+		c.bad("%v has %d containers, and counts %d", id, filed, app.Containers.Len())
+	}
+	if own.used != app.Used || own.live != app.Live {
+		c.bad("%v holds %d containers with %v, its sums say %d with %v", id, own.live, own.used, app.Live, app.Used)
+	}
+}
+
+// issued verifies that a container's id was handed out: in an epoch that there was, by an attempt that there was, in its row.
+func (c *check) issued(s *State, app *Application, cont *Container) {
+	if cont.ID.Epoch() > s.Epoch() {
+		c.bad("%v is of epoch %d, and there were none after %d", cont.ID, cont.ID.Epoch(), s.Epoch())
+	}
+	last := app.Current()
+	if last == nil || cont.ID.Attempt.Attempt > last.ID.Attempt {
+		c.bad("%v is of an attempt that was not started", cont.ID)
+		return
+	}
+	if t := app.Attempt(cont.ID.Attempt.Attempt); t != nil && cont.ID.Sequence() > t.LastSequence {
+		c.bad("%v was not handed out: %v is at %d", cont.ID, t.ID, t.LastSequence)
+	}
+}
+
+func (c *check) attempts(app *Application) {
+	for i, t := range app.Attempts {
+		if t.ID.App != app.ID {
+			c.bad("%v is filed under %v", t.ID, app.ID)
+		}
+		if i > 0 && t.ID.Attempt <= app.Attempts[i-1].ID.Attempt {
+			c.bad("%v comes behind %v", t.ID, app.Attempts[i-1].ID)
+		}
+		if !t.State.Ended() && (i < len(app.Attempts)-1 || app.State.Ended()) {
+			c.bad("%v is %v although it is over", t.ID, t.State)
+		}
+		if am := t.AMContainer; am != (records.ContainerID{}) && (am.Attempt != t.ID || am.Sequence() > t.LastSequence) {
+			c.bad("%v has %v as its ApplicationMaster's, and is at %d", t.ID, am, t.LastSequence)
+		}
+	}
+}
+
+// counts verifies the sums of applications: each that a queue took has ended, or has an attempt and goes on.
+func (c *check) counts(s *State) {
+	n := int64(0)
+	for _, ended := range s.Ended {
+		n += ended
+	}
+	for _, app := range s.Apps {
+		if len(app.Attempts) > 0 && !app.State.Ended() {
+			n++
+		}
+	}
+	if n != s.Submitted {
+		c.bad("%d applications were taken by queues, and %d of them go on or have ended", s.Submitted, n)
+	}
+	for seq := range s.Delegations {
+		if seq > s.LastDelegation {
+			c.bad("delegation token %d was not handed out: the last one is %d", seq, s.LastDelegation)
+		}
+	}
 }

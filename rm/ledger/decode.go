@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -83,12 +84,17 @@ type shape struct {
 	name   protoreflect.FullName
 	single bool     // it has exactly one field
 	fields []*field // by number
+	// amounts is how many of them are amounts of resource types, maxAmounts at most.
+	amounts int
 }
+
+// maxAmounts is how many fields of one message may be amounts of resource types.
+const maxAmounts = 3
 
 type field struct {
 	kind    protowire.Type
 	packed  bool   // numbers may come together
-	amounts bool   // they are amounts of resource types, of which there are only so many
+	amounts int    // not 0: they are amounts of resource types, of which there are only so many; counts such fields of the message
 	message *shape // nil for what isn't a message of the ledger: YARN's own keep what they don't know
 }
 
@@ -112,7 +118,10 @@ func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*
 			}
 		default:
 			f.packed = fd.IsList()
-			f.amounts = fd.IsList() && fd.Kind() == protoreflect.Int64Kind
+			if fd.IsList() && fd.Kind() == protoreflect.Int64Kind {
+				s.amounts++
+				f.amounts = s.amounts
+			}
 		}
 		s.fields = append(s.fields, make([]*field, max(0, int(fd.Number())+1-len(s.fields)))...)
 		s.fields[fd.Number()] = f
@@ -123,7 +132,8 @@ func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*
 var errTorn = errors.New("it is damaged, or was written by a newer version of Heddle")
 
 func (s *shape) check(data []byte) error {
-	amounts, fields := 0, 0
+	fields := 0
+	var types [maxAmounts + 1]int // by field.amounts
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
 		if n < 0 {
@@ -152,16 +162,16 @@ func (s *shape) check(data []byte) error {
 			if err := f.message.check(inner); err != nil {
 				return err
 			}
-		case f.amounts && kind == protowire.BytesType:
-			amounts += varints(inner)
-		case f.amounts:
-			amounts++
+		case f.amounts > 0 && kind == protowire.BytesType:
+			types[f.amounts] += varints(inner)
+		case f.amounts > 0:
+			types[f.amounts]++
 		}
 		data = data[n:]
 	}
-	switch {
-	case amounts > records.MaxResourceTypes:
-		return &NewerError{What: fmt.Sprintf("%d resource types", amounts)}
+	switch most := slices.Max(types[:]); {
+	case most > records.MaxResourceTypes:
+		return &NewerError{What: fmt.Sprintf("%d resource types", most)}
 	case s.single && fields != 1:
 		return &NewerError{What: fmt.Sprintf("a %s of %d kinds", s.name.Name(), fields)}
 	}

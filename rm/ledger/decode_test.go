@@ -78,6 +78,19 @@ func TestWhatThisVersionDoesNotKnowIsNeverPassedOver(t *testing.T) {
 	}
 }
 
+// Each of an application's sums has all resource types that a cluster may have.
+func TestSumsOfAllResourceTypesAreRead(t *testing.T) {
+	s := New()
+	mustApply(t, s, commands{cluster(), submit(1)}.at(0))
+	a := s.Apps[app(1)]
+	for i := range a.Preempted {
+		a.Preempted[i], a.PreemptedSeconds[i], a.ResourceSeconds[i] = 1, 2, 3
+	}
+	if again, err := ReadSnapshot(bytes.NewReader(snapshot(t, s))); err != nil || again.Apps[app(1)].ResourceSeconds != a.ResourceSeconds {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestNewerVersionIsNamed(t *testing.T) {
 	raise := &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version + 1, Release: "9.9"}}
 	b := commands{raise}.at(0)

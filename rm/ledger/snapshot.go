@@ -333,15 +333,15 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) *Container 
 	c.Started, c.Finished = r.GetStarted(), r.GetFinished()
 	c.ExitStatus, c.Diagnostic, c.Suspended = r.GetExitStatus(), r.GetDiagnostics(), r.GetSuspended()
 	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
+	c.Version, c.Resized = r.GetVersion(), r.GetResized()
+	if r.GetConfirmed() != nil {
+		c.Confirmed = amounts(r.GetConfirmed())
+	}
 	return c
 }
 
 func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	c := readContainer(a.ID, r)
-	c.Version, c.Resized = r.GetVersion(), r.GetResized()
-	if r.GetConfirmed() != nil {
-		c.Confirmed = amounts(r.GetConfirmed())
-	}
 	a.Containers.Put(c)
 	if !c.Live() {
 		return nil
