@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/invariants"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
@@ -48,12 +49,22 @@ func (r *replica) Apply(e raft.Entry) any {
 	var diverged *ledger.DivergedError
 	switch {
 	case err == nil:
+		if invariants.Checked {
+			r.mustHold(b)
+		}
 		return nil
 	case errors.As(err, &newer), errors.As(err, &diverged):
 		return r.stop("apply an entry of the log", err)
 	}
 	r.log.WithError(err).Error("an entry of the log can't be applied")
 	return fmt.Errorf("apply a batch to the ledger: %w", err)
+}
+
+// mustHold panics if something is wrong with the ledger after a batch. It is called with the lock held.
+func (r *replica) mustHold(b *ledgerpb.Batch) {
+	if err := errors.Join(r.state.Check(), r.state.CheckGrants(b)); err != nil {
+		panic(fmt.Sprintf("ledger: after %v: %v", b, err))
+	}
 }
 
 // stop is called with the lock held.

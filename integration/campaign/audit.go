@@ -71,7 +71,7 @@ func (s *stage) audit(ctx context.Context) (history.Checked, error) {
 	if _, err := s.Leader(ctx, ""); err != nil {
 		return history.Checked{}, errors.Join(append(errs, err)...)
 	}
-	s.world.LookForAll(ctx)
+	errs = append(errs, s.world.LookForAll(ctx))
 	checked, err := s.world.Check()
 	errs = append(errs, err, killAll(ctx, s.client, s.Addresses), s.nothingLeft(ctx))
 	for _, name := range s.NodeManagers {

@@ -223,9 +223,9 @@ func (m *machine) audit(ctx context.Context) (history.Checked, error) {
 	if err := m.boot(ctx); err != nil {
 		return history.Checked{}, err
 	}
-	m.world.LookForAll(ctx)
+	lookErr := m.world.LookForAll(ctx)
 	checked, err := m.world.Check()
-	errs := []error{err, killAll(ctx, m.client, m.cluster.Addresses)}
+	errs := []error{lookErr, err, killAll(ctx, m.client, m.cluster.Addresses)}
 	const look = `for p in /proc/[0-9]*; do if tr '\0' '\n' <$p/environ 2>/dev/null | grep -q ^CONTAINER_ID=; then tr '\0' ' ' <$p/cmdline; echo; fi; done
 find /sys/fs/cgroup -type d -name 'container_*'`
 	var left string

@@ -5,16 +5,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
-// BuildHeddle builds a heddle binary for Options.Heddle; remove takes it away again.
-func BuildHeddle() (path string, remove func(), err error) {
+// BuildHeddle builds a heddle binary for Options.Heddle, with build tags if there are any; remove takes it away again.
+func BuildHeddle(tags ...string) (path string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "heddle-bin-")
 	if err != nil {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "heddle")
-	build := exec.Command("go", "build", "-o", path, "heddle/cmd/heddle")
+	build := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", path, "heddle/cmd/heddle")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)

@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"heddle/internal/needs"
 )
 
 //go:embed pom.xml
@@ -21,7 +22,7 @@ var pom []byte
 const Version = "3.4.2"
 
 // errNoJava says that this machine can't run Hadoop.
-var errNoJava = errors.New("java is not on the PATH")
+var errNoJava = fmt.Errorf("Hadoop takes Java, and java is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
 
 // cacheDir is where jars are kept between test runs.
 func cacheDir() (string, error) {

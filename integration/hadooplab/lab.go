@@ -61,16 +61,13 @@ type Lab struct {
 }
 
 // Start starts a lab and waits until it is ready. It ends with the test; if that fails, the ends of the logs are
-// printed. Without Java the test is skipped.
+// printed. Without Java the test fails.
 func Start(t testing.TB, o Options) *Lab {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
 	lab, err := New(t.Context(), o)
-	if errors.Is(err, errNoJava) {
-		t.Skip("this machine can't run Hadoop: ", err)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -131,9 +132,6 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 func TestDaemonsThatCannotStartAreReported(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.Context(), Options{DataNodes: 1, Dir: t.TempDir(), Site: map[string]string{"dfs.datanode.max.locked.memory": "lots"}})
-	if errors.Is(err, errNoJava) {
-		t.Skip(err)
-	}
 	if err == nil || !strings.Contains(err.Error(), "datanode1") || !strings.Contains(err.Error(), "lots") {
 		t.Errorf("got %v", err)
 	}
@@ -142,9 +140,7 @@ func TestDaemonsThatCannotStartAreReported(t *testing.T) {
 // A lab whose test process is killed leaves neither daemons nor containers nor files.
 func TestNothingOutlivesTheTestProcess(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skip(err)
-	}
+	needs.Program(t, "java")
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "HADOOPLAB_TO_BE_KILLED="+dir)

@@ -2,7 +2,6 @@ package hadooplab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -32,13 +31,10 @@ func (s *Shared) Run(m *testing.M) int {
 	return code
 }
 
-// Lab returns the lab. What the daemons log during a test is printed if it fails. Without Java the test is skipped.
+// Lab returns the lab. What the daemons log during a test is printed if it fails. Without Java the test fails.
 func (s *Shared) Lab(t testing.TB) *Lab {
 	t.Helper()
 	s.once.Do(func() { s.lab, s.err = New(context.Background(), s.options) })
-	if errors.Is(s.err, errNoJava) {
-		t.Skip("this machine can't run Hadoop: ", s.err)
-	}
 	if s.err != nil {
 		t.Fatal(s.err)
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -215,30 +216,37 @@ func (w *World) submit(ctx context.Context, to ipc.Invoker, i int) {
 	_, err = protocol.SubmitApplication.Call(ctx, to, w.submission(resp.GetApplicationId()))
 	c.end, c.unknown = w.now(), err != nil
 	w.record(c)
-	w.look(ctx, to, i, id)
+	// A look without an answer says nothing; there are others.
+	_ = w.look(ctx, to, i, id)
 	if other, ok := w.someApp(); ok {
-		w.look(ctx, to, i, other)
+		_ = w.look(ctx, to, i, other)
 	}
 }
 
-func (w *World) look(ctx context.Context, to ipc.Invoker, client int, id records.ApplicationID) {
+// look looks for an application, and records whether it is there. It returns an error if that isn't known.
+func (w *World) look(ctx context.Context, to ipc.Invoker, client int, id records.ApplicationID) error {
 	req := &pb.GetApplicationReportRequest{}
 	req.SetApplicationId(id.PB())
 	c := call{client: client, app: id, begin: w.now()}
 	_, err := protocol.GetApplicationReport.Call(ctx, to, req)
 	c.end, c.found = w.now(), err == nil
-	if err == nil || ipc.IsClass(err, ipc.ApplicationNotFound) {
-		w.record(c)
+	if err != nil && !ipc.IsClass(err, ipc.ApplicationNotFound) {
+		return fmt.Errorf("look for %v: %w", id, err)
 	}
+	w.record(c)
+	return nil
 }
 
-// LookForAll looks for every application whose submission was acknowledged, or may have been.
-func (w *World) LookForAll(ctx context.Context) {
+// LookForAll looks for every application whose submission was acknowledged, or may have been. It returns an error if there was one that
+// it could not look for: nothing is proven then. Check says which of them are lost.
+func (w *World) LookForAll(ctx context.Context) error {
 	w.mu.Lock()
 	apps := slices.Clone(w.apps)
 	w.mu.Unlock()
 	to := w.clientOf("auditor")
+	var errs []error
 	for _, id := range apps {
-		w.look(ctx, to, w.o.Submitters, id)
+		errs = append(errs, w.look(ctx, to, w.o.Submitters, id))
 	}
+	return errors.Join(errs...)
 }

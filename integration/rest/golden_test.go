@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/internal/needs"
 	"heddle/internal/publicdir"
 )
 
@@ -37,13 +38,7 @@ var profiles = []string{"capacity", "mutable", "acl", "anon", "auth", "fifo", "f
 // testdata/differences fails it, and so does one that is listed and gone. REST_RECORDINGS names a folder that the recordings
 // of Heddle and the differences found are kept in.
 func TestAgainstRecordings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster for each configuration")
-	}
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("needs python3 to make the recorded requests")
-	}
+	python := needs.Program(t, "python3") // it makes the recorded requests
 	tools := publicdir.New(t, "")
 	heddle, self := filepath.Join(tools, "heddle"), filepath.Join(tools, "job")
 	if out, err := exec.Command("go", "build", "-o", heddle, "heddle/cmd/heddle").CombinedOutput(); err != nil {

@@ -38,9 +38,6 @@ const (
 // Hadoop: status, content type, exception, and the names in documents. What may differ is in testdata/differences/probes.txt.
 // A stock 5xx that is a 4xx here is no difference: whoever made a mistake is told so.
 func TestProbes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster")
-	}
 	o := hadooplab.Options{ResourceManager: true, NodeManagers: 1, Dir: t.TempDir(), Site: map[string]string{
 		"hadoop.http.staticuser.user":          "root",
 		"yarn.resourcemanager.am.max-attempts": "1",

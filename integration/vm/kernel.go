@@ -18,15 +18,14 @@ import (
 	"strings"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/needs"
 )
 
-// ErrUnfit says that this machine can't run virtual machines.
+// ErrUnfit says that this machine can't run virtual machines, whatever is installed on it.
 var ErrUnfit = errors.New("this machine can't run virtual machines")
 
-// programs are what a machine takes, with their Debian packages.
-var programs = []struct{ name, debian string }{
-	{"qemu-system-x86_64", "qemu-system-x86"}, {"mkfs.ext4", "e2fsprogs"}, {"dmsetup", "dmsetup"}, {"dpkg-deb", "dpkg"},
-}
+// programs are what a machine takes.
+var programs = []string{"qemu-system-x86_64", "mkfs.ext4", "dmsetup", "dpkg-deb"}
 
 // wanted are the kernel's modules that a machine loads, with all that they depend on.
 var wanted = []string{
@@ -40,8 +39,8 @@ func Prepare(ctx context.Context) (kernel string, err error) {
 		return "", fmt.Errorf("%w: it takes root on Linux and amd64", ErrUnfit)
 	}
 	for _, p := range programs {
-		if _, err := exec.LookPath(p.name); err != nil {
-			return "", fmt.Errorf("%w: %w (apt-get install %s)", ErrUnfit, err, p.debian)
+		if _, err := exec.LookPath(p); err != nil {
+			return "", fmt.Errorf("virtual machines take %s: %w; `apt-get install %s` installs it", p, err, needs.Package(p))
 		}
 	}
 	return hadooplab.Cached(ctx, "vm-debian", "kernel", fetchKernel)
@@ -51,11 +50,11 @@ func Prepare(ctx context.Context) (kernel string, err error) {
 func fetchKernel(ctx context.Context, base, to string) error {
 	out, err := exec.CommandContext(ctx, "apt-cache", "depends", "linux-image-amd64").Output()
 	if err != nil {
-		return fmt.Errorf("%w: apt-cache: %w", ErrUnfit, err)
+		return fmt.Errorf("virtual machines take a kernel of Debian's: apt-cache: %w", err)
 	}
 	name := regexp.MustCompile(`Depends: (linux-image-\S+)`).FindSubmatch(out)
 	if name == nil {
-		return fmt.Errorf("%w: apt knows no package linux-image-amd64 (apt-get update)", ErrUnfit)
+		return errors.New("virtual machines take a kernel of Debian's, and apt knows no package linux-image-amd64; `apt-get update` may bring it")
 	}
 	get := exec.CommandContext(ctx, "apt-get", "download", "-qq", string(name[1]))
 	get.Dir = base

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"heddle/internal/needs"
 	"heddle/internal/userfiles"
 	"heddle/nm/launch"
 )
@@ -44,10 +45,7 @@ type bench struct {
 
 func newBench(t *testing.T, tweak func(*Config)) *bench {
 	t.Helper()
-	javac, err := exec.LookPath("javac")
-	if err != nil {
-		t.Skip("this machine has no Java compiler")
-	}
+	javac := needs.Program(t, "javac")
 	b := &bench{t: t, dir: t.TempDir()}
 	write(t, b.dir+"/src/Main.java", source)
 	if out, err := exec.Command(javac, "-d", b.dir+"/classes", b.dir+"/src/Main.java").CombinedOutput(); err != nil {

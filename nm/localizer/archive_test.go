@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"heddle/internal/needs"
 )
 
 // realTree makes a directory with what real archives hold.
@@ -100,10 +102,7 @@ func sameTree(t *testing.T, got, want string, only func(string) bool) {
 
 func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("this machine has no %s", name)
-	}
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command(needs.Program(t, name), args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v: %s", name, args, err, out)

@@ -22,7 +22,7 @@ func nobody(t *testing.T) *userfiles.User {
 	}
 	u, err := user.Lookup("nobody")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)

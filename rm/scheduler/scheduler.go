@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"heddle/internal/invariants"
 	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -188,7 +189,7 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 		s.claim()
 	}
 	s.scheduling = false
-	if checking {
+	if invariants.Checked {
 		s.mustHold()
 	}
 	return s.out

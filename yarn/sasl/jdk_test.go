@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"heddle/internal/needs"
 )
 
 // jdk is a Java process that plays the other side.
@@ -20,9 +22,7 @@ type jdk struct {
 
 func startJDK(t *testing.T) *jdk {
 	t.Helper()
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skip("no java on this machine")
-	}
+	needs.Program(t, "java")
 	cmd := exec.Command("java", "testdata/Peer.java")
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,0 +1,38 @@
+// Package needs lets tests say which programs they take. A test without its program fails: one that is skipped proves nothing, and
+// nobody notices.
+package needs
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// packages are Debian's packages of programs that are called otherwise.
+var packages = map[string]string{
+	"java":               "default-jdk-headless",
+	"javac":              "default-jdk-headless",
+	"jar":                "default-jdk-headless",
+	"mvn":                "maven",
+	"python3":            "python3",
+	"qemu-system-x86_64": "qemu-system-x86",
+	"mkfs.ext4":          "e2fsprogs",
+	"dpkg-deb":           "dpkg",
+}
+
+// Program returns where a program is. Without it the test fails, and says how to install it.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("this test takes %s: %v; `apt-get install %s` installs it", name, err, Package(name))
+	}
+	return path
+}
+
+// Package is Debian's package of a program.
+func Package(program string) string {
+	if p := packages[program]; p != "" {
+		return p
+	}
+	return program
+}

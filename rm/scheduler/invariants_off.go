@@ -1,5 +1,0 @@
-//go:build !invariants
-
-package scheduler
-
-const checking = false
