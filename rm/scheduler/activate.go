@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
 // admit lets an application that was just submitted go on to wait for the limit on ApplicationMasters, unless too many run.
-func (s *Scheduler) admit(h AppHandle) {
+func (s *Scheduler) admit(h handle.App) {
 	a := &s.apps[h]
 	if ok, _ := s.mayRun(a); !ok {
-		at, _ := slices.BinarySearchFunc(s.held, h, func(x, y AppHandle) int {
+		at, _ := slices.BinarySearchFunc(s.held, h, func(x, y handle.App) int {
 			return cmp.Compare(s.apps[x].spec.Seq, s.apps[y].spec.Seq)
 		})
 		s.held = slices.Insert(s.held, at, h)
@@ -27,20 +29,20 @@ func (s *Scheduler) admit(h AppHandle) {
 // reached its limit, or nothing if it is the user.
 func (s *Scheduler) mayRun(a *app) (ok bool, full int32) {
 	if s.tree.Kind == queue.FIFO {
-		return true, nothing
+		return true, order.Nothing
 	}
-	for h := a.leaf; h != nothing; h = s.queues[h].parent {
+	for h := a.leaf; h != order.Nothing; h = s.queues[h].parent {
 		if q := &s.queues[h]; q.runnable >= q.cfg.MaxParallelApps {
 			return false, h
 		}
 	}
-	return s.running[a.spec.User] < s.tree.Settings.MaxParallel(a.spec.User), nothing
+	return s.running[a.spec.User] < s.tree.Settings.MaxParallel(a.spec.User), order.Nothing
 }
 
 // run counts an application, or one less, for the limits on how many run at once.
 func (s *Scheduler) run(a *app, n int32) {
 	a.runnable = n > 0
-	for h := a.leaf; h != nothing; h = s.queues[h].parent {
+	for h := a.leaf; h != order.Nothing; h = s.queues[h].parent {
 		s.queues[h].runnable += n
 	}
 	if s.running[a.spec.User] += n; s.running[a.spec.User] == 0 {
@@ -49,7 +51,7 @@ func (s *Scheduler) run(a *app, n int32) {
 }
 
 // dismiss takes an application out of those that count for how many run at once, and lets the next ones in.
-func (s *Scheduler) dismiss(h AppHandle) {
+func (s *Scheduler) dismiss(h handle.App) {
 	a := &s.apps[h]
 	if !a.runnable {
 		if at := slices.Index(s.held, h); at >= 0 {
@@ -75,9 +77,9 @@ func (s *Scheduler) admitHeld() {
 }
 
 // wait puts an application among those of its leaf that wait to become active.
-func (s *Scheduler) wait(h AppHandle) {
+func (s *Scheduler) wait(h handle.App) {
 	w := &s.queues[s.apps[h].leaf].waiting
-	at, _ := slices.BinarySearchFunc(*w, h, func(x, y AppHandle) int {
+	at, _ := slices.BinarySearchFunc(*w, h, func(x, y handle.App) int {
 		a, b := &s.apps[x].spec, &s.apps[y].spec
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Seq, b.Seq))
 	})
@@ -106,7 +108,7 @@ func (s *Scheduler) activateApps() {
 // always is.
 func (s *Scheduler) activateIn(leaf int32) {
 	q := &s.queues[leaf]
-	if s.capacity && s.limitsOf.IsZero() {
+	if s.capacity && s.calc.Cluster.IsZero() {
 		for _, h := range q.waiting {
 			s.apps[h].tried = true
 		}
@@ -150,12 +152,12 @@ func (s *Scheduler) mayActivate(q *runQueue, a *app, u *user, limit *records.Res
 		return true
 	case s.tree.Kind == queue.Fair:
 		return q.cfg.MaxAMShare < 0 || a.spec.AM.IsZero() || q.amUsed.Add(a.am).FitsIn(*limit)
-	case q.active < 1 || s.share(&q.amUsed) <= 0:
+	case q.active < 1 || s.calc.Share(&q.amUsed) <= 0:
 		return true
-	case !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(*limit)):
+	case !s.calc.Measure(q.amUsed.Add(a.am)).FitsIn(s.calc.Measure(*limit)):
 		return false
 	}
-	return s.measure(u.amUsed.Add(a.am)).FitsIn(s.measure(s.userAMLimit(q, u, limit, users)))
+	return s.calc.Measure(u.amUsed.Add(a.am)).FitsIn(s.calc.Measure(s.userAMLimit(q, u, limit, users)))
 }
 
 // amLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its promise if that
@@ -166,11 +168,11 @@ func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 		return s.fairAMLimit(leaf, s.fairDue())
 	}
 	usable := s.room(leaf)
-	if !s.measure(q.guaranteed).FitsIn(s.measure(usable)) {
+	if !s.calc.Measure(q.guaranteed).FitsIn(s.calc.Measure(usable)) {
 		usable = q.guaranteed
 	}
 	for i, n := range usable {
-		limit[i] = s.stepUp(i, float64(n)*float64(q.cfg.MaxAMShare))
+		limit[i] = s.calc.StepUp(i, float64(n)*float64(q.cfg.MaxAMShare))
 	}
 	return limit
 }
@@ -178,7 +180,7 @@ func (s *Scheduler) amLimit(leaf int32) (limit records.Resource) {
 // userAMLimit is what ApplicationMasters of one user of a leaf may have (Hadoop:
 // AbstractLeafQueue.getUserAMResourceLimitPerPartition).
 func (s *Scheduler) userAMLimit(q *runQueue, u *user, limit *records.Resource, users int) records.Resource {
-	return s.smaller(s.userAMShare(q, u, users), *limit)
+	return s.calc.Smaller(s.userAMShare(q, u, users), *limit)
 }
 
 // userAMShare is what a user's ApplicationMasters may have by the limits of users alone.
@@ -191,7 +193,7 @@ func (s *Scheduler) userAMShare(q *runQueue, u *user, users int) (out records.Re
 		part *= float64(q.cfg.UserLimitFactor)
 	}
 	for i, n := range q.guaranteed {
-		out[i] = s.stepUp(i, float64(n)*float64(q.cfg.MaxAMShare)*part)
+		out[i] = s.calc.StepUp(i, float64(n)*float64(q.cfg.MaxAMShare)*part)
 	}
 	return out
 }
@@ -219,8 +221,8 @@ func (s *Scheduler) activeUsersWith(q *runQueue, wishes map[int32]int) (n int) {
 	if !s.capacity {
 		return 0
 	}
-	s.el.all(&q.inner, func(i int32) bool {
-		ref := s.el.at[i].ref
+	s.el.All(&q.inner, func(i int32) bool {
+		ref := s.el.Ref(i)
 		if u := &s.users[ref]; u.wanting > 0 || u.active == 0 && u.total > 0 || wishes[ref] > 0 {
 			n++
 		}
@@ -237,7 +239,7 @@ func (s *Scheduler) onlyWish(a *app, wishes map[int32]int) bool {
 }
 
 // start makes an application active, whatever the limits say.
-func (s *Scheduler) start(h AppHandle) {
+func (s *Scheduler) start(h handle.App) {
 	a := &s.apps[h]
 	if a.active {
 		return
@@ -254,12 +256,12 @@ func (s *Scheduler) start(h AppHandle) {
 	q.active++
 	u.active++
 	q.amUsed, u.amUsed = q.amUsed.Add(a.am), u.amUsed.Add(a.am)
-	s.seedKey(a, u.apps.rule)
-	s.el.enter(&u.apps, a.el)
+	s.seedKey(a, u.apps.Rule)
+	s.el.Enter(&u.apps, a.el)
 }
 
 // stop makes an application inactive. Its asks wait with it.
-func (s *Scheduler) stop(h AppHandle) {
+func (s *Scheduler) stop(h handle.App) {
 	a := &s.apps[h]
 	if !a.active {
 		return
@@ -270,6 +272,6 @@ func (s *Scheduler) stop(h AppHandle) {
 	q.active--
 	u.active--
 	q.amUsed, u.amUsed = q.amUsed.Sub(a.am), u.amUsed.Sub(a.am)
-	s.el.leave(&u.apps, a.el)
+	s.el.Leave(&u.apps, a.el)
 	s.placeUser(a.user)
 }

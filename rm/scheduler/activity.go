@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
@@ -12,15 +13,15 @@ import (
 // scheduler (Hadoop: ActivityNode, ActivityDiagnosticConstant). Below a request that its queues have room for is what it comes to on
 // the node itself.
 type Activity struct {
-	Queue      string    // path; "" of what isn't a queue
-	App        AppHandle // -1 of a queue
-	Ask        *Ask      // of a request, the row for any node
-	OnNode     bool      // what a request comes to on the node itself
-	Priority   int32     // of the application
+	Queue      string     // path; "" of what isn't a queue
+	App        handle.App // -1 of a queue
+	Ask        *Ask       // of a request, the row for any node
+	OnNode     bool       // what a request comes to on the node itself
+	Priority   int32      // of the application
 	State      ActivityState
 	Diagnostic string // "" if the activities below say it
 	// From is the application whose ask ends the search in a queue, -1 if there is none. The diagnostic names it at its end.
-	From     AppHandle
+	From     handle.App
 	Children []Activity
 }
 
@@ -51,15 +52,15 @@ const (
 
 // Activities tells what each queue, application and request that is looked at comes to where containers are given out on a
 // node now. Only capacity queues are told of.
-func (s *Scheduler) Activities(h NodeHandle) Activity {
+func (s *Scheduler) Activities(h handle.Node) Activity {
 	s.refresh()
 	n := &s.nodes[h]
-	least, free := s.measure(s.cfg.Minimum), s.free(n)
-	out := Activity{Queue: s.queues[root].cfg.Path, App: noApp, From: noApp, State: ActivityRejected}
+	least, free := s.calc.Measure(s.cfg.Minimum), s.free(n)
+	out := Activity{Queue: s.queues[root].cfg.Path, App: handle.NoApp, From: handle.NoApp, State: ActivityRejected}
 	switch {
-	case !s.fits(&least, &free):
+	case !s.calc.Fits(&least, &free):
 		out.Diagnostic = nodeTooFull
-	case n.reserved != nobody && !s.queues[root].pending.IsZero():
+	case n.reserved != handle.NoContainer && !s.queues[root].pending.IsZero():
 		out.Diagnostic = nodeKept
 	default:
 		v := visit{s: s, node: n, heads: s.look()}
@@ -82,14 +83,14 @@ func (v *visit) head(h int32) head {
 	}
 	q := &v.s.queues[h]
 	room := v.s.room(h).Sub(q.used)
-	return head{room: room, spent: v.s.spent(&q.used, &room)}
+	return head{room: room, spent: v.s.calc.Spent(&q.used, &room)}
 }
 
 // queue tells of a queue.
 func (v *visit) queue(h int32) Activity {
 	s := v.s
 	q := &s.queues[h]
-	out := Activity{Queue: q.cfg.Path, App: noApp, From: noApp, State: ActivitySkipped}
+	out := Activity{Queue: q.cfg.Path, App: handle.NoApp, From: handle.NoApp, State: ActivitySkipped}
 	if q.pending.IsZero() {
 		out.Diagnostic = queueIdle
 		return out
@@ -106,8 +107,8 @@ func (v *visit) queue(h int32) Activity {
 	case q.leaf:
 		v.leaf(h, &out, &at)
 	default:
-		s.el.all(&q.inner, func(i int32) bool {
-			out.Children = append(out.Children, v.queue(s.el.at[i].ref))
+		s.el.All(&q.inner, func(i int32) bool {
+			out.Children = append(out.Children, v.queue(s.el.Ref(i)))
 			return true
 		})
 	}
@@ -115,21 +116,21 @@ func (v *visit) queue(h int32) Activity {
 }
 
 // inOrder is the active applications of a leaf in the order in which they are served.
-func (v *visit) inOrder(leaf int32) (apps []AppHandle) {
+func (v *visit) inOrder(leaf int32) (apps []handle.App) {
 	s := v.s
 	q := &s.queues[leaf]
 	if !q.leaf {
 		return nil
 	}
-	s.el.all(&q.inner, func(u int32) bool {
-		s.el.all(&s.users[s.el.at[u].ref].apps, func(a int32) bool {
-			apps = append(apps, AppHandle(s.el.at[a].ref))
+	s.el.All(&q.inner, func(u int32) bool {
+		s.el.All(&s.users[s.el.Ref(u)].apps, func(a int32) bool {
+			apps = append(apps, handle.App(s.el.Ref(a)))
 			return true
 		})
 		return true
 	})
-	slices.SortFunc(apps, func(a, b AppHandle) int {
-		if s.el.less(q.apps, s.apps[a].el, s.apps[b].el) {
+	slices.SortFunc(apps, func(a, b handle.App) int {
+		if s.el.Less(q.apps, s.apps[a].el, s.apps[b].el) {
 			return -1
 		}
 		return 1
@@ -137,8 +138,8 @@ func (v *visit) inOrder(leaf int32) (apps []AppHandle) {
 	return apps
 }
 
-func (v *visit) app(h AppHandle) Activity {
-	return Activity{App: h, From: noApp, Priority: v.s.apps[h].spec.Priority, State: ActivitySkipped}
+func (v *visit) app(h handle.App) Activity {
+	return Activity{App: h, From: handle.NoApp, Priority: v.s.apps[h].spec.Priority, State: ActivitySkipped}
 }
 
 func (v *visit) leaf(h int32, out *Activity, at *head) {
@@ -172,8 +173,8 @@ func (v *visit) requests(a *app, act *Activity, at *head) (blocks bool) {
 			continue
 		}
 		ask := d.row()
-		one := Activity{App: act.App, From: noApp, State: ActivitySkipped, Ask: &ask}
-		if !s.fits(&d.size, &at.room) && !s.lifted(a, d, &at.room) {
+		one := Activity{App: act.App, From: handle.NoApp, State: ActivitySkipped, Ask: &ask}
+		if !s.calc.Fits(&d.size, &at.room) && !s.lifted(a, d, &at.room) {
 			one.State, one.Diagnostic = ActivityRejected, queueBlocked
 		} else {
 			on := s.onNode(a, d, v.node)
@@ -193,7 +194,7 @@ const maxOnNodes = 20_000
 
 // OnNodes tells, for each request of an application that waits, the most urgent first, what it comes to on each of some nodes, as far
 // as that is up to the node. Of very many requests and nodes the most urgent requests are told of.
-func (s *Scheduler) OnNodes(h AppHandle, nodes []NodeHandle) (out [][]Activity) {
+func (s *Scheduler) OnNodes(h handle.App, nodes []handle.Node) (out [][]Activity) {
 	a := &s.apps[h]
 	for d := range s.demands(a) {
 		if d.pending == 0 {
@@ -213,19 +214,19 @@ func (s *Scheduler) OnNodes(h AppHandle, nodes []NodeHandle) (out [][]Activity) 
 
 // onNode says why a request that its queues have room for isn't served on a node.
 func (s *Scheduler) onNode(a *app, d *demand, n *node) Activity {
-	out := Activity{App: noApp, From: noApp, OnNode: true, State: ActivitySkipped}
-	if n.reserved != nobody && s.keepingOf(n.reserved).demand == d {
+	out := Activity{App: handle.NoApp, From: handle.NoApp, OnNode: true, State: ActivitySkipped}
+	if n.reserved != handle.NoContainer && s.keepingOf(n.reserved).demand == d {
 		out.State = ActivityReReserved
 	}
-	capability, free := s.measure(*s.capability(n)), s.free(n)
+	capability, free := s.calc.Measure(*s.capability(n)), s.free(n)
 	switch {
 	case a.blacklisted(n):
 		out.Diagnostic = nodeBlacklisted
 	case !d.relaxAny && d.wants(n.host) == 0 && !d.relaxes(n.rack):
 		out.Diagnostic = nodeElsewhere
-	case !s.fits(&d.size, &capability):
+	case !s.calc.Fits(&d.size, &capability):
 		out.Diagnostic = nodeTooSmall + s.insufficient(&d.capability, *s.capability(n))
-	case !s.fits(&d.size, &free):
+	case !s.calc.Fits(&d.size, &free):
 		out.Diagnostic = nodeLacks + s.insufficient(&d.capability, s.capability(n).Sub(n.used))
 	default:
 		out.Diagnostic = nodeDelayed
@@ -237,7 +238,7 @@ func (s *Scheduler) onNode(a *app, d *demand, n *node) Activity {
 func (s *Scheduler) insufficient(required *records.Resource, available records.Resource) string {
 	var names []string
 	for i := range s.cfg.Types.Len() {
-		if required[i] > available[i] && (i == records.Memory || !s.memoryOnly) {
+		if required[i] > available[i] && (i == records.Memory || !s.calc.MemoryOnly) {
 			names = append(names, s.cfg.Types.At(i).Name)
 		}
 	}

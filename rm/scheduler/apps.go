@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -28,7 +30,7 @@ type app struct {
 	leaf, user int32
 	el         int32
 	running    int32 // containers
-	demands    order
+	demands    order.Order
 	requests   int32   // demands
 	blocked    int32   // demands that wait for more urgent ones
 	sole       *demand // if there is just one
@@ -51,26 +53,26 @@ func (a *app) askFor(more int64) {
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
 // applications run at once admit it.
-func (s *Scheduler) AddApp(spec AppSpec) AppHandle {
-	h := take(&s.apps, &s.freeApps)
+func (s *Scheduler) AddApp(spec AppSpec) handle.App {
+	h := handle.Take(&s.apps, &s.freeApps)
 	leaf := s.leafOf(spec.Queue)
 	am := spec.AM
 	if am.IsZero() && s.capacity {
 		am = s.cfg.Minimum
 	}
-	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.take(int32(h)), demands: order{root: nothing, rule: byPriority}}
+	s.apps[h] = app{spec: spec, live: true, am: am, el: s.el.Take(int32(h)), demands: order.New(order.ByPriority)}
 	s.join(h, leaf)
 	return h
 }
 
 // join puts an application into a leaf, where it waits to become active.
-func (s *Scheduler) join(h AppHandle, leaf int32) {
+func (s *Scheduler) join(h handle.App, leaf int32) {
 	a := &s.apps[h]
 	u := s.userOf(leaf, a.spec.User)
 	s.fair.known = false
 	a.leaf, a.user = leaf, u
 	s.users[u].total++
-	for q := leaf; q != nothing; q = s.queues[q].parent {
+	for q := leaf; q != order.Nothing; q = s.queues[q].parent {
 		s.queues[q].total++
 		s.queues[q].pending = s.queues[q].pending.Add(a.pendingSum)
 	}
@@ -78,12 +80,12 @@ func (s *Scheduler) join(h AppHandle, leaf int32) {
 }
 
 // part takes an application out of its leaf.
-func (s *Scheduler) part(h AppHandle) {
+func (s *Scheduler) part(h handle.App) {
 	s.fair.known = false
 	s.stop(h)
 	s.dismiss(h)
 	a := &s.apps[h]
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
+	for q := a.leaf; q != order.Nothing; q = s.queues[q].parent {
 		s.queues[q].total--
 		s.queues[q].pending = s.queues[q].pending.Sub(a.pendingSum)
 	}
@@ -94,7 +96,7 @@ func (s *Scheduler) part(h AppHandle) {
 }
 
 // RemoveApp takes an application out. Its containers must have been freed.
-func (s *Scheduler) RemoveApp(h AppHandle) {
+func (s *Scheduler) RemoveApp(h handle.App) {
 	a := &s.apps[h]
 	if a.running > 0 {
 		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.running))
@@ -104,7 +106,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 	leaf := a.leaf
 	s.part(h)
 	a.live = false
-	s.el.give(a.el)
+	s.el.Give(a.el)
 	s.freeApps = append(s.freeApps, h)
 	s.settleQueue(leaf)
 	s.retry(leaf)
@@ -112,7 +114,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 
 // MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
 // for it, as in YARN.
-func (s *Scheduler) MoveApp(h AppHandle, path string) {
+func (s *Scheduler) MoveApp(h handle.App, path string) {
 	a := &s.apps[h]
 	from, to := a.leaf, s.leafOf(path)
 	a.spec.Queue, s.recheck = path, true
@@ -139,7 +141,7 @@ func (s *Scheduler) MoveApp(h AppHandle, path string) {
 }
 
 // SetPriority moves an application in the order of service.
-func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
+func (s *Scheduler) SetPriority(h handle.App, priority int32) {
 	a := &s.apps[h]
 	q := &s.queues[a.leaf]
 	at := slices.Index(q.waiting, h)
@@ -150,17 +152,17 @@ func (s *Scheduler) SetPriority(h AppHandle, priority int32) {
 	if at >= 0 {
 		s.wait(h)
 	}
-	if s.el.at[a.el].in() {
+	if s.el.In(a.el) {
 		u := &s.users[a.user]
-		s.seedKey(a, u.apps.rule)
-		s.el.moved(&u.apps, a.el)
+		s.seedKey(a, u.apps.Rule)
+		s.el.Moved(&u.apps, a.el)
 		s.placeUser(a.user)
 	}
 	s.settle(h)
 }
 
 // UpdateAsks enters rows of requests. Capabilities must not be negative.
-func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
+func (s *Scheduler) UpdateAsks(h handle.App, asks []Ask) {
 	a := &s.apps[h]
 	s.changes++
 	before := a.pendingSum
@@ -175,13 +177,13 @@ func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) {
 
 // askedFor adds to what the queues above an application wait for.
 func (s *Scheduler) askedFor(a *app, more *records.Resource) {
-	for q := a.leaf; q != nothing; q = s.queues[q].parent {
-		s.add(&s.queues[q].pending, more)
+	for q := a.leaf; q != order.Nothing; q = s.queues[q].parent {
+		s.calc.Add(&s.queues[q].pending, more)
 	}
 }
 
 // ClearAsks withdraws everything that an application asks for.
-func (s *Scheduler) ClearAsks(h AppHandle) {
+func (s *Scheduler) ClearAsks(h handle.App) {
 	a := &s.apps[h]
 	s.unreserveAll(h)
 	s.changes++
@@ -194,7 +196,7 @@ func (s *Scheduler) ClearAsks(h AppHandle) {
 }
 
 // UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
-func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
+func (s *Scheduler) UpdateBlacklist(h handle.App, add, remove []string) {
 	a := &s.apps[h]
 	s.recheck = true
 	if a.blacklist == nil {
@@ -204,7 +206,7 @@ func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 		a.blacklist[s.intern(name)] = struct{}{}
 	}
 	for _, name := range remove {
-		if id, ok := s.names[name]; ok {
+		if id, ok := s.names.Find(name); ok {
 			delete(a.blacklist, id)
 		}
 	}
@@ -218,7 +220,7 @@ func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 }
 
 // settle puts an application, its user and its queues into their places after what they hold or ask for has changed.
-func (s *Scheduler) settle(h AppHandle) {
+func (s *Scheduler) settle(h handle.App) {
 	a := &s.apps[h]
 	if !a.live {
 		return
@@ -228,7 +230,7 @@ func (s *Scheduler) settle(h AppHandle) {
 }
 
 // placeApp updates the key and mask of an application and its user.
-func (s *Scheduler) placeApp(h AppHandle) {
+func (s *Scheduler) placeApp(h handle.App) {
 	a := &s.apps[h]
 	u, q := &s.users[a.user], &s.queues[a.leaf]
 	if wants := a.active && a.asks; wants != a.wants {
@@ -243,11 +245,11 @@ func (s *Scheduler) placeApp(h AppHandle) {
 			q.activeUsed = q.activeUsed.Sub(u.used)
 		}
 	}
-	changed := s.appKey(a, u.apps.rule)
-	if changed && s.el.at[a.el].in() {
-		s.el.moved(&u.apps, a.el)
+	changed := s.appKey(a, u.apps.Rule)
+	if changed && s.el.In(a.el) {
+		s.el.Moved(&u.apps, a.el)
 	}
-	if s.el.setMask(a.el, s.maskOf(a)) || changed {
+	if s.el.SetMask(a.el, s.maskOf(a)) || changed {
 		s.placeUser(a.user)
 	}
 }
@@ -256,15 +258,15 @@ func (s *Scheduler) placeApp(h AppHandle) {
 func (s *Scheduler) placeUser(h int32) {
 	u := &s.users[h]
 	if s.userKey(u) {
-		s.el.moved(&s.queues[u.leaf].inner, u.el)
+		s.el.Moved(&s.queues[u.leaf].inner, u.el)
 	}
-	s.el.setMask(u.el, s.el.subOf(u.apps.root))
+	s.el.SetMask(u.el, s.el.Offers(&u.apps))
 }
 
 // settleQueue updates keys and masks from a leaf up to the root, and forgets what was known to be closed in them.
 func (s *Scheduler) settleQueue(leaf int32) {
 	s.queues[leaf].limitKnown = false
-	for h := leaf; h != nothing; h = s.queues[h].parent {
+	for h := leaf; h != order.Nothing; h = s.queues[h].parent {
 		s.placeQueue(h)
 	}
 }
@@ -272,11 +274,11 @@ func (s *Scheduler) settleQueue(leaf int32) {
 func (s *Scheduler) placeQueue(h int32) {
 	q := &s.queues[h]
 	q.limitKnown = false
-	if q.parent == nothing {
+	if q.parent == order.Nothing {
 		return
 	}
-	if o := &s.queues[q.parent].inner; s.queueKey(q, o.rule) {
-		s.el.moved(o, q.el)
+	if o := &s.queues[q.parent].inner; s.queueKey(q, o.Rule) {
+		s.el.Moved(o, q.el)
 	}
-	s.el.setMask(q.el, s.offers(q))
+	s.el.SetMask(q.el, s.offers(q))
 }

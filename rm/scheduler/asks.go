@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -26,7 +27,7 @@ type Ask struct {
 // demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
 // stands first.
 type demand struct {
-	app          AppHandle
+	app          handle.App
 	priority     int32
 	requestID    int64
 	pending      int32 // the count of Any
@@ -100,7 +101,7 @@ func (d *demand) compare(priority int32, requestID int64) int {
 }
 
 // update enters a row.
-func (s *Scheduler) update(h AppHandle, a *app, ask *Ask) {
+func (s *Scheduler) update(h handle.App, a *app, ask *Ask) {
 	d := s.findDemand(a, ask.Priority, ask.AllocationRequestID)
 	if d == nil {
 		if ask.Count == 0 {
@@ -156,10 +157,10 @@ func (s *Scheduler) setCapability(d *demand, capability records.Resource) {
 		return
 	}
 	if d.classed {
-		s.classes.drop(d.class)
+		s.classes.Drop(d.class)
 	}
-	d.capability, d.size = capability, s.measure(capability)
-	d.class, d.classed = s.classes.hold(capability, d.size), true
+	d.capability, d.size = capability, s.calc.Measure(capability)
+	d.class, d.classed = s.classes.Hold(capability, d.size), true
 }
 
 // idle reports whether no row asks for anything.

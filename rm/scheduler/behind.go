@@ -3,13 +3,13 @@ package scheduler
 import (
 	"fmt"
 
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
 // Another is what Reason.Text calls the application Reason.Behind, whose name the scheduler doesn't know.
 const Another = "another application"
-
-const noApp = AppHandle(-1)
 
 // head is what holds back the asks of a queue.
 type head struct {
@@ -30,7 +30,7 @@ func (s *Scheduler) look() map[int32]head {
 			from = at.by
 		}
 	}
-	w.all(1 << sharedClass)
+	w.all(1 << class.Shared)
 	return out
 }
 
@@ -52,7 +52,7 @@ func (s *Scheduler) explainHead(a *app, d *demand, r *Reason) bool {
 	switch {
 	case !known:
 		return false
-	case at.from != nil && !s.fits(&d.size, &at.room):
+	case at.from != nil && !s.calc.Fits(&d.size, &at.room):
 		q := &s.queues[s.apps[at.from.app].leaf]
 		r.Queue, r.Behind = q.cfg.Path, at.from.app
 		r.Text = fmt.Sprintf("what its queue could have is kept for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,
@@ -63,7 +63,7 @@ func (s *Scheduler) explainHead(a *app, d *demand, r *Reason) bool {
 		r.Queue, r.Behind = s.queues[a.leaf].cfg.Path, at.by.app
 		whose := Another
 		if at.by.app == d.app && a.live {
-			whose, r.Behind = "the same application", noApp
+			whose, r.Behind = "the same application", handle.NoApp
 		}
 		r.Text = fmt.Sprintf("it is behind %s, whose ask of %s exceeds the %s that queue %s can still have", whose,
 			s.format(at.by.capability), s.format(at.room.Max(records.Resource{})), r.Queue)
@@ -83,5 +83,5 @@ func (s *Scheduler) earlier(first *demand, a *app, d *demand) bool {
 	case first.app == d.app:
 		return first.compare(d.priority, d.requestID) < 0
 	}
-	return s.el.less(s.queues[a.leaf].apps, s.apps[first.app].el, a.el)
+	return s.el.Less(s.queues[a.leaf].apps, s.apps[first.app].el, a.el)
 }

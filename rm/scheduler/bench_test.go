@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 )
 
 // largeTree has 20 parents of 25 leaves each, with limits of leaves.
@@ -40,12 +41,12 @@ func largeTree(tb testing.TB, limits map[string]string) *queue.Tree {
 }
 
 // largeCluster has 2,000 applications in 500 leaves, of 7 users, which ask for count containers each.
-func largeCluster(b *testing.B, tree *queue.Tree, nodes int, count int32) (*Scheduler, []AppHandle) {
+func largeCluster(b *testing.B, tree *queue.Tree, nodes int, count int32) (*Scheduler, []handle.App) {
 	s := New(Config{Tree: tree, Minimum: res(1, 1)})
 	for i := range nodes {
 		s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20)})
 	}
-	apps := make([]AppHandle, 2000)
+	apps := make([]handle.App, 2000)
 	for i := range apps {
 		apps[i] = s.AddApp(AppSpec{
 			Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1),
@@ -55,7 +56,7 @@ func largeCluster(b *testing.B, tree *queue.Tree, nodes int, count int32) (*Sche
 	return s, apps
 }
 
-func ask(s *Scheduler, h AppHandle, i int, count int32) {
+func ask(s *Scheduler, h handle.App, i int, count int32) {
 	s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: count, RelaxLocality: true, Capability: res(1+int64(i%3), 1)}})
 }
 
@@ -96,7 +97,7 @@ func BenchmarkDecisionFair(b *testing.B) {
 
 // decide frees containers one by one and counts what is granted for them.
 func decide(b *testing.B, s *Scheduler) {
-	var held []ContainerHandle
+	var held []handle.Container
 	calls := int64(0)
 	collect := func() {
 		calls++
@@ -140,7 +141,7 @@ func BenchmarkDecisionWithRoom(b *testing.B) {
 	s, apps := largeCluster(b, largeTree(b, nil), 1000, 4)
 	b.ReportAllocs()
 	for granted := 0; granted < b.N; {
-		var held []ContainerHandle
+		var held []handle.Container
 		for _, d := range s.Schedule(0) {
 			if d.Kind == Allocate {
 				held = append(held, d.Container)

@@ -4,10 +4,11 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // capacityTree reads settings, given by what follows yarn.scheduler.capacity. in their keys.
@@ -27,7 +28,7 @@ func use(t *testing.T, settings map[string]string, gb int64, apps ...AppSpec) []
 	maps.Copy(all, settings)
 	s := New(Config{Tree: capacityTree(t, all), Minimum: res(1, 1)})
 	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(gb, gb)})
-	handles := make([]AppHandle, len(apps))
+	handles := make([]handle.App, len(apps))
 	for i, spec := range apps {
 		spec.Seq, spec.AM = int64(i), res(1, 1)
 		handles[i] = s.AddApp(spec)
@@ -77,7 +78,7 @@ func TestMastersShare(t *testing.T) {
 		"root.queues": "a", "root.a.capacity": "100", "maximum-am-resource-percent": "0.2",
 	}), Minimum: res(1, 1)})
 	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(10, 10)})
-	var apps []AppHandle
+	var apps []handle.App
 	for i := range 4 {
 		h := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: int64(i), AM: res(1, 1)})
 		s.UpdateAsks(h, []Ask{row(0, Any, 1, true)})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -28,7 +30,7 @@ func (s *Scheduler) checkContainers() error {
 			continue
 		case c.reserved():
 			kept[c.app] = kept[c.app].Add(*s.holds(c))
-			if s.nodes[c.node].reserved != ContainerHandle(i) {
+			if s.nodes[c.node].reserved != handle.Container(i) {
 				return fmt.Errorf("node %d isn't kept for container %d", c.node, i)
 			}
 		default:
@@ -86,7 +88,7 @@ func (s *Scheduler) checkQueues() error {
 			x.wanting = 1
 		}
 		ofUser[a.user] = ofUser[a.user].add(x)
-		for q := a.leaf; q != nothing; q = s.queues[q].parent {
+		for q := a.leaf; q != order.Nothing; q = s.queues[q].parent {
 			ofQueue[q] = ofQueue[q].add(x)
 		}
 	}
@@ -114,49 +116,31 @@ func (s *Scheduler) checkQueues() error {
 }
 
 func (s *Scheduler) checkOrders() error {
-	check := func(o *order, what string) (err error) {
-		last := nothing
-		s.el.all(o, func(i int32) bool {
-			if last != nothing && !s.el.less(o.rule, last, i) {
-				err = fmt.Errorf("%s: %d stands before %d", what, s.el.at[last].ref, s.el.at[i].ref)
-				return false
-			}
-			last = i
-			return true
-		})
-		for i := range s.el.at {
-			e := &s.el.at[i]
-			if e.in() && e.sub != e.own|s.el.subOf(e.left)|s.el.subOf(e.right) {
-				return fmt.Errorf("%s: element %d hides what is below it", what, i)
-			}
-		}
-		return err
-	}
 	for h := range s.queues {
 		if q := &s.queues[h]; q.live && q.limitKnown && q.userLimit != s.activeUserLimit(q) {
 			return fmt.Errorf("queue %s limits its users to %v, not %v", q.cfg.Path, q.userLimit, s.activeUserLimit(q))
 		}
 		if q := &s.queues[h]; q.live {
-			if err := check(&q.inner, q.cfg.Path); err != nil {
-				return err
+			if err := s.el.Check(&q.inner); err != nil {
+				return fmt.Errorf("queue %s: %w", q.cfg.Path, err)
 			}
 		}
 	}
 	for h := range s.users {
 		if u := &s.users[h]; u.total > 0 {
-			if err := check(&u.apps, "user "+u.name); err != nil {
-				return err
+			if err := s.el.Check(&u.apps); err != nil {
+				return fmt.Errorf("user %s: %w", u.name, err)
 			}
 			q := &s.queues[u.leaf]
-			limit := s.weighted(s.activeUserLimit(q), u.weight)
-			if over := s.less(&limit, &u.used); s.capacity && over != s.overUserLimit(q, u) {
+			limit := s.calc.Weighted(s.activeUserLimit(q), u.weight)
+			if over := s.calc.Less(&limit, &u.used); s.capacity && over != s.overUserLimit(q, u) {
 				return fmt.Errorf("user %s has %v in %s and is over its limit of %v: %t", u.name, u.used, q.cfg.Path, limit, over)
 			}
 			if s.userKey(u) {
 				return fmt.Errorf("user %s doesn't stand by its first application", u.name)
 			}
-			if e := &s.el.at[u.el]; e.own != s.el.subOf(u.apps.root) {
-				return fmt.Errorf("user %s shows %b of %b", u.name, e.own, s.el.subOf(u.apps.root))
+			if own := s.el.Own(u.el); own != s.el.Offers(&u.apps) {
+				return fmt.Errorf("user %s shows %b of %b", u.name, own, s.el.Offers(&u.apps))
 			}
 		}
 	}
@@ -166,8 +150,8 @@ func (s *Scheduler) checkOrders() error {
 				return fmt.Errorf("application %d: %w", h, err)
 			}
 		}
-		if a := &s.apps[h]; a.live && a.active && s.el.at[a.el].own != s.maskOf(a) {
-			return fmt.Errorf("application %d shows %b of %b", h, s.el.at[a.el].own, s.maskOf(a))
+		if a := &s.apps[h]; a.live && a.active && s.el.Own(a.el) != s.maskOf(a) {
+			return fmt.Errorf("application %d shows %b of %b", h, s.el.Own(a.el), s.maskOf(a))
 		}
 	}
 	return nil
@@ -175,16 +159,19 @@ func (s *Scheduler) checkOrders() error {
 
 // checkDemands looks for demands of an application that are out of order, or hidden, and for sums over them that are wrong.
 func (s *Scheduler) checkDemands(a *app) error {
+	if err := s.lines.Check(&a.demands); err != nil {
+		return fmt.Errorf("requests: %w", err)
+	}
 	var last *demand
 	var blocked, requests, places int32
-	var offers mask
+	var offers order.Mask
 	for d := range s.demands(a) {
 		if last != nil && last.compare(d.priority, d.requestID) >= 0 {
 			return fmt.Errorf("the request of priority %d, id %d stands before that of priority %d, id %d",
 				last.priority, last.requestID, d.priority, d.requestID)
 		}
-		if e := &s.lines.at[d.el]; e.own != d.offers() || e.sub != e.own|s.lines.subOf(e.left)|s.lines.subOf(e.right) {
-			return fmt.Errorf("the request of priority %d, id %d shows %b of %b", d.priority, d.requestID, e.own, d.offers())
+		if own := s.lines.Own(d.el); own != d.offers() {
+			return fmt.Errorf("the request of priority %d, id %d shows %b of %b", d.priority, d.requestID, own, d.offers())
 		}
 		last = d
 		offers |= d.offers()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 )
 
 // An application may ask with tens of thousands of requests at once. Neither entering them nor deciding on them goes through all of
@@ -51,7 +52,7 @@ func TestThousandsOfRequestsOfOneApplication(t *testing.T) {
 				for i := range 100 {
 					s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20)})
 				}
-				var held []ContainerHandle
+				var held []handle.Container
 				now := int64(0)
 				decide := func() {
 					now += 600 // fair shares are looked at anew

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -43,9 +45,9 @@ type Reason struct {
 	User  string // whose, if it is a user's
 	// Used is what counts against the limit, Bound the limit, Short what the ask lacks.
 	Used, Bound, Short records.Resource
-	Node               NodeHandle // the nearest, or the one that is kept; -1 if there is none
-	Behind             AppHandle  // where the limit is BehindOthers, whose ask it is. Text calls it Another; -1 if there is none
-	Host               string     // of Node
+	Node               handle.Node // the nearest, or the one that is kept; -1 if there is none
+	Behind             handle.App  // where the limit is BehindOthers, whose ask it is. Text calls it Another; -1 if there is none
+	Host               string      // of Node
 	// Open is the number of nodes that take containers, Eligible that of nodes that could take it when they are empty.
 	Open, Eligible int
 	Until          int64 // when a delay is over, in ms
@@ -54,8 +56,8 @@ type Reason struct {
 // Explain says for each ask of an application that is pending what holds it. The limits are looked at in the order in
 // which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
 // Of an application with very many the most urgent ones are explained.
-func (s *Scheduler) Explain(h AppHandle) (out []Reason) {
-	s.ExplainAll([]AppHandle{h}, func(reasons []Reason) bool {
+func (s *Scheduler) Explain(h handle.App) (out []Reason) {
+	s.ExplainAll([]handle.App{h}, func(reasons []Reason) bool {
 		out = reasons
 		return true
 	})
@@ -67,10 +69,10 @@ const maxExplained = 1000
 
 // ExplainAll is Explain for many applications, in their order, until tell returns false. What doesn't differ between them is found out
 // once: what nodes lack for a size, who blocks leaves, and limits on ApplicationMasters.
-func (s *Scheduler) ExplainAll(apps []AppHandle, tell func([]Reason) bool) {
+func (s *Scheduler) ExplainAll(apps []handle.App, tell func([]Reason) bool) {
 	s.refresh()
 	s.explaining = &explaining{
-		surveys: map[records.Resource]Reason{}, masters: map[int32]mastersOf{}, kept: map[*demand]ContainerHandle{},
+		surveys: map[records.Resource]Reason{}, masters: map[int32]mastersOf{}, kept: map[*demand]handle.Container{},
 	}
 	defer func() { s.explaining = nil }()
 	for _, h := range apps {
@@ -82,12 +84,12 @@ func (s *Scheduler) ExplainAll(apps []AppHandle, tell func([]Reason) bool) {
 
 // explaining is what is found out once while applications are explained, between which nothing changes.
 type explaining struct {
-	surveys map[records.Resource]Reason // what nodes lack for a container
-	heads   map[int32]head              // who blocks leaves
-	masters map[int32]mastersOf         // by leaf
-	due     map[int32]*policy.Queue     // see fairDue
-	kept    map[*demand]ContainerHandle // the latest reservation of each demand that has one; see keptLast
-	listed  bool                        // kept is filled
+	surveys map[records.Resource]Reason  // what nodes lack for a container
+	heads   map[int32]head               // who blocks leaves
+	masters map[int32]mastersOf          // by leaf
+	due     map[int32]*fairshare.Queue   // see fairDue
+	kept    map[*demand]handle.Container // the latest reservation of each demand that has one; see keptLast
+	listed  bool                         // kept is filled
 }
 
 // mastersOf is what limits on a leaf's ApplicationMasters hang on.
@@ -109,10 +111,10 @@ func (s *Scheduler) mastersOf(leaf int32) mastersOf {
 }
 
 // keptLast is the latest reservation of a demand that has one.
-func (s *Scheduler) keptLast(d *demand) ContainerHandle {
+func (s *Scheduler) keptLast(d *demand) handle.Container {
 	x := s.explaining
 	if x == nil {
-		x = &explaining{kept: map[*demand]ContainerHandle{}}
+		x = &explaining{kept: map[*demand]handle.Container{}}
 	}
 	if !x.listed {
 		x.listed = true
@@ -123,7 +125,7 @@ func (s *Scheduler) keptLast(d *demand) ContainerHandle {
 	return x.kept[d]
 }
 
-func (s *Scheduler) explainApp(h AppHandle) []Reason {
+func (s *Scheduler) explainApp(h handle.App) []Reason {
 	a := &s.apps[h]
 	var out []Reason
 	for d := range s.demands(a) {
@@ -135,7 +137,7 @@ func (s *Scheduler) explainApp(h AppHandle) []Reason {
 		}
 		r := s.explain(a, d)
 		r.Ask = d.row()
-		if r.Node != noNode {
+		if r.Node != handle.NoNode {
 			r.Host = s.name(s.nodes[r.Node].host)
 		}
 		out = append(out, r)
@@ -155,9 +157,9 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 	if h, ok := s.queues[leaf].names[name]; ok {
 		u = s.users[h]
 	}
-	d := demand{capability: capability, size: s.measure(capability), relaxAny: true, pending: 1}
-	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability, demands: order{root: nothing}}
-	r := Reason{Node: noNode, Behind: noApp, Open: s.openNodes}
+	d := demand{capability: capability, size: s.calc.Measure(capability), relaxAny: true, pending: 1}
+	a := app{leaf: leaf, spec: AppSpec{User: name, AM: capability}, am: capability, demands: order.New(order.ByUse)}
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.openNodes}
 	held := master && (s.explainParallel(&a, &r) || s.explainMasters(&a, &u, &r)) ||
 		s.explainQueues(leaf, &d, &r, false) || s.explainUser(leaf, &u, &r) || s.explainHead(&a, &d, &r) || s.explainNodes(&a, &d, &r) ||
 		s.explainQueues(leaf, &d, &r, true)
@@ -168,14 +170,14 @@ func (s *Scheduler) WhatIf(path, name string, capability records.Resource, maste
 		}
 	}
 	r.Ask = Ask{Name: Any, Capability: capability, Count: 1, RelaxLocality: true}
-	if r.Node != noNode {
+	if r.Node != handle.NoNode {
 		r.Host = s.name(s.nodes[r.Node].host)
 	}
 	return r, nil
 }
 
 func (s *Scheduler) explain(a *app, d *demand) Reason {
-	r := Reason{Node: noNode, Behind: noApp, Open: s.openNodes}
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.openNodes}
 	u := &s.users[a.user]
 	switch {
 	case !a.runnable && s.explainParallel(a, &r):
@@ -205,7 +207,7 @@ func (s *Scheduler) explainParallel(a *app, r *Reason) bool {
 		return false
 	}
 	r.Limit = ParallelApps
-	if full == nothing {
+	if full == order.Nothing {
 		r.User = a.spec.User
 		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", r.User, s.running[r.User], s.tree.Settings.MaxParallel(r.User))
 		r.Free = "the end of one of them, or a higher limit of the user"
@@ -223,13 +225,13 @@ func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 	masters := s.mastersOf(a.leaf)
 	limit, users := masters.limit, masters.users
 	switch {
-	case s.capacity && s.limitsOf.IsZero():
+	case s.capacity && s.calc.Cluster.IsZero():
 		return s.explainNoNodes(a.am, r)
 	case s.mayActivate(q, a, u, &limit, users):
 		return false
 	}
 	r.Queue = q.cfg.Path
-	if s.tree.Kind == queue.Fair || !s.measure(q.amUsed.Add(a.am)).FitsIn(s.measure(limit)) {
+	if s.tree.Kind == queue.Fair || !s.calc.Measure(q.amUsed.Add(a.am)).FitsIn(s.calc.Measure(limit)) {
 		r.Limit, r.Used, r.Bound = QueueMasters, q.amUsed, limit
 		r.Text = fmt.Sprintf("ApplicationMasters of queue %s have %s and may have %s; %s more is too much",
 			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
@@ -240,23 +242,23 @@ func (s *Scheduler) explainMasters(a *app, u *user, r *Reason) bool {
 			r.User, r.Queue, s.format(r.Used), s.format(r.Bound), s.format(a.am))
 		r.Free = "the end of an application of the user, a higher minimum-user-limit-percent or maximum-am-resource-percent"
 	}
-	r.Short = s.measure(r.Used.Add(a.am).Sub(r.Bound)).Max(records.Resource{})
+	r.Short = s.calc.Measure(r.Used.Add(a.am).Sub(r.Bound)).Max(records.Resource{})
 	return true
 }
 
 // explainQueues looks for a maximum that binds: first those that are less than all there is, as others only bind where the
 // cluster is full, or reservations count for more than is free.
 func (s *Scheduler) explainQueues(leaf int32, d *demand, r *Reason, all bool) bool {
-	for h := leaf; h != nothing; h = s.queues[h].parent {
+	for h := leaf; h != order.Nothing; h = s.queues[h].parent {
 		q := &s.queues[h]
 		if !s.limited(q) || !all && !q.bounded {
 			continue
 		}
-		if d.size.FitsIn(s.measure(q.maximum.Sub(q.used))) {
+		if d.size.FitsIn(s.calc.Measure(q.maximum.Sub(q.used))) {
 			continue
 		}
 		r.Limit, r.Queue, r.Used, r.Bound = QueueMaximum, q.cfg.Path, q.used, q.maximum
-		r.Short = d.size.Add(s.measure(q.used)).Sub(s.measure(q.maximum)).Max(records.Resource{})
+		r.Short = d.size.Add(s.calc.Measure(q.used)).Sub(s.calc.Measure(q.maximum)).Max(records.Resource{})
 		r.Text = fmt.Sprintf("queue %s has %s and may have %s at most; for %s it lacks %s",
 			r.Queue, s.format(r.Used), s.format(r.Bound), s.format(d.capability), s.format(r.Short))
 		if s.capacity && !q.reserved.IsZero() {
@@ -273,8 +275,8 @@ func (s *Scheduler) explainUser(leaf int32, u *user, r *Reason) bool {
 	if !s.capacity || !s.overUserLimit(q, u) {
 		return false
 	}
-	r.Limit, r.Queue, r.User, r.Used, r.Bound = UserLimit, q.cfg.Path, u.name, u.used, s.weighted(*s.limitOfUsers(q), u.weight)
-	r.Short = s.measure(u.used.Sub(r.Bound)).Max(records.Resource{})
+	r.Limit, r.Queue, r.User, r.Used, r.Bound = UserLimit, q.cfg.Path, u.name, u.used, s.calc.Weighted(*s.limitOfUsers(q), u.weight)
+	r.Short = s.calc.Measure(u.used.Sub(r.Bound)).Max(records.Resource{})
 	r.Text = fmt.Sprintf("user %s has %s of queue %s, more than the limit of %s that each of its active users has now",
 		r.User, s.format(r.Used), r.Queue, s.format(r.Bound))
 	r.Free = "the end of containers of the user, less demand of the queue's other users, or a higher user-limit-factor or " +
@@ -318,7 +320,7 @@ func (s *Scheduler) explainNodes(a *app, d *demand, r *Reason) bool {
 // survey looks at all nodes.
 func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 	var places, wanted int
-	largest, freest := noNode, noNode
+	largest, freest := handle.NoNode, handle.NoNode
 	least := [2]float64{}
 	room, kept := false, false
 	for h := range s.nodes {
@@ -333,23 +335,23 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 			continue
 		}
 		wanted++
-		if x := lack(d.size, s.measure(*s.capability(n))); largest == noNode || x < least[0] {
-			largest, least[0] = NodeHandle(h), x
+		if x := lack(d.size, s.calc.Measure(*s.capability(n))); largest == handle.NoNode || x < least[0] {
+			largest, least[0] = handle.Node(h), x
 		}
-		if !d.size.FitsIn(s.measure(*s.capability(n))) {
+		if !d.size.FitsIn(s.calc.Measure(*s.capability(n))) {
 			continue
 		}
 		r.Eligible++
-		free := s.measure(s.capability(n).Sub(n.used))
+		free := s.calc.Measure(s.capability(n).Sub(n.used))
 		switch {
 		case !d.size.FitsIn(free):
-		case n.reserved != nobody:
+		case n.reserved != handle.NoContainer:
 			kept = true
 		default:
 			room = true
 		}
-		if x := lack(d.size, free); freest == noNode || x < least[1] {
-			freest, least[1] = NodeHandle(h), x
+		if x := lack(d.size, free); freest == handle.NoNode || x < least[1] {
+			freest, least[1] = handle.Node(h), x
 		}
 	}
 	size := s.format(d.capability)
@@ -365,7 +367,7 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 		r.Free = "the application's taking a node off its blacklist, or another node"
 	case r.Eligible == 0:
 		r.Limit, r.Node = TooLarge, largest
-		r.Short = lacks(d.size, s.measure(*s.capability(&s.nodes[largest])))
+		r.Short = lacks(d.size, s.calc.Measure(*s.capability(&s.nodes[largest])))
 		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
 			s.name(s.nodes[largest].host), s.format(r.Short))
 		r.Free = "a larger node, or a smaller request"
@@ -378,7 +380,7 @@ func (s *Scheduler) survey(a *app, d *demand, r *Reason) bool {
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
 		r.Limit, r.Node = ClusterFull, freest
-		r.Short = lacks(d.size, s.measure(s.capability(&s.nodes[freest]).Sub(s.nodes[freest].used)))
+		r.Short = lacks(d.size, s.calc.Measure(s.capability(&s.nodes[freest]).Sub(s.nodes[freest].used)))
 		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
 			s.name(s.nodes[freest].host), s.format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"

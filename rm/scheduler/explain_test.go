@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
@@ -129,7 +130,7 @@ func TestManyApplicationsAreExplained(t *testing.T) {
 	} {
 		s := New(Config{Tree: tree, Minimum: res(1, 1)})
 		s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(20, 20)})
-		var apps []AppHandle
+		var apps []handle.App
 		for i := range n {
 			h := s.AddApp(AppSpec{Seq: int64(i), Queue: "root.p0.l0", User: fmt.Sprint("u", i%10), AM: res(1, 1)})
 			size := res(1, 1)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
@@ -14,29 +14,29 @@ func (s *Scheduler) fairInterval() int64 { return s.tree.Settings.Fair.UpdateInt
 // fairShares are what the queues of a Fair tree are due.
 type fairShares struct {
 	at    int64
-	of    map[int32]*policy.Queue
+	of    map[int32]*fairshare.Queue
 	known bool
 }
 
 // shareFairly computes what queues and applications are due now, by the queues' handles.
-func (s *Scheduler) shareFairly() map[int32]*policy.Queue {
-	of := map[int32]*policy.Queue{}
+func (s *Scheduler) shareFairly() map[int32]*fairshare.Queue {
+	of := map[int32]*fairshare.Queue{}
 	top := s.fairQueue(root, of)
 	for h := range s.apps {
 		if a := &s.apps[h]; a.live && a.runnable {
 			q := of[a.leaf]
 			q.Active = true
-			q.Apps = append(q.Apps, policy.App{Handle: int32(h), Weight: s.appWeight(a), Start: a.spec.Seq})
+			q.Apps = append(q.Apps, fairshare.App{Handle: int32(h), Weight: s.appWeight(a), Start: a.spec.Seq})
 		}
 	}
-	top.Compute(s.limitsOf)
+	top.Compute(s.calc.Cluster)
 	return of
 }
 
-func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue {
+func (s *Scheduler) fairQueue(h int32, of map[int32]*fairshare.Queue) *fairshare.Queue {
 	q := &s.queues[h]
-	p := &policy.Queue{
-		Path: q.cfg.Path, Kind: policy.KindOf(q.cfg.Fair.Policy), Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: policy.NoLimit(),
+	p := &fairshare.Queue{
+		Path: q.cfg.Path, Kind: fairshare.KindOf(q.cfg.Fair.Policy), Weight: q.cfg.Fair.Weight, Min: q.guaranteed, Max: fairshare.NoLimit(),
 	}
 	if q.bounded {
 		p.Max = q.maximum
@@ -49,7 +49,7 @@ func (s *Scheduler) fairQueue(h int32, of map[int32]*policy.Queue) *policy.Queue
 }
 
 // fairDue is what queues are due by what decisions go by. What only looks doesn't change that, so that looking changes no decision.
-func (s *Scheduler) fairDue() map[int32]*policy.Queue {
+func (s *Scheduler) fairDue() map[int32]*fairshare.Queue {
 	if s.fairDueKept() {
 		return s.fair.of
 	}
@@ -73,7 +73,7 @@ func (s *Scheduler) keepFairDue() {
 
 // fairAMLimit is what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
 // resource that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
-func (s *Scheduler) fairAMLimit(leaf int32, of map[int32]*policy.Queue) (limit records.Resource) {
+func (s *Scheduler) fairAMLimit(leaf int32, of map[int32]*fairshare.Queue) (limit records.Resource) {
 	q, due := &s.queues[leaf], records.Resource{}
 	if p := of[leaf]; p != nil {
 		due = p.Fair

@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 )
 
 // kept says which reservations need to be looked at. There may be as many as nodes, of which an event concerns one or none:
 // a reservation is filled when its own node gets room, or when some other node has room for containers of its class, and
 // undone when something else changes that it hangs on.
 type kept struct {
-	keptOf  [sharedClass + 1]int32 // reservations of each class
-	ready   []NodeHandle           // kept nodes that got room for what they are kept for
-	recheck bool                   // all must be looked at
-	turns   int64                  // reservations that there ever were
+	keptOf  [class.Shared + 1]int32 // reservations of each class
+	ready   []handle.Node           // kept nodes that got room for what they are kept for
+	recheck bool                    // all must be looked at
+	turns   int64                   // reservations that there ever were
 }
 
 // noteReady notes that a kept node may have room for what it is kept for.
@@ -26,8 +30,8 @@ func (s *Scheduler) noteReady(n *node) {
 func (s *Scheduler) fitsOn(n *node, d *demand) bool { return d.size.FitsIn(s.free(n)) }
 
 // placeOfKept is the index of a reservation in Scheduler.reserved, which is in order of turns.
-func (s *Scheduler) placeOfKept(c ContainerHandle) int {
-	at, _ := slices.BinarySearchFunc(s.reserved, s.keepingOf(c).turn, func(c ContainerHandle, turn int64) int {
+func (s *Scheduler) placeOfKept(c handle.Container) int {
+	at, _ := slices.BinarySearchFunc(s.reserved, s.keepingOf(c).turn, func(c handle.Container, turn int64) int {
 		return cmp.Compare(s.keepingOf(c).turn, turn)
 	})
 	return at
@@ -46,7 +50,7 @@ func (s *Scheduler) nextReady(i int) int {
 	first, left := len(s.reserved), s.ready[:0]
 	for _, h := range s.ready {
 		n := &s.nodes[h]
-		if n.reserved == nobody || !s.fitsOn(n, s.keepingOf(n.reserved).demand) {
+		if n.reserved == handle.NoContainer || !s.fitsOn(n, s.keepingOf(n.reserved).demand) {
 			continue
 		}
 		left = append(left, h)
@@ -59,9 +63,9 @@ func (s *Scheduler) nextReady(i int) int {
 }
 
 // roomElsewhere is the classes of reservations for which some node that isn't kept has room.
-func (s *Scheduler) roomElsewhere() (m mask) {
-	for left := s.classes.taken; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); s.keptOf[i] > 0 && s.index.has(&s.classes.size[i]) {
+func (s *Scheduler) roomElsewhere() (m order.Mask) {
+	for left := s.classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); s.keptOf[i] > 0 && s.index.Has(s.classes.Size(i)) {
 			m |= 1 << i
 		}
 	}
@@ -79,9 +83,9 @@ func (s *Scheduler) fill() {
 
 func (s *Scheduler) fillOnce() {
 	elsewhere := s.capacity && s.tree.Settings.ReservationsContinue
-	all := s.recheck || s.keptOf[sharedClass] > 0
+	all := s.recheck || s.keptOf[class.Shared] > 0
 	s.recheck = false
-	var open mask
+	var open order.Mask
 	changed := elsewhere
 	for i := 0; i < len(s.reserved); {
 		if !all {
@@ -103,22 +107,22 @@ func (s *Scheduler) fillOnce() {
 		}
 		a := &s.apps[app]
 		switch {
-		case !n.open || !d.size.FitsIn(s.measure(*s.capability(n))) || a.blacklisted(n) || !s.within(app, d):
+		case !n.open || !d.size.FitsIn(s.calc.Measure(*s.capability(n))) || a.blacklisted(n) || !s.within(app, d):
 			s.unreserve(c)
 		case s.fitsOn(n, d):
 			s.unkeep(c)
 			s.allocate(app, d, at, d.level(n))
 			s.freed(at)
-		case elsewhere && s.index.has(&d.size):
+		case elsewhere && s.index.Has(&d.size):
 			other := s.findHost(a, d)
 			switch {
-			case other != noNode:
+			case other != handle.NoNode:
 			case d.relaxAny:
 				other, _ = s.findAny(a, d)
 			default:
 				other = s.findRack(a, d)
 			}
-			if other == noNode {
+			if other == handle.NoNode {
 				i++
 				continue
 			}

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"math/bits"
 
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -25,59 +27,40 @@ const (
 
 // next finds the application whose turn it is, or nothing.
 func (s *Scheduler) next() int32 {
-	open := s.classes.open
+	open := s.classes.Opened()
 	if !s.capacity {
 		return s.pick(root, open)
 	}
-	if s.el.subOf(s.queues[root].inner.root)&open == 0 {
-		return nothing
+	if s.el.Offers(&s.queues[root].inner)&open == 0 {
+		return order.Nothing
 	}
 	w := walk{s: s}
 	if a, v := w.all(open); v == found {
 		return a
 	}
-	return nothing
+	return order.Nothing
 }
 
 // offers is the mask of a queue's element.
-func (s *Scheduler) offers(q *runQueue) mask {
-	m := s.el.subOf(q.inner.root)
-	if s.capacity && q.bounded && m&tight == 0 {
+func (s *Scheduler) offers(q *runQueue) order.Mask {
+	m := s.el.Offers(&q.inner)
+	if s.capacity && q.bounded && m&class.Tight == 0 {
 		room := q.maximum.Sub(q.used)
 		if s.exceeding(m, &room) != 0 {
-			m |= tight
+			m |= class.Tight
 		}
 	}
 	return m
 }
 
 // exceeding is the classes of a mask that don't fit into an amount. The shared one is never among them.
-func (s *Scheduler) exceeding(m mask, room *records.Resource) (out mask) {
-	for left := m & s.classes.taken; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); !s.fits(&s.classes.size[i], room) {
+func (s *Scheduler) exceeding(m order.Mask, room *records.Resource) (out order.Mask) {
+	for left := m & s.classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.calc.Fits(s.classes.Size(i), room) {
 			out |= 1 << i
 		}
 	}
 	return out
-}
-
-// spent reports whether a queue that uses something has nothing left (Hadoop: AbstractCSQueue.canAssignToThisQueue, which
-// compares dominant shares).
-func (s *Scheduler) spent(used, room *records.Resource) bool {
-	some, over := false, false
-	for i := range s.types() {
-		if s.limitsOf[i] > 0 {
-			some, over = some || room[i] > 0, over || room[i] < 0
-		}
-		if s.memoryOnly {
-			break
-		}
-	}
-	if !some || !over {
-		return !some
-	}
-	limit := used.Add(*room)
-	return !s.less(used, &limit)
 }
 
 // walk is a search for the application whose turn it is.
@@ -93,13 +76,13 @@ type walk struct {
 // where it is asked for; queues without a maximum of their own have the room of those above them, so nothing is compared
 // twice.
 type scope struct {
-	open   mask // nodes may have room for them, and so have the queues
-	exceed mask // they are larger than the room
-	told   mask // whether they are larger is known
+	open   order.Mask // nodes may have room for them, and so have the queues
+	exceed order.Mask // they are larger than the room
+	told   order.Mask // whether they are larger is known
 }
 
 // tell compares classes with the room.
-func (s *Scheduler) tell(c scope, m mask, room *records.Resource) scope {
+func (s *Scheduler) tell(c scope, m order.Mask, room *records.Resource) scope {
 	if m &^= c.told; m != 0 {
 		c.exceed |= s.exceeding(m, room)
 		c.told |= m
@@ -109,10 +92,10 @@ func (s *Scheduler) tell(c scope, m mask, room *records.Resource) scope {
 }
 
 // all looks in all queues.
-func (w *walk) all(open mask) (a int32, v verdict) {
-	room := w.s.limitsOf
+func (w *walk) all(open order.Mask) (a int32, v verdict) {
+	room := w.s.calc.Cluster
 	if q := &w.s.queues[root]; !q.bounded {
-		w.s.sub(&room, &q.used)
+		w.s.calc.Sub(&room, &q.used)
 	}
 	return w.in(root, scope{open: open}, &room)
 }
@@ -125,12 +108,12 @@ func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict
 		return w.within(h, q, c, above)
 	}
 	room := q.maximum
-	s.sub(&room, &q.used)
-	if s.spent(&q.used, &room) {
+	s.calc.Sub(&room, &q.used)
+	if s.calc.Spent(&q.used, &room) {
 		w.pass(h, &room)
-		return nothing, idle
+		return order.Nothing, idle
 	}
-	for i := range s.types() {
+	for i := range s.calc.Types() {
 		room[i] = min(room[i], above[i])
 	}
 	c.told = c.exceed
@@ -140,15 +123,15 @@ func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict
 // within looks in a queue that has so much room.
 func (w *walk) within(h int32, q *runQueue, c scope, room *records.Resource) (a int32, v verdict) {
 	s := w.s
-	if s.spent(&q.used, room) {
+	if s.calc.Spent(&q.used, room) {
 		w.pass(h, room)
-		return nothing, shut
+		return order.Nothing, shut
 	}
-	m := s.el.subOf(q.inner.root)
+	m := s.el.Offers(&q.inner)
 	c = s.tell(c, m, room)
 	if !q.leaf {
 		if w.vain(h, c, m) {
-			return nothing, shut
+			return order.Nothing, shut
 		}
 		return w.below(h, q, c, room)
 	}
@@ -161,7 +144,7 @@ func (w *walk) within(h int32, q *runQueue, c scope, room *records.Resource) (a 
 		w.tell(h, at)
 	}
 	if v == blocked {
-		w.kept = s.measure(*room).Max(records.Resource{})
+		w.kept = s.calc.Measure(*room).Max(records.Resource{})
 	}
 	return a, v
 }
@@ -183,14 +166,14 @@ func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a i
 	var own, kept records.Resource
 	v, left := idle, room
 	want := w.wanted(c)
-	for i := s.el.first(&q.inner, want); i != nothing; i = s.el.next(i, want) {
-		a, x := w.in(s.el.at[i].ref, c, left)
+	for i := s.el.First(&q.inner, want); i != order.Nothing; i = s.el.Next(i, want) {
+		a, x := w.in(s.el.Ref(i), c, left)
 		switch x {
 		case found:
 			return a, found
 		case idle:
 			if w.tell == nil {
-				s.el.setMask(i, s.el.at[i].own&^want)
+				s.el.SetMask(i, s.el.Own(i)&^want)
 			}
 		case shut:
 			v = max(v, shut)
@@ -199,57 +182,57 @@ func (w *walk) below(h int32, q *runQueue, c scope, room *records.Resource) (a i
 				v, own = blocked, *room
 				left = &own
 			}
-			s.add(&kept, &w.kept)
-			s.sub(left, &w.kept)
-			m := s.el.subOf(q.inner.root)
+			s.calc.Add(&kept, &w.kept)
+			s.calc.Sub(left, &w.kept)
+			m := s.el.Offers(&q.inner)
 			c.told = c.exceed
 			c = s.tell(c, m, left)
-			if w.tell == nil && (s.spent(&q.used, left) || w.vain(h, c, m)) {
+			if w.tell == nil && (s.calc.Spent(&q.used, left) || w.vain(h, c, m)) {
 				w.kept = kept
-				return nothing, blocked
+				return order.Nothing, blocked
 			}
 			want = w.wanted(c)
 		}
 	}
 	w.kept = kept
-	return nothing, v
+	return order.Nothing, v
 }
 
 // wanted is the classes for which children are looked in.
-func (w *walk) wanted(c scope) mask {
+func (w *walk) wanted(c scope) order.Mask {
 	if w.tell != nil {
-		return ^mask(0)
+		return ^order.Mask(0)
 	}
-	return c.open | c.exceed | tight
+	return c.open | c.exceed | class.Tight
 }
 
 // vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
 // if the queue is the root; below it, it tells what is left for the queue's siblings.
-func (w *walk) vain(h int32, c scope, m mask) bool {
+func (w *walk) vain(h int32, c scope, m order.Mask) bool {
 	return h == root && c.open&m == 0 && w.tell == nil
 }
 
 // inLeaf looks at the applications of a leaf in their order.
 func (w *walk) inLeaf(h int32, q *runQueue, c scope, room *records.Resource) (int32, verdict) {
 	s := w.s
-	for left := c.exceed & s.el.subOf(q.inner.root) & s.classes.taken; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); !s.everFits(h, &s.classes.size[i]) {
+	for left := c.exceed & s.el.Offers(&q.inner) & s.classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.everFits(h, s.classes.Size(i)) {
 			c.exceed &^= 1 << i
 		}
 	}
 	v := idle
-	after := nothing
+	after := order.Nothing
 	for {
 		a := s.firstInLeaf(q, c.open|c.exceed, after)
-		if a == nothing {
-			return nothing, v
+		if a == order.Nothing {
+			return order.Nothing, v
 		}
 		switch w.judge(h, &s.apps[a], c, room) {
 		case found:
 			s.picked = c.open
 			return a, found
 		case blocked:
-			return nothing, blocked
+			return order.Nothing, blocked
 		case shut:
 			v = shut
 		}
@@ -262,15 +245,15 @@ func (w *walk) inLeaf(h int32, q *runQueue, c scope, room *records.Resource) (in
 func (w *walk) judge(leaf int32, a *app, c scope, room *records.Resource) verdict {
 	s := w.s
 	v := idle
-	want := c.open | c.exceed | 1<<sharedClass
+	want := c.open | c.exceed | 1<<class.Shared
 	for d := s.firstDemand(a, want); d != nil; d = s.nextDemand(a, d, want) {
 		large := c.exceed&(1<<d.class) != 0
-		if d.class == sharedClass {
-			large = !s.fits(&d.size, room) && s.everFits(leaf, &d.size)
+		if d.class == class.Shared {
+			large = !s.calc.Fits(&d.size, room) && s.everFits(leaf, &d.size)
 		}
 		switch {
 		case large && s.lifted(a, d, room):
-			if v = shut; d.class != sharedClass {
+			if v = shut; d.class != class.Shared {
 				want &^= 1 << d.class
 			}
 		case large:
@@ -290,17 +273,17 @@ func (s *Scheduler) lifted(a *app, d *demand, room *records.Resource) bool {
 		return false
 	}
 	more := room.Add(a.reserved)
-	return s.fits(&d.size, &more)
+	return s.calc.Fits(&d.size, &more)
 }
 
 // everFits reports whether an ask is within the maximum of a queue and of those above it.
 func (s *Scheduler) everFits(h int32, size *records.Resource) bool {
-	for ; h != nothing; h = s.queues[h].parent {
-		most := &s.limitsOf // which is in the cache
+	for ; h != order.Nothing; h = s.queues[h].parent {
+		most := &s.calc.Cluster // which is in the cache
 		if q := &s.queues[h]; q.bounded {
 			most = &q.maximum
 		}
-		if !s.fits(size, most) {
+		if !s.calc.Fits(size, most) {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"slices"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -15,7 +17,7 @@ import (
 
 // MakeKillable has a container end when its room is needed: then a decision of kind Kill says so. It reports whether there is
 // such a container, of capacity queues, that isn't killable already.
-func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
+func (s *Scheduler) MakeKillable(h handle.Container) bool {
 	if !s.capacity || h < 0 || int(h) >= len(s.containers) || !s.containers[h].live() || s.containers[h].reserved() ||
 		slices.Contains(s.killable, h) {
 		return false
@@ -27,14 +29,14 @@ func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
 // SpareKillable has no container be killable any more.
 func (s *Scheduler) SpareKillable() { s.killable, s.recheck = nil, true }
 
-func (s *Scheduler) unlistKillable(h ContainerHandle) {
+func (s *Scheduler) unlistKillable(h handle.Container) {
 	if at := slices.Index(s.killable, h); at >= 0 {
 		s.killable = slices.Delete(s.killable, at, at+1)
 	}
 }
 
-func (s *Scheduler) killableSet() map[ContainerHandle]bool {
-	set := make(map[ContainerHandle]bool, len(s.killable))
+func (s *Scheduler) killableSet() map[handle.Container]bool {
+	set := make(map[handle.Container]bool, len(s.killable))
 	for _, h := range s.killable {
 		set[h] = true
 	}
@@ -44,13 +46,13 @@ func (s *Scheduler) killableSet() map[ContainerHandle]bool {
 // claims are what is claimed in one call of Schedule.
 type claims struct {
 	*Scheduler
-	kept map[ContainerHandle]bool   // reservations that will be filled
+	kept map[handle.Container]bool  // reservations that will be filled
 	gone map[int32]records.Resource // by queue: of containers that must end
 }
 
 // claim has killable containers end for asks that find no room otherwise, in the order of queues and applications.
 func (s *Scheduler) claim() {
-	c := claims{Scheduler: s, kept: map[ContainerHandle]bool{}, gone: map[int32]records.Resource{}}
+	c := claims{Scheduler: s, kept: map[handle.Container]bool{}, gone: map[int32]records.Resource{}}
 	for len(s.killable) > 0 && c.below(root) {
 		continue
 	}
@@ -65,8 +67,8 @@ func (c *claims) below(h int32) (done bool) {
 	if q.leaf {
 		return c.inLeaf(h, q)
 	}
-	c.el.all(&q.inner, func(i int32) bool {
-		done = c.below(c.el.at[i].ref)
+	c.el.All(&q.inner, func(i int32) bool {
+		done = c.below(c.el.Ref(i))
 		return !done
 	})
 	return done
@@ -74,7 +76,7 @@ func (c *claims) below(h int32) (done bool) {
 
 func (c *claims) inLeaf(leaf int32, q *runQueue) bool {
 	used := q.used.Sub(c.gone[leaf])
-	poor := c.less(&used, &q.guaranteed)
+	poor := c.calc.Less(&used, &q.guaranteed)
 	for _, h := range c.waiting(q) {
 		a := &c.apps[h]
 		if c.overUserLimit(q, &c.users[a.user]) {
@@ -109,19 +111,19 @@ func (c *claims) blocks(leaf int32, a *app, d *demand) bool {
 }
 
 // waiting are the applications of a leaf that want something, in their order.
-func (c *claims) waiting(q *runQueue) (list []AppHandle) {
-	c.el.all(&q.inner, func(i int32) bool {
-		c.el.all(&c.users[c.el.at[i].ref].apps, func(k int32) bool {
-			if h := AppHandle(c.el.at[k].ref); c.apps[h].wants {
+func (c *claims) waiting(q *runQueue) (list []handle.App) {
+	c.el.All(&q.inner, func(i int32) bool {
+		c.el.All(&c.users[c.el.Ref(i)].apps, func(k int32) bool {
+			if h := handle.App(c.el.Ref(k)); c.apps[h].wants {
 				list = append(list, h)
 			}
 			return true
 		})
 		return true
 	})
-	slices.SortFunc(list, func(x, y AppHandle) int {
+	slices.SortFunc(list, func(x, y handle.App) int {
 		switch {
-		case c.el.less(q.apps, c.apps[x].el, c.apps[y].el):
+		case c.el.Less(q.apps, c.apps[x].el, c.apps[y].el):
 			return -1
 		case x == y:
 			return 0
@@ -133,8 +135,8 @@ func (c *claims) waiting(q *runQueue) (list []AppHandle) {
 
 // serve claims for an ask: on the node that is kept for it, or on another one, which is kept for it then. Asks of leaves that
 // have their guarantee get no room on nodes so, only below maxima.
-func (c *claims) serve(h AppHandle, a *app, d *demand, poor bool) bool {
-	waits := nobody
+func (c *claims) serve(h handle.App, a *app, d *demand, poor bool) bool {
+	waits := handle.NoContainer
 	for _, r := range c.reserved {
 		if c.keepingOf(r).demand != d || c.kept[r] {
 			continue
@@ -148,13 +150,13 @@ func (c *claims) serve(h AppHandle, a *app, d *demand, poor bool) bool {
 	}
 	more := d.size // what queues will hold more
 	if d.reservations >= d.pending {
-		if waits == nobody {
+		if waits == handle.NoContainer {
 			return false
 		}
 		more = records.Resource{}
 	}
 	nh, list := c.choose(a, d, &more, poor)
-	if nh == noNode || len(list) == 0 {
+	if nh == handle.NoNode || len(list) == 0 {
 		return false
 	}
 	if d.reservations >= d.pending {
@@ -168,13 +170,13 @@ func (c *claims) serve(h AppHandle, a *app, d *demand, poor bool) bool {
 }
 
 // choose finds the best placed node for an ask, with the containers that must end for it.
-func (c *claims) choose(a *app, d *demand, more *records.Resource, poor bool) (best NodeHandle, list []ContainerHandle) {
-	best = noNode
+func (c *claims) choose(a *app, d *demand, more *records.Resource, poor bool) (best handle.Node, list []handle.Container) {
+	best = handle.NoNode
 	level := OffSwitch + 1
 	if !d.relaxAny {
 		level = OffSwitch
 	}
-	consider := func(nh NodeHandle) {
+	consider := func(nh handle.Node) {
 		n := &c.nodes[nh]
 		if !c.reservable(n, &d.size) || a.blacklisted(n) || d.level(n) >= level {
 			return
@@ -186,7 +188,7 @@ func (c *claims) choose(a *app, d *demand, more *records.Resource, poor bool) (b
 		}
 	}
 	if !c.belowMaximum(a.leaf, more) {
-		if nh, _ := c.findAny(a, d); nh != noNode {
+		if nh, _ := c.findAny(a, d); nh != handle.NoNode {
 			consider(nh)
 		}
 	}
@@ -199,40 +201,40 @@ func (c *claims) choose(a *app, d *demand, more *records.Resource, poor bool) (b
 }
 
 // onNode lists the killable containers of other leaves that must end so that a container fits on a node.
-func (c *claims) onNode(leaf int32, nh NodeHandle, size *records.Resource) (list []ContainerHandle, ok bool) {
+func (c *claims) onNode(leaf int32, nh handle.Node, size *records.Resource) (list []handle.Container, ok bool) {
 	free := c.free(&c.nodes[nh])
 	for _, k := range c.killable {
-		if c.fits(size, &free) {
+		if c.calc.Fits(size, &free) {
 			break
 		}
 		if x := &c.containers[k]; x.node == nh && c.apps[x.app].leaf != leaf {
-			free = free.Add(c.measure(*c.holds(x)))
+			free = free.Add(c.calc.Measure(*c.holds(x)))
 			list = append(list, k)
 		}
 	}
-	return list, c.fits(size, &free)
+	return list, c.calc.Fits(size, &free)
 }
 
 // enforce adds the containers that must end besides so that no queue gets above its maximum when a leaf holds so much more.
-func (c *claims) enforce(leaf int32, more *records.Resource, list []ContainerHandle) (all []ContainerHandle, ok bool) {
-	for h := leaf; h != nothing; h = c.queues[h].parent {
+func (c *claims) enforce(leaf int32, more *records.Resource, list []handle.Container) (all []handle.Container, ok bool) {
+	for h := leaf; h != order.Nothing; h = c.queues[h].parent {
 		q := &c.queues[h]
-		room := c.measure(q.maximum.Sub(q.used).Add(c.gone[h]))
+		room := c.calc.Measure(q.maximum.Sub(q.used).Add(c.gone[h]))
 		for _, k := range list {
 			if c.isBelow(k, h) {
-				room = room.Add(c.measure(*c.holds(&c.containers[k])))
+				room = room.Add(c.calc.Measure(*c.holds(&c.containers[k])))
 			}
 		}
 		for _, k := range c.killable {
-			if c.fits(more, &room) {
+			if c.calc.Fits(more, &room) {
 				break
 			}
 			if c.apps[c.containers[k].app].leaf != leaf && c.isBelow(k, h) && !slices.Contains(list, k) {
-				room = room.Add(c.measure(*c.holds(&c.containers[k])))
+				room = room.Add(c.calc.Measure(*c.holds(&c.containers[k])))
 				list = append(list, k)
 			}
 		}
-		if !c.fits(more, &room) {
+		if !c.calc.Fits(more, &room) {
 			return nil, false
 		}
 	}
@@ -240,8 +242,8 @@ func (c *claims) enforce(leaf int32, more *records.Resource, list []ContainerHan
 }
 
 // isBelow reports whether a container is of a leaf that is, or is below, a queue.
-func (c *claims) isBelow(k ContainerHandle, queue int32) bool {
-	for h := c.apps[c.containers[k].app].leaf; h != nothing; h = c.queues[h].parent {
+func (c *claims) isBelow(k handle.Container, queue int32) bool {
+	for h := c.apps[c.containers[k].app].leaf; h != order.Nothing; h = c.queues[h].parent {
 		if h == queue {
 			return true
 		}
@@ -250,12 +252,12 @@ func (c *claims) isBelow(k ContainerHandle, queue int32) bool {
 }
 
 // end decides that containers must end.
-func (c *claims) end(list []ContainerHandle) {
+func (c *claims) end(list []handle.Container) {
 	for _, k := range list {
 		c.unlistKillable(k)
 		x := &c.containers[k]
 		size := *c.holds(x)
-		for h := c.apps[x.app].leaf; h != nothing; h = c.queues[h].parent {
+		for h := c.apps[x.app].leaf; h != order.Nothing; h = c.queues[h].parent {
 			c.gone[h] = c.gone[h].Add(size)
 		}
 		c.out = append(c.out, Decision{Kind: Kill, Container: k, App: x.app, Node: x.node, Resource: size})

@@ -23,7 +23,7 @@ func (s *Scheduler) lookForPoor() {
 	}
 	for h := range s.queues {
 		q := &s.queues[h]
-		if !q.live || !q.leaf || q.cfg.Fair.MinTimeout == queue.Never || !q.belowLeast(s.types()) {
+		if !q.live || !q.leaf || q.cfg.Fair.MinTimeout == queue.Never || !q.belowLeast(s.calc.Types()) {
 			continue
 		}
 		at, was := p.before[q.cfg.Path]
@@ -58,7 +58,7 @@ func (s *Scheduler) poor(leaf int32) bool {
 func (s *Scheduler) crowded() bool {
 	most := s.tree.Settings.Fair.UtilizationThreshold
 	for i := range 2 { // memory and vcores only, as in YARN
-		if has := s.limitsOf[i]; has > 0 && float64(s.queues[root].used[i])/float64(has) > most {
+		if has := s.calc.Cluster[i]; has > 0 && float64(s.queues[root].used[i])/float64(has) > most {
 			return true
 		}
 	}

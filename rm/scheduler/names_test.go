@@ -13,7 +13,7 @@ func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
 	keeper := s.AddApp(AppSpec{Queue: "root.default", User: "u", Seq: 1})
 	s.UpdateAsks(keeper, []Ask{row(1, "wanted", 1, true), {Priority: 2, Name: Any, Capability: res(9, 1), Count: 1}})
 	s.UpdateBlacklist(keeper, []string{"shunned"}, nil)
-	const calls, names = 10_000, 100
+	const calls, names, minNames = 10_000, 100, 4096
 	shunned := make([]string, names)
 	for i := range calls {
 		last := shunned
@@ -28,11 +28,11 @@ func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
 		s.UpdateBlacklist(a, shunned, last)
 		s.Schedule(int64(i))
 	}
-	if most := minNames + 3*names; len(s.names) > most || len(s.spelled) > most {
-		t.Errorf("after %d names %d are known, with room for %d; want at most %d", 2*calls*names, len(s.names), len(s.spelled), most)
+	if most := minNames + 3*names; s.names.Len() > most || s.names.Numbers() > most {
+		t.Errorf("after %d names %d are known, with room for %d; want at most %d", 2*calls*names, s.names.Len(), s.names.Numbers(), most)
 	}
 	for _, name := range []string{"n", "/r", "wanted", "shunned", shunned[0]} {
-		if id, ok := s.names[name]; !ok || s.name(id) != name {
+		if id, ok := s.names.Find(name); !ok || s.name(id) != name {
 			t.Errorf("%s is used, and forgotten", name)
 		}
 	}

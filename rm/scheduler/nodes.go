@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeindex"
 	"heddle/yarn/records"
 )
 
@@ -19,7 +21,7 @@ type NodeSpec struct {
 type node struct {
 	host, rack int32
 	inRack     int32 // place in its rack's index
-	reserved   ContainerHandle
+	reserved   handle.Container
 	containers int32
 	kind       int32 // what it has, in Scheduler.kinds
 	open       bool  // takes new containers
@@ -30,39 +32,37 @@ type node struct {
 }
 
 // capability is what a node has.
-func (s *Scheduler) capability(n *node) *records.Resource { return &s.kinds.at[n.kind].amount }
+func (s *Scheduler) capability(n *node) *records.Resource { return s.kinds.Amount(n.kind) }
 
 type rack struct {
-	nodes  []NodeHandle // by place in index; noNode where one left
-	index  index        // see Scheduler.indexOf
-	late   []int32      // places of nodes whose room has changed
+	nodes  []handle.Node   // by place in index; noNode where one left
+	index  nodeindex.Index // see Scheduler.indexOf
+	late   []int32         // places of nodes whose room has changed
 	free   []int32
 	cursor int
 }
 
-const noNode = NodeHandle(-1)
-
 // site is what goes by one name: nodes of a host, nodes of a rack, and demands that prefer it.
 type site struct {
-	nodes   []NodeHandle // of the host
+	nodes   []handle.Node // of the host
 	rack    *rack
 	waiters []*demand // see Scheduler.awaited
 	full    int       // so many waiters that those that wait no more are to be forgotten
 }
 
 // AddNode enters a node that takes containers.
-func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
+func (s *Scheduler) AddNode(spec NodeSpec) handle.Node {
 	s.resized = true
-	h := take(&s.nodes, &s.freeNodes)
+	h := handle.Take(&s.nodes, &s.freeNodes)
 	n := &s.nodes[h]
 	*n = node{
-		host: s.intern(spec.Host), rack: s.intern(spec.Rack), kind: s.kinds.hold(&spec.Capability), open: true, live: true,
-		reserved: nobody,
+		host: s.intern(spec.Host), rack: s.intern(spec.Rack), kind: s.kinds.Hold(&spec.Capability), open: true, live: true,
+		reserved: handle.NoContainer,
 	}
 	s.sites[n.host].nodes = append(s.sites[n.host].nodes, h)
 	r := s.sites[n.rack].rack
 	if r == nil {
-		r = &rack{index: newIndex(s.types())}
+		r = &rack{index: nodeindex.New(s.calc.Types())}
 		s.sites[n.rack].rack = r
 	}
 	if k := len(r.free); k > 0 {
@@ -79,12 +79,12 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 }
 
 // RemoveNode takes a node out. Its containers must have been freed.
-func (s *Scheduler) RemoveNode(h NodeHandle) {
+func (s *Scheduler) RemoveNode(h handle.Node) {
 	n := &s.nodes[h]
 	if n.containers > 0 {
 		panic(fmt.Sprintf("scheduler: node %d is removed with %d containers", h, n.containers))
 	}
-	if n.reserved != nobody {
+	if n.reserved != handle.NoContainer {
 		s.unreserve(n.reserved)
 	}
 	s.breakPromises(func(p *promise) bool { return p.node == h })
@@ -94,7 +94,7 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	s.reindexWhole(h)
 	r := s.sites[n.rack].rack
 	s.indexOf(r)
-	r.nodes[n.inRack] = noNode
+	r.nodes[n.inRack] = handle.NoNode
 	r.free = append(r.free, n.inRack)
 	if len(r.free) == len(r.nodes) {
 		s.sites[n.rack].rack = nil
@@ -102,25 +102,25 @@ func (s *Scheduler) RemoveNode(h NodeHandle) {
 	nodes := s.sites[n.host].nodes
 	at := slices.Index(nodes, h)
 	s.sites[n.host].nodes = slices.Delete(nodes, at, at+1)
-	s.kinds.drop(n.kind)
+	s.kinds.Drop(n.kind)
 	s.freeNodes = append(s.freeNodes, h)
 }
 
 // SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
 // enough of them have ended.
-func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
+func (s *Scheduler) SetCapability(h handle.Node, capability records.Resource) {
 	n := &s.nodes[h]
 	s.count(n, -1)
 	was := n.kind
-	n.kind, s.resized, s.recheck = s.kinds.hold(&capability), true, true
-	s.kinds.drop(was)
+	n.kind, s.resized, s.recheck = s.kinds.Hold(&capability), true, true
+	s.kinds.Drop(was)
 	s.count(n, 1)
 	s.reindexWhole(h)
 	s.freed(h)
 }
 
 // SetOpen says whether a node takes new containers; those that it has stay.
-func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
+func (s *Scheduler) SetOpen(h handle.Node, open bool) {
 	n := &s.nodes[h]
 	s.count(n, -1)
 	n.open, s.resized, s.recheck = open, true, true
@@ -130,11 +130,11 @@ func (s *Scheduler) SetOpen(h NodeHandle, open bool) {
 }
 
 // freed notes that a node may have room now.
-func (s *Scheduler) freed(h NodeHandle) {
+func (s *Scheduler) freed(h handle.Node) {
 	s.reindex(h)
 	n := &s.nodes[h]
 	s.roomier = s.roomier || len(s.reserved) > 0
-	if n.reserved != nobody {
+	if n.reserved != handle.NoContainer {
 		s.noteReady(n)
 		return
 	}
@@ -142,10 +142,10 @@ func (s *Scheduler) freed(h NodeHandle) {
 		return
 	}
 	free := s.free(n)
-	s.classes.room(&free)
-	if s.reserves() && s.fits(&s.least, &free) {
-		most := s.measure(*s.capability(n))
-		s.classes.room(&most) // it may be kept for what doesn't fit yet
+	s.classes.Open(&free)
+	if s.reserves() && s.calc.Fits(&s.calc.Least, &free) {
+		most := s.calc.Measure(*s.capability(n))
+		s.classes.Open(&most) // it may be kept for what doesn't fit yet
 	}
 	if s.awaited[n.host] {
 		s.wake(n.host, true)
@@ -159,9 +159,9 @@ func (s *Scheduler) freed(h NodeHandle) {
 // free is what a node can still give, as it is measured.
 func (s *Scheduler) free(n *node) (free records.Resource) {
 	has := s.capability(n)
-	for i := range s.types() {
+	for i := range s.calc.Types() {
 		free[i] = has[i] - n.used[i]
-		if s.memoryOnly {
+		if s.calc.MemoryOnly {
 			break
 		}
 	}
@@ -170,22 +170,22 @@ func (s *Scheduler) free(n *node) (free records.Resource) {
 
 // takes reports whether a node has room for a container.
 func (s *Scheduler) takes(n *node, size *records.Resource) bool {
-	if !n.open || n.reserved != nobody {
+	if !n.open || n.reserved != handle.NoContainer {
 		return false
 	}
 	free := s.free(n)
-	return s.fits(size, &free)
+	return s.calc.Fits(size, &free)
 }
 
 // reindex enters a node's free resources into the indices.
-func (s *Scheduler) reindex(h NodeHandle) {
+func (s *Scheduler) reindex(h handle.Node) {
 	n := &s.nodes[h]
-	free := &closed
-	if n.open && n.reserved == nobody {
+	free := &nodeindex.Closed
+	if n.open && n.reserved == handle.NoContainer {
 		left := s.free(n)
 		free = &left
 	}
-	s.index.set(int(h), free)
+	s.index.Set(int(h), free)
 	if !n.late {
 		n.late = true
 		r := s.sites[n.rack].rack
@@ -194,11 +194,11 @@ func (s *Scheduler) reindex(h NodeHandle) {
 }
 
 // indexOf is the index of a rack, brought up to date: where nobody prefers racks, nothing is spent on it.
-func (s *Scheduler) indexOf(r *rack) *index {
+func (s *Scheduler) indexOf(r *rack) *nodeindex.Index {
 	for _, at := range r.late {
 		h := r.nodes[at]
-		free := s.index.at(int(h))
-		r.index.set(int(at), &free)
+		free := s.index.At(int(h))
+		r.index.Set(int(at), &free)
 		s.nodes[h].late = false
 	}
 	r.late = r.late[:0]
@@ -214,18 +214,18 @@ func (s *Scheduler) count(n *node, times int64) {
 	if n.open {
 		counted = *s.capability(n)
 		spare := counted.Sub(n.used).Max(records.Resource{}).Times(times)
-		s.add(&s.headroom, &spare)
+		s.calc.Add(&s.headroom, &spare)
 		s.openNodes += int(times)
 	}
 	counted = counted.Times(times)
-	s.add(&s.cluster, &counted)
+	s.calc.Add(&s.cluster, &counted)
 }
 
 // chargeNode adds to what a node holds.
 func (s *Scheduler) chargeNode(n *node, r *records.Resource, containers int) {
 	n.containers += int32(containers)
 	has := s.capability(n)
-	for i := range s.types() {
+	for i := range s.calc.Types() {
 		before := n.used[i]
 		n.used[i] += r[i]
 		if n.open {

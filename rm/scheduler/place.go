@@ -1,10 +1,15 @@
 package scheduler
 
-import "heddle/yarn/records"
+import (
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeindex"
+	"heddle/yarn/records"
+)
 
 // place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
 // is none, it takes note of that, so that the same isn't tried again.
-func (s *Scheduler) place(h AppHandle) {
+func (s *Scheduler) place(h handle.App) {
 	a := &s.apps[h]
 	d := s.firstDemand(a, s.picked)
 	if d == nil {
@@ -19,12 +24,12 @@ func (s *Scheduler) place(h AppHandle) {
 	s.placeDemand(h, a, d)
 }
 
-func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
-	if d.class == sharedClass && !s.belowMaximum(a.leaf, &d.size) {
+func (s *Scheduler) placeDemand(h handle.App, a *app, d *demand) {
+	if d.class == class.Shared && !s.belowMaximum(a.leaf, &d.size) {
 		s.park(d, overLimit)
 		return
 	}
-	if n := s.findHost(a, d); n != noNode {
+	if n := s.findHost(a, d); n != handle.NoNode {
 		s.allocate(h, d, n, NodeLocal)
 		return
 	}
@@ -32,10 +37,10 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		return
 	}
 	rack, anywhere := s.delays(d)
-	if rack > 0 && s.index.has(&d.size) && s.delayed(a, d, rack, false) {
+	if rack > 0 && s.index.Has(&d.size) && s.delayed(a, d, rack, false) {
 		return
 	}
-	if n := s.findRack(a, d); n != noNode {
+	if n := s.findRack(a, d); n != handle.NoNode {
 		s.allocate(h, d, n, RackLocal)
 		return
 	}
@@ -49,12 +54,12 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 		}
 		return
 	}
-	if anywhere > 0 && s.index.has(&d.size) && s.delayed(a, d, anywhere, true) {
+	if anywhere > 0 && s.index.Has(&d.size) && s.delayed(a, d, anywhere, true) {
 		return
 	}
 	n, held := s.findAny(a, d)
 	switch {
-	case n != noNode:
+	case n != handle.NoNode:
 		s.allocate(h, d, n, OffSwitch)
 	case held:
 		s.park(d, behindOwn)
@@ -64,22 +69,22 @@ func (s *Scheduler) placeDemand(h AppHandle, a *app, d *demand) {
 }
 
 // reserveFor keeps a node for a demand that has room nowhere, or takes note that there is nothing to keep for it.
-func (s *Scheduler) reserveFor(h AppHandle, a *app, d *demand) {
+func (s *Scheduler) reserveFor(h handle.App, a *app, d *demand) {
 	switch done, none := s.reserve(h, a, d); {
 	case done:
-	case d.class == sharedClass || s.capacity && d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
+	case d.class == class.Shared || s.capacity && d.reservations >= d.pending || len(a.blacklist) > 0 || !d.relaxAny:
 		s.park(d, noRoom)
 	case none:
-		s.classes.shut(&s.least)
+		s.classes.CloseFrom(&s.calc.Least)
 	default:
-		s.classes.open &^= 1 << d.class
+		s.classes.Close(d.class)
 	}
 }
 
 // findHost finds a node on one of the preferred hosts.
-func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
+func (s *Scheduler) findHost(a *app, d *demand) handle.Node {
 	if !d.hosts || !d.choosy {
-		return noNode
+		return handle.NoNode
 	}
 	for k := range d.places {
 		i := d.at + k
@@ -96,13 +101,13 @@ func (s *Scheduler) findHost(a *app, d *demand) NodeHandle {
 		}
 	}
 	d.hosts = false
-	return noNode
+	return handle.NoNode
 }
 
 // findRack finds a node in one of the preferred racks, each time another one.
-func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
+func (s *Scheduler) findRack(a *app, d *demand) handle.Node {
 	if !d.racks || !d.choosy {
-		return noNode
+		return handle.NoNode
 	}
 	for i := range d.places {
 		p := &d.places[i]
@@ -110,39 +115,39 @@ func (s *Scheduler) findRack(a *app, d *demand) NodeHandle {
 		if r == nil || !p.relax || p.count == 0 {
 			continue
 		}
-		if nh, _ := s.turn(a, &d.size, s.indexOf(r), &r.cursor, r.nodes); nh != noNode {
+		if nh, _ := s.turn(a, &d.size, s.indexOf(r), &r.cursor, r.nodes); nh != handle.NoNode {
 			return nh
 		}
 	}
 	d.racks = false
-	return noNode
+	return handle.NoNode
 }
 
 // findAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
 // request of the application comes first.
-func (s *Scheduler) findAny(a *app, d *demand) (h NodeHandle, held bool) {
+func (s *Scheduler) findAny(a *app, d *demand) (h handle.Node, held bool) {
 	return s.turn(a, &d.size, &s.index, &s.cursor, nil)
 }
 
 // turn finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
 // the index is of; nil is all. held is as findAny tells it.
-func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, of []NodeHandle) (h NodeHandle, held bool) {
+func (s *Scheduler) turn(a *app, need *records.Resource, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
 	n := len(s.nodes)
 	if of != nil {
 		n = len(of)
 	}
 	// a whole round without a node that takes the container ends the search
 	for skipped := 0; skipped <= n; skipped++ {
-		at := x.next(*cursor, need)
+		at := x.Next(*cursor, need)
 		if at < 0 {
-			if at = x.next(0, need); at < 0 {
-				return noNode, held
+			if at = x.Next(0, need); at < 0 {
+				return handle.NoNode, held
 			}
 		}
 		if *cursor = at + 1; *cursor >= n {
 			*cursor = 0
 		}
-		if h = NodeHandle(at); of != nil {
+		if h = handle.Node(at); of != nil {
 			h = of[at]
 		}
 		if !s.shuns(a, &s.nodes[h]) {
@@ -150,7 +155,7 @@ func (s *Scheduler) turn(a *app, need *records.Resource, x *index, cursor *int, 
 		}
 		held = held || !a.blacklisted(&s.nodes[h])
 	}
-	return noNode, held
+	return handle.NoNode, held
 }
 
 func (a *app) blacklisted(n *node) bool {
@@ -164,12 +169,12 @@ func (a *app) blacklisted(n *node) bool {
 	return on
 }
 
-func (s *Scheduler) allocate(h AppHandle, d *demand, nh NodeHandle, level Locality) {
+func (s *Scheduler) allocate(h handle.App, d *demand, nh handle.Node, level Locality) {
 	a := &s.apps[h]
 	d.served(&s.nodes[nh], level)
 	a.askFor(-1)
-	back := s.negative(&d.capability)
-	s.add(&a.pendingSum, &back)
+	back := s.calc.Negative(&d.capability)
+	s.calc.Add(&a.pendingSum, &back)
 	s.askedFor(a, &back)
 	s.near(d, level)
 	s.out = append(s.out, Decision{

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
@@ -11,14 +12,14 @@ import (
 
 // promise is room on a node that the next call of Schedule offers to an application before others.
 type promise struct {
-	app  AppHandle
-	node NodeHandle
+	app  handle.App
+	node handle.Node
 	room records.Resource
 }
 
 // Promise has the room of a container, once it is freed, go to an application before others. The promise ends with the next call of
 // Schedule, and where the application or the node is removed.
-func (s *Scheduler) Promise(h ContainerHandle, to AppHandle) {
+func (s *Scheduler) Promise(h handle.Container, to handle.App) {
 	c := &s.containers[h]
 	if !c.live() || c.reserved() || !s.apps[to].live {
 		return
@@ -43,7 +44,7 @@ func (s *Scheduler) keepPromises() {
 }
 
 // firstFor is an active application's most urgent demand that may have a container on a node now, nil if there is none.
-func (s *Scheduler) firstFor(h AppHandle, nh NodeHandle) *demand {
+func (s *Scheduler) firstFor(h handle.App, nh handle.Node) *demand {
 	a, n := &s.apps[h], &s.nodes[nh]
 	if !a.active || a.blacklisted(n) {
 		return nil

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 )
 
 // The room of a container that was killed for an application goes to it, though the turn is another's.
 func TestPromisedRoom(t *testing.T) {
-	setup := func() (s *Scheduler, held []Decision, turn, starved AppHandle) {
+	setup := func() (s *Scheduler, held []Decision, turn, starved handle.App) {
 		tree, err := queue.ParseFair([]byte(`<allocations><queue name="a"/><queue name="b"/><queue name="c"/></allocations>`))
 		if err != nil {
 			t.Fatal(err)

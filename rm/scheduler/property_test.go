@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"heddle/rm/queue"
 )
 
 // anyTree draws a tree of capacity queues, two levels deep, with limits of all kinds.
@@ -74,8 +76,8 @@ type world struct {
 	s     *Scheduler
 	now   int64
 	seq   int64
-	nodes []NodeHandle
-	apps  []AppHandle
+	nodes []handle.Node
+	apps  []handle.App
 	held  []Decision
 	log   []Decision
 }
@@ -122,13 +124,13 @@ func (w *world) step(t *rapid.T) {
 		case 2:
 			w.drop(func(d Decision) bool { return d.Node == n })
 			s.RemoveNode(n)
-			w.nodes = slices.DeleteFunc(w.nodes, func(h NodeHandle) bool { return h == n })
+			w.nodes = slices.DeleteFunc(w.nodes, func(h handle.Node) bool { return h == n })
 		}
 	case event == 10:
 		a := rapid.SampledFrom(w.apps).Draw(t, "app")
 		w.drop(func(d Decision) bool { return d.App == a })
 		s.RemoveApp(a)
-		w.apps = slices.DeleteFunc(w.apps, func(h AppHandle) bool { return h == a })
+		w.apps = slices.DeleteFunc(w.apps, func(h handle.App) bool { return h == a })
 	case event == 11:
 		a := rapid.SampledFrom(w.apps).Draw(t, "app")
 		switch rapid.IntRange(0, 2).Draw(t, "change") {
@@ -190,7 +192,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-		w.s.mostNames, w.s.leastNames = 0, rapid.IntRange(0, 8).Draw(t, "names that are kept")
+		w.s.names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
@@ -198,11 +200,11 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if d.Kind != Allocate {
 					continue
 				}
-				if n := &s.nodes[d.Node]; !n.open || !s.measure(n.used).FitsIn(s.measure(*s.capability(n))) {
+				if n := &s.nodes[d.Node]; !n.open || !s.calc.Measure(n.used).FitsIn(s.calc.Measure(*s.capability(n))) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, *s.capability(n))
 				}
-				for q := s.apps[d.App].leaf; q != nothing; q = s.queues[q].parent {
-					if q := &s.queues[q]; s.limited(q) && !s.measure(q.used).FitsIn(s.measure(q.maximum)) {
+				for q := s.apps[d.App].leaf; q != order.Nothing; q = s.queues[q].parent {
+					if q := &s.queues[q]; s.limited(q) && !s.calc.Measure(q.used).FitsIn(s.calc.Measure(q.maximum)) {
 						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.cfg.Path, q.used, q.maximum)
 					}
 				}
@@ -235,7 +237,7 @@ func TestSameEventsSameDecisions(t *testing.T) {
 	decisions := func(thorough bool) *rapid.Generator[[]Decision] {
 		return rapid.Custom(func(t *rapid.T) []Decision {
 			w := world{tree: anyTree, s: New(Config{Tree: anyTree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-			w.s.mostNames, w.s.leastNames = 0, rapid.IntRange(0, 8).Draw(t, "names that are kept")
+			w.s.names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 			for range 60 {
 				w.step(t)
 				w.s.recheck = w.s.recheck || thorough

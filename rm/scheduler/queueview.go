@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -78,8 +80,8 @@ func (s *Scheduler) Queue(path string) (QueueView, bool) {
 
 // moment is what views of queues need that is computed for all at once.
 type moment struct {
-	asked []asked                 // by the users' handles
-	due   map[int32]*policy.Queue // of a Fair tree
+	asked []asked                    // by the users' handles
+	due   map[int32]*fairshare.Queue // of a Fair tree
 }
 
 func (s *Scheduler) moment() (m moment) {
@@ -110,12 +112,12 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 	v := QueueView{
 		Queue: q.cfg, Path: q.cfg.Path, Leaf: q.leaf, Used: q.used, Reserved: q.reserved, Pending: q.pending,
 		Containers: int(q.containers), Guaranteed: q.guaranteed, Maximum: q.maximum, Available: s.room(h),
-		AbsoluteUsed: s.share(&q.used), Apps: int(q.total), Runnable: int(q.runnable),
+		AbsoluteUsed: s.calc.Share(&q.used), Apps: int(q.total), Runnable: int(q.runnable),
 	}
 	if q.promised > 0 {
 		v.UsedShare = v.AbsoluteUsed / q.promised
 	}
-	if q.parent != nothing {
+	if q.parent != order.Nothing {
 		v.Parent = s.queues[q.parent].cfg.Path
 	}
 	if p := now.due[h]; p != nil {
@@ -141,7 +143,7 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 
 func (s *Scheduler) userView(q *runQueue, u *user, x *asked, v *QueueView, users int) UserView {
 	return UserView{
-		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
+		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.calc.Weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
 		AMShare: s.userAMShare(q, u, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
 		Pending: x.pending, Reserved: x.reserved,
 	}
@@ -158,7 +160,7 @@ type AppState struct {
 }
 
 // AppState tells where an application stands.
-func (s *Scheduler) AppState(h AppHandle) AppState {
+func (s *Scheduler) AppState(h handle.App) AppState {
 	a := &s.apps[h]
 	return AppState{
 		Queue: s.queues[a.leaf].cfg.Path, Runnable: a.runnable, Active: a.active, Used: a.used, Reserved: a.reserved, Running: int(a.running),

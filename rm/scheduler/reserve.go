@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -19,10 +21,7 @@ type keeping struct {
 }
 
 // keepingOf is that of a container that is reserved.
-func (s *Scheduler) keepingOf(c ContainerHandle) *keeping { return &s.keepings[s.containers[c].kept] }
-
-// nobody is the reservation of a node that is kept for nobody.
-const nobody = ContainerHandle(-1)
+func (s *Scheduler) keepingOf(c handle.Container) *keeping { return &s.keepings[s.containers[c].kept] }
 
 // reserves reports whether nodes are kept for containers as soon as these find no room.
 func (s *Scheduler) reserves() bool {
@@ -31,19 +30,19 @@ func (s *Scheduler) reserves() bool {
 
 // reservable reports whether a node could be kept for a container, as far as the node goes.
 func (s *Scheduler) reservable(n *node, size *records.Resource) bool {
-	return n.open && n.reserved == nobody && size.FitsIn(s.measure(*s.capability(n)))
+	return n.open && n.reserved == handle.NoContainer && size.FitsIn(s.calc.Measure(*s.capability(n)))
 }
 
 // reserve keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
 // no node at all has anything left that could be kept.
-func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
+func (s *Scheduler) reserve(h handle.App, a *app, d *demand) (done, none bool) {
 	if !s.reserves() || d.reservations >= d.pending {
 		return false, false
 	}
 	at := 0
 	for {
-		if at = s.index.next(at, &s.least); at < 0 {
-			return false, !s.index.has(&s.least)
+		if at = s.index.Next(at, &s.calc.Least); at < 0 {
+			return false, !s.index.Has(&s.calc.Least)
 		}
 		n := &s.nodes[at]
 		if s.reservable(n, &d.size) && !a.blacklisted(n) {
@@ -51,12 +50,12 @@ func (s *Scheduler) reserve(h AppHandle, a *app, d *demand) (done, none bool) {
 		}
 		at++
 	}
-	s.keep(h, a, d, NodeHandle(at))
+	s.keep(h, a, d, handle.Node(at))
 	return true, false
 }
 
 // reserveNear keeps a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
-func (s *Scheduler) reserveNear(h AppHandle, a *app, d *demand, level Locality) bool {
+func (s *Scheduler) reserveNear(h handle.App, a *app, d *demand, level Locality) bool {
 	if !s.reserves() || d.relaxAny || d.reservations >= d.pending {
 		return false
 	}
@@ -72,7 +71,7 @@ func (s *Scheduler) reserveNear(h AppHandle, a *app, d *demand, level Locality) 
 			continue
 		}
 		for _, nh := range nodes {
-			if nh != noNode && s.mayWaitOn(&s.nodes[nh], a, d) {
+			if nh != handle.NoNode && s.mayWaitOn(&s.nodes[nh], a, d) {
 				s.keep(h, a, d, nh)
 				return true
 			}
@@ -84,13 +83,13 @@ func (s *Scheduler) reserveNear(h AppHandle, a *app, d *demand, level Locality) 
 // mayWaitOn reports whether a node has something left that could be kept, and is large enough.
 func (s *Scheduler) mayWaitOn(n *node, a *app, d *demand) bool {
 	free := s.free(n)
-	return s.fits(&s.least, &free) && s.reservable(n, &d.size) && !a.blacklisted(n)
+	return s.calc.Fits(&s.calc.Least, &free) && s.reservable(n, &d.size) && !a.blacklisted(n)
 }
 
-func (s *Scheduler) keep(h AppHandle, a *app, d *demand, nh NodeHandle) {
+func (s *Scheduler) keep(h handle.App, a *app, d *demand, nh handle.Node) {
 	c := s.newContainer(h, nh, &d.capability)
 	s.turns++
-	k := take(&s.keepings, &s.freeKeepings)
+	k := handle.Take(&s.keepings, &s.freeKeepings)
 	s.keepings[k] = keeping{demand: d, turn: s.turns, since: s.now}
 	s.containers[c].kept = k
 	s.nodes[nh].reserved = c
@@ -116,8 +115,8 @@ func (s *Scheduler) announce(d Decision) {
 	}
 }
 
-func (s *Scheduler) chargeReserved(h AppHandle, a *app, r *records.Resource) {
-	s.add(&a.reserved, r)
+func (s *Scheduler) chargeReserved(h handle.App, a *app, r *records.Resource) {
+	s.calc.Add(&a.reserved, r)
 	s.chargeQueuesReserved(a.leaf, r)
 	if s.capacity {
 		s.chargeApp(h, r, 0)
@@ -125,13 +124,13 @@ func (s *Scheduler) chargeReserved(h AppHandle, a *app, r *records.Resource) {
 }
 
 func (s *Scheduler) chargeQueuesReserved(leaf int32, r *records.Resource) {
-	for q := leaf; q != nothing; q = s.queues[q].parent {
-		s.add(&s.queues[q].reserved, r)
+	for q := leaf; q != order.Nothing; q = s.queues[q].parent {
+		s.calc.Add(&s.queues[q].reserved, r)
 	}
 }
 
 // unkeep undoes a reservation. What the application holds less is settled by the caller.
-func (s *Scheduler) unkeep(c ContainerHandle) {
+func (s *Scheduler) unkeep(c handle.Container) {
 	x, d := s.containers[c], s.keepingOf(c).demand
 	size := *s.holds(&x)
 	at := s.placeOfKept(c)
@@ -141,9 +140,9 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 	s.freeKeepings = append(s.freeKeepings, x.kept)
 	s.endContainer(c)
 	d.reservations--
-	back := s.negative(&size)
+	back := s.calc.Negative(&size)
 	s.chargeReserved(x.app, &s.apps[x.app], &back)
-	s.nodes[x.node].reserved = nobody
+	s.nodes[x.node].reserved = handle.NoContainer
 	s.reindexWhole(x.node)
 	s.announce(Decision{
 		Kind: Unreserve, Container: c, App: x.app, Node: x.node, Resource: size, Priority: d.priority,
@@ -152,7 +151,7 @@ func (s *Scheduler) unkeep(c ContainerHandle) {
 }
 
 // unreserve undoes a reservation and offers its node to others.
-func (s *Scheduler) unreserve(c ContainerHandle) {
+func (s *Scheduler) unreserve(c handle.Container) {
 	app, node := s.containers[c].app, s.containers[c].node
 	s.unkeep(c)
 	s.freed(node)
@@ -162,7 +161,7 @@ func (s *Scheduler) unreserve(c ContainerHandle) {
 
 // Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
 // there is such a reservation.
-func (s *Scheduler) Unreserve(c ContainerHandle) bool {
+func (s *Scheduler) Unreserve(c handle.Container) bool {
 	if c < 0 || int(c) >= len(s.containers) || !s.containers[c].live() || !s.containers[c].reserved() {
 		return false
 	}
@@ -172,7 +171,7 @@ func (s *Scheduler) Unreserve(c ContainerHandle) bool {
 
 // MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
 // reservation, and the other node must be kept for nobody, large enough and one that the application wants.
-func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
+func (s *Scheduler) MoveReservation(c handle.Container, to handle.Node) bool {
 	if c < 0 || int(c) >= len(s.containers) || !s.containers[c].live() || !s.containers[c].reserved() || to < 0 || int(to) >= len(s.nodes) {
 		return false
 	}
@@ -192,8 +191,8 @@ func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
 
 // Reservation is a node that is kept for a container of an application.
 type Reservation struct {
-	App      AppHandle
-	Node     NodeHandle
+	App      handle.App
+	Node     handle.Node
 	Resource records.Resource
 	// Priority and AllocationRequestID tell for which of the application's requests.
 	Priority            int32
@@ -227,7 +226,7 @@ func (s *Scheduler) trim(d *demand, most int32) {
 }
 
 // unreserveAll undoes all reservations of an application.
-func (s *Scheduler) unreserveAll(h AppHandle) {
+func (s *Scheduler) unreserveAll(h handle.App) {
 	for i := len(s.reserved) - 1; i >= 0; i-- {
 		if i < len(s.reserved) && s.containers[s.reserved[i]].app == h {
 			s.unreserve(s.reserved[i])
@@ -237,7 +236,7 @@ func (s *Scheduler) unreserveAll(h AppHandle) {
 
 // within reports whether all queues above an application are within their maximum with what is reserved for a demand. They
 // were when the node was kept; the cluster, the configuration or, in Fair queues, what is used may have changed.
-func (s *Scheduler) within(h AppHandle, d *demand) bool {
+func (s *Scheduler) within(h handle.App, d *demand) bool {
 	var more records.Resource
 	if !s.capacity {
 		more = d.size

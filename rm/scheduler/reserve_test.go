@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 
+	"heddle/rm/scheduler/handle"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -15,7 +17,7 @@ func TestReservations(t *testing.T) {
 		}
 		return out
 	}
-	setup := func() (s *Scheduler, large, small AppHandle, held []Decision) {
+	setup := func() (s *Scheduler, large, small handle.App, held []Decision) {
 		s = New(Config{Tree: capacityTree(t, map[string]string{
 			"root.queues": "a", "root.a.capacity": "100", "maximum-am-resource-percent": "1", "root.a.user-limit-factor": "10",
 		}), Minimum: res(1, 1)})
@@ -31,7 +33,7 @@ func TestReservations(t *testing.T) {
 	ask := func(count int32) []Ask {
 		return []Ask{{Priority: 1, Name: Any, Count: count, RelaxLocality: true, Capability: res(2, 1)}}
 	}
-	onNode := func(held []Decision, n NodeHandle) (out []ContainerHandle) {
+	onNode := func(held []Decision, n handle.Node) (out []handle.Container) {
 		for _, d := range held {
 			if d.Node == n {
 				out = append(out, d.Container)

@@ -5,15 +5,21 @@ import (
 
 	"heddle/internal/invariants"
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/intern"
+	"heddle/rm/scheduler/measure"
+	"heddle/rm/scheduler/nodeindex"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
 // NodeHandle, AppHandle and ContainerHandle name what the scheduler holds. They are reused after their object is gone.
 type (
-	NodeHandle      int32
-	AppHandle       int32
-	ContainerHandle int32
+	NodeHandle      = handle.Node
+	AppHandle       = handle.App
+	ContainerHandle = handle.Container
 )
 
 // Locality says how near to its preferred places a container was put.
@@ -41,9 +47,9 @@ const (
 // Decision is what the scheduler has decided. Only App is set where the kind is Activate.
 type Decision struct {
 	Kind                DecisionKind
-	Container           ContainerHandle
-	App                 AppHandle
-	Node                NodeHandle
+	Container           handle.Container
+	App                 handle.App
+	Node                handle.Node
 	Resource            records.Resource
 	Priority            int32
 	AllocationRequestID int64
@@ -65,24 +71,24 @@ type Config struct {
 
 // Scheduler holds queues, nodes, applications and containers. The zero value is not usable; see New.
 type Scheduler struct {
-	cfg        Config
-	tree       *queue.Tree
-	memoryOnly bool // nodes and limits are measured by memory alone (YARN: DefaultResourceCalculator)
-	capacity   bool // the queues are those of YARN's CapacityScheduler
-	now        int64
+	cfg      Config
+	tree     *queue.Tree
+	calc     measure.Calculator
+	capacity bool // the queues are those of YARN's CapacityScheduler
+	now      int64
 
 	queues     []runQueue
 	freeQueues []int32
 	byPath     map[string]int32
 	users      []user
 	freeUsers  []int32
-	el         elements
-	classes    classes
+	el         order.Arena
+	classes    class.Table
 
 	nodes     []node
-	freeNodes []NodeHandle
-	kinds     sizes // what nodes have
-	index     index
+	freeNodes []handle.Node
+	kinds     intern.Amounts // what nodes have
+	index     nodeindex.Index
 	cursor    int              // where the next search for any node begins, so that load spreads
 	openNodes int              // that take containers
 	headroom  records.Resource // free on all open nodes
@@ -90,48 +96,42 @@ type Scheduler struct {
 	smallest  records.Resource
 	resized   bool             // largest and smallest are out of date
 	cluster   records.Resource // of all open nodes, and what is still used on closed ones
-	limitsOf  records.Resource // the size of the cluster that limits were computed for
 	stale     bool             // limits must be computed anew
 
 	apps     []app
-	freeApps []AppHandle
-	held     []AppHandle      // applications that wait for one of the limits on how many run at once, by submission
+	freeApps []handle.App
+	held     []handle.App     // applications that wait for one of the limits on how many run at once, by submission
 	running  map[string]int32 // applications of a user that count for how many may run at once
 	activate []int32          // leaves in which an application may become active
 
 	containers     []container
-	freeContainers []ContainerHandle
-	sizes          sizes
+	freeContainers []handle.Container
+	sizes          intern.Amounts
 	keepings       []keeping
 	freeKeepings   []int32
 
-	changes  int64    // of what applications ask for and hold, of limits and of nodes
-	places   int64    // changes of which nodes there are
-	lines    elements // of demands
+	changes  int64       // of what applications ask for and hold, of limits and of nodes
+	places   int64       // changes of which nodes there are
+	lines    order.Arena // of demands
 	demandOf []*demand
 	passed   int64 // demands and applications that were gone through one by one, which tests hold down
 
-	names      map[string]int32
-	spelled    []string // names by their number
-	freeNames  []int32
-	mostNames  int               // so many names that those nobody uses are to be forgotten
-	leastNames int               // and not fewer
-	sites      []site            // hosts and racks by their name's number
-	awaited    []bool            // names that demands prefer, or did: those with waiters
-	reserved   []ContainerHandle // in the order in which nodes were kept
-	scheduling bool              // undone reservations are among the decisions
-	least      records.Resource  // Config.Minimum as it is measured
-	kept                         // which reservations may be filled or undone
-	roomier    bool              // nodes may have room for reservations
-	undone     []Decision        // on reservations, since the last call of Schedule
-	killable   []ContainerHandle // see MakeKillable
-	promises   []promise         // see Promise
-	late       []*demand         // that wait for better places for some time
-	wakeup     int64             // see NextWake
+	names      intern.Names       // of hosts and racks
+	sites      []site             // hosts and racks by their name's number
+	awaited    []bool             // names that demands prefer, or did: those with waiters
+	reserved   []handle.Container // in the order in which nodes were kept
+	scheduling bool               // undone reservations are among the decisions
+	kept                          // which reservations may be filled or undone
+	roomier    bool               // nodes may have room for reservations
+	undone     []Decision         // on reservations, since the last call of Schedule
+	killable   []handle.Container // see MakeKillable
+	promises   []promise          // see Promise
+	late       []*demand          // that wait for better places for some time
+	wakeup     int64              // see NextWake
 	fair       fairShares
 	starve     starve
-	parked     []*demand // that wait for room on nodes that their application wants, or below their queues' limits
-	picked     mask      // the classes that the application that was picked last could have
+	parked     []*demand  // that wait for room on nodes that their application wants, or below their queues' limits
+	picked     order.Mask // the classes that the application that was picked last could have
 	out        []Decision
 	explaining *explaining // while applications are explained
 }
@@ -142,14 +142,14 @@ const root = int32(0)
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	s := &Scheduler{
-		cfg: cfg, index: newIndex(cfg.Types.Len()), classes: newClasses(), names: map[string]int32{}, mostNames: minNames, leastNames: minNames, byPath: map[string]int32{}, running: map[string]int32{},
-		sizes: newSizes(), kinds: newSizes(), starve: starve{whole: newIndex(cfg.Types.Len())},
+		cfg: cfg, calc: measure.New(cfg.Types.Len(), cfg.Minimum), index: nodeindex.New(cfg.Types.Len()), classes: class.New(), names: intern.NewNames(), byPath: map[string]int32{}, running: map[string]int32{},
+		sizes: intern.NewAmounts(), kinds: intern.NewAmounts(), starve: starve{whole: nodeindex.New(cfg.Types.Len())},
 	}
 	tree := cfg.Tree
 	if tree == nil {
 		tree = queue.Default(queue.FIFO)
 		s.setTree(tree)
-		s.memoryOnly, s.least = false, cfg.Minimum
+		s.calc.SetMemoryOnly(false)
 		return s
 	}
 	s.setTree(tree)
@@ -165,7 +165,7 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	s.now = max(s.now, now)
 	s.out = append(s.out[:0], s.undone...)
 	s.undone = s.undone[:0]
-	if len(s.names) > s.mostNames {
+	if s.names.Crowded() {
 		s.forgetNames()
 	}
 	s.scheduling = true
@@ -178,8 +178,8 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	reviewing := s.review()
 	for more := true; more; more = s.roomier {
 		s.fill()
-		for h := s.next(); h != nothing; h = s.next() {
-			s.place(AppHandle(h))
+		for h := s.next(); h != order.Nothing; h = s.next() {
+			s.place(handle.App(h))
 		}
 	}
 	if reviewing {
@@ -202,65 +202,4 @@ func (s *Scheduler) wakeAt(t int64) {
 	if s.wakeup == 0 || t < s.wakeup {
 		s.wakeup = t
 	}
-}
-
-// types is how many types of resources there are.
-func (s *Scheduler) types() int { return s.index.types }
-
-// fits reports whether a measured amount is at most another, of which only what is measured counts.
-func (s *Scheduler) fits(size, in *records.Resource) bool {
-	if s.memoryOnly || size[records.Memory] > in[records.Memory] {
-		return size[records.Memory] <= in[records.Memory]
-	}
-	for i := 1; i < s.types(); i++ {
-		if size[i] > in[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// negative is an amount to be taken off.
-func (s *Scheduler) negative(r *records.Resource) (out records.Resource) {
-	s.sub(&out, r)
-	return out
-}
-
-// add adds one amount to another. In hot paths it counts that nothing is copied, and that types that there aren't are passed
-// over.
-func (s *Scheduler) add(to, r *records.Resource) {
-	to[records.Memory] += r[records.Memory]
-	to[records.VCores] += r[records.VCores]
-	for i := records.VCores + 1; i < s.types(); i++ {
-		to[i] += r[i]
-	}
-}
-
-// sub is add's opposite.
-func (s *Scheduler) sub(from, r *records.Resource) {
-	from[records.Memory] -= r[records.Memory]
-	from[records.VCores] -= r[records.VCores]
-	for i := records.VCores + 1; i < s.types(); i++ {
-		from[i] -= r[i]
-	}
-}
-
-// measure is what of an amount counts on nodes and for limits.
-func (s *Scheduler) measure(r records.Resource) records.Resource {
-	if s.memoryOnly {
-		return records.Resource{records.Memory: r[records.Memory]}
-	}
-	return r
-}
-
-// take returns a free handle, of an object that was released or a new one.
-func take[T any, H ~int32](all *[]T, free *[]H) H {
-	if k := len(*free); k > 0 {
-		h := (*free)[k-1]
-		*free = (*free)[:k-1]
-		return h
-	}
-	var zero T
-	*all = append(*all, zero)
-	return H(len(*all) - 1)
 }

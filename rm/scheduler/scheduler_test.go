@@ -5,10 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/rm/scheduler/handle"
+	"heddle/yarn/records"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"heddle/yarn/records"
 )
 
 func res(gb, cores int64) records.Resource { return records.NewResource(gb*1024, cores) }
@@ -18,9 +19,9 @@ func row(priority int32, name string, count int32, relax bool) Ask {
 }
 
 // nodes n0, n1 … alternate between racks /r0 and /r1.
-func cluster(n int, capability records.Resource) (*Scheduler, []NodeHandle) {
+func cluster(n int, capability records.Resource) (*Scheduler, []handle.Node) {
 	s := New(Config{})
-	handles := make([]NodeHandle, n)
+	handles := make([]handle.Node, n)
 	for i := range handles {
 		handles[i] = s.AddNode(NodeSpec{
 			Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i%2), Capability: capability,
@@ -36,8 +37,8 @@ func grants(s *Scheduler) []Decision {
 }
 
 type placed struct {
-	App      AppHandle
-	Node     NodeHandle
+	App      handle.App
+	Node     handle.Node
 	Locality Locality
 }
 
@@ -117,14 +118,14 @@ func TestFreedRoomGoesByOrderOfApplications(t *testing.T) {
 	full := s.AddApp(AppSpec{Seq: 0})
 	s.UpdateAsks(full, []Ask{row(1, Any, 3, true)})
 	held := slices.Clone(grants(s))
-	for _, a := range []AppHandle{late, early, urgent} {
+	for _, a := range []handle.App{late, early, urgent} {
 		s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
 	}
 	if got := grants(s); len(got) != 0 {
 		t.Fatalf("placed on a full node: %v", got)
 	}
 	s.SetPriority(late, 2)
-	for i, want := range []AppHandle{late, urgent, early} {
+	for i, want := range []handle.App{late, urgent, early} {
 		s.Free(held[i].Container)
 		if got := grants(s); len(got) != 1 || got[0].App != want {
 			t.Errorf("room %d went to %v, want %d", i, places(got), want)
@@ -167,15 +168,15 @@ func TestNodesComeAndGo(t *testing.T) {
 // machine drives a scheduler with random events and checks after each what must always hold.
 type machine struct {
 	s     *Scheduler
-	nodes []NodeHandle
-	apps  []AppHandle
+	nodes []handle.Node
+	apps  []handle.App
 	held  []Decision
 	seq   int64
 }
 
 func (m *machine) check(t *rapid.T) {
 	s := m.s
-	used := map[NodeHandle]records.Resource{}
+	used := map[handle.Node]records.Resource{}
 	for _, c := range m.held {
 		used[c.Node] = used[c.Node].Add(c.Resource)
 	}
@@ -196,7 +197,7 @@ func (m *machine) check(t *rapid.T) {
 		if n.open {
 			free = s.capability(n).Sub(n.used)
 		}
-		if s.index.at(int(h)) != free || s.indexOf(s.sites[n.rack].rack).at(int(n.inRack)) != free {
+		if s.index.At(int(h)) != free || s.indexOf(s.sites[n.rack].rack).At(int(n.inRack)) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -320,36 +321,12 @@ func TestRandomHistories(t *testing.T) {
 	})
 }
 
-func TestIndexFindsTheFirstWithRoom(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := newIndex(2)
-		model := map[int]records.Resource{}
-		for range rapid.IntRange(1, 60).Draw(t, "sets") {
-			i := rapid.IntRange(0, 40).Draw(t, "leaf")
-			r := res(rapid.Int64Range(-1, 3).Draw(t, "gb"), rapid.Int64Range(-1, 3).Draw(t, "cores"))
-			x.set(i, &r)
-			model[i] = r
-			from := rapid.IntRange(0, 45).Draw(t, "from")
-			need := res(rapid.Int64Range(0, 3).Draw(t, "need gb"), rapid.Int64Range(0, 3).Draw(t, "need cores"))
-			want := -1
-			for j := from; j <= 40 && want < 0; j++ {
-				if r, ok := model[j]; ok && need.FitsIn(r) {
-					want = j
-				}
-			}
-			if got := x.next(from, &need); got != want {
-				t.Fatalf("next(%d, %v) = %d, want %d", from, need, got, want)
-			}
-		}
-	})
-}
-
 // One decision: a container is granted and given back, with many nodes and waiting applications.
 func BenchmarkSchedule(b *testing.B) {
 	for _, nodes := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
 			s, _ := cluster(nodes, res(64, 32))
-			apps := make([]AppHandle, 1000)
+			apps := make([]handle.App, 1000)
 			for i := range apps {
 				apps[i] = s.AddApp(AppSpec{Seq: int64(i)})
 			}

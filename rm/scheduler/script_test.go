@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/golden"
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 )
 
 // A script begins with what it proves, as comments. Its commands stand one to a line, what they answered below them, behind
@@ -31,16 +32,16 @@ type script struct {
 	t     *testing.T
 	s     *Scheduler
 	now   int64
-	apps  map[string]AppHandle
-	names map[AppHandle]string
-	nodes map[string]NodeHandle
-	held  map[AppHandle][]ContainerHandle
+	apps  map[string]handle.App
+	names map[handle.App]string
+	nodes map[string]handle.Node
+	held  map[handle.App][]handle.Container
 }
 
 func play(t *testing.T, text string) string {
 	p := &script{
-		t: t, apps: map[string]AppHandle{}, names: map[AppHandle]string{}, nodes: map[string]NodeHandle{},
-		held: map[AppHandle][]ContainerHandle{},
+		t: t, apps: map[string]handle.App{}, names: map[handle.App]string{}, nodes: map[string]handle.Node{},
+		held: map[handle.App][]handle.Container{},
 	}
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -194,7 +195,7 @@ func (p *script) command(w []string) []string {
 		out := p.decisions(list)
 		for _, d := range slices.Clone(list) {
 			if d.Kind == Kill {
-				p.held[d.App] = slices.DeleteFunc(p.held[d.App], func(c ContainerHandle) bool { return c == d.Container })
+				p.held[d.App] = slices.DeleteFunc(p.held[d.App], func(c handle.Container) bool { return c == d.Container })
 				s.Free(d.Container)
 			}
 		}
@@ -232,12 +233,12 @@ func (p *script) activities(a Activity, indent string) []string {
 		name = fmt.Sprintf("request %d", a.Ask.Priority)
 	case a.OnNode:
 		name = "the node"
-	case a.App != noApp:
+	case a.App != handle.NoApp:
 		name = p.names[a.App]
 	}
 	diagnostic := strings.ReplaceAll(a.Diagnostic, "\n", "; ")
 	line := strings.TrimSuffix(fmt.Sprintf("%s%s %s: %s", indent, name, a.State, diagnostic), ": ")
-	if a.From != noApp {
+	if a.From != handle.NoApp {
 		line += " from " + p.names[a.From]
 	}
 	out := []string{line}

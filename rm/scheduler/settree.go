@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 )
 
 // SetTree replaces the configuration. Queues are told by their paths; what is in them stays. A tree of another scheduler, or
@@ -68,7 +71,7 @@ func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 		q := &s.queues[h]
 		q.cfg, q.parent, q.made, q.place, q.below = cfg, parent, false, place, nil
 		s.setRules(q)
-		if parent != nothing {
+		if parent != order.Nothing {
 			s.queues[parent].below = append(s.queues[parent].below, h)
 		}
 		place++
@@ -76,7 +79,7 @@ func (s *Scheduler) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 			enter(c, h)
 		}
 	}
-	enter(t.Root, nothing)
+	enter(t.Root, order.Nothing)
 	for _, h := range s.madeQueues() {
 		q := &s.queues[h]
 		q.parent, q.place, q.below = s.byPath[q.cfg.Path[:strings.LastIndexByte(q.cfg.Path, '.')]], place, nil
@@ -101,18 +104,18 @@ func (s *Scheduler) madeQueues() (made []int32) {
 
 // remeasure looks at nodes and demands anew, as it may have changed which resources count.
 func (s *Scheduler) remeasure() {
-	before := s.memoryOnly
+	before := s.calc.MemoryOnly
 	s.setMeasure()
-	if s.memoryOnly == before {
+	if s.calc.MemoryOnly == before {
 		return
 	}
-	s.classes = newClasses()
+	s.classes = class.New()
 	for i := range s.apps {
 		for d := range s.demands(&s.apps[i]) {
 			d.hosts, d.racks = true, true
 			if d.classed {
-				d.size = s.measure(d.capability)
-				d.class = s.classes.hold(d.capability, d.size)
+				d.size = s.calc.Measure(d.capability)
+				d.class = s.classes.Hold(d.capability, d.size)
 			}
 			s.setWhy(d, untried)
 			s.show(d)
@@ -121,22 +124,19 @@ func (s *Scheduler) remeasure() {
 	s.countKept()
 	for h := range s.nodes {
 		if s.nodes[h].live {
-			s.reindex(NodeHandle(h))
+			s.reindex(handle.Node(h))
 		}
 	}
 }
 
 // unlink takes all elements out of their orders.
 func (s *Scheduler) unlink() {
-	for i := range s.el.at {
-		e := &s.el.at[i]
-		e.parent, e.left, e.right, e.sub = outside, nothing, nothing, e.own
-	}
+	s.el.Clear()
 	for h := range s.queues {
-		s.queues[h].inner.root = nothing
+		s.queues[h].inner.Clear()
 	}
 	for i := range s.users {
-		s.users[i].apps.root = nothing
+		s.users[i].apps.Clear()
 	}
 }
 
@@ -145,15 +145,15 @@ func (s *Scheduler) rebuild() {
 	s.unlink()
 	for i := range s.users {
 		if u := &s.users[i]; u.total > 0 {
-			u.apps.rule = s.queues[u.leaf].apps
+			u.apps.Rule = s.queues[u.leaf].apps
 		}
 	}
 	for h := range s.apps {
 		if a := &s.apps[h]; a.live && a.active {
 			u := &s.users[a.user]
-			s.seedKey(a, u.apps.rule)
-			s.el.setMask(a.el, s.maskOf(a))
-			s.el.enter(&u.apps, a.el)
+			s.seedKey(a, u.apps.Rule)
+			s.el.SetMask(a.el, s.maskOf(a))
+			s.el.Enter(&u.apps, a.el)
 		}
 	}
 	for h := range s.queues {
@@ -166,15 +166,15 @@ func (s *Scheduler) rebuild() {
 			continue
 		}
 		q := &s.queues[u.leaf]
-		u.share = s.share(&u.used)
+		u.share = s.calc.Share(&u.used)
 		q.shares += u.share
 		if u.wanting > 0 {
 			q.wanting += u.weight
 			q.activeUsed = q.activeUsed.Add(u.used)
 		}
 		s.userKey(u)
-		s.el.setMask(u.el, s.el.subOf(u.apps.root))
-		s.el.enter(&q.inner, u.el)
+		s.el.SetMask(u.el, s.el.Offers(&u.apps))
+		s.el.Enter(&q.inner, u.el)
 	}
 	s.enterBelow(root)
 }
@@ -185,9 +185,9 @@ func (s *Scheduler) enterBelow(h int32) {
 	for _, i := range s.queues[h].below {
 		s.enterBelow(i)
 		c := &s.queues[i]
-		s.el.at[c.el].key, s.el.shares[c.el] = key{seq: c.place}, shares{}
-		s.queueKey(c, o.rule)
-		s.el.setMask(c.el, s.offers(c))
-		s.el.enter(o, c.el)
+		s.el.Reset(c.el, c.place)
+		s.queueKey(c, o.Rule)
+		s.el.SetMask(c.el, s.offers(c))
+		s.el.Enter(o, c.el)
 	}
 }

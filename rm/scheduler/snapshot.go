@@ -5,24 +5,26 @@ import (
 	"time"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
 )
 
 // Names knows what the scheduler doesn't of applications and containers.
 type Names interface {
-	App(AppHandle) records.ApplicationID
+	App(handle.App) records.ApplicationID
 	// Container fills in id, priority, when it was granted, and whether it is an ApplicationMaster or to be spared. False
 	// leaves it out.
-	Container(ContainerHandle, *preempt.Container) bool
+	Container(handle.Container, *preempt.Container) bool
 }
 
 // Snapshot is what preemption looks at. It is taken anew for each round.
 func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	s.refresh()
-	out := &preempt.Snapshot{Cluster: s.limitsOf, Dominant: !s.memoryOnly, Minimum: s.cfg.Minimum}
-	var shares map[int32]*policy.Queue
+	out := &preempt.Snapshot{Cluster: s.calc.Cluster, Dominant: !s.calc.MemoryOnly, Minimum: s.cfg.Minimum}
+	var shares map[int32]*fairshare.Queue
 	if s.tree.Kind == queue.Fair {
 		shares = s.shareFairly()
 	}
@@ -36,7 +38,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 		if !c.live() || apps[c.app] < 0 || nodes[c.node] < 0 {
 			continue
 		}
-		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c), Handle: int32(h), Killable: killable[ContainerHandle(h)]}
+		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
 		a := &out.Apps[apps[c.app]]
 		if p.Killable {
 			for q := a.Queue; q >= 0; q = out.Queues[q].Parent {
@@ -48,7 +50,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 			p.Reserved, p.Priority, p.Relax, p.Since = true, k.demand.priority, k.demand.relaxAny, k.since
 			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.turn}
 			a.Containers = append(a.Containers, p)
-		} else if names.Container(ContainerHandle(h), &p) {
+		} else if names.Container(handle.Container(h), &p) {
 			a.Containers = append(a.Containers, p)
 		}
 	}
@@ -58,7 +60,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	return out
 }
 
-func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*policy.Queue, at map[int32]int) {
+func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {
 	q := &s.queues[h]
 	at[h] = len(out.Queues)
 	p := preempt.Queue{
@@ -71,7 +73,7 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 	for i, n := range q.guaranteed {
 		p.MaxAM[i] = int64(float64(n) * float64(q.cfg.MaxAMShare))
 	}
-	if q.parent != nothing && s.queues[q.parent].inner.rule == byPriorityAndUse {
+	if q.parent != order.Nothing && s.queues[q.parent].inner.Rule == order.ByPriorityAndUse {
 		p.Priority = q.cfg.Priority
 	}
 	if share := shares[h]; share != nil {
@@ -111,7 +113,7 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 
 // snapApps returns the places of applications by their handles, and sums up what leaves wait for within users' limits
 // (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
-func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*policy.Queue, at map[int32]int) []int {
+func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fairshare.Queue, at map[int32]int) []int {
 	places := make([]int, len(s.apps))
 	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
 	limits := s.limitsOfAllUsers()
@@ -131,10 +133,10 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 			continue
 		}
 		q, u := &s.queues[a.leaf], &s.users[a.user]
-		limit := s.weighted(s.activeUserLimit(q), u.weight)
+		limit := s.calc.Weighted(s.activeUserLimit(q), u.weight)
 		p := preempt.App{
-			ID: names.App(AppHandle(h)), Queue: at[a.leaf], User: u.name, Priority: a.spec.Priority, Seq: a.spec.Seq,
-			Used: a.used, Fair: fair, UserLimit: s.weighted(limits[a.leaf], u.weight),
+			ID: names.App(handle.App(h)), Queue: at[a.leaf], User: u.name, Priority: a.spec.Priority, Seq: a.spec.Seq,
+			Used: a.used, Fair: fair, UserLimit: s.calc.Weighted(limits[a.leaf], u.weight),
 		}
 		if a.active {
 			p.Asks = snapAsks(a, s)

@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeindex"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -17,28 +20,28 @@ import (
 
 // starve is what is known of who might have nodes kept.
 type starve struct {
-	whole  index // what nodes have that take containers and are kept for nobody
-	at     int64 // ms: when it was looked last who starves
+	whole  nodeindex.Index // what nodes have that take containers and are kept for nobody
+	at     int64           // ms: when it was looked last who starves
 	looked bool
-	hungry []AppHandle
+	hungry []handle.App
 	// See setAhead: the demands ahead of one, the classes of those that may go anywhere, and since when nothing has changed.
 	ahead   []*demand
 	upTo    *demand
-	sizes   mask
+	sizes   order.Mask
 	changes int64
 	poorLeaves
 }
 
 // reindexWhole enters a node into the index of those that may be kept.
-func (s *Scheduler) reindexWhole(h NodeHandle) {
+func (s *Scheduler) reindexWhole(h handle.Node) {
 	if s.tree.Kind != queue.Fair {
 		return
 	}
-	has := &closed
-	if n := &s.nodes[h]; n.open && n.reserved == nobody {
+	has := &nodeindex.Closed
+	if n := &s.nodes[h]; n.open && n.reserved == handle.NoContainer {
 		has = s.capability(n)
 	}
-	s.starve.whole.set(int(h), has)
+	s.starve.whole.Set(int(h), has)
 }
 
 // review reports whether it is time to look who starves, and has reservations looked at then. If it isn't yet, the scheduler
@@ -70,14 +73,14 @@ func (s *Scheduler) keepForStarved() {
 	w.hungry = w.hungry[:0]
 	for h := range s.apps {
 		if a := &s.apps[h]; a.active && a.pending > 0 && s.wantsLarge(a) {
-			w.hungry = append(w.hungry, AppHandle(h))
+			w.hungry = append(w.hungry, handle.App(h))
 		}
 	}
 	if len(w.hungry) == 0 {
 		return
 	}
 	s.keepFairDue()
-	w.hungry = slices.DeleteFunc(w.hungry, func(h AppHandle) bool { return !s.starves(h) })
+	w.hungry = slices.DeleteFunc(w.hungry, func(h handle.App) bool { return !s.starves(h) })
 	slices.SortFunc(w.hungry, s.compareTurns)
 	for _, h := range w.hungry {
 		for d := range s.demands(&s.apps[h]) {
@@ -106,34 +109,34 @@ func (s *Scheduler) wantsLarge(a *app) bool {
 // equals.
 func (s *Scheduler) isLarge(a *app, d *demand) bool {
 	least := &s.tree.Settings.Fair.ReservedFrom
-	if s.queues[a.leaf].apps == byDominance {
-		return !s.less(&d.capability, least)
+	if s.queues[a.leaf].apps == order.ByDominance {
+		return !s.calc.Less(&d.capability, least)
 	}
 	return d.capability[records.Memory] >= least[records.Memory]
 }
 
 // isBelow reports whether an application has less than an amount by its leaf's policy: of the dominant resource, or of memory.
 func (s *Scheduler) isBelow(a *app, due *records.Resource) bool {
-	if s.queues[a.leaf].apps == byDominance {
-		return s.share(&a.used) < s.share(due)
+	if s.queues[a.leaf].apps == order.ByDominance {
+		return s.calc.Share(&a.used) < s.calc.Share(due)
 	}
 	return a.used[records.Memory] < due[records.Memory]
 }
 
 // starves reports whether an application has less than its fair share, or its leaf less than its least share.
-func (s *Scheduler) starves(h AppHandle) bool {
+func (s *Scheduler) starves(h handle.App) bool {
 	a := &s.apps[h]
 	due := s.dueTo(h, s.fair.of)
 	return s.isBelow(a, &due) || s.poor(a.leaf)
 }
 
 // dueTo is the fair share of an application.
-func (s *Scheduler) dueTo(h AppHandle, of map[int32]*policy.Queue) (due records.Resource) {
+func (s *Scheduler) dueTo(h handle.App, of map[int32]*fairshare.Queue) (due records.Resource) {
 	q := of[s.apps[h].leaf]
 	if q == nil {
 		return due
 	}
-	at, ok := slices.BinarySearchFunc(q.Apps, int32(h), func(p policy.App, h int32) int { return int(p.Handle - h) })
+	at, ok := slices.BinarySearchFunc(q.Apps, int32(h), func(p fairshare.App, h int32) int { return int(p.Handle - h) })
 	if ok {
 		due = q.Apps[at].Fair
 	}
@@ -141,7 +144,7 @@ func (s *Scheduler) dueTo(h AppHandle, of map[int32]*policy.Queue) (due records.
 }
 
 // compareTurns says whose turn is earlier.
-func (s *Scheduler) compareTurns(x, y AppHandle) int {
+func (s *Scheduler) compareTurns(x, y handle.App) int {
 	a, b := &s.apps[x], &s.apps[y]
 	if x == y {
 		return 0
@@ -159,18 +162,18 @@ func (s *Scheduler) compareTurns(x, y AppHandle) int {
 	for s.queues[p].parent != s.queues[q].parent {
 		p, q = s.queues[p].parent, s.queues[q].parent
 	}
-	return s.compareIn(s.queues[s.queues[p].parent].inner.rule, s.queues[p].el, s.queues[q].el)
+	return s.compareIn(s.queues[s.queues[p].parent].inner.Rule, s.queues[p].el, s.queues[q].el)
 }
 
-func (s *Scheduler) compareIn(r rule, i, j int32) int {
-	if s.el.less(r, i, j) {
+func (s *Scheduler) compareIn(r order.Rule, i, j int32) int {
+	if s.el.Less(r, i, j) {
 		return -1
 	}
 	return 1
 }
 
 func (s *Scheduler) depth(h int32) (n int) {
-	for ; s.queues[h].parent != nothing; h = s.queues[h].parent {
+	for ; s.queues[h].parent != order.Nothing; h = s.queues[h].parent {
 		n++
 	}
 	return n
@@ -178,7 +181,7 @@ func (s *Scheduler) depth(h int32) (n int) {
 
 // keepNodes keeps nodes for a demand that has room nowhere: any number where it prefers to be, of others no more than the
 // share that one application may have.
-func (s *Scheduler) keepNodes(h AppHandle, d *demand) {
+func (s *Scheduler) keepNodes(h handle.App, d *demand) {
 	a := &s.apps[h]
 	s.startDelay(d)
 	for i := range d.places {
@@ -192,7 +195,7 @@ func (s *Scheduler) keepNodes(h AppHandle, d *demand) {
 		}
 		if site.rack != nil {
 			for _, nh := range site.rack.nodes {
-				if nh != noNode && s.keptInRack(h, s.nodes[nh].rack) < s.mayKeep(len(site.rack.nodes)-len(site.rack.free)) {
+				if nh != handle.NoNode && s.keptInRack(h, s.nodes[nh].rack) < s.mayKeep(len(site.rack.nodes)-len(site.rack.free)) {
 					s.keepNode(h, a, d, nh, RackLocal)
 				}
 			}
@@ -200,10 +203,10 @@ func (s *Scheduler) keepNodes(h AppHandle, d *demand) {
 	}
 	most := s.mayKeep(s.openNodes)
 	for at := 0; s.keptFor(a) < most; at++ {
-		if at = s.starve.whole.next(at, &d.size); at < 0 {
+		if at = s.starve.whole.Next(at, &d.size); at < 0 {
 			return
 		}
-		s.keepNode(h, a, d, NodeHandle(at), OffSwitch)
+		s.keepNode(h, a, d, handle.Node(at), OffSwitch)
 	}
 }
 
@@ -225,7 +228,7 @@ func (s *Scheduler) startDelay(d *demand) {
 }
 
 // keepNode keeps a node for a demand, if it may go there and is so near.
-func (s *Scheduler) keepNode(h AppHandle, a *app, d *demand, nh NodeHandle, level Locality) {
+func (s *Scheduler) keepNode(h handle.App, a *app, d *demand, nh handle.Node, level Locality) {
 	n := &s.nodes[nh]
 	if !s.reservable(n, &d.size) || s.shuns(a, n) {
 		return
@@ -247,7 +250,7 @@ func (s *Scheduler) keptFor(a *app) (n int) {
 	return n
 }
 
-func (s *Scheduler) keptInRack(h AppHandle, rack int32) (n int) {
+func (s *Scheduler) keptInRack(h handle.App, rack int32) (n int) {
 	for _, c := range s.reserved {
 		if x := &s.containers[c]; x.app == h && s.nodes[x.node].rack == rack {
 			n++
@@ -289,7 +292,7 @@ func (s *Scheduler) explainUnkept(a *app, d *demand, r *Reason) {
 		return
 	}
 	f := &s.tree.Settings.Fair
-	due := s.dueTo(AppHandle(s.el.at[a.el].ref), s.fairDue())
+	due := s.dueTo(handle.App(s.el.Ref(a.el)), s.fairDue())
 	switch kept, most := s.keptFor(a), s.mayKeep(s.openNodes); {
 	case !s.isLarge(a, d):
 		r.Text += fmt.Sprintf("; none is kept for it, as it is smaller than %s (reservation-threshold.increment-multiple)", s.format(f.ReservedFrom))

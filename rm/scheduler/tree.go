@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -12,17 +14,17 @@ import (
 type runQueue struct {
 	parent     int32
 	el         int32
-	inner      order // children, or users
+	inner      order.Order // children, or users
 	containers int32
 	promise    float32 // share of the cluster
 	live       bool
 	leaf       bool
-	made       bool    // for an application, as a Fair tree does
-	bounded    bool    // the maximum is less than all
-	apps       rule    // how applications of a leaf are ordered
-	limitKnown bool    // leafState.userLimit is up to date
-	retry      bool    // is among Scheduler.activate
-	promised   float64 // share of the cluster that use is measured by
+	made       bool       // for an application, as a Fair tree does
+	bounded    bool       // the maximum is less than all
+	apps       order.Rule // how applications of a leaf are ordered
+	limitKnown bool       // leafState.userLimit is up to date
+	retry      bool       // is among Scheduler.activate
+	promised   float64    // share of the cluster that use is measured by
 	cfg        *queue.Queue
 
 	used, pending records.Resource
@@ -51,7 +53,7 @@ type leafState struct {
 	capacity, userLeast, userMost records.Resource
 
 	names   map[string]int32 // users
-	waiting []AppHandle      // runnable applications that aren't active, most urgent first
+	waiting []handle.App     // runnable applications that aren't active, most urgent first
 	active  int32            // applications
 	amUsed  records.Resource // by ApplicationMasters of active applications
 }
@@ -60,7 +62,7 @@ type leafState struct {
 type user struct {
 	leaf    int32
 	el      int32
-	apps    order
+	apps    order.Order
 	wanting int32 // applications that ask for something
 	active  int32 // applications that are active
 	total   int32 // applications
@@ -75,25 +77,24 @@ type user struct {
 func (s *Scheduler) setTree(t *queue.Tree) {
 	s.tree = t
 	s.setMeasure()
-	s.addQueue(t.Root, nothing)
+	s.addQueue(t.Root, order.Nothing)
 	s.stale = true
 }
 
 func (s *Scheduler) setMeasure() {
 	s.capacity = s.tree.Kind == queue.Capacity
-	s.memoryOnly = s.tree.Kind == queue.FIFO || s.capacity && !s.tree.Dominant
-	s.least = s.measure(s.cfg.Minimum)
+	s.calc.SetMemoryOnly(s.tree.Kind == queue.FIFO || s.capacity && !s.tree.Dominant)
 }
 
 func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
 	h := s.newQueue(cfg)
 	q := &s.queues[h]
 	q.parent, q.place = parent, int64(len(s.byPath))
-	s.el.at[q.el].key.seq = q.place
+	s.el.Key(q.el).Seq = q.place
 	s.setRules(q)
-	if parent != nothing {
+	if parent != order.Nothing {
 		s.queues[parent].below = append(s.queues[parent].below, h)
-		s.el.enter(&s.queues[parent].inner, q.el)
+		s.el.Enter(&s.queues[parent].inner, q.el)
 	}
 	for _, c := range s.inOrder(cfg.Children) {
 		s.addQueue(c, h)
@@ -103,9 +104,9 @@ func (s *Scheduler) addQueue(cfg *queue.Queue, parent int32) int32 {
 
 // newQueue makes a queue that is in no order yet.
 func (s *Scheduler) newQueue(cfg *queue.Queue) int32 {
-	h := take(&s.queues, &s.freeQueues)
+	h := handle.Take(&s.queues, &s.freeQueues)
 	q := &s.queues[h]
-	*q = runQueue{cfg: cfg, live: true, leaf: cfg.Leaf(), el: s.el.take(h), inner: order{root: nothing}}
+	*q = runQueue{cfg: cfg, live: true, leaf: cfg.Leaf(), el: s.el.Take(h), inner: order.New(order.ByUse)}
 	if q.leaf {
 		q.names = map[string]int32{}
 	}
@@ -124,31 +125,31 @@ func (s *Scheduler) inOrder(children []*queue.Queue) []*queue.Queue {
 func (s *Scheduler) setRules(q *runQueue) {
 	defer func() {
 		if q.leaf {
-			q.inner.rule = q.apps
+			q.inner.Rule = q.apps
 		}
 	}()
 	policy := strings.ToLower(q.cfg.OrderingPolicy)
 	if s.tree.Kind == queue.Fair {
-		r := byFairness
+		r := order.ByFairness
 		switch strings.ToLower(q.cfg.Fair.Policy) {
 		case "fifo":
-			r = byPriority
+			r = order.ByPriority
 		case "drf":
-			r = byDominance
+			r = order.ByDominance
 		}
-		q.apps, q.inner.rule = r, r
-		if r == byPriority && !q.leaf {
-			q.inner.rule = byPlace
+		q.apps, q.inner.Rule = r, r
+		if r == order.ByPriority && !q.leaf {
+			q.inner.Rule = order.ByPlace
 		}
 		return
 	}
-	q.inner.rule = byUse
+	q.inner.Rule = order.ByUse
 	if policy == "priority-utilization" {
-		q.inner.rule = byPriorityAndUse
+		q.inner.Rule = order.ByPriorityAndUse
 	}
-	q.apps = byPriority
+	q.apps = order.ByPriority
 	if policy == "fair" {
-		q.apps = byAppUse
+		q.apps = order.ByAppUse
 	}
 }
 
@@ -215,7 +216,7 @@ func (s *Scheduler) dropEmpty() {
 			continue
 		}
 		above := &s.queues[q.parent]
-		s.el.leave(&above.inner, q.el)
+		s.el.Leave(&above.inner, q.el)
 		above.below = slices.DeleteFunc(above.below, func(c int32) bool { return c == int32(h) })
 		s.forgetQueue(int32(h))
 	}
@@ -225,7 +226,7 @@ func (s *Scheduler) dropEmpty() {
 func (s *Scheduler) forgetQueue(h int32) {
 	q := &s.queues[h]
 	delete(s.byPath, q.cfg.Path)
-	s.el.give(q.el)
+	s.el.Give(q.el)
 	*q = runQueue{}
 	s.freeQueues = append(s.freeQueues, h)
 }
@@ -236,14 +237,14 @@ func (s *Scheduler) userOf(leaf int32, name string) int32 {
 	if u, ok := q.names[name]; ok {
 		return u
 	}
-	h := take(&s.users, &s.freeUsers)
+	h := handle.Take(&s.users, &s.freeUsers)
 	s.users[h] = user{
-		name: name, leaf: leaf, el: s.el.take(h), weight: float64(q.cfg.UserWeight(name)),
-		apps: order{root: nothing, rule: q.apps},
+		name: name, leaf: leaf, el: s.el.Take(h), weight: float64(q.cfg.UserWeight(name)),
+		apps: order.New(q.apps),
 	}
 	q.names[name] = h
-	s.el.at[s.users[h].el].key = never
-	s.el.enter(&q.inner, s.users[h].el)
+	*s.el.Key(s.users[h].el) = order.Never
+	s.el.Enter(&q.inner, s.users[h].el)
 	return h
 }
 
@@ -252,8 +253,8 @@ func (s *Scheduler) dropUser(h int32) {
 	u := &s.users[h]
 	q := &s.queues[u.leaf]
 	q.shares -= u.share
-	s.el.leave(&q.inner, u.el)
-	s.el.give(u.el)
+	s.el.Leave(&q.inner, u.el)
+	s.el.Give(u.el)
 	delete(q.names, u.name)
 	if len(q.names) == 0 {
 		q.shares = 0 // what rounding left over
@@ -263,10 +264,10 @@ func (s *Scheduler) dropUser(h int32) {
 
 // refresh computes limits and keys anew after the size of the cluster or the configuration has changed.
 func (s *Scheduler) refresh() {
-	if !s.stale && s.cluster == s.limitsOf {
+	if !s.stale && s.cluster == s.calc.Cluster {
 		return
 	}
-	s.stale, s.limitsOf, s.recheck = false, s.cluster, true
+	s.stale, s.calc.Cluster, s.recheck = false, s.cluster, true
 	s.fair.known = false
 	s.limitQueues()
 	s.unparkLimited()

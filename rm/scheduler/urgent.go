@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
@@ -20,13 +22,13 @@ func (s *Scheduler) setAhead(a *app, d *demand) bool {
 		return false
 	}
 	// Mostly demands are asked about one after the other, between which nothing has changed.
-	next := s.lines.least(&a.demands)
+	next := s.lines.Front(&a.demands)
 	if w.upTo != nil && w.upTo.app == d.app && w.changes == s.changes && w.upTo.compare(d.priority, d.requestID) <= 0 {
 		next = w.upTo.el
 	} else {
 		w.clearAhead()
 	}
-	for ; next != d.el; next = s.lines.behind(next) {
+	for ; next != d.el; next = s.lines.After(next) {
 		s.passed++
 		e := s.demandOf[next]
 		if e.pending == 0 || !s.belowMaximum(a.leaf, &e.size) {
@@ -44,7 +46,7 @@ func (s *Scheduler) setAhead(a *app, d *demand) bool {
 
 // add enters a demand among those ahead. Of those that may go anywhere one of each size will do.
 func (w *starve) add(e *demand) {
-	if e.relaxAny && !e.choosy && e.class != sharedClass {
+	if e.relaxAny && !e.choosy && e.class != class.Shared {
 		if w.sizes&(1<<e.class) != 0 {
 			return
 		}
@@ -58,7 +60,7 @@ func (w *starve) clearAhead() { w.ahead, w.upTo, w.sizes = w.ahead[:0], nil, 0 }
 // everywhere reports whether all nodes are such as a demand could have a container on.
 func (s *Scheduler) everywhere(e *demand) bool {
 	s.measureNodes()
-	return e.relaxAny && !e.choosy && s.fits(&e.size, &s.smallest)
+	return e.relaxAny && !e.choosy && s.calc.Fits(&e.size, &s.smallest)
 }
 
 // shuns reports whether nothing of what an application asks for now may go to a node: it excludes the node, or a more urgent
@@ -80,8 +82,8 @@ func (s *Scheduler) heldByOwn(a *app, d *demand) bool {
 	if len(s.starve.ahead) == 0 {
 		return false
 	}
-	held := func(h NodeHandle) bool {
-		return h != noNode && s.takes(&s.nodes[h], &d.size) && !a.blacklisted(&s.nodes[h]) && s.shuns(a, &s.nodes[h])
+	held := func(h handle.Node) bool {
+		return h != handle.NoNode && s.takes(&s.nodes[h], &d.size) && !a.blacklisted(&s.nodes[h]) && s.shuns(a, &s.nodes[h])
 	}
 	for i := range d.places {
 		p := &d.places[i]
@@ -138,7 +140,7 @@ func (s *Scheduler) explainOwn(a *app, d *demand, r *Reason) bool {
 		if e == d {
 			break
 		}
-		if e.pending == 0 || !s.belowMaximum(a.leaf, &e.size) || !s.fits(&e.size, &s.largest) {
+		if e.pending == 0 || !s.belowMaximum(a.leaf, &e.size) || !s.calc.Fits(&e.size, &s.largest) {
 			continue
 		}
 		r.Limit, r.Short = BehindOwn, records.Resource{}

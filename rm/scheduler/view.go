@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
 // Pending returns how many containers an application waits for.
-func (s *Scheduler) Pending(h AppHandle) int64 { return s.apps[h].pending }
+func (s *Scheduler) Pending(h handle.App) int64 { return s.apps[h].pending }
 
 // PendingResource is the sum of what an application waits for.
-func (s *Scheduler) PendingResource(h AppHandle) records.Resource { return s.apps[h].pendingSum }
+func (s *Scheduler) PendingResource(h handle.App) records.Resource { return s.apps[h].pendingSum }
 
 // Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
-func (s *Scheduler) Asks(h AppHandle) []Ask {
+func (s *Scheduler) Asks(h handle.App) []Ask {
 	var rows []Ask
 	for d := range s.demands(&s.apps[h]) {
 		row := d.row()
@@ -40,12 +41,12 @@ func (d *demand) row() Ask {
 }
 
 // Blacklist returns the names on which an application wants no containers, sorted.
-func (s *Scheduler) Blacklist(h AppHandle) []string {
+func (s *Scheduler) Blacklist(h handle.App) []string {
 	return s.blacklistOf(&s.apps[h])
 }
 
 // Excluded is how many names there are on an application's blacklist.
-func (s *Scheduler) Excluded(h AppHandle) int { return len(s.apps[h].blacklist) }
+func (s *Scheduler) Excluded(h handle.App) int { return len(s.apps[h].blacklist) }
 
 func (s *Scheduler) blacklistOf(a *app) []string {
 	var names []string
@@ -61,7 +62,7 @@ func (s *Scheduler) Headroom() records.Resource { return s.headroom }
 
 // HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go
 // (Hadoop: AbstractLeafQueue.getHeadroom).
-func (s *Scheduler) HeadroomOf(h AppHandle) records.Resource {
+func (s *Scheduler) HeadroomOf(h handle.App) records.Resource {
 	out, a := s.headroom, &s.apps[h]
 	if s.tree.Kind == queue.FIFO {
 		return out
@@ -71,10 +72,10 @@ func (s *Scheduler) HeadroomOf(h AppHandle) records.Resource {
 	left := s.room(a.leaf).Sub(q.used)
 	if s.capacity {
 		u := &s.users[a.user]
-		left = left.Min(s.weighted(*s.limitOfUsers(q), u.weight).Sub(u.used))
+		left = left.Min(s.calc.Weighted(*s.limitOfUsers(q), u.weight).Sub(u.used))
 	}
 	for i := range out {
-		if i == records.Memory || !s.memoryOnly {
+		if i == records.Memory || !s.calc.MemoryOnly {
 			out[i] = max(min(out[i], left[i]), 0)
 		}
 	}

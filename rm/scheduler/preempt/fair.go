@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
@@ -216,6 +216,6 @@ func (f *Fair) belowLeast(now int64, q *Queue, m measure, demand records.Resourc
 }
 
 // measureOf is how the queues of a policy compare amounts.
-func measureOf(k policy.Kind, cluster records.Resource) measure {
-	return measure{dominant: k == policy.DRF, cluster: cluster}
+func measureOf(k fairshare.Kind, cluster records.Resource) measure {
+	return measure{dominant: k == fairshare.DRF, cluster: cluster}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
 )
@@ -52,7 +52,7 @@ func addQueue(s *preempt.Snapshot, parent int, path string, unit records.Resourc
 		Priority: rapid.Int32Range(0, 2).Draw(t, "priority"), Disabled: rapid.IntRange(0, 5).Draw(t, "disabled") == 0,
 		FairTimeout: rapid.Int64Range(-1, 5).Draw(t, "timeout"), MinTimeout: rapid.Int64Range(-1, 5).Draw(t, "timeout"), Threshold: 0.5,
 	}
-	q.Share = policy.Queue{Min: unit.Times(rapid.Int64Range(0, n).Draw(t, "least")), Max: policy.NoLimit()}
+	q.Share = fairshare.Queue{Min: unit.Times(rapid.Int64Range(0, n).Draw(t, "least")), Max: fairshare.NoLimit()}
 	s.Queues = append(s.Queues, q)
 	return len(s.Queues) - 1
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"heddle/internal/golden"
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
 )
@@ -165,7 +165,7 @@ func (s *stage) queue(path string, o options) {
 	if q.Maximum.IsZero() {
 		q.Maximum = s.snapshot.Cluster
 	}
-	q.Share = policy.Queue{Kind: policy.KindOf(o.text("policy", "fair")), Min: o.amount("min"), Max: policy.NoLimit()}
+	q.Share = fairshare.Queue{Kind: fairshare.KindOf(o.text("policy", "fair")), Min: o.amount("min"), Max: fairshare.NoLimit()}
 	s.snapshot.Queues = append(s.snapshot.Queues, q)
 }
 

@@ -1,7 +1,7 @@
 package preempt
 
 import (
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
@@ -35,10 +35,10 @@ type Queue struct {
 	FairOrder  bool             // its applications are served by fairness, not one after the other
 
 	// Of a tree of YARN's FairScheduler:
-	Share       policy.Queue // Fair is computed already
-	MinTimeout  int64        // ms below its least share before it preempts; negative: never
-	FairTimeout int64        // ms below its fair share before it preempts; negative: never
-	Threshold   float64      // part of the fair share below which it starves
+	Share       fairshare.Queue // Fair is computed already
+	MinTimeout  int64           // ms below its least share before it preempts; negative: never
+	FairTimeout int64           // ms below its fair share before it preempts; negative: never
+	Threshold   float64         // part of the fair share below which it starves
 }
 
 // App is an application at this moment.

@@ -1,14 +1,14 @@
-package scheduler
+package nodeindex
 
 import "heddle/yarn/records"
 
-// index finds nodes with room. It is a tournament over the nodes' free resources: each place of a level holds the largest
+// Index finds nodes with room. It is a tournament over the nodes' free resources: each place of a level holds the largest
 // free amounts of the 8 places below it, so that whole subtrees without room are passed over. Finding and changing take
 // O(log n) steps (a search more only where the amounts of different types come from different nodes).
 //
 // Eight siblings' amounts fill few lines of the processor's cache, and a place's own mostly one. With two siblings, what is read on the
 // way was a multiple of it, and the most of what a decision costs on 10,000 nodes is to wait for memory.
-type index struct {
+type Index struct {
 	types  int              // of resources; the first ones
 	size   int              // places for nodes
 	levels [][]int64        // from the nodes upwards: the amounts of each place, type by type; siblings stand together
@@ -20,7 +20,8 @@ type index struct {
 	free records.Resource
 }
 
-func newIndex(types int) index { return index{types: types, last: -1} }
+// New returns an empty index of amounts that have so many types.
+func New(types int) Index { return Index{types: types, last: -1} }
 
 // siblings is how many places there are in a group, and fanOut its logarithm.
 const (
@@ -29,21 +30,21 @@ const (
 )
 
 // amounts are those of a place.
-func (x *index) amounts(l, place int) []int64 {
+func (x *Index) amounts(l, place int) []int64 {
 	at := place * x.types
 	return x.levels[l][at : at+x.types : at+x.types]
 }
 
-// closed is the free resource of a node that takes nothing, not even an empty ask.
-var closed = func() (r records.Resource) {
+// Closed is the free resource of a node that takes nothing, not even an empty ask.
+var Closed = func() (r records.Resource) {
 	for i := range r {
 		r[i] = -1
 	}
 	return r
 }()
 
-// set changes the free resource of node i, growing the index as needed.
-func (x *index) set(i int, free *records.Resource) {
+// Set changes the free resource of node i, growing the index as needed.
+func (x *Index) Set(i int, free *records.Resource) {
 	if i != x.last {
 		x.enter()
 		x.last = i
@@ -57,7 +58,7 @@ func (x *index) set(i int, free *records.Resource) {
 }
 
 // enter enters the node that was set last into the levels.
-func (x *index) enter() {
+func (x *Index) enter() {
 	i, most := x.last, x.free
 	if i < 0 {
 		return
@@ -86,7 +87,7 @@ func (x *index) enter() {
 }
 
 // above is where the largest amounts of the siblings of a place are noted.
-func (x *index) above(l, i int) []int64 {
+func (x *Index) above(l, i int) []int64 {
 	if l++; l == len(x.levels) {
 		return x.most[:]
 	}
@@ -94,7 +95,7 @@ func (x *index) above(l, i int) []int64 {
 }
 
 // largest is the largest amount of a type among the siblings of a place.
-func (x *index) largest(l, i, t int) int64 {
+func (x *Index) largest(l, i, t int) int64 {
 	group := x.levels[l][i&^(siblings-1)*x.types+t:]
 	most := group[0]
 	for c := 1; c < siblings; c++ {
@@ -103,8 +104,8 @@ func (x *index) largest(l, i, t int) int64 {
 	return most
 }
 
-// at is the free resource of node i.
-func (x *index) at(i int) (r records.Resource) {
+// At is the free resource of node i.
+func (x *Index) At(i int) (r records.Resource) {
 	if i == x.last {
 		return x.free
 	}
@@ -112,9 +113,9 @@ func (x *index) at(i int) (r records.Resource) {
 	return r
 }
 
-func (x *index) grow(n int) {
+func (x *Index) grow(n int) {
 	old, before := *x, x.size
-	x.levels, x.most = nil, closed
+	x.levels, x.most = nil, Closed
 	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
 		groups := (size + siblings - 1) / siblings
 		level := make([]int64, groups*siblings*x.types)
@@ -128,14 +129,14 @@ func (x *index) grow(n int) {
 	}
 	x.size = len(x.levels[0]) / x.types
 	for i := range before {
-		x.last, x.free = i, old.at(i)
+		x.last, x.free = i, old.At(i)
 		x.enter()
 	}
 	x.last, x.free = old.last, old.free
 }
 
-// next returns the first node from i on that has room for need, or -1.
-func (x *index) next(i int, need *records.Resource) int {
+// Next returns the first node from i on that has room for need, or -1.
+func (x *Index) Next(i int, need *records.Resource) int {
 	at := x.entered(i, need)
 	if at == x.last && at >= 0 {
 		at = x.entered(at+1, need)
@@ -146,13 +147,13 @@ func (x *index) next(i int, need *records.Resource) int {
 	return at
 }
 
-// has reports whether some node has room for need.
-func (x *index) has(need *records.Resource) bool {
-	return x.last >= 0 && x.fits(need, &x.free) || x.next(0, need) >= 0
+// Has reports whether some node has room for need.
+func (x *Index) Has(need *records.Resource) bool {
+	return x.last >= 0 && x.fits(need, &x.free) || x.Next(0, need) >= 0
 }
 
 // fits reports whether one amount is at most another.
-func (x *index) fits(need, in *records.Resource) bool {
+func (x *Index) fits(need, in *records.Resource) bool {
 	for t := range x.types {
 		if need[t] > in[t] {
 			return false
@@ -163,7 +164,7 @@ func (x *index) fits(need, in *records.Resource) bool {
 
 // entered is next by what is entered in the levels. It begins at the top, where few lines tell of all nodes, so that of the nodes only
 // those are looked at that may have room.
-func (x *index) entered(i int, need *records.Resource) int {
+func (x *Index) entered(i int, need *records.Resource) int {
 	if i >= x.size || !x.fits(need, &x.most) {
 		return -1
 	}
@@ -189,7 +190,7 @@ func (x *index) entered(i int, need *records.Resource) int {
 }
 
 // inGroup returns the first place of a level, from i to the end of its group, that has room for need, or -1.
-func (x *index) inGroup(l, i int, need *records.Resource) int {
+func (x *Index) inGroup(l, i int, need *records.Resource) int {
 	level, end := x.levels[l], i|(siblings-1)
 search:
 	for ; i <= end; i++ {

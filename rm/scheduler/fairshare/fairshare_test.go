@@ -1,4 +1,4 @@
-package policy_test
+package fairshare_test
 
 import (
 	"math"
@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
-const none = policy.Unlimited
+const none = fairshare.Unlimited
 
-func party(weight float64, least, most int64) policy.Party {
-	return policy.Party{Weight: weight, Min: least, Max: most, Active: true}
+func party(weight float64, least, most int64) fairshare.Party {
+	return fairshare.Party{Weight: weight, Min: least, Max: most, Active: true}
 }
 
 func TestDivide(t *testing.T) {
@@ -24,30 +24,30 @@ func TestDivide(t *testing.T) {
 		name    string
 		total   int64
 		steady  bool
-		parties []policy.Party
+		parties []fairshare.Party
 		want    []int64
 	}{
-		{"equal weights", 40, false, []policy.Party{party(1, 0, none), party(1, 0, none), party(1, 0, none), party(1, 0, none)}, []int64{10, 10, 10, 10}},
-		{"weights", 45, false, []policy.Party{party(2, 0, none), party(1, 0, none), party(1, 0, none), party(0.5, 0, none)}, []int64{20, 10, 10, 5}},
-		{"greatest shares leave more to others", 40, false, []policy.Party{party(1, 0, none), party(1, 0, none), party(1, 0, 11), party(1, 0, 3)}, []int64{13, 13, 11, 3}},
-		{"least shares leave less to others", 40, false, []policy.Party{party(1, 20, none), party(1, 18, none), party(1, 0, none), party(1, 2, none)}, []int64{20, 18, 0, 2}},
-		{"least shares over the total", 10, false, []policy.Party{party(1, 8, none), party(1, 6, none)}, []int64{8, 6}},
-		{"all at their greatest", 100, false, []policy.Party{party(1, 0, 5), party(3, 0, 6)}, []int64{5, 6}},
+		{"equal weights", 40, false, []fairshare.Party{party(1, 0, none), party(1, 0, none), party(1, 0, none), party(1, 0, none)}, []int64{10, 10, 10, 10}},
+		{"weights", 45, false, []fairshare.Party{party(2, 0, none), party(1, 0, none), party(1, 0, none), party(0.5, 0, none)}, []int64{20, 10, 10, 5}},
+		{"greatest shares leave more to others", 40, false, []fairshare.Party{party(1, 0, none), party(1, 0, none), party(1, 0, 11), party(1, 0, 3)}, []int64{13, 13, 11, 3}},
+		{"least shares leave less to others", 40, false, []fairshare.Party{party(1, 20, none), party(1, 18, none), party(1, 0, none), party(1, 2, none)}, []int64{20, 18, 0, 2}},
+		{"least shares over the total", 10, false, []fairshare.Party{party(1, 8, none), party(1, 6, none)}, []int64{8, 6}},
+		{"all at their greatest", 100, false, []fairshare.Party{party(1, 0, 5), party(3, 0, 6)}, []int64{5, 6}},
 		{"nobody", 100, false, nil, []int64{}},
-		{"nothing to give", 0, false, []policy.Party{party(1, 0, none)}, []int64{0}},
-		{"an idle one has nothing", 40, false, []policy.Party{party(1, 0, none), idle}, []int64{40, 0}},
-		{"and has its steady share", 40, true, []policy.Party{party(1, 0, none), idle}, []int64{20, 20}},
-		{"no weight: the least share", 40, false, []policy.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
-		{"a greatest share of 0", 40, false, []policy.Party{party(5, 7, 0), party(1, 0, none)}, []int64{0, 40}},
-		{"huge weights and totals", math.MaxInt64, false, []policy.Party{party(1e300, 0, none), party(1e-300, 0, 3)}, []int64{math.MaxInt64, 0}},
-		{"as a stock FairScheduler says", 8192, false, []policy.Party{party(1, 0, 8192), party(3, 1024, 8192)}, []int64{2048, 6144}},
-		{"and with one left over", 3, false, []policy.Party{party(1, 0, 8), party(1, 0, 4)}, []int64{2, 2}},
-		{"and at a bound", 6144, false, []policy.Party{party(1, 0, 8192), party(1, 0, 1000)}, []int64{5144, 1000}},
-		{"bounds that a float64 can't hold", 1<<60 + 1, false, []policy.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
+		{"nothing to give", 0, false, []fairshare.Party{party(1, 0, none)}, []int64{0}},
+		{"an idle one has nothing", 40, false, []fairshare.Party{party(1, 0, none), idle}, []int64{40, 0}},
+		{"and has its steady share", 40, true, []fairshare.Party{party(1, 0, none), idle}, []int64{20, 20}},
+		{"no weight: the least share", 40, false, []fairshare.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
+		{"a greatest share of 0", 40, false, []fairshare.Party{party(5, 7, 0), party(1, 0, none)}, []int64{0, 40}},
+		{"huge weights and totals", math.MaxInt64, false, []fairshare.Party{party(1e300, 0, none), party(1e-300, 0, 3)}, []int64{math.MaxInt64, 0}},
+		{"as a stock FairScheduler says", 8192, false, []fairshare.Party{party(1, 0, 8192), party(3, 1024, 8192)}, []int64{2048, 6144}},
+		{"and with one left over", 3, false, []fairshare.Party{party(1, 0, 8), party(1, 0, 4)}, []int64{2, 2}},
+		{"and at a bound", 6144, false, []fairshare.Party{party(1, 0, 8192), party(1, 0, 1000)}, []int64{5144, 1000}},
+		{"bounds that a float64 can't hold", 1<<60 + 1, false, []fairshare.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := make([]int64, len(c.parties))
-			policy.Divide(c.total, c.parties, c.steady, got)
+			fairshare.Divide(c.total, c.parties, c.steady, got)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -55,9 +55,9 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-func parties(t *rapid.T) []policy.Party {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) policy.Party {
-		p := policy.Party{Weight: rapid.Float64Range(0, 16).Draw(t, "weight"), Max: none, Active: rapid.Bool().Draw(t, "active")}
+func parties(t *rapid.T) []fairshare.Party {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fairshare.Party {
+		p := fairshare.Party{Weight: rapid.Float64Range(0, 16).Draw(t, "weight"), Max: none, Active: rapid.Bool().Draw(t, "active")}
 		p.Min = rapid.Int64Range(0, 1000).Draw(t, "least")
 		if rapid.Bool().Draw(t, "bounded") {
 			p.Max = rapid.Int64Range(0, 3000).Draw(t, "most")
@@ -66,9 +66,9 @@ func parties(t *rapid.T) []policy.Party {
 	}), 1, 12).Draw(t, "parties")
 }
 
-func divide(total int64, parties []policy.Party) ([]int64, int64) {
+func divide(total int64, parties []fairshare.Party) ([]int64, int64) {
 	shares, sum := make([]int64, len(parties)), int64(0)
-	policy.Divide(total, parties, false, shares)
+	fairshare.Divide(total, parties, false, shares)
 	for _, s := range shares {
 		sum += s
 	}
@@ -117,18 +117,18 @@ func TestDivideProperties(t *testing.T) {
 	})
 }
 
-func leaf(weight float64, active bool) *policy.Queue {
-	return &policy.Queue{Weight: weight, Max: policy.NoLimit(), Active: active}
+func leaf(weight float64, active bool) *fairshare.Queue {
+	return &fairshare.Queue{Weight: weight, Max: fairshare.NoLimit(), Active: active}
 }
 
 // TestCompute: idle queues leave their share to their siblings, first to those under the same parent.
 func TestCompute(t *testing.T) {
 	a1, a2, b := leaf(1, true), leaf(1, false), leaf(1, true)
-	a := &policy.Queue{Weight: 3, Max: policy.NoLimit(), Kind: policy.DRF, Children: []*policy.Queue{a1, a2}}
-	root := &policy.Queue{Kind: policy.DRF, Children: []*policy.Queue{a, b}}
-	a1.Kind, b.Kind = policy.Fair, policy.FIFO
-	a1.Apps = []policy.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
-	b.Apps = []policy.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
+	a := &fairshare.Queue{Weight: 3, Max: fairshare.NoLimit(), Kind: fairshare.DRF, Children: []*fairshare.Queue{a1, a2}}
+	root := &fairshare.Queue{Kind: fairshare.DRF, Children: []*fairshare.Queue{a, b}}
+	a1.Kind, b.Kind = fairshare.Fair, fairshare.FIFO
+	a1.Apps = []fairshare.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
+	b.Apps = []fairshare.App{{Weight: 1, Start: 5}, {Weight: 3, Start: 4}}
 	root.Compute(records.NewResource(8000, 80))
 	for name, c := range map[string]struct{ got, want records.Resource }{
 		"a":               {a.Fair, records.NewResource(6000, 60)},
@@ -152,16 +152,16 @@ func TestCompute(t *testing.T) {
 func TestTreeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root := tree(t, 3)
-		root.Kind = policy.DRF
+		root.Kind = fairshare.DRF
 		cluster := records.NewResource(rapid.Int64Range(0, 1<<30).Draw(t, "memory"), rapid.Int64Range(0, 1<<16).Draw(t, "vcores"))
 		root.Compute(cluster)
 		check(t, root)
 	})
 }
 
-func tree(t *rapid.T, depth int) *policy.Queue {
+func tree(t *rapid.T, depth int) *fairshare.Queue {
 	q := leaf(rapid.Float64Range(0.1, 10).Draw(t, "weight"), rapid.Bool().Draw(t, "active"))
-	q.Kind = rapid.SampledFrom([]policy.Kind{policy.Fair, policy.DRF}).Draw(t, "kind")
+	q.Kind = rapid.SampledFrom([]fairshare.Kind{fairshare.Fair, fairshare.DRF}).Draw(t, "kind")
 	if depth > 0 {
 		for range rapid.IntRange(0, 4).Draw(t, "children") {
 			q.Children = append(q.Children, tree(t, depth-1))
@@ -170,7 +170,7 @@ func tree(t *rapid.T, depth int) *policy.Queue {
 	return q
 }
 
-func check(t *rapid.T, q *policy.Queue) {
+func check(t *rapid.T, q *fairshare.Queue) {
 	if q.Leaf() {
 		return
 	}
@@ -186,7 +186,7 @@ func check(t *rapid.T, q *policy.Queue) {
 	}
 	rest := int64(len(q.Children)) + 1<<10
 	for i := range fair {
-		if q.Kind == policy.Fair && i != records.Memory {
+		if q.Kind == fairshare.Fair && i != records.Memory {
 			continue
 		}
 		if fair[i] > q.Fair[i]+rest || steady[i] > q.Steady[i]+rest || steady[i] < q.Steady[i]-rest {
@@ -199,12 +199,12 @@ func check(t *rapid.T, q *policy.Queue) {
 }
 
 func BenchmarkCompute(b *testing.B) {
-	root := &policy.Queue{Kind: policy.DRF, Max: policy.NoLimit()}
+	root := &fairshare.Queue{Kind: fairshare.DRF, Max: fairshare.NoLimit()}
 	for range 500 {
 		q := leaf(1, true)
-		q.Kind = policy.DRF
+		q.Kind = fairshare.DRF
 		for range 4 {
-			q.Apps = append(q.Apps, policy.App{Weight: 1})
+			q.Apps = append(q.Apps, fairshare.App{Weight: 1})
 		}
 		root.Children = append(root.Children, q)
 	}
