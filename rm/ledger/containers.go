@@ -32,7 +32,6 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 	if cont.ID.Sequence() <= t.LastSequence {
 		return fmt.Errorf("%v was given out already: %v is at %d", cont.ID, t.ID, t.LastSequence)
 	}
-	cont.Node = node.ID // its text is shared by all of the node, those of commands are not
 	t.LastSequence = cont.ID.Sequence()
 	app.Containers.Put(cont)
 	hold(app, node, cont)
@@ -73,6 +72,7 @@ func hold(app *Application, node *Node, c *Container) {
 	app.Used = app.Used.Add(c.Resource)
 	app.Live++
 	node.Used = node.Used.Add(c.Resource)
+	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
 	c.node, c.onNode = node, len(node.Containers)
 	node.Containers = append(node.Containers, c)
 }
