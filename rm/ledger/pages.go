@@ -80,6 +80,27 @@ func (c *Containers) remove(cont *Container) {
 	}
 }
 
+// clone copies all containers, those of a page in one piece, as nothing is applied meanwhile. copied is told of each copy.
+func (c *Containers) clone(copied func(*Container)) Containers {
+	out := Containers{n: c.n}
+	if len(c.pages) > 0 {
+		out.pages = make(map[pageID]*page, len(c.pages))
+	}
+	for id, p := range c.pages {
+		q := &page{used: p.used}
+		piece := make([]Container, bits.OnesCount64(p.used))
+		for used := p.used; used != 0; used &= used - 1 {
+			i := bits.TrailingZeros64(used)
+			piece[0] = *p.at[i]
+			q.at[i] = &piece[0]
+			copied(&piece[0])
+			piece = piece[1:]
+		}
+		out.pages[id] = q
+	}
+	return out
+}
+
 // All goes through them in the order of their ids. Any may be taken out meanwhile.
 func (c *Containers) All() iter.Seq[*Container] {
 	return func(yield func(*Container) bool) {

@@ -351,20 +351,22 @@ func (s *State) Clone() *State {
 		c.Ended[k] = v
 	}
 	c.Nodes = make(map[records.NodeID]*Node, len(s.Nodes))
+	twins := make(map[*Node]*Node, len(s.Nodes))
 	for id, n := range s.Nodes {
 		d := *n
 		d.Containers = make([]*Container, len(n.Containers))
-		c.Nodes[id] = &d
+		c.Nodes[id], twins[n] = &d, &d
 	}
 	c.Apps = make(map[records.ApplicationID]*Application, len(s.Apps))
 	for id, a := range s.Apps {
-		c.Apps[id] = a.clone(c.Nodes)
+		c.Apps[id] = a.clone(twins)
 	}
 	c.Delegations = maps.Clone(s.Delegations)
 	return &c
 }
 
-func (a *Application) clone(nodes map[records.NodeID]*Node) *Application {
+// clone copies an application. twins are the copies of nodes.
+func (a *Application) clone(twins map[*Node]*Node) *Application {
 	c := *a
 	c.Attempts = make([]*Attempt, len(a.Attempts))
 	for i, t := range a.Attempts {
@@ -372,14 +374,11 @@ func (a *Application) clone(nodes map[records.NodeID]*Node) *Application {
 		c.Attempts[i] = &d
 	}
 	c.Past = slices.Clip(a.Past) // shared, and appended to apart
-	c.Containers = Containers{}
-	for t := range a.Containers.All() {
-		d := *t
-		c.Containers.Put(&d)
-		if t.Live() {
-			d.node = nodes[t.Node]
-			d.node.Containers[d.onNode] = &d
+	c.Containers = a.Containers.clone(func(d *Container) {
+		if d.Live() {
+			d.node = twins[d.node]
+			d.node.Containers[d.onNode] = d
 		}
-	}
+	})
 	return &c
 }
