@@ -118,5 +118,8 @@ func (s *Scheduler) chargeQueue(a *app, r *records.Resource, containers int) {
 		q := &s.queues[i]
 		s.calc.Add(&q.used, r)
 		q.containers += int32(containers)
+		if !s.capacity && q.reserved != (records.Resource{}) && s.limited(q) {
+			s.recheck = true // what is reserved in it may be above its maximum now
+		}
 	}
 }
