@@ -60,7 +60,8 @@ type run struct {
 	o         Options
 	begin     time.Time
 	container *pb.Resource
-	nodes     map[records.NodeID]*node
+	nodes     []*node
+	placeOf   map[records.NodeID]int32 // of each node in nodes
 
 	granted atomic.Int64
 	grants  samples
@@ -82,7 +83,7 @@ func (r *run) failed(err error) {
 // Run makes load and measures. The first failure of a simulated peer is the error; the result is good up to there.
 func Run(ctx context.Context, o Options) (Result, error) {
 	r := &run{
-		o: o, begin: time.Now(), nodes: map[records.NodeID]*node{},
+		o: o, begin: time.Now(), placeOf: map[records.NodeID]int32{},
 		container: records.ResourceTypes{}.PB(o.Container),
 	}
 	if err := o.check(); err != nil {
@@ -131,23 +132,23 @@ func (o *Options) check() error {
 }
 
 func (r *run) startNodes(ctx context.Context, peers *sync.WaitGroup) error {
-	nodes := make([]*node, r.o.Nodes)
 	var g errgroup.Group
 	g.SetLimit(64)
-	for i := range nodes {
-		nodes[i] = newNode(r, i)
-		r.nodes[nodes[i].id] = nodes[i]
+	for i := range r.o.Nodes {
+		n := newNode(r, i)
+		r.nodes = append(r.nodes, n)
+		r.placeOf[n.id] = int32(i)
 	}
-	for _, n := range nodes {
+	for _, n := range r.nodes {
 		g.Go(func() error { return n.register(ctx) })
 	}
 	if err := g.Wait(); err != nil {
-		for _, n := range nodes {
+		for _, n := range r.nodes {
 			n.client.Close()
 		}
 		return err
 	}
-	for _, n := range nodes {
+	for _, n := range r.nodes {
 		peers.Go(func() { n.live(ctx) })
 	}
 	return nil

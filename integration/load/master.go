@@ -27,10 +27,12 @@ type master struct {
 	held    []heldContainer   // by the time at which they end, from the first that is still alive
 }
 
+// heldContainer has no pointers: hundreds of thousands may be held, and the collector of garbage must not have to look at them while the
+// load is measured.
 type heldContainer struct {
-	id    *pb.ContainerId
-	node  *node
-	until time.Time
+	id    records.ContainerID
+	node  int32         // its place among the run's nodes, -1 for another one's
+	until time.Duration // since the run began
 }
 
 // tokenPatience is how long an application may take until its report has a token.
@@ -163,11 +165,11 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // endContainers ends the containers whose time is up: by their nodes, or by giving them back.
 func (m *master) endContainers(now time.Time) {
-	for len(m.held) > 0 && !m.held[0].until.After(now) {
-		if c := m.held[0]; c.node != nil && m.run.o.EndByNode {
-			c.node.end(c.id)
+	for len(m.held) > 0 && m.held[0].until <= now.Sub(m.run.begin) {
+		if c := m.held[0]; c.node >= 0 && m.run.o.EndByNode {
+			m.run.nodes[c.node].end(c.id)
 		} else {
-			m.release = append(m.release, c.id)
+			m.release = append(m.release, c.id.PB())
 		}
 		m.held = m.held[1:]
 	}
@@ -211,10 +213,13 @@ func (m *master) take(containers []*pb.Container) {
 			m.waiting = m.waiting[1:]
 			m.asked--
 		}
-		n := m.run.nodes[records.NodeIDFrom(c.GetNodeId())]
-		if n != nil && m.run.o.EndByNode {
-			n.start(c.GetId())
+		held := heldContainer{id: records.ContainerIDFrom(c.GetId()), node: -1, until: now.Sub(m.run.begin) + m.run.o.Hold}
+		if i, ours := m.run.placeOf[records.NodeIDFrom(c.GetNodeId())]; ours {
+			held.node = i
+			if m.run.o.EndByNode {
+				m.run.nodes[i].start(held.id)
+			}
 		}
-		m.held = append(m.held, heldContainer{id: c.GetId(), node: n, until: now.Add(m.run.o.Hold)})
+		m.held = append(m.held, held)
 	}
 }

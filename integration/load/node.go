@@ -24,9 +24,9 @@ type node struct {
 	keys     [2]*pb.MasterKey
 
 	mu      sync.Mutex
-	started []*pb.ContainerId // since the last heartbeat
-	running map[records.ContainerID]*pb.ContainerId
-	ended   []*pb.ContainerId
+	started []records.ContainerID // since the last heartbeat
+	running map[records.ContainerID]bool
+	ended   []records.ContainerID
 }
 
 // newNode makes the i-th node; its host is an address of the loopback network, so that any ResourceManager can resolve it.
@@ -35,7 +35,7 @@ func newNode(r *run, i int) *node {
 		run:     r,
 		id:      records.NodeID{Host: fmt.Sprintf("127.%d.%d.%d", 1+i/62500, i/250%250, 1+i%250), Port: 45454},
 		client:  ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute}),
-		running: map[records.ContainerID]*pb.ContainerId{},
+		running: map[records.ContainerID]bool{},
 	}
 	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, ipc.Identity{User: "yarn"},
 		ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
@@ -50,9 +50,9 @@ func (n *node) register(ctx context.Context) error {
 	req.SetPhysicalResource(records.ResourceTypes{}.PB(n.run.o.NodeResource))
 	req.SetNmVersion(conf.HadoopVersion)
 	n.mu.Lock()
-	for _, id := range n.running {
+	for id := range n.running {
 		s := &pb.NMContainerStatus{}
-		s.SetContainerId(id)
+		s.SetContainerId(id.PB())
 		s.SetContainerState(pb.ContainerState_C_RUNNING)
 		s.SetResource(records.ResourceTypes{}.PB(n.run.o.Container))
 		s.SetPriority(&pb.Priority{})
@@ -110,10 +110,9 @@ func (n *node) heartbeat(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range resp.GetContainersToCleanup() {
-		key := records.ContainerIDFrom(id)
-		if c, ok := n.running[key]; ok {
-			delete(n.running, key)
-			n.ended = append(n.ended, c)
+		if id := records.ContainerIDFrom(id); n.running[id] {
+			delete(n.running, id)
+			n.ended = append(n.ended, id)
 		}
 	}
 	return nil
@@ -135,11 +134,11 @@ func (n *node) request() *pb.NodeHeartbeatRequest {
 	status.SetNodeUtilization(load)
 	n.mu.Lock()
 	for _, id := range n.started {
-		n.running[records.ContainerIDFrom(id)] = id
+		n.running[id] = true
 	}
 	n.started = nil
 	var all []*pb.ContainerStatus
-	for _, id := range n.running {
+	for id := range n.running {
 		all = append(all, containerStatus(id, pb.ContainerState_C_RUNNING, records.ExitInvalid))
 	}
 	for _, id := range n.ended {
@@ -155,9 +154,9 @@ func (n *node) request() *pb.NodeHeartbeatRequest {
 	return req
 }
 
-func containerStatus(id *pb.ContainerId, state pb.ContainerState, exit int32) *pb.ContainerStatus {
+func containerStatus(id records.ContainerID, state pb.ContainerState, exit int32) *pb.ContainerStatus {
 	s := &pb.ContainerStatus{}
-	s.SetContainerId(id)
+	s.SetContainerId(id.PB())
 	s.SetState(state)
 	s.SetDiagnostics("")
 	s.SetExitStatus(exit)
@@ -165,16 +164,16 @@ func containerStatus(id *pb.ContainerId, state pb.ContainerState, exit int32) *p
 }
 
 // start has the node run a container until end is called on it.
-func (n *node) start(id *pb.ContainerId) {
+func (n *node) start(id records.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.started = append(n.started, id)
 }
 
 // end has the node report a container's end with its next heartbeat.
-func (n *node) end(id *pb.ContainerId) {
+func (n *node) end(id records.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.running, records.ContainerIDFrom(id))
+	delete(n.running, id)
 	n.ended = append(n.ended, id)
 }
