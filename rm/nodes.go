@@ -5,12 +5,11 @@ import (
 
 	"heddle/internal/secret"
 	"heddle/rm/service"
-	"heddle/yarn/ipc"
 	"heddle/yarn/token"
 )
 
-// nodePort says who is let in at the port for nodes.
-func (r *ResourceManager) nodePort() (cfg ipc.ServerConfig, err error) {
+// nodePort is the port for nodes, which admits whom the configuration says.
+func (r *ResourceManager) nodePort(svc *service.Service) (service.Port, error) {
 	const file, strangers = "heddle.cluster.secret-file", "heddle.cluster.stock-daemons"
 	if r.conf.AdmitsStrangers() {
 		r.log.Warnf("Whoever reaches %s may register as a node without proof, and gets the keys by which nodes check tokens: he can run commands as any user. "+
@@ -18,16 +17,14 @@ func (r *ResourceManager) nodePort() (cfg ipc.ServerConfig, err error) {
 	}
 	path := r.conf.Text(file)
 	if path == "" {
-		return cfg, nil
+		return svc.Nodes(nil, true), nil
 	}
 	s, err := secret.Load(path)
 	if err != nil {
-		return cfg, fmt.Errorf("%s: %w", file, err)
+		return service.Port{}, fmt.Errorf("%s: %w", file, err)
 	}
-	cfg.Auth, cfg.Secrets = ipc.AuthToken, service.NodeSecrets{Key: s.Key(token.NodeKeyUse, token.NodeKeyLength)}
-	cfg.Unproven = "a NodeManager doesn't prove that it belongs to the cluster: all daemons need the same " + file + ", which Hadoop's own can't have (" + strangers + " = admit takes them)"
-	if r.conf.AdmitsStrangers() {
-		cfg.Auth = ipc.AuthSimpleOrToken
-	}
-	return cfg, nil
+	port := svc.Nodes(s.Key(token.NodeKeyUse, token.NodeKeyLength), r.conf.AdmitsStrangers())
+	port.Config.Unproven = "a NodeManager doesn't prove that it belongs to the cluster: all daemons need the same " + file +
+		", which Hadoop's own can't have (" + strangers + " = admit takes them)"
+	return port, nil
 }

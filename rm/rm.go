@@ -186,38 +186,31 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Service: svc,
 		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
 	}
-	nodes, err := r.nodePort()
+	nodes, err := r.nodePort(svc)
 	if err != nil {
 		return err
 	}
-	nodes.Gate = svc.Gate
-	for _, p := range []struct {
-		key   string
-		cfg   ipc.ServerConfig
-		serve func(*ipc.Server)
-	}{
-		{ClientAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: service.ClientSecrets{Service: svc}}, svc.ServeClients},
-		{MasterAddress, ipc.ServerConfig{Gate: svc.Gate, Auth: ipc.AuthToken, Secrets: service.MasterSecrets{Service: svc}}, svc.ServeMasters},
-		{TrackerAddress, nodes, svc.ServeNodes},
-		{AdminAddress, ipc.ServerConfig{}, svc.ServeAdmins},
+	for key, p := range map[string]service.Port{
+		ClientAddress: svc.Clients(), MasterAddress: svc.Masters(), TrackerAddress: nodes, AdminAddress: svc.Admins(),
 	} {
-		p.cfg.Log = r.log.WithField("port", p.key)
-		p.cfg.MaxDataLength = r.conf.Int("ipc.maximum.data.length")
-		p.cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
-		p.cfg.MaxReplies = p.cfg.MaxRequests
-		p.cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
+		cfg := p.Config
+		cfg.Log = r.log.WithField("port", key)
+		cfg.MaxDataLength = r.conf.Int("ipc.maximum.data.length")
+		cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
+		cfg.MaxReplies = cfg.MaxRequests
+		cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
 			err := r.MayActFor(context.Background(), realUser, user, from)
 			if err != nil {
 				return ipc.NewException(ipc.AuthorizationException, "%v", err)
 			}
 			return nil
 		}
-		server, err := ipc.NewServer(p.cfg)
+		server, err := ipc.NewServer(cfg)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.key, err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
-		p.serve(server)
-		r.servers[p.key] = server
+		p.Serve(server)
+		r.servers[key] = server
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ type cluster struct {
 	state *ledger.State
 	lead  *leader.Leader
 	svc   *Service
+	ha    bool
 }
 
 func (c *cluster) Read(f func(*ledger.State)) {
@@ -50,7 +51,7 @@ func (c *cluster) VerifyLeader() error                        { return nil }
 func (c *cluster) Transfer(context.Context, string) error     { return nil }
 func (c *cluster) AwaitLeadership() bool                      { return true }
 func (c *cluster) RemoveMember(context.Context, string) error { return nil }
-func (c *cluster) HA() bool                                   { return false }
+func (c *cluster) HA() bool                                   { return c.ha }
 func (c *cluster) ID() string                                 { return "rm1" }
 func (c *cluster) LedgerVersion() int32                       { return ledger.Version }
 
@@ -102,16 +103,23 @@ var (
 )
 
 func openCluster(t *testing.T) *cluster {
+	live := queue.NewLive(queue.Default(queue.Capacity))
+	return openClusterWith(t, &access.Checker{Self: "alice", Queues: live})
+}
+
+// openClusterWith makes a cluster with the queues, and the rights, of a checker. Who runs it is the user yarn.
+func openClusterWith(t *testing.T, rights *access.Checker) *cluster {
 	c := &cluster{t: t, state: ledger.New()}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	live := queue.NewLive(queue.Default(queue.Capacity))
+	live := rights.Queues
 	keys := int32(0)
 	c.lead = leader.New(leader.Config{
 		Settings: leader.Settings{
 			ID: "rm1", MinAllocation: records.NewResource(256, 1), MaxAllocation: records.NewResource(8192, 4), MaxAttempts: 2,
 			GlobalMaxAttempts: 3, MaxCompleted: 3, AMExpiry: time.Hour, NodeExpiry: time.Hour, AllocationExpiry: time.Hour,
-			HeartbeatInterval: time.Second, MaxSubmission: 983_040, Live: live, MaxTags: 10, MaxTagLength: 100,
+			HeartbeatInterval: time.Second, MaxSubmission: 983_040, Queues: live.Tree(), Live: live, MaxTags: 10, MaxTagLength: 100,
+			MaySubmit: rights.MaySubmit, ACLs: rights.Enabled,
 			DelegationLifetime: time.Hour, DelegationRenewal: time.Hour,
 			PageURL: func(id records.ApplicationID) string { return "http://rm/cluster/app/" + id.String() },
 		},
@@ -127,7 +135,7 @@ func openCluster(t *testing.T) *cluster {
 		Maximum: records.NewResource(8192, 4), Resolve: func(host string) string { return host },
 		Groups:  func(string) ([]string, error) { return nil, nil },
 		Refresh: func(Refreshable) error { return nil }, Queues: live, Login: "yarn", Log: logrus.NewEntry(log),
-		Access: &access.Checker{Self: "alice", Queues: live},
+		Access: rights,
 	})
 	return c
 }

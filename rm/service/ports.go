@@ -1,0 +1,36 @@
+package service
+
+import (
+	"heddle/yarn/ipc"
+)
+
+// Port is whom a port of the ResourceManager lets in, and what it serves.
+type Port struct {
+	Config ipc.ServerConfig
+	Serve  func(*ipc.Server)
+}
+
+// Clients is the port of ApplicationClientProtocol. It believes a client's user name, and takes delegation tokens.
+func (s *Service) Clients() Port {
+	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: ClientSecrets{s}}, s.ServeClients}
+}
+
+// Masters is the port of ApplicationMasterProtocol. Everybody needs the token of an attempt that lives.
+func (s *Service) Masters() Port {
+	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthToken, Secrets: MasterSecrets{s}}, s.ServeMasters}
+}
+
+// Nodes is the port of ResourceTracker. With a key, nodes prove by it that they belong to the cluster; strangers admits others as well.
+func (s *Service) Nodes(key []byte, strangers bool) Port {
+	p := Port{ipc.ServerConfig{Gate: s.Gate}, s.ServeNodes}
+	if key != nil {
+		p.Config.Secrets, p.Config.Auth = NodeSecrets{Key: key}, ipc.AuthToken
+		if strangers {
+			p.Config.Auth = ipc.AuthSimpleOrToken
+		}
+	}
+	return p
+}
+
+// Admins is the port of ResourceManagerAdministrationProtocol and HAServiceProtocol. It has no gate: standbys answer for themselves.
+func (s *Service) Admins() Port { return Port{Serve: s.ServeAdmins} }
