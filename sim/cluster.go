@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
 
@@ -17,18 +18,20 @@ type Nodes struct {
 	Racks    []string // of Names
 }
 
-// Scheduler is what a Cluster drives: a scheduler.Scheduler, or one whose events are recorded.
-type Scheduler interface {
+// Driver is what decides for a Cluster: a drive.Driver, or one whose events are recorded.
+type Driver interface {
 	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
-	AddApp(scheduler.AppSpec) scheduler.AppHandle
+	AddApp(drive.AppSpec) scheduler.AppHandle
 	RemoveApp(scheduler.AppHandle)
 	UpdateAsks(scheduler.AppHandle, []scheduler.Ask)
+	Identify(attempt int32, first int64, am bool, containers ...scheduler.ContainerHandle)
 	Free(scheduler.ContainerHandle)
-	Schedule(now int64) []scheduler.Decision
+	Step(now int64) []drive.Decision
 	NextWake() int64
+	NextRound() int64
 }
 
-// namer is a Scheduler that takes note of jobs' names.
+// namer is a Driver that takes note of jobs' names.
 type namer interface {
 	Name(scheduler.AppHandle, string)
 }
@@ -36,7 +39,7 @@ type namer interface {
 // Cluster simulates the life of jobs on nodes.
 type Cluster struct {
 	engine *Engine
-	sched  Scheduler
+	sched  Driver
 	jobs   []Job
 	total  records.Resource
 
@@ -47,7 +50,8 @@ type Cluster struct {
 	granted int64   // containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
-	woken   int64 // ms at which the scheduler is woken next
+	woken   int64 // ms at which Step is called next, as something waits for its time
+	round   int64 // and as a round of preemption is due
 
 	used    records.Resource
 	metrics *metrics
@@ -64,18 +68,18 @@ type jobState struct {
 
 // life is that of a container.
 type life struct {
-	id     int64 // among all containers, from 1
-	turn   int32 // among those that had this handle, those that were lost counting twice
-	begun  Time
-	task   int32
-	master bool
+	turn  int32 // among those that had this handle, those that were lost counting twice
+	begun Time
+	task  int32
 }
 
 // amRequest is the allocation request id by which an ApplicationMaster's container is asked for; stages count from 0.
 const amRequest = -1
 
-// NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission.
-func NewCluster(s Scheduler, nodes Nodes, jobs []Job) (*Cluster, error) {
+// NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if the
+// queues' settings say so: a task whose container is taken begins anew, on any node. Jobs give nothing back before, and
+// ApplicationMasters are spared.
+func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
 		return nil, fmt.Errorf("the jobs are not in the order of their submission")
@@ -134,22 +138,31 @@ func (c *Cluster) schedule() {
 	for c.decide(now) {
 		continue
 	}
-	if t := c.sched.NextWake(); t > 0 && t != c.woken {
-		c.woken = t
-		c.engine.At(Time(t)*1e6, wake{}, 0)
+	c.wakeAt(c.sched.NextWake(), &c.woken)
+	if _, more := c.engine.Next(); more { // where nothing else happens a round changes nothing
+		c.wakeAt(c.sched.NextRound(), &c.round)
 	}
 	c.metrics.use(now, c.used, c.total)
+}
+
+// wakeAt has Step called at a time (ms), unless that is entered already; 0 is never.
+func (c *Cluster) wakeAt(t int64, entered *int64) {
+	if t > 0 && t != *entered {
+		*entered = t
+		c.engine.At(Time(t)*1e6, wake{}, 0)
+	}
 }
 
 // decide has the scheduler decide once, and reports whether it must again, as containers had to end for others.
 func (c *Cluster) decide(now Time) bool {
 	c.killed = c.killed[:0]
-	for _, d := range c.sched.Schedule(now.Millis()) {
+	decisions := c.sched.Step(now.Millis())
+	for i := range decisions {
 		c.metrics.decisions++
-		switch d.Kind {
-		case scheduler.Allocate:
-			c.start(&d)
-		case scheduler.Kill:
+		switch d := &decisions[i]; d.Kind {
+		case drive.Allocate:
+			c.start(d)
+		case drive.Kill:
 			c.killed = append(c.killed, d.Container)
 		}
 	}
@@ -172,7 +185,10 @@ func (c arrival) Handle(job int64) {
 		c.engine.At(c.jobs[next].Submit, c, next)
 	}
 	j, s := &c.jobs[job], &c.states[job]
-	s.app = c.sched.AddApp(scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM})
+	s.app = c.sched.AddApp(drive.AppSpec{
+		AppSpec: scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM},
+		ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(job) + 1}, SpareMaster: true,
+	})
 	for len(c.apps) <= int(s.app) {
 		c.apps = append(c.apps, 0)
 	}
@@ -248,7 +264,7 @@ func (c *Cluster) prefer(st *Stage) {
 }
 
 // start runs what was granted: an ApplicationMaster, or the next task of a stage.
-func (c *Cluster) start(d *scheduler.Decision) {
+func (c *Cluster) start(d *drive.Decision) {
 	job := c.apps[d.App]
 	j, s := &c.jobs[job], &c.states[job]
 	for len(c.running) <= int(d.Container) {
@@ -259,8 +275,10 @@ func (c *Cluster) start(d *scheduler.Decision) {
 	now := c.engine.Now()
 	c.granted++
 	l := &c.lives[d.Container]
-	*l = life{id: c.granted, turn: l.turn + 1, begun: now, master: d.AllocationRequestID == amRequest}
-	if l.master {
+	*l = life{turn: l.turn + 1, begun: now}
+	master := d.AllocationRequestID == amRequest
+	c.sched.Identify(1, c.granted, master, d.Container)
+	if master {
 		s.am = d.Container
 		c.engine.At(now+j.AMStart, masterReady{c}, int64(job))
 		return
@@ -289,6 +307,19 @@ func (c completion) Handle(container int64) {
 	if s.ended++; int(s.ended) == len(c.jobs[job].Stages[s.stage].Tasks) {
 		c.nextStage(job)
 	}
+}
+
+// lose ends the container of a task, and asks for another one.
+func (c *Cluster) lose(h scheduler.ContainerHandle) {
+	l, job := &c.lives[h], c.running[h]
+	s := &c.states[job]
+	st := &c.jobs[job].Stages[s.stage]
+	c.metrics.lost(c.engine.Now() - l.begun)
+	s.again = append(s.again, l.task)
+	l.turn++
+	c.release(h, st.Resource)
+	c.ask(int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
+	c.sched.UpdateAsks(s.app, c.asks)
 }
 
 func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {

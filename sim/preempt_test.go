@@ -6,6 +6,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/sim"
 )
 
@@ -37,11 +38,8 @@ func rivals() []sim.Job {
 
 func preempted(t *testing.T, tree *queue.Tree) *sim.Report {
 	t.Helper()
-	c, err := sim.NewCluster(scheduler.New(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 2, Capacity: slot.Times(2)}, rivals())
+	c, err := sim.NewCluster(drive.New(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 2, Capacity: slot.Times(2)}, rivals())
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Preempt(tree, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	r, err := c.Run()
@@ -71,21 +69,5 @@ func TestPreemption(t *testing.T) {
 		if r.Wasted != 2*start || r.Tasks != 6 {
 			t.Errorf("%s: %v s of work are lost with containers that ran %v s; %d tasks are counted", name, r.Wasted.Seconds(), start.Seconds(), r.Tasks)
 		}
-	}
-}
-
-// stubborn is a scheduler that can't preempt.
-type stubborn struct{ sim.Scheduler }
-
-func TestPreemptionRefused(t *testing.T) {
-	c, err := sim.NewCluster(stubborn{scheduler.New(scheduler.Config{Minimum: slot})}, sim.Nodes{Count: 1, Capacity: slot}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Preempt(halves(t), time.Second); err == nil {
-		t.Error("a scheduler that can't preempt shall do so")
-	}
-	if err := c.Preempt(queue.Default(queue.FIFO), time.Second); err != nil {
-		t.Error(err)
 	}
 }

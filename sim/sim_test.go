@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -20,7 +21,7 @@ var slot = records.NewResource(1024, 1)
 
 func run(t testing.TB, nodes sim.Nodes, jobs []sim.Job) *sim.Report {
 	t.Helper()
-	c, err := sim.NewCluster(scheduler.New(scheduler.Config{Minimum: slot}), nodes, jobs)
+	c, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), nodes, jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestRefused(t *testing.T) {
 	for name, jobs := range map[string][]sim.Job{
 		"too large": {big}, "out of order": {job("late", second, second), job("early", 0, second)},
 	} {
-		if _, err := sim.NewCluster(scheduler.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: 1, Capacity: slot}, jobs); err == nil {
+		if _, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: 1, Capacity: slot}, jobs); err == nil {
 			t.Errorf("jobs that are %s are simulated", name)
 		}
 	}
@@ -143,7 +144,7 @@ func TestWorkConserving(t *testing.T) {
 			}
 			jobs = append(jobs, job("j", at, durations...))
 		}
-		c, err := sim.NewCluster(scheduler.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
+		c, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
-	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
@@ -84,16 +83,13 @@ func (o *simulation) run(out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, tree, err := o.scheduler()
+	s, err := o.driver()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	c, err := sim.NewCluster(s, nodes, jobs)
 	if err != nil {
-		return err
-	}
-	if err := c.Preempt(tree, 0); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -136,38 +132,37 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	}, o.seed), nodes, nil
 }
 
-// scheduler is the one that the configuration asks for, with its queues; without any, first come first served.
-func (o *simulation) scheduler() (s *eventlog.Scheduler, tree *queue.Tree, err error) {
+// driver is one of the scheduler that the configuration asks for, with its queues; without any, first come first served.
+func (o *simulation) driver() (*eventlog.Driver, error) {
 	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
 		"yarn.resourcemanager.scheduler.class": "fifo",
 	}}
 	if conf.Locate(o.source.dir, nil) != "" {
 		c, _, err := o.source.load()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if queues, err = eventlog.SourceOf(c); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		types, err := c.ResourceTypes()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		cfg.Minimum = c.MinimumAllocation(types)
 	}
+	var err error
 	if cfg.Tree, cfg.Types, err = queues.Tree(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if o.record == "" {
-		s, err = eventlog.New(cfg, nil, nil, eventlog.Header{})
-		return s, cfg.Tree, err
+		return eventlog.New(cfg, nil, nil, eventlog.Header{})
 	}
 	log, err := eventlog.Create(o.record)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s, err = eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
-	return s, cfg.Tree, err
+	return eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
 }
 
 // amount reads memory,vcores.

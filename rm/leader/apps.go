@@ -13,6 +13,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -21,9 +22,9 @@ import (
 type appSoft struct {
 	id      records.ApplicationID
 	handle  scheduler.AppHandle
-	amAsks  []scheduler.Ask      // for the ApplicationMaster's container
-	granted []scheduler.Decision // that aren't entered yet
-	session *amSession           // of the current attempt
+	amAsks  []scheduler.Ask  // for the ApplicationMaster's container
+	granted []drive.Decision // that aren't entered yet
+	session *amSession       // of the current attempt
 	asked   asked
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
 	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
@@ -281,11 +282,11 @@ func (t *turn) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	t.seq++
 	a := &appSoft{
 		id: app.ID, amAsks: asks, asked: asked{}, nodes: map[records.NodeID]bool{},
-		handle: t.sched.AddApp(scheduler.AppSpec{
-			Priority: app.Priority, Seq: t.seq, Queue: app.Queue, User: app.User, AM: amSize(asks),
+		handle: t.sched.AddApp(drive.AppSpec{
+			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: t.seq, Queue: app.Queue, User: app.User, AM: amSize(asks)},
+			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(),
 		}),
 	}
-	t.sched.Name(a.handle, app.ID.String())
 	t.apps[app.ID] = a
 	t.byHandle[a.handle] = a
 	t.carry(app)

@@ -5,57 +5,62 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
 
-// schedule has the scheduler place what it can, and enters its decisions. Where it has containers end for others, it places
-// again.
+// schedule has the driver decide, and carries its decisions out. Where containers must end, it decides again.
 func (l *Leader) schedule() {
 	l.grow()
-	for reserved := false; ; {
-		claimed := l.decide(&reserved)
-		if !(&turn{l}).killClaimed(claimed) {
-			if reserved {
-				l.showReserved()
-			}
-			return
-		}
+	reserved := false
+	for l.step(&reserved) {
+		continue
+	}
+	if reserved {
+		l.showReserved()
 	}
 }
 
-// decide has the scheduler decide once. It returns the containers that must end.
-func (l *Leader) decide(reserved *bool) (claimed []scheduler.ContainerHandle) {
-	granted := l.granted[:0]
-	for _, d := range l.sched.Schedule(l.Now().UnixMilli()) {
+// step has the driver decide once. It reports whether containers had to end.
+func (l *Leader) step(reserved *bool) bool {
+	granted, killed := l.granted[:0], l.killed[:0]
+	decisions := l.sched.Step(l.Now().UnixMilli())
+	for i := range decisions {
+		d := &decisions[i]
 		switch d.Kind {
-		case scheduler.Allocate:
-		case scheduler.Kill:
-			claimed = append(claimed, d.Container)
-			continue
-		default:
-			*reserved = *reserved || d.Kind == scheduler.Reserve || d.Kind == scheduler.Unreserve
-			continue
+		case drive.Allocate:
+			soft := l.byHandle[d.App]
+			if len(soft.granted) == 0 {
+				granted = append(granted, soft)
+			}
+			soft.granted = append(soft.granted, *d)
+		case drive.Kill:
+			killed = append(killed, preempted{l.sched.ContainerID(d.Container), d.Reason})
+		case drive.Tell:
+			l.tellPreempted(d)
+		case drive.Killable:
+			l.preemptionLog(d).Info("may be killed when its room is needed: " + d.Reason)
+		case drive.Reserve, drive.Unreserve:
+			*reserved = true
+			l.logReservation(d)
 		}
-		soft := l.byHandle[d.App]
-		if len(soft.granted) == 0 {
-			granted = append(granted, soft)
-		}
-		soft.granted = append(soft.granted, d)
 	}
-	l.granted = granted
+	l.granted, l.killed = granted, killed
 	for _, soft := range granted {
 		l.grantAll(soft, soft.granted)
 		soft.granted = soft.granted[:0]
 	}
-	return claimed
+	for i := range killed {
+		(&turn{l}).killPreempted(&killed[i])
+	}
+	return len(killed) > 0
 }
 
 // maxTogether is how many containers one command is about at most, so that it leaves a batch room.
 const maxTogether = 2048
 
 // grantAll enters the containers that one application gets.
-func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
+func (l *Leader) grantAll(soft *appSoft, decisions []drive.Decision) {
 	app := l.work.Apps[soft.id]
 	attempt := app.Current()
 	am := attempt.State == ledger.AttemptScheduled
@@ -80,6 +85,7 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 	for part := range slices.Chunk(grantsPB, maxTogether) {
 		l.Enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
 	}
+	l.identify(attempt.ID.Attempt, first, am, decisions)
 	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
 		handle(c, decisions[i].Container)
@@ -102,6 +108,16 @@ func (l *Leader) grantAll(soft *appSoft, decisions []scheduler.Decision) {
 		soft.grants = join(soft.grants, grants)
 		soft.session.wakeUp()
 	})
+}
+
+// identify tells the driver what the containers are called that it has granted to an attempt.
+func (l *Leader) identify(attempt int32, first int64, am bool, decisions []drive.Decision) {
+	handles := l.handles[:0]
+	for i := range decisions {
+		handles = append(handles, decisions[i].Container)
+	}
+	l.handles = handles
+	l.sched.Identify(attempt, first, am, handles...)
 }
 
 // join appends to a list what the caller gives away, which becomes the list if there was nothing in it.

@@ -118,7 +118,7 @@ type Leader struct {
 	Config
 	*loop.Loop
 	work  *ledger.State
-	sched *eventlog.Scheduler
+	sched *eventlog.Driver
 	epoch int64
 	began time.Time // when New was called
 
@@ -126,16 +126,17 @@ type Leader struct {
 	byHandle   map[scheduler.AppHandle]*appSoft
 	nodes      map[records.NodeID]*nodeSoft
 	nodeOf     map[scheduler.NodeHandle]*nodeSoft
-	granted    []*appSoft // to whom schedule gives containers
-	growing    growths    // containers that are to grow as soon as there is room
-	grown      grownList  // containers that were given more, by the time when their nodes must know
+	granted    []*appSoft                  // to whom step gives containers
+	killed     []preempted                 // that step has chosen
+	handles    []scheduler.ContainerHandle // of containers that are granted
+	growing    growths                     // containers that are to grow as soon as there is room
+	grown      grownList                   // containers that were given more, by the time when their nodes must know
 	unstarted  unstarted
 	carried    carriedTokens
 	issued     issued
 	orders     map[records.ContainerID]*order // that nodes have not answered yet
 	seq        int64
 	refs       ledger.Refs
-	preemption preemption
 	versions   versions
 
 	sessions sessions
@@ -183,13 +184,13 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 	t := &turn{l}
 	return l.Loop.Run(ctx, loop.Hooks{
 		Begin: t.takeOver, Ready: ready, AfterEach: l.schedule, Tick: t.tick,
-		NextWake: l.nextWake, Wake: func() { t.preempt(t.Now()) },
+		NextWake: l.nextWake, Wake: func() {}, // schedule is what is due
 	})
 }
 
 // nextWake is when something is due before the next tick, in ms; 0 is never.
 func (l *Leader) nextWake() int64 {
-	next, round := l.sched.NextWake(), l.preemption.wake()
+	next, round := l.sched.NextWake(), l.sched.NextRound()
 	if next == 0 || round != 0 && round < next {
 		return round
 	}

@@ -3,6 +3,7 @@ package leader
 import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -21,7 +22,9 @@ type NodeContainer struct {
 // restore enters a live container of the ledger in the scheduler.
 func (t *turn) restore(c *ledger.Container) {
 	soft := t.apps[c.ID.Attempt.App]
-	handle(c, t.sched.Restore(soft.handle, t.nodes[c.Node].handle, c.Resource))
+	handle(c, t.sched.Restore(soft.handle, t.nodes[c.Node].handle, c.Resource, drive.Container{
+		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
+	}))
 	soft.nodes[c.Node] = true
 }
 

@@ -1,26 +1,13 @@
 package leader
 
 import (
-	"slices"
-	"time"
-
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
-	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/preempt"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
-
-// preemption keeps what is between two rounds of preemption. A new leader begins anew, with a new wait for all.
-type preemption struct {
-	capacity preempt.Capacity
-	fair     preempt.Fair
-	next     time.Time // of the next round; zero: with the next tick
-	// Why containers are killable.
-	killable map[records.ContainerID]string
-}
 
 // Preemption is what an ApplicationMaster is told of containers that it will lose.
 type Preemption struct {
@@ -33,101 +20,10 @@ type Preemption struct {
 	New     bool // some of the containers weren't told of before
 }
 
-// preempt runs a round when one is due: it tells ApplicationMasters what they will lose, and takes what they were told of
-// long enough ago.
-func (t *turn) preempt(now time.Time) {
-	p, tree := &t.preemption, t.Settings.Queues
-	if now.Before(p.next) {
-		return
-	}
-	var r preempt.Round
-	switch {
-	case tree.Kind == queue.Capacity && tree.Settings.Preemption.Enabled:
-		p.capacity.Settings = preempt.CapacityOf(&tree.Settings.Preemption)
-		p.next = now.Add(p.capacity.Settings.Interval)
-		r = p.capacity.Round(now.UnixMilli(), t.sched.Snapshot(t.preemptible()))
-	case tree.Kind == queue.Fair && tree.Settings.Fair.Preemption:
-		p.fair.Settings = preempt.FairOf(&tree.Settings.Fair, t.Settings.HeartbeatInterval)
-		r = p.fair.Round(now.UnixMilli(), t.sched.Snapshot(t.preemptible()))
-	default:
-		p.next = time.Time{}
-	}
-	lazy := tree.Kind == queue.Capacity && tree.Settings.Preemption.Enabled && tree.Settings.Preemption.Lazy
-	t.forgetKillable(lazy)
-	for i := range r.Undo {
-		v := &r.Undo[i]
-		t.Log.WithField("application", v.App).WithField("queue", v.Queue).WithField("resource", v.Resource).
-			Info("a reservation is preempted: " + v.Reason)
-		t.sched.Unreserve(scheduler.ContainerHandle(v.Handle))
-	}
-	for _, m := range r.Move {
-		if t.sched.MoveReservation(scheduler.ContainerHandle(m.Handle), scheduler.NodeHandle(m.To)) {
-			t.Log.WithField("application", m.App).WithField("queue", m.Queue).Info("a reservation is moved: " + m.Reason)
-		}
-	}
-	for i := range r.Kill {
-		if lazy {
-			t.makeKillable(&r.Kill[i])
-		} else {
-			t.killPreempted(&r.Kill[i])
-		}
-	}
-	for i := range r.Tell {
-		t.tellPreempted(&r.Tell[i])
-	}
-}
-
-// wake is when a round is due, in ms; 0 if that is the next tick's matter.
-func (p *preemption) wake() int64 {
-	if p.next.IsZero() {
-		return 0
-	}
-	return p.next.UnixMilli()
-}
-
-// makeKillable lets a container live on until its room is needed.
-func (t *turn) makeKillable(v *preempt.Victim) {
-	if !t.sched.MakeKillable(scheduler.ContainerHandle(v.Handle)) {
-		return
-	}
-	preemptLog(t.Log, v).Info("may be killed when its room is needed: " + v.Reason)
-	if t.preemption.killable == nil {
-		t.preemption.killable = map[records.ContainerID]string{}
-	}
-	t.preemption.killable[v.ID] = v.Reason
-}
-
-// forgetKillable forgets killable containers that are gone, or all where containers aren't killed lazily.
-func (t *turn) forgetKillable(lazy bool) {
-	killable := t.preemption.killable
-	if !lazy && len(killable) > 0 {
-		t.sched.SpareKillable()
-		clear(killable)
-	}
-	for id := range killable {
-		if c := t.work.Container(id); c == nil || !c.Live() {
-			delete(killable, id)
-		}
-	}
-}
-
-// killClaimed ends killable containers whose room the scheduler gives to others. It reports whether there were some.
-func (t *turn) killClaimed(claimed []scheduler.ContainerHandle) bool {
-	if len(claimed) == 0 {
-		return false
-	}
-	for id := range t.preemption.killable {
-		c := t.work.Container(id)
-		if c == nil {
-			continue
-		}
-		if h, ok := handleOf(c); !ok || !slices.Contains(claimed, h) {
-			continue
-		}
-		t.endPreempted(c, t.preemption.killable[id]+"; its room is needed now")
-		delete(t.preemption.killable, id)
-	}
-	return true
+// preempted is a container that has to end.
+type preempted struct {
+	id     records.ContainerID
+	reason string
 }
 
 // Loss is a container that its application is to lose.
@@ -149,92 +45,59 @@ func (l *Leader) Losses(id records.ApplicationID) (out []Loss, err error) {
 }
 
 func (t *turn) losses(app *ledger.Application) (out []Loss) {
-	marked := t.preemption.capacity.Marked
-	if t.Settings.Queues.Kind == queue.Fair {
-		marked = t.preemption.fair.Marked
-	}
 	for c := range app.Containers.All() {
-		if !c.Live() {
+		h, known := handleOf(c)
+		if !c.Live() || !known {
 			continue
 		}
-		id := c.ID
-		if reason, ok := t.preemption.killable[id]; ok {
-			out = append(out, Loss{Container: id, Reason: reason})
-		} else if until, reason, ok := marked(id); ok {
-			out = append(out, Loss{Container: id, Until: until, Reason: reason})
+		if until, reason, ok := t.sched.Loss(h); ok {
+			out = append(out, Loss{Container: c.ID, Until: until, Reason: reason})
 		}
 	}
 	return out
 }
 
-// preemptible knows the containers that can be taken, by the scheduler's handles.
-type preemptible struct {
-	*turn
-	containers map[scheduler.ContainerHandle]*ledger.Container
+// preemptionLog is for a line about a container that preemption has chosen.
+func (l *Leader) preemptionLog(d *drive.Decision) *logrus.Entry {
+	id := l.sched.ContainerID(d.Container)
+	return l.Log.WithField("container", id).WithField("queue", l.queueOf(d)).WithField("resource", d.Resource)
 }
 
-func (t *turn) preemptible() preemptible {
-	p := preemptible{turn: t, containers: map[scheduler.ContainerHandle]*ledger.Container{}}
-	for _, n := range t.work.Nodes {
-		for _, c := range n.Containers {
-			if h, ok := handleOf(c); ok {
-				p.containers[h] = c
-			}
-		}
-	}
-	return p
-}
-
-func (p preemptible) App(h scheduler.AppHandle) records.ApplicationID { return p.byHandle[h].id }
-
-func (p preemptible) Container(h scheduler.ContainerHandle, to *preempt.Container) bool {
-	c := p.containers[h]
-	if c == nil {
-		return false
-	}
-	to.ID, to.Priority, to.AM, to.Since = c.ID, c.Priority, c.AM, c.Allocated
-	if app := p.work.Apps[c.ID.Attempt.App]; app != nil {
-		to.Spared = app.KillRequested || app.Context.GetUnmanagedAm() && c.AM
-	}
-	return true
-}
-
-func preemptLog(log *logrus.Entry, v *preempt.Victim) *logrus.Entry {
-	return log.WithField("container", v.ID).WithField("queue", v.Queue).WithField("resource", v.Resource)
-}
-
-// tellPreempted has an ApplicationMaster learn that it will lose a container.
-func (t *turn) tellPreempted(v *preempt.Victim) {
-	soft := t.apps[v.App]
-	if soft == nil {
+// logReservation logs what preemption does to a reservation.
+func (l *Leader) logReservation(d *drive.Decision) {
+	soft := l.byHandle[d.App]
+	if d.Reason == "" || soft == nil { // it may have ended with a container that the same round has killed
 		return
 	}
-	preemptLog(t.Log, v).Info("to be preempted: " + v.Reason)
-	soft.preempted = append(soft.preempted, v.ID)
+	what := "a reservation is preempted: "
+	if d.Kind == drive.Reserve {
+		what = "a reservation is moved: "
+	}
+	l.Log.WithField("application", soft.id).WithField("queue", l.queueOf(d)).WithField("resource", d.Resource).Info(what + d.Reason)
+}
+
+// queueOf is the queue of the application that a decision is about.
+func (l *Leader) queueOf(d *drive.Decision) string { return l.work.Apps[l.byHandle[d.App].id].Queue }
+
+// tellPreempted has an ApplicationMaster learn that it will lose a container.
+func (l *Leader) tellPreempted(d *drive.Decision) {
+	soft := l.byHandle[d.App]
+	l.preemptionLog(d).Info("to be preempted: " + d.Reason)
+	soft.preempted = append(soft.preempted, l.sched.ContainerID(d.Container))
 	if soft.session != nil {
 		soft.session.wakeUp()
 	}
 }
 
-// killPreempted takes a container away.
-func (t *turn) killPreempted(v *preempt.Victim) {
-	c := t.work.Container(v.ID)
+// killPreempted ends a container, unless it has ended with another one.
+func (t *turn) killPreempted(p *preempted) {
+	c := t.work.Container(p.id)
 	if c == nil || !c.Live() {
 		return
 	}
-	if soft := t.apps[v.For]; soft != nil {
-		if h, ok := handleOf(c); ok {
-			t.sched.Promise(h, soft.handle)
-		}
-	}
-	t.endPreempted(c, v.Reason)
-}
-
-// endPreempted ends a live container.
-func (t *turn) endPreempted(c *ledger.Container, reason string) {
-	t.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + reason)
+	t.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
 	t.cleanUp(c)
-	t.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+reason)
+	t.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }
 
 // preemptionOf is what an ApplicationMaster is told with its heartbeat: under a Capacity tree once of each container, under a

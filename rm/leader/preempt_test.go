@@ -168,8 +168,8 @@ func TestLazyPreemptionOff(t *testing.T) {
 		poor.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
 		time.Sleep(30 * time.Second)
 		if err := w.do(func(t *turn) error {
-			if n := len(t.preemption.killable); n != 1 {
-				return fmt.Errorf("%d containers are killable", n)
+			if l := t.losses(t.work.Apps[rich.attempt.App]); len(l) != 1 || l[0].Until != 0 {
+				return fmt.Errorf("killable are %+v", l)
 			}
 			tree.Settings.Preemption.Lazy = false
 			return nil

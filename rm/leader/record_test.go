@@ -40,7 +40,7 @@ func TestRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Record != nil && e.Record.Op == eventlog.Name {
+			if e.Record != nil && e.Record.Op == eventlog.AddApp && e.Record.Name != "" {
 				named++
 			}
 		}

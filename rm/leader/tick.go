@@ -20,7 +20,6 @@ func (t *turn) tick() {
 	t.expireGrown(now)
 	t.expireApps(now)
 	t.repeatOrders(now)
-	t.preempt(now)
 	t.renewCarried(now)
 	t.expireDelegations(now)
 	t.raiseVersion(now)

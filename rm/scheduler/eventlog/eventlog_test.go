@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
@@ -30,10 +32,38 @@ var (
 	}}
 )
 
-// begin makes a scheduler that records to a buffer.
-func begin(t fataler, log io.Writer) *eventlog.Scheduler { return beginWith(t, log, queues) }
+// preempting are queues with rounds of preemption each second, and a second of patience.
+var preempting = map[string]*eventlog.Source{
+	"capacity": {Keys: capacityKeys("false")},
+	"lazy":     {Keys: capacityKeys("true")},
+	"fair": {
+		Keys: map[string]string{
+			"yarn.resourcemanager.scheduler.class": "fair", "yarn.scheduler.fair.preemption": "true",
+			"yarn.scheduler.fair.preemption.cluster-utilization-threshold": "0.1",
+			"yarn.scheduler.fair.waitTimeBeforeKill":                       "1000",
+			"yarn.scheduler.fair.waitTimeBeforeNextStarvationCheck":        "100",
+		},
+		Allocation: "<allocations><defaultFairSharePreemptionTimeout>0</defaultFairSharePreemptionTimeout>" +
+			"<defaultFairSharePreemptionThreshold>1</defaultFairSharePreemptionThreshold><queue name='a'/><queue name='b'/></allocations>",
+	},
+}
 
-func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Scheduler {
+func capacityKeys(lazy string) map[string]string {
+	const prefix = "yarn.resourcemanager.monitor.capacity.preemption."
+	keys := maps.Clone(queues.Keys)
+	maps.Copy(keys, map[string]string{
+		"yarn.resourcemanager.scheduler.monitor.enable": "true", prefix + "monitoring_interval": "1000", prefix + "max_wait_before_kill": "1000",
+		prefix + "total_preemption_per_round": "1", prefix + "natural_termination_factor": "1",
+		"yarn.scheduler.capacity.lazy-preemption-enabled": lazy, "yarn.scheduler.capacity.maximum-am-resource-percent": "1",
+		"yarn.scheduler.capacity.root.b.user-limit-factor": "4",
+	})
+	return keys
+}
+
+// begin makes a Driver that records to a buffer.
+func begin(t fataler, log io.Writer) *eventlog.Driver { return beginWith(t, log, queues) }
+
+func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Driver {
 	tree, _, err := queues.Tree()
 	if err != nil {
 		t.Fatal(err)
@@ -61,13 +91,14 @@ func play(log []byte) (*eventlog.Replay, error) {
 
 // live is what a random history knows of.
 type live struct {
-	s          *eventlog.Scheduler
+	s          *eventlog.Driver
 	now        int64
 	seq        int64
+	ids        int64 // of the next container
 	nodes      []scheduler.NodeHandle
 	apps       []scheduler.AppHandle
 	containers []held
-	reserved   []scheduler.ContainerHandle // at some time
+	kinds      map[drive.Kind]int // of decisions
 }
 
 type held struct {
@@ -85,14 +116,17 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 17).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 18).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
 		}))
 	case what == 1 || app < 0:
 		l.seq++
-		h := l.s.AddApp(scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot})
+		h := l.s.AddApp(drive.AppSpec{
+			AppSpec: scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot},
+			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(l.seq)}, SpareMaster: rapid.Bool().Draw(t, "spared"),
+		})
 		l.s.Name(h, fmt.Sprint("app", l.seq))
 		l.apps = append(l.apps, h)
 	case what <= 5:
@@ -115,33 +149,46 @@ func (l *live) step(t *rapid.T) {
 		l.containers = slices.Delete(l.containers, i, i+1)
 	case what == 11:
 		l.remove(app)
-	case what == 12 && len(l.reserved) > 0:
-		l.s.Unreserve(rapid.SampledFrom(l.reserved).Draw(t, "reservation"))
-	case what == 13 && len(l.reserved) > 0:
-		l.s.MoveReservation(rapid.SampledFrom(l.reserved).Draw(t, "reservation"), l.nodes[node])
-	case what == 14 && len(l.containers) > 0:
-		l.s.MakeKillable(rapid.SampledFrom(l.containers).Draw(t, "container").container)
-	case what == 15:
-		l.s.SpareKillable()
-	case what == 16 && len(l.containers) > 0:
-		i := rapid.IntRange(0, len(l.containers)-1).Draw(t, "promised")
-		l.s.Promise(l.containers[i].container, l.apps[app])
-		l.s.Free(l.containers[i].container)
-		l.containers = slices.Delete(l.containers, i, i+1)
+	case what == 12 && len(l.containers) > 0: // as after the node's rack has changed
+		c := rapid.SampledFrom(l.containers).Draw(t, "container")
+		l.free(c.container)
+		l.containers = append(l.containers, held{l.s.Restore(c.app, c.node, slot, drive.Container{
+			Attempt: 1, ID: l.ids, Priority: 1, Since: l.now, AM: rapid.Bool().Draw(t, "master"),
+		}), c.app, c.node})
+		l.ids++
+	case what == 13 && len(l.containers) > 0:
+		l.s.ResizeContainer(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))
 	default:
 		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
-		for _, d := range l.s.Schedule(l.now) {
-			switch d.Kind {
-			case scheduler.Allocate:
-				l.containers = append(l.containers, held{d.Container, d.App, d.Node})
-			case scheduler.Reserve:
-				l.reserved = append(l.reserved, d.Container)
-			case scheduler.Kill:
-				l.s.Free(d.Container)
-				l.containers = slices.DeleteFunc(l.containers, func(c held) bool { return c.container == d.Container })
-			}
+		for l.decide() {
+			continue
 		}
 	}
+}
+
+// decide reports whether containers had to end.
+func (l *live) decide() (again bool) {
+	var kill []scheduler.ContainerHandle
+	for _, d := range l.s.Step(l.now) {
+		l.kinds[d.Kind]++
+		switch d.Kind {
+		case drive.Allocate:
+			l.containers = append(l.containers, held{d.Container, d.App, d.Node})
+			l.s.Identify(1, l.ids, false, d.Container)
+			l.ids++
+		case drive.Kill:
+			kill = append(kill, d.Container)
+		}
+	}
+	for _, h := range kill {
+		l.free(h)
+	}
+	return len(kill) > 0
+}
+
+func (l *live) free(h scheduler.ContainerHandle) {
+	l.s.Free(h)
+	l.containers = slices.DeleteFunc(l.containers, func(c held) bool { return c.container == h })
 }
 
 // remove takes an application out with its containers.
@@ -159,25 +206,51 @@ func (l *live) remove(app int) {
 
 // TestReplayDecidesTheSame records random histories of two leaderships, and replays them.
 func TestReplayDecidesTheSame(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var log bytes.Buffer
-		for range 2 {
-			l := &live{s: begin(t, &log), now: 1000}
-			for range rapid.IntRange(0, 80).Draw(t, "events") {
-				l.step(t)
+	for name, queues := range preempting {
+		t.Run(name, func(t *testing.T) {
+			kinds := map[drive.Kind]int{}
+			rapid.Check(t, func(t *rapid.T) {
+				var log bytes.Buffer
+				for range 2 {
+					l := &live{s: beginWith(t, &log, queues), now: 1000, kinds: kinds}
+					for range rapid.IntRange(0, 80).Draw(t, "events") {
+						l.step(t)
+					}
+					if err := l.s.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p, err := play(log.Bytes())
+				if err != nil {
+					t.Fatalf("%v\n%s", err, log.Bytes())
+				}
+				if p.Sessions != 2 || p.Torn() {
+					t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
+				}
+			})
+			if kinds[drive.Tell] == 0 || kinds[drive.Kill] == 0 || (kinds[drive.Killable] == 0) != (name != "lazy") {
+				t.Errorf("the histories are of no use: %v decisions by kind", kinds)
 			}
-			if err := l.s.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		p, err := play(log.Bytes())
+		})
+	}
+}
+
+// TestFirstFormat: logs in which the caller ran the rounds, as Heddle wrote them before, lead to the same decisions.
+func TestFirstFormat(t *testing.T) {
+	for _, name := range []string{"capacity", "lazy", "fair"} {
+		log, err := os.ReadFile(filepath.Join("testdata", "first-format-"+name+".log"))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, log.Bytes())
+			t.Fatal(err)
 		}
-		if p.Sessions != 2 || p.Torn() {
-			t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
+		p, err := play(log)
+		if err != nil || p.Decisions < 25 {
+			t.Errorf("%s: %v after %d decisions", name, err, p.Decisions)
 		}
-	})
+		changed := bytes.Replace(log, []byte(`"container":3`), []byte(`"container":4`), 1)
+		if _, err := play(changed); err == nil {
+			t.Errorf("%s: another container than what was freed or granted makes no difference", name)
+		}
+	}
 }
 
 // recorded is a short log: two nodes, an application, three containers.
@@ -187,10 +260,11 @@ func recorded(t fataler) []byte {
 	for _, host := range []string{"h1", "h2"} {
 		s.AddNode(scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
 	}
-	h := s.AddApp(scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot})
-	s.Name(h, "application_1_0001")
+	h := s.AddApp(drive.AppSpec{
+		AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1},
+	})
 	s.UpdateAsks(h, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: 5, RelaxLocality: true}})
-	s.Schedule(5000)
+	s.Step(5000)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +279,7 @@ func TestDifference(t *testing.T) {
 	if !errors.As(err, &d) {
 		t.Fatalf("the replay of a changed log says %v", err)
 	}
-	for _, want := range []string{"line 7", "1970-01-01T00:00:05.000Z", "then: allocate", "now:  allocate", "application_1_0001"} {
+	for _, want := range []string{"line 6", "1970-01-01T00:00:05.000Z", "then: allocate", "now:  allocate", "application_1_0001"} {
 		if !strings.Contains(d.Error(), want) {
 			t.Errorf("%q doesn't say %q", d.Error(), want)
 		}
@@ -226,7 +300,7 @@ func TestWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _ := p.Find("application_1_0001")
-	if want := fmt.Sprintf("%d of <memory:1024, vCores:1> on *", p.Scheduler.Pending(h)); !strings.Contains(out.String(), want) {
+	if want := fmt.Sprintf("%d of <memory:1024, vCores:1> on *", p.Driver.Pending(h)); !strings.Contains(out.String(), want) {
 		t.Errorf("%s\ndoesn't say %q", out.String(), want)
 	}
 	if err := p.Why(&out, "application_1_0002"); err == nil {
@@ -266,14 +340,16 @@ func TestTorn(t *testing.T) {
 func TestRefused(t *testing.T) {
 	header := recorded(t)[:bytes.IndexByte(recorded(t), '\n')+1]
 	for name, c := range map[string]struct{ text, want string }{
-		"no header":              {`{"op":"free"}`, "begins with a header"},
-		"another format":         {`{"heddle-events":9,"heddle":"7.1"}`, "format is 9"},
-		"no JSON":                {string(header) + "{]", "line 2"},
-		"an unknown event":       {string(header) + `{"op":"juggle"}`, "juggle"},
-		"a container that isn't": {string(header) + `{"op":"free","container":3}`, "no container 3"},
-		"negative amounts":       {string(header) + `{"op":"addNode","host":"h","resource":[-1]}`, "out of range"},
-		"too many amounts":       {string(header) + `{"op":"addNode","host":"h","resource":[1,1,1,1,1,1,1,1,1,1]}`, "types of resources"},
-		"a negative count":       {string(header) + `{"op":"addApp","queue":"root.a"}` + "\n" + `{"op":"updateAsks","asks":[{"name":"*","count":-1}]}`, "-1 containers"},
+		"no header":                {`{"op":"free"}`, "begins with a header"},
+		"another format":           {`{"heddle-events":9,"heddle":"7.1"}`, "format is 9"},
+		"a name of no application": {string(header) + `{"op":"addApp","queue":"root.a","name":"juggler"}`, "juggler"},
+		"a container without one":  {string(header) + `{"op":"identify","containers":[1]}`, "no container 1"},
+		"no JSON":                  {string(header) + "{]", "line 2"},
+		"an unknown event":         {string(header) + `{"op":"juggle"}`, "juggle"},
+		"a container that isn't":   {string(header) + `{"op":"free","container":3}`, "no container 3"},
+		"negative amounts":         {string(header) + `{"op":"addNode","host":"h","resource":[-1]}`, "out of range"},
+		"too many amounts":         {string(header) + `{"op":"addNode","host":"h","resource":[1,1,1,1,1,1,1,1,1,1]}`, "types of resources"},
+		"a negative count":         {string(header) + `{"op":"addApp","queue":"root.a"}` + "\n" + `{"op":"updateAsks","asks":[{"name":"*","count":-1}]}`, "-1 containers"},
 	} {
 		if _, err := play([]byte(c.text + "\n")); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v doesn't say %q", name, err, c.want)
@@ -339,9 +415,9 @@ func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
 			s.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: slot})
 		}
 		for i, queue := range []string{"root.a", "root.b"} {
-			h := s.AddApp(scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u"})
+			h := s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u"}})
 			s.UpdateAsks(h, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}})
-			s.Schedule(int64(i) * 5)
+			s.Step(int64(i) * 5)
 		}
 		if got := len(s.Reservations()); got != kept {
 			t.Errorf("from %s increments on: %d nodes are kept, want %d", multiple, got, kept)

@@ -80,8 +80,8 @@ func (r *Reader) decode(text []byte) (Entry, error) {
 		if err := json.Unmarshal(text, h); err != nil {
 			return Entry{}, fmt.Errorf("a session's header: %w", err)
 		}
-		if h.Format != Version {
-			return Entry{}, fmt.Errorf("the log's format is %d, and this program reads format %d: replay it with Heddle %s", h.Format, Version, h.Heddle)
+		if h.Format < 1 || h.Format > Version {
+			return Entry{}, fmt.Errorf("the log's format is %d, and this program reads formats up to %d: replay it with Heddle %s", h.Format, Version, h.Heddle)
 		}
 		r.open = true
 		return Entry{Line: r.line, Header: h}, nil

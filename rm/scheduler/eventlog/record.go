@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
-// Version of the format. A reader refuses others.
-const Version = 1
+// Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
+// the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own.
+const Version = 2
 
 // Header begins a session.
 type Header struct {
@@ -21,7 +23,7 @@ type Header struct {
 	Heartbeat int64   `json:"heartbeat,omitempty"` // ms
 }
 
-// Op says what an event was. The names are those of the scheduler's methods.
+// Op says what an event was. The names are those of drive.Driver's methods.
 type Op string
 
 // Ops, with the fields of Record that they have.
@@ -30,24 +32,30 @@ const (
 	RemoveNode      Op = "removeNode"      // Node
 	SetCapability   Op = "setCapability"   // Node, Resource
 	SetOpen         Op = "setOpen"         // Node, Open
-	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Resource
+	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Resource, Name, AM: whether that is spared
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
 	SetPriority     Op = "setPriority"     // App, Priority
 	UpdateAsks      Op = "updateAsks"      // App, Asks
 	ClearAsks       Op = "clearAsks"       // App
 	UpdateBlacklist Op = "updateBlacklist" // App, Add, Remove
-	Restore         Op = "restore"         // Container is the result; App, Node, Resource
+	Restore         Op = "restore"         // Container is the result; App, Node, Resource, Attempt, First, Priority, AM, Since
+	Identify        Op = "identify"        // Attempt, First, AM, Containers
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
+	Step            Op = "step"            // Time, Decisions
+	SetTree         Op = "setTree"         // Queues; Open is the result
+	Name            Op = "name"            // App, Name: what people call it, if that isn't its id; the scheduler isn't told
+)
+
+// Ops of the first format only.
+const (
 	Unreserve       Op = "unreserve"       // Container; Open is the result
 	MoveReservation Op = "moveReservation" // Container, Node; Open is the result
 	MakeKillable    Op = "makeKillable"    // Container; Open is the result
 	Promise         Op = "promise"         // Container, App
 	SpareKillable   Op = "spareKillable"   // nothing
 	Schedule        Op = "schedule"        // Time, Decisions
-	SetTree         Op = "setTree"         // Queues; Open is the result
-	Name            Op = "name"            // App, Name: what people call it; the scheduler isn't told
 )
 
 // Record is an event.
@@ -65,12 +73,18 @@ type Record struct {
 	Priority  int32                     `json:"priority,omitempty"`
 	Seq       int64                     `json:"seq,omitempty"`
 	Open      bool                      `json:"open,omitempty"`
+	AM        bool                      `json:"am,omitempty"`
+	Attempt   int32                     `json:"attempt,omitempty"`
+	First     int64                     `json:"first,omitempty"` // number of the first container in the attempt
+	Since     int64                     `json:"since,omitempty"` // ms since 1970
 	Resource  amounts                   `json:"resource,omitempty"`
 	Asks      []ask                     `json:"asks,omitempty"`
 	Add       []string                  `json:"add,omitempty"`
 	Remove    []string                  `json:"remove,omitempty"`
 	Queues    *Source                   `json:"queues,omitempty"`
 	Decisions []Decision                `json:"decisions,omitempty"`
+
+	Containers []scheduler.ContainerHandle `json:"containers,omitempty"`
 }
 
 // amounts is a resource by index, without trailing zeros.
@@ -136,7 +150,7 @@ func (a *ask) decode() (scheduler.Ask, error) {
 	}, err
 }
 
-// Decision is a scheduler.Decision as it is written.
+// Decision is a drive.Decision as it is written.
 type Decision struct {
 	Kind      string                    `json:"kind"`
 	App       scheduler.AppHandle       `json:"app,omitempty"`
@@ -147,26 +161,27 @@ type Decision struct {
 	ID        int64                     `json:"id,omitempty"`
 	Execution int32                     `json:"execution,omitempty"`
 	Locality  uint8                     `json:"locality,omitempty"`
+	Reason    string                    `json:"reason,omitempty"` // for people; a replay may find other words
 }
 
 var kinds = [...]string{
-	scheduler.Allocate: "allocate", scheduler.Activate: "activate", scheduler.Reserve: "reserve", scheduler.Unreserve: "unreserve",
-	scheduler.Kill: "kill",
+	drive.Allocate: "allocate", drive.Activate: "activate", drive.Reserve: "reserve", drive.Unreserve: "unreserve",
+	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable",
 }
 
-func decisionsOf(decisions []scheduler.Decision) []Decision {
+func decisionsOf(decisions []drive.Decision) []Decision {
 	out := make([]Decision, len(decisions))
 	for i := range decisions {
 		d := &decisions[i]
 		out[i] = Decision{
 			Kind: kindName(d.Kind), App: d.App, Container: d.Container, Node: d.Node, Resource: amountsOf(d.Resource),
-			Priority: d.Priority, ID: d.AllocationRequestID, Execution: int32(d.ExecutionType), Locality: uint8(d.Locality),
+			Priority: d.Priority, ID: d.AllocationRequestID, Execution: int32(d.ExecutionType), Locality: uint8(d.Locality), Reason: d.Reason,
 		}
 	}
 	return out
 }
 
-func kindName(k scheduler.DecisionKind) string {
+func kindName(k drive.Kind) string {
 	if int(k) < len(kinds) && kinds[k] != "" {
 		return kinds[k]
 	}

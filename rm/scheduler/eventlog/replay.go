@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
 
 // Replay plays a log event by event.
 type Replay struct {
 	log       *Reader
-	Header    *Header              // of the session that is played
-	Scheduler *scheduler.Scheduler // in the state that the events so far have led to
-	Time      int64                // of the last call to Schedule, in ms since 1970
-	Line      int                  // of the last event
+	Header    *Header       // of the session that is played
+	Driver    *drive.Driver // in the state that the events so far have led to
+	Time      int64         // of the last call to Step, in ms since 1970
+	Line      int           // of the last event
 	Sessions  int
 	Events    int
 	Decisions int64
@@ -110,7 +111,7 @@ func (p *Replay) begin(h *Header) error {
 	}
 	p.Header, p.Time = h, h.Time
 	p.Sessions++
-	p.Scheduler = scheduler.New(scheduler.Config{Tree: tree, Types: types, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
+	p.Driver = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
 	p.nodes, p.apps, p.containers = live[scheduler.NodeHandle]{}, live[scheduler.AppHandle]{}, live[scheduler.ContainerHandle]{}
 	p.owner, p.names = map[scheduler.ContainerHandle]holder{}, map[scheduler.AppHandle]string{}
 	p.onNode, p.ofApp = map[scheduler.NodeHandle]int{}, map[scheduler.AppHandle]int{}
@@ -137,28 +138,30 @@ func (p *Replay) play(r *Record) error {
 		err = p.node(r, size)
 	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, Name:
 		err = p.app(r, size)
+	case Identify:
+		err = p.identify(r)
 	case Restore, Free, Resize:
 		err = p.container(r, size)
 	case Unreserve:
-		if ok := p.Scheduler.Unreserve(r.Container); ok != r.Open {
+		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", r.Container, r.Open, ok)}
 		}
 	case MoveReservation:
-		if ok := p.Scheduler.MoveReservation(r.Container, r.Node); ok != r.Open {
+		if ok := p.Driver.Scheduler.MoveReservation(r.Container, r.Node); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("reservation %d could be moved to node %d: %v; now: %v", r.Container, r.Node, r.Open, ok)}
 		}
 	case MakeKillable:
-		if ok := p.Scheduler.MakeKillable(r.Container); ok != r.Open {
+		if ok := p.Driver.Scheduler.MakeKillable(r.Container); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", r.Container, r.Open, ok)}
 		}
 	case Promise:
-		if err = errors.Join(p.containers.check("container", r.Container), p.apps.check("application", r.App)); err == nil {
-			p.Scheduler.Promise(r.Container, r.App)
+		if err = p.containers.check("container", r.Container); err == nil && p.apps[r.App] { // else nothing was promised
+			p.Driver.Scheduler.Promise(r.Container, r.App)
 		}
 	case SpareKillable:
-		p.Scheduler.SpareKillable()
-	case Schedule:
-		return p.schedule(r)
+		p.Driver.Scheduler.SpareKillable()
+	case Step, Schedule:
+		return p.step(r)
 	case SetTree:
 		err = p.setTree(r)
 	default:
@@ -172,7 +175,7 @@ func (p *Replay) play(r *Record) error {
 
 func (p *Replay) node(r *Record, size records.Resource) error {
 	if r.Op == AddNode {
-		return p.nodes.enter("node", r.Node, p.Scheduler.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size}))
+		return p.nodes.enter("node", r.Node, p.Driver.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size}))
 	}
 	if err := p.nodes.check("node", r.Node); err != nil {
 		return err
@@ -183,20 +186,18 @@ func (p *Replay) node(r *Record, size records.Resource) error {
 			return fmt.Errorf("node %d still has %d containers", r.Node, n)
 		}
 		delete(p.nodes, r.Node)
-		p.Scheduler.RemoveNode(r.Node)
+		p.Driver.RemoveNode(r.Node)
 	case SetCapability:
-		p.Scheduler.SetCapability(r.Node, size)
+		p.Driver.SetCapability(r.Node, size)
 	case SetOpen:
-		p.Scheduler.SetOpen(r.Node, r.Open)
+		p.Driver.SetOpen(r.Node, r.Open)
 	}
 	return nil
 }
 
 func (p *Replay) app(r *Record, size records.Resource) error {
 	if r.Op == AddApp {
-		return p.apps.enter("application", r.App, p.Scheduler.AddApp(scheduler.AppSpec{
-			Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, AM: size,
-		}))
+		return p.addApp(r, size)
 	}
 	if err := p.apps.check("application", r.App); err != nil {
 		return err
@@ -210,11 +211,11 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 		}
 		delete(p.apps, r.App)
 		delete(p.names, r.App)
-		p.Scheduler.RemoveApp(r.App)
+		p.Driver.RemoveApp(r.App)
 	case MoveApp:
-		p.Scheduler.MoveApp(r.App, r.Queue)
+		p.Driver.MoveApp(r.App, r.Queue)
 	case SetPriority:
-		p.Scheduler.SetPriority(r.App, r.Priority)
+		p.Driver.SetPriority(r.App, r.Priority)
 	case UpdateAsks:
 		asks := make([]scheduler.Ask, len(r.Asks))
 		for i := range r.Asks {
@@ -223,12 +224,37 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 				return err
 			}
 		}
-		p.Scheduler.UpdateAsks(r.App, asks)
+		p.Driver.UpdateAsks(r.App, asks)
 	case ClearAsks:
-		p.Scheduler.ClearAsks(r.App)
+		p.Driver.ClearAsks(r.App)
 	case UpdateBlacklist:
-		p.Scheduler.UpdateBlacklist(r.App, r.Add, r.Remove)
+		p.Driver.UpdateBlacklist(r.App, r.Add, r.Remove)
 	}
+	return nil
+}
+
+func (p *Replay) addApp(r *Record, size records.Resource) (err error) {
+	spec := drive.AppSpec{
+		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, AM: size},
+		SpareMaster: r.AM,
+	}
+	if r.Name != "" {
+		if spec.ID, err = records.ParseApplicationID(r.Name); err != nil {
+			return err
+		}
+		p.names[r.App] = r.Name
+	}
+	return p.apps.enter("application", r.App, p.Driver.AddApp(spec))
+}
+
+// identify names containers.
+func (p *Replay) identify(r *Record) error {
+	for _, h := range r.Containers {
+		if err := p.containers.check("container", h); err != nil {
+			return err
+		}
+	}
+	p.Driver.Identify(r.Attempt, r.First, r.AM, r.Containers...)
 	return nil
 }
 
@@ -237,7 +263,9 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		if err := errors.Join(p.apps.check("application", r.App), p.nodes.check("node", r.Node)); err != nil {
 			return err
 		}
-		h := p.Scheduler.Restore(r.App, r.Node, size)
+		h := p.Driver.Restore(r.App, r.Node, size, drive.Container{
+			Attempt: r.Attempt, ID: r.First, Priority: r.Priority, AM: r.AM, Since: r.Since,
+		})
 		p.hold(h, r.App, r.Node)
 		return p.containers.enter("container", r.Container, h)
 	}
@@ -245,7 +273,7 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		return err
 	}
 	if r.Op == Resize {
-		if ok := p.Scheduler.ResizeContainer(r.Container, size); ok != r.Open {
+		if ok := p.Driver.ResizeContainer(r.Container, size); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d could be resized to %v: %v; now: %v", r.Container, size, r.Open, ok)}
 		}
 		return nil
@@ -254,7 +282,7 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	p.onNode[p.owner[r.Container].node]--
 	p.ofApp[p.owner[r.Container].app]--
 	delete(p.owner, r.Container)
-	p.Scheduler.Free(r.Container)
+	p.Driver.Free(r.Container)
 	return nil
 }
 
@@ -274,18 +302,24 @@ func (p *Replay) setTree(r *Record) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Scheduler.SetTree(tree); (err == nil) != r.Open {
+	if err := p.Driver.SetTree(tree); (err == nil) != r.Open {
 		return &Difference{What: fmt.Sprintf("the new queues were taken: %v; now: %v", r.Open, err)}
 	}
 	return nil
 }
 
-// schedule has the scheduler decide, and compares.
-func (p *Replay) schedule(r *Record) error {
+// step has the Driver decide, and compares. In a log of the first format the scheduler alone decides: what rounds did stands
+// there as events.
+func (p *Replay) step(r *Record) error {
 	p.Time = r.Time
-	now := p.Scheduler.Schedule(r.Time)
+	var now []drive.Decision
+	if r.Op == Step {
+		now = p.Driver.Step(r.Time)
+	} else {
+		now = p.Driver.Place(r.Time)
+	}
 	for i := range now {
-		if d := &now[i]; d.Kind == scheduler.Allocate {
+		if d := &now[i]; d.Kind == drive.Allocate {
 			p.hold(d.Container, d.App, d.Node)
 		}
 	}

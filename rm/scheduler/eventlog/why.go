@@ -12,7 +12,7 @@ func (p *Replay) Why(w io.Writer, name string) error {
 	if !ok {
 		return fmt.Errorf("there is no application %s at line %d: it was removed before, or comes later", name, p.Line)
 	}
-	s := p.Scheduler
+	s := p.Driver
 	fmt.Fprintf(w, "%s at %s: waits for %d containers of %v together\n", name, clock(p.Time), s.Pending(h), s.PendingResource(h))
 	for _, a := range s.Asks(h) {
 		fmt.Fprintf(w, "  %d of %v on %s (priority %d, request %d)\n", a.Count, a.Capability, a.Name, a.Priority, a.AllocationRequestID)

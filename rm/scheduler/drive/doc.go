@@ -1,0 +1,14 @@
+// Package drive runs a scheduler together with the rounds of preemption beside it. The leader, the simulator and the replay of
+// recorded events are its callers, and none of them does anything of a policy itself.
+//
+// Events go in by the methods of Driver. Step returns the decisions, each with its kind and, where preemption made it, the
+// reason. The caller carries decisions out:
+//
+//   - Allocate: it names the new container (Identify) and tells the application.
+//   - Kill: it ends the container, frees it, and calls Step again until no decision is of this kind.
+//   - Tell: it has the application learn that it will lose the container.
+//   - The others ask for nothing; they are for whoever shows or logs them.
+//
+// The package is pure, as rm/scheduler is: it has no I/O, no clock and no log, and the same events lead to the same decisions.
+// Its owner calls it from one goroutine. Time is in ms and never goes back.
+package drive

@@ -1,0 +1,136 @@
+package drive
+
+import (
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Kind says what a decision is about.
+type Kind uint8
+
+// Kinds of decisions. The first ones are the scheduler's own.
+const (
+	Allocate  = Kind(scheduler.Allocate)
+	Activate  = Kind(scheduler.Activate)
+	Reserve   = Kind(scheduler.Reserve)
+	Unreserve = Kind(scheduler.Unreserve)
+	Kill      = Kind(scheduler.Kill) // the container must be ended and freed now
+)
+
+// Kinds that rounds add.
+const (
+	Tell     Kind = iota + Kill + 1 // the application will lose the container unless it gives enough back
+	Killable                        // the container ends as soon as its room is needed; then a Kill says so
+)
+
+// Decision is what was decided. Only App is set where the kind is Activate.
+type Decision struct {
+	Kind                Kind
+	Container           scheduler.ContainerHandle
+	App                 scheduler.AppHandle
+	Node                scheduler.NodeHandle
+	Resource            records.Resource
+	Priority            int32
+	AllocationRequestID int64
+	ExecutionType       pb.ExecutionType
+	Locality            scheduler.Locality
+	// Reason is why preemption decided so, for people. It is empty where preemption had no part in it.
+	Reason string
+}
+
+// Driver drives a scheduler. Questions go to the scheduler itself. Every change goes through the Driver's methods, which are
+// the scheduler's where the Driver has none of that name; only Schedule, Snapshot and what preemption does to containers and
+// reservations are the Driver's alone to call.
+type Driver struct {
+	*scheduler.Scheduler
+	cfg  scheduler.Config
+	tree *queue.Tree // nil: there are no rounds
+	now  int64
+
+	apps       []app // by handle
+	byID       map[records.ApplicationID]scheduler.AppHandle
+	containers []container // by handle
+
+	capacity preempt.Capacity
+	fair     preempt.Fair
+	next     int64                                // when the next round is due; 0: with the next Step, if preemption is on by then
+	killable map[scheduler.ContainerHandle]string // why containers are killable
+	notes    []note
+
+	out   []Decision
+	kills int // in out
+}
+
+// New returns a Driver of a new scheduler. Rounds are run as the settings of the queues say; a tree without them runs none.
+func New(cfg scheduler.Config) *Driver {
+	return &Driver{
+		Scheduler: scheduler.New(cfg), cfg: cfg, tree: cfg.Tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
+		killable: map[scheduler.ContainerHandle]string{},
+	}
+}
+
+// SetTree replaces the queues, and with them the settings of preemption. An error leaves everything as it was.
+func (d *Driver) SetTree(t *queue.Tree) error {
+	if err := d.Scheduler.SetTree(t); err != nil {
+		return err
+	}
+	d.tree = t
+	return nil
+}
+
+// Step decides at a time, by everything that was entered since the last call. It places what it can, and then runs a round of
+// preemption if one is due. Where containers have to be killed it leaves off: the caller frees them and calls Step again. The
+// slice is good until the next call.
+func (d *Driver) Step(now int64) []Decision {
+	if d.Place(now); d.tree == nil || d.now < d.next || d.killing() {
+		return d.out
+	}
+	if d.round() && !d.killing() {
+		d.place()
+	}
+	return d.out
+}
+
+// Place is Step without rounds, for replays of logs in which what rounds did stands as events of its own.
+func (d *Driver) Place(now int64) []Decision {
+	d.now = max(d.now, now)
+	d.out = d.out[:0]
+	d.kills = 0
+	d.place()
+	return d.out
+}
+
+func (d *Driver) place() {
+	decided := d.Schedule(d.now)
+	for i := range decided {
+		d.add(&decided[i])
+	}
+	d.notes = d.notes[:0]
+}
+
+// killing reports whether there are containers that have to end before anything else is decided.
+func (d *Driver) killing() bool { return d.kills > 0 }
+
+// add takes over a decision of the scheduler.
+func (d *Driver) add(x *scheduler.Decision) {
+	d.out = append(d.out, Decision{
+		Kind: Kind(x.Kind), Container: x.Container, App: x.App, Node: x.Node, Resource: x.Resource, Priority: x.Priority,
+		AllocationRequestID: x.AllocationRequestID, ExecutionType: x.ExecutionType, Locality: x.Locality,
+	})
+	switch x.Kind {
+	case scheduler.Allocate:
+		d.enter(x.Container, container{app: x.App, priority: x.Priority, since: d.now})
+	case scheduler.Kill:
+		d.out[len(d.out)-1].Reason = d.killable[x.Container] + "; its room is needed now"
+		d.kills++
+	case scheduler.Reserve, scheduler.Unreserve:
+		d.out[len(d.out)-1].Reason = d.noted(x)
+	}
+}
+
+// NextRound is when Step must be called for a round even if nothing happens, in ms; 0 if no rounds are run. NextWake is the
+// same for what the scheduler waits for.
+func (d *Driver) NextRound() int64 { return d.next }

@@ -1,0 +1,123 @@
+package drive
+
+import (
+	"time"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
+)
+
+// fairInterval is the time between rounds with Fair queues, in ms.
+const fairInterval = 1000
+
+// note is the reason for a decision on a reservation that the scheduler announces with the next call of Schedule.
+type note struct {
+	kind      scheduler.DecisionKind
+	container scheduler.ContainerHandle // that is unreserved
+	node      scheduler.NodeHandle      // that is reserved instead of another one
+	reason    string
+}
+
+// round runs a round of preemption, if the settings of the queues ask for rounds. It reports whether something may have changed.
+func (d *Driver) round() bool {
+	d.next = 0
+	var r preempt.Round
+	lazy := false
+	switch s := &d.tree.Settings; {
+	case d.tree.Kind == queue.Capacity && s.Preemption.Enabled:
+		d.capacity.Settings = preempt.CapacityOf(&s.Preemption)
+		d.next = d.now + max(d.capacity.Settings.Interval, time.Millisecond).Milliseconds()
+		lazy = s.Preemption.Lazy
+		r = d.capacity.Round(d.now, d.Snapshot(names{d}))
+	case d.tree.Kind == queue.Fair && s.Fair.Preemption:
+		d.fair.Settings = preempt.FairOf(&s.Fair, d.cfg.Heartbeat)
+		d.next = d.now + fairInterval
+		r = d.fair.Round(d.now, d.Snapshot(names{d}))
+	}
+	spare := !lazy && len(d.killable) > 0
+	if spare {
+		d.SpareKillable()
+		clear(d.killable)
+	}
+	d.reserve(&r)
+	for i := range r.Kill {
+		if v := &r.Kill[i]; lazy {
+			d.makeKillable(v)
+		} else {
+			d.kill(v)
+		}
+	}
+	for i := range r.Tell {
+		d.decide(Tell, &r.Tell[i])
+	}
+	return spare || d.next > 0
+}
+
+// reserve undoes and moves reservations. The scheduler announces that itself; only the reasons are missing then.
+func (d *Driver) reserve(r *preempt.Round) {
+	for i := range r.Undo {
+		v := &r.Undo[i]
+		if h := scheduler.ContainerHandle(v.Handle); d.Unreserve(h) {
+			d.notes = append(d.notes, note{kind: scheduler.Unreserve, container: h, reason: v.Reason})
+		}
+	}
+	for i := range r.Move {
+		m := &r.Move[i]
+		if to := scheduler.NodeHandle(m.To); d.MoveReservation(scheduler.ContainerHandle(m.Handle), to) {
+			d.notes = append(d.notes, note{kind: scheduler.Reserve, node: to, reason: m.Reason})
+		}
+	}
+}
+
+// noted is the reason for what the scheduler has announced, if a round has caused it.
+func (d *Driver) noted(x *scheduler.Decision) string {
+	for i := range d.notes {
+		n := &d.notes[i]
+		if n.kind == x.Kind && n.reason != "" &&
+			(x.Kind == scheduler.Unreserve && n.container == x.Container || x.Kind == scheduler.Reserve && n.node == x.Node) {
+			reason := n.reason
+			n.reason = ""
+			return reason
+		}
+	}
+	return ""
+}
+
+// makeKillable lets a container live on until its room is needed.
+func (d *Driver) makeKillable(v *preempt.Victim) {
+	if h := scheduler.ContainerHandle(v.Handle); d.MakeKillable(h) {
+		d.killable[h] = v.Reason
+		d.decide(Killable, v)
+	}
+}
+
+// kill takes a container, and promises its room to the application that it is taken for.
+func (d *Driver) kill(v *preempt.Victim) {
+	if to, there := d.byID[v.For]; there && v.For != (records.ApplicationID{}) {
+		d.Promise(scheduler.ContainerHandle(v.Handle), to)
+	}
+	d.decide(Kill, v)
+	d.kills++
+}
+
+func (d *Driver) decide(k Kind, v *preempt.Victim) {
+	h := scheduler.ContainerHandle(v.Handle)
+	d.out = append(d.out, Decision{
+		Kind: k, Container: h, App: d.containers[h].app, Resource: v.Resource, Priority: d.containers[h].priority, Reason: v.Reason,
+	})
+}
+
+// Loss says of a live container whether preemption has chosen it, why, and when it is killed unless others are given back (ms);
+// 0 means that it is killed when its room is needed.
+func (d *Driver) Loss(h scheduler.ContainerHandle) (until int64, reason string, ok bool) {
+	if reason, ok = d.killable[h]; ok {
+		return 0, reason, true
+	}
+	id := d.ContainerID(h)
+	if d.tree != nil && d.tree.Kind == queue.Fair {
+		return d.fair.Marked(id)
+	}
+	return d.capacity.Marked(id)
+}

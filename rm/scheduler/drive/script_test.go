@@ -1,0 +1,308 @@
+package drive_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/internal/golden"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/yarn/records"
+)
+
+// A script begins with what it proves, as comments. Its commands stand one to a line, what they answered below them, behind
+// two spaces. Amounts are GB and as many cores.
+//
+//	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
+//	preemption …         settings of rounds: every=1s wait=2s lazy underused off
+//	node NAME SIZE       a node joins; close NAME
+//	app NAME QUEUE       an application comes; more: am=SIZE spared. end NAME
+//	ask NAME COUNT SIZE  more: at=HOST strict priority=N
+//	free NAME [COUNT]    its oldest containers end
+//	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
+//	step TIME            decides; what is killed is freed, and decided again. Containers are called NAME/NUMBER
+//	losses NAME          which of its containers are to go
+//	due                  when the next round is due
+func TestScripts(t *testing.T) { golden.Scripts(t, play) }
+
+type script struct {
+	t     *testing.T
+	d     *drive.Driver
+	tree  *queue.Tree
+	apps  map[string]scheduler.AppHandle
+	names map[scheduler.AppHandle]string
+	nodes map[string]scheduler.NodeHandle
+	held  map[scheduler.AppHandle][]drive.Decision
+	last  map[scheduler.AppHandle]int64 // number of its last container
+}
+
+func play(t *testing.T, text string) string {
+	p := &script{
+		t: t, apps: map[string]scheduler.AppHandle{}, names: map[scheduler.AppHandle]string{}, nodes: map[string]scheduler.NodeHandle{},
+		held: map[scheduler.AppHandle][]drive.Decision{}, last: map[scheduler.AppHandle]int64{},
+	}
+	var out strings.Builder
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if words[0] == "capacity" || words[0] == "fair" {
+			end := i + slices.Index(lines[i:], "end")
+			for _, l := range lines[i+1 : end+1] {
+				out.WriteString(l + "\n")
+			}
+			p.configure(words[0], lines[i+1:end])
+			i = end
+			continue
+		}
+		for _, answer := range p.command(words) {
+			out.WriteString("  " + answer + "\n")
+		}
+	}
+	return out.String()
+}
+
+func (p *script) configure(kind string, lines []string) {
+	var err error
+	if kind == "fair" {
+		p.tree, err = queue.ParseFair([]byte(strings.Join(lines, "\n")))
+	} else {
+		settings := map[string]string{}
+		for _, l := range lines {
+			k, v, _ := strings.Cut(l, "=")
+			settings[k] = v
+		}
+		p.tree, err = queue.ParseCapacity(settings)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.d == nil {
+		p.d = drive.New(scheduler.Config{Tree: p.tree, Minimum: gb(1), Heartbeat: time.Second})
+	} else if err := p.d.SetTree(p.tree); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// preempt has rounds run by settings that are gentle with nobody: whatever is due goes in one round.
+func preempt(t *queue.Tree, every, wait time.Duration, lazy bool) {
+	s := &t.Settings
+	if t.Kind == queue.Fair {
+		f := &s.Fair
+		f.Preemption, f.UtilizationThreshold, f.Wait, f.StarvationInterval = true, 0, wait, 0
+		return
+	}
+	s.Preemption.Enabled, s.Preemption.Interval, s.Preemption.Wait, s.Preemption.Lazy = true, every, wait, lazy
+	s.Preemption.PerRound, s.Preemption.Natural, s.Preemption.Ignored = 1, 1, 0
+	for _, q := range t.Queues() {
+		q.NoPreemption = false
+	}
+}
+
+func (p *script) preemption(w []string) {
+	if slices.Contains(w, "off") {
+		p.tree.Settings.Preemption.Enabled, p.tree.Settings.Fair.Preemption = false, false
+		return
+	}
+	preempt(p.tree, p.duration(option(w, "every", "1s")), p.duration(option(w, "wait", "2s")), slices.Contains(w, "lazy"))
+	u := &p.tree.Settings.Preemption.Underused
+	u.Enabled = slices.Contains(w, "underused")
+	u.Move, u.Delay = u.Enabled, 0
+}
+
+func gb(n int64) records.Resource { return records.NewResource(1024*n, n) }
+
+func (p *script) number(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *script) duration(word string) time.Duration {
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+// option is the value of a word key=value.
+func option(w []string, key, otherwise string) string {
+	for _, word := range w {
+		if v, ok := strings.CutPrefix(word, key+"="); ok {
+			return v
+		}
+	}
+	return otherwise
+}
+
+func (p *script) command(w []string) []string {
+	switch w[0] {
+	case "preemption":
+		p.preemption(w)
+	case "node":
+		p.nodes[w[1]] = p.d.AddNode(scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
+	case "close":
+		p.d.SetOpen(p.nodes[w[1]], false)
+	case "app":
+		n := int64(len(p.names) + 1)
+		h := p.d.AddApp(drive.AppSpec{
+			AppSpec: scheduler.AppSpec{Seq: n, Queue: w[2], User: "u", AM: gb(p.number(option(w, "am", "1")))},
+			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(n)}, SpareMaster: slices.Contains(w, "spared"),
+		})
+		p.apps[w[1]], p.names[h] = h, w[1]
+	case "end":
+		h := p.apps[w[1]]
+		for _, c := range p.held[h] {
+			p.d.Free(c.Container)
+		}
+		delete(p.held, h)
+		p.d.RemoveApp(h)
+	case "ask":
+		p.ask(w)
+	case "free":
+		h, n := p.apps[w[1]], int64(1)
+		if len(w) > 2 {
+			n = p.number(w[2])
+		}
+		for range n {
+			p.free(p.held[h][0].Container)
+		}
+	case "again":
+		p.again(p.apps[w[1]])
+	case "step":
+		return p.step(p.duration(w[1]).Milliseconds())
+	case "losses":
+		return p.losses(p.apps[w[1]])
+	case "due":
+		return []string{(time.Duration(p.d.NextRound()) * time.Millisecond).String()}
+	default:
+		p.t.Fatalf("what is %s?", w[0])
+	}
+	return nil
+}
+
+func (p *script) ask(w []string) {
+	anywhere := scheduler.Ask{
+		Priority: int32(p.number(option(w, "priority", "1"))), Name: scheduler.Any, Capability: gb(p.number(w[3])), Count: int32(p.number(w[2])),
+		RelaxLocality: !slices.Contains(w, "strict"),
+	}
+	rows := []scheduler.Ask{anywhere}
+	if host := option(w, "at", ""); host != "" {
+		at := anywhere
+		at.Name, at.RelaxLocality = host, true
+		rows = append(rows, at)
+	}
+	p.d.UpdateAsks(p.apps[w[1]], rows)
+}
+
+func (p *script) free(h scheduler.ContainerHandle) {
+	p.d.Free(h)
+	for a, list := range p.held {
+		p.held[a] = slices.DeleteFunc(list, func(d drive.Decision) bool { return d.Container == h })
+	}
+}
+
+// again frees the two newest containers of an application and enters them anew, so that each gets the handle of the other.
+func (p *script) again(h scheduler.AppHandle) {
+	two := slices.Clone(p.held[h][len(p.held[h])-2:])
+	ids := []records.ContainerID{p.d.ContainerID(two[0].Container), p.d.ContainerID(two[1].Container)}
+	for i := range two {
+		p.free(two[i].Container)
+	}
+	for i, c := range two {
+		c.Container = p.d.Restore(h, c.Node, c.Resource, drive.Container{Attempt: 1, ID: ids[i].ID, Priority: c.Priority})
+		p.held[h] = append(p.held[h], c)
+	}
+}
+
+// step decides until nobody has to end any more.
+func (p *script) step(now int64) (out []string) {
+	for again := true; again; {
+		var kill []drive.Decision
+		for _, d := range p.d.Step(now) {
+			if d.Kind == drive.Kill {
+				kill = append(kill, d)
+			}
+			out = append(out, p.tell(d)...)
+		}
+		for _, d := range kill {
+			p.free(d.Container)
+		}
+		again = len(kill) > 0
+	}
+	return out
+}
+
+// tell says what was decided, and why.
+func (p *script) tell(d drive.Decision) (out []string) {
+	name := p.names[d.App]
+	switch d.Kind {
+	case drive.Allocate:
+		p.last[d.App]++
+		p.held[d.App] = append(p.held[d.App], d)
+		first := p.last[d.App] == 1
+		p.d.Identify(1, p.last[d.App], first, d.Container)
+		out = append(out, fmt.Sprintf("%s gets %d GB on %s as %s", name, d.Resource.MemoryMB()/1024, p.node(d.Node), p.name(d)))
+	case drive.Activate:
+		return nil
+	case drive.Reserve:
+		out = append(out, fmt.Sprintf("%s is reserved for %s", p.node(d.Node), name))
+	case drive.Unreserve:
+		out = append(out, fmt.Sprintf("%s is reserved no more for %s", p.node(d.Node), name))
+	case drive.Tell:
+		out = append(out, fmt.Sprintf("%s is told of", p.name(d)))
+	case drive.Killable:
+		out = append(out, fmt.Sprintf("%s is killable", p.name(d)))
+	case drive.Kill:
+		out = append(out, fmt.Sprintf("%s is killed", p.name(d)))
+	}
+	if d.Reason != "" {
+		out = append(out, "  "+d.Reason)
+	}
+	return out
+}
+
+func (p *script) name(d drive.Decision) string {
+	return fmt.Sprintf("%s/%d", p.names[d.App], p.d.ContainerID(d.Container).ID)
+}
+
+func (p *script) node(h scheduler.NodeHandle) string {
+	for name, at := range p.nodes {
+		if at == h {
+			return name
+		}
+	}
+	return "?"
+}
+
+func (p *script) losses(h scheduler.AppHandle) (out []string) {
+	for _, c := range p.held[h] {
+		until, reason, ok := p.d.Loss(c.Container)
+		switch {
+		case !ok:
+		case until == 0:
+			out = append(out, p.name(c)+" as soon as its room is needed: "+reason)
+		default:
+			out = append(out, fmt.Sprintf("%s at %v: %s", p.name(c), time.Duration(until)*time.Millisecond, reason))
+		}
+	}
+	if len(out) == 0 {
+		return []string{"none"}
+	}
+	return out
+}
