@@ -1,8 +1,8 @@
 // Package scheduler decides which application gets which container on which node.
 //
 // It is pure: events in (a node joined, an application asks, a container ended, time passed), decisions out, with no I/O,
-// clock, goroutine or randomness, so that the same events always give the same decisions. Its owner calls it from one
-// goroutine, enters events as they happen, and takes the decisions from Schedule.
+// clock, goroutine or randomness, so that the same events always give the same decisions. Its owner, package drive,
+// enters events as they happen, in one goroutine, and takes the decisions from Schedule.
 //
 // Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. The policies of YARN's schedulers
 // (capacity, fair, FIFO) differ in the key by which children and applications are ordered, and in the limits that close
