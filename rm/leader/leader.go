@@ -122,22 +122,22 @@ type Leader struct {
 	epoch int64
 	began time.Time // when New was called
 
-	apps       map[records.ApplicationID]*appSoft
-	byHandle   map[scheduler.AppHandle]*appSoft
-	nodes      map[records.NodeID]*nodeSoft
-	nodeOf     map[scheduler.NodeHandle]*nodeSoft
-	granted    []*appSoft                  // to whom step gives containers
-	killed     []preempted                 // that step has chosen
-	handles    []scheduler.ContainerHandle // of containers that are granted
-	growing    growths                     // containers that are to grow as soon as there is room
-	grown      grownList                   // containers that were given more, by the time when their nodes must know
-	unstarted  unstarted
-	carried    carriedTokens
-	issued     issued
-	orders     map[records.ContainerID]*order // that nodes have not answered yet
-	seq        int64
-	refs       ledger.Refs
-	versions   versions
+	apps      map[records.ApplicationID]*appSoft
+	byHandle  map[scheduler.AppHandle]*appSoft
+	nodes     map[records.NodeID]*nodeSoft
+	nodeOf    map[scheduler.NodeHandle]*nodeSoft
+	granted   []*appSoft                  // to whom step gives containers
+	killed    []preempted                 // that step has chosen
+	handles   []scheduler.ContainerHandle // of containers that are granted
+	growing   growths                     // containers that are to grow as soon as there is room
+	grown     grownList                   // containers that were given more, by the time when their nodes must know
+	unstarted unstarted
+	carried   carriedTokens
+	issued    issued
+	orders    map[records.ContainerID]*order // that nodes have not answered yet
+	seq       int64
+	refs      ledger.Refs
+	versions  versions
 
 	sessions sessions
 	signing  signing

@@ -12,12 +12,12 @@ type hunt struct {
 	*Snapshot
 	fair   *Fair
 	known  map[records.ContainerID]int32 // the handles of the containers that there are
-	dying  map[records.ContainerID]bool // to be killed in this round
-	onNode [][]prey                     // ApplicationMasters last
-	free   []records.Resource           // of a node, beside what it is kept for
-	kept   []records.Resource           // of a node's free room: spoken for by asks of this round
-	marked []records.Resource           // of an application's use: of marked containers
-	off    []bool                       // a queue, or one above it, from which nothing may be taken
+	dying  map[records.ContainerID]bool  // to be killed in this round
+	onNode [][]prey                      // ApplicationMasters last
+	free   []records.Resource            // of a node, beside what it is kept for
+	kept   []records.Resource            // of a node's free room: spoken for by asks of this round
+	marked []records.Resource            // of an application's use: of marked containers
+	off    []bool                        // a queue, or one above it, from which nothing may be taken
 }
 
 type prey struct {
