@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-	"pgregory.net/rapid"
-
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -304,111 +301,6 @@ func TestKeysRoll(t *testing.T) {
 	mustApply(t, restored, activate.at(6))
 	if ring := restored.Keys[ledgerpb.KeyKind_NM]; ring.Current.ID != 4 || ring.Previous.ID != 3 || ring.Next.ID != 0 {
 		t.Errorf("after activation: %+v", ring)
-	}
-}
-
-// A history of random batches, of which many commands are refused, leaves a state whose sums are right, which a snapshot
-// brings back byte for byte, and which its clone follows without being touched by what is applied to the original.
-func TestRandomHistories(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := New()
-		_ = s.Apply(commands{cluster(), register(node1, records.NewResource(8192, 8))}.at(0))
-		var now int64
-		for range rapid.IntRange(1, 60).Draw(t, "batches") {
-			now += rapid.Int64Range(0, 2000).Draw(t, "ms")
-			batch := commands{randomCommand(t)}.at(now)
-			if s.Void > 0 {
-				batch = commands{{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm2", Refused: s.Refused}}}.at(now)
-			}
-			batch.Leadership = s.expected(batch)
-
-			follower := s.Clone()
-			before := snapshotOf(t, follower)
-			_ = s.Apply(batch)
-			if err := s.Check(); err != nil {
-				t.Fatalf("after %v: %v", batch, err)
-			}
-			if !bytes.Equal(before, snapshotOf(t, follower)) {
-				t.Fatalf("applying %v to a state changed its clone", batch)
-			}
-			raw, err := proto.Marshal(batch)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var read ledgerpb.Batch
-			if err := proto.Unmarshal(raw, &read); err != nil {
-				t.Fatal(err)
-			}
-			_ = follower.Apply(&read)
-			if !bytes.Equal(snapshotOf(t, s), snapshotOf(t, follower)) {
-				t.Fatalf("a follower that read %v from the log disagrees", batch)
-			}
-		}
-		image := snapshotOf(t, s)
-		restored, err := ReadSnapshot(bytes.NewReader(image))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := restored.Check(); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(image, snapshotOf(t, restored)) {
-			t.Fatal("a snapshot came back different")
-		}
-	})
-}
-
-func snapshotOf(t *rapid.T, s *State) []byte {
-	var b bytes.Buffer
-	if err := s.WriteSnapshot(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func randomCommand(t *rapid.T) *ledgerpb.Command {
-	a := rapid.Int32Range(1, 3).Draw(t, "app")
-	n := rapid.Int32Range(1, 3).Draw(t, "attempt")
-	c := container(a, n, rapid.Int64Range(1, 6).Draw(t, "container"))
-	switch rapid.IntRange(0, 18).Draw(t, "kind") {
-	case 0:
-		return submit(a)
-	case 1, 2:
-		return start(attempt(a, n))
-	case 3, 4, 5:
-		return allocate(c, rapid.Bool().Draw(t, "am"))
-	case 6, 7:
-		exit := rapid.SampledFrom([]int32{0, 1, records.ExitPreempted}).Draw(t, "exit")
-		return complete(c, exit)
-	case 8:
-		return endAttempt(attempt(a, n), pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED,
-			rapid.Bool().Draw(t, "keep"))
-	case 9:
-		return endApp(a, pb.YarnApplicationState_FAILED)
-	case 10:
-		return &ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
-			Attempt: AttemptRef(attempt(a, n)), Host: "h",
-		}}
-	case 11:
-		return &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(c)}}
-	case 12:
-		return &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(c)}}
-	case 18:
-		return &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version}}
-	case 16:
-		return &ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: "rm2"}}
-	case 13:
-		return &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
-			Sequence: n, Identifier: []byte{byte(a)}, Password: []byte{1}, RenewBy: 1000,
-		}}
-	case 14:
-		return &ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: n, RenewBy: 2000}}
-	case 15:
-		return &ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: []int32{n}}}
-	default:
-		return &ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
-			Node: NodeRef(node1), State: proto.Int32(int32(pb.NodeState_NS_UNHEALTHY)),
-		}}
 	}
 }
 

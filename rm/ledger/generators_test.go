@@ -1,0 +1,247 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"pgregory.net/rapid"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// generators draw commands of each kind, by the names that the kinds have in ledgerpb.Command. Mostly they name what there is in the
+// state, and so are taken; at times they don't.
+var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
+	"cluster_created": func(*rapid.T, *State) *ledgerpb.Command { return cluster() },
+	"leader_started": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: text(t, "rm"), Refused: s.Refused}}
+	},
+	"leadership_offered": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		return &ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: text(t, "rm")}}
+	},
+	"ledger_version_raised": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		return &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version, Release: text(t, "release")}}
+	},
+	"key_rolled": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		return &ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{
+			Kind: someKey(t), KeyId: rapid.Int32().Draw(t, "key"), Secret: []byte{rapid.Byte().Draw(t, "secret")}, Next: rapid.Bool().Draw(t, "next"),
+		}}
+	},
+	"key_activated": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		return &ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: someKey(t)}}
+	},
+	"application_id_issued": func(*rapid.T, *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}}
+	},
+	"application_submitted": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := submit(rapid.Int32Range(1, 3).Draw(t, "app"))
+		c.ApplicationSubmitted.Priority = rapid.Int32Range(0, 2).Draw(t, "priority")
+		c.ApplicationSubmitted.Expires = rapid.Int64Range(0, 2).Draw(t, "expires")
+		return c
+	},
+	"application_updated": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: AppRef(someApp(t, s)), Priority: maybe(t, rapid.Int32()), Queue: maybe(t, rapid.Just("root.other")), Expires: maybe(t, rapid.Int64()),
+			Diagnostics: maybe(t, rapid.Just("moved")), KillRequested: maybe(t, rapid.Bool()), LogAggregation: maybe(t, rapid.Int32Range(1, 6)),
+		}}
+	},
+	"application_ended": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := endApp(someApp(t, s).ID, rapid.SampledFrom([]pb.YarnApplicationState{
+			pb.YarnApplicationState_FINISHED, pb.YarnApplicationState_FAILED, pb.YarnApplicationState_KILLED,
+		}).Draw(t, "state"))
+		c.ApplicationEnded.Diagnostics = text(t, "why")
+		return c
+	},
+	"applications_forgotten": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: []*ledgerpb.AppRef{AppRef(someApp(t, s))}}}
+	},
+	"attempt_started": func(t *rapid.T, s *State) *ledgerpb.Command {
+		id := someAttempt(t, s)
+		if t := s.Attempt(id); t != nil && t.State.Ended() {
+			id.Attempt++
+		}
+		return start(id)
+	},
+	"attempt_launched": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: AttemptRef(someAttempt(t, s))}}
+	},
+	"attempt_registered": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+			Attempt: AttemptRef(someAttempt(t, s)), Host: text(t, "host"), RpcPort: rapid.Int32().Draw(t, "port"), TrackingUrl: text(t, "url"),
+		}}
+	},
+	"attempt_finishing": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
+			Attempt: AttemptRef(someAttempt(t, s)), FinalStatus: rapid.Int32Range(0, 4).Draw(t, "final"), Diagnostics: text(t, "why"),
+			TrackingUrl: text(t, "url"),
+		}}
+	},
+	"attempt_ended": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := endAttempt(someAttempt(t, s), rapid.SampledFrom([]pb.YarnApplicationAttemptState{
+			pb.YarnApplicationAttemptState_APP_ATTEMPT_FINISHED, pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED,
+			pb.YarnApplicationAttemptState_APP_ATTEMPT_KILLED,
+		}).Draw(t, "state"), rapid.Bool().Draw(t, "keep"))
+		c.AttemptEnded.Excused = rapid.Bool().Draw(t, "excused")
+		return c
+	},
+	"containers_allocated": func(t *rapid.T, s *State) *ledgerpb.Command {
+		id := records.ContainerID{Attempt: someAttempt(t, s), ID: rapid.Int64Range(1, 6).Draw(t, "sequence")}
+		if t := s.Attempt(id.Attempt); t != nil {
+			id.ID += t.LastSequence - 1
+		}
+		id.ID |= s.Epoch() << records.EpochShift
+		c := allocate(id, rapid.Bool().Draw(t, "am"))
+		g := c.ContainersAllocated.Grants[0]
+		g.Node, g.Resource = NodeRef(someNode(t)), Amounts(someSize(t))
+		g.Priority, g.ExecutionType, g.Waited = rapid.Int32().Draw(t, "priority"), rapid.Int32Range(0, 2).Draw(t, "type"), rapid.Int64Range(0, 9).Draw(t, "waited")
+		g.Tags = rapid.SampledFrom([][]string{nil, {"tag"}}).Draw(t, "tags")
+		return c
+	},
+	"containers_running": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{Containers: ContainerRefs(someContainer(t, s))}}
+	},
+	"containers_completed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := complete(someContainer(t, s), rapid.SampledFrom([]int32{0, 1, records.ExitPreempted}).Draw(t, "exit"))
+		c.ContainersCompleted.Completions[0].Unreported = rapid.Bool().Draw(t, "unreported")
+		c.ContainersCompleted.Completions[0].Diagnostics = text(t, "why")
+		return c
+	},
+	"containers_reported": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(someContainer(t, s))}}
+	},
+	"containers_suspended": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(someContainer(t, s))}}
+	},
+	"containers_resumed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ContainerRefs(someContainer(t, s))}}
+	},
+	"container_resized": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
+			Container: ContainerRef(someContainer(t, s)), Resource: Amounts(someSize(t)),
+		}}
+	},
+	"container_confirmed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
+			Container: ContainerRef(someContainer(t, s)), Resource: Amounts(someSize(t)),
+		}}
+	},
+	"node_registered": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := register(someNode(t), someSize(t).Times(9))
+		c.NodeRegistered.Features = rapid.SampledFrom([][]string{nil, {"suspend"}}).Draw(t, "features")
+		c.NodeRegistered.Missing = rapid.SampledFrom([][]string{nil, {"cgroups"}}).Draw(t, "missing")
+		return c
+	},
+	"node_updated": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := &ledgerpb.NodeUpdated{
+			Node: NodeRef(someNode(t)), State: maybe(t, rapid.Int32Range(1, 7)), HealthReport: maybe(t, rapid.Just("disks")),
+			DecommissionDeadline: maybe(t, rapid.Int64()),
+		}
+		if rapid.Bool().Draw(t, "capability") {
+			c.Capability = Amounts(someSize(t))
+		}
+		return &ledgerpb.Command{NodeUpdated: c}
+	},
+	"node_forgotten": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		return &ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: NodeRef(someNode(t))}}
+	},
+	"delegation_issued": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
+			Sequence: s.LastDelegation + rapid.Int32Range(0, 2).Draw(t, "on"), Identifier: []byte{rapid.Byte().Draw(t, "identifier")},
+			Password: []byte{1}, RenewBy: 1000,
+		}}
+	},
+	"delegation_renewed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: someDelegation(t, s), RenewBy: 2000}}
+	},
+	"delegations_ended": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: []int32{someDelegation(t, s)}}}
+	},
+	"queues_configured": func(t *rapid.T, s *State) *ledgerpb.Command {
+		return &ledgerpb.Command{QueuesConfigured: &ledgerpb.QueuesConfigured{
+			Version: s.Queues.Version + 1, Settings: map[string]string{"root.queues": text(t, "queues")}, FromFile: rapid.Bool().Draw(t, "from a file"),
+		}}
+	},
+}
+
+// kinds are all kinds of commands. In often those come first, and several times, without which nothing much happens: rapid prefers what
+// stands first.
+var (
+	kinds = slices.Sorted(maps.Keys(generators))
+	often = slices.Concat([]string{
+		"containers_allocated", "attempt_started", "application_submitted", "containers_allocated", "container_resized", "container_confirmed",
+		"containers_running", "attempt_registered", "containers_completed", "containers_suspended", "containers_resumed", "containers_reported",
+		"node_registered", "attempt_launched", "attempt_ended", "attempt_finishing", "application_ended", "applications_forgotten",
+	}, kinds)
+)
+
+// kindOf is the kind of a command.
+func kindOf(c *ledgerpb.Command) (kind string) {
+	c.ProtoReflect().Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		kind = string(fd.Name())
+		return false
+	})
+	return kind
+}
+
+func text(t *rapid.T, what string) string {
+	return rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, what)
+}
+
+// maybe draws a value for an optional field, or none.
+func maybe[T any](t *rapid.T, g *rapid.Generator[T]) *T {
+	if rapid.Bool().Draw(t, "set") {
+		v := g.Draw(t, "value")
+		return &v
+	}
+	return nil
+}
+
+func someKey(t *rapid.T) ledgerpb.KeyKind {
+	return rapid.SampledFrom([]ledgerpb.KeyKind{ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB}).Draw(t, "kind of key")
+}
+
+func someSize(t *rapid.T) records.Resource {
+	return records.NewResource(rapid.Int64Range(1, 4).Draw(t, "GB")<<10, rapid.Int64Range(1, 2).Draw(t, "cores"))
+}
+
+func someNode(t *rapid.T) records.NodeID {
+	return records.NodeID{Host: rapid.SampledFrom([]string{"n1", "n1", "n2"}).Draw(t, "host"), Port: 1}
+}
+
+func someApp(t *rapid.T, _ *State) records.ApplicationID {
+	return app(rapid.Int32Range(1, 3).Draw(t, "app"))
+}
+
+// someAttempt is mostly the current attempt of an application.
+func someAttempt(t *rapid.T, s *State) records.AttemptID {
+	id := records.AttemptID{App: someApp(t, s), Attempt: 1}
+	if a := s.Apps[id.App]; a != nil && a.Current() != nil && rapid.IntRange(0, 9).Draw(t, "current") > 0 {
+		return a.Current().ID
+	}
+	return id
+}
+
+// someContainer is mostly one that there is.
+func someContainer(t *rapid.T, s *State) records.ContainerID {
+	var there []records.ContainerID
+	for _, a := range s.Apps {
+		for c := range a.Containers.All() {
+			there = append(there, c.ID)
+		}
+	}
+	if len(there) == 0 || rapid.IntRange(0, 9).Draw(t, "a container that is there") == 0 {
+		return container(1, 1, 1)
+	}
+	slices.SortFunc(there, func(a, b records.ContainerID) int {
+		return cmp.Or(a.Attempt.App.Compare(b.Attempt.App), cmp.Compare(a.Attempt.Attempt, b.Attempt.Attempt), cmp.Compare(a.ID, b.ID))
+	})
+	return rapid.SampledFrom(there).Draw(t, "container")
+}
+
+func someDelegation(t *rapid.T, s *State) int32 {
+	return max(1, s.LastDelegation-rapid.Int32Range(0, 2).Draw(t, "ago"))
+}
