@@ -12,14 +12,14 @@ import (
 // ErrUnknown is wrapped by errors of commands that name something the ledger doesn't have.
 var ErrUnknown = errors.New("not in the ledger")
 
-// ErrDeposed is returned for batches of leaders that lead no more.
+// ErrDeposed is returned for batches of a leader that was deposed.
 var ErrDeposed = errors.New("made by a leader that was deposed")
 
-// Apply takes a batch into account. A command that can't be applied changes nothing, and the others of the batch still
-// count; the error joins what was wrong with all of them. As leaders try every command on their own copy first, such an error
-// means a defect, the same one on every member: the leadership is over then, and what its leader sent before it knew is void.
+// Apply applies a batch. A command that can't be applied changes nothing; the others of the batch still count. The error
+// joins the errors of all refused commands. Leaders try every command on their own copy first, so such an error
+// means a defect, the same one on every member: the leadership ends, and what its leader sent before it knew is void.
 //
-// A *NewerError or *DivergedError means that this member must not go on; the batch has changed nothing.
+// A *NewerError or *DivergedError means that this member must stop; the batch has changed nothing.
 func (s *State) Apply(b *ledgerpb.Batch) error {
 	if v := b.GetVersion(); v > Version {
 		return &NewerError{Version: v}
@@ -46,7 +46,7 @@ func (s *State) Apply(b *ledgerpb.Batch) error {
 // maxVoid is the number of batches that a leader may have sent before it knows that one was refused. It has fewer under way.
 const maxVoid = 16
 
-// agrees checks a batch against what this member has refused so far.
+// agrees checks a batch against the batches that this member has refused so far.
 func (s *State) agrees(b *ledgerpb.Batch) error {
 	if s.Version < 2 {
 		return nil
@@ -72,7 +72,7 @@ func begins(b *ledgerpb.Batch) bool {
 	return len(b.GetCommands()) > 0 && b.GetCommands()[0].LeaderStarted != nil
 }
 
-// expected is the leadership whose batches are good now; one that starts a leadership must be the next.
+// expected is the number of the leadership whose batches are valid now; a batch that starts a leadership must have the next number.
 func (s *State) expected(b *ledgerpb.Batch) int64 {
 	if begins(b) {
 		return s.Leaders + 1
@@ -80,7 +80,7 @@ func (s *State) expected(b *ledgerpb.Batch) int64 {
 	return s.Leaders
 }
 
-// ApplyCommand takes one command of a batch made at a time (ms since 1970) into account: what Apply does for each of them.
+// ApplyCommand applies one command of a batch that was made at now (ms since 1970), as Apply does.
 func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	switch {
 	case c.ContainersAllocated != nil:
@@ -154,7 +154,7 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 		s.queuesConfigured(now, c.QueuesConfigured)
 		return nil
 	}
-	return errors.New("a command of no kind")
+	return errors.New("a command has no kind")
 }
 
 func (s *State) clusterCreated(c *ledgerpb.ClusterCreated) error {
@@ -198,8 +198,8 @@ func (s *State) applicationSubmitted(now int64, c *ledgerpb.ApplicationSubmitted
 	return nil
 }
 
-// applicationIDIssued counts on. A client may have brought an id of its own making, as high as it likes: such a one is not
-// to be handed out again, and must not use up those below it.
+// applicationIDIssued increments the application number. Clients may submit under ids that they made up, however high. Such an id
+// must not be issued again, and must not use up the ids below it.
 func (s *State) applicationIDIssued() {
 	for {
 		s.LastApplication++
@@ -268,7 +268,7 @@ func (s *State) applicationUpdated(c *ledgerpb.ApplicationUpdated) error {
 	return nil
 }
 
-// applicationEnded ends an application with all that it still holds.
+// applicationEnded ends an application and all its live containers.
 func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error {
 	app, err := s.liveApp(c.GetApp())
 	if err != nil {
@@ -351,7 +351,7 @@ func (s *State) attemptStarted(now int64, c *ledgerpb.AttemptStarted) error {
 	return nil
 }
 
-// liveAttempt finds an attempt that is its application's current one and hasn't ended.
+// liveAttempt finds an attempt if it is its application's current one and hasn't ended.
 func (s *State) liveAttempt(r *ledgerpb.AttemptRef) (*Application, *Attempt, error) {
 	app, err := s.liveApp(r.GetApp())
 	if err != nil {
@@ -383,7 +383,7 @@ func (s *State) attemptLaunched(now int64, c *ledgerpb.AttemptLaunched) error {
 	return nil
 }
 
-// attemptRegistered also serves for registering again with a new leader.
+// attemptRegistered also handles an attempt that registers again with a new leader.
 func (s *State) attemptRegistered(now int64, c *ledgerpb.AttemptRegistered) error {
 	app, t, err := s.liveAttempt(c.GetAttempt())
 	if err != nil {

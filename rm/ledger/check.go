@@ -10,13 +10,12 @@ import (
 
 // Check verifies what must hold at any time:
 //
-//   - Sums are those of the containers and applications that they sum up, and each container is filed under its id and its node.
-//   - Nothing of an ended application lives, and of the attempts of a live one only the last may.
-//   - The ids of containers and delegation tokens are within what was handed out. Those of applications need not be: clients may bring
-//     their own.
+//   - Sums equal those of the containers and applications that they sum up, and each container is filed under its id and its node.
+//   - Nothing of an ended application lives, and of a live one's attempts only the last may.
+//   - The ids of containers and delegation tokens were issued. Those of applications need not be: clients may bring their own.
 //
-// It takes time in proportion to the state, and is meant for tests and for programs built with the tag invariants. See CheckGrants for
-// what a node can hold.
+// It takes time in proportion to the state, and is meant for tests and for programs built with the tag invariants. CheckGrants verifies
+// that nodes can hold what they were given.
 func (s *State) Check() error {
 	var c check
 	held := map[records.NodeID]*sum{}
@@ -40,8 +39,8 @@ func (s *State) Check() error {
 	return errors.Join(c.errs...)
 }
 
-// CheckGrants verifies, when a batch was just applied, that the nodes which it gave containers, or more for a container, can hold what
-// they have. They needn't at any time, as nodes shrink. It looks at memory: that is what every resource calculator counts.
+// CheckGrants verifies that the nodes to which a batch gave containers, or a larger container, can hold what they have. Call it when
+// the batch was just applied; later a node may have shrunk. It checks memory alone, which every resource calculator counts.
 func (s *State) CheckGrants(b *ledgerpb.Batch) error {
 	var c check
 	given, shrank := map[records.NodeID]bool{}, map[records.NodeID]bool{}

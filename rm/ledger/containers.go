@@ -67,7 +67,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 	return c
 }
 
-// hold enters a live container into the sums of its application and node.
+// hold adds a live container to the sums of its application and node.
 func hold(app *Application, node *Node, c *Container) {
 	app.Used = app.Used.Add(c.Resource)
 	app.Live++
@@ -77,7 +77,7 @@ func hold(app *Application, node *Node, c *Container) {
 	node.Containers = append(node.Containers, c)
 }
 
-// leave takes a container that lives out of those of its node.
+// leave removes a live container from its node's list.
 func (c *Container) leave() {
 	n := c.node
 	n.Used = n.Used.Sub(c.Resource)
@@ -89,7 +89,7 @@ func (c *Container) leave() {
 	c.node = nil
 }
 
-// finish takes a live container out of the sums.
+// finish ends a live container and subtracts it from the sums.
 func finish(now int64, app *Application, c *Container, exit int32) {
 	app.Used = app.Used.Sub(c.Resource)
 	app.Live--
@@ -111,8 +111,8 @@ func finish(now int64, app *Application, c *Container, exit int32) {
 	c.Finished = now
 }
 
-// ResourceSeconds is what a container has used until now (in ms since 1970) at its present size: resource × seconds rounded
-// down, as in YARN's AggregateAppResourceUsage.
+// ResourceSeconds is what a container has used until now (ms since 1970) at its present size: resource × seconds, rounded
+// down as in YARN's AggregateAppResourceUsage.
 func ResourceSeconds(c *Container, now int64) records.Resource {
 	var r records.Resource
 	for i, v := range c.Resource {
@@ -152,7 +152,7 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 	return nil
 }
 
-// drop ends a container, if it lives, and forgets it.
+// drop ends a container if it lives, and forgets it.
 func drop(now int64, app *Application, c *Container, exit int32) {
 	if c.Live() {
 		finish(now, app, c, exit)
@@ -192,7 +192,7 @@ func (s *State) containersCompleted(now int64, c *ledgerpb.ContainersCompleted) 
 	return errors.Join(errs...)
 }
 
-// Complete takes one of a command's completions into account: what ApplyCommand does for each of them.
+// Complete applies one of a command's completions, as ApplyCommand does for each of them.
 func (s *State) Complete(now int64, done *ledgerpb.Completion) error {
 	app, cont, err := s.container(done.GetContainer())
 	switch {

@@ -13,13 +13,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// Encode is the form of a batch in the log.
+// Encode returns the bytes of a batch as they are in the log.
 func Encode(b *ledgerpb.Batch) ([]byte, error) {
 	return proto.MarshalOptions{AllowPartial: true}.Marshal(b)
 }
 
-// Decode reads a batch of the log. It is a *NewerError if there is anything in it that this version doesn't know: a member that passed
-// over it would have another ledger than the others from then on.
+// Decode decodes a batch of the log. The error is a *NewerError if the batch has anything that this version doesn't know: a member that
+// skipped it would have another ledger than the others from then on.
 func Decode(data []byte) (*ledgerpb.Batch, error) {
 	if v := batchVersion(data); v > Version {
 		return nil, &NewerError{Version: v, Release: releaseIn(data)}
@@ -38,7 +38,7 @@ func decode(data []byte, m proto.Message, known *shape) error {
 	return proto.UnmarshalOptions{AllowPartial: true}.Unmarshal(data, m)
 }
 
-// releaseIn finds the release of Heddle that raises the version in a batch of that version, "" if this is another batch.
+// releaseIn finds the release of Heddle in a batch that raises the version; "" if this is another batch.
 func releaseIn(data []byte) string {
 	b := &ledgerpb.Batch{}
 	if err := (proto.UnmarshalOptions{AllowPartial: true, DiscardUnknown: true}).Unmarshal(data, b); err != nil {
@@ -52,7 +52,7 @@ func releaseIn(data []byte) string {
 	return ""
 }
 
-// batchVersion finds the version of a batch without reading the rest, which may be in a form that isn't known here.
+// batchVersion finds the version of a batch without decoding the rest, whose form may be unknown to this release.
 func batchVersion(data []byte) (version int32) {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
@@ -78,8 +78,8 @@ var (
 	versionField = (&ledgerpb.Batch{}).ProtoReflect().Descriptor().Fields().ByName("version").Number()
 )
 
-// shape is what a message of the ledger may hold. Messages are checked before they are decoded, by their bytes: to ask the decoded ones
-// what they didn't know takes many times as long, and a follower does it with each batch.
+// shape describes which fields a message of the ledger may have. Messages are checked by their bytes before they are decoded. Asking
+// decoded messages for unknown fields takes many times as long, and a follower checks every batch.
 type shape struct {
 	name   protoreflect.FullName
 	single bool     // it has exactly one field
@@ -93,9 +93,9 @@ const maxAmounts = 3
 
 type field struct {
 	kind    protowire.Type
-	packed  bool   // numbers may come together
-	amounts int    // not 0: they are amounts of resource types, of which there are only so many; counts such fields of the message
-	message *shape // nil for what isn't a message of the ledger: YARN's own keep what they don't know
+	packed  bool   // numbers may be packed
+	amounts int    // not 0: they are amounts of resource types, whose number is limited; counts such fields of the message
+	message *shape // nil for messages that aren't the ledger's: YARN's own keep unknown fields
 }
 
 func shapeOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*shape) *shape {
@@ -178,7 +178,7 @@ func (s *shape) check(data []byte) error {
 	return nil
 }
 
-// varints counts numbers that come together.
+// varints counts packed numbers.
 func varints(data []byte) (n int) {
 	for _, b := range data {
 		if b < 0x80 {

@@ -6,10 +6,10 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// Delegation is a delegation token that was issued and is good.
+// Delegation is a valid delegation token.
 type Delegation struct {
 	Identifier, Password []byte
-	RenewBy              int64 // when it ends unless it's renewed, in ms since 1970
+	RenewBy              int64 // when it expires unless it's renewed, in ms since 1970
 }
 
 func (d Delegation) record(seq int32) *ledgerpb.DelegationIssued {

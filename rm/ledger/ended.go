@@ -4,11 +4,11 @@ import (
 	"heddle/yarn/pb"
 )
 
-// maxAttempts is how many attempts an application keeps at least: one that is to run for ever may have any number.
+// maxAttempts is how many attempts an application keeps. One that may fail again and again can have any number.
 const maxAttempts = 100
 
-// remains is what an application that has ended keeps of its submission: what lists, reports and rights need. The rest is what its
-// ApplicationMaster was started with: files, environment, commands, and credentials, which are nobody's business any more.
+// remains is what an ended application keeps of its submission: what lists, reports and rights need. The rest (files, environment,
+// commands, credentials) was for starting its ApplicationMaster, and is nobody's business any more.
 func remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionContext {
 	kept := &pb.ApplicationSubmissionContext{}
 	if ctx.HasApplicationId() {
@@ -35,8 +35,8 @@ func remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionCont
 	return kept
 }
 
-// forgetAttempts drops attempts that nobody counts any more, where there are too many: the oldest of those that are excused, or the
-// oldest at all of an application whose failures are forgiven after a while. Its others are few.
+// forgetAttempts drops attempts of an application that has too many: first the oldest excused ones, whose failures count no more. If
+// the application's failures are forgiven after a while, it drops the oldest of all. Other applications have few attempts.
 func (a *Application) forgetAttempts() {
 	for len(a.Attempts) > max(maxAttempts, int(a.MaxAttempts)) {
 		i := a.forgettable()

@@ -13,7 +13,7 @@ import (
 // HTTPAddress is host:port of the node's web server, or "" when it has none.
 func (n *Node) HTTPAddress() string { return n.httpAddress }
 
-// NodeHTTPAddress is that of the container's node, while the container lives.
+// NodeHTTPAddress is the HTTPAddress of the container's node, while the container lives.
 func (c *Container) NodeHTTPAddress() string {
 	if c.node == nil {
 		return ""
@@ -21,7 +21,7 @@ func (c *Container) NodeHTTPAddress() string {
 	return c.node.httpAddress
 }
 
-// Capacity is what the usable nodes have.
+// Capacity is the sum of the usable nodes' resources.
 func (s *State) Capacity() (sum records.Resource) {
 	for _, n := range s.Nodes {
 		if n.Usable() {
@@ -31,7 +31,7 @@ func (s *State) Capacity() (sum records.Resource) {
 	return sum
 }
 
-// nodeRegistered enters a node, or refreshes one that registers again; its containers stay.
+// nodeRegistered adds a node, or refreshes one that registers again; its containers stay.
 func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	id := nodeID(c.GetNode())
 	if id.Host == "" {

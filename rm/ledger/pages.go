@@ -9,10 +9,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Containers are those of one application, by id. The zero value has none.
+// Containers holds the containers of one application, by id. The zero value is empty.
 //
-// Ids are handed out in a row, and containers that are there at the same time mostly have ids near each other. So they are in pages by
-// their numbers, which takes less time and memory than a map of single ones, and keeps them in order.
+// Ids are issued in sequence, and containers that live at the same time mostly have ids near each other. So Containers keeps them in pages by
+// number. That takes less time and memory than a map, and keeps them in order.
 type Containers struct {
 	pages map[pageID]*page
 	n     int
@@ -26,7 +26,7 @@ const (
 type pageID struct{ attempt, number int64 }
 
 type page struct {
-	used uint64 // bit i: at[i] is there
+	used uint64 // bit i: at[i] is set
 	at   [pageSize]*Container
 }
 
@@ -34,20 +34,20 @@ func place(id records.ContainerID) (pageID, int) {
 	return pageID{int64(id.Attempt.Attempt), id.ID >> pageBits}, int(id.ID & (pageSize - 1))
 }
 
-// Len is their number.
+// Len returns the number of containers.
 func (c *Containers) Len() int { return c.n }
 
-// Get returns the container of an id, or nil.
+// Get returns the container with an id, or nil.
 func (c *Containers) Get(id records.ContainerID) *Container {
 	at, i := place(id)
 	p := c.pages[at]
-	if p == nil || p.at[i] == nil || p.at[i].ID != id { // the id may be another application's
+	if p == nil || p.at[i] == nil || p.at[i].ID != id { // the id may belong to another application
 		return nil
 	}
 	return p.at[i]
 }
 
-// Put files a container under its id.
+// Put adds a container under its id.
 func (c *Containers) Put(cont *Container) {
 	at, i := place(cont.ID)
 	p := c.pages[at]
@@ -65,7 +65,7 @@ func (c *Containers) Put(cont *Container) {
 	p.used |= 1 << i
 }
 
-// remove takes a container out.
+// remove removes a container.
 func (c *Containers) remove(cont *Container) {
 	at, i := place(cont.ID)
 	p := c.pages[at]
@@ -80,7 +80,7 @@ func (c *Containers) remove(cont *Container) {
 	}
 }
 
-// clone copies all containers, those of a page in one piece, as nothing is applied meanwhile. copied is told of each copy.
+// clone copies all containers, a page's in one allocation, because no command is applied meanwhile. It calls copied with each copy.
 func (c *Containers) clone(copied func(*Container)) Containers {
 	out := Containers{n: c.n}
 	if len(c.pages) > 0 {
@@ -101,7 +101,7 @@ func (c *Containers) clone(copied func(*Container)) Containers {
 	return out
 }
 
-// All goes through them in the order of their ids. Any may be taken out meanwhile.
+// All iterates over the containers in the order of their ids. The loop may remove any of them.
 func (c *Containers) All() iter.Seq[*Container] {
 	return func(yield func(*Container) bool) {
 		at := make([]pageID, 0, len(c.pages))

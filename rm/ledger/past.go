@@ -2,8 +2,8 @@ package ledger
 
 import "heddle/rm/ledger/ledgerpb"
 
-// maxPast is how many of its ended containers an application keeps. It bounds what a cluster's memory of applications costs, and
-// is enough for where the time of a job went that is short enough to ask.
+// maxPast is how many ended containers an application keeps. It limits the memory that a cluster's applications cost, and
+// suffices for the timeline of a short job.
 const maxPast = 200
 
 // remember keeps an ended container, for the application's timeline.
@@ -12,11 +12,11 @@ func (a *Application) remember(c *Container) {
 		a.PastMore++
 		return
 	}
-	c.Diagnostic = "" // it may be long, and was told
+	c.Diagnostic = "" // it may be long, and was already reported
 	a.Past = append(a.Past, c)
 }
 
-// ago turns how long before now something was, plus one, into a time within a container's life; 0 into 0.
+// ago converts a time before now into a time within a container's life. The argument is that time in ms plus one; 0 stays 0.
 func (c *Container) ago(now, ms int64) int64 {
 	if ms <= 0 {
 		return 0
@@ -24,7 +24,7 @@ func (c *Container) ago(now, ms int64) int64 {
 	return max(now-(ms-1), c.Allocated)
 }
 
-// times takes what a node tells of a container's life.
+// times records what a node reports of a container's life.
 func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
 	if t == nil {
 		return
@@ -35,7 +35,7 @@ func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
 	}
 }
 
-// NewContainerTimes is how the ledger takes what a node tells; each is ms ago, or negative for unknown.
+// NewContainerTimes makes the ledger's form of a node's report. Each argument is ms ago, or negative if unknown.
 func NewContainerTimes(accepted, localized, launched, ended int64) *ledgerpb.ContainerTimes {
 	return &ledgerpb.ContainerTimes{Accepted: plusOne(accepted), Localized: plusOne(localized), Launched: plusOne(launched), Ended: plusOne(ended)}
 }

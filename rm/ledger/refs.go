@@ -5,22 +5,22 @@ import (
 	"heddle/yarn/records"
 )
 
-// AppRef returns the form of an id in commands.
+// AppRef returns an id as commands hold it.
 func AppRef(id records.ApplicationID) *ledgerpb.AppRef {
 	return &ledgerpb.AppRef{Timestamp: id.ClusterTimestamp, Id: id.ID}
 }
 
-// AttemptRef returns the form of an id in commands.
+// AttemptRef returns an id as commands hold it.
 func AttemptRef(id records.AttemptID) *ledgerpb.AttemptRef {
 	return &ledgerpb.AttemptRef{App: AppRef(id.App), Attempt: id.Attempt}
 }
 
-// ContainerRef returns the form of an id in commands.
+// ContainerRef returns an id as commands hold it.
 func ContainerRef(id records.ContainerID) *ledgerpb.ContainerRef {
 	return &ledgerpb.ContainerRef{Attempt: AttemptRef(id.Attempt), Id: id.ID}
 }
 
-// ContainerRefs returns the form of ids in commands. Those in a row that are of one attempt share its form.
+// ContainerRefs returns ids as commands hold them. Consecutive ids of one attempt share its reference.
 func ContainerRefs(ids ...records.ContainerID) []*ledgerpb.ContainerRef {
 	var r Refs
 	refs := make([]*ledgerpb.ContainerRef, len(ids))
@@ -30,8 +30,8 @@ func ContainerRefs(ids ...records.ContainerID) []*ledgerpb.ContainerRef {
 	return refs
 }
 
-// Refs makes the forms that ids and resources have in commands, and for equal ones in a row once: what comes by the thousand is mostly
-// of one application and size. Commands share them, as nobody changes a command. The zero value is ready for use.
+// Refs converts ids and resources to the form that commands hold, and converts consecutive equal ones only once: thousands of them mostly
+// have one application and size. Commands may share them, because nobody changes a command. The zero value is ready for use.
 type Refs struct {
 	id      records.AttemptID
 	attempt *ledgerpb.AttemptRef
@@ -39,7 +39,7 @@ type Refs struct {
 	amount  *ledgerpb.Amounts
 }
 
-// Container is ContainerRef.
+// Container is like ContainerRef.
 func (r *Refs) Container(id records.ContainerID) *ledgerpb.ContainerRef {
 	if r.attempt == nil || r.id != id.Attempt {
 		r.id, r.attempt = id.Attempt, AttemptRef(id.Attempt)
@@ -47,7 +47,7 @@ func (r *Refs) Container(id records.ContainerID) *ledgerpb.ContainerRef {
 	return &ledgerpb.ContainerRef{Attempt: r.attempt, Id: id.ID}
 }
 
-// Amounts is the function of that name.
+// Amounts is like the function Amounts.
 func (r *Refs) Amounts(size records.Resource) *ledgerpb.Amounts {
 	if r.amount == nil || r.size != size {
 		r.size, r.amount = size, Amounts(size)
@@ -55,12 +55,12 @@ func (r *Refs) Amounts(size records.Resource) *ledgerpb.Amounts {
 	return r.amount
 }
 
-// NodeRef returns the form of an id in commands.
+// NodeRef returns an id as commands hold it.
 func NodeRef(id records.NodeID) *ledgerpb.NodeRef {
 	return &ledgerpb.NodeRef{Host: id.Host, Port: id.Port}
 }
 
-// Amounts returns the form of a resource in commands.
+// Amounts returns a resource as commands hold it.
 func Amounts(r records.Resource) *ledgerpb.Amounts {
 	n := len(r)
 	for n > 0 && r[n-1] == 0 {
@@ -85,7 +85,7 @@ func nodeID(r *ledgerpb.NodeRef) records.NodeID {
 	return records.NodeID{Host: r.GetHost(), Port: r.GetPort()}
 }
 
-// amounts reads a resource; amounts beyond what this version knows are dropped, as no version writes them.
+// amounts converts back to a resource. It drops amounts beyond the types that this version knows, because no version writes them.
 func amounts(a *ledgerpb.Amounts) records.Resource {
 	var r records.Resource
 	copy(r[:], a.GetAmount())

@@ -6,18 +6,18 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// MaxCommand is the size of the largest command that a leader enters, in bytes. The log can hold several of that size.
+// MaxCommand is the maximum size of a command that a leader enters, in bytes. An entry of the log can hold several of that size.
 const MaxCommand = 16 << 20
 
-// Bytes that messages take at most, apart from their strings: a varint takes 11 with its tag, and a message its tag and length.
+// The maximum size of messages in bytes, without their strings: a varint takes 11 with its tag, and a message its tag and length.
 const (
 	varintSize  = 12
 	messageSize = 8
 	refSize     = 4*messageSize + 4*varintSize // ContainerRef
 )
 
-// SizeBound is at least the number of bytes that a command takes in a batch. It doesn't look at each number of what comes by the
-// thousand.
+// SizeBound is an upper bound of the number of bytes that a command takes in a batch. It doesn't look at each number of a command that
+// lists thousands.
 func SizeBound(c *ledgerpb.Command) int {
 	n := 2*messageSize + refSize
 	switch {
@@ -47,7 +47,7 @@ func grantBound(g *ledgerpb.Grant) int {
 	return n
 }
 
-// CompletionBound is SizeBound for one of a command's completions.
+// CompletionBound is like SizeBound, for one of a command's completions.
 func CompletionBound(done *ledgerpb.Completion) int {
 	return 3*messageSize + refSize + 6*varintSize + len(done.GetDiagnostics())
 }

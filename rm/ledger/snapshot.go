@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// maxRecord bounds one record of a snapshot; an application with all its containers is the largest.
+// maxRecord limits one record of a snapshot, in bytes; the largest is an application with all its containers.
 const maxRecord = 1 << 30
 
 // WriteSnapshot writes the state as a sequence of length-delimited ledgerpb.SnapshotRecord, in the order of ids, so that
@@ -53,7 +53,7 @@ func (s *State) WriteSnapshot(w io.Writer) error {
 	return b.Flush()
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote. It is a *NewerError if that was a version of Heddle that knows more.
+// ReadSnapshot reads what WriteSnapshot wrote. The error is a *NewerError if a newer version of Heddle wrote it.
 func ReadSnapshot(r io.Reader) (*State, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	s := New()
@@ -100,7 +100,7 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 	case rec.Delegation != nil:
 		return s.delegationIssued(rec.Delegation)
 	}
-	return errors.New("a record of no kind")
+	return errors.New("a record has no kind")
 }
 
 func (s *State) clusterRecord() *ledgerpb.Cluster {

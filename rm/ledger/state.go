@@ -11,42 +11,42 @@ import (
 
 // State is everything that the members of a cluster agree on. It is not safe for concurrent use.
 type State struct {
-	// Version is the version of the ledger that all members can apply. Release is that of the program that raised it, "" for 1.
+	// Version is the version of the ledger that all members can apply. Release is the release of Heddle that raised it, "" for version 1.
 	Version int32
 	Release string
-	// Refused counts the batches with commands that could not be applied, by which members with different ledgers find out. Void
-	// counts those since the last one, itself included, that its leader had sent before it knew.
+	// Refused counts batches with commands that couldn't be applied; by it members find out that their ledgers differ. Void
+	// counts the batches from the last such one on, itself included, that its leader sent before it knew.
 	Refused int64
 	Void    int32
 
 	// Timestamp is when the cluster was created, in ms since 1970; it is part of every id. 0 = not created yet.
 	Timestamp int64
-	// Leaders counts the leaders that the cluster has had, the present one included.
+	// Leaders counts the cluster's leaderships so far, including the present one.
 	Leaders int64
-	// Leader is the id of the member that leads, or led last.
+	// Leader is the id of the member that leads or led last.
 	Leader string
-	// Offered is the member that an administrator wants to lead next, "" if it's all the same.
+	// Offered is the id of the member that an administrator wants to lead next, "" for any.
 	Offered string
-	// LastApplication is the application number handed out last.
+	// LastApplication is the application number that was issued last.
 	LastApplication int32
 	// Keys are the master keys by kind.
 	Keys map[ledgerpb.KeyKind]KeyRing
-	// Submitted counts the applications that a queue ever took, Ended those of them that came to an end, by state.
+	// Submitted counts all applications that were ever accepted, Ended those of them that ended, by state.
 	Submitted int64
 	Ended     map[AppState]int64
 
 	Apps  map[records.ApplicationID]*Application
 	Nodes map[records.NodeID]*Node
 
-	// Delegations are the delegation tokens that are good, by sequence number; LastDelegation is the highest one given.
+	// Delegations are the valid delegation tokens by sequence number; LastDelegation is the highest number issued.
 	Delegations    map[int32]Delegation
 	LastDelegation int32
 
-	// Queues is how queues were configured at run time.
+	// Queues is the configuration of queues on record.
 	Queues QueueConf
 }
 
-// QueueConf is a configuration of queues that is not just the files'.
+// QueueConf is a configuration of queues that was put on record, from a leader's files or by a change at run time.
 type QueueConf struct {
 	Version  int64             // 0: there is none
 	Settings map[string]string // properties by name; not to be changed
@@ -54,8 +54,8 @@ type QueueConf struct {
 	Time     int64             // when they were recorded, in ms since 1970
 }
 
-// KeyRing is the master key that new tokens are signed with, the one before it, which stays good for tokens made with it,
-// and the one that follows when everybody who checks tokens has it.
+// KeyRing holds master keys: the one that signs new tokens, the one before it, whose tokens stay valid,
+// and the next one, which takes over when everybody who checks tokens has it.
 type KeyRing struct {
 	Current, Previous, Next Key
 }
@@ -70,11 +70,11 @@ type Key struct {
 // AppState is the state of an application (Hadoop: RMAppState).
 type AppState uint8
 
-// States of an application, in the order in which it goes through them.
+// States of an application, in the order in which it passes through them.
 const (
 	AppAccepted  AppState = iota // waits for its ApplicationMaster
 	AppRunning                   // its ApplicationMaster has registered
-	AppFinishing                 // its ApplicationMaster has said farewell, and still runs
+	AppFinishing                 // its ApplicationMaster has unregistered, and still runs
 	AppFinished
 	AppFailed
 	AppKilled
@@ -98,19 +98,19 @@ func (s AppState) String() string { return appStates[s].name }
 // Public is the state that clients see.
 func (s AppState) Public() pb.YarnApplicationState { return appStates[s].public }
 
-// Ended reports whether the application has come to its end.
+// Ended reports whether the application has ended.
 func (s AppState) Ended() bool { return s >= AppFinished }
 
 // AttemptState is the state of an attempt (Hadoop: RMAppAttemptState).
 type AttemptState uint8
 
-// States of an attempt, in the order in which it goes through them.
+// States of an attempt, in the order in which it passes through them.
 const (
 	AttemptScheduled AttemptState = iota // waits for a container
-	AttemptAllocated                     // has a container that its node doesn't know of yet
+	AttemptAllocated                     // has a container that isn't launched yet
 	AttemptLaunched                      // its container was started
 	AttemptRunning                       // has registered
-	AttemptFinishing                     // has said farewell
+	AttemptFinishing                     // has unregistered
 	AttemptFinished
 	AttemptFailed
 	AttemptKilled
@@ -136,7 +136,7 @@ func (s AttemptState) String() string { return attemptStates[s].name }
 // Public is the state on the wire.
 func (s AttemptState) Public() pb.YarnApplicationAttemptState { return attemptStates[s].public }
 
-// Ended reports whether the attempt is over.
+// Ended reports whether the attempt has ended.
 func (s AttemptState) Ended() bool { return s >= AttemptFinished }
 
 // Application is a submitted application, running or ended. Times are in ms since 1970, 0 = not yet.
@@ -159,23 +159,23 @@ type Application struct {
 	LaunchTime     int64 // of the first attempt's container
 	FinishTime     int64
 
-	// Attempts in order; the last is the current one. Of very many the first ones are missing.
+	// Attempts in order; the last is the current one. If there were very many, the first ones are missing.
 	Attempts []*Attempt
-	// Containers that live, and those that ended without the ApplicationMaster having taken note.
+	// Containers holds the live containers, and the ended ones whose end the ApplicationMaster hasn't acknowledged.
 	Containers Containers
-	// Past are the first maxPast containers that have ended since, in the order of their ends; nobody changes them any more.
-	// PastMore is the number of the others.
+	// Past holds the first maxPast containers that have ended and were acknowledged, in the order of their ends; nobody changes them.
+	// PastMore is the number of further ones.
 	Past     []*Container
 	PastMore int64
-	// Used is what its live containers hold, Live their number.
+	// Used is the sum of its live containers, Live their number.
 	Used records.Resource
 	Live int
 
-	// ResourceSeconds sums resource × seconds of its ended containers, Preempted that of preempted ones.
+	// ResourceSeconds sums resource × seconds of its ended containers. PreemptedSeconds does so for preempted ones.
 	ResourceSeconds     records.Resource
-	Preempted           records.Resource // what its preempted containers held
+	Preempted           records.Resource // sum of its preempted containers
 	PreemptedSeconds    records.Resource
-	PreemptedContainers int64 // without ApplicationMasters
+	PreemptedContainers int64 // ApplicationMasters excluded
 	PreemptedAMs        int64
 }
 
@@ -187,7 +187,7 @@ func (a *Application) Current() *Attempt {
 	return a.Attempts[len(a.Attempts)-1]
 }
 
-// Attempt returns the attempt of that number, counted from 1, or nil.
+// Attempt returns the attempt with a number, counted from 1, or nil.
 func (a *Application) Attempt(n int32) *Attempt {
 	for i := len(a.Attempts) - 1; i >= 0; i-- {
 		if a.Attempts[i].ID.Attempt == n {
@@ -210,7 +210,7 @@ type Attempt struct {
 	AMNode        records.NodeID
 	AMHTTPAddress string // web address of the ApplicationMaster's node, host:port
 
-	// What the ApplicationMaster registered with.
+	// What the ApplicationMaster gave when it registered.
 	Host        string
 	RPCPort     int32
 	TrackingURL string
@@ -229,10 +229,10 @@ type ContainerState uint8
 const (
 	ContainerAllocated ContainerState = iota
 	ContainerRunning                  // its node has started it
-	ContainerCompleted                // its end is still to be reported to the ApplicationMaster
+	ContainerCompleted                // its end is still to be acknowledged by the ApplicationMaster
 )
 
-// Container is a container that was granted. It stays until its ApplicationMaster has taken note of its end.
+// Container is a granted container. It stays until its ApplicationMaster has acknowledged its end.
 type Container struct {
 	ID                  records.ContainerID
 	Node                records.NodeID
@@ -245,40 +245,40 @@ type Container struct {
 
 	Version int32 // how often it was resized
 	Resized int64 // when it was last, 0 = never
-	// Confirmed is the part of Resource that its node is known to give it, less than Resource from when it's given more until
-	// its ApplicationMaster has brought the node word of that (Hadoop: RMContainerImpl.lastConfirmedResource).
+	// Confirmed is the part of Resource that its node is known to give it. It is less than Resource after an increase, until
+	// its ApplicationMaster has brought the node the new token (Hadoop: RMContainerImpl.lastConfirmedResource).
 	Confirmed records.Resource
 
-	// Handle is for who works on a copy of the State and needs to know its containers by something of its own; 0 is nothing. It is no
+	// Handle is free for the owner of a copy of the State, who may mark containers with numbers of its own; 0 is none. It isn't
 	// part of the state.
 	Handle int64
 
 	node   *Node // while it lives
-	onNode int   // its place in node.Containers
+	onNode int   // index in node.Containers
 
 	State      ContainerState
 	Suspended  bool
 	Asked      int64 // 0 = unknown
 	Allocated  int64
-	Started    int64 // when its node was first heard to have it
+	Started    int64 // when its node first reported it
 	Finished   int64
 	Times      Times
 	ExitStatus int32
 	Diagnostic string
 }
 
-// Times are what a node says of a container when it has ended, by the clock of the ResourceManager: ms since 1970, 0 = unknown.
+// Times are a node's report of an ended container, by the ResourceManager's clock: ms since 1970, 0 = unknown.
 type Times struct {
 	Accepted  int64
 	Localized int64
-	Launched  int64 // its process, for the last time
+	Launched  int64 // its process; the last launch if there were several
 	Ended     int64
 }
 
 // Live reports whether the container holds resources.
 func (c *Container) Live() bool { return c.State != ContainerCompleted }
 
-// Node is a NodeManager that has registered once and was not forgotten since.
+// Node is a NodeManager that has registered and wasn't forgotten since.
 type Node struct {
 	ID       records.NodeID
 	HTTPPort int32
@@ -287,7 +287,7 @@ type Node struct {
 	Capability records.Resource
 	Version    string
 	Features   []string // what a Heddle node can do, nil for a stock one
-	Missing    []string // guarantees that it can't give, in words
+	Missing    []string // guarantees that it lacks, in words for people
 
 	State                pb.NodeState
 	HealthReport         string
@@ -296,7 +296,7 @@ type Node struct {
 
 	httpAddress string // host:port
 
-	// Containers that live on it, in no order, and what they hold.
+	// Containers that live on it, in any order, and their sum.
 	Containers []*Container
 	Used       records.Resource
 }
@@ -306,7 +306,7 @@ func (n *Node) Usable() bool {
 	return n.State == pb.NodeState_NS_RUNNING || n.State == pb.NodeState_NS_DECOMMISSIONING
 }
 
-// New returns the state of a cluster that was not created yet.
+// New returns the state of a cluster that isn't created yet.
 func New() *State {
 	return &State{
 		Version: 1,
@@ -339,7 +339,7 @@ func (s *State) Attempt(id records.AttemptID) *Attempt {
 	return nil
 }
 
-// Clone returns a copy that can be changed independently. Both share what commands carried, which nobody changes.
+// Clone returns a copy that can be changed independently. Both share what commands hold, which nobody changes.
 func (s *State) Clone() *State {
 	c := *s
 	c.Keys = make(map[ledgerpb.KeyKind]KeyRing, len(s.Keys))
@@ -373,7 +373,7 @@ func (a *Application) clone(twins map[*Node]*Node) *Application {
 		d := *t
 		c.Attempts[i] = &d
 	}
-	c.Past = slices.Clip(a.Past) // shared, and appended to apart
+	c.Past = slices.Clip(a.Past) // shared; each appends to its own copy
 	c.Containers = a.Containers.clone(func(d *Container) {
 		if d.Live() {
 			d.node = twins[d.node]

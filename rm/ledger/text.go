@@ -7,7 +7,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// Limits of what others can have the ledger keep, in bytes.
+// Limits of what others can make the ledger keep, in bytes.
 const (
 	MaxText  = 64 << 10 // of a text for people: diagnostics, a health report
 	MaxURL   = 16 << 10
@@ -15,7 +15,7 @@ const (
 	maxNames = 64      // features of a node
 )
 
-// Head makes a string valid UTF-8 and cuts it behind a character, to limit bytes at most. As in Java, what is no UTF-8 becomes
+// Head makes a string valid UTF-8 and cuts it after a character, to at most limit bytes. As in Java, invalid UTF-8 becomes
 // U+FFFD. Protobuf refuses to encode anything else.
 func Head(s string, limit int) string {
 	s = valid(s)
@@ -28,10 +28,10 @@ func Head(s string, limit int) string {
 	return s[:limit]
 }
 
-// Tail is Head for texts whose end matters most: it cuts in front of a character, and marks that.
+// Tail is Head for texts whose end matters most: it cuts before a character, and marks the cut.
 func Tail(s string, limit int) string {
 	const mark = "… "
-	// Bytes can treble in number when they are made valid; there is no need to look at all of a text that is cut anyway.
+	// A string may grow to three times its bytes when it is made valid; a text that is cut anyway needn't be checked in full.
 	if len(s) > limit {
 		s = mark + s[runeAt(s, len(s)-limit+len(mark)):]
 	}
@@ -41,7 +41,7 @@ func Tail(s string, limit int) string {
 	return s
 }
 
-// runeAt is where the first character begins at or behind a place; in bytes that are no characters it is the place itself.
+// runeAt is where the first character at or after an index begins; among invalid bytes it is the index itself.
 func runeAt(s string, at int) int {
 	for i := at; i < len(s) && i < at+utf8.UTFMax; i++ {
 		if utf8.RuneStart(s[i]) {
@@ -53,12 +53,12 @@ func runeAt(s string, at int) int {
 
 func valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
 
-// IsName reports whether a string can name a user, a host or a queue in the ledger. Such names are compared, and so are refused
-// rather than changed when they are too long or no UTF-8.
+// IsName reports whether a string may name a user, a host or a queue in the ledger. Names are compared. So one that is too
+// long or isn't UTF-8 is refused, not changed.
 func IsName(s string) bool { return s != "" && len(s) <= MaxName && utf8.ValidString(s) }
 
-// Clean makes every string of a command one that can be encoded, and cuts those that are too long. A leader cleans each command
-// before it applies it: whatever clients, ApplicationMasters and nodes send, a batch can be written.
+// Clean makes every string of a command encodable, and cuts those that are too long. A leader cleans each command
+// before it applies it, so that a batch can be written whatever clients, ApplicationMasters and nodes send.
 func Clean(c *ledgerpb.Command) {
 	switch {
 	case c.ContainersAllocated != nil:
@@ -113,12 +113,12 @@ func cleanApplication(c *ledgerpb.Command) {
 	}
 }
 
-// CleanCompletion is Clean for one of a command's completions.
+// CleanCompletion is like Clean, for one of a command's completions.
 func CleanCompletion(done *ledgerpb.Completion) {
 	done.Diagnostics = Tail(done.GetDiagnostics(), MaxText)
 }
 
-// cleanNode returns the reference itself where it is good: nodes' are shared by commands that are being encoded.
+// cleanNode returns a valid reference unchanged: commands share references to nodes while they are encoded.
 func cleanNode(r *ledgerpb.NodeRef) *ledgerpb.NodeRef {
 	host := r.GetHost()
 	if len(host) <= MaxName && utf8.ValidString(host) {
@@ -145,7 +145,7 @@ func cleanSet(s *string, how func(string, int) string, limit int) {
 	}
 }
 
-// cleanMap leaves a map that is good as it is: others may read it.
+// cleanMap doesn't touch a valid map: others may read it.
 func cleanMap(m map[string]string) {
 	for k, v := range m {
 		if utf8.ValidString(k) && utf8.ValidString(v) {

@@ -6,20 +6,20 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// Version is the newest version of the ledger that this program can apply, and write once all members can. What each one brought:
+// Version is the newest version of the ledger that this program can apply, and can write once all members can. The versions:
 //
 //	1  the first
-//	2  versions themselves; members that disagree find out (LeaderStarted.refused); applications that have ended keep of their
-//	   submission what can be asked for, and no credentials, and those that go on for ever keep their last attempts
+//	2  versions; members that disagree find out (LeaderStarted.refused); ended applications keep only what can be asked for of
+//	   their submission, and no credentials; applications that never end keep their last attempts
 //
-// Whatever changes what a batch or a snapshot may hold, or what State.Apply makes of it, is a new version.
+// Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
 const Version = 2
 
-// NewerError says that something was written by a version of Heddle that knows more.
+// NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {
 	Version int32  // of the ledger that is needed; 0 = unknown
 	Release string // of Heddle that raised the cluster's version, "" = unknown
-	What    string // that isn't known here, "" if it's the version itself
+	What    string // what this version doesn't know, "" if it's the version itself
 }
 
 func (e *NewerError) Error() string {
@@ -38,9 +38,9 @@ func (e *NewerError) Error() string {
 	return text + ": install " + release + " or a newer one here and start it again; it goes on where it stopped"
 }
 
-// DivergedError says that this member's ledger isn't its leader's.
+// DivergedError says that this member's ledger differs from its leader's.
 type DivergedError struct {
-	Refused       int64 // batches, here
+	Refused       int64 // batches that this member refused
 	Leader        string
 	LeaderRefused int64
 }
