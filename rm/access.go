@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/acl"
 )
 
-// openAccess reads who may do what.
+// openAccess reads administrators, access lists and proxy users from the configuration.
 func (r *ResourceManager) openAccess() error {
 	me, err := user.Current()
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *ResourceManager) openAccess() error {
 	return nil
 }
 
-// setProxies reads who may act for whom. What is said for ResourceManagers alone counts more, as in Hadoop.
+// setProxies reads who may act for whom. As in Hadoop, keys for ResourceManagers alone take precedence.
 func (r *ResourceManager) setProxies(c *conf.Config) {
 	rules := c.WithPrefix("hadoop.proxyuser.")
 	maps.Copy(rules, c.WithPrefix("yarn.resourcemanager.proxyuser."))
@@ -85,17 +85,17 @@ func (r *ResourceManager) Refresh(what service.Refreshable) error {
 	return nil
 }
 
-// refreshAll brings a member up to date that begins to lead: administrators have told its predecessor.
+// refreshAll rereads what administrators may have refreshed while another member led. A member calls it when it begins to lead.
 func (r *ResourceManager) refreshAll() {
 	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers} {
 		if err := r.Refresh(what); err != nil {
-			r.log.WithError(err).Error("what the configuration said when this process was started goes on")
+			r.log.WithError(err).Error("the configuration that this process started with stays in effect")
 			return
 		}
 	}
 }
 
-// MayActFor decides whether a user who calls from an address may act for another one.
+// MayActFor returns an error unless a user who calls from an address may act for another user.
 func (r *ResourceManager) MayActFor(ctx context.Context, realUser, user string, from netip.Addr) error {
 	return r.proxies.Load().Allow(ctx, realUser, user, from, r.groups)
 }

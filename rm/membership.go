@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// Transfer has a member lead, or with "" any but this one. A member that doesn't lead passes the wish on to the leader.
+// Transfer makes a member lead, or with "" any member but this one. A member that doesn't lead passes the request on to the leader.
 func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
 	r.AwaitLeadership() // there may be an election under way
 	l := r.Leader()
@@ -45,12 +45,12 @@ func (r *ResourceManager) Transfer(ctx context.Context, to string) error {
 	return err
 }
 
-// RemoveMember takes a member out of the group. Only the leader can.
+// RemoveMember removes a member from the group. Only the leader can.
 func (r *ResourceManager) RemoveMember(ctx context.Context, id string) error {
 	return r.raft.Remove(ctx, id)
 }
 
-// leadersControl is where the leader takes the wishes of other members.
+// leadersControl is where the leader takes other members' requests.
 func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	leads := r.LeaderID()
 	if leads == "" || leads == r.id {

@@ -9,7 +9,7 @@ import (
 	"heddle/rm/raft"
 )
 
-// listen opens the port that a key names.
+// listen opens the port at the address of a key.
 func (r *ResourceManager) listen(key string) error {
 	a, err := r.conf.RMListen(key, r.id)
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *ResourceManager) listen(key string) error {
 	return nil
 }
 
-// join opens the replicated state.
+// join opens raft and the replicated state.
 func (r *ResourceManager) join() error {
 	cfg, err := raftConfig(r.conf, r.id)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"heddle/rm/raft"
 )
 
-// propose hands a batch to raft; the function that it returns waits for the commit.
+// propose hands a batch to raft. The returned function waits until it is committed.
 func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
 	entry, err := ledger.Encode(b)
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
 	}
 }
 
-// newKey makes a master key as Hadoop does: 64 bits, and a random id. Those that don't roll, and whose work is there for everybody
-// to see and to try keys out on, have 256 bits.
+// newKey makes a master key as Hadoop does: 64 bits, and a random id. Keys that don't roll have 256 bits: what they sign is public,
+// so anybody may try keys out on it.
 func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
 	size := 8
 	if kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_CLIENT_TO_AM {

@@ -15,19 +15,19 @@ import (
 	"heddle/rm/queue"
 )
 
-// queueSource reads queues from the files of a configuration, and makes them of settings that the ledger holds.
+// queueSource reads queues from a configuration's files, and builds them from settings in the ledger.
 type queueSource struct {
 	conf *conf.Config
 	kind queue.Kind
 }
 
-// Mutable follows yarn.scheduler.configuration.store.class: any store but the files. Which one doesn't matter, as the ledger
-// keeps what is changed.
+// Mutable reports whether yarn.scheduler.configuration.store.class names any store but the files. Which one doesn't matter, because the
+// ledger keeps the changes.
 func (s queueSource) Mutable() bool {
 	return s.kind == queue.Capacity && s.conf.Text("yarn.scheduler.configuration.store.class") != "file"
 }
 
-// file is where the queues are.
+// file is the path of the file that has the queues.
 func (s queueSource) file() string {
 	if s.kind == queue.Fair {
 		return queue.FairFile(s.conf)
@@ -35,13 +35,13 @@ func (s queueSource) file() string {
 	return filepath.Join(s.conf.Dir(), queue.CapacityFile)
 }
 
-// Read implements leader.QueueSource. Settings are the properties of capacity-scheduler.xml as they are written, or the text
-// of fair-scheduler.xml by its name.
+// Read implements leader.QueueSource. Settings are the properties of capacity-scheduler.xml as written, or the text
+// of fair-scheduler.xml under its name.
 func (s queueSource) Read() (map[string]string, time.Time, error) {
 	if s.kind == queue.FIFO {
 		return nil, time.Time{}, nil
 	}
-	if _, err := queue.FromConf(s.conf); err != nil { // names file and line, which settings don't have any more
+	if _, err := queue.FromConf(s.conf); err != nil { // names file and line, which settings lack
 		return nil, time.Time{}, err
 	}
 	settings := map[string]string{}
@@ -80,14 +80,14 @@ func (s queueSource) Build(settings map[string]string) (*queue.Tree, error) {
 	return queue.CapacityFromConf(s.conf.WithValues(queue.CapacityFile, maps.Clone(settings)))
 }
 
-// How often the file of a FairScheduler is looked at, and how long it must not have changed, as somebody may be at it
+// How often a FairScheduler's file is checked, and how long it must be unchanged before it is read, as somebody may still be editing it
 // (Hadoop: AllocationFileLoaderService).
 const (
 	fairFileInterval = 10 * time.Second
 	fairFileRest     = 5 * time.Second
 )
 
-// watchFairFile has the leader read the allocation file again when it has changed.
+// watchFairFile makes the leader read the allocation file again when it has changed.
 func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 	source := queueSource{r.conf, queue.Fair}
 	changed := func() time.Time {
@@ -99,13 +99,13 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 	}
 	watchFile(ctx, r.fileInterval, changed, l.RefreshQueues, func(err error) {
 		for line := range strings.Lines(err.Error()) {
-			r.log.WithField("file", source.file()).Error("queues stay as they are: " + strings.TrimSpace(line))
+			r.log.WithField("file", source.file()).Error("the queues stay unchanged: " + strings.TrimSpace(line))
 		}
 	})
 }
 
-// watchFile has a file read again that was changed, until its context ends. What fails is tried again, and told once of each
-// change. changed is when the file was changed last, zero if it isn't there.
+// watchFile calls read when a file has changed, until its context ends. It retries a failed read, and calls tell once for each
+// change that failed. changed returns the file's modification time, zero if there is no file.
 func watchFile(ctx context.Context, interval time.Duration, changed func() time.Time, read func() error, tell func(error)) {
 	seen := changed()
 	var failed time.Time

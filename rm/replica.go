@@ -15,18 +15,18 @@ import (
 	"heddle/rm/raft"
 )
 
-// replica is the committed ledger: what raft applies its entries to, and what is shown.
+// replica is the committed ledger: raft applies its entries to it, and everything that is shown comes from it.
 //
-// It stops at the first entry, or snapshot, that this version doesn't know, or that shows that the members' ledgers differ. To pass over
-// it would make another ledger of this one, with which it might lead one day. As it is neither applied nor in a snapshot, a newer version
-// finds it again.
+// It stops at the first entry or snapshot that this version doesn't know, or that shows that the members' ledgers differ. Skipping it
+// would change this ledger, with which this member might lead one day. The entry is neither applied nor in a snapshot, so a newer
+// version finds it again.
 type replica struct {
 	log  *logrus.Entry
 	halt func(error) // called once, when it stops
 
 	mu     sync.RWMutex
 	state  *ledger.State
-	halted error // why it has stopped
+	halted error // why it stopped
 }
 
 func newReplica(log *logrus.Entry, halt func(error)) *replica {
@@ -75,14 +75,14 @@ func (r *replica) stop(doing string, err error) error {
 	return r.halted
 }
 
-// Halted is why it has stopped, nil if it hasn't.
+// Halted returns why the replica stopped, nil if it hasn't.
 func (r *replica) Halted() error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.halted
 }
 
-// batchOf is what an entry holds: what this member has proposed it knows, the others' it decodes.
+// batchOf returns the batch of an entry: it knows this member's own proposals, and decodes those of others.
 func batchOf(e raft.Entry) (*ledgerpb.Batch, error) {
 	if b, ok := e.Source.(*ledgerpb.Batch); ok {
 		return b, nil
@@ -116,7 +116,7 @@ func (r *replica) Restore(in io.Reader) error {
 	return err
 }
 
-// Read shows the committed ledger to f, which must neither change nor keep it.
+// Read calls f with the committed ledger, which f must neither change nor keep.
 func (r *replica) Read(f func(*ledger.State)) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -130,7 +130,7 @@ func (r *replica) Clone() *ledger.State {
 	return r.state.Clone()
 }
 
-// image is the committed ledger as a snapshot, equal for equal states.
+// image returns the committed ledger as a snapshot; equal states give equal bytes.
 func (r *replica) image() []byte {
 	var b bytes.Buffer
 	if err := r.Clone().WriteSnapshot(&b); err != nil {

@@ -33,25 +33,25 @@ import (
 	"heddle/yarn/rest/port"
 )
 
-// Options say how a ResourceManager is to be made.
+// Options configure a ResourceManager.
 type Options struct {
-	Conf *conf.Config // validated
-	ID   string       // own id among several; by default found from the configuration
+	Conf *conf.Config // must be validated
+	ID   string       // own id among several; by default found in the configuration
 	Log  *logrus.Entry
-	// Web makes the handler of the web port; rest.Of is the one for production.
+	// Web makes the handler of the web port; rest.Of is the production one.
 	Web func(*ResourceManager) (http.Handler, error)
-	// Record names a file to which the scheduler's events are written while this member leads; "" is none.
+	// Record names the file to which the scheduler's events are written while this member leads; "" is none.
 	Record string
 }
 
-// Ports of a ResourceManager, by the configuration key that names their address.
+// Ports of a ResourceManager, named by the configuration key of their address.
 const (
 	ClientAddress  = "yarn.resourcemanager.address"
 	MasterAddress  = "yarn.resourcemanager.scheduler.address"
 	TrackerAddress = "yarn.resourcemanager.resource-tracker.address"
 	AdminAddress   = "yarn.resourcemanager.admin.address"
 	WebAddress     = "yarn.resourcemanager.webapp.address"
-	ProxyAddress   = "yarn.web-proxy.address" // opened only where it is set, and is an address of this machine
+	ProxyAddress   = "yarn.web-proxy.address" // opened only if it is set, and is an address of this machine
 )
 
 // ResourceManager is one of a cluster's ResourceManagers.
@@ -61,7 +61,7 @@ type ResourceManager struct {
 	log      *logrus.Entry
 	settings leader.Settings
 	login    string // the user who runs this process
-	// groups finds the groups of a user.
+	// groups returns the groups of a user.
 	groups   func(user string) ([]string, error)
 	access   *access.Checker
 	accounts *account.Directory
@@ -69,32 +69,32 @@ type ResourceManager struct {
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
-	newest   int32 // version of the ledger that it says it can apply
+	newest   int32 // version of the ledger that it reports as the newest it can apply
 	newKey   func(ledgerpb.KeyKind) (int32, []byte, error)
 	racks    *topology.Mapping
 	launcher *service.Launcher
-	hdfs     *hdfsadapter.Adapter // renews tokens; nil where HDFS isn't used
+	hdfs     *hdfsadapter.Adapter // renews tokens; nil if HDFS isn't used
 	view     *view.Viewer
-	// fileInterval is how often a FairScheduler's file is looked at.
+	// fileInterval is how often a FairScheduler's file is checked.
 	fileInterval time.Duration
 
 	counter   *connections.Counter
 	listeners map[string]net.Listener
 	servers   map[string]*ipc.Server
 	closing   chan struct{} // closed when Close begins
-	failed    chan error    // has why this member must stop
+	failed    chan error    // receives the error for which this member must stop
 	closeOnce sync.Once
 	offers    struct { // who was offered leadership before this member took it; used by one goroutine
 		leaders int64
 		to      map[string]bool
 	}
-	// web serves the web port, proxyWeb the proxy's own one if it has any.
+	// web serves the web port, proxyWeb the proxy's own port if it has one.
 	web, proxyWeb *port.Server
 	record        *eventlog.Writer // nil: the scheduler's events are not recorded
 	source        *eventlog.Source // of the queues, for the record
 }
 
-// New opens the ports and the state of a ResourceManager. Run makes it work; one of Run and Close must be called.
+// New opens the ports and the state of a ResourceManager. Call Run to serve, or Close to give up; one of them must be called.
 func New(o Options) (*ResourceManager, error) {
 	r := &ResourceManager{
 		conf: o.Conf, listeners: map[string]net.Listener{}, servers: map[string]*ipc.Server{}, closing: make(chan struct{}),
@@ -215,8 +215,8 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 	return nil
 }
 
-// Run serves until ctx ends, and then closes the ResourceManager. It returns an error at once when this member can't go on: whoever
-// supervises the process is to start it again.
+// Run serves until ctx ends, and then closes the ResourceManager. It returns an error at once when this member can't go on; a supervisor
+// should then restart the process.
 func (r *ResourceManager) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -256,7 +256,7 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 	return err
 }
 
-// fail has Run end with an error.
+// fail makes Run end with an error.
 func (r *ResourceManager) fail(err error) {
 	select {
 	case r.failed <- err:
@@ -264,7 +264,7 @@ func (r *ResourceManager) fail(err error) {
 	}
 }
 
-// shutdownPatience is how long calls under way may take when the ResourceManager stops.
+// shutdownPatience is how long calls under way may take while the ResourceManager stops.
 const shutdownPatience = 3 * time.Second
 
 // Close stops everything.
@@ -304,14 +304,14 @@ func (r *ResourceManager) Close() error {
 	return errors.Join(errs...)
 }
 
-// followTerms leads whenever this member is elected. It returns when ctx ends, or this process can't do its part any more.
+// followTerms leads whenever this member is elected. It returns when ctx ends, or when this process must not go on.
 func (r *ResourceManager) followTerms(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.raft.Failed():
-			return fmt.Errorf("the replicated log in %s can't be written: %w; what was acknowledged is safe, and is there when this ResourceManager is started anew with room on the disk",
+			return fmt.Errorf("the replicated log in %s can't be written: %w; nothing that was acknowledged is lost: make room on the disk, then start this ResourceManager again",
 				r.conf.StateDir("rm", r.id), r.raft.Failure())
 		case term := <-r.raft.Terms():
 			if term.Err() != nil {
@@ -326,7 +326,7 @@ func (r *ResourceManager) followTerms(ctx context.Context) error {
 	}
 }
 
-// lead leads for one term. Its error says why it stopped.
+// lead leads for one term. Its error says why it stopped leading.
 func (r *ResourceManager) lead(term context.Context) error {
 	if err := r.raft.Barrier(); err != nil {
 		return fmt.Errorf("elected, and the log can't be applied: %w", err)
@@ -364,8 +364,8 @@ func (r *ResourceManager) lead(term context.Context) error {
 	return err
 }
 
-// abdicate has another member lead, if this one can't although its term goes on. An error says that nobody takes over: a
-// leader in raft's eyes that leads nothing would keep the group from electing another, so this process has to end.
+// abdicate makes another member lead if this one can't although its term goes on. An error says that no member takes over. Then this
+// process has to end: raft would take it for the leader, and the group would elect no other.
 func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 	notice := time.NewTimer(noticePatience)
 	defer notice.Stop()
@@ -375,7 +375,7 @@ func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 	case <-r.closing:
 		return nil
 	case <-r.raft.Failed():
-		return nil // followTerms says so
+		return nil // followTerms reports it
 	case <-notice.C:
 	}
 	r.log.WithError(cause).Error("this member was elected, and can't lead")
@@ -388,7 +388,7 @@ func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 	return errors.Join(fmt.Errorf("this ResourceManager was elected, and can't lead: %w", cause), err)
 }
 
-// tokenRenewer renews what NameNodes have issued.
+// tokenRenewer renews tokens that NameNodes issued.
 func (r *ResourceManager) tokenRenewer() leader.Tokens {
 	if r.hdfs == nil {
 		return nil
@@ -396,10 +396,10 @@ func (r *ResourceManager) tokenRenewer() leader.Tokens {
 	return r.hdfs
 }
 
-// Addr is the address that the port of a key is listened on.
+// Addr is the address that the port of a key listens on.
 func (r *ResourceManager) Addr(key string) net.Addr { return r.listeners[key].Addr() }
 
-// Server returns the server of calls at one of the addresses.
+// Server returns the RPC server of a key's port.
 func (r *ResourceManager) Server(key string) *ipc.Server { return r.servers[key] }
 
 // ID returns the ResourceManager's id.
@@ -414,7 +414,7 @@ func (r *ResourceManager) Conf() *conf.Config { return r.conf }
 // Log is where the ResourceManager logs.
 func (r *ResourceManager) Log() *logrus.Entry { return r.log }
 
-// Settings are what the leader works with.
+// Settings are the leader's settings.
 func (r *ResourceManager) Settings() leader.Settings { return r.settings }
 
 // Access decides who may see and change what.
@@ -423,17 +423,17 @@ func (r *ResourceManager) Access() *access.Checker { return r.access }
 // Login is the user who runs the ResourceManager.
 func (r *ResourceManager) Login() string { return r.login }
 
-// Tokens hands out delegation tokens, and takes them.
+// Tokens issues and verifies delegation tokens.
 func (r *ResourceManager) Tokens() service.ClientSecrets {
 	return service.ClientSecrets{Service: r.launcher.Service}
 }
 
-// MachinesOf are the hosts that an application has something to do with.
+// MachinesOf returns the hosts that an application has to do with: its nodes, and where its owner and ApplicationMaster called from.
 func (r *ResourceManager) MachinesOf(id records.ApplicationID) []string {
 	return r.launcher.Service.MachinesOf(id)
 }
 
-// View shows what this member knows.
+// View shows what this member knows about the cluster.
 func (r *ResourceManager) View() *view.Viewer { return r.view }
 
 // Leader returns the leader if this member leads, else nil.
@@ -442,7 +442,7 @@ func (r *ResourceManager) Leader() *leader.Leader { return r.leading.Load() }
 // LeaderID returns the id of the member that leads, "" if none is known.
 func (r *ResourceManager) LeaderID() string { return r.raft.Leader() }
 
-// Read shows the committed ledger to f, which must neither change nor keep it.
+// Read calls f with the committed ledger, which f must neither change nor keep.
 func (r *ResourceManager) Read(f func(*ledger.State)) { r.replica.Read(f) }
 
 // VerifyLeader asks a majority whether this member still leads.

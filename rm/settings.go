@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// settings turns the configuration into what the leader works with.
+// settings translates the configuration into the leader's settings.
 func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Settings {
 	const rm = "yarn.resourcemanager."
 	attempts := int32(c.Int(rm + "am.max-attempts"))
@@ -68,7 +68,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 	}
 }
 
-// hostFiles are the lists of machines that may be nodes, or are to leave. Names of files are relative to the configuration's
+// hostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's
 // directory.
 func hostFiles(c *conf.Config) hosts.Files {
 	file := func(key string) string {
@@ -83,18 +83,18 @@ func hostFiles(c *conf.Config) hosts.Files {
 	}
 }
 
-// hosts reads the lists for a leadership that begins. As in Hadoop, lists that can't be read hold nobody back then; an
-// administrator who refreshes them is told.
+// hosts reads the lists for a leadership that begins. As in Hadoop, unreadable lists then exclude nobody; an
+// administrator who refreshes them gets the error.
 func (r *ResourceManager) hosts() *hosts.Lists {
 	lists, err := hostFiles(r.conf).Read()
 	if err != nil {
-		r.log.WithError(err).Error("all machines may be nodes until yarn rmadmin -refreshNodes finds lists that can be read")
+		r.log.WithError(err).Error("the lists of hosts can't be read: all machines may be nodes until you mend the files and run yarn rmadmin -refreshNodes")
 	}
 	return lists
 }
 
-// keepTokens is how long HDFS's tokens are needed after an application's end (Hadoop: DelegationTokenRenewer, where nodes
-// ask for them while they upload logs).
+// keepTokens is how long HDFS's tokens are needed after an application's end: nodes ask for them while they upload logs (Hadoop:
+// DelegationTokenRenewer).
 func keepTokens(c *conf.Config) time.Duration {
 	if !c.Bool("yarn.log-aggregation-enable") {
 		return 0
@@ -129,11 +129,11 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 	return cfg, err
 }
 
-// alone is the election timeout of a group of one, which waits for nobody.
+// alone is the election timeout of a single member, which waits for nobody.
 const alone = 20 * time.Millisecond
 
-// raftTLS has members prove to each other who they are: by certificates that an authority has signed, or that they make
-// of the cluster's secret. It is nil if neither is configured.
+// raftTLS returns the TLS configuration by which members prove who they are, with certificates that an authority has signed or that they
+// derive from the cluster's secret. It is nil if neither is configured.
 func raftTLS(c *conf.Config, id string) (*tls.Config, error) {
 	const prefix = "heddle.raft.tls."
 	cert, key, ca := c.Text(prefix+"cert"), c.Text(prefix+"key"), c.Text(prefix+"ca")

@@ -13,33 +13,33 @@ import (
 )
 
 // Hadoop's clients (RetryPolicies.FailoverOnNetworkExceptionRetry) look for the active ResourceManager in the order of
-// yarn.resourcemanager.ha.rm-ids, a new client from the first on, one that has lost it from the one after it. The second that a call
-// comes to is tried at once; before each further one the client sleeps for 15 to 45 s (yarn.client.failover-sleep-base-ms, by default
-// that of yarn.resourcemanager.connect.retry-interval.ms). So three members work well for them only if
+// yarn.resourcemanager.ha.rm-ids. A new client starts with the first, one that lost a ResourceManager with the next. A call tries a second
+// member at once. Before each further one the client sleeps for 15 to 45 s (yarn.client.failover-sleep-base-ms, by default
+// the value of yarn.resourcemanager.connect.retry-interval.ms). So three members work well for them only if
 //
 //   - the member after the one that was lost leads next (giveWay),
 //   - the first or the second leads in the long run (moveHome),
-//   - and a call that comes while that is being settled waits, rather than being sent away (AwaitLeadership).
+//   - and a call waits while the leader is unknown, instead of being sent away (AwaitLeadership).
 
 const (
-	// settlingPatience is how long a call waits for it to be settled who leads. Clients wait for minutes.
+	// settlingPatience is how long a call waits while the leader is unknown. Clients wait for minutes.
 	settlingPatience = 10 * time.Second
-	// settlingPoll is how often such a call looks.
+	// settlingPoll is how often such a call checks.
 	settlingPoll = 5 * time.Millisecond
-	// probePatience is how long a member may take to say that it is there.
+	// probePatience is how long a member may take to answer a probe.
 	probePatience = 200 * time.Millisecond
-	// wayPatience is how long the member that gives way, during which nobody leads, tries.
+	// wayPatience is how long giveWay tries to hand over. Nobody leads meanwhile.
 	wayPatience = 2 * time.Second
-	// noticePatience is how long the notice may take that a leadership is over.
+	// noticePatience is how long it may take to notice that a leadership has ended.
 	noticePatience = 2 * time.Second
-	// homePatience is how long the one tries that leads meanwhile.
+	// homePatience is how long moveHome tries to hand over. This member leads meanwhile.
 	homePatience = 10 * time.Second
-	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Those that
-	// have just come are to have gone about their business by then.
+	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Clients that have
+	// just found it get time to finish their calls.
 	homeInterval = 10 * time.Second
 )
 
-// heirs are the members that should rather lead than self, the best first.
+// heirs returns the members that should lead instead of self, the best first.
 func heirs(ids []string, last, offered, self string) []string {
 	if offered != "" && offered != self && slices.Contains(ids, offered) {
 		return []string{offered}
@@ -59,7 +59,7 @@ func heirs(ids []string, last, offered, self string) []string {
 	return out
 }
 
-// giveWay hands leadership over, before it has begun, to a member whom clients of the last leader come to first. Each is offered it
+// giveWay hands leadership over, before it has begun, to the member that the last leader's clients try first. Each member is offered it
 // once.
 func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 	if !r.HA() {
@@ -75,22 +75,22 @@ func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 		r.offers.to[id] = true
 		err := r.transferWithin(term, wayPatience, id)
 		if err == nil {
-			r.log.WithField("to", id).WithField("last", s.Leader).Info("elected, and giving way to whom clients come to first")
+			r.log.WithField("to", id).WithField("last", s.Leader).Info("elected, but hands over to the member that clients try first")
 			return true
 		}
-		r.log.WithError(err).WithField("to", id).Info("elected, and nobody to give way to")
+		r.log.WithError(err).WithField("to", id).Info("elected, but finds no member to hand over to")
 	}
 	return false
 }
 
-// transferWithin hands leadership over if that can be done in time.
+// transferWithin tries to hand leadership over within a time.
 func (r *ResourceManager) transferWithin(ctx context.Context, patience time.Duration, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return r.raft.Transfer(ctx, to)
 }
 
-// stands reports whether a member is there to lead.
+// stands reports whether a member answers and can lead.
 func (r *ResourceManager) stands(ctx context.Context, id string) bool {
 	a, err := r.conf.RMAddress(AdminAddress, id)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *ResourceManager) stands(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// moveHome hands leadership to the first or second member, if this is neither and one of them is there.
+// moveHome hands leadership to the first or second member, if this is neither and one of them answers.
 func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 	ids := r.conf.RMIDs()
 	if slices.Index(ids, r.id) < 2 {
@@ -122,16 +122,16 @@ func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 				continue
 			}
 			if err := r.transferWithin(ctx, homePatience, id); err != nil {
-				r.log.WithError(err).WithField("to", id).Warn("leadership could not be moved to where clients find it faster")
+				r.log.WithError(err).WithField("to", id).Warn("can't hand leadership over to a member that clients find faster")
 				continue
 			}
-			r.log.WithField("to", id).Info("leadership moves to where clients find it faster")
+			r.log.WithField("to", id).Info("hands leadership over to a member that clients find faster")
 			return
 		}
 	}
 }
 
-// AwaitLeadership reports whether this member leads. While that is open it waits: until this member leads, or another has gone on
+// AwaitLeadership reports whether this member leads. While that is open, it waits until this member leads, or until another has gone on
 // record as leader and has been heard from since.
 func (r *ResourceManager) AwaitLeadership() bool {
 	if r.Leader() != nil {
@@ -156,7 +156,7 @@ func (r *ResourceManager) AwaitLeadership() bool {
 	return false
 }
 
-// onRecord is the leader that the ledger has.
+// onRecord returns the leader that the ledger names.
 func (r *ResourceManager) onRecord() (id string) {
 	r.Read(func(s *ledger.State) { id = s.Leader })
 	return id

@@ -14,8 +14,8 @@ import (
 // LedgerVersion is the newest version of the ledger that this member can apply.
 func (r *ResourceManager) LedgerVersion() int32 { return r.newest }
 
-// versions asks all members which version of the ledger they can apply, and returns the oldest of their answers. Members count that are
-// configured or on record; none may be missing, as it may come back as what it was.
+// versions asks all members which version of the ledger they can apply, and returns the lowest answer. It asks members that
+// are configured or on record. Each must answer, because one that is down may come back with its old release.
 func (r *ResourceManager) versions(ctx context.Context) (int32, error) {
 	members, err := r.raft.Members()
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *ResourceManager) versions(ctx context.Context) (int32, error) {
 	return all, nil
 }
 
-// versionOf asks another member. Those before version 2 don't say anything.
+// versionOf asks another member. Releases before version 2 don't answer this; they count as 1.
 func (r *ResourceManager) versionOf(ctx context.Context, id string) (int32, error) {
 	a, err := r.conf.RMAddress(AdminAddress, id)
 	if err != nil {

@@ -38,8 +38,8 @@ func (r *ResourceManager) openWeb(o Options) error {
 	return nil
 }
 
-// ProxyApart reports whether the proxy to applications' pages has a port of its own, where there is nothing else: then those
-// pages have another origin than the cluster's.
+// ProxyApart reports whether the proxy to applications' pages has a port of its own. Those pages then have another origin than the
+// cluster's.
 func (r *ResourceManager) ProxyApart() bool {
 	if r.conf.Text(ProxyAddress) == "" {
 		return false
@@ -48,8 +48,8 @@ func (r *ResourceManager) ProxyApart() bool {
 	return err != nil || web.String() != r.conf.Address(ProxyAddress).String()
 }
 
-// onlyProxy leaves of a web port what belongs to the proxy: applications' pages, and how the filters before them find the
-// ResourceManager that leads.
+// onlyProxy serves only the proxy's part of a web port: applications' pages, and the path by which Hadoop's filters find the
+// leading ResourceManager.
 func onlyProxy(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path != "/isActive" && !strings.HasPrefix(req.URL.Path, "/proxy/") {
@@ -60,7 +60,7 @@ func onlyProxy(h http.Handler) http.Handler {
 	})
 }
 
-// sendToProxy sends those on who ask the web port for applications' pages.
+// sendToProxy redirects requests for applications' pages from the web port to the proxy.
 func (r *ResourceManager) sendToProxy(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !strings.HasPrefix(req.URL.Path, "/proxy/") {
@@ -71,7 +71,7 @@ func (r *ResourceManager) sendToProxy(h http.Handler) http.Handler {
 	})
 }
 
-// proxyAddress is where the proxy to applications' pages is reached.
+// proxyAddress is the address of the proxy to applications' pages.
 func (r *ResourceManager) proxyAddress() string {
 	if r.conf.Text(ProxyAddress) == "" {
 		return r.webAddress()
@@ -85,8 +85,8 @@ func (r *ResourceManager) proxyAddress() string {
 	return a.String()
 }
 
-// listenForProxy opens the proxy's own port, if it is to have one and it is on this machine; elsewhere it is another
-// process's. Of several ResourceManagers on one machine the first one has it.
+// listenForProxy opens the proxy's own port, if it has one on this machine; elsewhere another
+// process serves it. Of several ResourceManagers on one machine the first one gets it.
 func (r *ResourceManager) listenForProxy() error {
 	if r.conf.Text(ProxyAddress) == "" {
 		return nil
@@ -98,7 +98,7 @@ func (r *ResourceManager) listenForProxy() error {
 	l, err := net.Listen("tcp", a.String())
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EADDRINUSE):
-		r.log.WithField("address", a.String()).Info("the proxy to applications' pages (yarn.web-proxy.address) is somebody else's")
+		r.log.WithField("address", a.String()).Info("another process has the port of the proxy to applications' pages (yarn.web-proxy.address)")
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", ProxyAddress, err)
@@ -107,7 +107,7 @@ func (r *ResourceManager) listenForProxy() error {
 	return nil
 }
 
-// debugLog takes what net/http has to say of connections that went wrong.
+// debugLog logs net/http's messages about broken connections at level debug.
 type debugLog struct{ *logrus.Entry }
 
 func (l debugLog) Write(b []byte) (int, error) {
@@ -115,7 +115,7 @@ func (l debugLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// webAddress is what goes into links: the configured host, and the port that is really listened on.
+// webAddress is the address for links: the configured host, and the port that is really listened on.
 func (r *ResourceManager) webAddress() string {
 	a, err := r.conf.RMAddress(WebAddress, r.id)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *ResourceManager) webAddress() string {
 	return a.String()
 }
 
-// WebAddressOf is where the web port of a member is reached, host:port.
+// WebAddressOf returns the address of a member's web port, host:port.
 func (r *ResourceManager) WebAddressOf(id string) (string, error) {
 	if id == r.id {
 		return r.webAddress(), nil

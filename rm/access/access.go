@@ -1,5 +1,5 @@
-// Package access decides who may see and change what, by YARN's access control lists: those of the cluster's administrators,
-// of queues, and of applications. RPC and REST ask the same Checker.
+// Package access decides who may see and change what, by YARN's access control lists: those of the cluster, of queues, and
+// of applications. rm/service and rm/rest ask the same Checker.
 package access
 
 import (
@@ -12,35 +12,35 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Checker decides. Its answers are those of yarn.acl.enable: without it everybody may see and change everything but what is
-// for administrators.
+// Checker decides. Its answers follow yarn.acl.enable: without it everybody may see and change everything except what
+// administrators alone may change.
 type Checker struct {
 	// Enabled is yarn.acl.enable.
 	Enabled bool
-	// Admins are the administrators; who runs the ResourceManager is one as well.
+	// Admins are the administrators; the user who runs the ResourceManager is one as well.
 	Admins acl.List
 	Self   string
 	Queues *queue.Live
 	Groups func(user string) ([]string, error)
 
-	reread atomic.Pointer[acl.List] // takes the place of Admins
+	reread atomic.Pointer[acl.List] // replaces Admins after a refresh
 }
 
-// Administrators reads who administers the cluster (yarn.admin.acl).
+// Administrators reads the list of the cluster's administrators (yarn.admin.acl).
 func Administrators(c *conf.Config) acl.List {
 	list, _ := c.Verbatim("yarn.admin.acl")
 	return acl.Parse(list)
 }
 
-// SetAdmins changes who administers the cluster.
+// SetAdmins replaces the list of administrators.
 func (c *Checker) SetAdmins(list acl.List) { c.reread.Store(&list) }
 
-// FromConf makes the checker that the configuration asks for. self is the user who runs this process.
+// FromConf makes the checker for a configuration. self is the user who runs this process.
 func FromConf(c *conf.Config, queues *queue.Live, self string, groups func(string) ([]string, error)) *Checker {
 	return &Checker{Enabled: c.Bool("yarn.acl.enable"), Admins: Administrators(c), Self: self, Queues: queues, Groups: groups}
 }
 
-// Admin reports whether somebody is an administrator of the cluster.
+// Admin reports whether a user is an administrator of the cluster.
 func (c *Checker) Admin(user string) bool {
 	admins := c.Admins
 	if list := c.reread.Load(); list != nil {
@@ -49,18 +49,18 @@ func (c *Checker) Admin(user string) bool {
 	return user != "" && user == c.Self || admins.Allows(user, c.Groups)
 }
 
-// Application is what access to an application hangs on.
+// Application is what decides about access to an application.
 type Application struct {
 	User, Queue string
 	Context     *pb.ApplicationSubmissionContext
 }
 
-// MayView reports whether somebody may see an application in full.
+// MayView reports whether a user may see an application in full.
 func (c *Checker) MayView(user string, a Application) bool {
 	return c.may(user, a, pb.ApplicationAccessType_APPACCESS_VIEW_APP)
 }
 
-// MayModify reports whether somebody may change an application, or end it.
+// MayModify reports whether a user may change or kill an application.
 func (c *Checker) MayModify(user string, a Application) bool {
 	return c.may(user, a, pb.ApplicationAccessType_APPACCESS_MODIFY_APP)
 }
@@ -77,9 +77,9 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 	return c.Queues.Tree().Allows(queue.Administer, a.Queue, user, c.Groups)
 }
 
-// MaySubmit reports whether somebody may submit to a queue. Being an administrator of the cluster gives no right to, as in YARN.
-// A queue that doesn't exist is open to everybody: what becomes of the
-// application then is not a question of rights. One that a FairScheduler would make has the lists of those above it.
+// MaySubmit reports whether a user may submit to a queue. As in YARN, administrators of the cluster have no such right.
+// Everybody may submit to an unknown queue: what happens to the application then is not a question of rights. A queue that a FairScheduler would
+// create has the lists of the queues above it.
 func (c *Checker) MaySubmit(user, name string) bool {
 	if !c.Enabled {
 		return true
@@ -91,13 +91,13 @@ func (c *Checker) MaySubmit(user, name string) bool {
 	return tree.Allows(queue.Submit, name, user, c.Groups) || tree.Allows(queue.Administer, name, user, c.Groups)
 }
 
-// OnQueue reports whether somebody has a right on a queue. Being an administrator of the cluster gives none, as in YARN.
+// OnQueue reports whether a user has a right on a queue. As in YARN, administrators of the cluster have none.
 func (c *Checker) OnQueue(right queue.Right, user, name string) bool {
 	return c.OnQueueOf(c.Queues.Tree(), right, user, name)
 }
 
-// OnQueueOf does so for a queue of a tree, as that with the queues that a FairScheduler made, which have the lists of those
-// above them. So has below a capacity queue what isn't there, if it is named by its path (Hadoop: CapacityScheduler.checkAccess).
+// OnQueueOf is OnQueue for a given tree, such as one with the queues that a FairScheduler created; those have the lists of the queues
+// above them. So has an unknown queue below a capacity queue, if it is named by its path (Hadoop: CapacityScheduler.checkAccess).
 func (c *Checker) OnQueueOf(tree *queue.Tree, right queue.Right, user, name string) bool {
 	if tree.Kind == queue.Capacity && strings.HasPrefix(name, "root.") {
 		name = tree.Above(name).Path

@@ -1,8 +1,8 @@
-// Package hosts reads the lists of machines that may be nodes of the cluster and of those that are to leave it (Hadoop:
-// HostsFileReader), which yarn.resourcemanager.nodes.include-path and .exclude-path name.
+// Package hosts reads the lists of machines that may be nodes of the cluster and of those that must leave it (Hadoop:
+// HostsFileReader), which yarn.resourcemanager.nodes.include-path and .exclude-path name. rm reads them for the leader.
 //
-// A list is a text file of host names or addresses between blanks and line ends, with comments from # to the end of the line;
-// or, in a file whose name ends in .xml, <hosts><host><name>a,b</name><timeout>seconds</timeout></host>…</hosts>.
+// A list is a text file of host names or addresses between blanks and line ends, with comments from # to the end of the line.
+// A file whose name ends in .xml has the form <hosts><host><name>a,b</name><timeout>seconds</timeout></host>…</hosts>.
 package hosts
 
 import (
@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// Lists say which machines may be nodes. The zero value admits all. A machine is known by several names: what its node calls
+// Lists say which machines may be nodes. The zero value admits all. A machine has several names: what its node calls
 // itself, and the address that it calls from.
 type Lists struct {
 	include map[string]bool
-	exclude map[string]time.Duration // what it's given to finish its work; Unset where the list says nothing
+	exclude map[string]time.Duration // time to finish its work; Unset if the list names none
 }
 
-// Unset is the timeout of an excluded machine for which the list names none.
+// Unset is the timeout of an excluded machine if the list names none.
 const Unset time.Duration = -1
 
 // Files names the files of both lists; "" is an empty list.
@@ -86,7 +86,7 @@ func parseXML(b []byte, add func(string, time.Duration)) error {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	if err := d.Decode(&list); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("there is no <hosts> in it")
+			err = errors.New("it has no <hosts> element")
 		}
 		return err
 	}
@@ -119,7 +119,7 @@ func (l *Lists) Admits(names ...string) bool {
 	return l == nil || len(l.include) == 0 || slices.ContainsFunc(names, func(n string) bool { return l.include[strings.ToLower(n)] })
 }
 
-// Excluded reports whether a machine is to leave, and what it is given to finish its work, or Unset.
+// Excluded reports whether a machine must leave, and how long it has to finish its work, or Unset.
 func (l *Lists) Excluded(names ...string) (timeout time.Duration, excluded bool) {
 	if l == nil {
 		return Unset, false

@@ -1,5 +1,6 @@
 // Package topology finds the racks of hosts, as Hadoop's DNSToSwitchMapping does: by a script
-// (net.topology.script.file.name), a table (net.topology.table.file.name), or not at all.
+// (net.topology.script.file.name), a table (net.topology.table.file.name), or not at all. rm asks it when nodes register
+// and when applications ask for hosts.
 package topology
 
 import (
@@ -17,13 +18,13 @@ import (
 	"heddle/conf"
 )
 
-// DefaultRack is where hosts are of which nothing is known (Hadoop: NetworkTopology.DEFAULT_RACK).
+// DefaultRack is the rack of unknown hosts (Hadoop: NetworkTopology.DEFAULT_RACK).
 const DefaultRack = "/default-rack"
 
-// scriptPatience bounds a run of the script.
+// scriptPatience limits a run of the script.
 const scriptPatience = 30 * time.Second
 
-// Mapping finds racks and remembers them. It is safe for concurrent use.
+// Mapping finds racks and caches them. It is safe for concurrent use.
 type Mapping struct {
 	script string
 	table  map[string]string
@@ -33,15 +34,15 @@ type Mapping struct {
 
 	mu    sync.Mutex
 	known map[string]string
-	asked map[string]chan struct{} // hosts that are being looked for; closed when that has ended
+	asked map[string]chan struct{} // hosts that are being looked up; closed when that has ended
 }
 
 const (
-	maxScripts = 16      // that run at once
-	maxKnown   = 100_000 // hosts that are remembered
+	maxScripts = 16      // at once
+	maxKnown   = 100_000 // hosts in the cache
 )
 
-// New reads the configuration; a table that can't be read is an error.
+// New reads the configuration. A table that can't be read is an error.
 func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
 	m := &Mapping{
 		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), log: log,
@@ -59,7 +60,7 @@ func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
 	return m, nil
 }
 
-// readTable reads lines of a host and its rack; others are skipped, as Hadoop's TableMapping does.
+// readTable reads lines with a host and its rack. As Hadoop's TableMapping does, it skips other lines.
 func readTable(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,8 +77,8 @@ func readTable(path string) (map[string]string, error) {
 	return table, nil
 }
 
-// Rack returns the rack of a host, DefaultRack when it can't be found. It may wait for the script, but not for what the script does
-// about other hosts, unless these are very many.
+// Rack returns the rack of a host, or DefaultRack if it can't be found. It may wait for the script to look this host up. It doesn't wait
+// for other hosts' look-ups, unless there are very many.
 func (m *Mapping) Rack(host string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,10 +95,10 @@ func (m *Mapping) Rack(host string) string {
 	if rack, ok := m.known[host]; ok {
 		return rack
 	}
-	return DefaultRack // as whoever asked first was told
+	return DefaultRack // the same answer as the first caller's
 }
 
-// ask looks for a host's rack. It gives the lock away meanwhile.
+// ask looks a host's rack up. It releases the lock meanwhile.
 func (m *Mapping) ask(host string) string {
 	asked := make(chan struct{})
 	m.asked[host] = asked
@@ -107,14 +108,14 @@ func (m *Mapping) ask(host string) string {
 	delete(m.asked, host)
 	close(asked)
 	if err != nil {
-		m.log.WithError(err).WithField("host", host).Warn("its rack can't be found, taking " + DefaultRack)
+		m.log.WithError(err).WithField("host", host).Warn("can't find the host's rack, uses " + DefaultRack)
 		return DefaultRack // and ask again next time
 	}
 	for other := range m.known {
 		if len(m.known) < maxKnown {
 			break
 		}
-		delete(m.known, other) // any: it is asked for again when it is needed
+		delete(m.known, other) // any entry: it is looked up again when it is needed
 	}
 	m.known[host] = rack
 	return rack
