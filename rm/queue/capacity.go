@@ -12,9 +12,9 @@ import (
 	"heddle/yarn/records"
 )
 
-// FromConf reads the queues that a configuration asks for: those of capacity-scheduler.xml or of fair-scheduler.xml, as
+// FromConf reads the queues of a configuration: those of capacity-scheduler.xml or of fair-scheduler.xml, as
 // yarn.resourcemanager.scheduler.class says. Without these files there is one queue, root.default. The error joins
-// everything that is wrong, each with file, key, value and reason; what is merely odd is in Tree.Problems.
+// all mistakes, each with file, key, value and reason. Tree.Problems has what is merely odd.
 func FromConf(c *conf.Config) (*Tree, error) {
 	switch KindOf(c) {
 	case FIFO:
@@ -44,7 +44,7 @@ func KindOf(c *conf.Config) Kind {
 // CapacityFile is where YARN's CapacityScheduler has its queues.
 const CapacityFile = "capacity-scheduler.xml"
 
-// WithCapacityFile is a configuration with CapacityFile on top, if it is there.
+// WithCapacityFile returns a configuration with CapacityFile on top, if that file exists.
 func WithCapacityFile(c *conf.Config) (*conf.Config, error) {
 	d, err := c.With(CapacityFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +71,8 @@ func CapacityFromConf(c *conf.Config) (*Tree, error) {
 	return p.defaultQueue()
 }
 
-// defaultQueue is the tree of settings that don't name any queues: root.default is there, and what they say of it and of the
-// whole counts. If they set the capacity of another one, the name of root.queues must be misspelt, or forgotten.
+// defaultQueue is the tree of settings that name no queues. It has root.default, to which the settings for it and for all
+// queues apply. If they set the capacity of another queue, the name of root.queues must be misspelt, or forgotten.
 func (p *parser) defaultQueue() (*Tree, error) {
 	p.settings = maps.Clone(p.settings)
 	const only = "root.default"
@@ -90,10 +90,10 @@ func (p *parser) defaultQueue() (*Tree, error) {
 	return t, p.err()
 }
 
-// Prefix is what the keys of YARN's CapacityScheduler begin with.
+// Prefix begins the keys of YARN's CapacityScheduler.
 const Prefix = "yarn.scheduler.capacity."
 
-// ParseCapacity reads the queues of YARN's CapacityScheduler from its settings alone, by what follows Prefix in their keys.
+// ParseCapacity reads the queues of YARN's CapacityScheduler from its settings alone. Their keys lack Prefix.
 func ParseCapacity(settings map[string]string) (*Tree, error) {
 	c, err := conf.Load(conf.Options{})
 	if err != nil {
@@ -106,27 +106,27 @@ func ParseCapacity(settings map[string]string) (*Tree, error) {
 	return p.tree()
 }
 
-// parser reads settings, and goes on after an error so that all are found at once.
+// parser reads settings. It goes on after an error, to find all of them at once.
 type parser struct {
 	settings map[string]string
 	types    records.ResourceTypes
 	conf     *conf.Config
 	problems []conf.Problem
 	failed   map[string]bool
-	words    string // Hadoop's for the first error
+	words    string // Hadoop's wording of the first error
 	depth    int
 	count    int
 	vector   bool     // mixed capacities
-	weights  []string // keys of users' weights, once they are known
-	preempt  bool     // preemption is on as a whole
+	weights  []string // keys of users' weights, once collected
+	preempt  bool     // preemption is on
 	intra    bool
 }
 
-// Bounds of a tree. Nobody comes near them who hasn't named a queue as its own child, or pasted a file into a name.
+// Limits of a tree. Only mistakes reach them: a queue named as its own child, a file pasted into a name.
 const (
 	maxDepth  = 32
 	maxQueues = 20000
-	maxName   = 512 // bytes of a queue's name
+	maxName   = 512 // bytes of a queue's path
 )
 
 func (p *parser) tree() (*Tree, error) {
@@ -149,7 +149,7 @@ func (p *parser) tree() (*Tree, error) {
 	return t, p.err()
 }
 
-// stoppedGone are the paths that are stopped and no queues.
+// stoppedGone returns paths whose state is STOPPED but that name no queues.
 func (p *parser) stoppedGone(t *Tree) map[string]bool {
 	gone := map[string]bool{}
 	for key, v := range p.settings {
@@ -161,7 +161,7 @@ func (p *parser) stoppedGone(t *Tree) map[string]bool {
 	return gone
 }
 
-// dominant reads which resources queues are measured by.
+// dominant reads whether all resources count, or memory alone.
 func (p *parser) dominant() bool {
 	v := p.text("resource-calculator", "DefaultResourceCalculator")
 	switch {
@@ -173,7 +173,7 @@ func (p *parser) dominant() bool {
 	return false
 }
 
-// problem notes something about a key, whose value is cut where it is long.
+// problem records a problem with a key, and cuts a long value.
 func (p *parser) problem(severity conf.Severity, key, value, reason string) {
 	source, _ := p.conf.Where(key)
 	p.problems = append(p.problems, conf.Problem{
@@ -181,7 +181,7 @@ func (p *parser) problem(severity conf.Severity, key, value, reason string) {
 	})
 }
 
-// shorten keeps messages readable where a file has absurd names or values.
+// shorten keeps messages readable if a file has absurd names or values.
 func shorten(s string) string {
 	const longest = 200
 	if len(s) <= longest {
@@ -190,7 +190,7 @@ func shorten(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
 }
 
-// failWith notes an error that Hadoop has words for.
+// failWith records an error for which Hadoop has a wording.
 func (p *parser) failWith(words, key, value, reason string) {
 	if p.ok() {
 		p.words = words
@@ -198,12 +198,12 @@ func (p *parser) failWith(words, key, value, reason string) {
 	p.fail(key, value, reason)
 }
 
-// failNumber notes a value that is no number, in the words of Java's parsers.
+// failNumber records a value that isn't a number, with the wording of Java's parsers.
 func (p *parser) failNumber(key, value, reason string) {
 	p.failWith(fmt.Sprintf("For input string: \"%s\"", shorten(value)), key, value, reason)
 }
 
-// fail notes an error about a key, the first one.
+// fail records an error about a key.
 func (p *parser) fail(key, value, reason string) {
 	key = Prefix + key
 	if !p.failed[key] {
@@ -223,7 +223,7 @@ func (p *parser) err() error {
 	return &Invalid{p.problems, p.words}
 }
 
-// joined are the errors among problems.
+// joined joins the errors among problems.
 func joined(problems []conf.Problem) error {
 	return conf.Report{Problems: problems}.Err()
 }
@@ -257,7 +257,7 @@ func (p *parser) queue(name string, parent *Queue) *Queue {
 	return q
 }
 
-// children reads the names of a queue's children, and whether it has none by what it is.
+// children reads the names of a queue's children, and whether the queue is reservable or, in YARN, creates children on demand.
 func (p *parser) children(q *Queue) (names []string) {
 	key := q.Path + ".queues"
 	text := p.settings[key]
@@ -266,9 +266,9 @@ func (p *parser) children(q *Queue) (names []string) {
 		case slices.Contains(names, name):
 			p.fail(key, text, fmt.Sprintf("%q is named twice", shorten(name)))
 		case strings.ContainsAny(name, ". \t[]") || name != strings.TrimSpace(name):
-			p.fail(key, text, fmt.Sprintf("%q is no name of a queue: names have neither dots, blanks nor brackets", shorten(name)))
+			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have no dots, blanks or brackets", shorten(name)))
 		case len(name) > maxName:
-			p.fail(key, text, fmt.Sprintf("%q is no name of a queue: names have at most %d bytes", shorten(name), maxName))
+			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have at most %d bytes", shorten(name), maxName))
 		default:
 			names = append(names, name)
 		}

@@ -108,7 +108,7 @@ func TestCapacitiesThatDontAddUp(t *testing.T) {
 		"mixed":           {with("queues=a,b", "a.capacity=50", "b.capacity=2w"), "mix weights"},
 		"vector":          {with("queues=a", "a.capacity=[memory=50%,vcores=2w]"), "legacy-queue-mode.enabled"},
 		"weights":         {with("queues=a,b", "a.capacity=0.5w", "b.capacity=2w"), ""},
-		"weight -1":       {with("queues=a,b", "a.capacity=-1w", "b.capacity=2w"), `root.a.capacity = "-1w": a weight isn't less than 0`},
+		"weight -1":       {with("queues=a,b", "a.capacity=-1w", "b.capacity=2w"), `root.a.capacity = "-1w": a weight can't be less than 0`},
 		"capacity -1":     {with("queues=a", "a.capacity=-1"), "from 0 to 100"},
 		"too much":        {with("queues=a", "a.capacity=100", "a.maximum-capacity=101"), "from 0 to 100"},
 		"maximum below":   {with("queues=a", "a.capacity=100", "a.maximum-capacity=50"), ""},

@@ -9,31 +9,31 @@ import (
 	"heddle/conf"
 )
 
-// Change is a change of a configuration that can be changed at run time: queues to remove, to add and to update, and other
-// settings, in this order (Hadoop: SchedConfUpdateInfo).
+// Change is a change of a configuration at run time: queues to remove, to add and to update, and other
+// settings, applied in this order (Hadoop: SchedConfUpdateInfo).
 type Change struct {
 	Remove      []string // paths
 	Add, Update []QueueChange
 	Global      []Setting
 }
 
-// QueueChange sets what a queue has, by keys without the queue's path.
+// QueueChange sets a queue's properties, by keys without the queue's path.
 type QueueChange struct {
 	Queue  string // path
 	Params []Setting
 }
 
-// Setting is a key and its value; nil takes the key away.
+// Setting is a key and its value; nil removes the key.
 type Setting struct {
 	Key   string
 	Value *string
 }
 
-// maxSettings bounds what a store may hold, in bytes.
+// maxSettings limits the size of all settings, in bytes.
 const maxSettings = 8 << 20
 
-// Apply returns settings, by whole keys, with the change made to them (Hadoop: ConfigurationUpdateAssembler). What comes of it
-// is to be checked as a whole: like YARN's stores, these take settings of queues that aren't there.
+// Apply returns settings, by whole keys, with the change applied (Hadoop: ConfigurationUpdateAssembler). Check the result
+// as a whole: like YARN's stores, Apply accepts settings of queues that don't exist.
 func (c *Change) Apply(settings map[string]string) (map[string]string, error) {
 	out := maps.Clone(settings)
 	if out == nil {
@@ -92,7 +92,7 @@ func addQueue(settings map[string]string, q QueueChange) error {
 	}
 	settings[Prefix+parent+".queues"] = strings.Join(append(siblings, name), ",")
 	set(settings, Prefix+q.Queue+".", q.Params)
-	if len(siblings) == 0 { // the order of applications means nothing in a queue that holds queues
+	if len(siblings) == 0 { // a queue with children has no order of applications
 		delete(settings, Prefix+parent+".ordering-policy")
 	}
 	return nil
@@ -122,26 +122,26 @@ func removeQueue(settings map[string]string, path string) error {
 	return nil
 }
 
-// words are Hadoop's, which begin as it likes.
+// words are errors in Hadoop's wording, which may begin with a capital letter.
 type words string
 
 func (w words) Error() string { return string(w) }
 
 func inWords(format string, args ...any) error { return words(fmt.Sprintf(format, args...)) }
 
-// Invalid is why a configuration can't be used.
+// Invalid says why a configuration can't be used.
 type Invalid struct {
 	Problems []conf.Problem
-	// Words are Hadoop's for the first problem, "" where they say less than the problem itself.
+	// Words is Hadoop's wording of the first problem, "" where it says less than the problem itself.
 	Words string
 }
 
 func (e *Invalid) Error() string { return joined(e.Problems).Error() }
 
-// Unwrap returns all that is wrong.
+// Unwrap returns all problems.
 func (e *Invalid) Unwrap() []error { return []error{joined(e.Problems)} }
 
-// Brief is what a client is told who made the change: Hadoop's words where there are some.
+// Brief is the message for the client that made the change: Hadoop's wording if there is one.
 func (e *Invalid) Brief() string {
 	if e.Words != "" {
 		return e.Words

@@ -6,18 +6,18 @@ import (
 	"heddle/yarn/records"
 )
 
-// Share is what a queue has of a cluster of some size.
+// Share is a queue's share of a cluster of a given size.
 type Share struct {
-	// Min is promised to the queue, Max the most that it may take.
+	// Min is the queue's guarantee, Max its maximum.
 	Min, Max records.Resource
-	// Capacity and Maximum are shares of the parent's, AbsoluteCapacity and AbsoluteMaximum of the cluster, 0 to 1. As in YARN,
-	// a Capacity that is given as a weight is 0, unless capacities may be mixed.
+	// Capacity and Maximum are shares of the parent, AbsoluteCapacity and AbsoluteMaximum of the cluster, 0 to 1. As in YARN,
+	// Capacity is 0 if it is configured as a weight, unless capacities may be mixed.
 	Capacity, Maximum, AbsoluteCapacity, AbsoluteMaximum float32
-	// MaxApplications that live in the queue at once, and those of one user.
+	// MaxApplications limits the live applications of the queue, MaxApplicationsPerUser those of one user in it.
 	MaxApplications, MaxApplicationsPerUser int32
 }
 
-// Effective computes what each queue has of a cluster, by Queue.Index. It is to be called again when the cluster changes
+// Effective computes the share of each queue, by Queue.Index. Call it again when the cluster changes
 // (Hadoop: CSQueue.updateClusterResource).
 func (t *Tree) Effective(cluster records.Resource) []Share {
 	e := effective{t, cluster, make([]Share, len(t.queues))}
@@ -58,7 +58,7 @@ func (e *effective) below(parent *Queue) {
 	}
 }
 
-// fair bounds a queue of a Fair tree; what it is due of what others don't use is the scheduler's to say.
+// fair computes the limits of a queue of a Fair tree. The scheduler computes its fair share.
 func (e *effective) fair(q *Queue) {
 	s := &e.shares[q.Index]
 	*s = Share{
@@ -69,7 +69,7 @@ func (e *effective) fair(q *Queue) {
 	s.Max = s.Max.Max(s.Min)
 }
 
-// uniform gives the children of a queue their parts where all resources are given in the same unit.
+// uniform gives the children of a queue their shares if all resources are configured in the same unit.
 func (e *effective) uniform(parent *Queue) {
 	above := e.shares[parent.Index]
 	scale := e.scale(parent, above.Min)
@@ -80,7 +80,7 @@ func (e *effective) uniform(parent *Queue) {
 			for i, n := range least {
 				s.Min[i] = int64(float64(n) * scale[i])
 			}
-			bound := parent.MaximumVector.amounts() // as configured, else as it came out
+			bound := parent.MaximumVector.amounts() // as configured, else as computed
 			if parent.Parent == nil || bound.IsZero() {
 				bound = above.Max
 			}
@@ -103,8 +103,8 @@ func (e *effective) uniform(parent *Queue) {
 	}
 }
 
-// scale is what the amounts of a queue's children are multiplied with, by resource, where the queue has less than they add up
-// to.
+// scale returns, by resource, the factor for the amounts of a queue's children; it is below 1 where they add up to more than the queue
+// has.
 func (e *effective) scale(parent *Queue, has records.Resource) (out [records.MaxResourceTypes]float64) {
 	var sum records.Resource
 	for _, q := range parent.Children {
@@ -122,8 +122,8 @@ func (e *effective) scale(parent *Queue, has records.Resource) (out [records.Max
 
 func (e *effective) share(r records.Resource) float64 { return e.Share(r, e.cluster) }
 
-// Share is how much of an amount a part of it is, as the tree's resource calculator sees it: of memory, or of the resource of
-// which it is the largest share.
+// Share returns the ratio of a part to a whole, as the tree's resource calculator sees it: of memory, or of the resource with
+// the largest ratio.
 func (t *Tree) Share(part, whole records.Resource) (most float64) {
 	for i, n := range whole {
 		if n > 0 && (i == records.Memory || t.Dominant) {
@@ -133,7 +133,7 @@ func (t *Tree) Share(part, whole records.Resource) (most float64) {
 	return most
 }
 
-// derive tells the shares of a queue that has amounts.
+// derive computes the shares of a queue with amounts.
 func (e *effective) derive(q *Queue, s, above *Share) {
 	s.Capacity, s.Maximum = e.ratio(s.Min, above.Min), e.ratio(s.Max, above.Max)
 	s.AbsoluteCapacity, s.AbsoluteMaximum = s.Capacity*above.AbsoluteCapacity, s.Maximum*above.AbsoluteMaximum
@@ -147,7 +147,7 @@ func (e *effective) ratio(part, whole records.Resource) float32 {
 	return 0
 }
 
-// times is a share of an amount, rounded down as Hadoop does.
+// times multiplies an amount with a share, rounded down as in Hadoop.
 func times(r records.Resource, share float32) (out records.Resource) {
 	for i, n := range r {
 		out[i] = int64(float64(n) * float64(share))
@@ -155,7 +155,7 @@ func times(r records.Resource, share float32) (out records.Resource) {
 	return out
 }
 
-// mixed divides each resource for itself: first amounts, then percentages of what these leave, then the rest by weight
+// mixed divides each resource separately: first amounts, then percentages of the remainder, then the rest by weight
 // (Hadoop: CapacitySchedulerQueueCapacityHandler).
 func (e *effective) mixed(parent *Queue) {
 	above := e.shares[parent.Index]

@@ -16,27 +16,27 @@ import (
 	"heddle/yarn/records"
 )
 
-// FairShares are what the queues of YARN's FairScheduler have instead of capacities.
+// FairShares are the settings of a queue of YARN's FairScheduler, which has no capacities.
 type FairShares struct {
 	Weight   float64
 	Min, Max Limit
-	MaxChild Limit // Max of children that are made as applications name them
+	MaxChild Limit // Max of children that the scheduler creates
 	// MaxContainer is the largest container (maxContainerAllocation).
 	MaxContainer Limit
 	Policy       string // fair, DRF or FIFO
-	Parent       bool   // it holds queues and no applications, even if it has none
-	NoPreemption bool   // allowPreemptionFrom is false, here or above
+	Parent       bool   // it holds queues and no applications, even without children
+	NoPreemption bool   // allowPreemptionFrom is false, here or in an ancestor
 
-	// MinTimeout is how long the queue may have less than its minimum before it preempts, FairTimeout how long it may have
-	// less than FairThreshold of its fair share. Never is for ever.
+	// MinTimeout is how long the queue may stay below its minimum share before it preempts, FairTimeout how long below
+	// FairThreshold of its fair share. Never disables it.
 	MinTimeout, FairTimeout time.Duration
 	FairThreshold           float64
 }
 
-// Never is a time that doesn't come.
+// Never is a timeout that never expires.
 const Never = time.Duration(math.MaxInt64)
 
-// FairFileKey is the setting that the text of an allocation file is kept as.
+// FairFileKey is the setting under which the text of an allocation file is kept.
 const FairFileKey = "fair-scheduler.xml"
 
 // FairFile is the path of the allocation file that a configuration names.
@@ -60,8 +60,8 @@ func fairFromConf(c *conf.Config) (*Tree, error) {
 	return fairTree(c, root)
 }
 
-// FairFromText makes a tree of the text of an allocation file, and of the other keys of a configuration. No text is a file
-// that isn't there.
+// FairFromText makes a tree of the text of an allocation file, and of the other keys of a configuration. An empty text means that
+// there is no file.
 func FairFromText(c *conf.Config, text string) (*Tree, error) {
 	root := &conf.Element{Name: "allocations"}
 	if text != "" {
@@ -87,8 +87,8 @@ func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
 	return t, nil
 }
 
-// ParseFair reads an allocation file, with the defaults of yarn-site.xml's keys. It defines no entities, and its names and
-// sizes are bounded, as conf.ReadXML bounds them.
+// ParseFair reads an allocation file, with the defaults of yarn-site.xml's keys. The file may not define entities, and its names and
+// sizes are limited as in conf.ReadXML.
 func ParseFair(b []byte) (*Tree, error) {
 	root, err := conf.ParseXML("fair-scheduler.xml", b)
 	if err != nil {
@@ -101,14 +101,14 @@ func ParseFair(b []byte) (*Tree, error) {
 type fairParser struct {
 	types                  records.ResourceTypes
 	undeclared, userQueues bool
-	defaults               map[string]*conf.Element // of queues, by their names in the file
+	defaults               map[string]*conf.Element // defaults of queues, by their names in the file
 	settings               Settings
 	problems               []conf.Problem
 	failed                 bool
 	count                  int
 }
 
-// fail notes that an element is wrong; q is the queue that it belongs to, or nil.
+// fail records that an element is wrong; q is its queue, or nil.
 func (p *fairParser) fail(e *conf.Element, q *Queue, reason string) {
 	p.failed = true
 	p.note(conf.Error, e, q, reason)
@@ -125,7 +125,7 @@ func (p *fairParser) note(severity conf.Severity, e *conf.Element, q *Queue, rea
 	p.problems = append(p.problems, conf.Problem{Severity: severity, Source: e.Source, Key: "<" + shorten(e.Name) + ">", Value: shorten(value), Message: reason})
 }
 
-// fairDefaults are elements of the file that stand for what queues don't say.
+// fairDefaults are elements of the file with the defaults of all queues.
 var fairDefaults = []string{
 	"queueMaxAMShareDefault", "queueMaxAppsDefault", "queueMaxResourcesDefault", "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode",
 	"defaultMinSharePreemptionTimeout", "defaultFairSharePreemptionTimeout", "fairSharePreemptionTimeout", "defaultFairSharePreemptionThreshold",
@@ -174,14 +174,14 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	return t, nil
 }
 
-// root reads all queues: those of the file, or those within the one that is called root.
+// root reads all queues: those of the file, or those inside the one named root.
 func (p *fairParser) root(file *conf.Element, queues []*conf.Element) *Queue {
 	root := openQueue("root", nil)
 	given := &conf.Element{Name: "queue", Source: file.Source}
 	for _, e := range queues {
 		if strings.EqualFold(strings.TrimSpace(e.Attrs["name"]), "root") {
 			if len(queues) > 1 {
-				p.fail(e, root, "where the root is configured, all other queues are inside it")
+				p.fail(e, root, "if the file has a queue named root, all other queues must be inside it")
 			}
 			given = e
 			queues = nil
@@ -211,7 +211,7 @@ func (p *fairParser) children(parent *Queue, list []*conf.Element, depth int) {
 			p.fail(given, parent, fmt.Sprintf("queues are nested deeper than %d", maxDepth))
 			return
 		case name == "" || strings.Contains(name, ".") || len(name) > maxName:
-			p.fail(given, parent, fmt.Sprintf("it has a child named %q: names are not empty, have no dots, and at most %d bytes", shorten(given.Attrs["name"]), maxName))
+			p.fail(given, parent, fmt.Sprintf("it has a child named %q: names must not be empty, have no dots, and at most %d bytes", shorten(given.Attrs["name"]), maxName))
 			continue
 		case parent.has(name):
 			p.fail(given, parent, fmt.Sprintf("it has two children named %q", name))
@@ -238,7 +238,7 @@ func (p *fairParser) children(parent *Queue, list []*conf.Element, depth int) {
 	}
 }
 
-// read reads what a queue says of itself, after the defaults (Hadoop: AllocationFileQueueParser).
+// read reads a queue's own settings, after the defaults (Hadoop: AllocationFileQueueParser).
 func (p *fairParser) read(q *Queue, given *conf.Element) {
 	q.Submit, q.Administer = none, none
 	if q.Parent == nil {
@@ -255,7 +255,7 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 		case "queue", "pool":
 		case "minResources":
 			if f.Min = p.limit(e, q); f.Min.ofCluster() {
-				p.note(conf.Warning, e, q, "least resources in percent have no effect, as in YARN")
+				p.note(conf.Warning, e, q, "minResources in percent have no effect, as in YARN")
 				f.Min = Limit{}
 			}
 		case "maxResources":
@@ -297,13 +297,13 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 		}
 	}
 	if least, most := f.Min, f.Max; least.Set() && most.Set() && !most.Holds(&least) {
-		p.note(conf.Warning, given, q, "maxResources are less than minResources, which hold")
+		p.note(conf.Warning, given, q, "maxResources are less than minResources, which take precedence")
 	}
 	q.OrderingPolicy = f.Policy
 	inheritNoPreemption(q)
 }
 
-// fromDefaults sets what the file says of all queues.
+// fromDefaults sets the file's defaults of all queues.
 func (p *fairParser) fromDefaults(q *Queue) {
 	f := &q.Fair
 	for _, name := range fairDefaults {
@@ -317,10 +317,10 @@ func (p *fairParser) fromDefaults(q *Queue) {
 		case "queueMaxAppsDefault":
 			q.MaxParallelApps = p.integer(e, nil)
 		case "queueMaxResourcesDefault":
-			f.Max = p.limit(e, nil) // of the root, too, as in YARN
+			f.Max = p.limit(e, nil) // of the root too, as in YARN
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
 			if f.Policy = p.policy(e, nil); f.Policy == "FIFO" {
-				p.fail(e, nil, "it can't be fifo, which is for queues without children")
+				p.fail(e, nil, "it can't be fifo: only queues without children can")
 			}
 		case "userMaxAppsDefault":
 			p.settings.UserMaxParallel = p.integer(e, nil)
@@ -328,7 +328,7 @@ func (p *fairParser) fromDefaults(q *Queue) {
 		if q.Parent != nil {
 			continue
 		}
-		switch name { // what the root has is inherited
+		switch name { // queues inherit these from the root
 		case "defaultMinSharePreemptionTimeout":
 			f.MinTimeout = p.seconds(e, nil)
 		case "defaultFairSharePreemptionTimeout":
@@ -346,7 +346,7 @@ func (p *fairParser) fromDefaults(q *Queue) {
 	}
 }
 
-// inheritFair lets a queue have what the one above it has, unless the file says something else of it.
+// inheritFair makes a queue inherit its parent's settings, unless the file sets them.
 func inheritFair(q *Queue) {
 	f, above := &q.Fair, &q.Parent.Fair
 	f.MinTimeout, f.FairTimeout, f.FairThreshold = above.MinTimeout, above.FairTimeout, above.FairThreshold
@@ -356,7 +356,7 @@ func inheritFair(q *Queue) {
 	}
 }
 
-// inheritNoPreemption keeps a queue from preemption where one above it is, whatever the file says of it.
+// inheritNoPreemption protects a queue from preemption if an ancestor is protected, whatever the file says.
 func inheritNoPreemption(q *Queue) {
 	if q.Parent != nil && q.Parent.Fair.NoPreemption {
 		q.Fair.NoPreemption = true
@@ -378,14 +378,14 @@ func (p *fairParser) user(e *conf.Element) {
 	}
 }
 
-// policies checks what policies queues have within others (Hadoop: SchedulingPolicy.isChildPolicyAllowed).
+// policies checks that parents allow their children's policies (Hadoop: SchedulingPolicy.isChildPolicyAllowed).
 func (p *fairParser) policies(file *conf.Element, root *Queue) {
 	root.All(func(q *Queue) {
 		switch above := q.Parent; {
 		case q.Fair.Policy == "FIFO" && q.Fair.Parent:
-			p.fail(file, q, "its policy is fifo, which is for queues that hold applications")
+			p.fail(file, q, "its policy is fifo, which only queues that hold applications can have")
 		case above != nil && above.Fair.Policy == "fair" && q.Fair.Policy == "DRF":
-			p.fail(file, q, fmt.Sprintf("its policy is drf, which a queue below %s can't have, whose policy is fair", above.Path))
+			p.fail(file, q, fmt.Sprintf("its policy is drf, but the policy of %s above it is fair", above.Path))
 		}
 	})
 }
@@ -420,7 +420,7 @@ func (p *fairParser) seconds(e *conf.Element, q *Queue) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// policy is how the scheduler calls a policy, which may be given as the name of its class.
+// policy returns the scheduler's name of a policy, which the file may give as the name of its class.
 func (p *fairParser) policy(e *conf.Element, q *Queue) string {
 	name := strings.ToLower(strings.TrimSpace(e.Text()))
 	switch {

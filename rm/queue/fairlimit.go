@@ -8,10 +8,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Limit is an amount of resources, of which some may be shares of the cluster.
+// Limit is an amount of resources. Some of them may be shares of the cluster.
 type Limit struct {
 	set    bool
-	values [len(records.Resource{})]float64 // less than 0: no limit of that resource
+	values [len(records.Resource{})]float64 // negative: no limit of that resource
 	share  [len(records.Resource{})]bool    // the value is a share, 0 to 1
 }
 
@@ -21,7 +21,7 @@ func (l *Limit) Set() bool { return l.set }
 // ofCluster reports whether a limit is a share of the cluster.
 func (l *Limit) ofCluster() bool { return l.set && l.share[0] }
 
-// Of is the amount in a cluster of some size; unset stands where there is no limit.
+// Of returns the limit in a cluster of some size; unset is the value for resources without a limit.
 func (l *Limit) Of(cluster, unset records.Resource) records.Resource {
 	if !l.set {
 		return unset
@@ -39,7 +39,7 @@ func (l *Limit) Of(cluster, unset records.Resource) records.Resource {
 	return out
 }
 
-// Holds reports whether an amount is within the limit, as far as both are amounts and not shares.
+// Holds reports whether another limit is within this one, as far as both are amounts and not shares.
 func (l *Limit) Holds(other *Limit) bool {
 	for i, most := range l.values {
 		if least := other.values[i]; most >= 0 && least > most && !l.share[i] && !other.share[i] {
@@ -50,8 +50,8 @@ func (l *Limit) Holds(other *Limit) bool {
 }
 
 // limit reads "X mb, Y vcores", "memory-mb=X, vcores=Y, other=Z", "P%", "P% memory, Q% cpu" or "memory-mb=P%, vcores=Q%"
-// (Hadoop: FairSchedulerConfiguration.parseResourceConfigValue). Resources that the last form doesn't name get nothing of
-// what they may have at least, and what there is at most where amounts are named; none where shares are, as in YARN.
+// (Hadoop: FairSchedulerConfiguration.parseResourceConfigValue). As in YARN, resources that the last two forms don't name get 0 in
+// a minimum. In a maximum they are unlimited among amounts, and 0 among shares.
 func (p *fairParser) limit(e *conf.Element, q *Queue) (l Limit) {
 	text := strings.ToLower(strings.TrimSpace(e.Text()))
 	if strings.Contains(text, "=") {
@@ -90,7 +90,7 @@ func (p *fairParser) limit(e *conf.Element, q *Queue) (l Limit) {
 		}
 		switch {
 		case err != nil:
-			return wrong(fmt.Sprintf("%q is no amount", shorten(part)))
+			return wrong(fmt.Sprintf("%q is not an amount", shorten(part)))
 		case f < 0:
 			return wrong(fmt.Sprintf("%q is less than 0", shorten(part)))
 		case share:
@@ -98,7 +98,7 @@ func (p *fairParser) limit(e *conf.Element, q *Queue) (l Limit) {
 		}
 		indices := p.limited(name, share && len(parts) == 1, strings.Contains(part, "="))
 		if indices == nil {
-			return wrong(fmt.Sprintf("%q is no resource of this cluster (%s)", shorten(name), p.types))
+			return wrong(fmt.Sprintf("%q is not a resource of this cluster (%s); yarn.resource-types lists them", shorten(name), p.types))
 		}
 		for _, i := range indices {
 			l.values[i], l.share[i] = f, share
@@ -112,7 +112,7 @@ func (p *fairParser) limit(e *conf.Element, q *Queue) (l Limit) {
 	return l
 }
 
-// splitLimit takes a list apart at its commas; without any, amounts may follow each other after blanks.
+// splitLimit splits a list at its commas. Without commas, amounts may follow each other after blanks.
 func splitLimit(text string) (parts []string) {
 	if !strings.ContainsAny(text, ",=%") {
 		fields := strings.Fields(text)
@@ -129,7 +129,7 @@ func splitLimit(text string) (parts []string) {
 	return parts
 }
 
-// cutAmount takes "1024 mb", "mb=1024" or "50% cpu" apart.
+// cutAmount splits "1024 mb", "mb=1024" or "50% cpu" into amount and name.
 func cutAmount(part string) (amount, name string) {
 	if name, amount, ok := strings.Cut(part, "="); ok {
 		return strings.TrimSpace(amount), strings.TrimSpace(name)
@@ -144,7 +144,7 @@ func cutAmount(part string) (amount, name string) {
 	return strings.TrimSpace(part[:i]), strings.TrimSpace(part[i:])
 }
 
-// limited are the resources that a name stands for; a share without one is of all.
+// limited returns the resources that a name stands for; a share without a name applies to all.
 func (p *fairParser) limited(name string, alone, exact bool) []int {
 	if exact {
 		if i, ok := resourceIndex(p.types, name); ok {

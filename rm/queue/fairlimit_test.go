@@ -92,9 +92,9 @@ func TestFairQueuesRefused(t *testing.T) {
 		"<minSharePreemptionTimeout>soon</minSharePreemptionTimeout>":                      "seconds",
 		"<reservation/><queue name='x'/>":                                                  "can't have a <reservation>",
 		"<schedulingPolicy>fifo</schedulingPolicy><queue name='x'/>":                       "hold applications",
-		"<queue name='x'><schedulingPolicy>drf</schedulingPolicy></queue>":                 "below root.q",
+		"<queue name='x'><schedulingPolicy>drf</schedulingPolicy></queue>":                 "the policy of root.q above it is fair",
 		"<queue name='" + strings.Repeat("n", 10000) + "'/>":                               "(10000 bytes)",
-		"</queue><queue name='root'>":                                                      "all other queues are inside it",
+		"</queue><queue name='root'>":                                                      "all other queues must be inside it",
 		"</queue><defaultQueueSchedulingPolicy>fifo</defaultQueueSchedulingPolicy><queue>": "can't be fifo",
 	} {
 		_, err := fairQueueOf(body)

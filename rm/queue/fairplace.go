@@ -12,10 +12,10 @@ type fairRule struct {
 	kind   string
 	create bool
 	queue  string    // of default
-	parent *fairRule // of rules whose queue is below that of another rule
+	parent *fairRule // of rules whose queue is below another rule's
 }
 
-// placement reads the rules of the allocation file, else those that keys of yarn-site.xml stand for.
+// placement reads the rules of the allocation file, or else the rules that keys of yarn-site.xml stand for.
 func (p *fairParser) placement(e *conf.Element, t *Tree) Placement {
 	var rules []fairRule
 	if e == nil {
@@ -30,7 +30,7 @@ func (p *fairParser) placement(e *conf.Element, t *Tree) Placement {
 	}
 	for i, c := range e.Children {
 		if i > 0 && len(rules) > 0 && rules[len(rules)-1].terminal() {
-			p.fail(c, nil, "the rule before it applies to every application, and so this one never does")
+			p.fail(c, nil, "this rule never applies, because the one before it applies to every application")
 		}
 		rules = append(rules, p.rule(c, t, false))
 	}
@@ -40,7 +40,7 @@ func (p *fairParser) placement(e *conf.Element, t *Tree) Placement {
 	return Placement{rules: rules}
 }
 
-// terminal reports whether a rule leaves no application to the next.
+// terminal reports whether a rule applies to every application.
 func (r *fairRule) terminal() bool {
 	switch r.kind {
 	case "reject":
@@ -51,7 +51,7 @@ func (r *fairRule) terminal() bool {
 	return r.create && (r.parent == nil || r.parent.terminal())
 }
 
-// rule reads one rule, which is named by its element, or by the attribute of a <rule>.
+// rule reads one rule. Its element, or the attribute of a <rule>, names it.
 func (p *fairParser) rule(e *conf.Element, t *Tree, nested bool) fairRule {
 	r := fairRule{kind: e.Name, create: !strings.EqualFold(e.Attrs["create"], "false"), queue: "root.default"}
 	if e.Name == "rule" {
@@ -62,7 +62,7 @@ func (p *fairParser) rule(e *conf.Element, t *Tree, nested bool) fairRule {
 	case "user", "primaryGroup", "secondaryGroupExistingQueue":
 	case "nestedUserQueue":
 		if len(parents) == 0 {
-			p.fail(e, nil, "it needs a rule within it, which chooses the queue above the user's")
+			p.fail(e, nil, "it needs a rule inside it, which chooses the parent of the user's queue")
 		}
 		r.kind = "user"
 	case "specified", "reject":
@@ -75,7 +75,7 @@ func (p *fairParser) rule(e *conf.Element, t *Tree, nested bool) fairRule {
 		}
 		if q := strings.TrimSpace(e.Attrs["queue"]); q != "" {
 			if r.queue = rooted(q); !validName(r.queue) {
-				p.fail(e, nil, fmt.Sprintf("%q is no path of a queue", shorten(q)))
+				p.fail(e, nil, fmt.Sprintf("%q is not a valid path of a queue", shorten(q)))
 			}
 		}
 		if q := t.byPath[r.queue]; q != nil && !q.Leaf() && !nested {
@@ -105,7 +105,7 @@ func rooted(path string) string {
 	return "root." + path
 }
 
-// validName reports whether a path has no empty or blank-padded parts.
+// validName reports whether no part of a path is empty or padded with blanks.
 func validName(path string) bool {
 	for part := range strings.SplitSeq(path, ".") {
 		if part == "" || strings.TrimSpace(part) != part || len(part) > maxName {
@@ -115,7 +115,7 @@ func validName(path string) bool {
 	return true
 }
 
-// placeFair follows the rules.
+// placeFair applies the rules.
 func (t *Tree) placeFair(app App, groups func(string) ([]string, error)) (string, error) {
 	for i := range t.Settings.Placement.rules {
 		path, err := t.apply(&t.Settings.Placement.rules[i], app, groups)
@@ -132,7 +132,7 @@ func (t *Tree) placeFair(app App, groups func(string) ([]string, error)) (string
 	return app.Queue, fails("Reject application %s submitted by user %s application rejected by placement rules.", app.ID, app.User)
 }
 
-// possible reports whether a path is that of a leaf, or of one that can be made.
+// possible reports whether a path is that of a leaf, or of a leaf that the scheduler could create.
 func (t *Tree) possible(path string) bool {
 	if q := t.byPath[path]; q != nil {
 		return q.Leaf()
@@ -141,7 +141,7 @@ func (t *Tree) possible(path string) bool {
 	return validName(path) && strings.HasPrefix(path, "root.") && (!above.Leaf() || above == t.Root)
 }
 
-// apply returns the queue that a rule chooses, or "" to go on with the next.
+// apply returns the queue that a rule chooses, or "" if the next rule decides.
 func (t *Tree) apply(r *fairRule, app App, groups func(string) ([]string, error)) (string, error) {
 	switch r.kind {
 	case "reject":
@@ -189,7 +189,7 @@ func (t *Tree) ifThere(path string, create bool) string {
 	return ""
 }
 
-// namesFor are the names that a rule makes queues of.
+// namesFor returns the names that a rule turns into queues.
 func namesFor(kind, user string, groups func(string) ([]string, error)) ([]string, error) {
 	if kind == "user" {
 		return []string{user}, nil
@@ -203,7 +203,7 @@ func namesFor(kind, user string, groups func(string) ([]string, error)) ([]strin
 	}
 	switch {
 	case kind == "secondaryGroupExistingQueue":
-		return of, nil // the primary one among them, as in YARN
+		return of, nil // including the primary one, as in YARN
 	case len(of) == 0:
 		return nil, &Refusal{Text: "No groups returned for user " + user}
 	}

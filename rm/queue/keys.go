@@ -12,13 +12,13 @@ import (
 	"heddle/conf"
 )
 
-// own returns a setting of a queue that there is none for all of, without white space around it.
+// own returns a setting that only single queues have, without white space around it.
 func (p *parser) own(path, key, def string) (name, value string) {
 	name = path + "." + key
 	return name, p.text(name, def)
 }
 
-// of returns a setting of a queue, else the one for all queues.
+// of returns a queue's setting, or else the one for all queues.
 func (p *parser) of(path, key, def string) (name, value string) {
 	for _, name := range []string{path + "." + key, key} {
 		if v := strings.TrimSpace(p.settings[name]); v != "" {
@@ -35,7 +35,7 @@ func (p *parser) text(key, def string) string {
 	return def
 }
 
-// truth reads true or false. Hadoop takes anything else for the default; that is more likely a mistake.
+// truth reads true or false. Hadoop reads anything else as the default; that is more likely a mistake.
 func (p *parser) truth(key string, def bool) bool {
 	v := strings.ToLower(p.text(key, strconv.FormatBool(def)))
 	if v != "true" && v != "false" {
@@ -44,7 +44,7 @@ func (p *parser) truth(key string, def bool) bool {
 	return v == "true"
 }
 
-// number reads a number that is at least so much.
+// number reads a number with a minimum.
 func (p *parser) number(name, value string, least float64) float64 {
 	f, err := parseFloat(value)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *parser) number(name, value string, least float64) float64 {
 	return f
 }
 
-// integer reads an integer of 32 bits that is at least so much.
+// integer reads a 32-bit integer with a minimum.
 func (p *parser) integer(name, value string, least int32) int32 {
 	n, err := strconv.ParseInt(value, 10, 32)
 	reason := fmt.Sprintf("it must be an integer from %d to %d", least, math.MaxInt32)
@@ -95,8 +95,8 @@ func (p *parser) millis(key, def string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// What is known about keys, of the scheduler and of a queue. Those that are accepted have no effect here, because nothing
-// waits for heartbeats; those of later have effects in YARN that are missed.
+// The known keys, of the scheduler and of a queue. The accepted ones have no effect here, because nothing
+// waits for heartbeats. Those of later have effects in YARN that Heddle lacks.
 var (
 	globalKeys = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
 		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
@@ -138,7 +138,7 @@ func hasPrefixOf(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
-// unknownKeys says of each key that has no effect here why.
+// unknownKeys reports each key that has no effect here, with the reason.
 func (p *parser) unknownKeys(t *Tree) {
 	var accepted []string
 	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
@@ -159,12 +159,12 @@ func (p *parser) unknownKeys(t *Tree) {
 		}
 	}
 	if len(accepted) > 0 {
-		p.problem(conf.Info, Prefix+accepted[0], "", "has no effect here, where containers are placed when they are asked for and not "+
+		p.problem(conf.Info, Prefix+accepted[0], "", "has no effect, because Heddle places containers when they are asked for and not "+
 			"when nodes report; likewise: "+strings.Join(accepted[1:], ", "))
 	}
 }
 
-// queueKey looks at a key that a queue's path begins.
+// queueKey checks a key that begins with a queue's path.
 func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")

@@ -11,10 +11,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// none admits nobody; a queue's lists do by default, so that those of its ancestors count.
+// none admits nobody. It is the default of a queue's lists, so that only its ancestors' lists admit users.
 var none = acl.Parse(" ")
 
-// limits reads what applications and users may have of a queue.
+// limits reads a queue's limits of applications and users.
 func (p *parser) limits(q *Queue) {
 	name, v := p.of(q.Path, "maximum-am-resource-percent", "0.1")
 	if q.MaxAMShare = float32(p.number(name, v, 0)); q.MaxAMShare > 1 {
@@ -51,13 +51,13 @@ func (p *parser) limits(q *Queue) {
 	}
 }
 
-// parent reports whether a queue holds queues, while its children are not read yet.
+// parent reports whether a queue has children, before these are read.
 func (p *parser) parent(q *Queue) bool {
 	return q.Reservable || q.managed || len(conf.ParseList(p.settings[q.Path+".queues"])) > 0
 }
 
-// lifetimes are inherited: a maximum where the queue has none, 0 being none; a default where none is set, as far as the maximum
-// allows it, and else the maximum (Hadoop: QueueAppLifetimeAndLimitSettings).
+// lifetimes reads and inherits lifetimes. A queue without a maximum has its parent's; 0 is none. A queue without a default has its parent's, as far as its maximum
+// allows, and else its maximum (Hadoop: QueueAppLifetimeAndLimitSettings).
 func (p *parser) lifetimes(q *Queue) {
 	read := func(key string) (name string, n int64) {
 		name, v := p.own(q.Path, key, "-1")
@@ -84,7 +84,7 @@ func (p *parser) lifetimes(q *Queue) {
 	}
 }
 
-// Lifetime is how long an application of the queue may live that asks for some time, both in seconds; what isn't above 0 is no
+// Lifetime returns how long an application that asked for a lifetime may live, both in seconds; values up to 0 mean no
 // limit (Hadoop: CapacityScheduler.checkAndGetApplicationLifetime).
 func (q *Queue) Lifetime(asked int64) int64 {
 	switch {
@@ -110,7 +110,7 @@ func (p *parser) maxApplications(q *Queue) {
 	}
 }
 
-// allocation reads how large containers may be, which is no more than in the parent and the cluster.
+// allocation reads the largest container, which may not exceed the parent's and the cluster's.
 func (p *parser) allocation(q *Queue) {
 	if q.Parent != nil {
 		q.MaxAllocation = q.Parent.MaxAllocation
@@ -144,7 +144,7 @@ func (p *parser) allocation(q *Queue) {
 	}
 }
 
-// userWeights are inherited, and bounded in a leaf by how many users its limit makes room for (Hadoop: UserWeights).
+// userWeights reads and inherits users' weights. In a leaf its user limit bounds them (Hadoop: UserWeights).
 func (p *parser) userWeights(q *Queue) {
 	weights := map[string]float32{}
 	if q.Parent != nil {
@@ -178,7 +178,7 @@ const (
 	weightOf     = ".weight"
 )
 
-// weightKeys are all keys of users' weights, which few configurations have.
+// weightKeys returns all keys of users' weights; few configurations have any.
 func (p *parser) weightKeys() []string {
 	if p.weights == nil {
 		p.weights = []string{}
@@ -191,7 +191,7 @@ func (p *parser) weightKeys() []string {
 	return p.weights
 }
 
-// weightKey is where the weight that a user has in a queue is set: there, or in a queue above.
+// weightKey returns the key that sets a user's weight in a queue: the queue's own, or an ancestor's.
 func (p *parser) weightKey(q *Queue, user string) string {
 	for ; q.Parent != nil; q = q.Parent {
 		if strings.TrimSpace(p.settings[q.Path+userSettings+user+weightOf]) != "" {
@@ -210,8 +210,8 @@ var leafPolicies = map[string]string{
 	"fifo": "fifo", "fair": "fair", "fifo-with-partitions": "fifo-with-partitions", "fifo-for-pending-apps": "fifo-for-pending-apps",
 }
 
-// policy reads how applications of a leaf are ordered, or the queues of a parent, which have its own parent's order unless
-// they say otherwise.
+// policy reads the order of a leaf's applications, or of a parent's queues. Parents inherit the order unless
+// they set one.
 func (p *parser) policy(q *Queue) {
 	if p.parent(q) {
 		def := "utilization"
@@ -236,7 +236,7 @@ func (p *parser) policy(q *Queue) {
 	q.SizeBasedWeight = p.truth(q.Path+".ordering-policy.fair.enable-size-based-weight", false)
 }
 
-// state reads whether a queue takes applications (Hadoop: AbstractCSQueue.initializeQueueState).
+// state reads whether a queue accepts applications (Hadoop: AbstractCSQueue.initializeQueueState).
 func (p *parser) state(q *Queue) {
 	stoppedAbove := q.Parent != nil && q.Parent.Stopped
 	name, state := p.own(q.Path, "state", "")
@@ -246,7 +246,7 @@ func (p *parser) state(q *Queue) {
 		q.Stopped = stoppedAbove
 	case "RUNNING":
 		if stoppedAbove {
-			p.fail(name, state, fmt.Sprintf("the queue can't run, as %s above it is stopped", q.Parent.Path))
+			p.fail(name, state, fmt.Sprintf("the queue can't run, because %s above it is stopped", q.Parent.Path))
 		}
 	case "STOPPED":
 		q.Stopped = true
@@ -256,8 +256,8 @@ func (p *parser) state(q *Queue) {
 	}
 }
 
-// preemption is off for a queue where it is off above it, unless the queue says otherwise. A queue from which others take nothing
-// takes nothing from itself either (Hadoop: CSQueuePreemptionSettings).
+// preemption reads whether preemption is off for a queue, which inherits that unless it sets it. A queue that others can't preempt
+// doesn't preempt within itself either (Hadoop: CSQueuePreemptionSettings).
 func (p *parser) preemption(q *Queue) {
 	off, offInside := false, false
 	if q.Parent != nil {
@@ -288,7 +288,7 @@ func (p *parser) lists(q *Queue) {
 
 var everybody = acl.Parse("*")
 
-// global reads what holds for the scheduler as a whole.
+// global reads the settings of the scheduler as a whole.
 func (p *parser) global() Settings {
 	s := defaultSettings()
 	number := func(key, def string, least int32) int { return int(p.integer(key, p.text(key, def), least)) }

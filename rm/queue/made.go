@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Make is a queue that isn't declared, below another one, as it is made for applications that name it: it has what the file says of all
-// queues (Hadoop: QueueManager.createNewQueues). It is not among the children of the one above.
+// Make creates an undeclared queue below another one, for applications that name it. It has the file's defaults for all
+// queues (Hadoop: QueueManager.createNewQueues). It isn't added to the children of the queue above.
 func (t *Tree) Make(above *Queue, name string, leaf bool) *Queue {
 	q := &Queue{
 		MaxAMShare: 0.5, UserLimit: 100, UserLimitFactor: -1, MaxParallelApps: math.MaxInt32, MaxApplications: math.MaxInt32,
@@ -33,8 +33,8 @@ func (t *Tree) Make(above *Queue, name string, leaf bool) *Queue {
 	return q
 }
 
-// With is a Fair tree with queues as if they were declared, and those above them. Where one is a leaf and another one is to be below it,
-// that is left out. Other trees stay as they are, as does one that has them all.
+// With returns a Fair tree in which the queues at paths, and those above them, are declared. If one of them is a leaf and another one below it,
+// the latter is left out. Other trees are returned unchanged, and so is one that has all the queues.
 func (t *Tree) With(paths []string) *Tree {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return t.Kind != Fair || t.byPath[path] != nil || !strings.HasPrefix(path, "root.")
@@ -52,7 +52,7 @@ func (t *Tree) With(paths []string) *Tree {
 	return out
 }
 
-// declare adds what is missing on the way to a leaf.
+// declare adds the missing queues on the way to a leaf.
 func (t *Tree) declare(q *Queue, names []string) {
 	for i, name := range names {
 		at := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name })
@@ -67,7 +67,7 @@ func (t *Tree) declare(q *Queue, names []string) {
 	}
 }
 
-// clone copies a queue and those below it.
+// clone copies a queue and its descendants.
 func (q *Queue) clone(parent *Queue) *Queue {
 	c := *q
 	c.Parent, c.Children = parent, make([]*Queue, len(q.Children))

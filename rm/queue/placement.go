@@ -11,12 +11,12 @@ import (
 // Placement decides which queue an application goes to.
 type Placement struct {
 	mappings []mapping // of a Capacity tree
-	// override has the mappings hold for applications that name a queue too.
+	// override applies the mappings also to applications that name a queue.
 	override bool
 	rules    []fairRule // of a Fair tree
 }
 
-// App is what the placement of an application goes by.
+// App is what the placement of an application depends on.
 type App struct {
 	ID    string // for messages
 	Name  string
@@ -24,10 +24,10 @@ type App struct {
 	User  string
 }
 
-// Refusal is why an application can't have the queue that it asks for, in Hadoop's words.
+// Refusal says why an application can't have the queue that it asks for, in Hadoop's wording.
 type Refusal struct {
 	Text string
-	// Fails says that the application is taken, and ends at once with the text as its diagnostics. Otherwise the submission
+	// Fails says that the application is accepted, and fails at once with the text as its diagnostics. Otherwise the submission
 	// itself is refused.
 	Fails bool
 }
@@ -36,11 +36,11 @@ func (r *Refusal) Error() string { return r.Text }
 
 func fails(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...), true} }
 
-// accessControl is how Hadoop begins diagnostics that come from a queue that doesn't admit an application.
+// accessControl begins Hadoop's diagnostics of an application that a queue doesn't admit.
 const accessControl = "org.apache.hadoop.security.AccessControlException: "
 
 // Place finds the leaf that an application goes to, by the tree's mappings or rules, and returns its path. In a Fair tree
-// that may be one which isn't there yet. The error is a *Refusal, or what groups returned; path is set as far as it is known.
+// that leaf may not exist yet. The error is a *Refusal, or what groups returned; path is set as far as it is known.
 func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path string, err error) {
 	if app.Queue == "" {
 		app.Queue = "default"
@@ -69,7 +69,7 @@ func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path 
 	return q.Path, q.Admits(app)
 }
 
-// Admits refuses applications of a queue that is stopped.
+// Admits refuses applications if the queue is stopped.
 func (q *Queue) Admits(app App) error {
 	if q.Stopped {
 		return fails(accessControl+"Queue %s is STOPPED. Cannot accept submission of application: %s", q.Path, app.ID)
@@ -77,8 +77,8 @@ func (q *Queue) Admits(app App) error {
 	return nil
 }
 
-// Full refuses an application where there are too many already: live ones in the whole tree, in the queue, and of the user in
-// the queue. share is the queue's of Effective.
+// Full refuses an application if there are too many live ones: in the whole tree (all), in the queue, or of the user in
+// the queue. share is the queue's share from Effective.
 func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) error {
 	switch {
 	case t.Kind != Capacity:
@@ -94,18 +94,18 @@ func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) er
 	return nil
 }
 
-// mapping sends the applications of a user, of a group's members, or of some name to a queue (Hadoop: MappingRule).
+// mapping sends applications to a queue, by user, group or name (Hadoop: MappingRule).
 type mapping struct {
 	kind, source, queue string // kind is u, g or a
 }
 
-// placement reads queue-mappings, whose fixed queues are to be there.
+// placement reads queue-mappings. Queues without variables must exist.
 func (p *parser) placement(t *Tree) (out Placement) {
 	out.override = p.truth("queue-mappings-override.enable", false)
 	rules := strings.ToLower(p.conf.Text("yarn.scheduler.queue-placement-rules"))
 	for rule := range strings.SplitSeq(rules, ",") {
 		if rule = strings.TrimSpace(rule); rule != "" && rule != "user-group" && rule != "app-name" && !strings.HasSuffix(rule, "placementrule") {
-			p.problem(conf.Warning, "yarn.scheduler.queue-placement-rules", rule, "is unknown: user-group and app-name are there")
+			p.problem(conf.Warning, "yarn.scheduler.queue-placement-rules", rule, "is unknown: Heddle has user-group and app-name")
 		}
 	}
 	const key = "queue-mappings"
@@ -138,7 +138,7 @@ func (p *parser) placement(t *Tree) (out Placement) {
 	return out
 }
 
-// mappable checks the queue of a mapping that has no variables.
+// mappable checks the queue of a mapping without variables.
 func (p *parser) mappable(t *Tree, key, text, queue string) {
 	reason := ""
 	if parent, _, ok := cutLast(queue); strings.Contains(queue, "%") {
@@ -156,7 +156,7 @@ func (p *parser) mappable(t *Tree, key, text, queue string) {
 	}
 }
 
-// cutLast takes the last part of a path off; ok is false where there is only one.
+// cutLast splits the last part off a path; ok is false if there is only one.
 func cutLast(path string) (before, last string, ok bool) {
 	i := strings.LastIndexByte(path, '.')
 	if i < 0 {
@@ -165,8 +165,8 @@ func cutLast(path string) (before, last string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// mapped is the queue that the mappings choose, else the one that the application names. A mapping to a queue that isn't
-// there leads to root.default.
+// mapped returns the queue that the mappings choose, or else the one that the application names. A mapping to an unknown
+// queue leads to root.default.
 func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, error) {
 	place := &t.Settings.Placement
 	var of []string
@@ -204,7 +204,7 @@ func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, e
 	return app.Queue, nil
 }
 
-// chosen is the leaf that a mapping's queue means for an application, nil if there is none.
+// chosen returns the leaf that a mapping's queue means for an application, or nil.
 func (t *Tree) chosen(pattern string, app App, groups func() []string) *Queue {
 	parent, last, nested := cutLast(pattern)
 	above := t.Root
@@ -227,7 +227,7 @@ func (t *Tree) chosen(pattern string, app App, groups func() []string) *Queue {
 		}
 		return q
 	}
-	if last == "%secondary_group" { // the first that there is a queue for
+	if last == "%secondary_group" { // the first one that has a queue
 		for _, g := range groups()[min(1, len(groups())):] {
 			if q := find(clean(g)); q != nil {
 				return q
@@ -238,7 +238,7 @@ func (t *Tree) chosen(pattern string, app App, groups func() []string) *Queue {
 	return find(variables(last, app, groups))
 }
 
-// variables replaces what stands for properties of an application, if it is a whole part of a path.
+// variables replaces variables with properties of an application, where they are a whole part of a path.
 func variables(path string, app App, groups func() []string) string {
 	parts := strings.Split(path, ".")
 	for i, part := range parts {
@@ -261,7 +261,7 @@ func variables(path string, app App, groups func() []string) string {
 	return strings.Join(parts, ".")
 }
 
-// clean makes a part of a queue's path of a user or a group.
+// clean turns the name of a user or a group into a part of a queue's path.
 func clean(name string) string {
 	return strings.ReplaceAll(strings.TrimSpace(name), ".", "_dot_")
 }

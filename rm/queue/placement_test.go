@@ -159,11 +159,11 @@ func TestFairPlacement(t *testing.T) {
 func TestFairPlacementRefused(t *testing.T) {
 	for policy, want := range map[string]string{
 		`<specified/>`:                     "must apply to every application",
-		`<default/><specified/><default/>`: "never does",
+		`<default/><specified/><default/>`: "this rule never applies",
 		`<lottery/>`:                       `no rule "lottery"`,
-		`<nestedUserQueue/>`:               "needs a rule within it",
+		`<nestedUserQueue/>`:               "needs a rule inside it",
 		`<default><user/></default>`:       "takes no rule within it",
-		`<default queue="a..b"/>`:          "no path of a queue",
+		`<default queue="a..b"/>`:          "not a valid path of a queue",
 		``:                                 "must apply",
 		`<nestedUserQueue><reject/></nestedUserQueue>`:    "can't be within",
 		`<default queue="root.p"/>`:                       "holds queues",

@@ -9,14 +9,14 @@ import (
 	"heddle/yarn/acl"
 )
 
-// PriorityACL says what priorities the applications of some users may have in a leaf, and which those have that ask for none.
+// PriorityACL says which priorities some users may have in a leaf, and which one they have if they ask for none.
 type PriorityACL struct {
 	Who          acl.List
 	Max, Default int32
 }
 
 // priorityACLs reads a leaf's acl_application_max_priority: [user=NAME,… group=NAME,… max_priority=N default_priority=N] for each of the
-// lists, the lowest maximum first (Hadoop: AppPriorityACLConfigurationParser). Anything without brackets is for everybody.
+// lists, the lowest maximum first (Hadoop: AppPriorityACLConfigurationParser). A value without brackets applies to everybody.
 func (p *parser) priorityACLs(q *Queue) {
 	key := q.Path + ".acl_application_max_priority"
 	text := p.settings[key]
@@ -70,8 +70,8 @@ func parsePriorityACL(text string) (a PriorityACL, ok bool) {
 	return a, users != "" || groups != ""
 }
 
-// PriorityOf is the priority of an application that somebody submits to a queue, asked for or not, and whether he may have it. lists says
-// that access control lists count (Hadoop: CapacityScheduler.checkAndGetApplicationPriority, AppPriorityACLsManager).
+// PriorityOf returns the priority of an application that a user submits to a queue, and whether the user may have it. asked is nil if the user didn't ask
+// for one. lists says that access control lists apply (Hadoop: CapacityScheduler.checkAndGetApplicationPriority, AppPriorityACLsManager).
 func (q *Queue) PriorityOf(user string, asked *int32, most int32, lists bool, groupsOf func(string) ([]string, error)) (p int32, may bool) {
 	var his []PriorityACL
 	if lists {

@@ -9,14 +9,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// Unit is how a capacity is given.
+// Unit says how a capacity is configured.
 type Unit uint8
 
-// Units of capacities.
+// The units of capacities.
 const (
 	ByPercent Unit = iota // of the parent
 	ByWeight              // in proportion to the siblings' weights
-	ByAmount              // so much of a resource
+	ByAmount              // amount of a resource
 	Mixed                 // of a queue whose resources have different units
 )
 
@@ -36,7 +36,7 @@ func uniform(value float64, unit Unit) (v Vector) {
 	return v
 }
 
-// unit is that of all resources, or Mixed.
+// unit returns the unit of all resources, or Mixed.
 func (v *Vector) unit(types int) Unit {
 	for _, a := range v[1:types] {
 		if a.Unit != v[0].Unit {
@@ -46,7 +46,7 @@ func (v *Vector) unit(types int) Unit {
 	return v[0].Unit
 }
 
-// amounts are the parts that are so much of a resource.
+// amounts returns the parts that are amounts.
 func (v *Vector) amounts() (r records.Resource) {
 	for i, a := range v {
 		if a.Unit == ByAmount {
@@ -56,11 +56,11 @@ func (v *Vector) amounts() (r records.Resource) {
 	return r
 }
 
-// largest bounds numbers in configurations, so that sums of them don't overflow.
+// largest limits numbers in configurations, so that their sums don't overflow.
 const largest = 1 << 50
 
-// parseVector reads a capacity: "25", "2w", or "[memory=10Gi,vcores=8]", whose parts may be percentages and weights as well
-// (Hadoop: QueueCapacityConfigParser). Resources that a list doesn't name get 0 of it.
+// parseVector reads a capacity: "25", "2w", or "[memory=10Gi,vcores=8]". Parts of a list may also be percentages and weights
+// (Hadoop: QueueCapacityConfigParser). Resources that a list doesn't name get 0.
 func parseVector(text string, types records.ResourceTypes) (Vector, error) {
 	inner, list := strings.CutPrefix(text, "[")
 	if !list {
@@ -110,7 +110,7 @@ func parseShare(text string) (Amount, error) {
 	case err != nil:
 		return Amount{}, err
 	case weight && f < 0:
-		return Amount{}, fmt.Errorf("a weight isn't less than 0")
+		return Amount{}, fmt.Errorf("a weight can't be less than 0")
 	case weight:
 		return Amount{f, ByWeight}, nil
 	}
@@ -122,7 +122,7 @@ func parseAmount(text string, resource int) (Amount, error) {
 	if number, ok := strings.CutSuffix(text, "%"); ok {
 		f, err := parseFloat(number)
 		if err == nil && (f < 0 || f > 100) {
-			err = fmt.Errorf("%q is no percentage of 0 to 100", text)
+			err = fmt.Errorf("%q is not a percentage from 0 to 100", text)
 		}
 		return Amount{f, ByPercent}, err
 	}
@@ -133,13 +133,13 @@ func parseAmount(text string, resource int) (Amount, error) {
 	return Amount{float64(n), ByAmount}, err
 }
 
-// binaryUnits are the factors of units in MiB, decimal ones those of numbers without a unit.
+// binaryUnits are the factors of memory's units, in MiB; decimalUnits those of other resources.
 var (
 	binaryUnits  = map[string]float64{"": 1, "Ki": 1. / 1024, "Mi": 1, "Gi": 1 << 10, "Ti": 1 << 20, "Pi": 1 << 30, "M": 1e6 / (1 << 20), "G": 1e9 / (1 << 20), "T": 1e12 / (1 << 20)}
 	decimalUnits = map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 )
 
-// parseQuantity reads an amount of a resource with its unit; memory without one is in MiB.
+// parseQuantity reads an amount of a resource with its unit; memory without a unit is in MiB.
 func parseQuantity(text string, resource int) (int64, error) {
 	end := strings.LastIndexAny(text, "0123456789.") + 1
 	units := decimalUnits

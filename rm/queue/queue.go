@@ -1,5 +1,8 @@
-// Package queue is the tree of queues as it is configured: names, states, who may use them, and the shares that are promised.
-// It decides nothing; scheduling policies, access checks and views read it.
+// Package queue is the configured tree of queues: names, states, access control lists, capacities and limits. FromConf reads it from
+// capacity-scheduler.xml or fair-scheduler.xml. Place decides which queue an application goes to, and Change edits settings at run time.
+//
+// The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which nobody changes
+// once it is built.
 package queue
 
 import (
@@ -20,75 +23,75 @@ const (
 	Administer
 )
 
-// Queue is one queue. It is not to be changed.
+// Queue is one queue. Don't change it.
 type Queue struct {
 	Name     string // last part of the path
 	Path     string // root.a.b
-	Index    int    // place in the tree's order, parents first; the root's is 0
+	Index    int    // index in the tree's order, parents first; the root's is 0
 	Parent   *Queue // nil for the root
 	Children []*Queue
 
 	Stopped            bool // own state, or that of an ancestor
-	ownState           bool // a state is configured for the queue itself
+	ownState           bool // a state is configured for this queue
 	Submit, Administer acl.List
 	MaxPriority        acl.List
 	PriorityACLs       []PriorityACL // of a leaf, the lowest maximum first; none: everybody may have any priority
 
-	// Unit is how the capacity is configured: ByPercent, ByWeight, ByAmount, or Mixed where resources differ.
+	// Unit is how the capacity is configured: ByPercent, ByWeight, ByAmount, or Mixed if resources differ.
 	Unit Unit
 	// Vector and MaximumVector are capacity and maximum-capacity by resource, as configured.
 	Vector, MaximumVector Vector
-	// Weight is the configured weight, NormalizedWeight its share of those of the siblings; -1 and 0 without one.
+	// Weight is the configured weight, NormalizedWeight its share of the siblings' sum; -1 and 0 without a weight.
 	Weight, NormalizedWeight float32
-	// Capacity is the share of the parent that is promised, 0 to 1; Maximum what the queue may take of the parent at most.
-	// Of absolute and mixed capacities only Effective knows, as they depend on the size of the cluster.
+	// Capacity is the guaranteed share of the parent, 0 to 1; Maximum is the largest share of the parent.
+	// Only Effective knows absolute and mixed capacities, because they depend on the size of the cluster.
 	Capacity, Maximum float32
-	// Percent is the capacity as it is configured, which Capacity is only close to.
+	// Percent is the configured capacity; Capacity is a rounded form of it.
 	Percent float64
 	// AbsoluteCapacity and AbsoluteMaximum are shares of the cluster.
 	AbsoluteCapacity, AbsoluteMaximum float32
-	MaxAMShare                        float32 // of a leaf that ApplicationMasters may take, 0 to 1; -1: no limit (Fair)
-	UserLimit                         float32 // least share of the queue that an active user is promised, percent
-	UserLimitFactor                   float32 // times the queue's capacity that one user may take; -1: no limit
-	// UserWeights are those that differ from 1, the ancestors' included. Nil if there are none.
+	MaxAMShare                        float32 // share of a leaf that ApplicationMasters may take, 0 to 1; -1: no limit (Fair)
+	UserLimit                         float32 // minimum share of the queue that an active user is guaranteed, in percent
+	UserLimitFactor                   float32 // multiple of the queue's capacity that one user may take; -1: no limit
+	// UserWeights are the weights that differ from 1, including inherited ones. Nil if there are none.
 	UserWeights map[string]float32
-	// MaxApplications, live at once, and those of one user. With absolute capacities see Effective.
+	// MaxApplications limits live applications, MaxApplicationsPerUser those of one user. With absolute capacities see Effective.
 	MaxApplications        int32
 	MaxApplicationsPerUser int32
 	MaxParallelApps        int32 // applications that may run at once; others wait
-	// MaxAllocation is the largest container; a resource that is 0 has no limit but the cluster's.
+	// MaxAllocation is the largest container; for a resource that is 0 only the cluster's limit applies.
 	MaxAllocation             records.Resource
 	Priority, DefaultPriority int32
-	// MaxLifetime bounds how long applications live, DefaultLifetime is for those that don't say; see Lifetime.
-	MaxLifetime, DefaultLifetime int64 // seconds; what isn't above 0 is none
+	// MaxLifetime limits the lifetime of applications, DefaultLifetime applies to those that ask for none; see Lifetime.
+	MaxLifetime, DefaultLifetime int64 // in seconds; values up to 0 mean none
 	// OrderingPolicy is fifo, fair, fifo-with-partitions or fifo-for-pending-apps in a leaf, utilization or
 	// priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
 	OrderingPolicy string
-	// SizeBasedWeight has the leaf's fair ordering weigh applications by what they ask for.
+	// SizeBasedWeight makes the leaf's fair ordering weigh applications by what they ask for.
 	SizeBasedWeight bool
-	// NoPreemption keeps containers of the queue from being preempted for other queues, NoIntraPreemption for other
-	// applications of the same queue. Both hold as well where preemption is off as a whole.
+	// NoPreemption protects containers of the queue from preemption for other queues, NoIntraPreemption for other
+	// applications of the same queue. Both are also set if preemption is off altogether.
 	NoPreemption, NoIntraPreemption bool
-	intraOff                        bool // what queues below inherit
+	intraOff                        bool // what children inherit
 	Reservable                      bool
 	Labels                          []string // node labels that it may use; "*" is all
 
 	Fair FairShares // of the queues of a Fair tree
 
-	managed     bool  // its children would be made as applications need them
-	defaultLife bool  // a default lifetime is set for it or for a queue above it
+	managed     bool  // YARN would create its children on demand
+	defaultLife bool  // a default lifetime is set for it or for an ancestor
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32
-	// clusterLimit is how many applications the cluster holds, 0: any number.
+	// clusterLimit is the cluster's maximum of applications, 0: no limit.
 	clusterLimit int32
 }
 
-// ConfiguredMin and ConfiguredMax are the amounts of resources that the queue's capacity and its maximum are set to, 0 where they are
-// set otherwise.
+// ConfiguredMin and ConfiguredMax are the configured amounts of the queue's capacity and maximum, 0 if they are
+// configured otherwise.
 func (q *Queue) ConfiguredMin() records.Resource { return q.Vector.amounts() }
 
-// ConfiguredMax is told with ConfiguredMin. A queue of amounts without a maximum has that of its parent.
+// ConfiguredMax: see ConfiguredMin. A queue with amounts but no maximum has its parent's.
 func (q *Queue) ConfiguredMax() records.Resource {
 	most := q.MaximumVector.amounts()
 	if most.IsZero() && q.Unit == ByAmount && q.Parent != nil {
@@ -105,7 +108,7 @@ func (q *Queue) ShownWeight() float32 {
 	return -1
 }
 
-// UserWeight is how much more than another user of the queue somebody may take.
+// UserWeight is a user's weight in the queue: how many times another user's share the user may take.
 func (q *Queue) UserWeight(user string) float32 {
 	if w, ok := q.UserWeights[user]; ok {
 		return w
@@ -113,7 +116,7 @@ func (q *Queue) UserWeight(user string) float32 {
 	return 1
 }
 
-// Largest is the largest container of the queue in a cluster that has containers up to some size.
+// Largest is the queue's largest container, in a cluster with a given largest container.
 func (q *Queue) Largest(cluster records.Resource) records.Resource {
 	for i, n := range q.MaxAllocation {
 		if n > 0 {
@@ -128,7 +131,7 @@ func (q *Queue) Leaf() bool {
 	return len(q.Children) == 0 && !q.Reservable && !q.managed && !q.Fair.Parent
 }
 
-// Allows reports whether a user has a right on the queue, or on one above it.
+// Allows reports whether a user has a right on the queue, or on an ancestor.
 func (q *Queue) Allows(r Right, user string, groupsOf func(string) ([]string, error)) bool {
 	for ; q != nil; q = q.Parent {
 		list := &q.Submit
@@ -142,7 +145,7 @@ func (q *Queue) Allows(r Right, user string, groupsOf func(string) ([]string, er
 	return false
 }
 
-// All calls f with the queue and all below it, parents first.
+// All calls f for the queue and its descendants, parents first.
 func (q *Queue) All(f func(*Queue)) {
 	f(q)
 	for _, c := range q.Children {
@@ -150,34 +153,34 @@ func (q *Queue) All(f func(*Queue)) {
 	}
 }
 
-// Tree is all queues.
+// Tree is the tree of all queues.
 type Tree struct {
 	Root *Queue
-	// Kind names the scheduler whose queues these are.
+	// Kind is the scheduler to which these queues belong.
 	Kind Kind
 	// Dominant says that queues are measured by the resource of which they use the largest share, not by memory alone
 	// (YARN: DominantResourceCalculator).
 	Dominant bool
-	// Settings hold for the tree as a whole.
+	// Settings apply to the tree as a whole.
 	Settings Settings
-	// Problems are warnings and notes about the configuration, for the log. What keeps it from being used is an error.
+	// Problems are warnings and notes about the configuration, for the log. A problem that makes it unusable is an error instead.
 	Problems []conf.Problem
 
 	types      records.ResourceTypes
 	vector     bool   // capacities may be mixed (legacy-queue-mode.enabled is false)
-	undeclared *Queue // what queues are that the file doesn't declare, in a Fair tree
+	undeclared *Queue // the pattern of undeclared queues, in a Fair tree
 	queues     []*Queue
 	byPath     map[string]*Queue
 	byName     map[string][]*Queue
-	// stoppedGone are paths for which a state is configured, STOPPED, though there are no such queues (any more).
+	// stoppedGone are paths with the configured state STOPPED that name no queues (any more).
 	stoppedGone map[string]bool
 }
 
-// Queues lists all queues by their Index.
+// Queues returns all queues by their Index.
 func (t *Tree) Queues() []*Queue { return t.queues }
 
-// CountsVCores reports whether containers have as many vcores as were asked for. Where YARN measures by memory alone (its
-// DefaultResourceCalculator, the default of CapacityScheduler and what FifoScheduler has) every container has one.
+// CountsVCores reports whether containers get as many vcores as they ask for. Where YARN measures by memory alone (its
+// DefaultResourceCalculator, the default of CapacityScheduler and the one of FifoScheduler), every container gets one.
 func (t *Tree) CountsVCores() bool { return t.Kind == Fair || t.Kind == Capacity && t.Dominant }
 
 // Kind is a scheduler of YARN.
@@ -187,7 +190,7 @@ type Kind uint8
 const (
 	Capacity Kind = iota
 	Fair
-	FIFO // one queue, and whatever other name an application gives is as good
+	FIFO // one queue, which every name means
 )
 
 func newTree(kind Kind, root *Queue) *Tree {
@@ -201,7 +204,7 @@ func newTree(kind Kind, root *Queue) *Tree {
 	return t
 }
 
-// Find finds a queue by its path, or by the last part of it if only one queue has that. In a Fair tree names are paths, which need not
+// Find finds a queue by its path, or by the last part of it if that is unambiguous. In a Fair tree names are paths, which need not
 // begin with root (Hadoop: QueueManager.ensureRootPrefix). "" is the default queue.
 func (t *Tree) Find(name string) (*Queue, bool) {
 	if name == "" {
@@ -219,7 +222,7 @@ func (t *Tree) Find(name string) (*Queue, bool) {
 	return nil, false
 }
 
-// Path is the path that a name means: in a Fair tree also that of a queue which would be made, or was. In a FIFO tree it is the name.
+// Path returns the path that a name means. In a Fair tree the queue need not exist. In a FIFO tree it is the name itself.
 func (t *Tree) Path(name string) string {
 	if t.Kind == FIFO {
 		return name
@@ -233,7 +236,7 @@ func (t *Tree) Path(name string) string {
 	return name
 }
 
-// Above is the queue closest to the root's side of a path: that of the path itself if it is there.
+// Above returns the deepest existing queue on a path: the queue itself if it exists.
 func (t *Tree) Above(path string) *Queue {
 	for path != "" {
 		if q := t.byPath[path]; q != nil {
@@ -244,8 +247,8 @@ func (t *Tree) Above(path string) *Queue {
 	return t.Root
 }
 
-// Allows reports whether a user has a right on the queue of that name. Nobody has any on one that isn't there, except in a
-// FIFO tree, whose queue is everybody's, and a Fair one, where the lists of the queue that one would be made below hold for it.
+// Allows reports whether a user has a right on the queue with a name. Nobody has one on an unknown queue, with two exceptions: the queue of a
+// FIFO tree is everybody's, and in a Fair tree the lists of the deepest existing queue apply.
 func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]string, error)) bool {
 	if t.Kind == FIFO {
 		return true
@@ -257,7 +260,7 @@ func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]strin
 	return ok && q.Allows(r, user, groupsOf)
 }
 
-// Default is a tree with one leaf, root.default, that everybody may use.
+// Default returns a tree with one leaf, root.default, that everybody may use.
 func Default(kind Kind) *Tree {
 	root := openQueue("root", nil)
 	root.Children = []*Queue{openQueue("default", root)}
@@ -280,5 +283,5 @@ func openQueue(name string, parent *Queue) *Queue {
 	return q
 }
 
-// maxApplications is what a cluster holds at once by default.
+// maxApplications is the default limit of applications in the cluster.
 const maxApplications = 10000

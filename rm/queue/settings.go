@@ -9,17 +9,17 @@ import (
 	"heddle/yarn/records"
 )
 
-// Settings are what a scheduler's configuration says besides queues.
+// Settings are a scheduler's settings besides those of queues.
 type Settings struct {
-	// NodeLocalityDelay is how many chances of a container elsewhere are let pass for one on the host that is asked for, and
-	// RackLocalityDelay how many more for one on the rack; -1 is as many as the ask has containers on average per node
+	// NodeLocalityDelay is the number of missed opportunities before a container for a requested host goes to its rack, and
+	// RackLocalityDelay how many more before it goes anywhere. -1 is the average number of the ask's containers per node
 	// (Hadoop: node-locality-delay, rack-locality-additional-delay).
 	NodeLocalityDelay, RackLocalityDelay int
-	// RackLocalityFullReset starts counting anew after a container on the rack.
+	// RackLocalityFullReset restarts the count after a container on the rack.
 	RackLocalityFullReset bool
-	// ReservationsContinue lets an application with a reservation have other nodes that get room.
+	// ReservationsContinue lets an application with a reservation use other nodes that have room.
 	ReservationsContinue bool
-	// UserMaxParallel bounds the applications that a user may run at once in all queues; UsersMaxParallel those of single
+	// UserMaxParallel limits the applications that a user may run at once in all queues; UsersMaxParallel has limits of single
 	// users.
 	UserMaxParallel  int32
 	UsersMaxParallel map[string]int32
@@ -29,7 +29,7 @@ type Settings struct {
 	Placement Placement
 }
 
-// MaxParallel is how many applications a user may run at once.
+// MaxParallel returns how many applications a user may run at once.
 func (s *Settings) MaxParallel(user string) int32 {
 	if n, ok := s.UsersMaxParallel[user]; ok {
 		return n
@@ -37,22 +37,22 @@ func (s *Settings) MaxParallel(user string) int32 {
 	return s.UserMaxParallel
 }
 
-// Preemption is how guarantees of capacity queues are restored (Hadoop: yarn.resourcemanager.monitor.capacity.preemption).
+// Preemption configures how guarantees of capacity queues are restored (Hadoop: yarn.resourcemanager.monitor.capacity.preemption).
 type Preemption struct {
 	Enabled     bool // scheduler.monitor.enable, with ProportionalCapacityPreemptionPolicy among the policies
 	ObserveOnly bool
 	Interval    time.Duration // between rounds
-	Wait        time.Duration // from the word to the ApplicationMaster to the kill
-	PerRound    float64       // share of the cluster that one round preempts at most
-	Ignored     float64       // share of a queue's capacity that it may be above it
-	Natural     float64       // share of what is to be preempted that one round takes
-	// ForReserved chooses containers so that reservations can be filled; BalanceForReserved adds what they lack.
+	Wait        time.Duration // from telling the ApplicationMaster to the kill
+	PerRound    float64       // maximum share of the cluster that one round preempts
+	Ignored     float64       // tolerated excess over a queue's capacity, as a share of it
+	Natural     float64       // share of the due amount that one round preempts
+	// ForReserved selects containers so that reservations can be filled; BalanceForReserved adds what reservations lack.
 	ForReserved, BalanceForReserved bool
-	// Balance goes on where all queues have their guarantee, after BalanceWait.
+	// Balance preempts further when all queues have their guarantee, after BalanceWait.
 	Balance         bool
 	BalanceWait     time.Duration
 	ConservativeDRF bool
-	Lazy            bool // lazy-preemption-enabled: containers are killed only when somebody needs their room
+	Lazy            bool // lazy-preemption-enabled: containers are killed only when somebody needs their resources
 	Underused       UnderusedPreemption
 	Intra           IntraPreemption
 }
@@ -61,15 +61,15 @@ type Preemption struct {
 // yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption).
 type UnderusedPreemption struct {
 	Enabled bool
-	Delay   time.Duration // from the reservation to the choice of containers
-	Move    bool          // reservations may go to other nodes for it
+	Delay   time.Duration // from the reservation to the selection of containers
+	Move    bool          // reservations may move to other nodes for this
 }
 
 // IntraPreemption is preemption between applications of one queue.
 type IntraPreemption struct {
 	Enabled         bool
-	Threshold       float64 // use of the queue from which on it is done
-	Most            float64 // share of the queue that it takes at most
+	Threshold       float64 // minimum use of the queue
+	Most            float64 // maximum share of the queue that it preempts
 	PriorityFirst   bool    // priority_first; otherwise userlimit_first
 	ConservativeDRF bool
 }
@@ -79,18 +79,18 @@ type FairSettings struct {
 	Preemption           bool
 	UtilizationThreshold float64         // use of the cluster above which preemption is done
 	PreemptMasters       bool            // am.preemption
-	MastersOf            map[string]bool // am.preemption.QUEUE: the same of single queues, by path
+	MastersOf            map[string]bool // am.preemption.QUEUE: the same for single queues, by path
 	Wait                 time.Duration   // waitTimeBeforeKill
 	StarvationInterval   time.Duration   // waitTimeBeforeNextStarvationCheck
 	SizeBasedWeight      bool
-	// NodeThreshold and RackThreshold are shares of the cluster's nodes that are let pass for locality, -1: none.
+	// NodeThreshold and RackThreshold are the shares of the cluster's nodes that an application may pass over for locality, -1: none.
 	NodeThreshold, RackThreshold float64
-	NodeDelay, RackDelay         time.Duration // by time instead; less than 0: not
-	ReservableNodes              float64       // share of the nodes that one application may have reservations on
-	// Increment is the step in which containers grow, and ReservedFrom the least that nodes are kept for, as a policy
+	NodeDelay, RackDelay         time.Duration // the same by time; negative: off
+	ReservableNodes              float64       // maximum share of the nodes that one application may reserve
+	// Increment is the step in which containers grow. ReservedFrom is the smallest ask that gets reservations, as a policy
 	// measures it (reservation-threshold.increment-multiple increments).
 	Increment, ReservedFrom records.Resource
-	UpdateInterval          time.Duration // how old may be what queues and applications are due (update-interval-ms)
+	UpdateInterval          time.Duration // maximum age of fair shares, update-interval-ms
 }
 
 func defaultSettings() Settings {
@@ -136,7 +136,7 @@ func fairSettings(c *conf.Config, types records.ResourceTypes) FairSettings {
 	}
 }
 
-// reservedFrom is the least that nodes are kept for. Types without an increment of their own have no part in it.
+// reservedFrom is the smallest ask that gets reservations. Types without an increment don't count.
 func reservedFrom(c *conf.Config, types records.ResourceTypes, step records.Resource) records.Resource {
 	for i := records.VCores + 1; i < types.Len(); i++ {
 		if !c.IsSet(incrementKey(types, i)) {
@@ -150,7 +150,7 @@ func incrementKey(types records.ResourceTypes, i int) string {
 	return "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
 }
 
-// increment is the step in which YARN's FairScheduler has containers grow.
+// increment is the step in which containers grow under YARN's FairScheduler.
 func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
 	for i := range types.Len() {
 		key := incrementKey(types, i)

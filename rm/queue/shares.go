@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// capacities reads what a queue is promised and may take at most. Shares of the cluster follow when all siblings are known.
+// capacities reads a queue's capacity and maximum. Shares of the cluster follow when all siblings are known.
 func (p *parser) capacities(q *Queue) {
 	key, text := p.own(q.Path, "capacity", "0")
 	if q.Parent == nil {
@@ -58,7 +58,7 @@ func (p *parser) rootCapacity(q *Queue) {
 	q.AbsoluteMaximum = q.Maximum
 }
 
-// quantity reads a capacity, which a weight can be and a maximum can't.
+// quantity reads a capacity. A maximum can't be a weight.
 func (p *parser) quantity(key, text string, weights bool) Vector {
 	v, err := parseVector(text, p.types)
 	if err != nil {
@@ -85,10 +85,10 @@ func (p *parser) quantity(key, text string, weights bool) Vector {
 	return v
 }
 
-// precision is how far sums of percentages may be off (Hadoop: AbstractParentQueue).
+// precision is the tolerance for sums of percentages (Hadoop: AbstractParentQueue).
 const precision = 0.0005
 
-// shares checks what the children of each queue are promised, and computes shares of the cluster as far as they don't depend
+// shares checks the capacities of each queue's children, and computes those shares of the cluster that don't depend
 // on its size.
 func (p *parser) shares(q *Queue) {
 	if !p.vector && len(q.Children) > 0 {
@@ -117,7 +117,7 @@ func (p *parser) shares(q *Queue) {
 	q.applications()
 }
 
-// sums follows the table in Hadoop's AbstractParentQueue.setChildQueues.
+// sums checks the sums of siblings' capacities, by the table in Hadoop's AbstractParentQueue.setChildQueues.
 func (p *parser) sums(q *Queue) {
 	percent, weight, amount := "", "", ""
 	var sum float32
@@ -178,7 +178,7 @@ func (p *parser) percentages(q *Queue, first string, sum float32) {
 	}
 }
 
-// javaFloat writes a number as Java does, if it isn't huge or tiny.
+// javaFloat formats a number as Java does, if it isn't huge or tiny.
 func javaFloat(f float32) string {
 	text := strconv.FormatFloat(float64(f), 'f', -1, 32)
 	if !strings.Contains(text, ".") {
@@ -199,7 +199,7 @@ func (p *parser) amountsFit(q *Queue, child string, total records.Resource) {
 	}
 }
 
-// fits compares as the resource calculator does: by memory alone, or all resources.
+// fits compares like the resource calculator: by memory alone, or by all resources.
 func (p *parser) fits(part, whole records.Resource) bool {
 	if p.dominantCalculator() {
 		return part.FitsIn(whole)
@@ -211,7 +211,7 @@ func (p *parser) dominantCalculator() bool {
 	return strings.HasSuffix(p.settings["resource-calculator"], "DominantResourceCalculator")
 }
 
-// amounts checks the bounds of a queue whose capacity is an amount.
+// amounts checks the limits of a queue whose capacity is an amount.
 func (p *parser) amounts(q *Queue) {
 	least, most := q.Vector.amounts(), q.MaximumVector.amounts()
 	key := q.Path + ".maximum-capacity"
@@ -223,7 +223,7 @@ func (p *parser) amounts(q *Queue) {
 	}
 }
 
-// applications computes how many applications the queue holds: by default its share of what the cluster holds
+// applications computes how many applications the queue may hold: by default its share of the cluster's maximum
 // (Hadoop: AbstractLeafQueue.updateMaximumApplications).
 func (q *Queue) applications() {
 	q.MaxApplications, q.MaxApplicationsPerUser = q.applicationsOf(q.AbsoluteCapacity)

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// CheckUpdate reports why a tree can't take the place of another one while applications live in some queues; nil if it can.
-// Like YARN it wants a queue to be stopped before it goes, or before a leaf becomes a parent, and unlike YARN it refuses to
-// take away a queue, stopped or not, that applications live in (Hadoop: CapacitySchedulerConfigValidator). The change that takes a queue
-// away may stop it as well. inUse is the number
-// of live applications by the path of a leaf, which may be one that was made for them.
+// CheckUpdate returns an error if next can't replace the tree while applications live in some queues; nil if it can.
+// Like YARN it requires that a queue is stopped before it is removed, or before a leaf becomes a parent (Hadoop:
+// CapacitySchedulerConfigValidator). The change that removes the queue may stop it as well. Unlike YARN it refuses to
+// remove any queue, stopped or not, that has live applications. inUse is the number
+// of live applications by the path of a leaf, which may be one that the scheduler created.
 func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
 	if t.Kind != next.Kind {
 		return errors.New("the scheduler can't be changed while the ResourceManager runs")
 	}
 	if t.Kind != Capacity {
-		return nil // a queue of a Fair tree that is used stays, as if it had been made for its applications
+		return nil // a queue of a Fair tree that is in use stays, as if it had been created for its applications
 	}
 	var errs []error
-	for _, q := range slices.Backward(t.queues) { // those below a queue first: YARN names one of them
+	for _, q := range slices.Backward(t.queues) { // descendants first: YARN names one of them
 		after := next.byPath[q.Path]
 		state := "RUNNING"
 		if q.Stopped {
@@ -42,14 +42,14 @@ func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
 	return errors.Join(errs...)
 }
 
-// used is the number of live applications in a queue and below it.
+// used is the number of live applications in a queue and its descendants.
 func used(q *Queue, inUse map[string]int) (n int) {
 	q.All(func(q *Queue) { n += inUse[q.Path] })
 	return n
 }
 
-// KeepStopped stops the queues that were stopped in the tree before and for which no state is configured: those that were stopped with a
-// queue above them don't start with it (Hadoop: AbstractCSQueue.initializeQueueState). Nobody may use the tree yet.
+// KeepStopped stops queues without a configured state that were stopped in the tree before: queues that were stopped
+// with an ancestor don't start with it (Hadoop: AbstractCSQueue.initializeQueueState). Nobody may use the tree yet.
 func (t *Tree) KeepStopped(before *Tree) {
 	for _, q := range t.queues {
 		if was := before.byPath[q.Path]; was != nil && was.Stopped && !q.ownState {

@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// App is an application as it is shown. Times are in ms since 1970, 0 = not yet; durations in ms.
+// App is an application as views show it. Times are in ms since 1970, 0 = not yet; durations in ms.
 type App struct {
 	ID          records.ApplicationID
 	User        string
@@ -35,17 +35,17 @@ type App struct {
 
 	Attempt             records.AttemptID // current; number 0 before the first
 	AMContainer         records.ContainerID
-	AMResource          records.Resource // that an ApplicationMaster of it takes
+	AMResource          records.Resource // size of its ApplicationMaster's container
 	AMNode              records.NodeID
 	AMHTTPAddress       string // of the node, host:port
 	Host                string
 	RPCPort             int32
-	TrackingURL         string // where users are sent: the proxy while there is something behind it, else the own page
-	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing; the own page if it came to grief
+	TrackingURL         string // where users are sent: the proxy while it leads somewhere, else the application's page
+	OriginalTrackingURL string // what the ApplicationMaster gave, "N/A" if nothing; the application's page if the attempt failed
 
 	Used           records.Resource
-	Cluster        records.Resource // what the cluster has in all
-	QueueShare     records.Resource // what its queue is due now, of a Fair tree; nothing if that isn't known
+	Cluster        records.Resource // the cluster's total
+	QueueShare     records.Resource // present fair share of its queue, in a Fair tree; zero if unknown
 	Containers     int
 	LogAggregation pb.LogAggregationStatus
 	Context        *pb.ApplicationSubmissionContext // as submitted; not to be changed
@@ -56,29 +56,29 @@ type App struct {
 	PreemptedContainers int64
 	PreemptedAMs        int64
 
-	// Hidden says that whoever asks may not see what the application uses.
+	// Hidden says that the caller may not see what the application uses.
 	Hidden bool
 
-	Reserved leader.Reserved // nodes that the leader keeps for it; not part of Used
+	Reserved leader.Reserved // reservations of the application; not part of Used
 	Refused  string          // where and why its containers can't start, "" if they can
 
-	// What the leader alone knows, of a live application; see AddAsks.
+	// What only the leader knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
-	Waiting  int64            // containers asked for
+	Waiting  int64            // containers asked for and not yet granted
 	Asks     []scheduler.Ask
-	Excluded []string // hosts and racks on which it wants no containers
+	Excluded []string // hosts and racks that it has blacklisted
 }
 
-// maxType is how much of an application type is shown, in characters.
+// maxType is the number of characters of an application type that are shown.
 const maxType = 20
 
-// soft is what views of applications need that isn't in the ledger.
+// soft is the soft state (not in the ledger) that views of applications need.
 type soft struct {
 	leader *leader.Leader              // nil if another member leads
-	shares map[string]records.Resource // of fair queues, by their paths
+	shares map[string]records.Resource // fair shares of queues by path
 }
 
-// soft asks the leader, and so is not to be called where the ledger is read.
+// soft asks the leader. Don't call it while reading the ledger.
 func (v *Viewer) soft() soft {
 	l := v.Source.Leader()
 	if l == nil {
@@ -118,7 +118,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	return app
 }
 
-// attemptOf fills in what belongs to the current attempt.
+// attemptOf fills in the fields that depend on the current attempt.
 func (v *Viewer) attemptOf(app *App, a *ledger.Application, t *ledger.Attempt, l *leader.Leader) {
 	app.Attempt, app.AMContainer = t.ID, t.AMContainer
 	app.AMNode, app.AMHTTPAddress = t.AMNode, t.AMHTTPAddress
@@ -137,10 +137,10 @@ func (v *Viewer) attemptOf(app *App, a *ledger.Application, t *ledger.Attempt, l
 	}
 }
 
-// launched is what YARN says of an attempt that nothing was heard of yet.
+// launched is YARN's diagnostics of an attempt that hasn't been heard from yet.
 const launched = "AM container is launched, waiting for AM container to Register with RM"
 
-// diagnostics are an attempt's.
+// diagnostics returns an attempt's diagnostics.
 func diagnostics(t *ledger.Attempt) string {
 	if t.Diagnostics == "" && t.LaunchTime > 0 && t.RegisterTime == 0 {
 		return launched
@@ -148,7 +148,7 @@ func diagnostics(t *ledger.Attempt) string {
 	return t.Diagnostics
 }
 
-// address is where an attempt's ApplicationMaster listens. It is taken back when the attempt comes to grief.
+// address is where an attempt's ApplicationMaster listens; empty again once the attempt has failed.
 func address(t *ledger.Attempt) (host string, port int32) {
 	if t.RegisterTime == 0 || t.State == ledger.AttemptFailed || t.State == ledger.AttemptKilled {
 		return "N/A", -1
@@ -156,8 +156,8 @@ func address(t *ledger.Attempt) (host string, port int32) {
 	return t.Host, t.RPCPort
 }
 
-// trackingURLs are where users are sent, and what the ApplicationMaster gave. They follow Hadoop: through the proxy, unless
-// the attempt came to grief, when there is nothing left but the application's page. There may be no attempt.
+// trackingURLs returns where users are sent, and what the ApplicationMaster gave. As in Hadoop, users are sent through the proxy. If
+// the attempt failed, they are sent to the application's page, because nothing else is left. There may be no attempt.
 func (v *Viewer) trackingURLs(a *ledger.Application, t *ledger.Attempt) (url, original string) {
 	switch {
 	case t == nil:
@@ -183,7 +183,7 @@ func typeName(ctx *pb.ApplicationSubmissionContext) string {
 	return name
 }
 
-// tags are an application's tags, in lower case and sorted, as Hadoop keeps them.
+// tags returns an application's tags in lower case and sorted, as Hadoop keeps them.
 func tags(ctx *pb.ApplicationSubmissionContext) []string {
 	var out []string
 	for _, t := range ctx.GetApplicationTags() {
@@ -193,7 +193,7 @@ func tags(ctx *pb.ApplicationSubmissionContext) []string {
 	return slices.Compact(out)
 }
 
-// App returns an application; ok is false when it isn't there.
+// App returns an application; ok is false if it doesn't exist.
 func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
 	by := v.soft()
 	v.Source.Read(func(s *ledger.State) {
@@ -204,7 +204,7 @@ func (v *Viewer) App(id records.ApplicationID) (app App, ok bool) {
 	return app, ok
 }
 
-// AddAsks fills in what only the leader knows of applications, in one turn of its loop; a follower leaves them as they are.
+// AddAsks fills in what only the leader knows of applications, in one step of its loop. A follower leaves them unchanged.
 func (v *Viewer) AddAsks(apps []App) {
 	l := v.Source.Leader()
 	var live []records.ApplicationID
@@ -224,21 +224,21 @@ func (v *Viewer) AddAsks(apps []App) {
 	}
 }
 
-// Filter picks applications. Empty fields admit everything.
+// Filter selects applications. Empty fields admit everything.
 type Filter struct {
-	Types         []string // any of them, upper and lower case are the same
+	Types         []string // any of them, case-insensitive
 	States        []pb.YarnApplicationState
 	FinalStatuses []pb.FinalApplicationStatus
 	Users         []string
-	Queues        []string // full paths: of the application's own queue, or, while it lives, of one above that
+	Queues        []string // full paths: of the application's own queue or, while it lives, of an ancestor
 	Tags          []string // any of them
 	Name          *string  // nil is any
 	Started       Range
 	Finished      Range
-	Limit         int64 // the newest so many; 0 = all
+	Limit         int64 // the newest ones; 0 = all
 }
 
-// Range is a closed span of time in ms since 1970; a bound of 0 is none.
+// Range is a closed interval of time in ms since 1970; a bound of 0 is none.
 type Range struct{ Begin, End int64 }
 
 func (r Range) admits(ms int64) bool {
@@ -283,16 +283,16 @@ func (v *Viewer) Apps(f Filter) []App {
 	return apps
 }
 
-// isoTime is the format of points in time that users set (Hadoop: Times.formatISO8601).
+// isoTime is the format of times that users set (Hadoop: Times.formatISO8601).
 const isoTime = "2006-01-02T15:04:05.000-0700"
 
-// ParseTime reads such a point in time.
+// ParseTime parses a time in that format.
 func ParseTime(s string) (time.Time, error) { return time.Parse(isoTime, s) }
 
-// FormatTime writes one.
+// FormatTime formats a time that way.
 func FormatTime(t time.Time) string { return t.Format(isoTime) }
 
-// Lifetime is the end of an application's lifetime, UNLIMITED if it has none, and what is left of it, in seconds; -1 is no end.
+// Lifetime returns the end of an application's lifetime (UNLIMITED if it has none), and the remaining seconds (-1 for no end).
 func (v *Viewer) Lifetime(a *App) (expires string, left int64) {
 	switch {
 	case a.Expires == 0:

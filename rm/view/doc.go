@@ -1,3 +1,3 @@
-// Package view puts together what a ResourceManager shows of applications, nodes and the cluster: the committed ledger,
-// joined with what the leader alone knows. The RPC services and the REST API render the same views.
+// Package view renders what a ResourceManager shows of applications, nodes, queues and the cluster. It joins the committed ledger
+// with the leader's soft state. rm/service and rm/rest show the same views. A follower's views lack the soft state.
 package view

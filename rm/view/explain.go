@@ -9,17 +9,17 @@ import (
 	"heddle/yarn/records"
 )
 
-// Explain says for each request of an application that waits which limit holds it, and by how much.
+// Explain says for each pending request of an application which limit holds it back, and by how much.
 func (v *Viewer) Explain(a *App) []leader.Hold { return v.explain(a.ID)[a.ID] }
 
-// Losses are the containers that an application is to lose to others.
+// Losses returns the containers of an application that are about to be preempted.
 func (v *Viewer) Losses(a *App) []leader.Loss {
 	l := v.Source.Leader()
 	if l == nil {
 		return nil
 	}
 	losses, err := l.Losses(a.ID)
-	if err != nil { // it leads no more
+	if err != nil { // it no longer leads
 		return nil
 	}
 	return losses
@@ -31,13 +31,13 @@ func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID
 		return nil
 	}
 	reasons, err := l.Explain(ids...)
-	if err != nil { // it leads no more
+	if err != nil { // it no longer leads
 		return nil
 	}
 	return reasons
 }
 
-// Summary is one line for people on what an application waits for.
+// Summary says in one line for people what an application waits for.
 func Summary(a *App, reasons []leader.Hold) string {
 	s := waitsFor(a, reasons)
 	switch {
@@ -49,7 +49,7 @@ func Summary(a *App, reasons []leader.Hold) string {
 	return s + "; " + a.Refused
 }
 
-// nothing is what an application waits for that has all it wants.
+// nothing is the summary of an application that has all it asked for.
 const nothing = "waits for nothing"
 
 func waitsFor(a *App, reasons []leader.Hold) string {
@@ -61,7 +61,7 @@ func waitsFor(a *App, reasons []leader.Hold) string {
 	case len(reasons) > 0:
 		return fmt.Sprintf("waits for %d containers: %s", waiting(reasons), reasons[0].Text)
 	case a.State == ledger.AppAccepted && a.Unmanaged:
-		return "waits for its ApplicationMaster to register; it is unmanaged, so that somebody must start it"
+		return "waits for its ApplicationMaster to register; it is unmanaged: somebody must start it"
 	case a.State == ledger.AppAccepted:
 		return "waits for its ApplicationMaster, whose container has been granted, to start and register"
 	}
@@ -70,7 +70,7 @@ func waitsFor(a *App, reasons []leader.Hold) string {
 
 const waitsForMaster = "waits for its ApplicationMaster's container: "
 
-// awaitsMaster reports whether the application is stuck for want of a container for its ApplicationMaster.
+// awaitsMaster reports whether the application waits for its ApplicationMaster's container.
 func (a *App) awaitsMaster() bool {
 	return a.State == ledger.AppAccepted && !a.Unmanaged && a.AMContainer == (records.ContainerID{})
 }
@@ -82,8 +82,8 @@ func waiting(reasons []leader.Hold) (n int64) {
 	return n
 }
 
-// AddDiagnostics has applications that wait for their ApplicationMaster's container say why, where nothing else is said of
-// them, and those that run say where their containers can't start.
+// AddDiagnostics adds to the diagnostics of applications. Those that wait for their ApplicationMaster's container get the reason, if they have no
+// other diagnostics. Running ones get the nodes where their containers can't start.
 func (v *Viewer) AddDiagnostics(apps []App) {
 	var ids []records.ApplicationID
 	for i := range apps {

@@ -2,10 +2,10 @@ package view
 
 import "heddle/rm/ledger"
 
-// Delay is how long something took, of all that are remembered together.
+// Delay is the number of measurements and their sum.
 type Delay struct{ Count, Total int64 } // Total is in ms
 
-// Mean is in ms; 0 if there was none.
+// Mean is the mean in ms; 0 without measurements.
 func (d Delay) Mean() float64 {
 	if d.Count == 0 {
 		return 0
@@ -20,11 +20,11 @@ func (d *Delay) add(from, to int64) {
 	}
 }
 
-// MasterDelays are the steps of the ApplicationMasters of all applications that are remembered: from the attempt's begin until
-// it has a container, from then until that is started, and from then until it has registered.
+// MasterDelays are the steps of the ApplicationMasters of all applications in the ledger: from the attempt's start until
+// it has a container, from then until that is launched, and from then until it has registered.
 type MasterDelays struct{ Granted, Launched, Registered Delay }
 
-// Masters returns how long ApplicationMasters took.
+// Masters returns the delays of ApplicationMasters.
 func (v *Viewer) Masters() (m MasterDelays) {
 	v.Source.Read(func(s *ledger.State) {
 		for _, a := range s.Apps {
@@ -39,11 +39,11 @@ func (v *Viewer) Masters() (m MasterDelays) {
 	return m
 }
 
-// lastPast is among how many of an application's containers that of its ApplicationMaster is looked for, from the last to end on:
-// of most it is the last.
+// lastPast is the number of an application's last ended containers among which the ApplicationMaster's is looked for: it is usually
+// the last.
 const lastPast = 8
 
-// grantedMaster is when the container of an attempt's ApplicationMaster was granted, 0 if that isn't known.
+// grantedMaster is when the container of an attempt's ApplicationMaster was granted, 0 if unknown.
 func grantedMaster(a *ledger.Application, t *ledger.Attempt) int64 {
 	if c := a.Containers.Get(t.AMContainer); c != nil {
 		return c.Allocated

@@ -7,15 +7,15 @@ import (
 	"heddle/yarn/records"
 )
 
-// QueueUse is what a queue and those below it hold, and the live applications in them.
+// QueueUse is what a queue and its descendants use, and the live applications in them.
 type QueueUse struct {
-	// State is what the scheduler knows of the queue; empty unless this member leads.
+	// State is the scheduler's view of the queue; empty unless this member leads.
 	State scheduler.QueueView
-	// Share is what the queue has of the cluster.
+	// Share is the queue's share of the cluster.
 	Share queue.Share
 
 	Used, Pending records.Resource
-	Masters       records.Resource // what ApplicationMasters hold, or wait for
+	Masters       records.Resource // containers of ApplicationMasters, held or pending
 	Reserved      leader.Reserved
 	Containers    int
 	Waiting       int64 // containers asked for
@@ -31,7 +31,7 @@ func (u *QueueUse) Users() int {
 	return len(names)
 }
 
-// Started is the number of applications whose ApplicationMaster has a container; YARN calls them running.
+// Started is the number of applications whose ApplicationMaster has a container. YARN calls them running.
 func (u *QueueUse) Started() (n int) {
 	for _, a := range u.Apps {
 		if a.AMContainer != (records.ContainerID{}) {
@@ -41,8 +41,8 @@ func (u *QueueUse) Started() (n int) {
 	return n
 }
 
-// QueueUses sums up live applications by the paths of queues, and returns the tree with the queues that were made for them. unmanaged is
-// what an ApplicationMaster without a container counts for.
+// QueueUses sums up live applications by the paths of queues, and returns the tree including queues that the scheduler created. unmanaged
+// is the size that an ApplicationMaster without a container counts with.
 func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tree, map[string]*QueueUse) {
 	apps := v.Live()
 	paths := make([]string, len(apps))
@@ -64,7 +64,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 		switch {
 		case !ok && t.Kind == queue.FIFO:
 			q, ok = t.Find("default")
-		case !ok && t.Kind == queue.Fair: // one below a leaf
+		case !ok && t.Kind == queue.Fair: // a queue below a leaf
 			q, ok = t.Above(a.Queue), true
 		}
 		for ; ok && q != nil; q = q.Parent {
@@ -86,7 +86,7 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 		return
 	}
 	states, err := l.Queues()
-	if err != nil { // it leads no more
+	if err != nil { // it no longer leads
 		return
 	}
 	for i := range states {
@@ -96,7 +96,7 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	}
 }
 
-// Usage is how much an application holds of what its queue is promised, or due, and of the cluster, in percent, as the tree's resource
+// Usage is an application's use in percent of its queue's guarantee or fair share, and of the cluster, as the tree's resource
 // calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport, SchedulerApplicationAttempt.getResourceUsageReport).
 func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	ofCluster = 100 * float32(t.Share(a.Used, a.Cluster))
@@ -109,8 +109,8 @@ func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	return ofCluster, ofCluster
 }
 
-// ofFairShare is how much of a queue's fair share a use of memory is. YARN only knows the share as a part of the cluster, in 32 bits, and
-// makes a whole number of it again.
+// ofFairShare is the ratio of used memory to a queue's fair share. YARN stores the share as a fraction of the cluster in 32 bits, and
+// converts it back to a whole number.
 func ofFairShare(used, share, cluster int64) float32 {
 	if cluster == 0 {
 		return 0

@@ -8,26 +8,26 @@ import (
 	"heddle/yarn/records"
 )
 
-// Timeline is when an application got how far. Times are in ms since 1970 by the ResourceManager's clock, 0 = not yet or not
-// known.
+// Timeline is when an application reached each step. Times are in ms since 1970 by the ResourceManager's clock, 0 = not yet or
+// unknown.
 type Timeline struct {
 	App        App
 	Attempts   []AttemptTimes
-	Containers []ContainerTimes // in the order in which they were granted
-	More       int64            // containers that ended and that nothing is known of any more
+	Containers []ContainerTimes // in the order of their grants
+	More       int64            // number of ended containers whose times are no longer known
 }
 
-// AttemptTimes is when an attempt got how far.
+// AttemptTimes is when an attempt reached each step.
 type AttemptTimes struct {
 	ID          records.AttemptID
 	AMContainer records.ContainerID
 	Asked       int64 // for the ApplicationMaster's container
-	Launched    int64 // its node took it
+	Launched    int64 // accepted by its node
 	Registered  int64
 	Finished    int64
 }
 
-// ContainerTimes is when a container got how far.
+// ContainerTimes is when a container reached each step.
 type ContainerTimes struct {
 	ID        records.ContainerID
 	Node      records.NodeID
@@ -35,15 +35,15 @@ type ContainerTimes struct {
 	AM        bool
 	Asked     int64
 	Granted   int64
-	Accepted  int64 // by its node; what comes from there is known of containers that ended on a Heddle node
+	Accepted  int64 // by its node. Times from the node are known of containers that ended on a Heddle node
 	Localized int64
-	Started   int64 // its process; while it runs, when its node was first heard to have it
-	Ended     int64 // its process, or when it was given up
+	Started   int64 // its process; while it runs, when its node first reported it
+	Ended     int64 // its process, or when the container was given up
 	Live      bool
 	Exit      int32
 }
 
-// Timeline returns an application's; ok is false when the application isn't there.
+// Timeline returns an application's timeline; ok is false if the application doesn't exist.
 func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 	by := v.soft()
 	v.Source.Read(func(s *ledger.State) {

@@ -10,20 +10,20 @@ import (
 	"heddle/yarn/records"
 )
 
-// Source is where views come from.
+// Source provides the data of views.
 type Source interface {
-	// Read shows the committed ledger, which f must neither change nor keep.
+	// Read calls f with the committed ledger, which f must neither change nor keep.
 	Read(f func(*ledger.State))
-	// Leader is the leader if this member leads, else nil.
+	// Leader returns the leader if this member leads, else nil.
 	Leader() *leader.Leader
 }
 
-// Viewer makes views.
+// Viewer renders views.
 type Viewer struct {
 	Source Source
 	Types  records.ResourceTypes
 	Now    func() time.Time
-	// Web is the address of the web pages, host:port; Proxy that of the proxy to applications' own pages.
+	// Web is the address of the web pages, host:port; Proxy is that of the proxy to applications' own pages.
 	Web, Proxy string
 }
 
@@ -32,12 +32,12 @@ func (v *Viewer) PageURL(id records.ApplicationID) string {
 	return "http://" + v.Web + "/cluster/app/" + id.String()
 }
 
-// ProxyURL is where an application's own pages are found.
+// ProxyURL is the address of an application's own pages, through the proxy.
 func (v *Viewer) ProxyURL(id records.ApplicationID) string {
 	return "http://" + v.Proxy + "/proxy/" + id.String() + "/"
 }
 
-// Attempt is an attempt as it is shown.
+// Attempt is an attempt as views show it.
 type Attempt struct {
 	ledger.Attempt
 	User string
@@ -45,7 +45,7 @@ type Attempt struct {
 	TrackingURL, OriginalTrackingURL string
 }
 
-// Attempts returns an application's attempts in order; ok is false when it isn't there.
+// Attempts returns an application's attempts in order; ok is false if the application doesn't exist.
 func (v *Viewer) Attempts(id records.ApplicationID) (list []Attempt, ok bool) {
 	v.Source.Read(func(s *ledger.State) {
 		a := s.Apps[id]
@@ -67,14 +67,14 @@ func (v *Viewer) attempt(a *ledger.Application, t *ledger.Attempt) Attempt {
 	return out
 }
 
-// Container is a container as it is shown.
+// Container is a container as views show it.
 type Container struct {
 	ledger.Container
 	User            string
 	NodeHTTPAddress string // host:port
 }
 
-// Containers returns the live containers that an attempt holds, by id; ok is false when there is no such attempt.
+// Containers returns an attempt's live containers, by id; ok is false if there is no such attempt.
 func (v *Viewer) Containers(id records.AttemptID) (list []Container, ok bool) {
 	v.Source.Read(func(s *ledger.State) {
 		a := s.Apps[id.App]
@@ -83,7 +83,7 @@ func (v *Viewer) Containers(id records.AttemptID) (list []Container, ok bool) {
 		}
 		current := a.Current().ID == id
 		for c := range a.Containers.All() {
-			// those that were kept belong to the current attempt
+			// containers kept across attempts belong to the current one
 			if c.Live() && (c.ID.Attempt == id || current) {
 				list = append(list, container(s, a, c))
 			}
@@ -93,7 +93,7 @@ func (v *Viewer) Containers(id records.AttemptID) (list []Container, ok bool) {
 	return list, ok
 }
 
-// Container returns a live container; ok is false when it isn't there.
+// Container returns a live container; ok is false if it doesn't exist.
 func (v *Viewer) Container(id records.ContainerID) (c Container, ok bool) {
 	v.Source.Read(func(s *ledger.State) {
 		if found := s.Container(id); found != nil && found.Live() {
@@ -111,15 +111,15 @@ func container(s *ledger.State, a *ledger.Application, c *ledger.Container) Cont
 	return out
 }
 
-// Node is a node as it is shown.
+// Node is a node as views show it.
 type Node struct {
 	ledger.Node
 	Count  int // live containers
 	Status leader.NodeStatus
-	Known  bool // Status is what the node last reported
+	Known  bool // Status is the node's last report
 }
 
-// Nodes returns all nodes in any of the states, by id; no states means all.
+// Nodes returns all nodes in any of the states, by id; no states means all nodes.
 func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
 	var list []Node
 	v.Source.Read(func(s *ledger.State) {
@@ -138,7 +138,7 @@ func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
 	return list
 }
 
-// Node returns a node; ok is false when it isn't there.
+// Node returns a node; ok is false if it doesn't exist.
 func (v *Viewer) Node(id records.NodeID) (out Node, ok bool) {
 	v.Source.Read(func(s *ledger.State) {
 		if n := s.Nodes[id]; n != nil {
@@ -164,13 +164,13 @@ type Metrics struct {
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
 	Reserved                        leader.Reserved
-	Assigned                        int64 // of the live containers, those granted within the last second
+	Assigned                        int64 // live containers that were granted within the last second
 	Nodes                           map[pb.NodeState]int
 	UtilizedMB                      int64
 	UtilizedCores                   float32
 }
 
-// Metrics returns the cluster's sums.
+// Metrics returns the sums over the cluster.
 func (v *Viewer) Metrics() Metrics {
 	m := Metrics{Nodes: map[pb.NodeState]int{}}
 	second := v.Now().Add(-time.Second).UnixMilli()
@@ -180,7 +180,7 @@ func (v *Viewer) Metrics() Metrics {
 		for _, a := range s.Apps {
 			switch a.State {
 			case ledger.AppAccepted:
-				// as YARN counts: an application runs from when its ApplicationMaster has a container
+				// as in YARN, an application runs from when its ApplicationMaster has a container
 				if t := a.Current(); t != nil && t.AMContainer != (records.ContainerID{}) {
 					m.Running++
 				} else {
@@ -237,13 +237,13 @@ func (v *Viewer) Cluster() (c Cluster) {
 	return c
 }
 
-// Total is what the usable nodes have.
+// Total is the sum of the usable nodes' resources.
 func (v *Viewer) Total() (sum records.Resource) {
 	v.Source.Read(func(s *ledger.State) { sum = s.Capacity() })
 	return sum
 }
 
-// NodeCounts is the number of nodes by state.
+// NodeCounts counts nodes by state.
 func (v *Viewer) NodeCounts() map[pb.NodeState]int {
 	counts := map[pb.NodeState]int{}
 	v.Source.Read(func(s *ledger.State) {
@@ -254,7 +254,7 @@ func (v *Viewer) NodeCounts() map[pb.NodeState]int {
 	return counts
 }
 
-// Suspended is the number of suspended containers by node.
+// Suspended counts suspended containers by node.
 func (v *Viewer) Suspended() map[records.NodeID]int {
 	counts := map[records.NodeID]int{}
 	v.Source.Read(func(s *ledger.State) {
