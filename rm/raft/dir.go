@@ -34,16 +34,16 @@ func (i identity) String() string {
 
 const identityName = "identity.json"
 
-// folder is a state folder that is ours while it is open.
+// folder is a state folder that this process has locked.
 type folder struct {
 	dir string
 
 	mu    sync.Mutex
 	me    identity
-	locks []*os.File // identity.json as it is, and as it was: whoever had it open must not lock that
+	locks []*os.File // identity.json and its replaced versions: a process that opened an old one must not lock that
 }
 
-// lockDir makes the state folder ours: nobody else may use it while it is open, and it must hold our own state or none.
+// lockDir locks the state folder. No other process may use it while it is open, and it must hold this member's state or none.
 func lockDir(dir string, me identity) (*folder, error) {
 	if err := statedir.Make(dir); err != nil {
 		return nil, fmt.Errorf("state folder: %w (is heddle.state.dir writable?)", err)
@@ -87,7 +87,7 @@ func (d *folder) identity() identity {
 	return d.me
 }
 
-// join puts on record which group the state belongs to. It can't be changed.
+// join records which group the state belongs to. It can't be changed.
 func (d *folder) join(group string, forming bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +101,7 @@ func (d *folder) join(group string, forming bool) error {
 	return d.save(me)
 }
 
-// save replaces the file. The new one is locked before it is there.
+// save replaces the file. It locks the new one before it puts it in place.
 func (d *folder) save(me identity) error {
 	raw, err := json.Marshal(me)
 	if err != nil {
@@ -151,14 +151,14 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// newGroup is the id of a group that is being formed.
+// newGroup returns the id of a group that is being formed.
 func newGroup() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// earlierGroup is that of groups that were formed by a version without such ids: all their members must find the same.
+// earlierGroup returns the id of a group that was formed by a version without ids: all its members must derive the same.
 func earlierGroup(cluster string) string {
 	sum := sha256.Sum256([]byte("heddle raft group of cluster " + cluster))
 	return hex.EncodeToString(sum[:16])

@@ -1,5 +1,8 @@
-// Package raft keeps one log of commands in agreement among the ResourceManagers of a cluster: hashicorp/raft with its
+// Package raft keeps one log of commands in agreement among the ResourceManagers of a cluster. It consists of hashicorp/raft with its
 // write-ahead log, snapshots, membership from configuration, and a transport that refuses members of other clusters.
 //
-// It knows nothing of what the commands mean; see FSM. A single ResourceManager is a group of one, by the same code.
+// Open starts a Node. Propose appends an entry; committed entries go to the FSM. Terms delivers a context for each term that this member
+// leads. The package doesn't know what the commands mean. A single ResourceManager is a group of one, with the same code.
+//
+// rm is the only caller. docs/decisions/raft-groups.md says how groups are formed and changed.
 package raft

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// formingPoll is how often a new member looks whether all others are there.
+	// formingPoll is how often a new member checks whether all others are up.
 	formingPoll = 100 * time.Millisecond
-	// formingReport is how often it says whom it waits for.
+	// formingReport is how often it logs whom it waits for.
 	formingReport = 10 * time.Second
-	// askPatience is how long a member may take to say how it is.
+	// askPatience is how long a member may take to report its status.
 	askPatience = time.Second
 )
 
-// A group is formed once, when all members that the configuration names are there and have no state. The one whose id
-// sorts first forms it, and the others get their log from it. Any of them may have belonged to a group that lives on
-// elsewhere: two groups of one name would each take applications, and lose some when they meet.
+// A group is formed once, when all configured members are up and have no state. The one whose id
+// sorts first forms it, and the others get their log from it. Otherwise one of them might belong to a group that lives on
+// elsewhere: two groups of one name would each accept applications, and lose some when they meet.
 
 // enter finds out which group this member belongs to, before raft runs.
 func (n *Node) enter() error {
@@ -43,13 +43,13 @@ func (n *Node) enter() error {
 	case len(n.cfg.Members) > 1:
 		return nil
 	case me.Group != "":
-		return fmt.Errorf("this member was taken into group %s and has none of its entries: name the others in yarn.resourcemanager.ha.rm-ids, or start with an empty state folder", me.Group)
+		return fmt.Errorf("this member belongs to group %s but has none of its entries: name the others in yarn.resourcemanager.ha.rm-ids, or start with an empty state folder", me.Group)
 	}
 	return n.found(newGroup())
 }
 
-// found puts the group's first entry, who its members are, into the empty log. Only who may form the group does; it does it
-// again if it was interrupted.
+// found writes the group's first entry, the list of its members, into the empty log. Only the member that forms the group does that; it
+// repeats it after an interruption.
 func (n *Node) found(group string) error {
 	if err := n.dir.join(group, true); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (n *Node) found(group string) error {
 	return n.dir.join(group, false)
 }
 
-// configured are the members as raft has them on record.
+// configured returns the members on raft's record.
 func (n *Node) configured() hraft.Configuration {
 	var c hraft.Configuration
 	for _, m := range n.cfg.Members {
@@ -100,7 +100,7 @@ func (n *Node) form(ctx context.Context) {
 	for n.raft.LastIndex() == 0 {
 		if err := n.tryForm(ctx); err != nil && time.Since(reported) > formingReport {
 			reported = time.Now()
-			n.cfg.Log.WithError(err).Warn("this member waits for its group: it is formed when all its members are there with empty state folders, or takes this one in")
+			n.cfg.Log.WithError(err).Warn("this member waits for its group: the group forms when all its members run with empty state folders; an existing group takes this member in")
 		}
 		select {
 		case <-ctx.Done():
@@ -110,7 +110,7 @@ func (n *Node) form(ctx context.Context) {
 	}
 }
 
-// tryForm forms the group if this is the time, and this the member, for it; else the error says what is in the way.
+// tryForm forms the group if now is the time, and this is the member, for it. Otherwise the error says what prevents it.
 func (n *Node) tryForm(ctx context.Context) error {
 	ids := n.ids()
 	group := n.dir.identity().Group
@@ -125,14 +125,14 @@ func (n *Node) tryForm(ctx context.Context) error {
 		case s.Group != "" && group != "" && s.Group != group:
 			return &foreignGroup{id, s.Group, group, n.cfg.Cluster}
 		case s.Group != "":
-			group = s.Group // it was to be formed, and then the disk of who formed it was lost
+			group = s.Group // that member was about to form it, and lost its disk
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if ids[0] != n.cfg.ID {
-		return fmt.Errorf("%s forms it, and has not yet", ids[0])
+		return fmt.Errorf("waiting for %s to form it", ids[0])
 	}
 	if group == "" {
 		group = newGroup()
@@ -157,7 +157,7 @@ func (n *Node) ids() []string {
 	return ids
 }
 
-// askAll asks all other configured members how they are. The error names those that don't say.
+// askAll asks all other configured members for their status. The error names those that don't answer.
 func (n *Node) askAll(ctx context.Context) (map[string]Status, error) {
 	return n.askEach(ctx, n.cfg.Members)
 }
@@ -189,16 +189,16 @@ func (n *Node) askEach(ctx context.Context, members []Member) (map[string]Status
 	return all, errors.Join(errs...)
 }
 
-// ask asks a member how it is.
+// ask asks a member for its status.
 func (n *Node) ask(ctx context.Context, m Member) (Status, error) {
 	if n.stream == nil {
-		return Status{}, fmt.Errorf("%s: a ResourceManager that is the only one talks to no others", m.ID)
+		return Status{}, fmt.Errorf("%s: a single ResourceManager has no connections to others", m.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	s, err := n.stream.ask(ctx, m)
 	if err != nil {
-		return s, fmt.Errorf("%s at %s does not say how it is: %w", m.ID, m.Address, err)
+		return s, fmt.Errorf("%s at %s doesn't report its status: %w", m.ID, m.Address, err)
 	}
 	return s, nil
 }

@@ -211,7 +211,7 @@ func TestTheStateOfAGroupOfSeveralIsNotStartedAlone(t *testing.T) {
 		_ = n.Close()
 		t.Fatal("it started, and would wait for the others for ever")
 	}
-	if !strings.Contains(err.Error(), "a group with [rm2 rm3] as well") {
+	if !strings.Contains(err.Error(), "a group that includes [rm2 rm3]") {
 		t.Error(err)
 	}
 }
@@ -266,7 +266,7 @@ func TestAMemberLeaves(t *testing.T) {
 	if err := lead.Remove(t.Context(), "rm9"); err == nil {
 		t.Error("a stranger left")
 	}
-	if err := lead.Remove(t.Context(), lead.cfg.ID); err == nil || !strings.Contains(err.Error(), "move leadership") {
+	if err := lead.Remove(t.Context(), lead.cfg.ID); err == nil || !strings.Contains(err.Error(), "hand leadership") {
 		t.Errorf("the leader left: %v", err)
 	}
 	if err := other.Remove(t.Context(), gone.cfg.ID); !errors.Is(err, ErrNotLeader) {

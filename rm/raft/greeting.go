@@ -13,23 +13,23 @@ import (
 const (
 	// helloPrefix begins the line with which a connection opens; a greeting in JSON follows.
 	helloPrefix = "heddle-raft 2 "
-	// oldPrefix is that of earlier versions: the cluster's name, a blank and the dialling member's id follow. Nobody answers it.
+	// oldPrefix begins greetings of earlier versions: the cluster's name, a blank and the dialling member's id follow. They expect no answer.
 	oldPrefix = "heddle-raft 1 "
-	// maxHello bounds the line, in bytes.
+	// maxHello limits the line, in bytes.
 	maxHello = 1024
-	// maxWelcome bounds the answer, in bytes. It has all members of the group in it.
+	// maxWelcome limits the answer, in bytes. The answer names all members of the group.
 	maxWelcome = 64 << 10
-	// helloTimeout is the time in which a peer must have proved who it is.
+	// helloTimeout is how long a peer may take to prove who it is.
 	helloTimeout = 5 * time.Second
 )
 
-// greeting is what the member that dials says first.
+// greeting is the first message of the member that dials.
 type greeting struct {
 	Cluster string `json:"cluster"`
-	Group   string `json:"group,omitempty"` // of which it is a member; "" for none so far
+	Group   string `json:"group,omitempty"` // its group; "" for none so far
 	From    string `json:"from"`
-	To      string `json:"to,omitempty"`  // whom it takes the other for; "" if it doesn't know
-	Ask     bool   `json:"ask,omitempty"` // it wants to know the other's Status, and nothing else
+	To      string `json:"to,omitempty"`  // the id it expects at this address; "" if it doesn't know
+	Ask     bool   `json:"ask,omitempty"` // it only asks for the other's Status
 
 	old bool // it comes from an earlier version
 }
@@ -41,16 +41,16 @@ type welcome struct {
 	Status  *Status `json:"status,omitempty"`
 }
 
-// Status is what a member says of itself.
+// Status is what a member reports about itself.
 type Status struct {
 	Group  string   `json:"group,omitempty"`  // the group's id; "" while the member belongs to none
 	Empty  bool     `json:"empty"`            // it has neither log nor snapshot
 	Last   uint64   `json:"last"`             // index of the last entry in its log
 	Leader string   `json:"leader,omitempty"` // id of the member that it follows, or its own
-	IDs    []string `json:"ids"`              // of the members that its configuration names
+	IDs    []string `json:"ids"`              // members that its configuration names
 }
 
-// errStranger is the cause of refusing what is no greeting.
+// errStranger is the error for a first line that isn't a greeting.
 var errStranger = errors.New("not a heddle ResourceManager")
 
 func parseGreeting(line []byte) (greeting, error) {
@@ -72,8 +72,8 @@ func parseGreeting(line []byte) (greeting, error) {
 	return g, nil
 }
 
-// Caller returns the id of the member that opens a connection to another one with a line. What carries connections between members can
-// tell by it whose they are.
+// Caller returns the id of the member that opens a connection with a line. Tests that carry connections between members tell by it
+// whose a connection is.
 func Caller(line string) (id string, err error) {
 	g, err := parseGreeting([]byte(strings.TrimSuffix(line, "\n")))
 	if err == nil && g.From == "" {
@@ -89,16 +89,16 @@ func (g greeting) line() ([]byte, error) {
 	}
 	line := append([]byte(helloPrefix), raw...)
 	if len(line) > maxHello {
-		return nil, fmt.Errorf("the greeting has %d bytes, and may have %d: shorten yarn.resourcemanager.cluster-id", len(line), maxHello)
+		return nil, fmt.Errorf("the greeting has %d bytes, and at most %d are allowed: shorten yarn.resourcemanager.cluster-id", len(line), maxHello)
 	}
 	return append(line, '\n'), nil
 }
 
-// check compares a greeting with who we are. It does not prove that the greeting is true.
+// check compares a greeting with this member's own. It does not prove that the greeting is true.
 func (g greeting) check(me greeting) error {
 	switch {
 	case g.Cluster != me.Cluster:
-		return fmt.Errorf("it belongs to cluster %q, we to %q: check heddle.raft.address.* and yarn.resourcemanager.cluster-id", g.Cluster, me.Cluster)
+		return fmt.Errorf("it belongs to cluster %q, this member to %q: check heddle.raft.address.* and yarn.resourcemanager.cluster-id", g.Cluster, me.Cluster)
 	case g.To != "" && g.To != me.From:
 		return fmt.Errorf("it looks for member %q, this is %q: check heddle.raft.address.%s in its configuration", g.To, me.From, g.To)
 	case g.From == me.From:
@@ -109,12 +109,12 @@ func (g greeting) check(me greeting) error {
 	return nil
 }
 
-// foreignGroup says that two members of one cluster's name have logs that don't belong together.
+// foreignGroup says that two members of clusters with one name have logs of different groups.
 type foreignGroup struct{ member, theirs, ours, cluster string }
 
 func (f *foreignGroup) Error() string {
 	return fmt.Sprintf("%s holds the state of group %s, we of group %s: two groups were formed under the name %q, and their logs don't belong together; "+
-		"find out which one's applications count, and start the members of the other with empty state folders", f.member, f.theirs, f.ours, f.cluster)
+		"find out which group's applications you need, and start the members of the other group with empty state folders", f.member, f.theirs, f.ours, f.cluster)
 }
 
 func writeWelcome(w io.Writer, answer welcome) error {
@@ -142,7 +142,7 @@ func shorten(b []byte) string {
 	return strings.ToValidUTF8(string(b[:min(len(b), most)]), "?")
 }
 
-// readLine reads up to the next line feed, and no byte more: what follows is raft's.
+// readLine reads up to the next line feed, and no byte more: the rest belongs to raft.
 func readLine(r io.Reader, limit int) ([]byte, error) {
 	var line []byte
 	var b [1]byte

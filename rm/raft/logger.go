@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// logger passes raft's log lines on to ours, its chatter one level lower.
+// logger passes raft's log lines on to ours. It lowers the level of its chatter by one.
 type logger struct {
 	hclog.Logger
 	out *logrus.Entry

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// adoptInterval is how often a leader looks whether members have come that the group's record lacks.
+	// adoptInterval is how often a leader checks for configured members that aren't on the group's record.
 	adoptInterval = 2 * time.Second
-	// adoptReport is how often it says which have not.
+	// adoptReport is how often it logs which are still missing.
 	adoptReport = time.Minute
 	// changePatience is how long a change of the group's record may take.
 	changePatience = 10 * time.Second
 )
 
-// MemberInfo is a member as the group's record has it.
+// MemberInfo is a member on the group's record.
 type MemberInfo struct {
 	Member
 	Leader bool
 	Self   bool
-	Voter  bool // false: it only gets the log, as it is new
+	Voter  bool // false: a new member that only gets the log
 }
 
-// Members lists the group as last recorded.
+// Members returns the group's members on record.
 func (n *Node) Members() ([]MemberInfo, error) {
 	f := n.raft.GetConfiguration()
 	if err := f.Error(); err != nil {
@@ -46,7 +46,7 @@ func (n *Node) Members() ([]MemberInfo, error) {
 	return out, nil
 }
 
-// KeepMembers adopts members, again and again until the group's record is as the configuration or ctx ends.
+// KeepMembers calls AdoptMembers repeatedly, until the group's record equals the configuration or ctx ends.
 func (n *Node) KeepMembers(ctx context.Context) {
 	tick := time.NewTicker(adoptInterval)
 	defer tick.Stop()
@@ -70,10 +70,10 @@ func (n *Node) KeepMembers(ctx context.Context) {
 	}
 }
 
-// AdoptMembers brings the group's record one step nearer to the configuration, and reports whether it is there. Members
-// that are new in it join, once they are there: without a vote until they have the log, so that the group needs them for
-// nothing before. Addresses that changed are taken over. Members that the configuration lacks stay, as one outdated file
-// must not split a group; Remove takes them out. Only the leader can.
+// AdoptMembers changes the group's record one step towards the configuration, and reports whether both are equal. New
+// members join once they can be reached. They have no vote until they have the log, so the group doesn't depend
+// on them before. Changed addresses are recorded. Members that the configuration lacks stay, because one outdated file
+// must not split a group; Remove removes them. Only the leader can call it.
 func (n *Node) AdoptMembers(ctx context.Context) (bool, error) {
 	recorded, err := n.Members()
 	if err != nil {
@@ -98,7 +98,7 @@ func (n *Node) AdoptMembers(ctx context.Context) (bool, error) {
 	return done, errors.Join(errs...)
 }
 
-// adopt takes a member one step further: on record without a vote, then with one, and at its new address.
+// adopt takes a member one step further: on record without a vote, then with one, then with its new address.
 func (n *Node) adopt(ctx context.Context, m Member, was MemberInfo, in bool) error {
 	id, address := hraft.ServerID(m.ID), hraft.ServerAddress(m.Address)
 	log := n.cfg.Log.WithFields(logrus.Fields{"member": m.ID, "address": m.Address})
@@ -112,14 +112,14 @@ func (n *Node) adopt(ctx context.Context, m Member, was MemberInfo, in bool) err
 	}
 	switch {
 	case !in && !s.Empty:
-		return fmt.Errorf("%s at %s has the state of a group that it is no member of; start it with an empty state folder to have it join this one", m.ID, m.Address)
+		return fmt.Errorf("%s at %s has the state of a group but is not on record as a member of this one; start it with an empty state folder to let it join", m.ID, m.Address)
 	case !in:
-		log.Info("a new member gets the log, and no vote before it has it")
+		log.Info("a new member gets the log; it has no vote until it has the whole log")
 		return n.change(ctx, m, n.raft.AddNonvoter(id, address, 0, changePatience))
 	case was.Address != m.Address && !was.Voter:
 		return n.change(ctx, m, n.raft.AddNonvoter(id, address, 0, changePatience))
 	case was.Address != m.Address:
-		log.WithField("was", was.Address).Info("taking a member's address over from the configuration")
+		log.WithField("was", was.Address).Info("a member's address changes to the configured one")
 		return n.change(ctx, m, n.raft.AddVoter(id, address, 0, changePatience))
 	}
 	wait, cancel := context.WithTimeout(ctx, changePatience)
@@ -141,14 +141,14 @@ func (n *Node) change(ctx context.Context, m Member, f hraft.Future) error {
 	return nil
 }
 
-// Remove takes a member out of the group. Only the leader can, and not itself. What remains must have a majority that is
-// there. The member comes back only with an empty state folder, or by nobody's doing if it is out of the configuration.
+// Remove removes a member from the group. Only the leader can, and not itself. A majority of the remaining members must be
+// reachable. To come back, the member needs an empty state folder and a place in the configuration.
 func (n *Node) Remove(ctx context.Context, id string) error {
 	if !n.IsLeader() {
 		return ErrNotLeader
 	}
 	if id == n.cfg.ID {
-		return fmt.Errorf("%s leads: move leadership to another member first (heddle rmadmin -transitionToActive)", id)
+		return fmt.Errorf("%s leads: hand leadership to another member first (heddle rmadmin -transitionToActive)", id)
 	}
 	recorded, err := n.Members()
 	if err != nil {
@@ -169,24 +169,24 @@ func (n *Node) Remove(ctx context.Context, id string) error {
 	}
 	there, err := n.askEach(ctx, stay)
 	if with := len(there) + 1; with <= len(stay)/2 {
-		return fmt.Errorf("without %s the group would have no majority: %d of %d other members are there (%w)", id, with, len(stay), err)
+		return fmt.Errorf("without %s the group would have no majority: %d of %d other members answer (%w)", id, with, len(stay), err)
 	}
-	n.cfg.Log.WithField("member", id).Warn("an administrator takes a member out of the group")
+	n.cfg.Log.WithField("member", id).Warn("an administrator removes a member from the group")
 	return n.change(ctx, gone.Member, n.raft.RemoveServer(hraft.ServerID(id), 0, changePatience))
 }
 
-// self is how this member greets others.
+// self returns this member's greeting.
 func (n *Node) self() greeting {
 	return greeting{Cluster: n.cfg.Cluster, Group: n.dir.identity().Group, From: n.cfg.ID}
 }
 
-// status is how this member is.
+// status returns this member's status.
 func (n *Node) status() Status {
 	last := n.raft.LastIndex()
 	return Status{Group: n.dir.identity().Group, Empty: last == 0, Last: last, Leader: n.Leader(), IDs: n.ids()}
 }
 
-// at is the id of the member with an address, as far as that is clear.
+// at returns the id of the member with an address, as far as that is unambiguous.
 func (n *Node) at(address string) string {
 	<-n.up
 	id := ""
@@ -201,7 +201,7 @@ func (n *Node) at(address string) string {
 	return id
 }
 
-// all are the members of the configuration and those on record.
+// all returns the members of the configuration and those on record.
 func (n *Node) all() []Member {
 	all := n.cfg.Members[:len(n.cfg.Members):len(n.cfg.Members)]
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
@@ -210,28 +210,28 @@ func (n *Node) all() []Member {
 	return all
 }
 
-// admit decides about a caller who is who it says, of the same cluster and no other group.
+// admit decides about a caller of the same cluster who has proved its identity; it refuses those of other groups.
 func (n *Node) admit(g greeting) error {
 	known := false
 	for _, m := range n.all() {
 		known = known || m.ID == g.From
 	}
 	if !known {
-		return fmt.Errorf("%q is none of the members that are configured here (%v): check yarn.resourcemanager.ha.rm-ids, and restart this member if it was changed", g.From, n.ids())
+		return fmt.Errorf("%q is not among the members configured here (%v): check yarn.resourcemanager.ha.rm-ids, and restart this member if it was changed", g.From, n.ids())
 	}
 	if g.Ask {
 		return nil
 	}
 	switch group := n.dir.identity().Group; {
 	case g.old && group == "":
-		return fmt.Errorf("%s runs an earlier version, which new members can't join: upgrade it first", g.From)
+		return fmt.Errorf("%s runs an earlier version, whose group new members can't join: upgrade it first", g.From)
 	case group == "" && g.Group == "":
-		return fmt.Errorf("%s belongs to no group yet, and neither do we", g.From)
+		return fmt.Errorf("neither %s nor this member belongs to a group yet", g.From)
 	case group == "":
 		n.cfg.Log.WithField("group", g.Group).WithField("by", g.From).Info("joining the group of ResourceManagers")
 		return n.dir.join(g.Group, false)
 	case g.Group == "" && !g.old:
-		return fmt.Errorf("%s belongs to no group, we to %s", g.From, group)
+		return fmt.Errorf("%s belongs to no group, this member to %s", g.From, group)
 	}
 	return nil
 }

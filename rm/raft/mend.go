@@ -16,12 +16,12 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// raft-wal takes a segment for sealed as soon as its file has an index, and doesn't write to it. If a crash, or a disk that
-// was full, came between the index and the record of the next segment, no segment would take entries ever again. An index
+// raft-wal considers a segment sealed, and doesn't write to it, as soon as its file has an index. If a crash or a full disk
+// comes between the index and the record of the next segment, no segment would accept entries ever again. An index
 // that was only half written has the same effect.
 
-// mend makes the last segment of a log one that can be written, or puts its successor on record. No entry is lost that was
-// acknowledged: those end with a commit frame, and everything up to the last whole one stays.
+// mend makes the last segment of a log writable, or puts its successor on record. No acknowledged entry is
+// lost: such entries end with a commit frame, and everything up to the last whole one stays.
 func mend(dir string, state types.PersistentState, meta types.MetaStore, logger hclog.Logger) error {
 	if len(state.Segments) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func mend(dir string, state types.PersistentState, meta types.MetaStore, logger 
 	path := filepath.Join(dir, segment.FileName(*tail))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // it is created then
+		return nil // it is created later
 	}
 	if err != nil {
 		return err
@@ -75,12 +75,12 @@ func cut(f *os.File, from int64) error {
 	return errors.Join(f.Truncate(info.Size()), f.Sync())
 }
 
-// tailState is what is in the file of a segment that is not sealed on record.
+// tailState describes the file of a segment that is not sealed on record.
 type tailState struct {
-	end     int64  // of what is committed, and of the file's header
+	end     int64  // end of what is committed, or of the file's header
 	entries uint64 // committed
 	index   uint64 // offset of the index, 0 if none is committed
-	torn    bool   // something follows end
+	torn    bool   // there are bytes after end
 }
 
 const (
@@ -91,12 +91,12 @@ const (
 // commitPoint is the state after a commit frame.
 type commitPoint struct {
 	tailState
-	start int64 // of what the commit covers
+	start int64 // start of what the commit covers
 	crc   uint32
 }
 
-// readTail reads a segment as raft-wal wrote it: frames with a header of 8 bytes, padded to multiples of 8. A frame of a
-// commit has the checksum of everything since the one before. Only the last can be half written.
+// readTail reads a segment as raft-wal wrote it: frames with a header of 8 bytes, padded to multiples of 8. A commit
+// frame has the checksum of everything since the one before. Only the last frame can be half written.
 func readTail(r io.ReaderAt) (tailState, error) {
 	var last, before *commitPoint
 	now := tailState{end: segmentHeader}
@@ -144,7 +144,7 @@ func readTail(r io.ReaderAt) (tailState, error) {
 	return good, err
 }
 
-// whole checks the checksum of a commit.
+// whole checks the checksum of a commit frame.
 func (c *commitPoint) whole(r io.ReaderAt) (bool, error) {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.Copy(sum, io.NewSectionReader(r, c.start, c.end-frameHeader-c.start)); err != nil {
@@ -153,7 +153,7 @@ func (c *commitPoint) whole(r io.ReaderAt) (bool, error) {
 	return sum.Sum32() == c.crc, nil
 }
 
-// anything reports whether there is a byte that is not 0 from an offset on.
+// anything reports whether any byte from an offset on is not 0.
 func anything(r io.ReaderAt, from int64) (bool, error) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -16,28 +16,28 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// ErrNotLeader is returned to proposals of a member that doesn't lead (any more). Whether the proposal came into effect
-// is then unknown.
+// ErrNotLeader is returned to proposals of a member that doesn't lead, or leads no more. It is then unknown whether the proposal
+// was committed.
 var ErrNotLeader = errors.New("this member does not lead the cluster")
 
-// ErrClosed is returned once the node was closed.
+// ErrClosed is returned after the node was closed.
 var ErrClosed = errors.New("raft node is closed")
 
-// FSM is what the log's entries are applied to. Calls are never concurrent, except for the writing of a snapshot.
+// FSM is the state machine that the log's entries are applied to. Calls are never concurrent, except for the writing of a snapshot.
 type FSM interface {
-	// Apply takes a committed entry into account; its result goes to the Proposal of the member that proposed it.
+	// Apply applies a committed entry. Its result goes to the Proposal of the member that proposed it.
 	Apply(Entry) any
-	// Snapshot captures the state; the function it returns writes it while Apply goes on.
+	// Snapshot captures the state. The returned function writes it while Apply goes on.
 	Snapshot() (func(io.Writer) error, error)
 	// Restore replaces the state by a snapshot.
 	Restore(io.Reader) error
 }
 
-// Entry is one of the log's.
+// Entry is an entry of the log.
 type Entry struct {
 	Data []byte // not empty
-	// Source is what Data was made from, for who doesn't want to decode it. Only the member that has proposed the entry knows it,
-	// and that not after a restart; elsewhere it is nil.
+	// Source is what Data was made from, for callers that don't want to decode it. Only the member that proposed the entry has it,
+	// and not after a restart; otherwise it is nil.
 	Source any
 }
 
@@ -47,34 +47,34 @@ type Member struct {
 	Address string // host:port of its raft transport
 }
 
-// Config is what a Node needs. Durations of 0 take hashicorp/raft's defaults.
+// Config configures a Node. Durations of 0 mean hashicorp/raft's defaults.
 type Config struct {
 	ID      string   // of this member
 	Cluster string   // members of clusters with other names are refused
 	Members []Member // the group as configured, this member included
-	Dir     string   // where log and snapshots live; owned by this node alone
+	Dir     string   // folder of log and snapshots; owned by this node alone
 
 	HeartbeatTimeout time.Duration // silence of the leader after which a follower stands for election
 	ElectionTimeout  time.Duration
 	LeaseTimeout     time.Duration // silence of the followers after which a leader steps down; ≤ HeartbeatTimeout
 	SnapshotInterval time.Duration
-	// SnapshotThreshold is the number of entries after which a snapshot is taken, TrailingLogs the number kept for
+	// SnapshotThreshold is the number of entries after which a snapshot is taken, TrailingLogs the number of entries kept for
 	// followers that lag.
 	SnapshotThreshold uint64
 	TrailingLogs      uint64
 
-	Listener net.Listener // where other members connect to; closed with the node. nil for a group of one
-	TLS      *tls.Config  // of CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
+	Listener net.Listener // where other members connect; closed with the node. nil for a group of one
+	TLS      *tls.Config  // from CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
 	Log      *logrus.Entry
 
-	disk func(*disk) // lets tests have it fail
+	disk func(*disk) // lets tests make it fail
 }
 
 // Node is a member of the group.
 type Node struct {
 	cfg       Config
 	raft      *hraft.Raft
-	up        chan struct{} // closed when raft is there
+	up        chan struct{} // closed when raft runs
 	log       *store
 	snapshots hraft.SnapshotStore
 	stream    *stream // nil in a group of one
@@ -84,17 +84,17 @@ type Node struct {
 	down      chan struct{} // closed when raft has stopped
 	flying    flying
 	sources   sources
-	// gate holds proposals up while leadership is handed over.
+	// gate blocks proposals while leadership is handed over.
 	gate         sync.RWMutex
 	transferring sync.Mutex
-	// background is ended and waited for by Close.
+	// background counts goroutines that Close ends and waits for.
 	background sync.WaitGroup
 	ending     context.CancelFunc
 }
 
-// Open starts the member and returns at once; the group elects a leader when a majority is up. The group is formed when all
-// Members are up for the first time, and have no state; later the group's own record counts, which the leader brings up to
-// date with Members (KeepMembers).
+// Open starts the member and returns at once. The group forms when all Members are up for the first time and have no state; it elects
+// a leader when a majority is up. Later the group's own record counts, which the leader updates
+// from Members (KeepMembers).
 func Open(cfg Config, fsm FSM) (*Node, error) {
 	dir, err := lockDir(cfg.Dir, identity{Role: "rm", ID: cfg.ID, Cluster: cfg.Cluster})
 	if err != nil {
@@ -148,7 +148,7 @@ func (n *Node) open(fsm FSM) error {
 	return nil
 }
 
-// checkAlone refuses to start a member as the only one with the state of a group of several, which would wait for the others
+// checkAlone refuses to start a single member with the state of a group of several: it would wait for the others
 // for ever.
 func (n *Node) checkAlone() error {
 	if len(n.cfg.Members) > 1 {
@@ -163,15 +163,15 @@ func (n *Node) checkAlone() error {
 	if len(others) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the state is that of a group with %v as well, which the configuration lacks: name them in yarn.resourcemanager.ha.rm-ids again, "+
-		"have them leave (heddle rmadmin -removeMember <id>), and take them out of the configuration then", others)
+	return fmt.Errorf("the state belongs to a group that includes %v, which the configuration lacks: first name them in yarn.resourcemanager.ha.rm-ids again, then "+
+		"remove them from the group (heddle rmadmin -removeMember <id>) and from the configuration", others)
 }
 
-// Failed is closed when the log can't be written any more. The member then takes part in nothing: its process has to be
-// started anew, when the cause (Failure) is gone.
+// Failed returns a channel that is closed when the log can't be written any more. The member then does nothing more: restart its process
+// when the cause (Failure) is gone.
 func (n *Node) Failed() <-chan struct{} { return n.log.failed }
 
-// Failure is why the log can't be written, nil if it can.
+// Failure returns why the log can't be written, nil if it can.
 func (n *Node) Failure() error { return n.log.failure() }
 
 // transport carries raft's messages.
@@ -207,8 +207,8 @@ func (n *Node) member(id string) Member {
 func (n *Node) raftConfig() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = hraft.ServerID(n.cfg.ID)
-	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is taken and never answered.
-	c.MaxAppendEntries = 64 // of MaxEntry at most
+	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is accepted and never answered.
+	c.MaxAppendEntries = 64 // each at most MaxEntry
 	set := func(to *time.Duration, v time.Duration) {
 		if v > 0 {
 			*to = v
@@ -238,10 +238,10 @@ func translate(err error) error {
 	return err
 }
 
-// Terms delivers, in order, every time that this member begins (a context) to lead; the context ends when it ceases.
+// Terms delivers a context for each term that this member leads, in order. The context ends when the member stops leading.
 func (n *Node) Terms() <-chan context.Context { return n.terms.out }
 
-// Barrier waits until all entries committed before are applied here. Only a leader can.
+// Barrier waits until all entries that were committed before are applied here. Only a leader can call it.
 func (n *Node) Barrier() error { return n.await(n.raft.Barrier(0)) }
 
 // VerifyLeader asks a majority whether this member still leads.
@@ -256,16 +256,16 @@ func (n *Node) Leader() string {
 	return string(id)
 }
 
-// LastContact is when this member last heard from a leader; the zero time if never.
+// LastContact returns when this member last heard from a leader; the zero time if never.
 func (n *Node) LastContact() time.Time { return n.raft.LastContact() }
 
-// Stats are hashicorp/raft's own figures: term, last_log_index, commit_index, applied_index, …
+// Stats returns hashicorp/raft's own figures: term, last_log_index, commit_index, applied_index, …
 func (n *Node) Stats() map[string]string { return n.raft.Stats() }
 
-// closingPatience is how long a leader that stops looks for a successor.
+// closingPatience is how long a stopping leader looks for a successor.
 const closingPatience = 5 * time.Second
 
-// Close stops the member, handing leadership over first if it has it. Proposals under way are answered.
+// Close stops the member. A leader hands leadership over first. Proposals under way are answered.
 func (n *Node) Close() error {
 	n.ending()
 	if n.IsLeader() && n.stream != nil {

@@ -390,9 +390,9 @@ func TestStrangersAreRefused(t *testing.T) {
 	leader(t, []*member{m})
 	for greeting, want := range map[string]string{
 		"GET / HTTP/1.1\r\n":                                                          "not a heddle ResourceManager",
-		"heddle-raft 1 prod rm2\n":                                                    `it belongs to cluster \"prod\", we to \"test\"`,
+		"heddle-raft 1 prod rm2\n":                                                    `it belongs to cluster \"prod\", this member to \"test\"`,
 		strings.Repeat("x", 4*maxHello):                                               "too long",
-		`heddle-raft 2 {"cluster":"test","from":"rm9"}` + "\n":                        `\"rm9\" is none of the members`,
+		`heddle-raft 2 {"cluster":"test","from":"rm9"}` + "\n":                        `\"rm9\" is not among the members`,
 		`heddle-raft 2 {"cluster":"test","from":"rm2","to":"rm7"}` + "\n":             `it looks for member \"rm7\", this is \"rm1\"`,
 		`heddle-raft 2 {"cluster":"test","from":"rm1"}` + "\n":                        `which is this member`,
 		`heddle-raft 2 {"cluster":"test","from":"rm2","group":"of another"}` + "\n":   `rm2 holds the state of group of another`,

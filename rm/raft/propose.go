@@ -10,14 +10,14 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// answer is what raft says to something that was asked of it, once it does.
+// answer is raft's answer to a request, once it comes.
 type answer struct {
 	err  error
 	done chan struct{} // closed when err is known
 	down <-chan struct{}
 }
 
-// answerTo follows what was asked of raft, and calls then when it is answered.
+// answerTo waits for a request to raft in the background, and calls then when it is answered.
 func (n *Node) answerTo(f hraft.Future, then func()) *answer {
 	a := &answer{done: make(chan struct{}), down: n.down}
 	go func() {
@@ -28,8 +28,8 @@ func (n *Node) answerTo(f hraft.Future, then func()) *answer {
 	return a
 }
 
-// wait waits for the answer, which never comes for what raft had accepted and not begun when it stopped. One that has come counts
-// also when raft has stopped since.
+// wait waits for the answer. Raft never answers what it had accepted but not begun when it stopped. An answer that has come counts
+// even if raft has stopped since.
 func (a *answer) wait() error {
 	select {
 	case <-a.done:
@@ -44,7 +44,7 @@ func (a *answer) wait() error {
 	}
 }
 
-// within is wait for those who have no time.
+// within is wait with a context.
 func (a *answer) within(ctx context.Context) error {
 	select {
 	case <-a.done:
@@ -57,11 +57,11 @@ func (a *answer) within(ctx context.Context) error {
 
 func (n *Node) await(f hraft.Future) error { return n.answerTo(f, func() {}).wait() }
 
-// MaxEntry is the size of the largest entry that can be proposed, in bytes. The log writes larger ones, but doesn't read those of 64 MiB
-// back, which is the end of it; and the entries of one message between members, which it writes at once, must come to less than 4 GiB.
+// MaxEntry is the size of the largest entry that can be proposed, in bytes. The log writes larger ones, but can't read entries of 64 MiB
+// back, and is then lost. And the entries of one message between members, written at once, must total less than 4 GiB.
 const MaxEntry = 32 << 20
 
-// ErrTooLarge is returned to proposals above MaxEntry. They don't come into effect.
+// ErrTooLarge is returned to proposals above MaxEntry. They are not committed.
 var ErrTooLarge = errors.New("too large for the log")
 
 // Proposal is an entry on its way into the log.
@@ -71,8 +71,8 @@ type Proposal struct {
 	refused error
 }
 
-// Propose appends an entry to the log; it blocks while the member is busy with others. Entries of one caller are committed
-// in the order in which it proposed them.
+// Propose appends an entry to the log. It blocks while the member is busy with others. Entries of one caller are committed
+// in the order of its proposals.
 func (n *Node) Propose(e Entry) Proposal {
 	if len(e.Data) > MaxEntry {
 		return Proposal{refused: fmt.Errorf("an entry of %d bytes, where %d are allowed: %w", len(e.Data), MaxEntry, ErrTooLarge)}
@@ -90,8 +90,8 @@ func (n *Node) Propose(e Entry) Proposal {
 	}), future: f}
 }
 
-// Wait blocks until the entry is committed and applied here and returns the FSM's result, or until that is known not to
-// happen through this member, or it has stopped.
+// Wait blocks until the entry is committed and applied here, and returns the FSM's result. It returns an error when it is certain that
+// this member won't commit it, or when the member has stopped.
 func (p Proposal) Wait() (any, error) {
 	if p.answer == nil {
 		return nil, p.refused
@@ -102,7 +102,7 @@ func (p Proposal) Wait() (any, error) {
 	return p.future.Response(), nil
 }
 
-// landingPatience is how long a member that stops waits for proposals under way.
+// landingPatience is how long a stopping member waits for proposals under way.
 const landingPatience = 5 * time.Second
 
 // flying counts proposals under way.
@@ -112,7 +112,7 @@ type flying struct {
 	all    sync.WaitGroup
 }
 
-// begin counts one more, unless there are to be no more.
+// begin counts one more, and reports false if no more may begin.
 func (f *flying) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,8 +124,8 @@ func (f *flying) begin() bool {
 
 func (f *flying) end() { f.all.Done() }
 
-// land lets no more begin, and waits for those under way, but not for ever. Raft has to run meanwhile: what it has committed and not
-// yet applied when it stops, it never answers.
+// land lets no more begin, and waits a while for those under way. Raft has to run meanwhile: it never answers what it has committed but not
+// applied when it stops.
 func (f *flying) land(patience time.Duration) {
 	f.mu.Lock()
 	f.closed = true
@@ -141,8 +141,8 @@ func (f *flying) land(patience time.Duration) {
 	}
 }
 
-// sources are those of the proposals under way. Raft gives the member that proposed an entry the very bytes back, so that these,
-// being kept here, name it.
+// sources holds the sources of proposals under way. Raft returns the very same bytes to the member that proposed an entry. They stay
+// allocated while they are kept here, so their address identifies them.
 type sources struct {
 	mu sync.Mutex
 	by map[*byte]any
@@ -163,7 +163,7 @@ func (s *sources) drop(e Entry) {
 	delete(s.by, &e.Data[0])
 }
 
-// of is nil for bytes that were not proposed here.
+// of returns the source of an entry's bytes, or nil if they were not proposed here.
 func (s *sources) of(data []byte) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

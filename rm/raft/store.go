@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// store is the log, and what raft keeps beside it. It takes the first failed write for its end: what is on disk then is
-// known only when it is read anew, by another process. A log that went on could acknowledge what it doesn't have, or record
-// segments otherwise than they are.
+// store is the log, and raft's metadata beside it. The first failed write ends it: only another process that reads the disk anew
+// knows what is on it then. A log that went on might acknowledge entries that it doesn't have, or record
+// segments wrongly.
 type store struct {
 	*wal.WAL
 	meta   types.MetaStore
@@ -28,18 +28,18 @@ type store struct {
 	err error
 }
 
-// disk is what a store writes to; tests have it fail.
+// disk is what a store writes to; tests make it fail.
 type disk struct {
 	meta        types.MetaStore
 	filer       types.SegmentFiler
-	segmentSize int // 0 for the log's own
+	segmentSize int // 0 for the default
 }
 
 func diskAt(dir string) disk {
 	return disk{meta: &metadb.BoltMetaDB{}, filer: segment.NewFiler(dir, fs.New())}
 }
 
-// openStore opens the log in a folder, and mends what a crash or a full disk has left behind.
+// openStore opens the log in a folder, and mends what a crash or a full disk left behind.
 func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	return s, nil
 }
 
-// fail remembers the first failure, and lets nothing be written after it.
+// fail records the first failure, and lets nothing be written after it.
 func (s *store) fail(err error) error {
 	if err == nil || errors.Is(err, wal.ErrClosed) {
 		return err
@@ -105,8 +105,8 @@ func (s *store) Set(key, val []byte) error {
 	return s.write(func() error { return s.WAL.Set(key, val) })
 }
 
-// SetUint64 implements hraft.StableStore. After a failure the current term counts as written: hashicorp/raft panics
-// otherwise. That is safe, as a vote and entries, which promise something, are not.
+// SetUint64 implements hraft.StableStore. After a failure the current term counts as written, because hashicorp/raft would panic
+// otherwise. That is safe: votes and entries make promises, and they fail.
 func (s *store) SetUint64(key []byte, val uint64) error {
 	err := s.write(func() error { return s.WAL.SetUint64(key, val) })
 	if s.failure() != nil && string(key) == currentTerm {
@@ -115,13 +115,13 @@ func (s *store) SetUint64(key []byte, val uint64) error {
 	return err
 }
 
-// currentTerm is hashicorp/raft's key of the term that a member is in.
+// currentTerm is hashicorp/raft's key of a member's current term.
 const currentTerm = "CurrentTerm"
 
 // Close closes the log and its metadata.
 func (s *store) Close() error { return errors.Join(s.WAL.Close(), s.meta.Close()) }
 
-// watchedMeta tells a store of failures: those of the log's rotation, which is in the background, nobody else hears of.
+// watchedMeta reports failed writes to a store. The log rotates in the background, and tells nobody else when that fails.
 type watchedMeta struct {
 	types.MetaStore
 	store *store
@@ -132,7 +132,7 @@ func (m watchedMeta) CommitState(state types.PersistentState) error {
 	return m.store.write(func() error { return m.MetaStore.CommitState(state) })
 }
 
-// watchedFiler does so for files of segments.
+// watchedFiler does the same for segment files.
 type watchedFiler struct {
 	types.SegmentFiler
 	store *store

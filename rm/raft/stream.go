@@ -14,14 +14,14 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// maxUnproven bounds the connections whose callers have not proved yet who they are.
+// maxUnproven limits the connections whose callers haven't proved yet who they are.
 const maxUnproven = 64
 
-// oldFor is how long an address is taken for that of an earlier version.
+// oldFor is how long an address counts as that of an earlier version.
 const oldFor = time.Minute
 
-// stream carries raft's connections. Who dials says first who it is, of which cluster and group: a wrong address in a
-// configuration file can't mix two logs. Nothing reaches raft before that is proved.
+// stream carries raft's connections. A caller first says who it is, and of which cluster and group, so that a wrong address in a
+// configuration file can't mix two logs. Nothing reaches raft before the caller has proved it.
 type stream struct {
 	cfg        *Config
 	advertised string
@@ -41,14 +41,14 @@ type stream struct {
 // host is the member that a stream belongs to.
 type host interface {
 	self() greeting
-	// admit decides about a caller who is who it says.
+	// admit decides about a caller who has proved its identity.
 	admit(greeting) error
 	status() Status
-	// at is the id of the member with an address, "" if there is none.
+	// at returns the id of the member with an address, "" if there is none.
 	at(address string) string
 }
 
-// newStream makes the stream; nothing is accepted before serve runs.
+// newStream makes the stream; it accepts nothing before serve runs.
 func newStream(cfg *Config, advertised string, h host) *stream {
 	return &stream{
 		cfg: cfg, advertised: advertised, host: h,
@@ -65,14 +65,14 @@ func (s *stream) serve() {
 			select {
 			case <-s.done:
 				return
-			case <-time.After(acceptPause): // no descriptors are left, perhaps
+			case <-time.After(acceptPause): // perhaps no descriptors are left
 				continue
 			}
 		}
 		select {
 		case s.unproven <- struct{}{}:
 		default:
-			s.refusals.add(c.RemoteAddr(), fmt.Errorf("%d others have not proved yet who they are", maxUnproven))
+			s.refusals.add(c.RemoteAddr(), fmt.Errorf("%d other callers have not proved yet who they are", maxUnproven))
 			_ = c.Close()
 			continue
 		}
@@ -100,7 +100,7 @@ func (s *stream) serve() {
 
 const acceptPause = 50 * time.Millisecond
 
-// receive lets a caller prove who it is. It returns nil when the connection has served its purpose.
+// receive lets a caller prove who it is. It returns nil if the connection needs nothing more.
 func (s *stream) receive(c net.Conn) (net.Conn, error) {
 	if err := c.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *stream) receive(c net.Conn) (net.Conn, error) {
 	return accepted{talk, c, s}, talk.SetDeadline(time.Time{})
 }
 
-// judge checks who a caller is, and whether we have to do with it.
+// judge checks who a caller is, and whether it belongs to this group.
 func (s *stream) judge(g greeting, peer *tls.ConnectionState) error {
 	if peer != nil {
 		if err := names(peer.PeerCertificates, g.From); err != nil {
@@ -152,7 +152,7 @@ func (s *stream) judge(g greeting, peer *tls.ConnectionState) error {
 	return s.host.admit(g)
 }
 
-// answer tells the caller; those of earlier versions expect nothing.
+// answer sends the welcome; callers of earlier versions expect none.
 func (s *stream) answer(c net.Conn, g greeting, w welcome) error {
 	if g.old {
 		return nil
@@ -182,7 +182,7 @@ func (s *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.C
 	return c, nil
 }
 
-// errNoAnswer says that a peer hung up on our greeting without a word, as earlier versions do.
+// errNoAnswer says that a peer closed the connection without answering our greeting, as earlier versions do.
 var errNoAnswer = errors.New("the peer gave no answer: its log says why, or it runs an earlier version")
 
 // ask asks the member at an address for its status.
@@ -193,12 +193,12 @@ func (s *stream) ask(ctx context.Context, m Member) (Status, error) {
 	}
 	_ = c.Close()
 	if w.Status == nil {
-		return Status{}, fmt.Errorf("%w: it did not say how it is", errStranger)
+		return Status{}, fmt.Errorf("%w: it didn't report its status", errStranger)
 	}
 	return *w.Status, nil
 }
 
-// dial connects, says who we are, and hears whether that is all right.
+// dial connects, sends our greeting, and reads the answer.
 func (s *stream) dial(ctx context.Context, address, id string, ask bool) (net.Conn, welcome, error) {
 	g := s.host.self()
 	g.To, g.Ask = id, ask
@@ -247,7 +247,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// connect opens a connection to a member, with TLS if that is configured. Until the greeting is done it has the deadline of ctx,
+// connect opens a connection to a member, with TLS if that is configured. Until the greeting is done its deadline is that of ctx, and
 // at most helloTimeout.
 func (s *stream) connect(ctx context.Context, address, id string) (net.Conn, error) {
 	deadline := time.Now().Add(helloTimeout)
@@ -321,7 +321,7 @@ func (s *stream) forget(c net.Conn) {
 	_ = c.Close()
 }
 
-// Close also closes what was accepted, which raft's transport would leave open.
+// Close also closes accepted connections, which raft's transport would leave open.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -340,7 +340,7 @@ func (s *stream) Close() error {
 	return err
 }
 
-// Addr is the address that members are told, which may differ from the one listened on.
+// Addr is the address that other members are told; it may differ from the one listened on.
 func (s *stream) Addr() net.Addr { return addr(s.advertised) }
 
 type addr string
@@ -348,7 +348,7 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// accepted is a connection that its stream closes with itself.
+// accepted is a connection that closes with its stream.
 type accepted struct {
 	net.Conn
 	raw    net.Conn
@@ -362,7 +362,7 @@ func (a accepted) Close() error {
 	return err
 }
 
-// refusals logs connections that are refused, one line a second at most: strangers must not fill the disk.
+// refusals logs refused connections, at most one line a second: strangers must not fill the disk.
 type refusals struct {
 	log *logrus.Entry
 

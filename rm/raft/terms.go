@@ -2,15 +2,15 @@ package raft
 
 import "context"
 
-// terms turns raft's notices of gained and lost leadership into one context per leadership. raft waits for its notices to
-// be taken, so they are taken at once, however slow the reader of the contexts is: none is lost or merged, and a
-// leadership that is over before it was read arrives as a context that has ended.
+// terms turns raft's notices of gained and lost leadership into one context per leadership. Raft blocks until a notice is
+// received, so terms receives each at once, however slow the reader of the contexts is. No leadership is lost or merged. If
+// one ends before the reader gets it, its context has already ended.
 type terms struct {
 	in   chan bool
 	out  chan context.Context
 	done chan struct{}
 
-	end context.CancelFunc // of the present leadership; only pump uses it
+	end context.CancelFunc // ends the present leadership; only pump uses it
 }
 
 func newTerms() *terms {

@@ -16,9 +16,9 @@ import (
 
 // ErrUnsafe says that raft would be open to strangers.
 var ErrUnsafe = errors.New("raft reaches only with TLS: set heddle.cluster.secret-file on all ResourceManagers to a file with a common secret " +
-	"(e.g. of: head -c 32 /dev/urandom | base64), or heddle.raft.tls.cert, .key and .ca to certificates in whose names the members' ids are")
+	"(e.g. of: head -c 32 /dev/urandom | base64), or heddle.raft.tls.cert, .key and .ca to certificates that name the members' ids")
 
-// CheckListener refuses to listen without TLS where others than this machine can connect.
+// CheckListener returns an error if other machines can connect to a listener without TLS.
 func CheckListener(l net.Listener, conf *tls.Config) error {
 	if conf != nil || isLoopback(l.Addr()) {
 		return nil
@@ -31,8 +31,8 @@ func isLoopback(a net.Addr) bool {
 	return ok && t.IP.IsLoopback()
 }
 
-// CertificateTLS has members prove to each other that an authority has signed them. certificate yields this member's, whose names must
-// have its id.
+// CertificateTLS makes members prove to each other that an authority has signed them. certificate returns this member's own, whose names must
+// include its id.
 func CertificateTLS(certificate func() (*tls.Certificate, error), authority *x509.CertPool) *tls.Config {
 	return &tls.Config{
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() },
@@ -45,11 +45,11 @@ func CertificateTLS(certificate func() (*tls.Certificate, error), authority *x50
 	}
 }
 
-// clientTLS checks that who answers has a certificate of the authority for the id, any id if that is "". Members are known by
-// ids, and not by the names of their machines.
+// clientTLS checks that the peer has a certificate of the authority for the id, or for any id if that is "". Members are identified by
+// ids, not by the names of their machines.
 func clientTLS(conf *tls.Config, id string) *tls.Config {
 	c := conf.Clone()
-	c.InsecureSkipVerify = true // VerifyConnection does it
+	c.InsecureSkipVerify = true // VerifyConnection verifies instead
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {
 			return errors.New("the peer has no certificate")
@@ -69,7 +69,7 @@ func clientTLS(conf *tls.Config, id string) *tls.Config {
 	return c
 }
 
-// names checks that a certificate is that of a member. Its id must be among the DNS names or be the common name.
+// names checks that a certificate is a member's: the id must be among the DNS names or be the common name.
 func names(chain []*x509.Certificate, id string) error {
 	if len(chain) == 0 {
 		return errors.New("the peer has no certificate")
@@ -78,27 +78,27 @@ func names(chain []*x509.Certificate, id string) error {
 	if id != "" && (cert.Subject.CommonName == id || cert.VerifyHostname(id) == nil) {
 		return nil
 	}
-	return fmt.Errorf("the certificate is that of %q (names %q), not of member %q: have the member's id in the certificate's names", cert.Subject.CommonName, cert.DNSNames, id)
+	return fmt.Errorf("the certificate is that of %q (names %q), not of member %q: put the member's id into the certificate's names", cert.Subject.CommonName, cert.DNSNames, id)
 }
 
-// CheckCertificate refuses a certificate that is not that of a member.
+// CheckCertificate returns an error if a certificate is not that of a member.
 func CheckCertificate(cert *x509.Certificate, id string) error {
 	return names([]*x509.Certificate{cert}, id)
 }
 
-// SeedBytes is the length of the seed that SecretTLS wants.
+// SeedBytes is the length of SecretTLS's seed.
 const SeedBytes = ed25519.SeedSize
 
 const (
-	// certLife is how far from its making, either way, a certificate made of the secret is good. Clocks of members may
+	// certLife is how long a certificate derived from the secret is valid, before and after it was made. Clocks of members may
 	// differ by as much.
 	certLife = 30 * 24 * time.Hour
-	// certAge is the age from which on it is made anew.
+	// certAge is the age at which it is made anew.
 	certAge = 24 * time.Hour
 )
 
-// SecretTLS has members prove to each other that they know a secret, and who they are: a seed of SeedBytes, derived from the
-// secret, is the key of an authority, with which each member signs a certificate for its own id.
+// SecretTLS makes members prove to each other that they know a secret, and who they are. A seed of SeedBytes, derived from the
+// secret, is the key of an authority. Each member signs a certificate for its own id with it.
 func SecretTLS(seed []byte, id string) (*tls.Config, error) {
 	key := ed25519.NewKeyFromSeed(seed)
 	template := &x509.Certificate{
@@ -120,7 +120,7 @@ func SecretTLS(seed []byte, id string) (*tls.Config, error) {
 	return CertificateTLS(own.get, pool), nil
 }
 
-// ownCertificate is a member's, made anew from time to time.
+// ownCertificate is a member's certificate, which it renews from time to time.
 type ownCertificate struct {
 	authority *x509.Certificate
 	key       ed25519.PrivateKey

@@ -122,7 +122,7 @@ func TestStrangersForgeNoEntries(t *testing.T) {
 		"another authority":          {newAuthority(t).sign(t, "rm2"), "rm2", "tls:"},
 		"another member's name":      {org.sign(t, "rm3"), "rm2", "the certificate is that of"},
 		"a machine of the authority": {org.sign(t, "web", "web.example.com"), "rm2", "the certificate is that of"},
-		"no configured member":       {org.sign(t, "rm9"), "rm9", "is none of the members"},
+		"no configured member":       {org.sign(t, "rm9"), "rm9", "is not among the members"},
 		"its own name":               {org.sign(t, "rm1"), "rm1", "which is this member"},
 	} {
 		var conn net.Conn

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// transferPatience bounds a transfer of leadership, from the first look at the target on.
+	// transferPatience limits a transfer of leadership as a whole.
 	transferPatience = 10 * time.Second
-	// handOverPatience bounds the part of it during which proposals wait, beside the time of an election.
+	// handOverPatience limits the part of it during which proposals wait, in addition to the time of an election.
 	handOverPatience = time.Second
 	// transferLag is how many entries the target may lack when proposals begin to wait.
 	transferLag = 1000
-	// transferPoll is how often is looked how far the target is.
+	// transferPoll is how often the target's progress is checked.
 	transferPoll = 5 * time.Millisecond
 )
 
-// The transfer of hashicorp/raft is not used: to a member that doesn't answer it may leave a leader that takes no
-// proposals, and that nobody replaces, as it goes on sending heartbeats.
+// hashicorp/raft's own transfer is not used: if its target doesn't answer, it may leave a leader that accepts no
+// proposals, and that nobody replaces because it still sends heartbeats.
 
 // Transfer hands leadership to a member, or with "" to the most up-to-date one. It returns when that member leads. The
-// target must be there and have nearly all entries. If the transfer fails, which it does within transferPatience, then this
+// target must be reachable and have nearly all entries. If the transfer fails, it does so within transferPatience. Then this
 // member leads on, or the group elects another.
 func (n *Node) Transfer(ctx context.Context, id string) error {
 	if !n.IsLeader() {
@@ -49,13 +49,13 @@ func (n *Node) Transfer(ctx context.Context, id string) error {
 	return n.leads(ctx, target.ID)
 }
 
-// CanLead reports why a member can't be given leadership, nil if it can.
+// CanLead returns why a member can't be given leadership, nil if it can.
 func (n *Node) CanLead(ctx context.Context, id string) error {
 	_, err := n.successor(ctx, id)
 	return err
 }
 
-// successor is the member that is to lead: one that is there and follows this one.
+// successor returns the member that should lead: one that answers and follows this one.
 func (n *Node) successor(ctx context.Context, id string) (Member, error) {
 	members, err := n.Members()
 	if err != nil {
@@ -81,12 +81,12 @@ func (n *Node) successor(ctx context.Context, id string) (Member, error) {
 		}
 	}
 	if best.ID == "" {
-		return Member{}, fmt.Errorf("nobody to hand leadership to: %w", err)
+		return Member{}, fmt.Errorf("no member can take over leadership: %w", err)
 	}
 	return best, nil
 }
 
-// catchesUp waits until a member follows this one and lacks no more than lag entries.
+// catchesUp waits until a member follows this one and lacks at most lag entries.
 func (n *Node) catchesUp(ctx context.Context, m Member, lag uint64) error {
 	tick := time.NewTicker(transferPoll)
 	defer tick.Stop()
@@ -115,13 +115,13 @@ func (n *Node) catchesUp(ctx context.Context, m Member, lag uint64) error {
 	}
 }
 
-// handOver has a member hold an election that it wins. Until this one leads no more, or the time for that is over, proposals wait.
+// handOver makes a member hold an election that it wins. Proposals wait until this member no longer leads, or the time for that is over.
 func (n *Node) handOver(ctx context.Context, m Member) error {
 	n.gate.Lock()
 	defer n.gate.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, handOverPatience+2*n.raft.ReloadableConfig().ElectionTimeout)
 	defer cancel()
-	// Proposals that were taken and are not in the log yet would make it longer than the target's, which then gets no vote.
+	// Proposals that were accepted but aren't in the log yet would make it longer than the target's, which then gets no vote.
 	if err := n.answerTo(n.raft.Barrier(0), func() {}).within(ctx); err != nil {
 		return fmt.Errorf("commit what is under way: %w", err)
 	}
@@ -141,14 +141,14 @@ func (n *Node) handOver(ctx context.Context, m Member) error {
 		select {
 		case err := <-asked:
 			if err != nil {
-				return fmt.Errorf("%s doesn't take leadership: %w", m.ID, err)
+				return fmt.Errorf("%s didn't accept leadership: %w", m.ID, err)
 			}
 			asked = nil
 		case <-tick.C:
 		case <-n.down:
 			return ErrClosed
 		case <-ctx.Done():
-			return fmt.Errorf("%s was asked to lead, and does not: %w", m.ID, ctx.Err())
+			return fmt.Errorf("%s was asked to lead, but doesn't: %w", m.ID, ctx.Err())
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func (n *Node) leads(ctx context.Context, id string) error {
 		case "":
 		default:
 			if leader != n.cfg.ID || n.IsLeader() {
-				return fmt.Errorf("%s was to lead, and %s was elected", id, leader)
+				return fmt.Errorf("%s should lead, but %s was elected", id, leader)
 			}
 		}
 		select {
@@ -173,7 +173,7 @@ func (n *Node) leads(ctx context.Context, id string) error {
 		case <-n.down:
 			return ErrClosed
 		case <-ctx.Done():
-			return fmt.Errorf("%s was to lead: %w", id, ctx.Err())
+			return fmt.Errorf("%s should lead: %w", id, ctx.Err())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// activities is what giving out containers on a node came to (Hadoop: ActivitiesInfo).
+// activities shows what allocating containers on a node would do (Hadoop: ActivitiesInfo).
 type activities struct {
 	Node        string           `yarn:"nodeId,omitempty"`
 	Timestamp   *int64           `yarn:"timestamp"`
@@ -36,28 +36,28 @@ type nodeActivity struct {
 	State           string         `yarn:"allocationState"`
 	Diagnostic      string         `yarn:"diagnostic,omitempty"`
 	Node            string         `yarn:"nodeId,omitempty"`
-	Count           *int           `yarn:"count"` // of nodes that are told of as one
+	Count           *int           `yarn:"count"` // number of nodes in this group
 	Nodes           []string       `yarn:"nodeIds"`
 	Children        []nodeActivity `yarn:"children"`
 }
 
 const (
 	notYet = "waiting for next allocation"
-	// shownFor is how long activities are shown after they were asked for, as in YARN
+	// shownFor is how long activities are shown after a request for them, as in YARN
 	// (yarn.resourcemanager.activities-manager.scheduler-activities.ttl-ms).
 	shownFor = 10 * time.Minute
-	// bulkOfNodes is how many nodes bulk-activities tells of where that isn't said.
+	// bulkOfNodes is the default number of nodes in bulk-activities.
 	bulkOfNodes = 10
 )
 
-// watched is since when, and until when, somebody has asked for activities. As in YARN the first request only has the next
-// heartbeats of nodes watched, and those after them show what was seen.
+// watched is the time span in which somebody asked for activities. As in YARN the first request only starts the recording of the next
+// heartbeats, and later ones show it.
 type watched struct {
 	mu          sync.Mutex
 	since, last time.Time
 }
 
-// look notes a request, and reports whether there was one before the last heartbeats.
+// look records a request, and reports whether there was one before the last heartbeats.
 func (w *watched) look(now time.Time, heartbeat time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *watched) look(now time.Time, heartbeat time.Duration) bool {
 	return now.Sub(w.since) >= heartbeat
 }
 
-// activities tells what each queue, application and request comes to on a node at this moment. YARN shows its last heartbeat;
+// activities shows the outcome for each queue, application and request on a node at this moment. YARN shows its last heartbeat;
 // containers that were just granted are not shown here.
 func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	out := activities{Node: c.Query().Get("nodeId"), Diagnostic: notYet}
@@ -93,10 +93,10 @@ func (s *server) activities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("activities", yarnrest.Natural, out), nil
 }
 
-// grouping is whether nodes that a request comes to the same on are told of as one.
+// grouping is whether nodes with the same outcome for a request are shown as one entry.
 type grouping bool
 
-// refuseGroup is what is wrong with the groupBy of a request for activities, and else what it says.
+// refuseGroup reads the groupBy of a request for activities; refused says what is wrong with it.
 func refuseGroup(by string) (refused string, group grouping) {
 	if by == "" || strings.EqualFold(by, "diagnostic") {
 		return "", by != ""
@@ -104,10 +104,10 @@ func refuseGroup(by string) (refused string, group grouping) {
 	return "Got invalid groupBy: " + by + ", valid groupBy types: [DIAGNOSTIC]", false
 }
 
-// notAssigned is what YARN calls what a request came to on a node, if an application's activities are asked for.
+// notAssigned is YARN's name for a request's outcome on a node in an application's activities.
 const notAssigned = "Container-Id-Not-Assigned"
 
-// onNodes is what a request comes to on nodes; grouped, only with the first lines of diagnostics, as the others are about one node each
+// onNodes shows a request's outcomes on nodes. Groups have only the first lines of diagnostics, because the other lines concern one node each
 // (Hadoop: ActivitiesUtils.getRequestActivityNodeInfos).
 func (g grouping) onNodes(list []leader.Activity, name string) (out []nodeActivity) {
 	groups := map[nodeKey]int{}
@@ -134,7 +134,7 @@ func (g grouping) onNodes(list []leader.Activity, name string) (out []nodeActivi
 
 type nodeKey struct{ state, diagnostic string }
 
-// activitiesOf is the activities on a node, or on one of them if none is given.
+// activitiesOf returns the activities on a node, or on any node if none is given.
 func (s *server) activitiesOf(node records.NodeID, group grouping) (activities, bool) {
 	l := s.Backend.Leader()
 	if l == nil {
@@ -169,7 +169,7 @@ func (g grouping) node(a *leader.Activity) nodeActivity {
 	return out
 }
 
-// bulkActivities tells the same of several nodes.
+// bulkActivities shows the activities of several nodes.
 func (s *server) bulkActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	count := bulkOfNodes
 	refused, group := refuseGroup(c.Query().Get("groupBy"))

@@ -16,16 +16,16 @@ import (
 const (
 	notCapacity  = "Not Capacity Scheduler"
 	noActivities = "waiting for display"
-	// nodesOfApp is how many nodes are told of one by one where that isn't said, as many as a stock ResourceManager remembers
+	// nodesOfApp is the default number of nodes that are shown one by one, as many as a stock ResourceManager remembers
 	// (yarn.resourcemanager.activities-manager.app-activities.max-queue-length).
 	nodesOfApp = 100
 )
 
-// appActivities is why an application waits (Hadoop: AppActivitiesInfo).
+// appActivities shows why an application waits (Hadoop: AppActivitiesInfo).
 type appActivities struct {
 	App         string          `yarn:"applicationId"`
 	Diagnostic  string          `yarn:"diagnostic,omitempty"`
-	Timestamp   *int64          `yarn:"timestamp"` // this and the next only where there are no allocations
+	Timestamp   *int64          `yarn:"timestamp"` // this and the next only without allocations
 	DateTime    string          `yarn:"dateTime,omitempty"`
 	Allocations []appAllocation `yarn:"allocations"`
 }
@@ -48,7 +48,7 @@ type appRequest struct {
 	Children   []nodeActivity `yarn:"children"`
 }
 
-// appActivities tells why an application waits, in YARN's form. What isn't up to nodes has the reasons of /ws/v1/heddle.
+// appActivities shows why an application waits, in YARN's form. A request that no node could help has the reasons of /ws/v1/heddle.
 func (s *server) appActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	now := s.Now()
 	out := appActivities{App: c.Var("app")}
@@ -68,7 +68,7 @@ func (s *server) appActivities(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("appActivities", yarnrest.Natural, out), nil
 }
 
-// refuseActivities is what is wrong with a request for an application's activities, in Hadoop's words.
+// refuseActivities returns what is wrong with a request for an application's activities, in Hadoop's wording.
 func (s *server) refuseActivities(c *yarnrest.Call) string {
 	q := c.Query()
 	if !s.capacityScheduler() {
@@ -103,7 +103,7 @@ func (s *server) refuseActivities(c *yarnrest.Call) string {
 	return ""
 }
 
-// addAllocations tells of each node by itself, as YARN sees one after the other; summarized, of all at once.
+// addAllocations shows each node separately, as YARN does, or with summarize all nodes together.
 func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 	id, err := records.ParseApplicationID(out.App)
 	if err != nil {
@@ -136,26 +136,26 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 	}
 }
 
-// activitiesFor asks the leader; there is nothing to tell on one that isn't.
+// activitiesFor asks the leader; on a follower there is nothing to show.
 func (s *server) activitiesFor(id records.ApplicationID, most int) ([]leader.Hold, [][]leader.Activity) {
 	l := s.Backend.Leader()
 	if l == nil {
 		return nil, nil
 	}
 	holds, on, err := l.AppActivities(id, most)
-	if err != nil { // it leads no more
+	if err != nil { // it no longer leads
 		return nil, nil
 	}
 	return holds, on
 }
 
-// heldRequest is a request that waits, with what holds it in all and on each node.
+// heldRequest is a pending request, with what holds it back in all and on each node.
 type heldRequest struct {
 	*leader.Hold
 	on []leader.Activity
 }
 
-// wantedRequests picks those that a call asks for.
+// wantedRequests selects the requests that a call asks for.
 func wantedRequests(c *yarnrest.Call, holds []leader.Hold, on [][]leader.Activity) (out []heldRequest) {
 	admits := func(name string, n int64) bool {
 		list := values(c, name)
@@ -191,7 +191,7 @@ func (s *server) allocations(a *view.App, requests []heldRequest, group grouping
 	return out
 }
 
-// request tells of a request: what it comes to on nodes where it is up to them, else what holds it.
+// request shows a request: its outcomes on nodes if these decide, else the limit that holds it back.
 func (g grouping) request(h *leader.Hold, on []leader.Activity) appRequest {
 	out := appRequest{Priority: h.Ask.Priority, ID: h.Ask.AllocationRequestID, State: string(scheduler.ActivitySkipped)}
 	if len(on) == 0 || !ofNodes[h.Limit] {
@@ -205,7 +205,7 @@ func (g grouping) request(h *leader.Hold, on []leader.Activity) appRequest {
 	return out
 }
 
-// ofNodes are the limits that lie with nodes, each by itself.
+// ofNodes are the limits that depend on single nodes.
 var ofNodes = map[scheduler.Limit]bool{
 	scheduler.WrongPlace: true, scheduler.Blacklisted: true, scheduler.TooLarge: true, scheduler.LocalityDelay: true,
 	scheduler.HasReservation: true, scheduler.Reserved: true, scheduler.ClusterFull: true,

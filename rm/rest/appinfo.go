@@ -110,10 +110,10 @@ func (s *server) lifetime(a *view.App) timeout {
 	return timeout{lifetime, expires, left}
 }
 
-// deselected are parts of applications that a client doesn't want.
+// deselected are parts of applications that a client doesn't need.
 type deselected map[string]bool
 
-// appInfo shows an application. Who may not view it sees that it is there, and neither what it uses nor where it runs.
+// appInfo shows an application. Callers who may not view it see that it exists, but neither what it uses nor where it runs.
 func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo {
 	empty := ""
 	out := appInfo{
@@ -162,7 +162,7 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 	return out
 }
 
-// addUse adds what only those see who may view the application.
+// addUse adds the parts that only callers who may view the application see.
 func (s *server) addUse(out *appInfo, a *view.App) {
 	out.StartedTime, out.LaunchTime, out.FinishedTime, out.ElapsedTime = a.SubmitTime, a.LaunchTime, a.FinishTime, a.Elapsed
 	status := records.LogAggregationName(a.LogAggregation)
@@ -190,12 +190,12 @@ func stateName(state ledger.AppState) string {
 	return pb.YarnApplicationState_name[int32(state.Public())]
 }
 
-// logsURL is where a node shows the logs of a container.
+// logsURL returns where a node shows the logs of a container.
 func logsURL(node string, id records.ContainerID, user string) string {
 	return "http://" + node + "/node/containerlogs/" + id.String() + "/" + user
 }
 
-// appResources is what an application holds and waits for. What its ApplicationMaster takes counts from when it is asked for.
+// appResources shows what an application uses and what is pending. Its ApplicationMaster counts from when it is asked for.
 func (s *server) appResources(a *view.App) *partitions {
 	none, am := s.resource(records.Resource{}), s.resource(s.amResource(a))
 	return &partitions{[]partitionUsage{{
@@ -204,7 +204,7 @@ func (s *server) appResources(a *view.App) *partitions {
 	}}}
 }
 
-// amResource is what an ApplicationMaster takes, or would if it had a container.
+// amResource returns the size of an ApplicationMaster's container, even if it doesn't have one yet.
 func (s *server) amResource(a *view.App) records.Resource {
 	if a.Unmanaged {
 		return s.MinAllocation

@@ -64,7 +64,7 @@ type shownApp struct {
 	mayView bool
 }
 
-// shownApps are the applications that a filter admits, the newest first, without those that the caller isn't to know of.
+// shownApps returns the applications that a filter admits, the newest first, without those that the caller may not know of.
 func (s *server) shownApps(c *yarnrest.Call, f view.Filter) []shownApp {
 	onlyOwn := s.Conf.Bool("yarn.webapp.filter-entity-list-by-user")
 	apps := s.View.Apps(f)
@@ -84,10 +84,10 @@ func (s *server) shownApps(c *yarnrest.Call, f view.Filter) []shownApp {
 // appStates are the states of applications, in the order in which YARN lists them to clients.
 var appStates = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
-// deselectable are the parts of an application that a client may do without.
+// deselectable are the parts of an application that clients can deselect.
 var deselectable = []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo"}
 
-// values collects a parameter that may be given several times, each a list.
+// values collects a parameter that may occur several times, each time as a list.
 func values(c *yarnrest.Call, name string) (out []string) {
 	for _, list := range c.Query()[name] {
 		for v := range strings.SplitSeq(list, ",") {
@@ -112,11 +112,11 @@ func parseStates(names []string) (states []pb.YarnApplicationState, err error) {
 	return states, nil
 }
 
-// appFilter reads which applications a client wants, and which parts of them it can do without.
+// appFilter reads which applications a client wants, and which parts of them it deselects.
 func (s *server) appFilter(c *yarnrest.Call) (f view.Filter, without deselected, err error) {
 	q := c.Query()
 	f = view.Filter{Types: values(c, "applicationTypes"), Tags: values(c, "applicationTags")}
-	if q.Has("name") { // an empty name is one, too
+	if q.Has("name") { // an empty name counts too
 		name := q.Get("name")
 		f.Name = &name
 	}
@@ -173,7 +173,7 @@ func finalStatus(name string) (pb.FinalApplicationStatus, bool) {
 	return pb.FinalApplicationStatus(n), ok
 }
 
-// timeRange reads a range of times. Hadoop's words differ in how they name the bounds.
+// timeRange reads a range of times. Hadoop's wordings name the bounds differently.
 func timeRange(c *yarnrest.Call, name, negative, reversed string) (r view.Range, err error) {
 	for _, bound := range []struct {
 		suffix string

@@ -23,7 +23,7 @@ func (s *server) state(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)}), nil
 }
 
-// mayNot is the answer to somebody who may not change an application. YARN gives it as a plain text.
+// mayNot is the answer to callers who may not change an application. YARN sends it as plain text.
 func mayNot(c *yarnrest.Call, what string, id any) yarnrest.Reply {
 	return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, caller(c))
 }
@@ -32,7 +32,7 @@ func (s *server) mayModify(c *yarnrest.Call, a *view.App) bool {
 	return s.Access.MayModify(caller(c), rights(a))
 }
 
-// noCaller refuses changes by somebody who can't be told.
+// noCaller refuses changes by unknown callers.
 func noCaller(c *yarnrest.Call) error {
 	if caller(c) == "" {
 		return yarnrest.Unauthorized("Unable to obtain user name, user not authenticated")
@@ -40,7 +40,7 @@ func noCaller(c *yarnrest.Call) error {
 	return nil
 }
 
-// change reads what an application is to be changed to, and finds the application.
+// change reads the wanted change of an application, and finds the application.
 func (s *server) change(c *yarnrest.Call, want yarnrest.Target) (view.App, error) {
 	if err := c.Decode(want); err != nil {
 		return view.App{}, err
@@ -51,7 +51,7 @@ func (s *server) change(c *yarnrest.Call, want yarnrest.Target) (view.App, error
 	return s.findApp(c)
 }
 
-// setState kills an application; there is no other state that a client could set.
+// setState kills an application; clients can't set any other state.
 func (s *server) setState(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var want appState
 	a, err := s.change(c, yarnrest.Target{Root: "appstate", Value: &want})
@@ -107,7 +107,7 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.mayModify(c, &a) || !s.Access.MaySubmit(caller(c), want.Queue) {
 		return mayNot(c, "move appid", a.ID), nil
 	}
-	if s.Queues.Tree().Kind == queue.FIFO { // there is one, whatever applications call it
+	if s.Queues.Tree().Kind == queue.FIFO { // every name means its only queue
 		if !s.knownQueue(want.Queue) {
 			return yarnrest.Reply{}, yarnrest.BadRequest("Target queue %q doesn't exist", want.Queue)
 		}

@@ -18,7 +18,7 @@ type attemptList struct {
 	Attempt []attemptInfo `yarn:"appAttempt"`
 }
 
-// attemptInfo is an attempt among those of its application.
+// attemptInfo is an attempt in the list of its application's attempts.
 type attemptInfo struct {
 	ID          int32   `yarn:"id"`
 	StartTime   int64   `yarn:"startTime"`
@@ -42,7 +42,7 @@ func (s *server) attemptInfo(t *view.Attempt, black []string, mayView bool) atte
 	if mayView && t.AMContainer != (records.ContainerID{}) {
 		out.Container, out.Node, out.NodeHTTP = t.AMContainer.String(), t.AMNode.String(), t.AMHTTPAddress
 		out.Logs = logsURL(t.AMHTTPAddress, t.AMContainer, t.User)
-		// as Java prints a map that isn't there
+		// as Java prints a missing map
 		out.BySystem, out.ExportPorts = new(string), "null"
 	}
 	return out
@@ -68,7 +68,7 @@ func (s *server) attempts(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("appAttempts", yarnrest.Natural, out), nil
 }
 
-// attemptReport is an attempt by itself.
+// attemptReport is a single attempt.
 type attemptReport struct {
 	ID          string  `yarn:"appAttemptId"`
 	Host        string  `yarn:"host"`
@@ -82,7 +82,7 @@ type attemptReport struct {
 	Finished    int64   `yarn:"finishedTime"`
 }
 
-// visible finds the application of an attempt or container that the caller may see; what says what he asked for.
+// visible finds the application of an attempt or container that the caller may see; what names the thing that the caller asked for.
 func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string) (view.App, error) {
 	a, ok := s.View.App(id)
 	if !ok {
@@ -90,7 +90,7 @@ func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string
 			"Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id))
 	}
 	if !s.Access.MayView(caller(c), rights(&a)) {
-		// Hadoop answers with a 503 that isn't worth a retry
+		// Hadoop answers with a 503 here, which isn't worth a retry
 		return a, &yarnrest.Error{
 			Status: http.StatusForbidden, Class: yarnrest.WebApplicationException,
 			Message: fmt.Sprintf("%s: User %s does not have privilege to see this %s", yarnrest.YarnException, caller(c), what),
@@ -99,7 +99,7 @@ func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string
 	return a, nil
 }
 
-// attemptOf is the attempt that the path names, which must be of its application.
+// attemptOf returns the id of the attempt in the path, which must belong to the application in the path.
 func attemptOf(c *yarnrest.Call) (id records.AttemptID, err error) {
 	app, err := applicationID(c.Var("app"))
 	if err != nil {
@@ -114,7 +114,7 @@ func attemptOf(c *yarnrest.Call) (id records.AttemptID, err error) {
 	return id, nil
 }
 
-// findAttempt finds the attempt that the path names.
+// findAttempt finds the attempt in the path.
 func (s *server) findAttempt(c *yarnrest.Call, what string) (*view.Attempt, error) {
 	id, err := attemptOf(c)
 	if err != nil {
@@ -175,7 +175,7 @@ type containerInfo struct {
 	Ports      string    `yarn:"exposedPorts"`
 }
 
-// amountMap is a map of resources, in the style that writes a list as one.
+// amountMap is a map of resources, in the JSON style that writes a list as a map.
 type amountMap struct {
 	Entry []amount `yarn:"entry"`
 }

@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// capacityRoot is what YARN's CapacityScheduler tells of itself: its root queue (Hadoop: CapacitySchedulerInfo).
+// capacityRoot describes YARN's CapacityScheduler by its root queue (Hadoop: CapacitySchedulerInfo).
 type capacityRoot struct {
 	Type             string          `yarn:"type,xsi"`
 	Capacity         float32         `yarn:"capacity"`
@@ -186,7 +186,7 @@ type healthDetail struct {
 	Resources resourceInfo `yarn:"resources"`
 }
 
-// health names no operations: decisions are taken when something is asked for, not in runs.
+// health names no operations: the scheduler decides when something is asked for, not in runs.
 func (s *server) health() health {
 	h := health{LastRun: s.Now().UnixMilli()}
 	for _, op := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
@@ -198,12 +198,12 @@ func (s *server) health() health {
 	return h
 }
 
-// uses is what queues hold, and their tree, as another one may come any time.
+// uses returns the queues' use together with their tree, because the tree may change at any time.
 func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
 	return s.View.QueueUses(s.Queues.Tree(), s.MinAllocation)
 }
 
-// capacityTree builds the tree as a client sees it.
+// capacityTree builds the tree that a client sees.
 type capacityTree struct {
 	*server
 	total records.Resource
@@ -239,7 +239,7 @@ func kindOf(q *queue.Queue) queueKind {
 	return queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
 }
 
-// usedShare is how much of what it is promised a queue uses, in percent.
+// usedShare is a queue's use as a percentage of its guarantee.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	promised := t.shareOf(t.uses[q.Path].Share.Min, t.total)
 	if promised == 0 {
@@ -248,7 +248,7 @@ func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/promised)
 }
 
-// shareOf is how much of the cluster something is, 0 to 1, as the scheduler measures queues.
+// shareOf is the ratio of part to whole, 0 to 1, as the scheduler measures queues.
 func (s *server) shareOf(part, whole records.Resource) float64 {
 	return s.Queues.Tree().Share(part, whole)
 }
@@ -265,7 +265,7 @@ func (t *capacityTree) vector(q *queue.Queue) capacityVector {
 	return v
 }
 
-// configured is the capacity of a resource as it is configured.
+// configured is the configured capacity of a resource.
 func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 	amount := q.Vector[resource]
 	if amount.Unit == queue.ByPercent {
@@ -296,7 +296,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	}}}
 }
 
-// shownMaximum is a maximum in percent. One of nothing is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
+// shownMaximum is a maximum in percent. A maximum of 0 is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
 func shownMaximum(of float32) float32 {
 	if of < 1e-4 {
 		return 100
@@ -304,7 +304,7 @@ func shownMaximum(of float32) float32 {
 	return 100 * of
 }
 
-// bounded is an amount that tells the bounds of containers.
+// bounded shows an amount together with the limits of containers.
 func (s *server) bounded(r records.Resource) resourceInfo {
 	out := s.resource(r)
 	for i := range out.Informations.Information {
@@ -322,7 +322,7 @@ func (t *capacityTree) acls(q *queue.Queue) queueACLs {
 	}}
 }
 
-// aclText writes a list as Hadoop does: users, a blank, groups.
+// aclText formats a list as Hadoop does: users, a blank, groups.
 func aclText(l acl.List) string {
 	if l.AllowsAll() {
 		return "*"
@@ -367,7 +367,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	state := &u.State
 	queueLimit := t.amLimit(q)
 	limit, held, userLimit := t.resource(queueLimit), t.resource(state.AMUsed), t.resource(records.Resource{})
-	shown := limit // without users it is the queue's
+	shown := limit // without users it is the queue's limit
 	if len(state.Users) > 0 {
 		userLimit = t.resource(state.Users[0].AMShare.Min(queueLimit))
 		shown = userLimit
@@ -383,8 +383,8 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	}
 }
 
-// amLimit is what ApplicationMasters may take of what the queue can have at most, in steps of the smallest container. YARN
-// shows what was so when it last looked; what holds now, with others using their parts, is told of what waits for it.
+// amLimit is what ApplicationMasters may take of the queue's maximum, in steps of the smallest container. YARN
+// shows the value of its last update. The present limit, which depends on other queues' use, is shown with pending requests.
 func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
 	if !q.Leaf() {
 		return out

@@ -49,7 +49,7 @@ type clusterInfo struct {
 	ZooKeeperConnection string `yarn:"haZooKeeperConnectionState"`
 }
 
-// haState is the member's role, as HAServiceProtocol names it.
+// haState is the member's role in HAServiceProtocol's words.
 func (s *server) haState() string {
 	switch {
 	case s.Backend.Leader() != nil:
@@ -60,7 +60,7 @@ func (s *server) haState() string {
 	return "INITIALIZING"
 }
 
-// buildVersion is what goes where Hadoop names the revision it was built from.
+// buildVersion takes the place of the revision that Hadoop was built from.
 func buildVersion() string { return conf.HadoopVersion + " from heddle " + conf.Version }
 
 func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
@@ -69,7 +69,7 @@ func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
 	if s.Backend.HA() {
 		zk = "There is no ZooKeeper: the ResourceManagers elect a leader among themselves"
 	}
-	// clients see where a configuration has state kept; Heddle replicates its own
+	// clients see where a configuration keeps state; Heddle replicates its own
 	store := "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
 	if s.Conf.Bool("yarn.resourcemanager.recovery.enabled") {
 		store = s.Conf.Text("yarn.resourcemanager.store.class")
@@ -196,7 +196,7 @@ type overview struct {
 	SchedulerLen int          `yarn:"schedulerDispatcherEventQueueSize"`
 }
 
-// typeNames lists the resources, with the units of those that have one.
+// typeNames lists the resource types, with their units if they have any.
 func (s *server) typeNames() string {
 	var names []string
 	for i := range s.Types.Len() {

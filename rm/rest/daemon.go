@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// pages puts what is served at the web port in its places.
+// pages returns the handler of the web port, with everything that it serves.
 func (s *server) pages(api *yarnrest.API) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/conf", daemon.Conf(s.Conf))
@@ -37,20 +37,20 @@ func (s *server) pages(api *yarnrest.API) http.Handler {
 			yarnrest.ErrorPage(w, r, http.StatusNotFound, "Not Found")
 			return
 		}
-		// as YARN does: what is asked for stays with the request
+		// as in YARN, the redirect keeps the query
 		u := url.URL{Path: "/cluster", RawQuery: r.URL.RawQuery}
 		w.Header().Set("Content-Type", yarnrest.TextType)
 		w.Header().Set("Location", yarnrest.Self(r)+u.String())
 		w.WriteHeader(http.StatusFound)
 	})
-	// paths of these are passed on as they are, where a ServeMux would clean them
+	// paths of these are passed on unchanged, where a ServeMux would clean them
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/ws/"):
 			api.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, "/proxy/") && s.Proxy != nil:
 			s.Proxy.ServeHTTP(w, r)
-		case strings.HasPrefix(r.URL.Path, "//"): // which a ServeMux would redirect
+		case strings.HasPrefix(r.URL.Path, "//"): // a ServeMux would redirect it
 			yarnrest.ErrorPage(w, r, http.StatusNotFound, "Not Found")
 		default:
 			mux.ServeHTTP(w, r)
@@ -58,7 +58,7 @@ func (s *server) pages(api *yarnrest.API) http.Handler {
 	})
 }
 
-// isActive is how the filters of ApplicationMasters find the ResourceManager that leads (Hadoop: IsActiveServlet).
+// isActive lets the filters of ApplicationMasters find the leading ResourceManager (Hadoop: IsActiveServlet).
 func (s *server) isActive(w http.ResponseWriter, r *http.Request) {
 	if s.Backend.Leader() == nil {
 		yarnrest.ErrorPage(w, r, http.StatusMethodNotAllowed, "I am not Active!")
@@ -75,7 +75,7 @@ func (s *server) mayChangeLog(r *http.Request) error {
 	return nil
 }
 
-// logs serves the folder hadoop.log.dir, where this daemon's logs are if its output is sent there.
+// logs serves the folder hadoop.log.dir, which has this daemon's logs if its output goes there.
 func (s *server) logs() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user := auth.From(r.Context()).User; s.Access.Enabled && !s.Access.Admin(user) {
@@ -90,7 +90,7 @@ func (s *server) logs() http.Handler {
 	})
 }
 
-// logList is the folder's listing. One that isn't there is empty.
+// logList lists the folder. A missing folder is empty.
 func (s *server) logList() string {
 	entries, _ := userfiles.ReadDir(s.LogDir)
 	if list := daemon.LogList(entries); list != "" {
@@ -99,7 +99,7 @@ func (s *server) logList() string {
 	return "<p>This daemon logs to its standard error stream.</p>"
 }
 
-// plainPage stands in for the web pages.
+// plainPage replaces missing web pages.
 func (s *server) plainPage(w http.ResponseWriter, r *http.Request) {
 	if id, ok := strings.CutPrefix(r.URL.Path, "/cluster/app/"); ok {
 		yarnrest.Page(w, http.StatusOK, "Application "+id, `<p>See <a href="/ws/v1/cluster/apps/`+url.PathEscape(id)+`">REST</a>.</p>`)

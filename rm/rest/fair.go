@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// fairInfo is what YARN's FairScheduler tells of itself.
+// fairInfo describes YARN's FairScheduler.
 type fairInfo struct {
 	Type string    `yarn:"type,xsi"`
 	Root fairQueue `yarn:"rootQueue"`
@@ -51,7 +51,7 @@ func (s *server) fairInfo() fairInfo {
 	return fairInfo{"fairScheduler", t.queue(tree.Root)}
 }
 
-// fairTree builds the tree as a client sees it.
+// fairTree builds the tree that a client sees.
 type fairTree struct {
 	*server
 	total records.Resource

@@ -9,10 +9,10 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// heddleBase is where Heddle's own API begins; docs/heddle-api.yaml describes it.
+// heddleBase begins the paths of Heddle's own API, which docs/heddle-api.yaml describes.
 const heddleBase = "/ws/v1/heddle"
 
-// routeHeddle adds the paths of what YARN lacks.
+// routeHeddle adds the paths of Heddle's own API.
 func (s *server) routeHeddle(api *yarnrest.API) {
 	get := func(path string, h yarnrest.Handler) {
 		api.Handle(heddleBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
@@ -43,7 +43,7 @@ type memberInfo struct {
 	Self    bool   `yarn:"self"`
 }
 
-// members lists the ResourceManagers. Every member answers for itself, as far as it knows.
+// members lists the ResourceManagers. Every member answers this itself, as far as it knows.
 func (s *server) members(*yarnrest.Call) (yarnrest.Reply, error) {
 	list, err := s.Backend.Members()
 	if err != nil {
@@ -51,17 +51,17 @@ func (s *server) members(*yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	out := memberList{Leader: s.Backend.LeaderID(), Term: s.View.Cluster().Epoch}
 	for _, m := range list {
-		// a member that the configuration doesn't know has no web address
+		// a member that the configuration lacks has no web address
 		web, _ := s.Backend.WebAddressOf(m.ID)
 		out.Member = append(out.Member, memberInfo{m.ID, m.Address, web, m.Leader, m.Self})
 	}
 	return yarnrest.OK("members", yarnrest.Natural, out), nil
 }
 
-// transfer has a member lead.
+// transfer hands leadership to a member.
 func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.Access.Admin(caller(c)) {
-		return yarnrest.Reply{}, yarnrest.Forbidden("User %s is no administrator (yarn.admin.acl) and can't change who leads", caller(c))
+		return yarnrest.Reply{}, yarnrest.Forbidden("User %s is not an administrator (yarn.admin.acl) and can't hand leadership over", caller(c))
 	}
 	id := c.Var("member")
 	if _, err := s.Backend.WebAddressOf(id); err != nil {
@@ -73,7 +73,7 @@ func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("transfer", yarnrest.Natural, memberList{Leader: id}), nil
 }
 
-// findVisible finds the application that the path names, if the caller may see it.
+// findVisible finds the application in the path, if the caller may see it.
 func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
 	a, err := s.findApp(c)
 	if err == nil && !s.Access.MayView(caller(c), rights(&a)) {
@@ -86,7 +86,7 @@ type ownContainers struct {
 	Container []ownContainer `yarn:"container"`
 }
 
-// ownContainer is a container with what YARN doesn't show.
+// ownContainer is a container with details that YARN doesn't show.
 type ownContainer struct {
 	ID        string       `yarn:"containerId"`
 	Node      string       `yarn:"nodeId"`
@@ -131,7 +131,7 @@ func (s *server) appContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("containers", yarnrest.Natural, out), nil
 }
 
-// findContainer finds the container that the path names, and its application.
+// findContainer finds the container in the path, and its application.
 func (s *server) findContainer(c *yarnrest.Call) (view.Container, view.App, error) {
 	id, err := containerID(c.Var("container"))
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
 }
 
-// onContainer has the node of a container do something with it, and answers when that is done.
+// onContainer asks the container's node for an operation on it, and answers when that is done.
 func (s *server) onContainer(
 	c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error,
 ) (yarnrest.Reply, error) {
@@ -199,7 +199,7 @@ type ownNodeList struct {
 	Node []ownNode `yarn:"node"`
 }
 
-// ownNode is what a node can do beyond YARN's, and which guarantees it lacks.
+// ownNode shows which of Heddle's own features a node has, and which guarantees it lacks.
 type ownNode struct {
 	ID        string   `yarn:"id"`
 	State     string   `yarn:"state"`

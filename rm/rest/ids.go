@@ -11,7 +11,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// The errors of the three are those of Hadoop's fromString.
+// The errors of these three are those of Hadoop's fromString.
 
 func applicationID(text string) (records.ApplicationID, error) {
 	id, err := records.ParseApplicationID(text)
@@ -47,7 +47,7 @@ func containerID(text string) (records.ContainerID, error) {
 	return id, yarnrest.BadRequestBy(yarnrest.IllegalArgument, "Invalid ContainerId: %s", text)
 }
 
-// findApp finds the application that the path names.
+// findApp finds the application in the path.
 func (s *server) findApp(c *yarnrest.Call) (view.App, error) {
 	id, err := applicationID(c.Var("app"))
 	if err != nil {
@@ -64,7 +64,7 @@ func rights(a *view.App) access.Application {
 	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
 }
 
-// refusal makes a reply of the leader's refusals. Anything else passes.
+// refusal turns the leader's refusals into replies. Other errors pass unchanged.
 func refusal(err error) error {
 	var e *leader.Error
 	if !errors.As(err, &e) {

@@ -18,7 +18,7 @@ import (
 
 const service = "Hadoop:service=ResourceManager,name="
 
-// beans are those of YARN's that dashboards read; each has all attributes of YARN's bean.
+// beans are the beans of YARN that dashboards read; each has all attributes of YARN's bean.
 func (s *server) beans() []daemon.Bean {
 	host, err := os.Hostname()
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *server) beans() []daemon.Bean {
 	out = append(out, s.callBeans(host)...)
 	out = append(out, s.queueBeans(m, host)...)
 	if _, port, err := net.SplitHostPort(s.View.Web); err == nil {
-		n, _ := strconv.Atoi(port) // an address that is listened on has one
+		n, _ := strconv.Atoi(port) // an address that is listened on always has a port
 		out = append(out, s.traffic.Bean("ResourceManager", host, n))
 	}
 	return append(out, daemon.Sources("ResourceManager", host, out)...)
@@ -80,7 +80,7 @@ func clusterBean(m view.Metrics, masters view.MasterDelays, host string) daemon.
 	}}
 }
 
-// liveNodes is a list of the usable nodes as a text in JSON, which is what YARN has here.
+// liveNodes lists the usable nodes as JSON in a string, as YARN does here.
 func (s *server) liveNodes() string {
 	list := []map[string]any{}
 	for _, n := range s.View.Nodes() {
@@ -96,12 +96,12 @@ func (s *server) liveNodes() string {
 	}
 	b, err := json.Marshal(list)
 	if err != nil {
-		return "[]" // texts and numbers never fail
+		return "[]" // marshalling strings and numbers never fails
 	}
 	return string(b)
 }
 
-// queueBeans are YARN's QueueMetrics, one for each queue. Sums of ended applications are known of the cluster alone.
+// queueBeans are YARN's QueueMetrics, one for each queue. Only the cluster has sums of ended applications.
 func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 	tree, uses := s.uses()
 	const partition = "PartitionQueueMetrics,partition="
@@ -149,7 +149,7 @@ func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, ho
 	}...)
 }
 
-// partitionAttrs are those of a queue in the one partition that there is, or of the partition itself when q is nil.
+// partitionAttrs are a queue's attributes in the only partition, or the partition's own if q is nil.
 func (s *server) partitionAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
 	attrs := []daemon.Attr{{Name: "tag.Partition", Value: ""}}
 	if q != nil {
@@ -159,10 +159,10 @@ func (s *server) partitionAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics
 	return append(attrs, useAttrs(u, m, q == nil || q.Parent == nil)...)
 }
 
-// runningFor are the spans of time, in minutes, by which YARN counts running applications.
+// runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
-// useAttrs are what a queue holds, and counts of what happened in it. What nobody counts for single queues is 0 there.
+// useAttrs are the attributes of a queue's use and history. Figures that exist only for the cluster are 0 in single queues.
 func useAttrs(u *view.QueueUse, m view.Metrics, root bool) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int

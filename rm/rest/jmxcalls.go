@@ -7,9 +7,9 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// callBeans are those of YARN's beans that tell of parts that Heddle hasn't, as far as calls tell the same: schedulers are
-// driven by heartbeats and ApplicationMasters' calls there, and delegation tokens are stored, renewed and removed by calls.
-// Means are of all there were since the start.
+// callBeans are YARN's beans of parts that Heddle lacks, filled from calls as far as calls do the same: in YARN, heartbeats and
+// ApplicationMasters' calls drive schedulers, and calls store, renew and remove delegation tokens.
+// Means are over all calls since the start.
 func (s *server) callBeans(host string) []daemon.Bean {
 	by := make(map[string]ipc.MethodActivity)
 	for _, c := range s.Calls {

@@ -8,7 +8,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// routeLabels adds the paths of node labels, of which there are none: all nodes are in the default partition.
+// routeLabels adds the paths of node labels. There are no labels: all nodes are in the default partition.
 func (s *server) routeLabels(api *yarnrest.API) {
 	get := func(path string, h yarnrest.Handler) {
 		api.Handle(clusterBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
@@ -53,7 +53,7 @@ type partitionInfo struct {
 	Available resourceInfo `yarn:"resourceAvailable"`
 }
 
-// partitions shows the one partition. YARN counts its nodes only where labels are in use, that is with its CapacityScheduler.
+// partitions shows the only partition. YARN counts its nodes only if labels are in use, that is with its CapacityScheduler.
 func (s *server) partitions(*yarnrest.Call) (yarnrest.Reply, error) {
 	var sum records.Resource
 	active := 0

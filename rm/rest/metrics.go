@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// collectors are what /metrics shows: the cluster's sums, read when they are asked for, and the process's own.
+// collectors are what /metrics shows: the cluster's sums, read on each request, and the process's own figures.
 func (s *server) collectors() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), clusterCollector{s})
@@ -34,8 +34,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("heddle_rm_"+name, help, labels, nil)
 }
 
-// Describe implements prometheus.Collector. It says nothing, which makes the registry ask no questions: there is nothing to
-// collect yet when the handler is made.
+// Describe implements prometheus.Collector. It describes nothing, so the registry collects nothing when the handler is made, when
+// there is nothing to collect yet.
 func (c clusterCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -74,7 +74,7 @@ func (s *server) nodeInfo(n *view.Node) nodeInfo {
 	}
 	switch n.State {
 	case pb.NodeState_NS_LOST, pb.NodeState_NS_DECOMMISSIONED, pb.NodeState_NS_REBOOTED, pb.NodeState_NS_SHUTDOWN:
-		out.HTTPAddress = "" // nobody is there
+		out.HTTPAddress = "" // no NodeManager runs there
 		out.AvailMemoryMB, out.AvailCores, out.Available = 0, 0, s.resource(records.Resource{})
 	}
 	if !n.Known {
@@ -114,7 +114,7 @@ func (s *server) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("nodes", yarnrest.Natural, out), nil
 }
 
-// noEnum is what Java says of a name that an enumeration doesn't have.
+// noEnum is Java's error for a name that an enumeration lacks.
 func noEnum(class, name string) error { return yarnrest.Illegal("No enum constant %s.%s", class, name) }
 
 func nodeState(name string) (pb.NodeState, bool) {
@@ -175,7 +175,7 @@ type givenInformation struct {
 	Value int64  `yarn:"value"`
 }
 
-// amountOf turns what a client gave into a resource. Types that it doesn't list are 0.
+// amountOf converts a client's amount to a resource. Types that it doesn't list are 0.
 func (s *server) amountOf(g givenResource) (records.Resource, error) {
 	r := records.NewResource(g.Memory, g.VCores)
 	for _, info := range g.Informations.Information {
@@ -203,8 +203,8 @@ type resourceOption struct {
 	OverCommitTimeout int32         `yarn:"overCommitTimeout"`
 }
 
-// setNodeResource changes what a node offers. A stock ResourceManager lets anybody; with access control lists on that takes an
-// administrator here.
+// setNodeResource changes what a node offers. A stock ResourceManager lets anybody do that. With access control lists on, only
+// administrators may do it here.
 func (s *server) setNodeResource(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var option resourceOption
 	if err := c.Decode(yarnrest.Target{Root: "resourceOption", Value: &option}); err != nil {
@@ -231,7 +231,7 @@ func (s *server) setNodeResource(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("resourceInfo", yarnrest.Natural, s.resource(r)), nil
 }
 
-// mustAdminister refuses who is no administrator, where access control lists are on.
+// mustAdminister refuses callers who aren't administrators, if access control lists are on.
 func (s *server) mustAdminister(c *yarnrest.Call) error {
 	if s.Access.Enabled && !s.Access.Admin(caller(c)) {
 		return yarnrest.Forbidden("Only admins can carry out this operation.")
@@ -239,5 +239,5 @@ func (s *server) mustAdminister(c *yarnrest.Call) error {
 	return nil
 }
 
-// hostPort joins what Hadoop keeps apart.
+// hostPort joins host and port.
 func hostPort(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }

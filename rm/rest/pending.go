@@ -10,7 +10,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// pending is what an application waits for, and what it is to lose, and why.
+// pending shows what an application waits for, which containers it is about to lose, and why.
 type pending struct {
 	App     string   `yarn:"applicationId"`
 	State   string   `yarn:"state"`
@@ -20,14 +20,14 @@ type pending struct {
 	Losses  []loss   `yarn:"loss"`
 }
 
-// loss is a container that the application is to lose to others.
+// loss is a container that is about to be preempted.
 type loss struct {
 	Container string `yarn:"containerId"`
-	Until     int64  `yarn:"until,omitempty"` // ms since 1970; without it: when its room is needed
+	Until     int64  `yarn:"until,omitempty"` // ms since 1970; missing: when somebody needs its resources
 	Reason    string `yarn:"reason"`
 }
 
-// reason is why containers that were asked for are not there yet: the limit that binds, its numbers, and what would free it.
+// reason says why containers are still pending: the limit that holds them back, its numbers, and what would free it.
 type reason struct {
 	Priority  int32         `yarn:"priority"`
 	RequestID int64         `yarn:"allocationRequestId"`
@@ -79,7 +79,7 @@ func (s *server) pending(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("pending", yarnrest.Natural, out), nil
 }
 
-// whatIf is the answer to whether a container would start now.
+// whatIf says whether a container would start now.
 type whatIf struct {
 	Queue  string `yarn:"queue"`
 	User   string `yarn:"user"`
@@ -87,7 +87,7 @@ type whatIf struct {
 	Reason reason `yarn:"reason"`
 }
 
-// whatIf says whether a container would start now if a user asked for it, by the parameters user (the caller), resource
+// whatIf says whether a container would start now if a user asked for it. The parameters are user (default: the caller), resource
 // (memory-mb=1024,vcores=1) and am (true: as the ApplicationMaster of a new application).
 func (s *server) whatIf(c *yarnrest.Call) (yarnrest.Reply, error) {
 	l, err := s.leader()
@@ -116,7 +116,7 @@ func (s *server) whatIf(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("whatIf", yarnrest.Natural, whatIf{name, user, h.Limit == "", s.reason(&h)}), nil
 }
 
-// amount reads type=n,…; what isn't named is what a container has at least.
+// amount reads type=n,…; types that aren't named get a container's minimum.
 func (s *server) amount(text string) (records.Resource, error) {
 	size := s.MinAllocation
 	for part := range strings.SplitSeq(text, ",") {
@@ -125,7 +125,7 @@ func (s *server) amount(text string) (records.Resource, error) {
 		value, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 		switch {
 		case text == "":
-			return size, yarnrest.BadRequest("say how large the container is: resource=memory-mb=1024,vcores=1")
+			return size, yarnrest.BadRequest("the parameter resource is missing: say how large the container is, as in resource=memory-mb=1024,vcores=1")
 		case !ok || err != nil || value < 0:
 			return size, yarnrest.BadRequest("resource has %q: write type=amount, such as memory-mb=1024,vcores=1", part)
 		case !known:

@@ -17,7 +17,7 @@ type queueAccess struct {
 	Diagnostics string `yarn:"diagnostics"`
 }
 
-// queueAccess tells who administers a queue whether somebody may submit to it, or administer it.
+// queueAccess tells a queue's administrators whether a user may submit to it, or administer it.
 func (s *server) queueAccess(c *yarnrest.Call) (yarnrest.Reply, error) {
 	q := c.Query()
 	name, about := c.Var("queue"), q.Get("user")

@@ -6,7 +6,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// routeReservations answers for a reservation system that is off.
+// routeReservations answers like a reservation system that is off.
 func (s *server) routeReservations(api *yarnrest.API) {
 	base := clusterBase + "/reservation/"
 	off := func(*yarnrest.Call) (yarnrest.Reply, error) {

@@ -38,7 +38,7 @@ func (s *server) resource(r records.Resource) resourceInfo {
 	return out
 }
 
-// amounts is a map, as YARN writes it: as entries of key and value.
+// amounts is a map in the form that YARN writes: as entries of key and value.
 type amounts struct {
 	Entry []amount `yarn:"entry,repeat"`
 }

@@ -26,10 +26,10 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// Backend is the ResourceManager that is shown.
+// Backend is the ResourceManager that the web port shows.
 type Backend interface {
 	view.Source
-	// LeaderID is the id of the member that leads, "" if none is known; WebAddressOf the host:port of a member's web port.
+	// LeaderID returns the id of the leader, "" if none is known; WebAddressOf returns host:port of a member's web port.
 	LeaderID() string
 	WebAddressOf(id string) (string, error)
 	VerifyLeader() error
@@ -39,7 +39,7 @@ type Backend interface {
 	ID() string
 }
 
-// Config is what the web port is made of.
+// Config configures the web port.
 type Config struct {
 	Backend Backend
 	View    *view.Viewer
@@ -50,43 +50,43 @@ type Config struct {
 	// MutableQueues says that queues can be changed at run time.
 	MutableQueues bool
 	Login         string // the user who runs the ResourceManager
-	// MinAllocation and MaxAllocation bound containers.
+	// MinAllocation and MaxAllocation are the smallest and the largest container.
 	MinAllocation, MaxAllocation records.Resource
 	MaxPriority                  int32
-	// MayActFor decides who may make requests for others.
+	// MayActFor decides who may act for others.
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
-	// Tokens hands out delegation tokens; nil is none.
+	// Tokens issues and verifies delegation tokens; nil: there are none.
 	Tokens Tokens
-	// Calls are the servers of calls, for /jmx.
+	// Calls are the RPC servers, for /jmx.
 	Calls []*daemon.Calls
 	// LogDir is the folder with this daemon's logs; "" if it has none.
 	LogDir string
-	// Pages are the web pages below /cluster; nil is a plain one.
+	// Pages are the web pages below /cluster; nil serves plain ones.
 	Pages http.Handler
-	// Proxy leads to the pages of applications, below /proxy; nil is none.
+	// Proxy serves the pages of applications, below /proxy; nil serves none.
 	Proxy http.Handler
 	Log   *logrus.Entry
 	Now   func() time.Time
 }
 
-// server answers on the web port.
+// server handles the requests of the web port.
 type server struct {
 	Config
 	traffic daemon.Traffic
 	java    *daemon.Java
 	started time.Time
 	watched watched
-	// heartbeat is the time between two of a node.
+	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat time.Duration
 }
 
-// Mounts are what else is served at the web port.
+// Mounts are the other handlers of the web port.
 type Mounts struct {
-	Pages http.Handler // below /cluster; nil is plain ones
-	Proxy http.Handler // below /proxy; nil is none
+	Pages http.Handler // below /cluster; nil serves plain ones
+	Proxy http.Handler // below /proxy; nil serves none
 }
 
-// Of is the handler of a ResourceManager's web port.
+// Of returns the handler of a ResourceManager's web port.
 func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
@@ -97,7 +97,7 @@ func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
 	})
 }
 
-// calls are the servers of calls of a ResourceManager's, under the names of YARN's services.
+// calls returns a ResourceManager's RPC servers under the names of YARN's services.
 func calls(r *rm.ResourceManager) []*daemon.Calls {
 	var all []*daemon.Calls
 	for _, s := range []struct{ key, name string }{
@@ -135,7 +135,7 @@ func New(cfg Config) (http.Handler, error) {
 	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api))))))), nil
 }
 
-// filter finds out who calls. Cookies are signed with the key of the cluster, so that any member takes those of another,
+// filter identifies callers. Cookies are signed with the cluster's key, so that every member accepts those of the others,
 // unless a file has a secret.
 func (s *server) filter() (*auth.Filter, error) {
 	f, err := auth.FromConf(s.Conf)
@@ -166,13 +166,13 @@ func (s *server) secrets() (out [][]byte) {
 	return out
 }
 
-// caller is who makes a request.
+// caller returns the user who makes a request.
 func caller(c *yarnrest.Call) string { return auth.From(c.Context()).User }
 
-// errStandby makes a request be sent on to the leader.
+// errStandby redirects the request to the leader.
 var errStandby = errors.New("this ResourceManager doesn't lead")
 
-// leader returns the leader, or sends the request on.
+// leader returns the leader, or the error that redirects the request.
 func (s *server) leader() (*leader.Leader, error) {
 	if l := s.Backend.Leader(); l != nil {
 		return l, nil
@@ -180,7 +180,7 @@ func (s *server) leader() (*leader.Leader, error) {
 	return nil, errStandby
 }
 
-// failed answers what the leader refuses.
+// failed answers with the leader's refusal, if err is one.
 func (s *server) failed(c *yarnrest.Call, err error) (yarnrest.Reply, bool) {
 	if errors.Is(err, errStandby) || errors.Is(err, leader.ErrDeposed) {
 		return yarnrest.Reply{Serve: s.sendOn}, true
@@ -188,7 +188,7 @@ func (s *server) failed(c *yarnrest.Call, err error) (yarnrest.Reply, bool) {
 	return yarnrest.Reply{}, false
 }
 
-// absent makes sure that what isn't here isn't anywhere: a member that was deposed without knowing may not have heard of it.
+// absent makes sure that notFound is true: a deposed member that doesn't know it may lack what the leader has.
 func (s *server) absent(notFound error) error {
 	if err := s.Backend.VerifyLeader(); err != nil {
 		return errStandby
@@ -196,7 +196,7 @@ func (s *server) absent(notFound error) error {
 	return notFound
 }
 
-// crossOrigin lets pages of other origins use the API, where that is configured (Hadoop: CrossOriginFilter).
+// crossOrigin lets pages of other origins use the API, if that is configured (Hadoop: CrossOriginFilter).
 func (s *server) crossOrigin(next http.Handler) http.Handler {
 	if !s.Conf.Bool("yarn.resourcemanager.webapp.cross-origin.enabled") {
 		return next
@@ -224,7 +224,7 @@ func (s *server) crossOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// origins admits those whose pages may use the API; nil is none.
+// origins returns which origins' pages may use the API; nil means none.
 func (s *server) origins() func(string) bool {
 	if !s.Conf.Bool("yarn.resourcemanager.webapp.cross-origin.enabled") {
 		return nil
@@ -237,7 +237,7 @@ func (s *server) origins() func(string) bool {
 	return func(origin string) bool { return originAllowed(patterns, origin) }
 }
 
-// originAllowed compares with patterns, in which * stands for any text.
+// originAllowed compares an origin with patterns, in which * stands for any text.
 func originAllowed(patterns []string, origin string) bool {
 	for _, p := range patterns {
 		before, after, wild := strings.Cut(p, "*")

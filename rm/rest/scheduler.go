@@ -23,7 +23,7 @@ func (s *server) routeScheduler(api *yarnrest.API) {
 
 func (s *server) capacityScheduler() bool { return s.Queues.Tree().Kind == queue.Capacity }
 
-// schedulerName is the scheduler's name, as YARN has it.
+// schedulerName is YARN's name of the scheduler.
 func (s *server) schedulerName() string {
 	switch s.Queues.Tree().Kind {
 	case queue.Fair:
@@ -51,7 +51,7 @@ func (s *server) scheduler(*yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("scheduler", yarnrest.Natural, schedulerType{info}), nil
 }
 
-// fifoInfo is what YARN's FifoScheduler tells of itself.
+// fifoInfo describes YARN's FifoScheduler.
 type fifoInfo struct {
 	Type       string  `yarn:"type,xsi"`
 	Capacity   float32 `yarn:"capacity"`
@@ -86,7 +86,7 @@ func (s *server) fifoInfo() fifoInfo {
 
 const javaDate = "Mon Jan 02 15:04:05 MST 2006"
 
-// schedulerLogs pretends to dump YARN's scheduler's log: what it would show is in this daemon's log anyway.
+// schedulerLogs answers as YARN does when it dumps its scheduler's log. This daemon's log has it anyway.
 func (s *server) schedulerLogs(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err := s.mustAdminister(c); err != nil {
 		return yarnrest.Reply{}, err

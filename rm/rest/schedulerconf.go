@@ -50,7 +50,7 @@ func queueChanges(list []queueParams) (out []queue.QueueChange) {
 	return out
 }
 
-// confProperties are a configuration (Hadoop: ConfInfo).
+// confProperties is a configuration (Hadoop: ConfInfo).
 type confProperties struct {
 	Property []confProperty `yarn:"property"`
 }
@@ -72,7 +72,7 @@ func properties(settings map[string]string) yarnrest.Reply {
 	return yarnrest.OK("configuration", yarnrest.Mapped, out)
 }
 
-// routeSchedulerConf adds the paths by which YARN's queues are changed at run time, if they don't come from files alone.
+// routeSchedulerConf adds the paths that change queues at run time, unless these come from files alone.
 func (s *server) routeSchedulerConf(api *yarnrest.API) {
 	const only = "only supported by MutableConfScheduler"
 	onFile := "Configuration change only supported by mutable configuration store."
@@ -98,7 +98,7 @@ func (s *server) routeSchedulerConf(api *yarnrest.API) {
 	})
 }
 
-// admins has a leader answer administrators; onFile is what they hear where queues come from files.
+// admins lets a leader answer administrators; onFile is the answer if queues come from files.
 func (s *server) admins(onFile string, answer func(*yarnrest.Call, *leader.Leader) (yarnrest.Reply, error)) yarnrest.Handler {
 	return func(c *yarnrest.Call) (yarnrest.Reply, error) {
 		if err := s.mustAdminister(c); err != nil {

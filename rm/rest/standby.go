@@ -12,10 +12,10 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// own are the paths that every member answers for itself (Hadoop: RMWebAppFilter).
+// own are the paths that every member answers itself (Hadoop: RMWebAppFilter).
 var own = []string{"/conf", "/stacks", "/logLevel", "/logs", "/isActive", "/jmx", "/prom", "/metrics", "/proxy", "/static"}
 
-// answersItself reports whether a path tells of this member, or reaches something that doesn't depend on who leads.
+// answersItself reports whether a path describes this member, or doesn't depend on who leads.
 func answersItself(path string) bool {
 	switch path = strings.TrimRight(path, "/"); path {
 	case clusterBase, clusterBase + "/info", heddleBase + "/members", "/cluster/cluster":
@@ -24,7 +24,7 @@ func answersItself(path string) bool {
 	return slices.ContainsFunc(own, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
 }
 
-// standby sends requests on to the member that leads.
+// standby redirects requests to the leader.
 func (s *server) standby(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Backend.Leader() == nil && !answersItself(r.URL.Path) {
@@ -35,14 +35,14 @@ func (s *server) standby(next http.Handler) http.Handler {
 	})
 }
 
-// Seconds that a client waits between attempts to find a leader: doubled with each attempt up to the last.
+// Seconds that a client waits between attempts to find a leader. They double with each attempt, up to the last.
 const (
 	firstRetry = 1
 	lastRetry  = 64
 	retryKey   = "nextRefreshInterval"
 )
 
-// sendOn redirects to the leader, or has the client come again when there is none.
+// sendOn redirects to the leader, or makes the client try again later if there is none.
 func (s *server) sendOn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", yarnrest.TextType)
 	if id := s.Backend.LeaderID(); id != "" && id != s.Backend.ID() {

@@ -42,7 +42,7 @@ type launchContext struct {
 	ACLs        givenMap[string]        `yarn:"application-acls"`
 }
 
-// givenMap is a map as YARN's bodies have it: entries of key and value.
+// givenMap is a map in the form of YARN's bodies: entries of key and value.
 type givenMap[V any] struct {
 	Entry []givenEntry[V] `yarn:"entry"`
 }
@@ -83,17 +83,17 @@ type givenLogs struct {
 	Parameters    string `yarn:"log-aggregation-policy-parameters"`
 }
 
-// amBlackListing is accepted and does nothing: an ApplicationMaster is placed anew wherever there is room.
+// amBlackListing is accepted without effect: an ApplicationMaster is placed again wherever there is room.
 type amBlackListing struct {
 	Enabled bool `yarn:"am-black-listing-enabled"`
 }
 
-// newSubmission has the defaults of members that a body leaves out.
+// newSubmission returns the defaults of members that a body leaves out.
 func newSubmission() submission {
 	return submission{Priority: -1, FailureWindow: -1, CancelTokens: true}
 }
 
-// context turns a submission into the message that other clients send. Its errors are of type *yarnrest.Error.
+// context converts a submission to the message that RPC clients send. Its errors are of type *yarnrest.Error.
 func (s *server) context(g *submission) (*pb.ApplicationSubmissionContext, error) {
 	id, err := records.ParseApplicationID(g.ID)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *server) context(g *submission) (*pb.ApplicationSubmissionContext, error
 	ctx.SetKeepContainersAcrossApplicationAttempts(g.KeepContainers)
 	ctx.SetApplicationTags(g.Tags.Tag)
 	ctx.SetAttemptFailuresValidityInterval(g.FailureWindow)
-	// Hadoop sets it always, and shows it for that
+	// Hadoop always sets it, and shows it because of that
 	ctx.SetNodeLabelExpression(g.Label)
 	ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{s.amRequest(size, g.AMLabel)})
 	if g.Logs != nil {
@@ -139,7 +139,7 @@ func (s *server) context(g *submission) (*pb.ApplicationSubmissionContext, error
 	return ctx, nil
 }
 
-// checkSize has the words of Hadoop's RMWebServices and of its scheduler.
+// checkSize has the wording of Hadoop's RMWebServices and of its scheduler.
 func (s *server) checkSize(size records.Resource) error {
 	switch {
 	case size.MemoryMB() > s.MaxAllocation.MemoryMB():
@@ -218,7 +218,7 @@ func containerSpec(g *launchContext) (*pb.ContainerLaunchContext, error) {
 	for _, e := range g.ACLs.Entry {
 		kind, ok := pb.ApplicationAccessType_value["APPACCESS_"+e.Key]
 		if !ok {
-			continue // Hadoop takes no notice either
+			continue // Hadoop ignores it too
 		}
 		m := &pb.ApplicationACLMap{}
 		m.SetAccessType(pb.ApplicationAccessType(kind))
@@ -273,7 +273,7 @@ func localResources(given []givenEntry[localResource]) (out []*pb.StringLocalRes
 	return out, nil
 }
 
-// resourceURL takes a URL apart as YARN's messages have it. The fragment, if there is one, belongs to the file.
+// resourceURL splits a URL as YARN's messages do. A fragment belongs to the file.
 func resourceURL(text string) (*pb.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -304,7 +304,7 @@ func resourceURL(text string) (*pb.URL, error) {
 	return out, nil
 }
 
-// credentials are what ContainerLaunchContext.tokens carries; nil if there are none.
+// credentials returns the bytes of ContainerLaunchContext.tokens; nil without credentials.
 func credentials(g *givenCredentials) ([]byte, error) {
 	if len(g.Tokens.Entry)+len(g.Secrets.Entry) == 0 {
 		return nil, nil
@@ -331,7 +331,7 @@ func credentials(g *givenCredentials) ([]byte, error) {
 	return b, nil
 }
 
-// decodeBase64 takes both alphabets, with or without padding.
+// decodeBase64 accepts both alphabets, with or without padding.
 func decodeBase64(s string) ([]byte, error) {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {

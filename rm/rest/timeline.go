@@ -6,7 +6,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// timeline is when an application got how far; times that are not known are left out.
+// timeline says when an application reached each step; unknown times are left out.
 type timeline struct {
 	App        string              `yarn:"applicationId"`
 	State      string              `yarn:"state"`
@@ -69,7 +69,7 @@ func timelineOf(t *view.Timeline) timeline {
 		if i == 0 {
 			out.Accepted = at.Asked
 		}
-		// of several attempts the one that got furthest tells of the application
+		// of several attempts the furthest one stands for the application
 		if at.Registered > 0 || i == 0 {
 			out.Launched, out.Registered = at.Launched, at.Registered
 		}

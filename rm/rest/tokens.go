@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Tokens is what hands out delegation tokens, and takes them: the same as over RPC.
+// Tokens issues and verifies delegation tokens, the same as over RPC.
 type Tokens interface {
 	NewDelegationToken(owner, realUser, renewer string) (token.Token, error)
 	RenewDelegationToken(user string, t token.Token) (until int64, err error)
@@ -18,7 +18,7 @@ type Tokens interface {
 	Bearer(identifier []byte) (ipc.Bearer, error)
 }
 
-// delegations are tokens as the filter has them: texts.
+// delegations converts tokens to text for the filter.
 type delegations struct{ Tokens }
 
 func (d delegations) Issue(user, realUser, renewer string) (string, error) {
@@ -65,7 +65,7 @@ type delegationToken struct {
 	Renewer string `yarn:"renewer"`
 }
 
-// routeTokens answers requests for delegation tokens at YARN's own paths, which take Kerberos. Without it tokens are had by
+// routeTokens answers requests for delegation tokens at YARN's own paths, which need Kerberos. Without Kerberos clients get tokens with
 // the parameter op.
 func (s *server) routeTokens(api *yarnrest.API) {
 	refuse := func(c *yarnrest.Call) (yarnrest.Reply, error) {
