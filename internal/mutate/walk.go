@@ -224,12 +224,17 @@ func (w *walker) constant(e ast.Expr, tv types.TypeAndValue) {
 
 // typeName is how the file can write a type.
 func (w *walker) typeName(t types.Type) (string, bool) {
-	named, ok := t.(*types.Named)
-	if !ok {
-		_, basic := t.(*types.Basic)
-		return t.String(), basic
+	var o *types.TypeName
+	switch t := t.(type) {
+	case *types.Named:
+		o = t.Obj()
+	case *types.Alias:
+		o = t.Obj()
+	case *types.Basic:
+		return t.Name(), true
+	default:
+		return "", false
 	}
-	o := named.Obj()
 	if o.Pkg() == w.types {
 		return o.Name(), o.Parent() == w.types.Scope()
 	}
@@ -351,9 +356,17 @@ func (w *walker) binary(e *ast.BinaryExpr, u use) {
 		w.call(e, "not", w.add(from, to, not.String()))
 	}
 	other, ok := exchanged[e.Op]
-	shift := e.Op == token.SHL || e.Op == token.SHR // whose count may be untyped
-	if ok && w.numeric(e.X, other.of) && (shift || w.numeric(e.Y, other.of)) {
-		w.call(e, other.name, w.add(from, to, other.by.String()))
+	function := other.name
+	ok = ok && w.numeric(e.X, other.of)
+	if e.Op == token.SHL || e.Op == token.SHR { // either side may be a constant that has no type by itself
+		of, named := w.typeName(w.info.Types[e].Type)
+		function += "[" + of + "]"
+		ok = ok && named
+	} else {
+		ok = ok && w.numeric(e.Y, other.of)
+	}
+	if ok {
+		w.call(e, function, w.add(from, to, other.by.String()))
 		w.edits = append(w.edits, edit{from: from, to: to, text: ","})
 	}
 	if _, comparison := negated[e.Op]; comparison && ok {

@@ -233,3 +233,14 @@ func TestNodeOfAContainer(t *testing.T) {
 		t.Errorf("after its end: %q", c.NodeHTTPAddress())
 	}
 }
+
+// A clock that was set back gives nobody resources for the time before the grant.
+func TestNothingIsUsedBeforeTheGrant(t *testing.T) {
+	c := &Container{Resource: records.NewResource(1<<20, 4), Allocated: 5000, Resized: 7000}
+	if r := ResourceSeconds(c, 6000); r != (records.Resource{}) {
+		t.Errorf("%v", r)
+	}
+	if r := ResourceSeconds(c, 7001); r != records.NewResource(1048, 0) {
+		t.Errorf("in a millisecond: %v", r)
+	}
+}

@@ -259,3 +259,124 @@ func BenchmarkCheckBatch(b *testing.B) {
 		}
 	}
 }
+
+// appended is a batch with something behind it.
+func appended(t *testing.T, tail []byte) []byte {
+	t.Helper()
+	return append(mustEncode(t, commands{submit(1)}.at(0)), tail...)
+}
+
+func TestVersionIsFoundInWhatIsDamagedOrNew(t *testing.T) {
+	field := func(n protowire.Number, kind protowire.Type, rest ...byte) []byte {
+		return append(protowire.AppendTag(nil, n, kind), rest...)
+	}
+	version := func(v uint64) []byte { return protowire.AppendVarint(field(versionField, protowire.VarintType), v) }
+	for name, c := range map[string]struct {
+		data []byte
+		want NewerError
+	}{
+		"newer":                    {version(Version + 1), NewerError{Version: Version + 1}},
+		"far newer":                {version(1 << 40), NewerError{Version: 1 << 30}},
+		"newer, and in a new form": {append(version(9), field(77, protowire.Fixed32Type, 1, 2, 3, 4)...), NewerError{Version: 9}},
+		"newer, and breaks off":    {append(version(9), field(77, protowire.Fixed32Type, 1)...), NewerError{Version: 9}},
+		"newer, and half a tag":    {append(version(9), 0x80), NewerError{Version: 9}},
+		"no number":                {field(versionField, protowire.BytesType, 1, 9), NewerError{What: "field 4 of heddle.ledger.Batch"}},
+		"a new field":              {field(77, protowire.VarintType, 9), NewerError{What: "field 77 of heddle.ledger.Batch"}},
+		"a field of another kind":  {field(1, protowire.BytesType, 1, 9), NewerError{What: "field 1 of heddle.ledger.Batch"}},
+		"commands as a number":     {field(2, protowire.VarintType, 1), NewerError{What: "field 2 of heddle.ledger.Batch"}},
+	} {
+		var newer *NewerError
+		if _, err := Decode(appended(t, c.data)); !errors.As(err, &newer) || *newer != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, v := range []uint64{0, 1, Version} {
+		if b, err := Decode(appended(t, version(v))); err != nil || b.GetVersion() != int32(v) {
+			t.Errorf("version %d: %v", v, err)
+		}
+	}
+	for name, tail := range map[string][]byte{
+		"half a tag": {0x80}, "half a number": field(1, protowire.VarintType, 0x80), "half a command": field(2, protowire.BytesType, 5, 1),
+	} {
+		if _, err := Decode(appended(t, tail)); !errors.Is(err, errTorn) || !strings.Contains(err.Error(), "heddle.ledger.Batch: it is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Decode(mustEncode(t, commands{{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "x"}}}.at(0))); err != nil {
+		t.Error(err)
+	}
+	damaged := mustEncode(t, commands{{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "x"}}}.at(0))
+	if _, err := Decode(bytes.Replace(damaged, []byte("x"), []byte{0xff}, 1)); err == nil {
+		t.Error("a string that is no UTF-8 is taken")
+	}
+}
+
+// Numbers may come together or one by one; only amounts of resources are bounded.
+func TestListsOfNumbers(t *testing.T) {
+	// A command of a kind whose only message has a list.
+	command := func(kind protowire.Number, list []byte) []byte {
+		msg := protowire.AppendBytes(protowire.AppendTag(nil, kind, protowire.BytesType), list)
+		return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), msg)
+	}
+	singly := func(field protowire.Number, n int) (list []byte) {
+		for range n {
+			list = append(protowire.AppendTag(list, field, protowire.VarintType), 1)
+		}
+		return list
+	}
+	together := func(field protowire.Number, n int) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), bytes.Repeat([]byte{1}, n))
+	}
+	const resized, ended = 36, 52 // ContainerResized, DelegationsEnded
+	amounts := func(list []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), list)
+	}
+	for n, ok := range map[int]bool{0: true, 8: true, 9: false} {
+		for form, list := range map[string][]byte{"singly": singly(1, n), "together": together(1, n), "both": append(singly(1, n/2), together(1, n-n/2)...)} {
+			b, err := Decode(command(resized, amounts(list)))
+			var newer *NewerError
+			if ok && (err != nil || len(b.GetCommands()[0].ContainerResized.GetResource().GetAmount()) != n) || !ok && (!errors.As(err, &newer) || newer.What != "9 resource types") {
+				t.Errorf("%d amounts, %s: %v", n, form, err)
+			}
+		}
+	}
+	for form, list := range map[string][]byte{"singly": singly(1, 30), "together": together(1, 30)} {
+		if b, err := Decode(command(ended, list)); err != nil || len(b.GetCommands()[0].DelegationsEnded.GetSequences()) != 30 {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+	for name, c := range map[string]struct{ list, want string }{
+		"fixed": {string(protowire.AppendTag(nil, 1, protowire.Fixed32Type)) + "1234", "field 1 of heddle.ledger.DelegationsEnded"},
+	} {
+		var newer *NewerError
+		if _, err := Decode(command(ended, []byte(c.list))); !errors.As(err, &newer) || newer.What != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var newer *NewerError
+	if _, err := Decode(command(99, nil)); !errors.As(err, &newer) || newer.What != "field 99 of heddle.ledger.Command" {
+		t.Errorf("%v", err)
+	}
+	if _, err := Decode(protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nil)); !errors.As(err, &newer) || newer.What != "a Command of 0 kinds" {
+		t.Errorf("%v", err)
+	}
+}
+
+// YARN's own messages may lack what YARN requires of them.
+func TestPartsOfYARNsMessagesMayBeMissing(t *testing.T) {
+	b := commands{submitted(1, nil)}.at(0)
+	got, err := Decode(mustEncode(t, b))
+	if err != nil || !proto.Equal(got, b) {
+		t.Errorf("%v", err)
+	}
+	// Also in a batch that names the release which raises the version.
+	b.Commands = append(b.Commands, &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version + 1, Release: "9.9"}}, submit(2))
+	b.Version = Version + 1
+	var newer *NewerError
+	if _, err := Decode(mustEncode(t, b)); !errors.As(err, &newer) || *newer != (NewerError{Version: Version + 1, Release: "9.9"}) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Decode(append(mustEncode(t, b), 0x80)); !errors.As(err, &newer) || *newer != (NewerError{Version: Version + 1}) {
+		t.Errorf("in a damaged batch: %v", err)
+	}
+}

@@ -247,7 +247,7 @@ func TestEndOfAnAttempt(t *testing.T) {
 // What names something that isn't there, or whose time is over, is refused, and says so.
 func TestCommandsForWhatIsNotThereAreRefused(t *testing.T) {
 	s := world(t)
-	run(t, s, 40, &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{Sequence: 1}}, endApp(2, pb.YarnApplicationState_KILLED))
+	run(t, s, 40, &ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{Sequence: 1}}, endApp(2, pb.YarnApplicationState_KILLED), submit(3))
 	gone, next := AttemptRef(attempt(9, 1)), AttemptRef(attempt(1, 3))
 	cont := ContainerRef(container(1, 2, 7))
 	for _, c := range []*ledgerpb.Command{
@@ -286,7 +286,7 @@ func TestCommandsForWhatIsNotThereAreRefused(t *testing.T) {
 	for _, c := range []*ledgerpb.Command{
 		start(attempt(2, 1)),                       // it has ended
 		endApp(2, pb.YarnApplicationState_KILLED),  // again
-		endApp(1, pb.YarnApplicationState_RUNNING), // no end
+		endApp(3, pb.YarnApplicationState_RUNNING), // no end
 		{NodeRegistered: &ledgerpb.NodeRegistered{Node: &ledgerpb.NodeRef{Port: 1}}},
 		{NodeForgotten: &ledgerpb.NodeForgotten{Node: NodeRef(node1)}},
 		{DelegationIssued: &ledgerpb.DelegationIssued{Sequence: 1}},
@@ -391,6 +391,17 @@ func TestStatesAsClientsSeeThem(t *testing.T) {
 		if s.Public() != want || "APP_ATTEMPT_"+s.String() != want.String() || s.Ended() != (s >= AttemptFinished) {
 			t.Errorf("%d: %s, %v, ended: %v", s, s, s.Public(), s.Ended())
 		}
+	}
+}
+
+// What an application leaves behind of containers whose end nobody asked for goes with its attempt.
+func TestEndsThatNobodyAskedForGoWithTheAttempt(t *testing.T) {
+	s := world(t)
+	run(t, s, 40, complete(container(1, 2, 2), 3))
+	run(t, s, 50, endAttempt(attempt(1, 2), pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED, false))
+	a := s.Apps[app(1)]
+	if c := a.Past[len(a.Past)-1]; a.Containers.Len() != 0 || c.ID != container(1, 2, 2) || c.ExitStatus != 3 || c.Finished != created+40 {
+		t.Errorf("%d are left; %+v", a.Containers.Len(), c)
 	}
 }
 

@@ -71,3 +71,34 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestContainersInARowShareAPage(t *testing.T) {
+	var c Containers
+	for i := range int64(2 * pageSize) {
+		c.Put(&Container{ID: container(1, 1, i)})
+	}
+	if len(c.pages) != 2 {
+		t.Errorf("%d pages", len(c.pages))
+	}
+}
+
+// Who goes through containers may stop, and may take out those that are still to come.
+func TestContainersMayGoWhileSomebodyGoesThroughThem(t *testing.T) {
+	var c Containers
+	for i := range int64(3) {
+		c.Put(&Container{ID: container(1, 1, i*pageSize)})
+	}
+	var seen []int64
+	for cont := range c.All() {
+		seen = append(seen, cont.ID.ID)
+		if next := c.Get(container(1, 1, pageSize)); next != nil {
+			c.remove(next)
+		}
+		if cont.ID.ID > 0 {
+			break
+		}
+	}
+	if !slices.Equal(seen, []int64{0, 2 * pageSize}) {
+		t.Errorf("%v", seen)
+	}
+}

@@ -24,11 +24,8 @@ func (c *Container) ago(now, ms int64) int64 {
 	return max(now-(ms-1), c.Allocated)
 }
 
-// times records what a node reports of a container's life.
+// times records what a node reports of a container's life; nil is nothing.
 func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
-	if t == nil {
-		return
-	}
 	c.Times = Times{
 		Accepted: c.ago(now, t.GetAccepted()), Localized: c.ago(now, t.GetLocalized()),
 		Launched: c.ago(now, t.GetLaunched()), Ended: c.ago(now, t.GetEnded()),
