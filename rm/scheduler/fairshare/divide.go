@@ -28,7 +28,6 @@ func Divide(total int64, parties []Party, steady bool, out []int64) {
 	some := false
 	for i := range parties {
 		p := &parties[i]
-		out[i] = 0
 		if share, ok := p.fixed(steady); ok {
 			out[i] = share
 			taken = addUp(taken, share)

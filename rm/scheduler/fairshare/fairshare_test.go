@@ -43,6 +43,11 @@ func TestDivide(t *testing.T) {
 		{"as a stock FairScheduler says", 8192, false, []fairshare.Party{party(1, 0, 8192), party(3, 1024, 8192)}, []int64{2048, 6144}},
 		{"and with one left over", 3, false, []fairshare.Party{party(1, 0, 8), party(1, 0, 4)}, []int64{2, 2}},
 		{"and at a bound", 6144, false, []fairshare.Party{party(1, 0, 8192), party(1, 0, 1000)}, []int64{5144, 1000}},
+		// 10¹⁰ ÷ 7 is looked for in steps of 2³¹ ÷ 2²⁵, and found from above.
+		{"as exact as the bisection", 10_000_000_000, false, []fairshare.Party{party(1, 0, none), party(2, 0, none), party(4, 0, none)}, []int64{1428571456, 2857142912, 5714285824}},
+		{"more than there are numbers for", math.MaxInt64, false, []fairshare.Party{party(1, 0, none), party(1, 0, none)}, []int64{1 << 62, 1 << 62}},
+		{"no weight and no least share", 40, false, []fairshare.Party{party(0, 0, none), party(1, 0, none)}, []int64{0, 40}},
+		{"no weight and a greatest share of 0", 40, false, []fairshare.Party{party(0, 7, 0), party(1, 0, none)}, []int64{0, 40}},
 		{"bounds that a float64 can't hold", 1<<60 + 1, false, []fairshare.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,6 +149,86 @@ func TestCompute(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%s has %v, want %v", name, c.got, c.want)
+		}
+	}
+}
+
+func TestKindsByName(t *testing.T) {
+	for name, want := range map[string]fairshare.Kind{"drf": fairshare.DRF, "DRF": fairshare.DRF, "Fifo": fairshare.FIFO, "fair": fairshare.Fair, "": fairshare.Fair} {
+		if got := fairshare.KindOf(name); got != want {
+			t.Errorf("%q is %d", name, got)
+		}
+	}
+}
+
+// A FIFO parent gives everything to its first child, a FIFO leaf to the application that came first, and of those that came together to
+// the first in its list. What others had before is gone.
+func TestFIFOGivesEverythingToTheFirst(t *testing.T) {
+	all := records.NewResource(1000, 10)
+	first, second, third := leaf(1, true), leaf(5, true), leaf(5, true)
+	root := &fairshare.Queue{Kind: fairshare.DRF, Children: []*fairshare.Queue{first, second, third}}
+	for _, q := range root.Children {
+		q.Kind = fairshare.DRF
+		q.Apps = []fairshare.App{{Weight: 1, Start: 8}, {Weight: 1, Start: 7}, {Weight: 1, Start: 7}, {Weight: 1, Start: 9}, {Weight: 1, Start: 9}}
+	}
+	root.Compute(all)
+	root.Kind, first.Kind = fairshare.FIFO, fairshare.FIFO
+	second.Apps = nil
+	root.Compute(all)
+	if first.Fair != all || second.Fair != (records.Resource{}) || third.Fair != (records.Resource{}) || second.Steady != (records.Resource{}) {
+		t.Errorf("queues have %v, %v, %v", first.Fair, second.Fair, third.Fair)
+	}
+	for i, a := range first.Apps {
+		if want := i == 1; want != (a.Fair == all) || !want && !a.Fair.IsZero() {
+			t.Errorf("application %d has %v", i, a.Fair)
+		}
+	}
+	for _, a := range third.Apps {
+		if !a.Fair.IsZero() {
+			t.Errorf("an application of a queue that has nothing has %v", a.Fair)
+		}
+	}
+	empty := &fairshare.Queue{Kind: fairshare.FIFO}
+	empty.Compute(all)
+	if empty.Fair != all {
+		t.Errorf("a queue without anybody has %v", empty.Fair)
+	}
+}
+
+// The number of children and of applications varies on the way through the tree; minimum shares bind at each level, and each type is
+// divided by itself. A queue that was divided by all types and is by memory now has nothing of the others left.
+func TestSharesOfUnequalBranches(t *testing.T) {
+	var all, each records.Resource
+	for i := range all {
+		all[i] = int64(1000 * (i + 1))
+		each[i] = all[i] / 5
+	}
+	apps := func(n int) (list []fairshare.App) {
+		for range n {
+			list = append(list, fairshare.App{Weight: 1})
+		}
+		return list
+	}
+	many, one, poor := leaf(1, true), leaf(1, true), leaf(1, true)
+	many.Apps, one.Apps = apps(5), apps(1)
+	many.Min, one.Max = all, records.Resource{}
+	one.Min = all
+	root := &fairshare.Queue{Kind: fairshare.DRF, Max: fairshare.NoLimit(), Children: []*fairshare.Queue{one, many, poor}}
+	many.Kind = fairshare.DRF
+	root.Compute(all)
+	if many.Fair != all || !one.Fair.IsZero() || !poor.Fair.IsZero() || many.Apps[4].Fair != each {
+		t.Errorf("%v, %v, %v, an application has %v", many.Fair, one.Fair, poor.Fair, many.Apps[4].Fair)
+	}
+	many.Kind, root.Kind = fairshare.Fair, fairshare.Fair
+	one.Max = fairshare.NoLimit()
+	many.Min = records.Resource{}
+	root.Compute(all)
+	if want := records.NewResource(1000, 0); one.Fair != want || one.Apps[0].Fair != want || !many.Fair.IsZero() || !many.Apps[0].Fair.IsZero() {
+		t.Errorf("%v, %v, applications have %v and %v", one.Fair, many.Fair, one.Apps[0].Fair, many.Apps[0].Fair)
+	}
+	for i, v := range fairshare.NoLimit() {
+		if v != fairshare.Unlimited {
+			t.Errorf("type %d is limited to %d", i, v)
 		}
 	}
 }
