@@ -303,3 +303,32 @@ func clone(s *preempt.Snapshot) *preempt.Snapshot {
 	}
 	return &c
 }
+
+// What YARN does when nobody says otherwise.
+func TestDefaults(t *testing.T) {
+	capacity := preempt.CapacitySettings{
+		Interval: 3 * time.Second, Wait: 15 * time.Second, PerRound: 0.1, IgnoredOver: 0.1, Termination: 0.2, BalanceWait: 5 * time.Minute,
+		Underused: preempt.UnderusedSettings{Delay: time.Minute},
+		Intra:     preempt.IntraSettings{MostOfQueue: 0.2, Threshold: 0.5, Conservative: true},
+	}
+	if got := preempt.DefaultCapacity(); got != capacity {
+		t.Error(cmp.Diff(got, capacity))
+	}
+	fair := preempt.FairSettings{Utilization: 0.8, Wait: 15 * time.Second, Recheck: 29 * time.Second}
+	if got := preempt.DefaultFair(); !cmp.Equal(got, fair) {
+		t.Error(cmp.Diff(got, fair))
+	}
+}
+
+// Before there are queues, nothing is decided.
+func TestNothingIsThere(t *testing.T) {
+	c, f := preempt.Capacity{Settings: preempt.DefaultCapacity()}, preempt.Fair{Settings: preempt.DefaultFair()}
+	for _, s := range []*preempt.Snapshot{{}, {Cluster: records.NewResource(10, 1)}} {
+		if r := c.Round(0, s); !cmp.Equal(r, preempt.Round{}) {
+			t.Errorf("%v", r)
+		}
+		if r := f.Round(0, s); !cmp.Equal(r, preempt.Round{}) {
+			t.Errorf("%v", r)
+		}
+	}
+}
