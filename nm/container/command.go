@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"heddle/nm/cgroup"
 )
@@ -54,33 +53,10 @@ func (c *Container) withGroup(ctx context.Context, f func(cgroup.Group) error, s
 	}
 	defer func() { <-c.writing }()
 	c.mu.Lock()
-	group, state, ended := c.group, c.state, c.ended
+	group, state := c.group, c.state
 	c.mu.Unlock()
-	if ended || !slices.Contains(states, state) {
-		return fmt.Errorf("it %w but %s", ErrNotRunning, describe(state, ended))
+	if !state.is(states...) {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 	}
 	return f(group)
-}
-
-// describe names a state for people: a container whose process has just ended may still be said to be RUNNING.
-func describe(s State, ended bool) string {
-	if ended && (s == Running || s == Paused || s == Pausing || s == Resuming) {
-		return "has just ended"
-	}
-	return s.String()
-}
-
-// transition changes the state if it is one of from and the container has not ended. It returns the state before.
-func (c *Container) transition(to State, from ...State) (was State, ok bool) {
-	c.mu.Lock()
-	was = c.state
-	ok = !c.ended && slices.Contains(from, was) && was.mayBecome(to)
-	if ok {
-		c.state = to
-	}
-	c.mu.Unlock()
-	if ok && was != to {
-		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, was, to)
-	}
-	return was, ok
 }

@@ -46,9 +46,7 @@ type Container struct {
 	previous *version                      // what Rollback goes back to
 
 	record    record
-	equipped  bool  // it has the GPUs that it will have
-	ended     bool  // its process has, and what remains is to clean up
-	late      *kill // that came while the end of a process was dealt with
+	late      *kill // that came in state Exited
 	forgotten bool  // the store is to have nothing of it any more
 	session   *launch.Session
 	group     cgroup.Group
@@ -76,7 +74,7 @@ type record struct {
 	RetryTimes  []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak        int64   `json:"peak,omitempty"`
 
-	GPUs []gpu.Device `json:"gpus,omitempty"`
+	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
 }
 
 // kill is why a container was killed.
@@ -111,21 +109,6 @@ func (c *Container) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
-}
-
-// set changes the state. Only the container's own goroutine does that; commands make a transition, if they may.
-func (c *Container) set(s State) {
-	c.mu.Lock()
-	was := c.state
-	ok := was == s || was.mayBecome(s)
-	c.state = s
-	c.mu.Unlock()
-	if !ok {
-		c.log.Errorf("Container %s should not become %s: it is %s", c.grant.ID, s, was)
-	}
-	if was != s {
-		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, was, s)
-	}
 }
 
 // Status is what there is to know of a container at a moment.
@@ -201,11 +184,11 @@ func (c *Container) Kill(exitCode int, why string) {
 	k := &kill{ExitCode: exitCode, Why: why}
 	c.mu.Lock()
 	switch {
-	case c.record.Kill != nil || c.record.Complete:
+	case c.record.Kill != nil || c.state.over():
 		c.mu.Unlock()
 		return
-	case c.ended:
-		c.late = k // should it be about to be started anew
+	case c.state == Exited:
+		c.late = k // it counts if the process is to be started again
 		c.mu.Unlock()
 	default:
 		c.kill(k)

@@ -332,7 +332,7 @@ func TestUpdate(t *testing.T) {
 // A change may come between the start of a process and the moment from which it is waited for.
 func TestChangeBeforeTheProcessIsAwaited(t *testing.T) {
 	m := &Manager{}
-	c := &Container{m: m, state: Running}
+	c := &Container{m: m, state: Running, log: silent()}
 	if err := c.change("RE_INIT", &reinit{}); err != nil {
 		t.Fatal(err)
 	}

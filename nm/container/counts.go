@@ -52,7 +52,7 @@ func (m *Manager) Counts() Counts {
 			out.Localizing++
 		case Scheduled:
 			out.Waiting++
-		case Running, Pausing:
+		case Running, Pausing, Exited:
 			out.Running++
 		case Paused, Resuming:
 			out.Suspended++

@@ -5,14 +5,14 @@
 //
 //	NEW → LOCALIZING → SCHEDULED → RUNNING → EXITED_WITH_SUCCESS │ EXITED_WITH_FAILURE → DONE
 //
-// From SCHEDULED on it has a group (nm/cgroup) that all its processes live in, and dies as a whole with its first
-// process. A kill leads over KILLING and CONTAINER_CLEANEDUP_AFTER_KILL to DONE, from wherever the container is; a
-// failure to localize over LOCALIZATION_FAILED. A running container can be suspended (PAUSED) and resumed, started anew
-// after a failure (RELAUNCHING) and given another launch context (REINITIALIZING).
+// From SCHEDULED on a container has a group (nm/cgroup), which all its processes live in. It dies as a whole with its first
+// process. A kill leads over KILLING and CONTAINER_CLEANEDUP_AFTER_KILL to DONE, wherever the container is; a failure to
+// localize leads over LOCALIZATION_FAILED. A running container can be suspended (PAUSED) and resumed, started again
+// after a failure (RELAUNCHING) and given another launch context (REINITIALIZING). The table transitions has all of this. A
+// state changes by Container.transition only, and what the table doesn't have is logged as a defect.
 //
-// Everything that matters is in the store before anybody is told of it. After a restart, with whatever end the
-// last life of the NodeManager had, Recover takes up every container where it is by then: still running, ended
-// meanwhile, or never started.
+// Everything that matters is in the store before anybody is told of it. Recover takes up every container after a restart,
+// however the last life of the NodeManager ended: the container still runs, ended meanwhile, or never started.
 //
 // Statuses and diagnostics are worded as Hadoop's: AMs and people parse them.
 package container

@@ -161,6 +161,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 		tweak(&o)
 	}
 	n.Manager = NewManager(o)
+	n.Manager.observe = steps.note
 	n.monitor = NewMonitor(n.Manager, MonitorConfig{Interval: time.Second, PhysicalCheck: true, VirtualRatio: 2.1})
 	if err := n.Recover(); err != nil {
 		return n, err

@@ -74,7 +74,7 @@ func (c *Container) launch() error {
 	c.mu.Unlock()
 	c.m.counters.launched.Add(1)
 	c.m.counters.launchTime.Add(took * int64(time.Millisecond))
-	c.set(Running)
+	c.toRunning()
 	c.m.changed()
 	return nil
 }

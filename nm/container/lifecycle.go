@@ -85,7 +85,7 @@ func (c *Container) prepare() error {
 	if err := app.ready(c.ctx); err != nil {
 		return err
 	}
-	c.set(Localizing)
+	c.transition(Localizing)
 	launchContext := c.LaunchContext()
 	for _, s := range launchContext.GetServiceData() {
 		c.m.Aux.StartApplication(s.GetKey(), c.ID().Attempt.App, c.grant.User, s.GetValue())
@@ -106,7 +106,7 @@ func (c *Container) prepare() error {
 	c.paths, c.counters = result.Paths, result.Counters.String()
 	c.record.Localized = time.Now().UnixMilli()
 	c.mu.Unlock()
-	c.set(Scheduled)
+	c.transition(Scheduled)
 	return c.admit()
 }
 
@@ -129,7 +129,7 @@ func (c *Container) takeGPUs() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	got, err := c.m.cfg.GPUs.Take(c.ID(), c.m.gpus(c.grant.Resource))
-	c.record.GPUs, c.equipped = got, true
+	c.record.GPUs = append([]gpu.Device{}, got...)
 	return err
 }
 
@@ -143,25 +143,24 @@ func (m *Manager) gpus(r records.Resource) int64 {
 
 // endUnlaunched finishes a container that could not be prepared.
 func (c *Container) endUnlaunched(err error) {
-	if c.killed() != nil {
-		c.set(Killing)
-		c.Diagnose("Container is killed before being launched.\n")
-		c.set(CleanedUpAfterKill)
-	} else {
-		c.log.WithError(err).Warn("Localization failed")
-		c.Diagnose(err.Error() + "\n")
-		c.set(LocalizationFailed)
-	}
 	c.mu.Lock()
-	c.ended = true
+	if c.record.Kill != nil {
+		c.mu.Unlock()
+		c.endKilledBetween()
+		c.complete()
+		return
+	}
+	c.diagnose(err.Error() + "\n")
+	t := c.enter(LocalizationFailed)
 	c.mu.Unlock()
+	c.log.WithError(err).Warn("Localization failed")
+	c.announce(t)
 	c.complete()
 }
 
 // endFailedLaunch finishes a container whose process could not be started.
 func (c *Container) endFailedLaunch(err error) {
 	c.mu.Lock()
-	c.ended = true
 	if c.record.Kill == nil {
 		c.record.ExitCode = launchFailed
 		if ok, report := c.m.Disks.Healthy(); !ok {
@@ -170,9 +169,10 @@ func (c *Container) endFailedLaunch(err error) {
 		}
 	}
 	c.diagnose(err.Error() + "\n")
+	t := c.enter(ExitedWithFailure)
 	c.mu.Unlock()
 	c.log.WithError(err).Warn("Could not launch")
-	c.set(ExitedWithFailure)
+	c.announce(t)
 	c.finish()
 }
 
@@ -208,16 +208,15 @@ func (c *Container) await() (code int, n next, ok bool) {
 		r := c.takeReinit()
 		switch {
 		case c.killed() != nil:
-			c.set(Killing)
+			c.transition(Killing)
 		case r != nil:
-			c.set(ReinitializingAwaitingKill)
+			c.transition(ReinitializingAwaitingKill)
 			n = reinitialize
 		case c.closing():
 			return 0, theEnd, false
 		default:
 			c.log.WithError(err).Error("Lost sight of the container; it is killed")
 			c.Diagnose(fmt.Sprintf("Container can't be watched any more: %v\n", err))
-			c.set(Killing)
 		}
 		code, err = c.end(s, c.m.cfg.KillGrace, n != reinitialize)
 		if err != nil && c.closing() {
@@ -247,12 +246,17 @@ func (c *Container) end(s *launch.Session, grace time.Duration, forGood bool) (c
 	c.writing <- struct{}{}
 	defer func() {
 		// No command gets in between: it would find a container that seems to run.
+		var t change
 		c.mu.Lock()
 		if err == nil || !c.closing() { // else the next life finds it as it is
-			c.ended, c.record.Suspended = forGood, false
+			c.record.Suspended = false
+			if forGood {
+				t = c.enter(Exited, inProcess...) // one that is killed stays in Killing
+			}
 		}
 		c.mu.Unlock()
 		<-c.writing
+		c.announce(t)
 	}()
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), grace+c.m.cfg.KillWait)
@@ -286,18 +290,18 @@ func (c *Container) conclude(code int) next {
 	switch {
 	case code == 0:
 		c.exit(k, code)
-		c.set(ExitedWithSuccess)
+		c.transition(ExitedWithSuccess)
 		return theEnd
 	case code == launch.ExitForceKilled || code == launch.ExitTerminated:
 		c.Diagnose(fmt.Sprintf("Container killed on request. Exit code is %d\n", code))
 		c.Diagnose(fmt.Sprintf("Container exited with a non-zero exit code %d. \n", code))
 		if k != nil {
-			c.set(CleanedUpAfterKill)
+			c.transition(CleanedUpAfterKill)
 			return theEnd
 		}
 		c.Diagnose("Killed by external signal\n")
 		c.exit(nil, code)
-		c.set(ExitedWithFailure)
+		c.transition(ExitedWithFailure)
 		return theEnd
 	}
 	c.explain(code)
@@ -308,7 +312,7 @@ func (c *Container) conclude(code int) next {
 		return relaunch
 	}
 	c.exit(k, code)
-	c.set(ExitedWithFailure)
+	c.transition(ExitedWithFailure)
 	return theEnd
 }
 
@@ -408,15 +412,15 @@ func (c *Container) shouldRetry(code int) bool {
 
 // pause waits between a failure and the next try. It returns false when there is to be none.
 func (c *Container) pause() bool {
-	c.set(Relaunching)
 	c.mu.Lock()
+	t := c.enter(Relaunching)
 	wait := time.Duration(c.context.GetContainerRetryContext().GetRetryInterval()) * time.Millisecond
-	c.ended = false
 	if c.late != nil {
 		c.kill(c.late)
 	}
 	saved := c.begin()
 	c.mu.Unlock()
+	c.announce(t)
 	c.logged(saved)
 	timer := time.NewTimer(max(wait, c.m.cfg.RetryMinimum))
 	defer timer.Stop()
@@ -428,14 +432,11 @@ func (c *Container) pause() bool {
 	}
 }
 
-// endKilledBetween is for a container that is killed while it waits for its next try.
+// endKilledBetween is for a container that is killed while it has no process.
 func (c *Container) endKilledBetween() {
-	c.set(Killing)
-	c.mu.Lock()
-	c.ended = true
-	c.mu.Unlock()
+	c.transition(Killing)
 	c.Diagnose("Container is killed before being launched.\n")
-	c.set(CleanedUpAfterKill)
+	c.transition(CleanedUpAfterKill)
 }
 
 // finish cleans up after a container that was launched, or was about to be.
@@ -471,7 +472,7 @@ func (c *Container) complete() {
 	c.save()
 	c.m.Localizer.Release(c.ID())
 	c.m.Logs.ContainerFinished(c.Grant(), code)
-	c.set(Done)
+	c.transition(Done)
 	close(c.done)
 	if app := c.m.app(c.ID().Attempt.App); app != nil {
 		app.remove(c)

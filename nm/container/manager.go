@@ -145,6 +145,9 @@ type Manager struct {
 	Options
 	cfg Config
 
+	// observe is told of every transition after it was made, without the container's lock. It is for tests.
+	observe func(c *Container, from, to State)
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	lives  sync.WaitGroup

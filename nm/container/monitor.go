@@ -79,7 +79,7 @@ func (w *Monitor) Sample() error {
 	alive := make(map[proc.ID]bool)
 	cpu := make(map[records.ContainerID]reading)
 	for _, c := range w.m.Containers() {
-		if state := c.State(); state != Running && state != Paused {
+		if !c.State().is(observable...) {
 			continue
 		}
 		group := c.Group()

@@ -12,6 +12,7 @@ import (
 
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
+	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
@@ -95,6 +96,9 @@ func waitAtMost(wg *sync.WaitGroup, most time.Duration) bool {
 func (m *Manager) restore(l loaded) *Container {
 	c := m.newContainer(l.grant, l.context)
 	c.token, c.record, c.usage.Peak = l.token, l.record, l.record.Peak
+	if l.record.Complete {
+		c.transition(Done)
+	}
 	m.containers[c.ID()] = c
 	return c
 }
@@ -105,7 +109,6 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	r := c.record
 	c.mu.Unlock()
 	if r.Complete {
-		c.ended, c.state = true, Done
 		close(c.done)
 		c.stop()
 		return
@@ -121,7 +124,9 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	m.admission.restore(c.place)
 	if m.cfg.GPUs != nil {
 		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
-		c.equipped = true
+		c.mu.Lock()
+		c.record.GPUs = append([]gpu.Device{}, r.GPUs...)
+		c.mu.Unlock()
 	}
 	reattached.Add(1)
 	m.lives.Go(func() {
@@ -177,9 +182,9 @@ func (c *Container) reattach(r record, boot string) (from stage, ok bool) {
 	c.record.Suspended = r.Suspended && keeper.PID != 0 // else its machine was restarted
 	c.mu.Unlock()
 	if r.Suspended && keeper.PID != 0 {
-		c.set(Pausing)
+		c.transition(Pausing)
 	} else {
-		c.set(Running)
+		c.toRunning()
 	}
 	return attached, true
 }
@@ -212,7 +217,7 @@ func (c *Container) startAnew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.m.cfg.GPUs.Release(c.ID())
-	c.record.GPUs, c.equipped = nil, false
+	c.record.GPUs = nil
 }
 
 func (c *Container) retained() localizer.Request {
@@ -252,9 +257,7 @@ func (m *Manager) isHere(id records.ContainerID) bool {
 	if err != nil {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.record.Complete
+	return c.State() != Done
 }
 
 // sweepGroup removes a group with its processes. It tries for as long as it takes: they hold memory that is given to others.

@@ -62,7 +62,7 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != Running || c.ended || c.reinit != nil {
+	if c.state != Running {
 		return c.cannot("LOCALIZE")
 	}
 	for link := range resources {
@@ -102,10 +102,7 @@ func (c *Container) background(f func()) {
 
 // releaseLate lets go of what was localized for a container that had let go of all before.
 func (c *Container) releaseLate() {
-	c.mu.Lock()
-	over := c.record.Complete
-	c.mu.Unlock()
-	if over {
+	if c.State().over() {
 		c.m.Localizer.Release(c.ID())
 	}
 }
@@ -195,19 +192,24 @@ func (c *Container) change(what string, r *reinit) error {
 		}
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state != Running || c.ended || c.reinit != nil {
+	if c.state != Running {
+		defer c.mu.Unlock()
 		return c.cannot(what)
 	}
 	c.reinit = r
+	t := c.enter(Reinitializing)
+	announced := make(chan struct{})
 	c.background(func() {
+		<-announced
 		if len(req.Resources) > 0 {
 			result, err := c.m.Localizer.Localize(c.ctx, req)
 			if err != nil {
 				c.Diagnose(fmt.Sprintf("Container [%s] Re-init failed !! Resource could not be localized: %v\n", c.ID(), err))
 				c.mu.Lock()
 				c.reinit = nil
+				t := c.enterBefore(Reinitializing)
 				c.mu.Unlock()
+				c.announce(t)
 				return
 			}
 			r.to.paths = result.Paths
@@ -220,6 +222,9 @@ func (c *Container) change(what string, r *reinit) error {
 			interrupt()
 		}
 	})
+	c.mu.Unlock()
+	c.announce(t)
+	close(announced)
 	return nil
 }
 

@@ -34,6 +34,10 @@ func runNode(dir string) {
 			_, command, _ = strings.Cut(rest, " ")
 			j := job{id: containerID(1, seq), user: "ann", memory: 256, command: command}
 			err = n.Start(j.grant(0), j.context(), j.token(0))
+		} else if verb == "hold" {
+			var state State
+			fmt.Sscan(rest, (*int)(&state), &command)
+			err = n.hold(state, command)
 		} else {
 			fmt.Sscan(rest, &seq)
 			var c *Container

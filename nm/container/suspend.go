@@ -33,8 +33,8 @@ func (c *Container) suspend(ctx context.Context) error {
 	if c.isSuspended() {
 		return nil
 	}
-	if was, ok := c.transition(Pausing, Running, Paused); !ok {
-		return fmt.Errorf("it %w but %s", ErrNotRunning, describe(was, c.hasEnded()))
+	if t := c.transition(Pausing, Running, Reinitializing, Paused); !t.made {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
 	}
 	if err = c.want(ctx, true); err == nil {
 		err = c.freeze(ctx)
@@ -44,7 +44,7 @@ func (c *Container) suspend(ctx context.Context) error {
 	}
 	if err != nil {
 		c.unwanted()
-		c.transition(Running, Pausing)
+		c.undo(Pausing)
 		return err
 	}
 	c.suspended("paused")
@@ -57,8 +57,8 @@ func (c *Container) freeze(ctx context.Context) error {
 		if err := g.Freeze(ctx); err != nil {
 			return err
 		}
-		if was, ok := c.transition(Paused, Pausing); !ok {
-			return fmt.Errorf("it %w but %s", ErrNotRunning, was)
+		if t := c.transition(Paused, Pausing); !t.made {
+			return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
 		}
 		return nil
 	}, Pausing)
@@ -82,30 +82,30 @@ func (c *Container) resume(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	switch was, ok := c.transition(Resuming, Paused); {
-	case ok:
-	case was == Running && !c.hasEnded():
+	switch t := c.transition(Resuming, Paused); {
+	case t.made:
+	case t.from.is(Running, Reinitializing):
 		return nil
 	default:
-		return fmt.Errorf("it %w but %s", ErrNotSuspended, describe(was, c.hasEnded()))
+		return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
 	}
 	if err := c.want(ctx, false); err != nil {
 		c.wanted(true)
-		c.transition(Paused, Resuming)
+		c.undo(Resuming)
 		return err
 	}
 	err = c.withGroup(ctx, func(g cgroup.Group) error {
 		if err := g.Thaw(ctx); err != nil {
 			return err
 		}
-		if was, ok := c.transition(Running, Resuming); !ok {
-			return fmt.Errorf("it %w but %s", ErrNotSuspended, was)
+		if t := c.toRunning(Resuming); !t.made {
+			return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
 		}
 		return nil
 	}, Resuming)
 	if err != nil {
 		// That it is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
-		c.transition(Paused, Resuming)
+		c.undo(Resuming)
 		return err
 	}
 	c.suspended("resumed")
@@ -116,13 +116,7 @@ func (c *Container) resume(ctx context.Context) error {
 func (c *Container) isSuspended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state == Paused && c.record.Suspended && !c.ended
-}
-
-func (c *Container) hasEnded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended
+	return c.state == Paused && c.record.Suspended
 }
 
 // want notes down whether the container is to be suspended, and returns when that is on disk.
@@ -171,7 +165,7 @@ func (c *Container) settle(wanted bool) {
 			return
 		}
 		c.unwanted()
-		c.transition(Running, Pausing)
+		c.undo(Pausing)
 		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
 	}
 	err = c.withGroup(ctx, func(g cgroup.Group) error { return g.Thaw(ctx) }, Running)
@@ -199,7 +193,7 @@ func (c *Container) Signal(command pb.SignalContainerCommand) error {
 	c.mu.Lock()
 	session, state := c.session, c.state
 	c.mu.Unlock()
-	if state != Running && state != Paused || session == nil {
+	if !state.is(observable...) || session == nil {
 		return fmt.Errorf("signal container %s: it %w but %s", c.ID(), ErrNotRunning, state)
 	}
 	err := session.Signal(s.signal)

@@ -20,6 +20,9 @@ type hooked struct {
 	freeze func(context.Context, cgroup.Group) error
 	limit  func(cgroup.Limits, cgroup.Group) error
 	open   func() error
+	create func() error
+	thaw   func() error
+	usage  func(cgroup.Usage) cgroup.Usage
 }
 
 type hookedGroup struct {
@@ -36,6 +39,14 @@ func (h *hooked) set(f func(*hooked)) {
 }
 
 func (h *hooked) Create(name string, l cgroup.Limits) (cgroup.Group, error) {
+	h.mu.Lock()
+	create := h.create
+	h.mu.Unlock()
+	if create != nil {
+		if err := create(); err != nil {
+			return nil, err
+		}
+	}
 	g, err := h.Driver.Create(name, l)
 	return &hookedGroup{g, h}, err
 }
@@ -61,6 +72,28 @@ func (g *hookedGroup) Freeze(ctx context.Context) error {
 		return g.Group.Freeze(ctx)
 	}
 	return freeze(ctx, g.Group)
+}
+
+func (g *hookedGroup) Thaw(ctx context.Context) error {
+	g.h.mu.Lock()
+	thaw := g.h.thaw
+	g.h.mu.Unlock()
+	if thaw != nil {
+		if err := thaw(); err != nil {
+			return err
+		}
+	}
+	return g.Group.Thaw(ctx)
+}
+
+func (g *hookedGroup) Usage() (cgroup.Usage, error) {
+	u, err := g.Group.Usage()
+	g.h.mu.Lock()
+	defer g.h.mu.Unlock()
+	if g.h.usage != nil {
+		u = g.h.usage(u)
+	}
+	return u, err
 }
 
 func (g *hookedGroup) SetLimits(l cgroup.Limits) error {
@@ -229,7 +262,7 @@ func TestAKillBetweenEndAndRetryCounts(t *testing.T) {
 	c := l.run(job{id: containerID(1, 1), command: "sleep 600; :"})
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	d := l.node.newContainer(job{id: containerID(1, 2), user: "ann", memory: 1}.grant(0), job{}.context())
-	d.state, d.ended = Running, true // its process has just failed
+	d.state = Exited // its process has just failed
 	d.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	if d.pause() {
 		t.Error("it is started anew")

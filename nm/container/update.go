@@ -24,9 +24,6 @@ func (e *staleVersion) Error() string {
 
 func (e *staleVersion) Unwrap() error { return ErrVersion }
 
-// resizable are the states in which a container's size can be changed.
-var resizable = []State{Running, Paused, Scheduled, Localizing, New}
-
 // Update gives the container another size or execution type, as its token of a higher version says.
 //
 // The token is on disk before the kernel is told: a NodeManager that dies in between has its next life hold the
@@ -80,7 +77,7 @@ func (c *Container) mayUpdate(g Grant) error {
 
 // checkGPUs refuses another number of GPUs to a container that has its own. The lock is held.
 func (c *Container) checkGPUs(g Grant) error {
-	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.m.cfg.GPUs != nil && c.equipped && has != wants {
+	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.record.GPUs != nil && has != wants {
 		return fmt.Errorf("change the size of container %s: it has %d GPUs and can't get %d, as its processes know which are theirs", c.ID(), has, wants)
 	}
 	return nil
