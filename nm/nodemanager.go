@@ -29,6 +29,7 @@ import (
 	"heddle/nm/heartbeat"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
+	"heddle/nm/monitor"
 	"heddle/nm/proc"
 	"heddle/nm/service"
 	"heddle/nm/store"
@@ -59,7 +60,7 @@ type NodeManager struct {
 	localizer  *localizer.Localizer
 	aux        *auxServices
 	containers *container.Manager
-	monitor    *container.Monitor
+	monitor    *monitor.Monitor
 	sampler    *machine.Sampler
 	health     *health.Checker
 	service    *service.Service
@@ -314,7 +315,9 @@ func (n *NodeManager) openContainers() error {
 			return here
 		})
 	}
-	n.monitor = container.NewMonitor(n.containers, n.s.monitor)
+	watch := n.s.monitor
+	watch.ByKernel = n.s.container.LimitMemory && n.groups.Capabilities().MemoryLimit
+	n.monitor = monitor.New(n.containers, watch, n.log)
 	n.sampler = machine.NewSampler("/")
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"heddle/nm/health"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
+	"heddle/nm/monitor"
 	"heddle/nm/runas"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -79,7 +80,7 @@ type settings struct {
 	cgroup        cgroup.Options
 	container     container.Config
 	archives      *jvmarchive.Config // nil: none are kept
-	monitor       container.MonitorConfig
+	monitor       monitor.Config
 	suspend       time.Duration
 	supervised    bool
 	patience      time.Duration // to reach the ResourceManager
@@ -139,7 +140,7 @@ func readSettings(c *conf.Config) (settings, error) {
 	if percent < 100 {
 		s.cgroup.Total.CPU = s.cores
 	}
-	s.monitor = container.MonitorConfig{
+	s.monitor = monitor.Config{
 		Interval:      c.Duration("yarn.nodemanager.resource-monitor.interval-ms"),
 		PhysicalCheck: c.Bool("yarn.nodemanager.pmem-check-enabled"),
 		// Hadoop checks by default and so kills healthy JVMs, which reserve much more address space than they use.

@@ -10,9 +10,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/nm/admission"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
+	"heddle/nm/monitor"
 	"heddle/nm/proc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -30,7 +32,7 @@ type Container struct {
 	// See command.go.
 	commanding, writing chan struct{}
 
-	place *ticket // among those that use the node
+	place *admission.Place // in the node's room
 
 	mu    sync.Mutex
 	state State
@@ -50,7 +52,7 @@ type Container struct {
 	forgotten bool  // the store is to have nothing of it any more
 	session   *launch.Session
 	group     cgroup.Group
-	usage     Usage
+	usage     monitor.Usage
 	archived  func() // to be called when the container has ended; see JavaArchives
 
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
@@ -88,7 +90,7 @@ func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Cont
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
-		place:  newTicket(g.Resource), commanding: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		place:  m.room.Place(g.Resource), commanding: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 	}
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c
@@ -125,7 +127,7 @@ type Status struct {
 	WorkDir     string
 	LogDirs     []string
 	Suspended   bool
-	Usage       Usage
+	Usage       monitor.Usage
 	Grown       int32 // version of the Grant by which the container got more, when it last did; 0: it never has
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/cgroup"
+	"heddle/nm/monitor"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -125,7 +126,7 @@ func TestMemoryLimitByLooking(t *testing.T) {
 func TestVirtualMemoryLimit(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "while :; do sleep 0.01; done", memory: 64})
-	l.node.monitor.cfg.VirtualCheck, l.node.monitor.cfg.VirtualRatio = true, 0.01
+	l.node.monitor = l.node.watch(monitor.Config{VirtualCheck: true, VirtualRatio: 0.01})
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	await.Until(t, "a kill", func() bool { return l.node.monitor.Sample() == nil && c.killed() != nil })
 	if s := waitDone(t, c); s.ExitCode != records.ExitKilledExceededVMem || !strings.Contains(s.Diagnostics, "beyond the 'VIRTUAL' memory limit") {
@@ -137,7 +138,7 @@ func TestSamples(t *testing.T) {
 	l := newLab(t)
 	c := l.run(job{id: containerID(1, 1), command: "while :; do :; done"})
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
-	var u Usage
+	var u monitor.Usage
 	await.Until(t, "CPU use", func() bool {
 		if err := l.node.monitor.Sample(); err != nil {
 			t.Fatal(err)
@@ -314,7 +315,7 @@ func TestUpdate(t *testing.T) {
 	if err := c.Update(t.Context(), j.grant(1), j.token(1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("an old version: %v", err)
 	}
-	if used := l.node.admission.used.MemoryMB(); used != 512 {
+	if used := l.node.room.Used().MemoryMB(); used != 512 {
 		t.Errorf("%d MB are counted", used)
 	}
 	l.restart()
@@ -324,7 +325,7 @@ func TestUpdate(t *testing.T) {
 	}
 	c.Kill(records.ExitKilledByAppMaster, "")
 	waitDone(t, c)
-	if used := l.node.admission.used; !used.IsZero() {
+	if used := l.node.room.Used(); !used.IsZero() {
 		t.Errorf("%v are counted after the end", used)
 	}
 }

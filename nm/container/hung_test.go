@@ -74,9 +74,7 @@ func TestTheDiskOfTheStateHangs(t *testing.T) {
 		})
 	}
 	await.Until(t, "room", func() bool {
-		l.node.admission.mu.Lock()
-		defer l.node.admission.mu.Unlock()
-		return l.node.admission.used.IsZero()
+		return l.node.room.Used().IsZero()
 	})
 	close(h.answer)
 	if err := <-suspended; err == nil {

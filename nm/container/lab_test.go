@@ -26,6 +26,7 @@ import (
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
 	"heddle/nm/localizer"
+	"heddle/nm/monitor"
 	"heddle/nm/proc"
 	"heddle/nm/store"
 	"heddle/yarn/pb"
@@ -50,7 +51,7 @@ type lab struct {
 // node is one life of a NodeManager.
 type node struct {
 	*Manager
-	monitor *Monitor
+	monitor *monitor.Monitor
 	state   *store.Store
 	loc     *localizer.Localizer
 	logs    *fakeLogs
@@ -162,7 +163,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 	}
 	n.Manager = NewManager(o)
 	n.Manager.observe = steps.note
-	n.monitor = NewMonitor(n.Manager, MonitorConfig{Interval: time.Second, PhysicalCheck: true, VirtualRatio: 2.1})
+	n.monitor = n.watch(monitor.Config{PhysicalCheck: true, VirtualRatio: 2.1})
 	if err := n.Recover(); err != nil {
 		return n, err
 	}
@@ -170,6 +171,12 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 	n.cancel = cancel
 	n.running.Go(func() { deleter.Run(ctx) })
 	return n, nil
+}
+
+// watch returns a monitor of the node's containers.
+func (n *node) watch(cfg monitor.Config) *monitor.Monitor {
+	cfg.Interval, cfg.ByKernel = time.Second, n.cfg.LimitMemory && n.Groups.Capabilities().MemoryLimit
+	return monitor.New(n.Manager, cfg, n.Log)
 }
 
 // close ends a life without ending a container, as far as one process can do that.

@@ -112,7 +112,7 @@ func (c *Container) prepare() error {
 
 // admit waits until the node has room.
 func (c *Container) admit() error {
-	if err := c.m.admission.enter(c.ctx, c.place); err != nil {
+	if err := c.place.Enter(c.ctx); err != nil {
 		return err
 	}
 	if err := c.takeGPUs(); err != nil {
@@ -467,7 +467,7 @@ func (c *Container) complete() {
 	if c.m.cfg.GPUs != nil {
 		c.m.cfg.GPUs.Release(c.ID())
 	}
-	c.m.admission.leave(c.place)
+	c.place.Leave()
 	c.m.counters.ended(code, killed)
 	c.save()
 	c.m.Localizer.Release(c.ID())

@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/userfiles"
+	"heddle/nm/admission"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -152,8 +153,8 @@ type Manager struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
-	admission *admission
-	counters  counters
+	room     *admission.Room
+	counters counters
 
 	mu         sync.Mutex
 	resource   records.Resource // what the node has for containers
@@ -170,7 +171,7 @@ func NewManager(o Options) *Manager {
 		containers: make(map[records.ContainerID]*Container),
 		apps:       make(map[records.ApplicationID]*application),
 		stopped:    make(map[records.ContainerID]time.Time),
-		admission:  newAdmission(o.Config.Resource),
+		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource,
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -298,7 +299,7 @@ func (m *Manager) SetResource(r records.Resource) {
 	m.mu.Lock()
 	m.resource = r
 	m.mu.Unlock()
-	m.admission.resize(r)
+	m.room.Resize(r)
 }
 
 // Block keeps new containers out.

@@ -44,7 +44,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for i := range kind.n {
 				l.everythingAtOnce(int64(i+1), rand.New(rand.NewPCG(random.Uint64(), 0)))
 			}
-			if used := l.node.admission.used; !used.IsZero() {
+			if used := l.node.room.Used(); !used.IsZero() {
 				t.Errorf("%v are counted after the end of all", used)
 			}
 			await.Until(t, "release of what containers localized", func() bool { return held.count() == 0 })

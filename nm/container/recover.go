@@ -121,7 +121,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 		return
 	}
 	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
-	m.admission.restore(c.place)
+	c.place.Restore()
 	if m.cfg.GPUs != nil {
 		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
 		c.mu.Lock()
@@ -210,7 +210,7 @@ func (c *Container) findGroup() (cgroup.Group, error) {
 
 // startAnew gives back what a container has that is to be started like a new one.
 func (c *Container) startAnew() {
-	c.m.admission.leave(c.place)
+	c.place.Leave()
 	if c.m.cfg.GPUs == nil {
 		return
 	}

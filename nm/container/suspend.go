@@ -89,6 +89,10 @@ func (c *Container) resume(ctx context.Context) error {
 	default:
 		return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
 	}
+	if err := c.place.Enter(ctx); err != nil { // others may use by now what it held
+		c.undo(Resuming)
+		return c.interrupted(ctx)
+	}
 	if err := c.want(ctx, false); err != nil {
 		c.wanted(true)
 		c.undo(Resuming)

@@ -308,7 +308,7 @@ func TestConcurrentUpdatesOfAContainer(t *testing.T) {
 		if want := 200 + int64(version); g.Version != version || g.Resource.MemoryMB() != want || last != want<<20 {
 			t.Fatalf("after version %d: version %d, %v, and the kernel holds it to %d", version, g.Version, g.Resource, last)
 		}
-		if used := l.node.admission.used.MemoryMB(); used != g.Resource.MemoryMB() {
+		if used := l.node.room.Used().MemoryMB(); used != g.Resource.MemoryMB() {
 			t.Fatalf("%d MB are counted for %d", used, g.Resource.MemoryMB())
 		}
 	}
@@ -322,8 +322,8 @@ func TestConcurrentUpdatesOfAContainer(t *testing.T) {
 	h.set(func(h *hooked) { h.limit = nil })
 	l.restart()
 	c = l.container(c.ID())
-	if g := c.Grant(); g.Version != version || l.node.admission.used.MemoryMB() != 200+int64(version) {
-		t.Errorf("after a restart: version %d, want %d; %v are counted", g.Version, version, l.node.admission.used)
+	if g := c.Grant(); g.Version != version || l.node.room.Used().MemoryMB() != 200+int64(version) {
+		t.Errorf("after a restart: version %d, want %d; %v are counted", g.Version, version, l.node.room.Used())
 	}
 }
 
@@ -342,7 +342,7 @@ func TestUpdateOfAContainerThatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Until(t, "RUNNING", func() bool { return second.State() == Running })
-	if used := l.node.admission.used.MemoryMB(); used != 8100 {
+	if used := l.node.room.Used().MemoryMB(); used != 8100 {
 		t.Errorf("%d MB are counted", used)
 	}
 }

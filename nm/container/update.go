@@ -101,6 +101,6 @@ func (c *Container) adoptSize(g Grant, group cgroup.Group) error {
 	if old != g.Resource && old.FitsIn(g.Resource) {
 		c.grown = g.Version
 	}
-	c.m.admission.change(c.place, g.Resource)
+	c.place.Change(g.Resource, g.Resource) // a suspended one holds all of it as well: its memory stays
 	return nil
 }

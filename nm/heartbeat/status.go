@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/nm/container"
+	"heddle/nm/monitor"
 	"heddle/nm/service"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -26,7 +27,7 @@ func (u *Updater) status() (m *pb.NodeStatus, told news) {
 	var statuses []*pb.ContainerStatus
 	var increased []*pb.Container
 	told.grown = make(map[records.ContainerID]int32)
-	var used container.Usage
+	var used monitor.Usage
 	now := time.Now()
 	here := make(map[records.ContainerID]bool)
 	for _, c := range o.Containers.Containers() {

@@ -1,4 +1,9 @@
-package container
+// Package monitor measures what containers use, and finds those that use more memory than is theirs.
+//
+// It asks for the containers that run (Containers) and samples them from time to time: their groups (nm/cgroup) and the table of
+// processes (nm/proc). Where the kernel doesn't hold containers to their memory, it has those killed that use more than their size.
+// Where the kernel does, WatchMemory tells of processes that the kernel has ended. Diagnostics are worded as Hadoop's.
+package monitor
 
 import (
 	"context"
@@ -8,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
@@ -24,19 +31,41 @@ type Usage struct {
 	At       time.Time     // zero before the first sample
 }
 
-// MonitorConfig says how a Monitor watches.
-type MonitorConfig struct {
+// Config says how a Monitor watches.
+type Config struct {
 	Interval time.Duration // yarn.nodemanager.container-monitor.interval-ms
 
 	PhysicalCheck bool    // yarn.nodemanager.pmem-check-enabled
 	VirtualCheck  bool    // yarn.nodemanager.vmem-check-enabled
 	VirtualRatio  float64 // yarn.nodemanager.vmem-pmem-ratio: of virtual memory that is allowed to the container's size
+
+	// ByKernel says that the kernel holds containers to their memory. It has the better view of physical memory then.
+	ByKernel bool
 }
 
-// Monitor samples what containers use and ends those that use more memory than is theirs, where the kernel doesn't.
+// Target is a container with processes, as it is at the moment.
+type Target struct {
+	ID     records.ContainerID
+	Group  cgroup.Group
+	Leader int   // pid of the process that leads its session
+	Keeper int   // pid of the shell of ours around it, which doesn't count
+	Memory int64 // bytes that it may use
+}
+
+// Containers are the containers of a node.
+type Containers interface {
+	// Targets returns those that run or are suspended.
+	Targets() []Target
+	// Measured takes what a container uses. It returns the same with the most memory that was ever seen.
+	Measured(id records.ContainerID, u Usage) Usage
+	Kill(id records.ContainerID, exitCode int, why string)
+}
+
+// Monitor samples what containers use.
 type Monitor struct {
-	m   *Manager
-	cfg MonitorConfig
+	all Containers
+	cfg Config
+	log *logrus.Entry
 
 	// What the sample before has seen. Only Sample uses it.
 	seen map[proc.ID]bool
@@ -48,9 +77,9 @@ type reading struct {
 	at  time.Time
 }
 
-// NewMonitor returns a monitor of the manager's containers.
-func NewMonitor(m *Manager, cfg MonitorConfig) *Monitor {
-	return &Monitor{m: m, cfg: cfg, seen: make(map[proc.ID]bool), cpu: make(map[records.ContainerID]reading)}
+// New returns a monitor of a node's containers.
+func New(all Containers, cfg Config, log *logrus.Entry) *Monitor {
+	return &Monitor{all: all, cfg: cfg, log: log, seen: make(map[proc.ID]bool), cpu: make(map[records.ContainerID]reading)}
 }
 
 // Run samples until ctx ends.
@@ -63,7 +92,7 @@ func (w *Monitor) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := w.Sample(); err != nil {
-				w.m.Log.WithError(err).Warn("Could not sample what containers use")
+				w.log.WithError(err).Warn("Could not sample what containers use")
 			}
 		}
 	}
@@ -78,38 +107,28 @@ func (w *Monitor) Sample() error {
 	now := time.Now()
 	alive := make(map[proc.ID]bool)
 	cpu := make(map[records.ContainerID]reading)
-	for _, c := range w.m.Containers() {
-		if !c.State().is(observable...) {
-			continue
-		}
-		group := c.Group()
-		if group == nil {
-			continue
-		}
-		w.sample(c, group, table, now, alive, cpu)
+	for _, t := range w.all.Targets() {
+		w.sample(t, table, now, alive, cpu)
 	}
 	w.seen, w.cpu = alive, cpu
 	return nil
 }
 
-func (w *Monitor) sample(c *Container, group cgroup.Group, table *proc.Table, now time.Time, alive map[proc.ID]bool, cpu map[records.ContainerID]reading) {
-	use, err := group.Usage()
+func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[proc.ID]bool, cpu map[records.ContainerID]reading) {
+	use, err := t.Group.Usage()
 	if err != nil {
 		return // it has just ended
 	}
-	pids, err := group.Processes()
+	pids, err := t.Group.Processes()
 	if err != nil {
 		return
 	}
-	c.mu.Lock()
-	keeper := c.record.Keeper.PID
-	c.mu.Unlock()
 	u := Usage{CPUTime: use.CPU, At: now}
 	var processes []proc.Process
 	var old, oldVirtual int64 // of processes that were there the last time: others may be about to exec
 	for _, pid := range pids {
 		p, ok := table.Get(pid)
-		if !ok || pid == keeper {
+		if !ok || pid == t.Keeper {
 			continue
 		}
 		processes = append(processes, p)
@@ -127,44 +146,34 @@ func (w *Monitor) sample(c *Container, group cgroup.Group, table *proc.Table, no
 	if use.Memory >= 0 {
 		u.Physical = use.Memory // shared pages are counted once
 	}
-	if last, ok := w.cpu[c.ID()]; ok && now.After(last.at) && u.CPUTime >= last.cpu {
+	if last, ok := w.cpu[t.ID]; ok && now.After(last.at) && u.CPUTime >= last.cpu {
 		u.CPU = float64(u.CPUTime-last.cpu) / float64(now.Sub(last.at))
 	}
-	cpu[c.ID()] = reading{cpu: u.CPUTime, at: now}
-	c.mu.Lock()
-	u.Peak = max(c.usage.Peak, u.Physical, use.Peak)
-	c.usage = u
-	c.record.Peak = u.Peak
-	size := c.grant.Resource.MemoryMB() << 20
-	c.mu.Unlock()
-	w.enforce(c, u, size, old, oldVirtual, processes)
+	cpu[t.ID] = reading{cpu: u.CPUTime, at: now}
+	u.Peak = max(u.Physical, use.Peak)
+	w.enforce(t, w.all.Measured(t.ID, u), old, oldVirtual, processes)
 }
 
 // enforce kills a container that is over its limits: by more than double, or with processes that are older than one
 // interval (Hadoop: ContainersMonitorImpl.isProcessTreeOverLimit).
-func (w *Monitor) enforce(c *Container, u Usage, size, old, oldVirtual int64, processes []proc.Process) {
+func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []proc.Process) {
 	over := func(current, settled, limit int64) bool { return current > 2*limit || settled > limit }
-	virtualLimit := int64(float64(size) * w.cfg.VirtualRatio)
-	// Where the kernel holds containers to their memory, it has the better view of it.
-	byKernel := w.m.cfg.LimitMemory && w.m.Groups.Capabilities().MemoryLimit
+	virtualLimit := int64(float64(t.Memory) * w.cfg.VirtualRatio)
 	switch {
 	case w.cfg.VirtualCheck && over(u.Virtual, oldVirtual, virtualLimit):
-		c.Kill(records.ExitKilledExceededVMem, w.complaint(c, "virtual", u.Virtual-virtualLimit, u, size, virtualLimit, processes))
-	case w.cfg.PhysicalCheck && !byKernel && over(u.Physical, old, size):
-		c.Kill(records.ExitKilledExceededPMem, w.complaint(c, "physical", u.Physical-size, u, size, virtualLimit, processes))
+		w.all.Kill(t.ID, records.ExitKilledExceededVMem, complaint(t, "virtual", u.Virtual-virtualLimit, u, virtualLimit, processes))
+	case w.cfg.PhysicalCheck && !w.cfg.ByKernel && over(u.Physical, old, t.Memory):
+		w.all.Kill(t.ID, records.ExitKilledExceededPMem, complaint(t, "physical", u.Physical-t.Memory, u, virtualLimit, processes))
 	}
 }
 
 // complaint is worded as Hadoop's (ContainersMonitorImpl.formatErrorMessage).
-func (w *Monitor) complaint(c *Container, kind string, excess int64, u Usage, size, virtualLimit int64, processes []proc.Process) string {
-	c.mu.Lock()
-	pid := c.session.PID()
-	c.mu.Unlock()
+func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64, processes []proc.Process) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Container [pid=%d,containerID=%s] is running %dB beyond the '%s' memory limit. Current usage: "+
 		"%sB of %sB physical memory used; %sB of %sB virtual memory used. Killing container.\nDump of the process-tree for %s :\n",
-		pid, c.ID(), excess, strings.ToUpper(kind), binaryPrefix(u.Physical), binaryPrefix(size),
-		binaryPrefix(u.Virtual), binaryPrefix(virtualLimit), c.ID())
+		t.Leader, t.ID, excess, strings.ToUpper(kind), binaryPrefix(u.Physical), binaryPrefix(t.Memory),
+		binaryPrefix(u.Virtual), binaryPrefix(virtualLimit), t.ID)
 	b.WriteString("\t|- PID PPID PGRPID SESSID CMD_NAME USER_MODE_TIME(MILLIS) SYSTEM_TIME(MILLIS) VMEM_USAGE(BYTES) RSSMEM_USAGE(PAGES) FULL_CMD_LINE\n")
 	for _, p := range processes {
 		name, line := commandLine(p.PID)

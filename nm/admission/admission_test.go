@@ -1,0 +1,168 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"heddle/yarn/records"
+)
+
+func mb(n int64) records.Resource { return records.NewResource(n, 1) }
+
+// entering calls Enter in the background. It returns when that waits or has ended.
+func entering(ctx context.Context, t *testing.T, p *Place) (in func() bool, result chan error) {
+	t.Helper()
+	result = make(chan error, 1)
+	go func() { result <- p.Enter(ctx) }()
+	synctest.Wait()
+	return func() bool {
+		synctest.Wait()
+		return len(result) == 1
+	}, result
+}
+
+// First come first served: what would fit waits behind what doesn't.
+func TestALargeOneIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		first, large, small := r.Place(mb(60)), r.Place(mb(50)), r.Place(mb(10))
+		if err := first.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		largeIn, _ := entering(t.Context(), t, large)
+		smallIn, _ := entering(t.Context(), t, small)
+		if largeIn() || smallIn() {
+			t.Errorf("in: large %v, small %v", largeIn(), smallIn())
+		}
+		first.Leave()
+		if !largeIn() || !smallIn() || r.Used().MemoryMB() != 60 {
+			t.Errorf("in: large %v, small %v, used %v", largeIn(), smallIn(), r.Used())
+		}
+	})
+}
+
+// Who gives up waiting lets the next one go on.
+func TestGivingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		first, large, small := r.Place(mb(60)), r.Place(mb(50)), r.Place(mb(10))
+		if err := first.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, result := entering(ctx, t, large)
+		smallIn, _ := entering(t.Context(), t, small)
+		cancel()
+		if err := <-result; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if !smallIn() || r.Used().MemoryMB() != 70 {
+			t.Errorf("small in: %v, used %v", smallIn(), r.Used())
+		}
+		large.Leave() // it isn't in
+		if r.Used().MemoryMB() != 70 {
+			t.Errorf("used %v", r.Used())
+		}
+	})
+}
+
+// A container that holds less than its grant makes room, and waits for it like one that starts.
+func TestAResumeWaitsLikeAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		suspended, other, next := r.Place(mb(80)), r.Place(mb(70)), r.Place(mb(20))
+		if err := suspended.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		otherIn, _ := entering(t.Context(), t, other)
+		if otherIn() {
+			t.Error("both are in")
+		}
+		suspended.Change(mb(80), mb(5))
+		if !otherIn() || r.Used().MemoryMB() != 75 {
+			t.Errorf("other in: %v, used %v", otherIn(), r.Used())
+		}
+		resumed, result := entering(t.Context(), t, suspended)
+		nextIn, _ := entering(t.Context(), t, next)
+		if resumed() || nextIn() {
+			t.Errorf("resumed %v, next in %v", resumed(), nextIn())
+		}
+		other.Leave()
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+		if !nextIn() || r.Used().MemoryMB() != 100 {
+			t.Errorf("next in: %v, used %v", nextIn(), r.Used())
+		}
+	})
+}
+
+// A container that the node has become too small for runs when it is alone.
+func TestWhatNeverFitsGetsInAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		small, large := r.Place(mb(10)), r.Place(mb(90))
+		if err := small.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.Resize(mb(50))
+		largeIn, _ := entering(t.Context(), t, large)
+		if largeIn() {
+			t.Error("it is in")
+		}
+		small.Leave()
+		if !largeIn() {
+			t.Error("it is not in")
+		}
+		large.Change(mb(90), mb(10)) // suspended
+		if err := large.Enter(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A size that changes while its container waits counts once it is let in. vcores don't count.
+func TestChangeWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		first, second := r.Place(mb(90)), r.Place(mb(50))
+		first.Restore()
+		secondIn, _ := entering(t.Context(), t, second)
+		second.Change(records.NewResource(10, 1000), mb(10))
+		if !secondIn() || r.Used() != (records.Resource{records.Memory: 100}) {
+			t.Errorf("in: %v, used %v", secondIn(), r.Used())
+		}
+	})
+}
+
+// Whatever comes at once: what is used is what those who are in hold, and all of it is given back.
+func TestAllIsGivenBack(t *testing.T) {
+	r := New(mb(1000))
+	var running sync.WaitGroup
+	for n := range 16 {
+		random := rand.New(rand.NewPCG(uint64(n), 1))
+		running.Go(func() {
+			for range 200 {
+				p := r.Place(mb(1 + random.Int64N(300)))
+				ctx, cancel := context.WithCancel(t.Context())
+				if random.IntN(3) == 0 {
+					cancel()
+				}
+				if p.Enter(ctx) == nil {
+					p.Change(mb(200), mb(random.Int64N(200)))
+					_ = p.Enter(ctx)
+				}
+				cancel()
+				p.Leave()
+			}
+		})
+	}
+	running.Wait()
+	if !r.Used().IsZero() || len(r.queue) > 0 {
+		t.Errorf("used %v, %d wait", r.Used(), len(r.queue))
+	}
+}
