@@ -11,6 +11,7 @@ import (
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/nm/application"
 	"heddle/nm/container"
 	"heddle/nm/logs"
 	"heddle/yarn/pb"
@@ -99,7 +100,7 @@ func (a *appLogs) stop() {
 	}
 }
 
-func (a *appLogs) StartApplication(app container.Application) error {
+func (a *appLogs) StartApplication(app application.Info) error {
 	if a.aggregator == nil {
 		return nil
 	}

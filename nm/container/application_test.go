@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"heddle/internal/userfiles"
+	"heddle/nm/application"
 	"heddle/yarn/records"
 )
 
@@ -25,7 +26,7 @@ func (f *failing) InitApplication(user string, app records.ApplicationID) ([]str
 	return f.Localizer.InitApplication(user, app)
 }
 
-func (f *failing) StartApplication(app Application) error {
+func (f *failing) StartApplication(app application.Info) error {
 	if f.logTimes.Add(-1) >= 0 {
 		return errors.New("no space left on device")
 	}

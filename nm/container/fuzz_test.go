@@ -1,7 +1,6 @@
 package container
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -52,8 +51,8 @@ func FuzzRecoveredState(f *testing.F) {
 	if err := c.saveRequest(); err != nil {
 		f.Fatal(err)
 	}
-	app, _ := json.Marshal(savedApp{User: "ann", ACLs: map[int32]string{1: "*"}, Tokens: []byte("HDTS"), LogContext: []byte{10, 1, 'x'}})
-	f.Add(id, written[id+requestKey], written[id+recordKey], appID(1).String(), app)
+	f.Add(id, written[id+requestKey], written[id+recordKey], appID(1).String(),
+		[]byte(`{"user":"ann","acls":{"1":"*"},"tokens":"SERUUw==","logContext":"CgF4"}`))
 	f.Add(id, []byte("\xff\xff"), []byte("{"), "application_1_1", []byte("null"))
 	f.Add("nonsense", []byte{}, []byte(`{"kill":{},"boot":"x","keeper":{"pid":-1,"start":1},"places":{"logs":["/"]}}`), "x", []byte("{}"))
 	f.Add(id, []byte{}, []byte("null"), appID(1).String(), []byte(`{"acls":{"-5":"x"},"logContext":"AAAA"}`))
@@ -78,12 +77,8 @@ func FuzzRecoveredState(f *testing.F) {
 				}
 			}
 		}
-		apps, err := m.loadApps()
-		if err != nil {
-			return
-		}
-		for id, s := range apps {
-			m.newApplication(id, s).info()
+		if m.apps.Recover() == nil && m.apps.Len() != len(m.Applications()) {
+			t.Errorf("%d applications, and %v", m.apps.Len(), m.Applications())
 		}
 	})
 }

@@ -70,7 +70,7 @@ func (w wayTo) job(state State, dir string) job {
 		j.command = fmt.Sprintf(j.command, dir)
 	}
 	if w.retry {
-		j.retry = retry(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS, 1)
+		j.retry = retry(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS, 2) // of which the death of the NodeManager may cost one
 	}
 	if w.localizes != "" {
 		u := &pb.URL{}

@@ -22,6 +22,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/userfiles"
+	"heddle/nm/application"
 	"heddle/nm/cgroup"
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
@@ -240,17 +241,17 @@ func (l *lab) checkNothingLeft() {
 
 type fakeLogs struct {
 	mu       sync.Mutex
-	started  map[records.ApplicationID]Application
+	started  map[records.ApplicationID]application.Info
 	running  map[records.ContainerID]bool
 	finished map[records.ContainerID]int
 	ended    []records.ApplicationID
 }
 
 func newFakeLogs() *fakeLogs {
-	return &fakeLogs{running: make(map[records.ContainerID]bool), started: make(map[records.ApplicationID]Application), finished: make(map[records.ContainerID]int)}
+	return &fakeLogs{running: make(map[records.ContainerID]bool), started: make(map[records.ApplicationID]application.Info), finished: make(map[records.ContainerID]int)}
 }
 
-func (f *fakeLogs) StartApplication(app Application) error {
+func (f *fakeLogs) StartApplication(app application.Info) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.started[app.ID] = app

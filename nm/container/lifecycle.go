@@ -78,11 +78,7 @@ func (c *Container) closing() bool { return c.m.ctx.Err() != nil }
 
 // prepare brings the container to the point where it can be launched.
 func (c *Container) prepare() error {
-	app := c.m.app(c.ID().Attempt.App)
-	if app == nil {
-		return fmt.Errorf("application %s is not on this node", c.ID().Attempt.App)
-	}
-	if err := app.ready(c.ctx); err != nil {
+	if err := c.m.apps.Ready(c.ctx, c.ID().Attempt.App); err != nil {
 		return err
 	}
 	c.transition(Localizing)
@@ -474,9 +470,7 @@ func (c *Container) complete() {
 	c.m.Logs.ContainerFinished(c.Grant(), code)
 	c.transition(Done)
 	close(c.done)
-	if app := c.m.app(c.ID().Attempt.App); app != nil {
-		app.remove(c)
-	}
+	c.m.apps.Remove(c.ID())
 	c.m.changed()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"heddle/internal/userfiles"
 	"heddle/nm/admission"
+	"heddle/nm/application"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -32,13 +33,10 @@ type Localizer interface {
 
 // Logs deals with the logs that applications leave (nm/logs).
 type Logs interface {
-	StartApplication(app Application) error
+	application.Logs
 	// ContainerStarted says that there may be logs of a container from now on, which may have been here before.
 	ContainerStarted(g Grant)
 	ContainerFinished(g Grant, exitCode int)
-	// FinishApplication returns when there is nothing more to do for the logs of an application, or ctx ends. All of its
-	// containers have finished.
-	FinishApplication(ctx context.Context, app records.ApplicationID) error
 }
 
 // AuxServices are the services that run beside containers, for instance the shuffle.
@@ -153,13 +151,13 @@ type Manager struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
+	apps     *application.Set
 	room     *admission.Room
 	counters counters
 
 	mu         sync.Mutex
 	resource   records.Resource // what the node has for containers
 	containers map[records.ContainerID]*Container
-	apps       map[records.ApplicationID]*application
 	stopped    map[records.ContainerID]time.Time // containers that the ResourceManager has let go of: until when to remember
 	blocked    bool                              // nothing is started any more
 }
@@ -169,13 +167,25 @@ func NewManager(o Options) *Manager {
 	m := &Manager{
 		Options: o, cfg: o.Config,
 		containers: make(map[records.ContainerID]*Container),
-		apps:       make(map[records.ApplicationID]*application),
 		stopped:    make(map[records.ContainerID]time.Time),
 		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource,
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.apps = application.NewSet(m.ctx, application.Options{
+		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,
+		Private: m.removePrivate, Gone: m.gone, Go: m.background, Log: o.Log,
+	})
 	return m
+}
+
+// background runs f, unless the manager is closed: then the next one goes on with whatever it is.
+func (m *Manager) background(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() == nil {
+		m.lives.Go(f)
+	}
 }
 
 // Close stops looking after containers, which go on, and returns when no goroutine is left but those that a disk doesn't
@@ -208,12 +218,12 @@ func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte
 	c := m.newContainer(g, launch)
 	c.token = token
 	m.containers[g.ID] = c
-	app, fresh := m.application(g, launch)
+	fresh := m.apps.Open(firstOf(g, launch))
 	m.mu.Unlock()
 
 	err := c.saveRequest()
 	if err == nil && fresh {
-		err = <-app.save()
+		err = m.apps.Save(g.ID.Attempt.App)
 	}
 	if err != nil {
 		// Unsaved means unaccepted: the AM will place its task elsewhere.
@@ -224,7 +234,7 @@ func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte
 		return err
 	}
 	m.counters.accepted.Add(1)
-	if !app.add(c) {
+	if !m.apps.Add(c) {
 		c.Kill(records.ExitKilledAfterAppCompletion, "Application no longer running.\n")
 	}
 	m.lives.Go(func() { c.live(freshStart) })
@@ -327,9 +337,7 @@ func (m *Manager) KillAll(ctx context.Context, exitCode int, why string) error {
 // WaitIdle returns when there are no applications any more, or ctx ends.
 func (m *Manager) WaitIdle(ctx context.Context) error {
 	for {
-		m.mu.Lock()
-		left := len(m.apps)
-		m.mu.Unlock()
+		left := m.apps.Len()
 		if left == 0 {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +24,7 @@ import (
 //
 // The localizer must have recovered before.
 func (m *Manager) Recover() error {
-	apps, err := m.loadApps()
-	if err != nil {
+	if err := m.apps.Recover(); err != nil {
 		return err
 	}
 	all, err := m.load()
@@ -38,23 +36,19 @@ func (m *Manager) Recover() error {
 		return err
 	}
 	m.mu.Lock()
-	for id, s := range apps {
-		m.apps[id] = m.newApplication(id, s)
-	}
-	var fresh []*application
+	var fresh []records.ApplicationID
 	for _, l := range all {
 		c := m.restore(l)
-		app, isFresh := m.application(l.grant, l.context) // the application was saved after its first container
-		if isFresh {
-			fresh = append(fresh, app)
+		if m.apps.Open(firstOf(l.grant, l.context)) { // the application was saved after its first container
+			fresh = append(fresh, c.ID().Attempt.App)
 		}
 		if !l.record.Complete {
-			app.containers[c.ID()] = c
+			m.apps.Add(c)
 		}
 	}
 	m.mu.Unlock()
 	for _, app := range fresh {
-		if err := <-app.save(); err != nil {
+		if err := m.apps.Save(app); err != nil {
 			return err
 		}
 	}
@@ -66,7 +60,7 @@ func (m *Manager) Recover() error {
 		m.takeUp(c, boot, &reattached)
 	}
 	m.sweepFolders()
-	m.resumeApps()
+	m.apps.Resume()
 	waitAtMost(&reattached, recoveryPatience)
 	return nil
 }
@@ -327,7 +321,7 @@ func (m *Manager) unknownIn(local string, app ...string) []string {
 	if err != nil {
 		return nil // not ours
 	}
-	if m.app(id) == nil {
+	if _, here := m.apps.Get(id); !here {
 		return []string{path}
 	}
 	var out []string
@@ -356,29 +350,4 @@ func subfolders(local string, elems ...string) []string {
 		}
 	}
 	return out
-}
-
-// resumeApps initializes restored applications and goes on ending those that were being ended.
-func (m *Manager) resumeApps() {
-	m.mu.Lock()
-	apps := make([]*application, 0, len(m.apps))
-	for _, a := range m.apps {
-		apps = append(apps, a)
-	}
-	m.mu.Unlock()
-	slices.SortFunc(apps, func(a, b *application) int { return a.id.Compare(b.id) })
-	for _, a := range apps {
-		m.lives.Go(func() {
-			if err := a.ready(m.ctx); err != nil && m.ctx.Err() == nil {
-				m.Log.WithField("app", a.id.String()).WithError(err).Error("Could not prepare the application again")
-			}
-			a.mu.Lock()
-			finishing := a.finishing
-			a.checkEmpty()
-			a.mu.Unlock()
-			if finishing {
-				a.finish(m.ctx)
-			}
-		})
-	}
 }

@@ -130,37 +130,3 @@ func (s State) SubPB() pb.ContainerSubState {
 	}
 	return pb.ContainerSubState_CSS_SCHEDULED
 }
-
-// AppState is the state of an application on this node; its text is the name that Hadoop's NodeManager shows.
-type AppState int
-
-// The states of an application.
-const (
-	AppNew AppState = iota
-	AppIniting
-	AppRunning
-	AppFinishingContainersWait
-	AppResourcesCleaningUp
-	AppFinished
-)
-
-var appStateNames = [...]string{
-	AppNew:                     "NEW",
-	AppIniting:                 "INITING",
-	AppRunning:                 "RUNNING",
-	AppFinishingContainersWait: "FINISHING_CONTAINERS_WAIT",
-	AppResourcesCleaningUp:     "APPLICATION_RESOURCES_CLEANINGUP",
-	AppFinished:                "FINISHED",
-}
-
-func (s AppState) String() string { return appStateNames[s] }
-
-// ParseAppState reads the name of an application's state.
-func ParseAppState(name string) (AppState, bool) {
-	for s, n := range appStateNames {
-		if n == name {
-			return AppState(s), true
-		}
-	}
-	return 0, false
-}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"heddle/nm/container"
+	"heddle/nm/application"
 	"heddle/yarn/acl"
 	"heddle/yarn/pb"
 	"heddle/yarn/rest/auth"
@@ -19,7 +19,7 @@ type Access struct {
 }
 
 // Admits reports whether somebody may see or change an application: its owner, those on its own list, administrators.
-func (a Access) Admits(user string, what pb.ApplicationAccessType, app container.Application) bool {
+func (a Access) Admits(user string, what pb.ApplicationAccessType, app application.Info) bool {
 	switch {
 	case !a.Enabled:
 		return true
@@ -35,20 +35,20 @@ func (a Access) administers(user string) bool {
 
 func caller(r *http.Request) string { return auth.From(r.Context()).User }
 
-func (s *Server) mayView(r *http.Request, app container.Application) bool {
+func (s *Server) mayView(r *http.Request, app application.Info) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_VIEW_APP, app)
 }
 
 // mayDiagnose reports whether somebody may see what a container of an application says of its failure: the end of its logs is in there.
 // Of an application that is gone from the node only administrators are known to be let in.
-func (s *Server) mayDiagnose(r *http.Request, app container.Application, here bool) bool {
+func (s *Server) mayDiagnose(r *http.Request, app application.Info, here bool) bool {
 	if here {
 		return s.mayView(r, app)
 	}
 	return s.mayAdminister(r) == nil
 }
 
-func (s *Server) mayModify(r *http.Request, app container.Application) bool {
+func (s *Server) mayModify(r *http.Request, app application.Info) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_MODIFY_APP, app)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"heddle/conf"
-	"heddle/nm/container"
+	"heddle/nm/application"
 	"heddle/nm/gpu"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
@@ -76,7 +76,7 @@ type appList struct {
 	Apps []appInfo `yarn:"app"`
 }
 
-func appInfoOf(app container.Application) appInfo {
+func appInfoOf(app application.Info) appInfo {
 	i := appInfo{ID: app.ID.String(), State: app.State.String(), User: app.User}
 	for _, id := range app.Containers {
 		i.Containers = append(i.Containers, id.String())
@@ -91,7 +91,7 @@ func (s *Server) apps(c *rest.Call) (rest.Reply, error) {
 	for _, app := range s.Containers.Applications() {
 		if state != "" {
 			// As in Hadoop the value is looked at only when there is something to compare it with.
-			want, ok := container.ParseAppState(state)
+			want, ok := application.ParseState(state)
 			if !ok {
 				return rest.Reply{}, rest.Illegal("No enum constant org.apache.hadoop.yarn.server.nodemanager.containermanager.application.ApplicationState.%s", state)
 			}
@@ -125,10 +125,10 @@ func parseApp(text string) (records.ApplicationID, error) {
 	return id, nil
 }
 
-func (s *Server) findApp(c *rest.Call) (container.Application, error) {
+func (s *Server) findApp(c *rest.Call) (application.Info, error) {
 	id, err := parseApp(c.Var("app"))
 	if err != nil {
-		return container.Application{}, err
+		return application.Info{}, err
 	}
 	app, ok := s.Containers.Application(id)
 	if !ok {

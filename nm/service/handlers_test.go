@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/nm/application"
 	"heddle/nm/container"
 	"heddle/nm/disks"
 	"heddle/nm/localizer"
@@ -33,7 +34,7 @@ func (nothing) Localize(context.Context, localizer.Request) (localizer.Result, e
 	return localizer.Result{}, errNothing
 }
 func (nothing) Release(records.ContainerID)                                    {}
-func (nothing) StartApplication(container.Application) error                   { return nil }
+func (nothing) StartApplication(application.Info) error                        { return nil }
 func (nothing) ContainerStarted(container.Grant)                               {}
 func (nothing) ContainerFinished(container.Grant, int)                         {}
 func (nothing) FinishApplication(context.Context, records.ApplicationID) error { return nil }
