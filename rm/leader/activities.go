@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
 )
 
 // Activity is what came of a look at a node: what each queue, application and request comes to there.
 type Activity struct {
-	scheduler.Activity
+	explain.Activity
 	Name     string         // of a queue, its path; of an application, its id
 	Node     records.NodeID // that it is about, of what is about a node alone
 	Children []Activity
@@ -74,7 +75,7 @@ func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hol
 	return holds, on, err
 }
 
-func (t *turn) activity(in scheduler.Activity, node records.NodeID) Activity {
+func (t *turn) activity(in explain.Activity, node records.NodeID) Activity {
 	out := Activity{Activity: in, Name: in.Queue}
 	if in.OnNode {
 		out.Node = node

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -38,7 +38,7 @@ func TestActivitiesOnNodes(t *testing.T) {
 			if i > 0 && a.Node.Compare(on[0][i-1].Node) <= 0 {
 				t.Errorf("%v comes after %v", a.Node, on[0][i-1].Node)
 			}
-			if kept := holds[0].Limit == scheduler.HasReservation && holds[0].At == a.Node; kept != (a.State == scheduler.ActivityReReserved) {
+			if kept := holds[0].Limit == explain.HasReservation && holds[0].At == a.Node; kept != (a.State == explain.ActivityReReserved) {
 				t.Errorf("%v is %s, and %v is kept", a.Node, a.State, holds[0].At)
 			}
 		}

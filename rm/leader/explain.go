@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
 )
 
 // Hold is why containers that were asked for are not there yet.
 type Hold struct {
-	scheduler.Reason
+	explain.Reason
 	At records.NodeID // the nearest node, or the one that is kept; zero if there is none
 }
 
@@ -27,7 +28,7 @@ func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationI
 			}
 		}
 		told := 0
-		t.sched.ExplainAll(handles, func(reasons []scheduler.Reason) bool {
+		t.sched.ExplainAll(handles, func(reasons []explain.Reason) bool {
 			id := ids[live[told]]
 			for _, r := range reasons {
 				out[id] = append(out[id], t.reason(r))
@@ -43,10 +44,10 @@ func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationI
 	return out, err
 }
 
-func (t *turn) reason(r scheduler.Reason) Hold {
+func (t *turn) reason(r explain.Reason) Hold {
 	out := Hold{Reason: r}
 	if other := t.byHandle[r.Behind]; other != nil {
-		out.Text = strings.Replace(r.Text, scheduler.Another, "application "+other.id.String(), 1)
+		out.Text = strings.Replace(r.Text, explain.Another, "application "+other.id.String(), 1)
 	}
 	if n := t.nodeOf[r.Node]; n != nil {
 		out.At = n.id

@@ -11,6 +11,7 @@ import (
 
 	"heddle/rm/leader"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -18,7 +19,7 @@ import (
 
 // What stock YARN wrote of a leaf that an ask stops, with the names of the time taken out.
 func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
-	act := func(name string, a scheduler.Activity, children ...leader.Activity) leader.Activity {
+	act := func(name string, a explain.Activity, children ...leader.Activity) leader.Activity {
 		if a.Diagnostic == "" {
 			a.State = "SKIPPED"
 		} else {
@@ -26,10 +27,10 @@ func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
 		}
 		return leader.Activity{Activity: a, Name: name, Children: children}
 	}
-	tree := act("root", scheduler.Activity{Queue: "root"},
-		act("root.a", scheduler.Activity{Queue: "root.a", Diagnostic: "full"},
-			act("application_1_0003", scheduler.Activity{},
-				act("", scheduler.Activity{Diagnostic: "large", Ask: &scheduler.Ask{Priority: 1, AllocationRequestID: -1}}))))
+	tree := act("root", explain.Activity{Queue: "root"},
+		act("root.a", explain.Activity{Queue: "root.a", Diagnostic: "full"},
+			act("application_1_0003", explain.Activity{},
+				act("", explain.Activity{Diagnostic: "large", Ask: &scheduler.Ask{Priority: 1, AllocationRequestID: -1}}))))
 	stamp := int64(7)
 	out := activities{
 		Node: "n:1", Timestamp: &stamp, DateTime: "D", Allocations: []nodeAllocation{{State: "SKIPPED", Root: grouping(false).node(&tree)}},
@@ -70,20 +71,20 @@ func TestActivitiesAreShownAfterAHeartbeat(t *testing.T) {
 // What stock YARN wrote of a request on three nodes, one of which is kept for it, with ids and the time taken out: summarized, and
 // summarized by diagnostics.
 func TestActivitiesOfNodesAreGroupedAsYARNDoes(t *testing.T) {
-	on := func(host string, state scheduler.ActivityState, diagnostic string) leader.Activity {
+	on := func(host string, state explain.ActivityState, diagnostic string) leader.Activity {
 		return leader.Activity{
 			Node:     records.NodeID{Host: host, Port: 1},
-			Activity: scheduler.Activity{OnNode: true, State: state, Diagnostic: diagnostic},
+			Activity: explain.Activity{OnNode: true, State: state, Diagnostic: diagnostic},
 		}
 	}
 	const small = "Node's total resource is insufficient for request, insufficient resources=[memory-mb]"
 	const full = "Node does not have sufficient resource for request, insufficient resources=[memory-mb]"
 	nodes := []leader.Activity{
-		on("n1", scheduler.ActivitySkipped, small+"\nrequired=6, available=4"), on("n2", scheduler.ActivitySkipped, small+"\nrequired=6, available=3"),
-		on("n3", scheduler.ActivityReReserved, full+"\nrequired=6, available=5"),
+		on("n1", explain.ActivitySkipped, small+"\nrequired=6, available=4"), on("n2", explain.ActivitySkipped, small+"\nrequired=6, available=3"),
+		on("n3", explain.ActivityReReserved, full+"\nrequired=6, available=5"),
 	}
-	hold := &leader.Hold{Reason: scheduler.Reason{Limit: scheduler.HasReservation, Ask: scheduler.Ask{Priority: 5, AllocationRequestID: -1}}}
-	behind := &leader.Hold{Reason: scheduler.Reason{Limit: scheduler.BehindOthers, Text: "later", Ask: scheduler.Ask{Priority: 6, AllocationRequestID: -1}}}
+	hold := &leader.Hold{Reason: explain.Reason{Limit: explain.HasReservation, Ask: scheduler.Ask{Priority: 5, AllocationRequestID: -1}}}
+	behind := &leader.Hold{Reason: explain.Reason{Limit: explain.BehindOthers, Text: "later", Ask: scheduler.Ask{Priority: 6, AllocationRequestID: -1}}}
 	requests := []heldRequest{{hold, nodes}, {behind, nodes}}
 	s := &server{Config: Config{Now: func() time.Time { return time.UnixMilli(7).UTC() }}}
 	const head = `"timestamp":7,"dateTime":"Thu Jan 01 00:00:00 UTC 1970","queueName":"root.q","appPriority":0,"allocationState":"SKIPPED","children":[`

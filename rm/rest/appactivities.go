@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"heddle/rm/leader"
-	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -193,20 +193,20 @@ func (s *server) allocations(a *view.App, requests []heldRequest, group grouping
 
 // request shows a request: its outcomes on nodes if these decide, else the limit that holds it back.
 func (g grouping) request(h *leader.Hold, on []leader.Activity) appRequest {
-	out := appRequest{Priority: h.Ask.Priority, ID: h.Ask.AllocationRequestID, State: string(scheduler.ActivitySkipped)}
+	out := appRequest{Priority: h.Ask.Priority, ID: h.Ask.AllocationRequestID, State: string(explain.ActivitySkipped)}
 	if len(on) == 0 || !ofNodes[h.Limit] {
-		out.State, out.Diagnostic = string(scheduler.ActivityRejected), h.Text
+		out.State, out.Diagnostic = string(explain.ActivityRejected), h.Text
 		return out
 	}
-	if slices.ContainsFunc(on, func(a leader.Activity) bool { return a.State == scheduler.ActivityReReserved }) {
-		out.State = string(scheduler.ActivityReReserved)
+	if slices.ContainsFunc(on, func(a leader.Activity) bool { return a.State == explain.ActivityReReserved }) {
+		out.State = string(explain.ActivityReReserved)
 	}
 	out.Children = g.onNodes(on, notAssigned)
 	return out
 }
 
 // ofNodes are the limits that depend on single nodes.
-var ofNodes = map[scheduler.Limit]bool{
-	scheduler.WrongPlace: true, scheduler.Blacklisted: true, scheduler.TooLarge: true, scheduler.LocalityDelay: true,
-	scheduler.HasReservation: true, scheduler.Reserved: true, scheduler.ClusterFull: true,
+var ofNodes = map[explain.Limit]bool{
+	explain.WrongPlace: true, explain.Blacklisted: true, explain.TooLarge: true, explain.LocalityDelay: true,
+	explain.HasReservation: true, explain.Reserved: true, explain.ClusterFull: true,
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 
@@ -37,7 +38,7 @@ func use(t *testing.T, settings map[string]string, gb int64, apps ...AppSpec) []
 	s.Schedule(0)
 	out := make([]int, len(apps))
 	for i, h := range handles {
-		out[i] = int(s.apps[h].running)
+		out[i] = int(s.core.Apps[h].Running)
 	}
 	return out
 }
@@ -93,7 +94,7 @@ func TestMastersShare(t *testing.T) {
 	if diff := cmp.Diff([]placed{{apps[2], 0, OffSwitch}}, places(grants(s))); diff != "" {
 		t.Error(diff)
 	}
-	if used := s.queues[root].used; used != (records.Resource{}).Add(res(2, 2)) {
+	if used := s.core.Queues[core.Root].Used; used != (records.Resource{}).Add(res(2, 2)) {
 		t.Errorf("the root holds %v", used)
 	}
 }

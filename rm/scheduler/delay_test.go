@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/scheduler/explain"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -34,7 +36,7 @@ func TestLocalityDelay(t *testing.T) {
 	if s.NextWake() != 1500 {
 		t.Fatalf("wakes at %d", s.NextWake())
 	}
-	if r := s.Explain(a); len(r) != 1 || r[0].Limit != LocalityDelay || r[0].Until != 1500 {
+	if r := s.Explain(a); len(r) != 1 || r[0].Limit != explain.LocalityDelay || r[0].Until != 1500 {
 		t.Errorf("says %+v", r)
 	}
 	at(1499)

@@ -71,18 +71,18 @@ func TestThousandsOfRequestsOfOneApplication(t *testing.T) {
 				for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 					rows = append(rows, asks(i)...)
 				}
-				s.passed = 0
+				s.core.Passed = 0
 				s.UpdateAsks(h, rows)
 				decide()
 				for i := range ends {
 					s.Free(held[i])
 					decide()
 				}
-				if err := s.check(); err != nil {
+				if err := s.core.Check(); err != nil {
 					t.Error(err)
 				}
-				if most := int64(n * 10 * (ends + 1)); s.passed > most {
-					t.Errorf("%d requests were gone through one by one, which is more than %d", s.passed, most)
+				if most := int64(n * 10 * (ends + 1)); s.core.Passed > most {
+					t.Errorf("%d requests were gone through one by one, which is more than %d", s.core.Passed, most)
 				}
 			})
 		}

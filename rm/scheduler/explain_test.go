@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
@@ -29,38 +30,38 @@ func TestExplain(t *testing.T) {
 		hog      hog
 		asks     []Ask
 		black    []string
-		limit    Limit
+		limit    explain.Limit
 		text     string
 	}{
 		"parallel": {
 			settings: map[string]string{"root.a.max-parallel-apps": "1"}, hog: hog{"root.a", "h", 1, 1}, asks: []Ask{any1},
-			limit: ParallelApps, text: "queue root.a has 1 applications running at once, and may have 1",
+			limit: explain.ParallelApps, text: "queue root.a has 1 applications running at once, and may have 1",
 		},
 		"parallel of a user": {
 			settings: map[string]string{"user.u.max-parallel-apps": "1"}, hog: hog{"root.b", "u", 1, 1}, asks: []Ask{any1},
-			limit: ParallelApps, text: "user u has 1 applications running",
+			limit: explain.ParallelApps, text: "user u has 1 applications running",
 		},
 		"masters": {
 			settings: map[string]string{"root.a.maximum-am-resource-percent": "0.05"}, hog: hog{"root.a", "h", 1, 1}, asks: []Ask{any1},
-			limit: QueueMasters, text: "have <memory:1024, vCores:1> and may have <memory:1024, vCores:1>; <memory:1024, vCores:1> more",
+			limit: explain.QueueMasters, text: "have <memory:1024, vCores:1> and may have <memory:1024, vCores:1>; <memory:1024, vCores:1> more",
 		},
 		"masters of a user": {
 			settings: map[string]string{"root.a.maximum-am-resource-percent": "0.1", "root.a.user-limit-factor": "0.5"},
-			hog:      hog{"root.a", "u", 1, 1}, asks: []Ask{any1}, limit: UserMasters, text: "of user u in queue root.a",
+			hog:      hog{"root.a", "u", 1, 1}, asks: []Ask{any1}, limit: explain.UserMasters, text: "of user u in queue root.a",
 		},
 		"queue maximum": {
 			settings: map[string]string{"root.a.maximum-capacity": "60"}, hog: hog{"root.a", "h", 2, 20}, asks: []Ask{any1},
-			limit: QueueMaximum, text: "queue root.a has <memory:12288",
+			limit: explain.QueueMaximum, text: "queue root.a has <memory:12288",
 		},
 		"user limit": {
 			settings: map[string]string{"root.a.user-limit-factor": "0.5"}, hog: hog{"root.a", "u", 2, 20}, asks: []Ask{any1},
-			limit: UserLimit, text: "user u has <memory:6144",
+			limit: explain.UserLimit, text: "user u has <memory:6144",
 		},
-		"full":       {hog: hog{"root.b", "h", 1, 20}, asks: []Ask{any1}, limit: ClusterFull, text: "n0, which comes nearest, lacks <memory:1024"},
-		"too large":  {asks: []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(11, 1)}}, limit: TooLarge, text: "lacks <memory:1024"},
-		"no place":   {asks: []Ask{row(0, Any, 1, false), row(0, "n7", 1, true)}, limit: WrongPlace, text: "none of the 2 nodes"},
-		"blacklist":  {asks: []Ask{any1}, black: []string{"n0", "/r1"}, limit: Blacklisted, text: "(/r1, n0)"},
-		"strict and": {hog: hog{"root.b", "h", 1, 20}, asks: []Ask{row(0, Any, 1, false), row(0, "n1", 1, true)}, limit: ClusterFull, text: "n1, which comes nearest"},
+		"full":       {hog: hog{"root.b", "h", 1, 20}, asks: []Ask{any1}, limit: explain.ClusterFull, text: "n0, which comes nearest, lacks <memory:1024"},
+		"too large":  {asks: []Ask{{Name: Any, Count: 1, RelaxLocality: true, Capability: res(11, 1)}}, limit: explain.TooLarge, text: "lacks <memory:1024"},
+		"no place":   {asks: []Ask{row(0, Any, 1, false), row(0, "n7", 1, true)}, limit: explain.WrongPlace, text: "none of the 2 nodes"},
+		"blacklist":  {asks: []Ask{any1}, black: []string{"n0", "/r1"}, limit: explain.Blacklisted, text: "(/r1, n0)"},
+		"strict and": {hog: hog{"root.b", "h", 1, 20}, asks: []Ask{row(0, Any, 1, false), row(0, "n1", 1, true)}, limit: explain.ClusterFull, text: "n1, which comes nearest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings := maps.Clone(base)
@@ -97,12 +98,12 @@ func TestWhatIf(t *testing.T) {
 		queue string
 		ask   records.Resource
 		am    bool
-		want  Limit
+		want  explain.Limit
 	}{
-		{"root.a", res(1, 1), true, NoLimit},
-		{"root.a", res(7, 1), false, NoLimit},
-		{"root.a", res(11, 1), false, TooLarge},
-		{"root.b", res(6, 1), false, QueueMaximum},
+		{"root.a", res(1, 1), true, explain.NoLimit},
+		{"root.a", res(7, 1), false, explain.NoLimit},
+		{"root.a", res(11, 1), false, explain.TooLarge},
+		{"root.b", res(6, 1), false, explain.QueueMaximum},
 	} {
 		r, err := s.WhatIf(c.queue, "u", c.ask, c.am)
 		if err != nil || r.Limit != c.want || r.Text == "" {
@@ -141,14 +142,14 @@ func TestManyApplicationsAreExplained(t *testing.T) {
 			apps = append(apps, h)
 		}
 		s.Schedule(0)
-		s.passed = 0
+		s.core.Passed = 0
 		explained := 0
-		s.ExplainAll(apps, func(r []Reason) bool {
+		s.ExplainAll(apps, func(r []explain.Reason) bool {
 			explained += len(r)
 			return true
 		})
-		if explained < n-40 || s.passed > 20*n {
-			t.Errorf("%s: %d explained, %d looked at", kind, explained, s.passed)
+		if explained < n-40 || s.core.Passed > 20*n {
+			t.Errorf("%s: %d explained, %d looked at", kind, explained, s.core.Passed)
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"heddle/rm/queue"
+
+	"pgregory.net/rapid"
 )
 
 // steady gives each application of a drawn load what it can get of a number of equal nodes, and returns the number of

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 
@@ -192,7 +193,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-		w.s.names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
+		w.s.core.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
@@ -200,20 +201,20 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if d.Kind != Allocate {
 					continue
 				}
-				if n := &s.nodes[d.Node]; !n.open || !s.calc.Measure(n.used).FitsIn(s.calc.Measure(*s.capability(n))) {
-					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.used, *s.capability(n))
+				if n := &s.core.Nodes[d.Node]; !n.Open || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
+					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.Used, *s.core.Capability(n))
 				}
-				for q := s.apps[d.App].leaf; q != order.Nothing; q = s.queues[q].parent {
-					if q := &s.queues[q]; s.limited(q) && !s.calc.Measure(q.used).FitsIn(s.calc.Measure(q.maximum)) {
-						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.cfg.Path, q.used, q.maximum)
+				for q := s.core.Apps[d.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {
+					if q := &s.core.Queues[q]; s.core.Limited(q) && !s.core.Calc.Measure(q.Used).FitsIn(s.core.Calc.Measure(q.Maximum)) {
+						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.Cfg.Path, q.Used, q.Maximum)
 					}
 				}
 			}
-			if err := s.check(); err != nil {
+			if err := s.core.Check(); err != nil {
 				t.Fatal(err)
 			}
-			var together [][]Reason
-			s.ExplainAll(w.apps, func(r []Reason) bool {
+			var together [][]explain.Reason
+			s.ExplainAll(w.apps, func(r []explain.Reason) bool {
 				together = append(together, r)
 				return true
 			})
@@ -222,7 +223,7 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 					t.Fatalf("application %d is explained otherwise among others: %s", a, diff)
 				}
 				for _, r := range together[i] {
-					if r.Limit == OthersFirst && s.apps[a].active {
+					if r.Limit == explain.OthersFirst && s.core.Apps[a].Active {
 						t.Fatalf("application %d waits in vain: %+v", a, r)
 					}
 				}
@@ -243,10 +244,10 @@ func sameEventsSameDecisions(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	decisions := func(thorough bool) *rapid.Generator[[]Decision] {
 		return rapid.Custom(func(t *rapid.T) []Decision {
 			w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-			w.s.names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
+			w.s.core.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 			for range 60 {
 				w.step(t)
-				w.s.recheck = w.s.recheck || thorough
+				w.s.core.Recheck = w.s.core.Recheck || thorough
 				w.log = append(w.log, w.schedule()...)
 			}
 			return w.log

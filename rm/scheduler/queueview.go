@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
@@ -55,26 +56,26 @@ type UserView struct {
 
 // Queues returns all queues, parents first, in the order of their configuration.
 func (s *Scheduler) Queues() []QueueView {
-	s.refresh()
+	s.core.Refresh()
 	out, now := []QueueView(nil), s.moment()
 	var enter func(h int32)
 	enter = func(h int32) {
 		out = append(out, s.queueView(h, now))
-		for _, c := range s.queues[h].below {
+		for _, c := range s.core.Queues[h].Below {
 			enter(c)
 		}
 	}
-	enter(root)
+	enter(core.Root)
 	return out
 }
 
 // Queue returns one queue by its path.
 func (s *Scheduler) Queue(path string) (QueueView, bool) {
-	h, ok := s.byPath[path]
+	h, ok := s.core.ByPath[path]
 	if !ok {
 		return QueueView{}, false
 	}
-	s.refresh()
+	s.core.Refresh()
 	return s.queueView(h, s.moment()), true
 }
 
@@ -85,10 +86,7 @@ type moment struct {
 }
 
 func (s *Scheduler) moment() (m moment) {
-	m.asked = s.askedByUsers()
-	if s.tree.Kind == queue.Fair {
-		m.due = s.shareFairly()
-	}
+	m.asked, m.due = s.askedByUsers(), s.policy.Shares()
 	return m
 }
 
@@ -97,54 +95,48 @@ type asked struct{ pending, reserved records.Resource }
 
 // askedByUsers sums up, by the users' handles, what isn't kept with users.
 func (s *Scheduler) askedByUsers() []asked {
-	of := make([]asked, len(s.users))
-	for i := range s.apps {
-		if a := &s.apps[i]; a.live {
-			x := &of[a.user]
-			x.pending, x.reserved = x.pending.Add(a.pendingSum), x.reserved.Add(a.reserved)
+	of := make([]asked, len(s.core.Users))
+	for i := range s.core.Apps {
+		if a := &s.core.Apps[i]; a.Live {
+			x := &of[a.User]
+			x.pending, x.reserved = x.pending.Add(a.PendingSum), x.reserved.Add(a.Reserved)
 		}
 	}
 	return of
 }
 
 func (s *Scheduler) queueView(h int32, now moment) QueueView {
-	q := &s.queues[h]
+	q := &s.core.Queues[h]
 	v := QueueView{
-		Queue: q.cfg, Path: q.cfg.Path, Leaf: q.leaf, Used: q.used, Reserved: q.reserved, Pending: q.pending,
-		Containers: int(q.containers), Guaranteed: q.guaranteed, Maximum: q.maximum, Available: s.room(h),
-		AbsoluteUsed: s.calc.Share(&q.used), Apps: int(q.total), Runnable: int(q.runnable),
+		Queue: q.Cfg, Path: q.Cfg.Path, Leaf: q.Leaf, Used: q.Used, Reserved: q.Reserved, Pending: q.Pending,
+		Containers: int(q.Containers), Guaranteed: q.Guaranteed, Maximum: q.Maximum, Available: s.core.Room(h),
+		AbsoluteUsed: s.core.Calc.Share(&q.Used), Apps: int(q.Total), Runnable: int(q.Runnable),
 	}
-	if q.promised > 0 {
-		v.UsedShare = v.AbsoluteUsed / q.promised
+	if q.Promised > 0 {
+		v.UsedShare = v.AbsoluteUsed / q.Promised
 	}
-	if q.parent != order.Nothing {
-		v.Parent = s.queues[q.parent].cfg.Path
+	if q.Parent != order.Nothing {
+		v.Parent = s.core.Queues[q.Parent].Cfg.Path
 	}
 	if p := now.due[h]; p != nil {
 		v.Fair, v.Steady = p.Fair, p.Steady
 	}
-	if !q.leaf {
+	if !q.Leaf {
 		return v
 	}
-	v.Active, v.Waiting, v.AMUsed = int(q.active), len(q.waiting), q.amUsed
-	if s.tree.Kind == queue.Fair {
-		v.AMLimit = s.fairAMLimit(h, now.due)
-	} else {
-		v.AMLimit = s.amLimit(h)
-	}
-	v.UserLimit = s.activeUserLimit(q)
-	users := s.activeUsers(q)
-	for _, u := range q.names {
-		v.Users = append(v.Users, s.userView(q, &s.users[u], &now.asked[u], &v, users))
+	v.Active, v.Waiting, v.AMUsed = int(q.Active), len(q.Waiting), q.AmUsed
+	v.AMLimit, v.UserLimit = s.policy.AMLimit(h), s.policy.UserLimit(q)
+	for _, u := range q.Names {
+		v.Users = append(v.Users, s.userView(q, &s.core.Users[u], &now.asked[u], &v))
 	}
 	slices.SortFunc(v.Users, func(a, b UserView) int { return strings.Compare(a.Name, b.Name) })
 	return v
 }
 
-func (s *Scheduler) userView(q *runQueue, u *user, x *asked, v *QueueView, users int) UserView {
+func (s *Scheduler) userView(q *core.Queue, u *core.User, x *asked, v *QueueView) UserView {
 	return UserView{
-		Name: u.name, Weight: u.weight, Used: u.used, Limit: s.calc.Weighted(v.UserLimit, u.weight), AMUsed: u.amUsed,
-		AMShare: s.userAMShare(q, u, users), Active: int(u.active), Waiting: int(u.total - u.active), Wants: u.wanting > 0,
+		Name: u.Name, Weight: u.Weight, Used: u.Used, Limit: s.core.Calc.Weighted(v.UserLimit, u.Weight), AMUsed: u.AmUsed,
+		AMShare: s.policy.UserAMShare(q, u), Active: int(u.Active), Waiting: int(u.Total - u.Active), Wants: u.Wanting > 0,
 		Pending: x.pending, Reserved: x.reserved,
 	}
 }
@@ -161,8 +153,8 @@ type AppState struct {
 
 // AppState tells where an application stands.
 func (s *Scheduler) AppState(h handle.App) AppState {
-	a := &s.apps[h]
+	a := &s.core.Apps[h]
 	return AppState{
-		Queue: s.queues[a.leaf].cfg.Path, Runnable: a.runnable, Active: a.active, Used: a.used, Reserved: a.reserved, Running: int(a.running),
+		Queue: s.core.Queues[a.Leaf].Cfg.Path, Runnable: a.Runnable, Active: a.Active, Used: a.Used, Reserved: a.Reserved, Running: int(a.Running),
 	}
 }

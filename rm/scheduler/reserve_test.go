@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +15,7 @@ import (
 func TestReservations(t *testing.T) {
 	kinds := func(list []Decision) (out []string) {
 		for _, d := range list {
-			out = append(out, map[DecisionKind]string{Allocate: "allocate", Reserve: "reserve", Unreserve: "unreserve"}[d.Kind])
+			out = append(out, map[core.DecisionKind]string{Allocate: "allocate", Reserve: "reserve", Unreserve: "unreserve"}[d.Kind])
 		}
 		return out
 	}
@@ -51,10 +53,10 @@ func TestReservations(t *testing.T) {
 		}
 		n := got[0].Node
 		s.UpdateAsks(small, []Ask{row(1, Any, 2, true)})
-		if s.queues[root].used != res(8, 7) || s.queues[root].reserved != res(2, 1) {
-			t.Errorf("the root holds %v, reserved %v", s.queues[root].used, s.queues[root].reserved)
+		if s.core.Queues[core.Root].Used != res(8, 7) || s.core.Queues[core.Root].Reserved != res(2, 1) {
+			t.Errorf("the root holds %v, reserved %v", s.core.Queues[core.Root].Used, s.core.Queues[core.Root].Reserved)
 		}
-		if r := s.Explain(large); len(r) != 1 || r[0].Limit != HasReservation || r[0].Node != n || r[0].Short != res(1, 0) {
+		if r := s.Explain(large); len(r) != 1 || r[0].Limit != explain.HasReservation || r[0].Node != n || r[0].Short != res(1, 0) {
 			t.Errorf("says %+v", r)
 		}
 		s.Schedule(0)
@@ -63,8 +65,8 @@ func TestReservations(t *testing.T) {
 		if diff := cmp.Diff([]string{"unreserve", "allocate"}, kinds(got)[:2]); diff != "" || got[1].App != large || got[1].Node != n {
 			t.Errorf("%v: %s", got, diff)
 		}
-		if !s.queues[root].reserved.IsZero() || len(s.reserved) != 0 {
-			t.Errorf("still reserved: %v", s.queues[root].reserved)
+		if !s.core.Queues[core.Root].Reserved.IsZero() || len(s.core.Reserved) != 0 {
+			t.Errorf("still reserved: %v", s.core.Queues[core.Root].Reserved)
 		}
 	})
 	t.Run("room elsewhere", func(t *testing.T) {

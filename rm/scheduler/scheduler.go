@@ -1,17 +1,11 @@
 package scheduler
 
 import (
-	"time"
-
-	"heddle/internal/invariants"
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/intern"
-	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/nodeindex"
-	"heddle/rm/scheduler/order"
-	"heddle/yarn/pb"
+	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
 
@@ -22,184 +16,132 @@ type (
 	ContainerHandle = handle.Container
 )
 
-// Locality says how near to its preferred places a container was put.
-type Locality uint8
+// What goes in and comes out.
+type (
+	Config       = core.Config
+	NodeSpec     = core.NodeSpec
+	AppSpec      = core.AppSpec
+	Ask          = core.Ask
+	Decision     = core.Decision
+	DecisionKind = core.DecisionKind
+	Locality     = core.Locality
+)
+
+// Any is the resource name of an ask for any node.
+const Any = core.Any
 
 // Localities, best first.
 const (
-	NodeLocal Locality = iota
-	RackLocal
-	OffSwitch // also where there was no preference
+	NodeLocal = core.NodeLocal
+	RackLocal = core.RackLocal
+	OffSwitch = core.OffSwitch
 )
-
-// DecisionKind says what a decision is about.
-type DecisionKind uint8
 
 // Kinds of decisions.
 const (
-	Allocate  DecisionKind = iota // a container is granted
-	Activate                      // an application may have containers from now on
-	Reserve                       // a node is kept for a container that doesn't fit on it yet
-	Unreserve                     // it is kept no more
-	Kill                          // a killable container must be ended and freed, for one for which a node is kept
+	Allocate  = core.Allocate
+	Activate  = core.Activate
+	Reserve   = core.Reserve
+	Unreserve = core.Unreserve
+	Kill      = core.Kill
 )
 
-// Decision is what the scheduler has decided. Only App is set where the kind is Activate.
-type Decision struct {
-	Kind                DecisionKind
-	Container           handle.Container
-	App                 handle.App
-	Node                handle.Node
-	Resource            records.Resource
-	Priority            int32
-	AllocationRequestID int64
-	ExecutionType       pb.ExecutionType
-	Locality            Locality
-}
-
-// Config is what a scheduler works by.
-type Config struct {
-	// Tree is the queues; nil is root.default alone, without limits.
-	Tree *queue.Tree
-	// Minimum is the smallest container. Limits of users and ApplicationMasters are multiples of it.
-	Minimum records.Resource
-	// Types are the resources that there are.
-	Types records.ResourceTypes
-	// Heartbeat is the interval of nodes' heartbeats, in which YARN counts delays for locality; 0 means no such delays.
-	Heartbeat time.Duration
-}
-
-// Scheduler holds queues, nodes, applications and containers. The zero value is not usable; see New.
+// Scheduler is the queues, nodes, applications and containers of a cluster: events in, decisions out. Make it with New.
 type Scheduler struct {
-	cfg      Config
-	tree     *queue.Tree
-	calc     measure.Calculator
-	capacity bool // the queues are those of YARN's CapacityScheduler
-	now      int64
-
-	queues     []runQueue
-	freeQueues []int32
-	byPath     map[string]int32
-	users      []user
-	freeUsers  []int32
-	el         order.Arena
-	classes    class.Table
-
-	nodes     []node
-	freeNodes []handle.Node
-	kinds     intern.Amounts // what nodes have
-	index     nodeindex.Index
-	cursor    int              // where the next search for any node begins, so that load spreads
-	openNodes int              // that take containers
-	headroom  records.Resource // free on all open nodes
-	largest   records.Resource // of any open node, by type
-	smallest  records.Resource
-	resized   bool             // largest and smallest are out of date
-	cluster   records.Resource // of all open nodes, and what is still used on closed ones
-	stale     bool             // limits must be computed anew
-
-	apps     []app
-	freeApps []handle.App
-	held     []handle.App     // applications that wait for one of the limits on how many run at once, by submission
-	running  map[string]int32 // applications of a user that count for how many may run at once
-	activate []int32          // leaves in which an application may become active
-
-	containers     []container
-	freeContainers []handle.Container
-	sizes          intern.Amounts
-	keepings       []keeping
-	freeKeepings   []int32
-
-	changes  int64       // of what applications ask for and hold, of limits and of nodes
-	places   int64       // changes of which nodes there are
-	lines    order.Arena // of demands
-	demandOf []*demand
-	passed   int64 // demands and applications that were gone through one by one, which tests hold down
-
-	names      intern.Names       // of hosts and racks
-	sites      []site             // hosts and racks by their name's number
-	awaited    []bool             // names that demands prefer, or did: those with waiters
-	reserved   []handle.Container // in the order in which nodes were kept
-	scheduling bool               // undone reservations are among the decisions
-	kept                          // which reservations may be filled or undone
-	roomier    bool               // nodes may have room for reservations
-	undone     []Decision         // on reservations, since the last call of Schedule
-	killable   []handle.Container // see MakeKillable
-	promises   []promise          // see Promise
-	late       []*demand          // that wait for better places for some time
-	wakeup     int64              // see NextWake
-	fair       fairShares
-	starve     starve
-	parked     []*demand  // that wait for room on nodes that their application wants, or below their queues' limits
-	picked     order.Mask // the classes that the application that was picked last could have
-	out        []Decision
-	explaining *explaining // while applications are explained
+	*explain.Explainer
+	core   *core.Core
+	policy policy.Policy
 }
-
-// root is the handle of the root queue.
-const root = int32(0)
 
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
-	s := &Scheduler{
-		cfg: cfg, calc: measure.New(cfg.Types.Len(), cfg.Minimum), index: nodeindex.New(cfg.Types.Len()), classes: class.New(), names: intern.NewNames(), byPath: map[string]int32{}, running: map[string]int32{},
-		sizes: intern.NewAmounts(), kinds: intern.NewAmounts(), starve: starve{whole: nodeindex.New(cfg.Types.Len())},
-	}
-	tree := cfg.Tree
-	if tree == nil {
-		tree = queue.Default(queue.FIFO)
-		s.setTree(tree)
-		s.calc.SetMemoryOnly(false)
-		return s
-	}
-	s.setTree(tree)
+	s := &Scheduler{}
+	s.core = core.NewCore(cfg, func(c *core.Core, kind queue.Kind) core.Policy {
+		s.policy = policy.New(kind, c)
+		return s.policy
+	})
+	s.Explainer = explain.New(s.core, s.policy)
 	return s
 }
+
+// AddNode enters a node that takes containers.
+func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle { return s.core.AddNode(spec) }
+
+// RemoveNode takes a node out. Its containers must have been freed.
+func (s *Scheduler) RemoveNode(h NodeHandle) { s.core.RemoveNode(h) }
+
+// SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
+// enough of them have ended.
+func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
+	s.core.SetCapability(h, capability)
+}
+
+// SetOpen says whether a node takes new containers; those that it has stay.
+func (s *Scheduler) SetOpen(h NodeHandle, open bool) { s.core.SetOpen(h, open) }
+
+// AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
+// applications run at once admit it.
+func (s *Scheduler) AddApp(spec AppSpec) AppHandle { return s.core.AddApp(spec) }
+
+// RemoveApp takes an application out. Its containers must have been freed.
+func (s *Scheduler) RemoveApp(h AppHandle) { s.core.RemoveApp(h) }
+
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
+// for it, as in YARN.
+func (s *Scheduler) MoveApp(h AppHandle, path string) { s.core.MoveApp(h, path) }
+
+// SetPriority moves an application in the order of service.
+func (s *Scheduler) SetPriority(h AppHandle, priority int32) { s.core.SetPriority(h, priority) }
+
+// UpdateAsks enters rows of requests. Capabilities must not be negative.
+func (s *Scheduler) UpdateAsks(h AppHandle, asks []Ask) { s.core.UpdateAsks(h, asks) }
+
+// ClearAsks withdraws everything that an application asks for.
+func (s *Scheduler) ClearAsks(h AppHandle) { s.core.ClearAsks(h) }
+
+// UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
+func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
+	s.core.UpdateBlacklist(h, add, remove)
+}
+
+// Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
+func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
+	return s.core.Restore(a, n, r)
+}
+
+// Free gives back what a container holds.
+func (s *Scheduler) Free(h ContainerHandle) { s.core.Free(h) }
+
+// ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
+// for it or a queue would get above its maximum.
+func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool {
+	return s.core.ResizeContainer(h, to)
+}
+
+// Promise has the room of a container, once it is freed, go to an application before others. The promise ends with the next call of
+// Schedule, and where the application or the node is removed.
+func (s *Scheduler) Promise(h ContainerHandle, to AppHandle) { s.core.Promise(h, to) }
+
+// Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
+// there is such a reservation.
+func (s *Scheduler) Unreserve(c ContainerHandle) bool { return s.core.Unreserve(c) }
+
+// MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
+// reservation, and the other node must be kept for nobody, large enough and one that the application wants.
+func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
+	return s.core.MoveReservation(c, to)
+}
+
+// SetTree replaces the configuration. Queues are told by their paths; what is in them stays. A tree of another scheduler, or
+// one that lacks a leaf with applications in it, is refused, and changes nothing.
+func (s *Scheduler) SetTree(t *queue.Tree) error { return s.core.SetTree(t) }
 
 // Schedule places what can be placed since the events that were entered after the last call, and returns the decisions.
 // now is in ms and never goes back. The slice is good until the next call.
 //
 // Each container goes to the application whose turn it is by the policies of the queues from the root down, for its most
 // urgent request that fits anywhere: where it is preferred first, then in the preferred racks, then anywhere.
-func (s *Scheduler) Schedule(now int64) []Decision {
-	s.now = max(s.now, now)
-	s.out = append(s.out[:0], s.undone...)
-	s.undone = s.undone[:0]
-	if s.names.Crowded() {
-		s.forgetNames()
-	}
-	s.scheduling = true
-	s.refresh()
-	if s.wakeup != 0 && s.now >= s.wakeup {
-		s.wakeUp()
-	}
-	s.activateApps()
-	s.keepPromises()
-	reviewing := s.review()
-	for more := true; more; more = s.roomier {
-		s.fill()
-		for h := s.next(); h != order.Nothing; h = s.next() {
-			s.place(handle.App(h))
-		}
-	}
-	if reviewing {
-		s.keepForStarved()
-	}
-	if len(s.killable) > 0 {
-		s.claim()
-	}
-	s.scheduling = false
-	if invariants.Checked {
-		s.mustHold()
-	}
-	return s.out
-}
+func (s *Scheduler) Schedule(now int64) []Decision { return s.core.Schedule(now) }
 
 // NextWake is when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
-func (s *Scheduler) NextWake() int64 { return s.wakeup }
-
-func (s *Scheduler) wakeAt(t int64) {
-	if s.wakeup == 0 || t < s.wakeup {
-		s.wakeup = t
-	}
-}
+func (s *Scheduler) NextWake() int64 { return s.core.NextWake() }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 
@@ -102,10 +103,10 @@ func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
 	}
 	s.UpdateAsks(a, []Ask{row(1, Any, 0, true), row(1, "n0", 0, true)})
 	s.Free(first[0].Container)
-	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || s.apps[a].requests != 0 {
+	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || s.core.Apps[a].Requests != 0 {
 		t.Errorf("withdrawn, and yet %v, %d pending", got, s.Pending(a))
 	}
-	if used := s.nodes[nodes[0]].used; used != res(3, 3) {
+	if used := s.core.Nodes[nodes[0]].Used; used != res(3, 3) {
 		t.Errorf("the node holds %v", used)
 	}
 }
@@ -183,21 +184,21 @@ func (m *machine) check(t *rapid.T) {
 	var headroom, largest records.Resource
 	open := 0
 	for _, h := range m.nodes {
-		n := &s.nodes[h]
-		if n.open {
+		n := &s.core.Nodes[h]
+		if n.Open {
 			open++
-			headroom = headroom.Add(s.capability(n).Sub(n.used).Max(records.Resource{}))
-			largest = largest.Max(*s.capability(n))
+			headroom = headroom.Add(s.core.Capability(n).Sub(n.Used).Max(records.Resource{}))
+			largest = largest.Max(*s.core.Capability(n))
 		}
-		if n.used != used[h] {
-			t.Fatalf("node %d holds %v, its containers %v", h, n.used, used[h])
+		if n.Used != used[h] {
+			t.Fatalf("node %d holds %v, its containers %v", h, n.Used, used[h])
 		}
 		free := res(-1, -1)
 		free[records.Memory] = -1
-		if n.open {
-			free = s.capability(n).Sub(n.used)
+		if n.Open {
+			free = s.core.Capability(n).Sub(n.Used)
 		}
-		if s.index.At(int(h)) != free || s.indexOf(s.sites[n.rack].rack).At(int(n.inRack)) != free {
+		if s.core.Index.At(int(h)) != free || s.core.IndexOf(s.core.Sites[n.Rack].Rack).At(int(n.InRack)) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -206,21 +207,21 @@ func (m *machine) check(t *rapid.T) {
 			open, headroom, largest, s.OpenNodes(), s.Headroom(), s.Largest())
 	}
 	for _, h := range m.apps {
-		a := &s.apps[h]
+		a := &s.core.Apps[h]
 		var pending int64
-		for d := range s.demands(a) {
-			if pending += int64(d.pending); d.pending == 0 {
+		for d := range s.core.Demands(a) {
+			if pending += int64(d.Pending); d.Pending == 0 {
 				continue
 			}
 			for _, nh := range m.nodes {
-				n := &s.nodes[nh]
-				if _, ok := d.admits(n); ok && n.open && !a.blacklisted(n) && d.capability.FitsIn(s.capability(n).Sub(n.used)) {
-					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.capability)
+				n := &s.core.Nodes[nh]
+				if _, ok := admits(d, n); ok && n.Open && !a.Blacklisted(n) && d.Capability.FitsIn(s.core.Capability(n).Sub(n.Used)) {
+					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.Capability)
 				}
 			}
 		}
-		if pending != a.pending {
-			t.Fatalf("application %d waits for %d, its sum says %d", h, pending, a.pending)
+		if pending != a.Pending {
+			t.Fatalf("application %d waits for %d, its sum says %d", h, pending, a.Pending)
 		}
 	}
 }
@@ -311,8 +312,8 @@ func TestRandomHistories(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
 			for _, c := range grants(m.s) {
-				if n := &m.s.nodes[c.Node]; !n.open || !c.Resource.IsZero() && !n.used.FitsIn(*m.s.capability(n)) {
-					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.used, *m.s.capability(n))
+				if n := &m.s.core.Nodes[c.Node]; !n.Open || !c.Resource.IsZero() && !n.Used.FitsIn(*m.s.core.Capability(n)) {
+					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.Used, *m.s.core.Capability(n))
 				}
 				m.held = append(m.held, c)
 			}
@@ -347,13 +348,13 @@ func BenchmarkSchedule(b *testing.B) {
 }
 
 // admits reports how near a node is to where containers of the demand are preferred, and whether any may go there.
-func (d *demand) admits(n *node) (Locality, bool) {
+func admits(d *core.Demand, n *core.Node) (Locality, bool) {
 	switch {
-	case d.wants(n.host) > 0:
+	case d.Wants(n.Host) > 0:
 		return NodeLocal, true
-	case d.relaxes(n.rack):
+	case d.Relaxes(n.Rack):
 		return RackLocal, true
-	case d.relaxAny:
+	case d.RelaxAny:
 		return OffSwitch, true
 	}
 	return 0, false

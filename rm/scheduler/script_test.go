@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/golden"
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 )
 
@@ -67,7 +68,7 @@ func play(t *testing.T, text string) string {
 		for _, answer := range p.command(words) {
 			out.WriteString("  " + answer + "\n")
 		}
-		if err := p.s.check(); err != nil {
+		if err := p.s.core.Check(); err != nil {
 			t.Fatalf("after %q: %v", line, err)
 		}
 	}
@@ -182,8 +183,8 @@ func (p *script) command(w []string) []string {
 			}
 		}
 	case "rekeep":
-		for _, c := range s.reserved {
-			if s.containers[c].app == p.apps[w[1]] {
+		for _, c := range s.core.Reserved {
+			if s.core.Containers[c].App == p.apps[w[1]] {
 				return []string{fmt.Sprint(s.MoveReservation(c, p.nodes[w[2]]))}
 			}
 		}
@@ -226,7 +227,7 @@ func (p *script) command(w []string) []string {
 	return nil
 }
 
-func (p *script) activities(a Activity, indent string) []string {
+func (p *script) activities(a explain.Activity, indent string) []string {
 	name := a.Queue
 	switch {
 	case a.Ask != nil:
@@ -280,13 +281,13 @@ func (p *script) decisions(list []Decision) (out []string) {
 			text = p.names[d.App] + " may start"
 		case Allocate:
 			p.held[d.App] = append(p.held[d.App], d.Container)
-			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.name(p.s.nodes[d.Node].host))
+			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Name(p.s.core.Nodes[d.Node].Host))
 		case Reserve:
-			text = fmt.Sprintf("%s is kept for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
+			text = fmt.Sprintf("%s is kept for %s", p.s.core.Name(p.s.core.Nodes[d.Node].Host), p.names[d.App])
 		case Unreserve:
-			text = fmt.Sprintf("%s is kept no more for %s", p.s.name(p.s.nodes[d.Node].host), p.names[d.App])
+			text = fmt.Sprintf("%s is kept no more for %s", p.s.core.Name(p.s.core.Nodes[d.Node].Host), p.names[d.App])
 		case Kill:
-			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.name(p.s.nodes[d.Node].host))
+			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Name(p.s.core.Nodes[d.Node].Host))
 		}
 		count++
 		same := func(o Decision) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
@@ -22,33 +23,30 @@ type Names interface {
 
 // Snapshot is what preemption looks at. It is taken anew for each round.
 func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
-	s.refresh()
-	out := &preempt.Snapshot{Cluster: s.calc.Cluster, Dominant: !s.calc.MemoryOnly, Minimum: s.cfg.Minimum}
-	var shares map[int32]*fairshare.Queue
-	if s.tree.Kind == queue.Fair {
-		shares = s.shareFairly()
-	}
+	s.core.Refresh()
+	out := &preempt.Snapshot{Cluster: s.core.Calc.Cluster, Dominant: !s.core.Calc.MemoryOnly, Minimum: s.core.Config.Minimum}
+	shares := s.policy.Shares()
 	at := map[int32]int{}
-	s.snapQueue(out, root, -1, shares, at)
+	s.snapQueue(out, core.Root, -1, shares, at)
 	nodes := s.snapNodes(out)
 	apps := s.snapApps(out, names, shares, at)
 	killable := s.killableSet()
-	for h := range s.containers {
-		c := &s.containers[h]
-		if !c.live() || apps[c.app] < 0 || nodes[c.node] < 0 {
+	for h := range s.core.Containers {
+		c := &s.core.Containers[h]
+		if !c.Live() || apps[c.App] < 0 || nodes[c.Node] < 0 {
 			continue
 		}
-		p := preempt.Container{Node: nodes[c.node], Resource: *s.holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
-		a := &out.Apps[apps[c.app]]
+		p := preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
+		a := &out.Apps[apps[c.App]]
 		if p.Killable {
 			for q := a.Queue; q >= 0; q = out.Queues[q].Parent {
 				out.Queues[q].Killable = out.Queues[q].Killable.Add(p.Resource)
 			}
 		}
-		if c.reserved() {
-			k := &s.keepings[c.kept]
-			p.Reserved, p.Priority, p.Relax, p.Since = true, k.demand.priority, k.demand.relaxAny, k.since
-			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.turn}
+		if c.Reserved() {
+			k := s.core.ReservationOf(handle.Container(h))
+			p.Reserved, p.Priority, p.Relax, p.Since = true, k.Demand.Priority, k.Demand.RelaxAny, k.Since
+			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.Seq}
 			a.Containers = append(a.Containers, p)
 		} else if names.Container(handle.Container(h), &p) {
 			a.Containers = append(a.Containers, p)
@@ -61,27 +59,27 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 }
 
 func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {
-	q := &s.queues[h]
+	q := &s.core.Queues[h]
 	at[h] = len(out.Queues)
 	p := preempt.Queue{
-		Path: q.cfg.Path, Parent: parent, Used: q.used, Maximum: q.maximum, Reserved: q.reserved,
-		Guaranteed: q.guaranteed.Min(q.maximum), // as nothing is to be taken for what it can't have
-		Disabled:   q.cfg.NoPreemption || q.cfg.Fair.NoPreemption, IntraOff: q.cfg.NoIntraPreemption,
-		FairOrder:  q.cfg.OrderingPolicy == "fair",
-		MinTimeout: timeout(q.cfg.Fair.MinTimeout), FairTimeout: timeout(q.cfg.Fair.FairTimeout), Threshold: q.cfg.Fair.FairThreshold,
+		Path: q.Cfg.Path, Parent: parent, Used: q.Used, Maximum: q.Maximum, Reserved: q.Reserved,
+		Guaranteed: q.Guaranteed.Min(q.Maximum), // as nothing is to be taken for what it can't have
+		Disabled:   q.Cfg.NoPreemption || q.Cfg.Fair.NoPreemption, IntraOff: q.Cfg.NoIntraPreemption,
+		FairOrder:  q.Cfg.OrderingPolicy == "fair",
+		MinTimeout: timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}
-	for i, n := range q.guaranteed {
-		p.MaxAM[i] = int64(float64(n) * float64(q.cfg.MaxAMShare))
+	for i, n := range q.Guaranteed {
+		p.MaxAM[i] = int64(float64(n) * float64(q.Cfg.MaxAMShare))
 	}
-	if q.parent != order.Nothing && s.queues[q.parent].inner.Rule == order.ByPriorityAndUse {
-		p.Priority = q.cfg.Priority
+	if q.Parent != order.Nothing && s.core.Queues[q.Parent].Inner.Rule == order.ByPriorityAndUse {
+		p.Priority = q.Cfg.Priority
 	}
 	if share := shares[h]; share != nil {
 		p.Share = *share
 	}
 	out.Queues = append(out.Queues, p)
 	me := at[h]
-	for _, c := range q.below {
+	for _, c := range q.Below {
 		s.snapQueue(out, c, me, shares, at)
 	}
 }
@@ -96,14 +94,14 @@ func timeout(d time.Duration) int64 {
 
 // snapNodes returns the places of nodes by their handles.
 func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
-	at := make([]int, len(s.nodes))
-	for h := range s.nodes {
+	at := make([]int, len(s.core.Nodes))
+	for h := range s.core.Nodes {
 		at[h] = -1
-		if n := &s.nodes[h]; n.live {
+		if n := &s.core.Nodes[h]; n.Live {
 			at[h] = len(out.Nodes)
-			p := preempt.Node{Host: s.name(n.host), Rack: s.name(n.rack), Closed: !n.open, Handle: int32(h)}
-			if n.open {
-				p.Free = s.capability(n).Sub(n.used).Max(records.Resource{})
+			p := preempt.Node{Host: s.core.Name(n.Host), Rack: s.core.Name(n.Rack), Closed: !n.Open, Handle: int32(h)}
+			if n.Open {
+				p.Free = s.core.Capability(n).Sub(n.Used).Max(records.Resource{})
 			}
 			out.Nodes = append(out.Nodes, p)
 		}
@@ -114,40 +112,40 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 // snapApps returns the places of applications by their handles, and sums up what leaves wait for within users' limits
 // (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
 func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fairshare.Queue, at map[int32]int) []int {
-	places := make([]int, len(s.apps))
+	places := make([]int, len(s.core.Apps))
 	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
-	limits := s.limitsOfAllUsers()
+	limits := s.policy.UserLimitsOfAll()
 	nth := map[int32]int{} // runnable applications of leaves so far, as shareFairly numbers them
-	for h := range s.apps {
+	for h := range s.core.Apps {
 		places[h] = -1
-		a := &s.apps[h]
-		if !a.live {
+		a := &s.core.Apps[h]
+		if !a.Live {
 			continue
 		}
 		var fair records.Resource
-		if share := shares[a.leaf]; share != nil && a.runnable {
-			fair = share.Apps[nth[a.leaf]].Fair
-			nth[a.leaf]++
+		if share := shares[a.Leaf]; share != nil && a.Runnable {
+			fair = share.Apps[nth[a.Leaf]].Fair
+			nth[a.Leaf]++
 		}
-		if !a.active && a.running == 0 {
+		if !a.Active && a.Running == 0 {
 			continue
 		}
-		q, u := &s.queues[a.leaf], &s.users[a.user]
-		limit := s.calc.Weighted(s.activeUserLimit(q), u.weight)
+		q, u := &s.core.Queues[a.Leaf], &s.core.Users[a.User]
+		limit := s.core.Calc.Weighted(s.policy.UserLimit(q), u.Weight)
 		p := preempt.App{
-			ID: names.App(handle.App(h)), Queue: at[a.leaf], User: u.name, Priority: a.spec.Priority, Seq: a.spec.Seq,
-			Used: a.used, Fair: fair, UserLimit: s.calc.Weighted(limits[a.leaf], u.weight),
+			ID: names.App(handle.App(h)), Queue: at[a.Leaf], User: u.Name, Priority: a.Spec.Priority, Seq: a.Spec.Seq,
+			Used: a.Used, Fair: fair, UserLimit: s.core.Calc.Weighted(limits[a.Leaf], u.Weight),
 		}
-		if a.active {
+		if a.Active {
 			p.Asks = snapAsks(a, s)
-			if _, ok := room[a.user]; !ok {
-				room[a.user] = limit.Sub(u.used).Max(records.Resource{})
-				whole[a.user] = room[a.user]
+			if _, ok := room[a.User]; !ok {
+				room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
+				whole[a.User] = room[a.User]
 			}
-			wants := a.pendingSum.Sub(a.reserved).Max(records.Resource{}).Min(room[a.user])
-			asks := a.pendingSum.Min(whole[a.user])
-			room[a.user], whole[a.user] = room[a.user].Sub(wants), whole[a.user].Sub(asks)
-			leaf := &out.Queues[at[a.leaf]]
+			wants := a.PendingSum.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
+			asks := a.PendingSum.Min(whole[a.User])
+			room[a.User], whole[a.User] = room[a.User].Sub(wants), whole[a.User].Sub(asks)
+			leaf := &out.Queues[at[a.Leaf]]
 			leaf.Pending, leaf.Asked = leaf.Pending.Add(wants), leaf.Asked.Add(asks)
 		}
 		places[h] = len(out.Apps)
@@ -157,18 +155,18 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 }
 
 // snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole.
-func snapAsks(a *app, s *Scheduler) (asks []preempt.Ask) {
-	for d := range s.demands(a) {
-		if d.pending == 0 {
+func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask) {
+	for d := range s.core.Demands(a) {
+		if d.Pending == 0 {
 			continue
 		}
-		if d.relaxAny {
-			asks = append(asks, preempt.Ask{Name: Any, Relax: true, Capability: d.capability, Count: int64(d.pending)})
+		if d.RelaxAny {
+			asks = append(asks, preempt.Ask{Name: core.Any, Relax: true, Capability: d.Capability, Count: int64(d.Pending)})
 			continue
 		}
-		for i := range d.places {
-			if p := &d.places[i]; p.count > 0 {
-				asks = append(asks, preempt.Ask{Name: s.name(p.name), Capability: d.capability, Count: int64(min(p.count, d.pending))})
+		for i := range d.Places {
+			if p := &d.Places[i]; p.Count > 0 {
+				asks = append(asks, preempt.Ask{Name: s.core.Name(p.Name), Capability: d.Capability, Count: int64(min(p.Count, d.Pending))})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/explain"
 )
 
 // A request for one host that waits behind a more urgent one of its application gets the room there once that one is withdrawn.
@@ -34,7 +35,7 @@ func TestStrictRequestIsTriedWhenTheMoreUrgentOneGoes(t *testing.T) {
 		t.Fatalf("the more urgent request comes first on the node, and %v was granted", got)
 	}
 	for _, r := range s.Explain(app) {
-		if r.Ask.Priority == 1 && r.Limit != BehindOwn {
+		if r.Ask.Priority == 1 && r.Limit != explain.BehindOwn {
 			t.Errorf("says %+v", r)
 		}
 	}

@@ -1,30 +1,29 @@
 package scheduler
 
 import (
-	"slices"
-
-	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
 // Pending returns how many containers an application waits for.
-func (s *Scheduler) Pending(h handle.App) int64 { return s.apps[h].pending }
+func (s *Scheduler) Pending(h handle.App) int64 { return s.core.Apps[h].Pending }
 
 // PendingResource is the sum of what an application waits for.
-func (s *Scheduler) PendingResource(h handle.App) records.Resource { return s.apps[h].pendingSum }
+func (s *Scheduler) PendingResource(h handle.App) records.Resource { return s.core.Apps[h].PendingSum }
 
 // Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
-func (s *Scheduler) Asks(h handle.App) []Ask {
-	var rows []Ask
-	for d := range s.demands(&s.apps[h]) {
-		row := d.row()
-		if d.pending > 0 {
+func (s *Scheduler) Asks(h handle.App) []core.Ask {
+	var rows []core.Ask
+	for d := range s.core.Demands(&s.core.Apps[h]) {
+		row := d.Row()
+		if d.Pending > 0 {
 			rows = append(rows, row)
 		}
-		for _, p := range d.places {
-			if p.count > 0 {
-				row.Name, row.Count, row.RelaxLocality = s.name(p.name), p.count, p.relax
+		for _, p := range d.Places {
+			if p.Count > 0 {
+				row.Name, row.Count, row.RelaxLocality = s.core.Name(p.Name), p.Count, p.Relax
 				rows = append(rows, row)
 			}
 		}
@@ -32,80 +31,110 @@ func (s *Scheduler) Asks(h handle.App) []Ask {
 	return rows
 }
 
-// row is the row for any node.
-func (d *demand) row() Ask {
-	return Ask{
-		Priority: d.priority, AllocationRequestID: d.requestID, Name: Any, Capability: d.capability, Count: d.pending,
-		RelaxLocality: d.relaxAny, ExecutionType: d.execution,
-	}
-}
-
 // Blacklist returns the names on which an application wants no containers, sorted.
 func (s *Scheduler) Blacklist(h handle.App) []string {
-	return s.blacklistOf(&s.apps[h])
+	return s.core.BlacklistOf(&s.core.Apps[h])
 }
 
 // Excluded is how many names there are on an application's blacklist.
-func (s *Scheduler) Excluded(h handle.App) int { return len(s.apps[h].blacklist) }
-
-func (s *Scheduler) blacklistOf(a *app) []string {
-	var names []string
-	for id := range a.blacklist {
-		names = append(names, s.name(id))
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Headroom is what new asks could get at most: the free resources of all open nodes.
-func (s *Scheduler) Headroom() records.Resource { return s.headroom }
+func (s *Scheduler) Excluded(h handle.App) int { return len(s.core.Apps[h].Blacklist) }
 
 // HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go
 // (Hadoop: AbstractLeafQueue.getHeadroom).
 func (s *Scheduler) HeadroomOf(h handle.App) records.Resource {
-	out, a := s.headroom, &s.apps[h]
-	if s.tree.Kind == queue.FIFO {
-		return out
-	}
-	s.refresh()
-	q := &s.queues[a.leaf]
-	left := s.room(a.leaf).Sub(q.used)
-	if s.capacity {
-		u := &s.users[a.user]
-		left = left.Min(s.calc.Weighted(*s.limitOfUsers(q), u.weight).Sub(u.used))
-	}
+	s.core.Refresh()
+	out, a := s.core.Headroom(), &s.core.Apps[h]
+	left := s.policy.HeadroomOf(a)
 	for i := range out {
-		if i == records.Memory || !s.calc.MemoryOnly {
+		if i == records.Memory || !s.core.Calc.MemoryOnly {
 			out[i] = max(min(out[i], left[i]), 0)
 		}
 	}
 	return out
 }
 
-// Largest is, for each type, the most that any node that takes containers has.
-func (s *Scheduler) Largest() records.Resource {
-	s.measureNodes()
-	return s.largest
+// lazyKiller is a policy that lets containers that preemption has chosen live on until their room is needed.
+type lazyKiller interface {
+	MakeKillable(h handle.Container) bool
+	SpareKillable()
+	Killable() []handle.Container
 }
 
-func (s *Scheduler) measureNodes() {
-	if !s.resized {
-		return
-	}
-	s.resized, s.largest, s.smallest = false, records.Resource{}, records.Resource{}
-	first := true
-	for i := range s.nodes {
-		n := &s.nodes[i]
-		if !n.open {
-			continue
-		}
-		has := *s.capability(n)
-		s.largest = s.largest.Max(has)
-		if s.smallest = s.smallest.Min(has); first {
-			s.smallest, first = has, false
-		}
+// MakeKillable has a container end when its room is needed: then a decision of kind Kill says so. It reports whether there is
+// such a container, of capacity queues, that isn't killable already.
+func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
+	k, ok := s.core.Policy.(lazyKiller)
+	return ok && k.MakeKillable(h)
+}
+
+// SpareKillable has no container be killable any more.
+func (s *Scheduler) SpareKillable() {
+	if k, ok := s.core.Policy.(lazyKiller); ok {
+		k.SpareKillable()
 	}
 }
+
+func (s *Scheduler) killableSet() map[handle.Container]bool {
+	set := map[handle.Container]bool{}
+	if k, ok := s.core.Policy.(lazyKiller); ok {
+		for _, h := range k.Killable() {
+			set[h] = true
+		}
+	}
+	return set
+}
+
+// Activities tells what each queue, application and request that is looked at comes to where containers are given out on a
+// node now. Only capacity queues are told of.
+func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
+	if p, ok := s.core.Policy.(interface {
+		Activities(handle.Node) explain.Activity
+	}); ok {
+		return p.Activities(h)
+	}
+	return explain.Activity{}
+}
+
+// Headroom is what new asks could get at most: the free resources of all open nodes.
+func (s *Scheduler) Headroom() records.Resource { return s.core.Headroom() }
+
+// Largest is, for each type, the most that any node that takes containers has.
+func (s *Scheduler) Largest() records.Resource { return s.core.Largest() }
 
 // OpenNodes counts the nodes that take containers.
-func (s *Scheduler) OpenNodes() int { return s.openNodes }
+func (s *Scheduler) OpenNodes() int { return s.core.OpenNodes() }
+
+// Requests returns how many requests an application has that differ in priority or allocation request id, and how many rows for hosts
+// and racks these have. Served ones count while anything of their request is left.
+func (s *Scheduler) Requests(h handle.App) (requests, places int) { return s.core.Requests(h) }
+
+// RequestsWith returns what Requests would return, at most, if asks were entered.
+func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, places int) {
+	return s.core.RequestsWith(h, asks)
+}
+
+// TakesApps reports whether a path is that of a leaf, or of one that can be made, as no queue with applications in it is in its way.
+func (s *Scheduler) TakesApps(path string) bool { return s.core.TakesApps(path) }
+
+// Reservations returns all reservations, the oldest first.
+func (s *Scheduler) Reservations() []Reservation {
+	out := make([]Reservation, len(s.core.Reserved))
+	for i, c := range s.core.Reserved {
+		x := &s.core.Containers[c]
+		d := s.core.ReservationOf(c).Demand
+		out[i] = Reservation{
+			App: x.App, Node: x.Node, Resource: *s.core.Holds(x), Priority: d.Priority, AllocationRequestID: d.RequestID,
+		}
+	}
+	return out
+}
+
+// Reservation is a node that is kept for a container of an application.
+type Reservation struct {
+	App      handle.App
+	Node     handle.Node
+	Resource records.Resource
+	// Priority and AllocationRequestID tell for which of the application's requests.
+	Priority            int32
+	AllocationRequestID int64
+}

@@ -1,0 +1,290 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// AppSpec describes an application that may ask for containers.
+type AppSpec struct {
+	Priority int32 // higher numbers are served first
+	Seq      int64 // order of submission; unique
+	Queue    string
+	User     string
+	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
+}
+
+// App is an application. What each decision touches is on the first line of the cache, as with nodes: the first two types of used are
+// at its end; those of pendingSum, which grants need besides, are on the second.
+type App struct {
+	Live       bool
+	Runnable   bool // counts for the limits on how many run at once
+	Active     bool // may have containers
+	Tried      bool // the limits on ApplicationMasters were asked whether it may become active
+	asks       bool // for containers: pending isn't 0
+	Wants      bool // is active and asks for something
+	Leaf, User int32
+	El         int32
+	Running    int32 // containers
+	Demands    order.Order
+	Requests   int32   // demands
+	Blocked    int32   // demands that wait for more urgent ones
+	Sole       *Demand // if there is just one
+	Used       records.Resource
+	PendingSum records.Resource
+	Pending    int64            // containers asked for
+	Reserved   records.Resource // of used in capacity queues, beside it in others
+	Spec       AppSpec
+	Am         records.Resource // as it counts for limits of ApplicationMasters
+	Blacklist  map[int32]struct{}
+	places     int32    // of all demands
+	_          [3]int32 // to whole lines
+}
+
+// askFor adds to the number of containers that an application asks for.
+func (a *App) askFor(more int64) {
+	a.Pending += more
+	a.asks = a.Pending > 0
+}
+
+// AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
+// applications run at once admit it.
+func (s *Core) AddApp(spec AppSpec) handle.App {
+	h := handle.Take(&s.Apps, &s.freeApps)
+	leaf := s.leafOf(spec.Queue)
+	am := s.Policy.Master(spec.AM)
+	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Orders.Take(int32(h)), Demands: order.New(order.ByPriority)}
+	s.join(h, leaf)
+	return h
+}
+
+// join puts an application into a leaf, where it waits to become active.
+func (s *Core) join(h handle.App, leaf int32) {
+	a := &s.Apps[h]
+	u := s.userOf(leaf, a.Spec.User)
+	s.Policy.AppsChanged()
+	a.Leaf, a.User = leaf, u
+	s.Users[u].Total++
+	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		s.Queues[q].Total++
+		s.Queues[q].Pending = s.Queues[q].Pending.Add(a.PendingSum)
+	}
+	s.admit(h)
+}
+
+// part takes an application out of its leaf.
+func (s *Core) part(h handle.App) {
+	s.Policy.AppsChanged()
+	s.stop(h)
+	s.dismiss(h)
+	a := &s.Apps[h]
+	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		s.Queues[q].Total--
+		s.Queues[q].Pending = s.Queues[q].Pending.Sub(a.PendingSum)
+	}
+	u := a.User
+	if s.Users[u].Total--; s.Users[u].Total == 0 {
+		s.dropUser(u)
+	}
+}
+
+// RemoveApp takes an application out. Its containers must have been freed.
+func (s *Core) RemoveApp(h handle.App) {
+	a := &s.Apps[h]
+	if a.Running > 0 {
+		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.Running))
+	}
+	s.ClearAsks(h)
+	s.breakPromises(func(p *Promised) bool { return p.app == h })
+	leaf := a.Leaf
+	s.part(h)
+	a.Live = false
+	s.Orders.Give(a.El)
+	s.freeApps = append(s.freeApps, h)
+	s.settleQueue(leaf)
+	s.retryActivation(leaf)
+}
+
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
+// for it, as in YARN.
+func (s *Core) MoveApp(h handle.App, path string) {
+	a := &s.Apps[h]
+	from, to := a.Leaf, s.leafOf(path)
+	a.Spec.Queue, s.Recheck = path, true
+	if from == to {
+		return
+	}
+	if s.Rules.ReservedIsUsed {
+		s.unreserveAll(h)
+	}
+	active := a.Active
+	back, kept := a.Used.Times(-1), a.Reserved.Times(-1)
+	s.chargeQueue(a, &back, -int(a.Running))
+	s.chargeQueuesReserved(from, &kept)
+	s.part(h)
+	s.settleQueue(from)
+	s.retryActivation(from)
+	s.join(h, to)
+	s.chargeQueue(a, &a.Used, int(a.Running))
+	s.chargeQueuesReserved(to, &a.Reserved)
+	if active {
+		s.start(h)
+	}
+	s.settle(h)
+}
+
+// SetPriority moves an application in the order of service.
+func (s *Core) SetPriority(h handle.App, priority int32) {
+	a := &s.Apps[h]
+	q := &s.Queues[a.Leaf]
+	at := slices.Index(q.Waiting, h)
+	if at >= 0 {
+		q.Waiting = slices.Delete(q.Waiting, at, at+1)
+	}
+	a.Spec.Priority = priority
+	if at >= 0 {
+		s.enqueue(h)
+	}
+	if s.Orders.In(a.El) {
+		u := &s.Users[a.User]
+		s.seedKey(a, u.Apps.Rule)
+		s.Orders.Moved(&u.Apps, a.El)
+		s.placeUser(a.User)
+	}
+	s.settle(h)
+}
+
+// UpdateAsks enters rows of requests. Capabilities must not be negative.
+func (s *Core) UpdateAsks(h handle.App, asks []Ask) {
+	a := &s.Apps[h]
+	s.Changes++
+	before := a.PendingSum
+	for i := range asks {
+		s.update(h, a, &asks[i])
+	}
+	s.unblock(a)
+	more := a.PendingSum.Sub(before)
+	s.askedFor(a, &more)
+	s.settle(h)
+}
+
+// askedFor adds to what the queues above an application wait for.
+func (s *Core) askedFor(a *App, more *records.Resource) {
+	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		s.Calc.Add(&s.Queues[q].Pending, more)
+	}
+}
+
+// ClearAsks withdraws everything that an application asks for.
+func (s *Core) ClearAsks(h handle.App) {
+	a := &s.Apps[h]
+	s.unreserveAll(h)
+	s.Changes++
+	s.dropDemands(a)
+	back := a.PendingSum.Times(-1)
+	s.askedFor(a, &back)
+	a.PendingSum = records.Resource{}
+	a.askFor(-a.Pending)
+	s.settle(h)
+}
+
+// UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
+func (s *Core) UpdateBlacklist(h handle.App, add, remove []string) {
+	a := &s.Apps[h]
+	s.Recheck = true
+	if a.Blacklist == nil {
+		a.Blacklist = map[int32]struct{}{}
+	}
+	for _, name := range add {
+		a.Blacklist[s.intern(name)] = struct{}{}
+	}
+	for _, name := range remove {
+		if id, ok := s.Names.Find(name); ok {
+			delete(a.Blacklist, id)
+		}
+	}
+	if len(remove) > 0 {
+		for d := range s.Demands(a) {
+			d.Hosts, d.Racks, d.vain = true, true, 0
+			s.setWhy(d, Untried)
+		}
+		s.settle(h)
+	}
+}
+
+// settle puts an application, its user and its queues into their places after what they hold or ask for has changed.
+func (s *Core) settle(h handle.App) {
+	a := &s.Apps[h]
+	if !a.Live {
+		return
+	}
+	s.placeApp(h)
+	s.settleQueue(a.Leaf)
+}
+
+// placeApp updates the key and mask of an application and its user.
+func (s *Core) placeApp(h handle.App) {
+	a := &s.Apps[h]
+	u, q := &s.Users[a.User], &s.Queues[a.Leaf]
+	if wants := a.Active && a.asks; wants != a.Wants {
+		a.Wants = wants
+		if wants {
+			if u.Wanting++; u.Wanting == 1 {
+				q.Wanting += u.Weight
+				q.ActiveUsed = q.ActiveUsed.Add(u.Used)
+			}
+		} else if u.Wanting--; u.Wanting == 0 {
+			q.Wanting -= u.Weight
+			q.ActiveUsed = q.ActiveUsed.Sub(u.Used)
+		}
+	}
+	changed := s.appKey(a, u.Apps.Rule)
+	if changed && s.Orders.In(a.El) {
+		s.Orders.Moved(&u.Apps, a.El)
+	}
+	if s.Orders.SetMask(a.El, s.maskOf(a)) || changed {
+		s.placeUser(a.User)
+	}
+}
+
+// placeUser updates the key and mask of a user.
+func (s *Core) placeUser(h int32) {
+	u := &s.Users[h]
+	if s.userKey(u) {
+		s.Orders.Moved(&s.Queues[u.Leaf].Inner, u.el)
+	}
+	s.Orders.SetMask(u.el, s.Orders.Offers(&u.Apps))
+}
+
+// settleQueue updates keys and masks from a leaf up to the root, and forgets what was known to be closed in them.
+func (s *Core) settleQueue(leaf int32) {
+	s.Queues[leaf].LimitKnown = false
+	for h := leaf; h != order.Nothing; h = s.Queues[h].Parent {
+		s.placeQueue(h)
+	}
+}
+
+func (s *Core) placeQueue(h int32) {
+	q := &s.Queues[h]
+	q.LimitKnown = false
+	if q.Parent == order.Nothing {
+		return
+	}
+	if o := &s.Queues[q.Parent].Inner; s.Policy.QueueKey(q, o.Rule) {
+		s.Orders.Moved(o, q.El)
+	}
+	s.Orders.SetMask(q.El, s.offers(q))
+}
+
+func (s *Core) BlacklistOf(a *App) []string {
+	var names []string
+	for id := range a.Blacklist {
+		names = append(names, s.Name(id))
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,183 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+func (s *Core) mustHold() {
+	if err := s.Check(); err != nil {
+		panic(fmt.Sprintf("scheduler: %v", err))
+	}
+}
+
+// Check looks for sums that don't add up, orders that are out of order, and masks that hide something.
+func (s *Core) Check() error {
+	return errors.Join(s.checkContainers(), s.checkQueues(), s.checkOrders(), s.Policy.Check())
+}
+
+func (s *Core) checkContainers() error {
+	onNode := make([]records.Resource, len(s.Nodes))
+	ofApp, kept := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
+	for i := range s.Containers {
+		c := &s.Containers[i]
+		switch {
+		case !c.Live():
+			continue
+		case c.Reserved():
+			kept[c.App] = kept[c.App].Add(*s.Holds(c))
+			if s.Nodes[c.Node].Reserved != handle.Container(i) {
+				return fmt.Errorf("node %d isn't kept for container %d", c.Node, i)
+			}
+		default:
+			onNode[c.Node] = onNode[c.Node].Add(*s.Holds(c))
+		}
+		if s.Rules.ReservedIsUsed || !c.Reserved() {
+			ofApp[c.App] = ofApp[c.App].Add(*s.Holds(c))
+		}
+	}
+	for h := range s.Nodes {
+		if n := &s.Nodes[h]; n.Live && n.Used != onNode[h] {
+			return fmt.Errorf("node %d has %v, its containers %v", h, n.Used, onNode[h])
+		}
+	}
+	for h := range s.Apps {
+		a := &s.Apps[h]
+		if a.Live && (a.Used != ofApp[h] || a.Reserved != kept[h]) {
+			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.Used, a.Reserved, ofApp[h], kept[h])
+		}
+	}
+	return nil
+}
+
+type sums struct {
+	used, reserved, pending, am records.Resource
+	total, active, wanting      int32
+	containers                  int32
+}
+
+func (x sums) add(y sums) sums {
+	return sums{
+		x.used.Add(y.used), x.reserved.Add(y.reserved), x.pending.Add(y.pending), x.am.Add(y.am),
+		x.total + y.total, x.active + y.active, x.wanting + y.wanting, x.containers + y.containers,
+	}
+}
+
+func (s *Core) checkQueues() error {
+	ofQueue, ofUser := make([]sums, len(s.Queues)), make([]sums, len(s.Users))
+	for h := range s.Apps {
+		a := &s.Apps[h]
+		if !a.Live {
+			continue
+		}
+		x := sums{used: a.Used, reserved: a.Reserved, total: 1, containers: a.Running}
+		for d := range s.Demands(a) {
+			x.pending = x.pending.Add(d.Capability.Times(int64(d.Pending)))
+		}
+		if x.pending != a.PendingSum {
+			return fmt.Errorf("application %d waits for %v, its asks say %v", h, a.PendingSum, x.pending)
+		}
+		if a.Active {
+			x.active, x.am = 1, a.Am
+		}
+		if a.Wants {
+			x.wanting = 1
+		}
+		ofUser[a.User] = ofUser[a.User].add(x)
+		for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+			ofQueue[q] = ofQueue[q].add(x)
+		}
+	}
+	for h := range s.Users {
+		u := &s.Users[h]
+		has := sums{used: u.Used, am: u.AmUsed, total: u.Total, active: u.Active, wanting: u.Wanting}
+		want := ofUser[h]
+		want.reserved, want.pending, want.containers = has.reserved, has.pending, has.containers
+		if u.Total > 0 && has != want {
+			return fmt.Errorf("user %s in %s has %+v, the applications %+v", u.Name, s.Queues[u.Leaf].Cfg.Path, has, want)
+		}
+	}
+	for h := range s.Queues {
+		q := &s.Queues[h]
+		has := sums{q.Used, q.Reserved, q.Pending, q.AmUsed, q.Total, q.Active, 0, q.Containers}
+		want := ofQueue[h]
+		if want.wanting = 0; !q.Leaf {
+			want.am, want.active = records.Resource{}, 0
+		}
+		if q.Live && has != want {
+			return fmt.Errorf("queue %s has %+v, its applications %+v", q.Cfg.Path, has, want)
+		}
+	}
+	return nil
+}
+
+func (s *Core) checkOrders() error {
+	for h := range s.Queues {
+		if q := &s.Queues[h]; q.Live {
+			if err := s.Orders.Check(&q.Inner); err != nil {
+				return fmt.Errorf("queue %s: %w", q.Cfg.Path, err)
+			}
+		}
+	}
+	for h := range s.Users {
+		if u := &s.Users[h]; u.Total > 0 {
+			if err := s.Orders.Check(&u.Apps); err != nil {
+				return fmt.Errorf("user %s: %w", u.Name, err)
+			}
+			if s.userKey(u) {
+				return fmt.Errorf("user %s doesn't stand by its first application", u.Name)
+			}
+			if own := s.Orders.Own(u.el); own != s.Orders.Offers(&u.Apps) {
+				return fmt.Errorf("user %s shows %b of %b", u.Name, own, s.Orders.Offers(&u.Apps))
+			}
+		}
+	}
+	for h := range s.Apps {
+		if a := &s.Apps[h]; a.Live {
+			if err := s.checkDemands(a); err != nil {
+				return fmt.Errorf("application %d: %w", h, err)
+			}
+		}
+		if a := &s.Apps[h]; a.Live && a.Active && s.Orders.Own(a.El) != s.maskOf(a) {
+			return fmt.Errorf("application %d shows %b of %b", h, s.Orders.Own(a.El), s.maskOf(a))
+		}
+	}
+	return nil
+}
+
+// checkDemands looks for demands of an application that are out of order, or hidden, and for sums over them that are wrong.
+func (s *Core) checkDemands(a *App) error {
+	if err := s.Demanded.Check(&a.Demands); err != nil {
+		return fmt.Errorf("requests: %w", err)
+	}
+	var last *Demand
+	var blocked, requests, places int32
+	var offers order.Mask
+	for d := range s.Demands(a) {
+		if last != nil && last.Compare(d.Priority, d.RequestID) >= 0 {
+			return fmt.Errorf("the request of priority %d, id %d stands before that of priority %d, id %d",
+				last.Priority, last.RequestID, d.Priority, d.RequestID)
+		}
+		if own := s.Demanded.Own(d.El); own != d.offers() {
+			return fmt.Errorf("the request of priority %d, id %d shows %b of %b", d.Priority, d.RequestID, own, d.offers())
+		}
+		last = d
+		offers |= d.offers()
+		requests, places = requests+1, places+int32(len(d.Places))
+		if d.Why == BehindOwn {
+			blocked++
+		}
+	}
+	if requests != a.Requests || places != a.places || blocked != a.Blocked || (a.Sole != nil) != (requests == 1) {
+		return fmt.Errorf("%d requests with %d rows for places, %d of them blocked; the sums say %d, %d and %d",
+			requests, places, blocked, a.Requests, a.places, a.Blocked)
+	}
+	if a.Active && offers != s.maskOf(a) {
+		return fmt.Errorf("the requests offer %b, the sum %b", offers, s.maskOf(a))
+	}
+	return nil
+}

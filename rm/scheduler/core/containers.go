@@ -1,0 +1,123 @@
+package core
+
+import (
+	"fmt"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+type Container struct {
+	App         handle.App
+	Node        handle.Node
+	size        int32 // what it holds, in Scheduler.sizes; nothing: there is no such container
+	Reservation int32 // where its node is kept for it and doesn't hold it yet, in Scheduler.keepings; else nothing
+}
+
+func (c *Container) Live() bool     { return c.size != order.Nothing }
+func (c *Container) Reserved() bool { return c.Reservation != order.Nothing }
+
+// Holds is what a container holds.
+func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.size) }
+
+// newContainer makes a container, and endContainer ends it.
+func (s *Core) newContainer(a handle.App, n handle.Node, r *records.Resource) handle.Container {
+	h := handle.Take(&s.Containers, &s.freeContainers)
+	s.Containers[h] = Container{App: a, Node: n, size: s.sizes.Hold(r), Reservation: order.Nothing}
+	return h
+}
+
+func (s *Core) endContainer(h handle.Container) {
+	c := &s.Containers[h]
+	s.sizes.Drop(c.size)
+	c.size = order.Nothing
+	s.freeContainers = append(s.freeContainers, h)
+}
+
+// Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
+func (s *Core) Restore(a handle.App, n handle.Node, r records.Resource) handle.Container {
+	s.start(a)
+	s.Recheck = true
+	h := s.holdOn(a, n, &r)
+	s.settle(a)
+	return h
+}
+
+// Free gives back what a container holds.
+func (s *Core) Free(h handle.Container) {
+	c := &s.Containers[h]
+	if !c.Live() {
+		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
+	}
+	a, n := c.App, c.Node
+	s.Policy.ContainerEnded(h)
+	back := s.Calc.Negative(s.Holds(c))
+	s.endContainer(h)
+	s.charge(a, n, &back, -1)
+	s.NodeFreed(n)
+	s.unparkLimited()
+	s.settle(a)
+}
+
+// ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
+// for it or a queue would get above its maximum.
+func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
+	c := &s.Containers[h]
+	more := to.Sub(*s.Holds(c))
+	n := &s.Nodes[c.Node]
+	if size := s.Calc.Measure(more).Max(records.Resource{}); !size.IsZero() {
+		if !s.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
+			return false
+		}
+	}
+	was := c.size
+	c.size, s.Recheck = s.sizes.Hold(&to), true
+	s.sizes.Drop(was)
+	s.charge(c.App, c.Node, &more, 0)
+	s.NodeFreed(c.Node)
+	s.unparkLimited()
+	s.settle(c.App)
+	return true
+}
+
+func (s *Core) holdOn(a handle.App, n handle.Node, r *records.Resource) handle.Container {
+	h := s.newContainer(a, n, r)
+	s.charge(a, n, r, 1)
+	s.reindex(n)
+	return h
+}
+
+// charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
+func (s *Core) charge(h handle.App, nh handle.Node, r *records.Resource, containers int) {
+	s.chargeNode(&s.Nodes[nh], r, containers)
+	s.chargeApp(h, r, containers)
+}
+
+// chargeApp adds to what an application, its user and its queues hold.
+func (s *Core) chargeApp(h handle.App, r *records.Resource, containers int) {
+	a := &s.Apps[h]
+	s.Calc.Add(&a.Used, r)
+	a.Running += int32(containers)
+	s.chargeQueue(a, r, containers)
+}
+
+func (s *Core) chargeQueue(a *App, r *records.Resource, containers int) {
+	s.Changes++
+	u, q := &s.Users[a.User], &s.Queues[a.Leaf]
+	s.Calc.Add(&u.Used, r)
+	if u.Wanting > 0 {
+		s.Calc.Add(&q.ActiveUsed, r)
+	}
+	share := s.Calc.Share(&u.Used)
+	q.Shares += share - u.share
+	u.share = share
+	for i := a.Leaf; i != order.Nothing; i = s.Queues[i].Parent {
+		q := &s.Queues[i]
+		s.Calc.Add(&q.Used, r)
+		q.Containers += int32(containers)
+		if !s.Rules.ReservedIsUsed && q.Reserved != (records.Resource{}) && s.Limited(q) {
+			s.Recheck = true // what is reserved in it may be above its maximum now
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package core
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+)
+
+// reservations says which reservations need to be looked at. There may be as many as nodes, of which an event concerns one or none:
+// a reservation is filled when its own node gets room, or when some other node has room for containers of its class, and
+// undone when something else changes that it hangs on.
+type reservations struct {
+	ReservedOf       [class.Shared + 1]int32 // reservations of each class
+	ready            []handle.Node           // kept nodes that got room for what they are kept for
+	Recheck          bool                    // all must be looked at
+	reservationsMade int64                   // reservations that there ever were
+}
+
+// NoteReady notes that a kept node may have room for what it is kept for.
+func (s *Core) NoteReady(n *Node) {
+	if c := &s.Containers[n.Reserved]; s.fitsOn(n, s.reservationAt[c.Reservation].Demand) {
+		s.ready = append(s.ready, c.Node)
+	}
+}
+
+func (s *Core) fitsOn(n *Node, d *Demand) bool { return d.Size.FitsIn(s.FreeOn(n)) }
+
+// placeOfReservation is the index of a reservation in Scheduler.reserved, which is in order of turns.
+func (s *Core) placeOfReservation(c handle.Container) int {
+	at, _ := slices.BinarySearchFunc(s.Reserved, s.ReservationOf(c).Seq, func(c handle.Container, turn int64) int {
+		return cmp.Compare(s.ReservationOf(c).Seq, turn)
+	})
+	return at
+}
+
+// countReservations counts reservations anew, as the classes of their demands may have changed.
+func (s *Core) countReservations() {
+	s.ReservedOf = [len(s.ReservedOf)]int32{}
+	for _, c := range s.Reserved {
+		s.ReservedOf[s.ReservationOf(c).Demand.Class]++
+	}
+}
+
+// nextReady is the index, from i on, of the first reservation whose own node has room for it, or the end.
+func (s *Core) nextReady(i int) int {
+	first, left := len(s.Reserved), s.ready[:0]
+	for _, h := range s.ready {
+		n := &s.Nodes[h]
+		if n.Reserved == handle.NoContainer || !s.fitsOn(n, s.ReservationOf(n.Reserved).Demand) {
+			continue
+		}
+		left = append(left, h)
+		if at := s.placeOfReservation(n.Reserved); at >= i {
+			first = min(first, at)
+		}
+	}
+	s.ready = left
+	return first
+}
+
+// roomElsewhere is the classes of reservations for which some node that isn't kept has room.
+func (s *Core) roomElsewhere() (m order.Mask) {
+	for left := s.Classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Index.Has(s.Classes.Size(i)) {
+			m |= 1 << i
+		}
+	}
+	return m
+}
+
+// fill turns reservations into containers: where their nodes have room now, or on other nodes where the tree says that
+// reservations may look on (Hadoop: reservations-continue-look-all-nodes).
+func (s *Core) fill() {
+	for s.Roomier {
+		s.Roomier = false
+		s.fillOnce()
+	}
+}
+
+func (s *Core) fillOnce() {
+	elsewhere := s.Rules.FillElsewhere
+	all := s.Recheck || s.ReservedOf[class.Shared] > 0
+	s.Recheck = false
+	var open order.Mask
+	changed := elsewhere
+	for i := 0; i < len(s.Reserved); {
+		if !all {
+			if changed {
+				open, changed = s.roomElsewhere(), false
+			}
+			if open == 0 {
+				if i = s.nextReady(i); i == len(s.Reserved) {
+					return
+				}
+			}
+		}
+		c := s.Reserved[i]
+		x := &s.Containers[c]
+		d, n, app, at := s.reservationAt[x.Reservation].Demand, &s.Nodes[x.Node], x.App, x.Node
+		if !all && open&(1<<d.Class) == 0 && !s.fitsOn(n, d) {
+			i++
+			continue
+		}
+		a := &s.Apps[app]
+		switch {
+		case !n.Open || !d.Size.FitsIn(s.Calc.Measure(*s.Capability(n))) || a.Blacklisted(n) || !s.within(app, d):
+			s.Withdraw(c)
+		case s.fitsOn(n, d):
+			s.dropReservation(c)
+			s.allocate(app, d, at, d.Level(n))
+			s.NodeFreed(at)
+		case elsewhere && s.Index.Has(&d.Size):
+			other := s.findHost(a, d)
+			switch {
+			case other != handle.NoNode:
+			case d.RelaxAny:
+				other, _ = s.FindAny(a, d)
+			default:
+				other = s.findRack(a, d)
+			}
+			if other == handle.NoNode {
+				i++
+				continue
+			}
+			s.dropReservation(c)
+			s.allocate(app, d, other, d.Level(&s.Nodes[other]))
+			s.NodeFreed(at)
+		default:
+			i++
+			continue
+		}
+		changed = elsewhere
+	}
+}

@@ -1,0 +1,56 @@
+package core
+
+import (
+	"slices"
+
+	"heddle/rm/scheduler/handle"
+)
+
+// In Fair queues what an application asks for less urgently gets nothing on nodes that its more urgent asks could have if
+// they were empty: as in YARN only the first ask that may go to a node is looked at there (Hadoop: FSAppAttempt.assignContainer).
+// So an application's small containers don't take each bit that becomes free from its own large ones.
+
+// Shuns reports whether nothing of what an application asks for now may go to a node: it excludes the node, or a more urgent
+// ask comes first there.
+func (s *Core) Shuns(a *App, n *Node) bool {
+	if a.Blacklisted(n) {
+		return true
+	}
+	return s.Rules.OwnFirst && s.Policy.Shuns(n)
+}
+
+// heldByOwn reports whether there is room where a demand prefers its containers, and a more urgent ask of its application comes first there.
+func (s *Core) heldByOwn(a *App, d *Demand) bool {
+	if !s.Rules.OwnFirst {
+		return false
+	}
+	held := func(h handle.Node) bool {
+		return h != handle.NoNode && s.HasRoom(&s.Nodes[h], &d.Size) && !a.Blacklisted(&s.Nodes[h]) && s.Shuns(a, &s.Nodes[h])
+	}
+	for i := range d.Places {
+		p := &d.Places[i]
+		if p.Count == 0 {
+			continue
+		}
+		if slices.ContainsFunc(s.Sites[p.Name].Nodes, held) {
+			return true
+		}
+		if r := s.Sites[p.Name].Rack; r != nil && p.Relax && slices.ContainsFunc(r.Nodes, held) {
+			return true
+		}
+	}
+	return false
+}
+
+// unblock lets the demands of an application be tried again that its more urgent ones held.
+func (s *Core) unblock(a *App) {
+	if a.Blocked == 0 {
+		return
+	}
+	for d := range s.Demands(a) {
+		if d.Why == BehindOwn {
+			d.Hosts, d.Racks = true, true // where it was held there may be room
+			s.setWhy(d, Untried)
+		}
+	}
+}

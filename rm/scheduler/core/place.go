@@ -1,0 +1,198 @@
+package core
+
+import (
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeindex"
+	"heddle/yarn/records"
+)
+
+// place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
+// is none, it takes note of that, so that the same isn't tried again.
+func (s *Core) place(h handle.App) {
+	a := &s.Apps[h]
+	d := s.FirstDemand(a, s.Picked)
+	if d == nil {
+		panic("scheduler: an application was picked that has nothing to place")
+	}
+	if s.Rules.OwnFirst && s.Policy.HeldByOwn(a, d) {
+		s.park(d, BehindOwn)
+		return
+	}
+	s.placeDemand(h, a, d)
+}
+
+func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
+	if d.Class == class.Shared && !s.BelowMaximum(a.Leaf, &d.Size) {
+		s.park(d, OverLimit)
+		return
+	}
+	if n := s.findHost(a, d); n != handle.NoNode {
+		s.allocate(h, d, n, NodeLocal)
+		return
+	}
+	if s.reserveNear(h, a, d, NodeLocal) {
+		return
+	}
+	rack, anywhere := s.Delays(d)
+	if rack > 0 && s.Index.Has(&d.Size) && s.delayed(a, d, rack, false) {
+		return
+	}
+	if n := s.findRack(a, d); n != handle.NoNode {
+		s.allocate(h, d, n, RackLocal)
+		return
+	}
+	if !d.RelaxAny {
+		switch {
+		case s.reserveNear(h, a, d, RackLocal):
+		case s.heldByOwn(a, d):
+			s.park(d, BehindOwn)
+		default:
+			s.park(d, NoPlace)
+		}
+		return
+	}
+	if anywhere > 0 && s.Index.Has(&d.Size) && s.delayed(a, d, anywhere, true) {
+		return
+	}
+	n, held := s.FindAny(a, d)
+	switch {
+	case n != handle.NoNode:
+		s.allocate(h, d, n, OffSwitch)
+	case held:
+		s.park(d, BehindOwn)
+	default: // also where there is room, but the application shuns it
+		s.reserveFor(h, a, d)
+	}
+}
+
+// reserveFor keeps a node for a demand that has room nowhere, or takes note that there is nothing to keep for it.
+func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
+	switch done, none := s.reserveAnywhere(h, a, d); {
+	case done:
+	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || len(a.Blacklist) > 0 || !d.RelaxAny:
+		s.park(d, NoRoom)
+	case none:
+		s.Classes.CloseFrom(&s.Calc.Least)
+	default:
+		s.Classes.Close(d.Class)
+	}
+}
+
+// findHost finds a node on one of the preferred hosts.
+func (s *Core) findHost(a *App, d *Demand) handle.Node {
+	if !d.Hosts || !d.Choosy {
+		return handle.NoNode
+	}
+	for k := range d.Places {
+		i := d.at + k
+		if i >= len(d.Places) {
+			i -= len(d.Places)
+		}
+		if p := &d.Places[i]; p.Count > 0 {
+			for _, nh := range s.Sites[p.Name].Nodes {
+				if n := &s.Nodes[nh]; s.HasRoom(n, &d.Size) && !s.Shuns(a, n) {
+					d.at = i
+					return nh
+				}
+			}
+		}
+	}
+	d.Hosts = false
+	return handle.NoNode
+}
+
+// findRack finds a node in one of the preferred racks, each time another one.
+func (s *Core) findRack(a *App, d *Demand) handle.Node {
+	if !d.Racks || !d.Choosy {
+		return handle.NoNode
+	}
+	for i := range d.Places {
+		p := &d.Places[i]
+		r := s.Sites[p.Name].Rack
+		if r == nil || !p.Relax || p.Count == 0 {
+			continue
+		}
+		if nh, _ := s.nextWithRoom(a, &d.Size, s.IndexOf(r), &r.cursor, r.Nodes); nh != handle.NoNode {
+			return nh
+		}
+	}
+	d.Racks = false
+	return handle.NoNode
+}
+
+// FindAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
+// request of the application comes first.
+func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
+	return s.nextWithRoom(a, &d.Size, &s.Index, &s.cursor, nil)
+}
+
+// nextWithRoom finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
+// the index is of; nil is all. held is as findAny tells it.
+func (s *Core) nextWithRoom(a *App, need *records.Resource, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
+	n := len(s.Nodes)
+	if of != nil {
+		n = len(of)
+	}
+	// a whole round without a node that takes the container ends the search
+	for skipped := 0; skipped <= n; skipped++ {
+		at := x.Next(*cursor, need)
+		if at < 0 {
+			if at = x.Next(0, need); at < 0 {
+				return handle.NoNode, held
+			}
+		}
+		if *cursor = at + 1; *cursor >= n {
+			*cursor = 0
+		}
+		if h = handle.Node(at); of != nil {
+			h = of[at]
+		}
+		if !s.Shuns(a, &s.Nodes[h]) {
+			return h, false
+		}
+		held = held || !a.Blacklisted(&s.Nodes[h])
+	}
+	return handle.NoNode, held
+}
+
+func (a *App) Blacklisted(n *Node) bool {
+	if len(a.Blacklist) == 0 {
+		return false
+	}
+	if _, on := a.Blacklist[n.Host]; on {
+		return true
+	}
+	_, on := a.Blacklist[n.Rack]
+	return on
+}
+
+func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
+	a := &s.Apps[h]
+	d.served(&s.Nodes[nh], level)
+	a.askFor(-1)
+	back := s.Calc.Negative(&d.Capability)
+	s.Calc.Add(&a.PendingSum, &back)
+	s.askedFor(a, &back)
+	s.placedAt(d, level)
+	s.Out = append(s.Out, Decision{
+		Kind:                Allocate,
+		Container:           s.holdOn(h, nh, &d.Capability),
+		App:                 h,
+		Node:                nh,
+		Resource:            d.Capability,
+		Priority:            d.Priority,
+		AllocationRequestID: d.RequestID,
+		ExecutionType:       d.execution,
+		Locality:            level,
+	})
+	s.trim(d, d.Pending)
+	if d.Pending == 0 {
+		s.show(d)
+		s.unblock(a)
+	}
+	if d.Pending == 0 && d.idle() {
+		s.dropDemand(a, d)
+	}
+	s.settle(h)
+}

@@ -1,0 +1,234 @@
+package core
+
+import (
+	"slices"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// A reservation keeps a node for a container that doesn't fit on it yet, so that applications with small containers don't
+// starve one with large ones whose turn it is. The node takes nothing else until the reservation is filled or undone. In
+// capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see starve.go.
+
+// Reservation is what is known of a container for which a node is kept.
+type Reservation struct {
+	Demand *Demand
+	Seq    int64 // among all, by when its node was kept
+	Since  int64 // when the first of its nodes was, in ms
+}
+
+// ReservationOf is that of a container that is reserved.
+func (s *Core) ReservationOf(c handle.Container) *Reservation {
+	return &s.reservationAt[s.Containers[c].Reservation]
+}
+
+// reserves reports whether nodes are kept for containers as soon as these find no room.
+func (s *Core) reserves() bool {
+	return s.Rules.ReserveAtOnce
+}
+
+// Reservable reports whether a node could be kept for a container, as far as the node goes.
+func (s *Core) Reservable(n *Node, size *records.Resource) bool {
+	return n.Open && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Capability(n)))
+}
+
+// reserveAnywhere keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
+// no node at all has anything left that could be kept.
+func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool) {
+	if !s.reserves() || d.Reservations >= d.Pending {
+		return false, false
+	}
+	at := 0
+	for {
+		if at = s.Index.Next(at, &s.Calc.Least); at < 0 {
+			return false, !s.Index.Has(&s.Calc.Least)
+		}
+		n := &s.Nodes[at]
+		if s.Reservable(n, &d.Size) && !a.Blacklisted(n) {
+			break
+		}
+		at++
+	}
+	s.Reserve(h, a, d, handle.Node(at))
+	return true, false
+}
+
+// reserveNear keeps a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
+func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool {
+	if !s.reserves() || d.RelaxAny || d.Reservations >= d.Pending {
+		return false
+	}
+	for i := range d.Places {
+		p := &d.Places[i]
+		nodes := s.Sites[p.Name].Nodes
+		if r := s.Sites[p.Name].Rack; level == RackLocal {
+			if nodes = nil; r != nil && p.Relax {
+				nodes = r.Nodes
+			}
+		}
+		if p.Count == 0 {
+			continue
+		}
+		for _, nh := range nodes {
+			if nh != handle.NoNode && s.mayWaitOn(&s.Nodes[nh], a, d) {
+				s.Reserve(h, a, d, nh)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayWaitOn reports whether a node has something left that could be kept, and is large enough.
+func (s *Core) mayWaitOn(n *Node, a *App, d *Demand) bool {
+	free := s.FreeOn(n)
+	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !a.Blacklisted(n)
+}
+
+func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
+	c := s.newContainer(h, nh, &d.Capability)
+	s.reservationsMade++
+	k := handle.Take(&s.reservationAt, &s.freeReservations)
+	s.reservationAt[k] = Reservation{Demand: d, Seq: s.reservationsMade, Since: s.Now}
+	s.Containers[c].Reservation = k
+	s.Nodes[nh].Reserved = c
+	s.ReservedOf[d.Class]++
+	d.Reservations++
+	s.Reserved = append(s.Reserved, c)
+	s.chargeReserved(h, a, &d.Capability)
+	s.reindex(nh)
+	s.Policy.NodeChanged(nh)
+	s.announce(Decision{
+		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.Capability, Priority: d.Priority,
+		AllocationRequestID: d.RequestID, ExecutionType: d.execution,
+	})
+	s.settle(h)
+}
+
+// announce adds a decision on a reservation to those that Schedule returns next.
+func (s *Core) announce(d Decision) {
+	if s.scheduling {
+		s.Out = append(s.Out, d)
+	} else {
+		s.undone = append(s.undone, d)
+	}
+}
+
+func (s *Core) chargeReserved(h handle.App, a *App, r *records.Resource) {
+	s.Calc.Add(&a.Reserved, r)
+	s.chargeQueuesReserved(a.Leaf, r)
+	if s.Rules.ReservedIsUsed {
+		s.chargeApp(h, r, 0)
+	}
+}
+
+func (s *Core) chargeQueuesReserved(leaf int32, r *records.Resource) {
+	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		s.Calc.Add(&s.Queues[q].Reserved, r)
+	}
+}
+
+// dropReservation undoes a reservation. What the application holds less is settled by the caller.
+func (s *Core) dropReservation(c handle.Container) {
+	x, d := s.Containers[c], s.ReservationOf(c).Demand
+	size := *s.Holds(&x)
+	at := s.placeOfReservation(c)
+	s.Reserved = slices.Delete(s.Reserved, at, at+1)
+	s.ReservedOf[d.Class]--
+	s.reservationAt[x.Reservation] = Reservation{}
+	s.freeReservations = append(s.freeReservations, x.Reservation)
+	s.endContainer(c)
+	d.Reservations--
+	back := s.Calc.Negative(&size)
+	s.chargeReserved(x.App, &s.Apps[x.App], &back)
+	s.Nodes[x.Node].Reserved = handle.NoContainer
+	s.Policy.NodeChanged(x.Node)
+	s.announce(Decision{
+		Kind: Unreserve, Container: c, App: x.App, Node: x.Node, Resource: size, Priority: d.Priority,
+		AllocationRequestID: d.RequestID, ExecutionType: d.execution,
+	})
+}
+
+// Withdraw undoes a reservation and offers its node to others.
+func (s *Core) Withdraw(c handle.Container) {
+	app, node := s.Containers[c].App, s.Containers[c].Node
+	s.dropReservation(c)
+	s.NodeFreed(node)
+	s.unparkLimited()
+	s.settle(app)
+}
+
+// Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
+// there is such a reservation.
+func (s *Core) Unreserve(c handle.Container) bool {
+	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() {
+		return false
+	}
+	s.Withdraw(c)
+	return true
+}
+
+// MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
+// reservation, and the other node must be kept for nobody, large enough and one that the application wants.
+func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
+	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() || to < 0 || int(to) >= len(s.Nodes) {
+		return false
+	}
+	k := *s.ReservationOf(c)
+	h, n := s.Containers[c].App, &s.Nodes[to]
+	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || a.Blacklisted(n) || !k.Demand.RelaxAny {
+		return false
+	}
+	from := s.Containers[c].Node
+	s.dropReservation(c)
+	s.Reserve(h, &s.Apps[h], k.Demand, to)
+	s.ReservationOf(s.Nodes[to].Reserved).Since = k.Since
+	s.NodeFreed(from)
+	s.NodeFreed(to)
+	return true
+}
+
+// trim undoes the reservations that a demand has beyond those that it may have for so many containers. In Fair queues several
+// nodes may be kept for one container, whichever has room first.
+func (s *Core) trim(d *Demand, most int32) {
+	if most > 0 && !s.Rules.OnePerContainer {
+		return
+	}
+	for i := len(s.Reserved) - 1; i >= 0 && d.Reservations > most; i-- {
+		if c := s.Reserved[i]; s.ReservationOf(c).Demand == d {
+			s.Withdraw(c)
+		}
+	}
+}
+
+// unreserveAll undoes all reservations of an application.
+func (s *Core) unreserveAll(h handle.App) {
+	for i := len(s.Reserved) - 1; i >= 0; i-- {
+		if i < len(s.Reserved) && s.Containers[s.Reserved[i]].App == h {
+			s.Withdraw(s.Reserved[i])
+		}
+	}
+}
+
+// within reports whether all queues above an application are within their maximum with what is reserved for a demand. They
+// were when the node was kept; the cluster, the configuration or, in Fair queues, what is used may have changed.
+func (s *Core) within(h handle.App, d *Demand) bool {
+	var more records.Resource
+	if !s.Rules.ReservedIsUsed {
+		more = d.Size
+	}
+	return s.BelowMaximum(s.Apps[h].Leaf, &more)
+}
+
+// Level is how near a node is to where the demand wants its containers.
+func (d *Demand) Level(n *Node) Locality {
+	switch {
+	case d.Wants(n.Host) > 0:
+		return NodeLocal
+	case d.Relaxes(n.Rack):
+		return RackLocal
+	}
+	return OffSwitch
+}

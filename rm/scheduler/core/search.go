@@ -1,0 +1,133 @@
+package core
+
+import (
+	"math/bits"
+
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// Search finds the application whose turn it is, or nothing, where nobody blocks others.
+func (s *Core) Search() int32 { return s.search(Root, s.Classes.Opened()) }
+
+// search finds the application in a queue whose turn it is to get a container of one of the open classes, or nothing. What
+// it finds to have none is not looked at again until it changes.
+func (s *Core) search(h int32, open order.Mask) int32 {
+	q := &s.Queues[h]
+	open &^= s.beyond(q, open)
+	if open == 0 {
+		return order.Nothing
+	}
+	if q.Leaf {
+		return s.pickInLeaf(q, open)
+	}
+	for {
+		i := s.Orders.First(&q.Inner, open)
+		if i == order.Nothing {
+			return order.Nothing
+		}
+		if a := s.search(s.Orders.Ref(i), open); a != order.Nothing {
+			return a
+		}
+		s.Orders.SetMask(i, s.Orders.Own(i)&^open)
+	}
+}
+
+// beyond is the classes of which one more container would take a queue above its maximum.
+func (s *Core) beyond(q *Queue, open order.Mask) (m order.Mask) {
+	if !q.Bounded {
+		return 0
+	}
+	rest := q.Maximum
+	s.Calc.Sub(&rest, &q.Used)
+	for left := open &^ (1 << class.Shared); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.Calc.Fits(s.Classes.Size(i), &rest) {
+			m |= 1 << i
+		}
+	}
+	return m
+}
+
+// BelowMaximum reports whether a queue and those above it can have so much more.
+func (s *Core) BelowMaximum(h int32, size *records.Resource) bool {
+	for ; h != order.Nothing; h = s.Queues[h].Parent {
+		if q := &s.Queues[h]; s.Limited(q) {
+			left := q.Maximum
+			if s.Calc.Sub(&left, &q.Used); !s.Calc.Fits(size, &left) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pickInLeaf looks at the users by the first application that each has, so that the search ends when no later user can have
+// a better one.
+func (s *Core) pickInLeaf(q *Queue, open order.Mask) int32 {
+	s.Picked = open
+	return s.FirstInLeaf(q, open, order.Nothing)
+}
+
+// FirstInLeaf finds the first application of a leaf that has one of some classes, behind one if that is given, or nothing.
+func (s *Core) FirstInLeaf(q *Queue, want order.Mask, after int32) int32 {
+	best := order.Nothing
+	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
+		u := &s.Users[s.Orders.Ref(i)]
+		if best != order.Nothing && !s.Orders.Less(q.Apps, i, s.Apps[best].El) {
+			break
+		}
+		if s.Rules.UserLimits && s.Policy.OverUserLimit(q, u) {
+			continue
+		}
+		e := order.Nothing
+		if after == order.Nothing {
+			e = s.Orders.First(&u.Apps, want)
+		} else {
+			e = s.Orders.FirstBehind(&u.Apps, after, want)
+		}
+		if e != order.Nothing {
+			a := s.Orders.Ref(e)
+			if best == order.Nothing || s.Orders.Less(q.Apps, e, s.Apps[best].El) {
+				best = a
+			}
+		}
+	}
+	return best
+}
+
+// offers is the mask of a queue's element.
+func (s *Core) offers(q *Queue) order.Mask {
+	m := s.Orders.Offers(&q.Inner)
+	if s.Rules.Blocking && q.Bounded && m&class.Tight == 0 {
+		room := q.Maximum.Sub(q.Used)
+		if s.Exceeding(m, &room) != 0 {
+			m |= class.Tight
+		}
+	}
+	return m
+}
+
+// Exceeding is the classes of a mask that don't fit into an amount. The shared one is never among them.
+func (s *Core) Exceeding(m order.Mask, room *records.Resource) (out order.Mask) {
+	for left := m & s.Classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.Calc.Fits(s.Classes.Size(i), room) {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// EverFits reports whether an ask is within the maximum of a queue and of those above it.
+func (s *Core) EverFits(h int32, size *records.Resource) bool {
+	for ; h != order.Nothing; h = s.Queues[h].Parent {
+		most := &s.Calc.Cluster // which is in the cache
+		if q := &s.Queues[h]; q.Bounded {
+			most = &q.Maximum
+		}
+		if !s.Calc.Fits(size, most) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,402 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// Limit names what holds an ask.
+type Limit string
+
+// Limits.
+const (
+	NoLimit        Limit = ""              // nothing: it is given out with the next decision
+	ParallelApps   Limit = "parallel"      // as many applications run as the queue, or the user, may have
+	QueueMasters   Limit = "am-queue"      // ApplicationMasters have their share of the queue
+	UserMasters    Limit = "am-user"       // and of what the user may have of it
+	QueueMaximum   Limit = "queue-maximum" // of the queue or one above it
+	UserLimit      Limit = "user-limit"    // in the queue
+	NoNodes        Limit = "nodes"         // none takes containers
+	WrongPlace     Limit = "place"         // none that is asked for takes containers
+	Blacklisted    Limit = "blacklist"     // the application wants none of those that there are
+	TooLarge       Limit = "size"          // no node is large enough
+	LocalityDelay  Limit = "locality"      // it waits for a better place for a moment
+	HasReservation Limit = "reservation"   // a node is kept for it
+	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
+	BehindOthers   Limit = "behind"        // an ask whose turn is earlier is larger than what the queue has left
+	BehindOwn      Limit = "priority"      // what the application asks for more urgently comes first
+	ClusterFull    Limit = "free"          // no node has so much free
+	OthersFirst    Limit = "order"         // others' turn comes first
+)
+
+// Reason is why an ask has not been served, with the limit that binds and its numbers.
+type Reason struct {
+	Ask   core.Ask // the row for any node, with the count that is pending
+	Limit Limit
+	Text  string
+	Free  string // what would free it
+	Queue string // whose limit it is, if it is a queue's
+	User  string // whose, if it is a user's
+	// Used is what counts against the limit, Bound the limit, Short what the ask lacks.
+	Used, Bound, Short records.Resource
+	Node               handle.Node // the nearest, or the one that is kept; -1 if there is none
+	Behind             handle.App  // where the limit is BehindOthers, whose ask it is. Text calls it Another; -1 if there is none
+	Host               string      // of Node
+	// Open is the number of nodes that take containers, Eligible that of nodes that could take it when they are empty.
+	Open, Eligible int
+	Until          int64 // when a delay is over, in ms
+}
+
+// Explain says for each ask of an application that is pending what holds it. The limits are looked at in the order in
+// which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
+// Of an application with very many the most urgent ones are explained.
+func (s *Explainer) Explain(h handle.App) (out []Reason) {
+	s.ExplainAll([]handle.App{h}, func(reasons []Reason) bool {
+		out = reasons
+		return true
+	})
+	return out
+}
+
+// maxExplained is how many asks of an application are explained.
+const maxExplained = 1000
+
+// ExplainAll is Explain for many applications, in their order, until tell returns false. What doesn't differ between them is found out
+// once: what nodes lack for a size, who blocks leaves, and limits on ApplicationMasters.
+func (s *Explainer) ExplainAll(apps []handle.App, tell func([]Reason) bool) {
+	s.core.Refresh()
+	s.explaining = &explaining{
+		surveys: map[records.Resource]Reason{}, reservations: map[*core.Demand]handle.Container{},
+	}
+	s.policy.Explaining(true)
+	defer func() {
+		s.explaining = nil
+		s.policy.Explaining(false)
+	}()
+	for _, h := range apps {
+		if !tell(s.explainApp(h)) {
+			return
+		}
+	}
+}
+
+// Explainer says what holds requests.
+type Explainer struct {
+	core       *core.Core
+	policy     Policy
+	explaining *explaining // while applications are explained
+}
+
+// New returns an explainer of what a core holds under its policy.
+func New(c *core.Core, p Policy) *Explainer { return &Explainer{core: c, policy: p} }
+
+// explaining is what is found out once while applications are explained, between which nothing changes.
+type explaining struct {
+	surveys      map[records.Resource]Reason       // what nodes lack for a container
+	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see keptLast
+	listed       bool                              // kept is filled
+}
+
+// lastReservation is the latest reservation of a demand that has one.
+func (s *Explainer) lastReservation(d *core.Demand) handle.Container {
+	x := s.explaining
+	if x == nil {
+		x = &explaining{reservations: map[*core.Demand]handle.Container{}}
+	}
+	if !x.listed {
+		x.listed = true
+		for _, c := range s.core.Reserved {
+			x.reservations[s.core.ReservationOf(c).Demand] = c
+		}
+	}
+	return x.reservations[d]
+}
+
+func (s *Explainer) explainApp(h handle.App) []Reason {
+	a := &s.core.Apps[h]
+	var out []Reason
+	for d := range s.core.Demands(a) {
+		if d.Pending == 0 {
+			continue
+		}
+		if len(out) == maxExplained {
+			break
+		}
+		r := s.explain(a, d)
+		r.Ask = d.Row()
+		if r.Node != handle.NoNode {
+			r.Host = s.core.Name(s.core.Nodes[r.Node].Host)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// WhatIf says what would hold one container that a user asked for in a queue now: that of a new ApplicationMaster, or one
+// of an application that is active already.
+func (s *Explainer) WhatIf(path, name string, capability records.Resource, master bool) (Reason, error) {
+	s.core.Refresh()
+	leaf, ok := s.core.ByPath[path]
+	if !ok || !s.core.Queues[leaf].Leaf {
+		return Reason{}, fmt.Errorf("%q is not a leaf queue", path)
+	}
+	u := core.User{Name: name, Leaf: leaf, Weight: float64(s.core.Queues[leaf].Cfg.UserWeight(name))}
+	if h, ok := s.core.Queues[leaf].Names[name]; ok {
+		u = s.core.Users[h]
+	}
+	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1}
+	a := core.App{Leaf: leaf, Spec: core.AppSpec{User: name, AM: capability}, Am: capability, Demands: order.New(order.ByUse)}
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.OpenNodes()}
+	held := master && (s.explainParallel(&a, &r) || s.policy.ExplainMasters(&a, &u, &r)) ||
+		s.explainQueues(leaf, &d, &r, false) || s.policy.ExplainTurn(&a, &u, &d, &r) || s.explainNodes(&a, &d, &r) ||
+		s.explainQueues(leaf, &d, &r, true)
+	if !held {
+		r.Text = "it would start at once"
+		if q := &s.core.Queues[leaf]; q.Pending != (records.Resource{}) && q.Wanting > 0 {
+			r.Text = "there is room for it; it would start after what is waiting in the queue already"
+		}
+	}
+	r.Ask = core.Ask{Name: core.Any, Capability: capability, Count: 1, RelaxLocality: true}
+	if r.Node != handle.NoNode {
+		r.Host = s.core.Name(s.core.Nodes[r.Node].Host)
+	}
+	return r, nil
+}
+
+func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.OpenNodes()}
+	u := &s.core.Users[a.User]
+	switch {
+	case !a.Runnable && s.explainParallel(a, &r):
+	case !a.Active && s.policy.ExplainMasters(a, u, &r):
+	case !a.Active:
+		r.Limit, r.Queue = QueueMasters, s.core.Queues[a.Leaf].Cfg.Path
+		r.Text = fmt.Sprintf("the limit of queue %s on ApplicationMasters admits it now", r.Queue)
+		r.Free = "the next look at the limit, at most half a second from now"
+	case s.explainQueues(a.Leaf, d, &r, false):
+	case s.policy.ExplainTurn(a, u, d, &r):
+	case s.explainNodes(a, d, &r):
+	case s.explainQueues(a.Leaf, d, &r, true):
+	default:
+		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.core.Format(d.Capability))
+		r.Free = "the next decisions"
+	}
+	return r
+}
+
+func (s *Explainer) explainParallel(a *core.App, r *Reason) bool {
+	ok, full := s.core.MayRun(a)
+	if ok {
+		return false
+	}
+	r.Limit = ParallelApps
+	if full == order.Nothing {
+		r.User = a.Spec.User
+		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", r.User, s.core.Running[r.User], s.core.Tree.Settings.MaxParallel(r.User))
+		r.Free = "the end of one of them, or a higher limit of the user"
+		return true
+	}
+	q := &s.core.Queues[full]
+	r.Queue = q.Cfg.Path
+	r.Text = fmt.Sprintf("queue %s has %d applications running at once, and may have %d", r.Queue, q.Runnable, q.Cfg.MaxParallelApps)
+	r.Free = "the end of one of them, or a higher max-parallel-apps (maxRunningApps)"
+	return true
+}
+
+// HeldByQueueMasters says that ApplicationMasters have their share of a leaf.
+func HeldByQueueMasters(s *core.Core, a *core.App, limit records.Resource, r *Reason) {
+	q := &s.Queues[a.Leaf]
+	r.Limit, r.Queue, r.Used, r.Bound = QueueMasters, q.Cfg.Path, q.AmUsed, limit
+	r.Text = fmt.Sprintf("ApplicationMasters of queue %s have %s and may have %s; %s more is too much",
+		r.Queue, s.Format(r.Used), s.Format(r.Bound), s.Format(a.Am))
+	r.Free = "the end of an application of the queue, or a higher maximum-am-resource-percent (maxAMShare)"
+	r.Short = s.Calc.Measure(r.Used.Add(a.Am).Sub(r.Bound)).Max(records.Resource{})
+}
+
+// explainQueues looks for a maximum that binds: first those that are less than all there is, as others only bind where the
+// cluster is full, or reservations count for more than is free.
+func (s *Explainer) explainQueues(leaf int32, d *core.Demand, r *Reason, all bool) bool {
+	for h := leaf; h != order.Nothing; h = s.core.Queues[h].Parent {
+		q := &s.core.Queues[h]
+		if !s.core.Limited(q) || !all && !q.Bounded {
+			continue
+		}
+		if d.Size.FitsIn(s.core.Calc.Measure(q.Maximum.Sub(q.Used))) {
+			continue
+		}
+		r.Limit, r.Queue, r.Used, r.Bound = QueueMaximum, q.Cfg.Path, q.Used, q.Maximum
+		r.Short = d.Size.Add(s.core.Calc.Measure(q.Used)).Sub(s.core.Calc.Measure(q.Maximum)).Max(records.Resource{})
+		r.Text = fmt.Sprintf("queue %s has %s and may have %s at most; for %s it lacks %s",
+			r.Queue, s.core.Format(r.Used), s.core.Format(r.Bound), s.core.Format(d.Capability), s.core.Format(r.Short))
+		if s.core.Rules.ReservedIsUsed && !q.Reserved.IsZero() {
+			r.Text += fmt.Sprintf(" (%s of it is reserved on nodes)", s.core.Format(q.Reserved))
+		}
+		r.Free = "the end of containers of the queue, or a higher maximum-capacity (maxResources)"
+		return true
+	}
+	return false
+}
+
+func HeldByNoNodes(s *core.Core, size records.Resource, r *Reason) bool {
+	r.Limit, r.Short = NoNodes, size
+	r.Text = "no node takes containers: none is registered and healthy"
+	r.Free = "a node that registers"
+	return true
+}
+
+// explainNodes counts the nodes that could take a container, and finds the one that lacks least.
+func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
+	if s.core.OpenNodes() == 0 {
+		return HeldByNoNodes(s.core, d.Capability, r)
+	}
+	if s.explainReservation(a, d, r) {
+		return true
+	}
+	common := s.explaining != nil && d.RelaxAny && len(a.Blacklist) == 0 && a.Reserved.IsZero()
+	var surveys map[records.Resource]Reason
+	if common {
+		surveys = s.explaining.surveys
+	}
+	if known, ok := surveys[d.Capability]; ok {
+		*r = known
+	} else if !s.survey(a, d, r) {
+		return false
+	} else if common && (r.Limit == TooLarge || r.Limit == ClusterFull || r.Limit == Reserved) {
+		surveys[d.Capability] = *r
+	}
+	if r.Limit == ClusterFull || r.Limit == Reserved {
+		s.policy.ExplainUnreserved(a, d, r)
+	}
+	return true
+}
+
+// survey looks at all nodes.
+func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
+	var places, wanted int
+	largest, freest := handle.NoNode, handle.NoNode
+	least := [2]float64{}
+	room, kept := false, false
+	for h := range s.core.Nodes {
+		n := &s.core.Nodes[h]
+		if !n.Open {
+			continue
+		}
+		if !d.RelaxAny && d.Wants(n.Host) == 0 && !d.Relaxes(n.Rack) {
+			continue
+		}
+		if places++; a.Blacklisted(n) {
+			continue
+		}
+		wanted++
+		if x := lack(d.Size, s.core.Calc.Measure(*s.core.Capability(n))); largest == handle.NoNode || x < least[0] {
+			largest, least[0] = handle.Node(h), x
+		}
+		if !d.Size.FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
+			continue
+		}
+		r.Eligible++
+		free := s.core.Calc.Measure(s.core.Capability(n).Sub(n.Used))
+		switch {
+		case !d.Size.FitsIn(free):
+		case n.Reserved != handle.NoContainer:
+			kept = true
+		default:
+			room = true
+		}
+		if x := lack(d.Size, free); freest == handle.NoNode || x < least[1] {
+			freest, least[1] = handle.Node(h), x
+		}
+	}
+	size := s.core.Format(d.Capability)
+	switch {
+	case places == 0:
+		r.Limit, r.Short = WrongPlace, d.Size
+		r.Text = fmt.Sprintf("none of the %d nodes that take containers is one that the request admits", r.Open)
+		r.Free = "one of the hosts or racks that are asked for, or a request that relaxes locality"
+	case wanted == 0:
+		r.Limit, r.Short = Blacklisted, d.Size
+		r.Text = fmt.Sprintf("the application excludes each of the %d nodes that the request admits (%s)", places,
+			strings.Join(s.core.BlacklistOf(a), ", "))
+		r.Free = "the application's taking a node off its blacklist, or another node"
+	case r.Eligible == 0:
+		r.Limit, r.Node = TooLarge, largest
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(*s.core.Capability(&s.core.Nodes[largest])))
+		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
+			s.core.Name(s.core.Nodes[largest].Host), s.core.Format(r.Short))
+		r.Free = "a larger node, or a smaller request"
+	case room && s.explainDelay(d, r):
+	case room:
+		return false
+	case kept:
+		r.Limit, r.Node, r.Short = Reserved, freest, d.Size
+		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another container", s.core.Name(s.core.Nodes[freest].Host), size)
+		r.Free = "the end of the reservation, or containers that end elsewhere"
+	default:
+		r.Limit, r.Node = ClusterFull, freest
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(s.core.Capability(&s.core.Nodes[freest]).Sub(s.core.Nodes[freest].Used)))
+		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
+			s.core.Name(s.core.Nodes[freest].Host), s.core.Format(r.Short))
+		r.Free = "the end of containers on a node that is large enough, or another node"
+	}
+	return true
+}
+
+// lack is the largest part of an amount that isn't there.
+func lack(want, has records.Resource) (worst float64) {
+	for i, n := range want {
+		if d := n - has[i]; d > 0 {
+			worst = max(worst, float64(d)/float64(n))
+		}
+	}
+	return worst
+}
+
+func Lacks(want, has records.Resource) records.Resource { return want.Sub(has).Max(records.Resource{}) }
+
+func (s *Explainer) explainDelay(d *core.Demand, r *Reason) bool {
+	if d.Until <= s.core.Now || d.Why != core.NoPlace {
+		return false
+	}
+	r.Limit, r.Until = LocalityDelay, d.Until
+	r.Text = fmt.Sprintf("it waits %d ms longer for room on one of the hosts or racks that it prefers", d.Until-s.core.Now)
+	r.Free = "room there, or the end of the delay (node-locality-delay)"
+	return true
+}
+
+func (s *Explainer) explainReservation(_ *core.App, d *core.Demand, r *Reason) bool {
+	if d.Reservations == 0 {
+		return false
+	}
+	x := &s.core.Containers[s.lastReservation(d)]
+	n := &s.core.Nodes[x.Node]
+	r.Limit, r.Node, r.Eligible = HasReservation, x.Node, 1
+	r.Used, r.Bound = n.Used, *s.core.Capability(n)
+	r.Short = Lacks(d.Size, s.core.FreeOn(n))
+	many := fmt.Sprintf(" (%d of %d reservations)", d.Reservations, d.Pending)
+	if !s.core.Rules.OnePerContainer {
+		many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.Reservations, d.Pending)
+	}
+	r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.core.Name(n.Host), many, s.core.Format(r.Short))
+	r.Free = "the end of containers on that node, or room for it on another"
+	return true
+}
+
+// Another is what Reason.Text calls the application Reason.Behind, whose name the scheduler doesn't know.
+const Another = "another application"
+
+// Policy is how a policy explains what holds a request. Each method fills in the reason if it finds one.
+type Policy interface {
+	// Explaining says that explanations begin, between which nothing changes, or that they end.
+	Explaining(on bool)
+	// ExplainMasters looks at limits on ApplicationMasters.
+	ExplainMasters(a *core.App, u *core.User, r *Reason) bool
+	// ExplainTurn looks at limits of users, and for requests that come first.
+	ExplainTurn(a *core.App, u *core.User, d *core.Demand, r *Reason) bool
+	// ExplainUnreserved adds why no node is reserved for a request that has room nowhere.
+	ExplainUnreserved(a *core.App, d *core.Demand, r *Reason)
+}

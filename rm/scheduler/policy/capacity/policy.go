@@ -1,0 +1,157 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/fairshare"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// Policy is YARN's CapacityScheduler. Make it with New.
+type Policy struct {
+	s        *core.Core
+	killable []handle.Container // see MakeKillable
+
+	// While applications are explained, between which nothing changes:
+	explaining bool
+	blockers   map[int32]blocker   // who blocks leaves
+	masters    map[int32]mastersOf // by leaf
+}
+
+// mastersOf is what limits on a leaf's ApplicationMasters hang on.
+type mastersOf struct {
+	limit records.Resource
+	users int // active ones
+}
+
+// New returns the policy of a core whose tree is one of capacity queues.
+func New(s *core.Core) *Policy { return &Policy{s: s} }
+
+func (p *Policy) Rules() core.Rules {
+	set := &p.s.Tree.Settings
+	return core.Rules{
+		MemoryOnly: !p.s.Tree.Dominant, Parallel: true, UserLimits: true, Blocking: true, RackResets: set.RackLocalityFullReset,
+		ReserveAtOnce: !p.s.Config.Minimum.IsZero(), ReservedIsUsed: true, OnePerContainer: true, FillElsewhere: set.ReservationsContinue,
+	}
+}
+
+func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
+	children, apps = order.ByUse, order.ByPriority
+	switch strings.ToLower(cfg.OrderingPolicy) {
+	case "priority-utilization":
+		children = order.ByPriorityAndUse
+	case "fair":
+		apps = order.ByAppUse
+	}
+	return children, apps
+}
+
+func (p *Policy) Sorted(children []*queue.Queue) []*queue.Queue { return children }
+
+func (p *Policy) LeafFor(path string) string { return path }
+
+func (p *Policy) Master(am records.Resource) records.Resource {
+	if am.IsZero() {
+		return p.s.Config.Minimum
+	}
+	return am
+}
+
+func (p *Policy) Bound(q *core.Queue, shares []queue.Share) { p.s.BoundByShares(q, shares) }
+
+// QueueKey orders queues by what they use of what they are promised (Hadoop: PriorityUtilizationQueueOrderingPolicy).
+func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
+	k := p.s.Orders.Key(q.El)
+	before := *k
+	k.Promise, k.Ratio = float64(q.Promise), 0
+	if q.Promised > 0 {
+		k.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.Promised))
+	}
+	if r == order.ByPriorityAndUse {
+		k.Rank, k.Priority = 0, q.Cfg.Priority
+		if k.Ratio >= 1 {
+			k.Rank = 1
+		}
+	}
+	return !k.Same(&before)
+}
+
+// AppKey orders the applications of a fair leaf by the memory that they have (Hadoop: FairOrderingPolicy).
+func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
+	if r != order.ByAppUse {
+		return false
+	}
+	k := p.s.Orders.Key(a.El)
+	before := k.Ratio
+	k.Ratio = float64(a.Used[records.Memory])
+	if p.s.Queues[a.Leaf].Cfg.SizeBasedWeight {
+		k.Ratio /= core.SizeWeight(a)
+	}
+	return k.Ratio != before
+}
+
+func (p *Policy) HeldByOwn(*core.App, *core.Demand) bool { return false }
+
+func (p *Policy) Shuns(*core.Node) bool { return false }
+
+// Delays is Hadoop's RegularContainerAllocator.canAssign.
+func (p *Policy) Delays(d *core.Demand) (rack, anywhere int64) {
+	set := &p.s.Tree.Settings
+	beat, nodes := float64(p.s.Config.Heartbeat.Milliseconds()), float64(p.s.OpenNodes())
+	first := float64(max(set.NodeLocalityDelay, 0))
+	rack = int64(beat * min(first, nodes) / nodes)
+	chances := first + float64(set.RackLocalityDelay)
+	if set.RackLocalityDelay < 0 {
+		chances = float64(d.Pending) * min(float64(len(d.Places))/nodes, 1)
+	}
+	return rack, int64(beat * min(chances, nodes) / nodes)
+}
+
+func (p *Policy) Begin() {}
+
+// End lets killable containers end for requests that found no room.
+func (p *Policy) End() {
+	if len(p.killable) > 0 {
+		p.claimKillable()
+	}
+}
+
+func (p *Policy) NodeChanged(handle.Node) {}
+
+func (p *Policy) AppsChanged() {}
+
+func (p *Policy) Shares() map[int32]*fairshare.Queue { return nil }
+
+// HeadroomOf is Hadoop's AbstractLeafQueue.getHeadroom.
+func (p *Policy) HeadroomOf(a *core.App) records.Resource {
+	q, u := &p.s.Queues[a.Leaf], &p.s.Users[a.User]
+	left := p.s.Room(a.Leaf).Sub(q.Used)
+	return left.Min(p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight).Sub(u.Used))
+}
+
+// Check compares the limits of users that are known with what they would be if they were computed now.
+func (p *Policy) Check() error {
+	s := p.s
+	for h := range s.Queues {
+		if q := &s.Queues[h]; q.Live && q.LimitKnown && q.UserLimit != p.UserLimit(q) {
+			return fmt.Errorf("queue %s limits its users to %v, not %v", q.Cfg.Path, q.UserLimit, p.UserLimit(q))
+		}
+	}
+	for h := range s.Users {
+		u := &s.Users[h]
+		if u.Total == 0 {
+			continue
+		}
+		q := &s.Queues[u.Leaf]
+		limit := s.Calc.Weighted(p.UserLimit(q), u.Weight)
+		if over := s.Calc.Less(&limit, &u.Used); over != p.OverUserLimit(q, u) {
+			return fmt.Errorf("user %s has %v in %s and is over its limit of %v: %t", u.Name, u.Used, q.Cfg.Path, limit, over)
+		}
+	}
+	return nil
+}

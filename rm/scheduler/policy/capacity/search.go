@@ -1,0 +1,278 @@
+package capacity
+
+import (
+	"math/bits"
+
+	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// In capacity queues nobody overtakes an ask whose turn it is and that fits below the maximum of its queues, but not into
+// what they have left of it: its leaf gives nothing to those behind it, of the same application and of others, and what
+// the leaf could still have is kept from its siblings that come later. So large asks are served in their turn where small
+// ones would take what becomes free before it is enough (Hadoop: RegularContainerAllocator.checkHeadroom,
+// CSAssignment.SkippedType.QUEUE_LIMIT, ResourceLimits.addBlockedHeadroom). An ask that is larger than a maximum itself is
+// passed over, unlike in YARN, where it stops its leaf for good.
+
+// verdict is what became of a search in a queue.
+type verdict uint8
+
+const (
+	found   verdict = iota // an application to be served
+	idle                   // nothing to serve, however much room there were
+	shut                   // nothing to serve in the room that there is
+	blocked                // the ask whose turn it is is too large for it
+)
+
+// Next finds the application whose turn it is, or nothing.
+func (p *Policy) Next() int32 {
+	s := p.s
+	open := s.Classes.Opened()
+	if s.Orders.Offers(&s.Queues[core.Root].Inner)&open == 0 {
+		return order.Nothing
+	}
+	w := walk{s: s, p: p}
+	if a, v := w.all(open); v == found {
+		return a
+	}
+	return order.Nothing
+}
+
+// walk is a search for the application whose turn it is.
+type walk struct {
+	s *core.Core
+	p *Policy
+	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
+	visit    func(h int32, at blocker)
+	by       *core.Demand     // the last that blocked a leaf
+	withheld records.Resource // what the queue that was looked in last keeps from its later siblings, if it is blocked
+}
+
+// scope is what is known of classes in the room that there is. What isn't told apart yet is compared when a queue is entered
+// where it is asked for; queues without a maximum of their own have the room of those above them, so nothing is compared
+// twice.
+type scope struct {
+	open   order.Mask // nodes may have room for them, and so have the queues
+	exceed order.Mask // they are larger than the room
+	told   order.Mask // whether they are larger is known
+}
+
+// compare compares classes with the room.
+func (w *walk) compare(c scope, m order.Mask, room *records.Resource) scope {
+	if m &^= c.told; m != 0 {
+		c.exceed |= w.s.Exceeding(m, room)
+		c.told |= m
+		c.open &^= c.exceed
+	}
+	return c
+}
+
+// all looks in all queues.
+func (w *walk) all(open order.Mask) (a int32, v verdict) {
+	room := w.s.Calc.Cluster
+	if q := &w.s.Queues[core.Root]; !q.Bounded {
+		w.s.Calc.Sub(&room, &q.Used)
+	}
+	return w.in(core.Root, scope{open: open}, &room)
+}
+
+// in looks in a queue that has at most so much room left above it.
+func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict) {
+	s := w.s
+	q := &s.Queues[h]
+	if !q.Bounded {
+		return w.within(h, q, c, above)
+	}
+	room := q.Maximum
+	s.Calc.Sub(&room, &q.Used)
+	if s.Calc.Spent(&q.Used, &room) {
+		w.pass(h, &room)
+		return order.Nothing, idle
+	}
+	for i := range s.Calc.Types() {
+		room[i] = min(room[i], above[i])
+	}
+	c.told = c.exceed
+	return w.within(h, q, c, &room)
+}
+
+// within looks in a queue that has so much room.
+func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) (a int32, v verdict) {
+	s := w.s
+	if s.Calc.Spent(&q.Used, room) {
+		w.pass(h, room)
+		return order.Nothing, shut
+	}
+	m := s.Orders.Offers(&q.Inner)
+	c = w.compare(c, m, room)
+	if !q.Leaf {
+		if w.vain(h, c, m) {
+			return order.Nothing, shut
+		}
+		return w.below(h, q, c, room)
+	}
+	a, v = w.inLeaf(h, q, c, room)
+	if w.visit != nil {
+		at := blocker{room: *room}
+		if v == blocked {
+			at.by = w.by
+		}
+		w.visit(h, at)
+	}
+	if v == blocked {
+		w.withheld = s.Calc.Measure(*room).Max(records.Resource{})
+	}
+	return a, v
+}
+
+// pass tells of a queue that has nothing left, and so blocks nobody, and of those below it.
+func (w *walk) pass(h int32, room *records.Resource) {
+	if w.visit == nil {
+		return
+	}
+	w.visit(h, blocker{room: *room, spent: true})
+	for _, c := range w.s.Queues[h].Below {
+		w.pass(c, room)
+	}
+}
+
+// below looks in the children of a queue.
+func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) (a int32, v verdict) {
+	s := w.s
+	var own, kept records.Resource
+	v, left := idle, room
+	want := w.wanted(c)
+	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
+		a, x := w.in(s.Orders.Ref(i), c, left)
+		switch x {
+		case found:
+			return a, found
+		case idle:
+			if w.visit == nil {
+				s.Orders.SetMask(i, s.Orders.Own(i)&^want)
+			}
+		case shut:
+			v = max(v, shut)
+		case blocked:
+			if v != blocked {
+				v, own = blocked, *room
+				left = &own
+			}
+			s.Calc.Add(&kept, &w.withheld)
+			s.Calc.Sub(left, &w.withheld)
+			m := s.Orders.Offers(&q.Inner)
+			c.told = c.exceed
+			c = w.compare(c, m, left)
+			if w.visit == nil && (s.Calc.Spent(&q.Used, left) || w.vain(h, c, m)) {
+				w.withheld = kept
+				return order.Nothing, blocked
+			}
+			want = w.wanted(c)
+		}
+	}
+	w.withheld = kept
+	return order.Nothing, v
+}
+
+// wanted is the classes for which children are looked in.
+func (w *walk) wanted(c scope) order.Mask {
+	if w.visit != nil {
+		return ^order.Mask(0)
+	}
+	return c.open | c.exceed | class.Tight
+}
+
+// vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
+// if the queue is the root; below it, it tells what is left for the queue's siblings.
+func (w *walk) vain(h int32, c scope, m order.Mask) bool {
+	return h == core.Root && c.open&m == 0 && w.visit == nil
+}
+
+// inLeaf looks at the applications of a leaf in their order.
+func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) (int32, verdict) {
+	s := w.s
+	for left := c.exceed & s.Orders.Offers(&q.Inner) & s.Classes.Taken(); left != 0; left &= left - 1 {
+		if i := bits.TrailingZeros64(left); !s.EverFits(h, s.Classes.Size(i)) {
+			c.exceed &^= 1 << i
+		}
+	}
+	v := idle
+	after := order.Nothing
+	for {
+		a := s.FirstInLeaf(q, c.open|c.exceed, after)
+		if a == order.Nothing {
+			return order.Nothing, v
+		}
+		switch w.judge(h, &s.Apps[a], c, room) {
+		case found:
+			s.Picked = c.open
+			return a, found
+		case blocked:
+			return order.Nothing, blocked
+		case shut:
+			v = shut
+		}
+		after = s.Apps[a].El
+	}
+}
+
+// judge looks at the demands of an application, the most urgent first: whether one can be placed, or is too large for the
+// room that its leaf has.
+func (w *walk) judge(leaf int32, a *core.App, c scope, room *records.Resource) verdict {
+	s := w.s
+	v := idle
+	want := c.open | c.exceed | 1<<class.Shared
+	for d := s.FirstDemand(a, want); d != nil; d = s.NextDemand(a, d, want) {
+		large := c.exceed&(1<<d.Class) != 0
+		if d.Class == class.Shared {
+			large = !s.Calc.Fits(&d.Size, room) && s.EverFits(leaf, &d.Size)
+		}
+		switch {
+		case large && w.p.lifted(a, d, room):
+			if v = shut; d.Class != class.Shared {
+				want &^= 1 << d.Class
+			}
+		case large:
+			w.by = d
+			return blocked
+		case c.open&(1<<d.Class) != 0 && w.visit == nil:
+			return found
+		}
+	}
+	return v
+}
+
+// lifted reports whether the room would do if the application's reservations were undone, as they are when one of its
+// containers is placed elsewhere.
+func (p *Policy) lifted(a *core.App, d *core.Demand, room *records.Resource) bool {
+	if a.Reserved.IsZero() || !p.s.Tree.Settings.ReservationsContinue {
+		return false
+	}
+	more := room.Add(a.Reserved)
+	return p.s.Calc.Fits(&d.Size, &more)
+}
+
+// blocker is what holds back the asks of a queue.
+type blocker struct {
+	room  records.Resource // that the queue has, less what is kept for others
+	spent bool             // it has nothing left
+	by    *core.Demand     // in the leaf, which those behind it wait for; nil if there is none
+	from  *core.Demand     // of another leaf, for which something is kept that this one could have; nil if there is none
+}
+
+// findBlockers finds out who blocks the leaves that have something to place.
+func (p *Policy) findBlockers() map[int32]blocker {
+	out := map[int32]blocker{}
+	var from *core.Demand
+	w := walk{s: p.s, p: p}
+	w.visit = func(h int32, at blocker) {
+		at.from = from
+		if out[h] = at; at.by != nil {
+			from = at.by
+		}
+	}
+	w.all(1 << class.Shared)
+	return out
+}

@@ -1,0 +1,102 @@
+package capacity
+
+import (
+	"math"
+
+	"heddle/rm/scheduler/core"
+	"heddle/yarn/records"
+)
+
+// OverUserLimit reports whether a user has more than its limit, so that nothing more is given to it. As in YARN what it asks
+// for isn't counted: the limit may be passed by one container.
+func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
+	if u.Weight == 1 {
+		// Most have no more than what they get in any case, whatever the others have.
+		if !q.LimitKnown && p.s.Calc.Fits(&u.Used, &q.UserLeast) && p.s.Calc.Fits(&u.Used, &q.UserMost) {
+			return false
+		}
+		return p.s.Calc.Less(p.limitOfUsers(q), &u.Used)
+	}
+	limit := p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight)
+	return p.s.Calc.Less(&limit, &u.Used)
+}
+
+// limitOfUsers is what a user of weight 1 may have, computed again if something has changed in the leaf.
+func (p *Policy) limitOfUsers(q *core.Queue) *records.Resource {
+	if !q.LimitKnown {
+		q.UserLimit, q.LimitKnown = p.UserLimit(q), true
+	}
+	return &q.UserLimit
+}
+
+// BoundUsers computes what limits of users hang on that stays as it is while the cluster does.
+func (p *Policy) BoundUsers(q *core.Queue) {
+	q.Capacity = p.s.Calc.Larger(q.Guaranteed, p.s.Config.Minimum)
+	q.UserLeast = p.leastOfUser(q, &q.Capacity)
+	if q.Cfg.UserLimitFactor == -1 || q.Guaranteed.IsZero() {
+		q.UserMost = q.Maximum
+		return
+	}
+	for i := range p.s.Calc.Types() {
+		q.UserMost[i] = int64(math.Floor(float64(q.Capacity[i])*float64(q.Cfg.UserLimitFactor) + 1e-6))
+	}
+}
+
+// leastOfUser is the part of an amount that a user gets in any case.
+func (p *Policy) leastOfUser(q *core.Queue, of *records.Resource) (least records.Resource) {
+	for i := range p.s.Calc.Types() {
+		least[i] = int64(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
+	}
+	return least
+}
+
+// UserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
+// active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
+// least, and user-limit-factor times the queue's capacity the most.
+func (p *Policy) UserLimit(q *core.Queue) records.Resource {
+	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting)
+}
+
+// UserLimitsOfAll are what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
+// (Hadoop: AbstractLeafQueue.getResourceLimitForAllUsers).
+func (p *Policy) UserLimitsOfAll() map[int32]records.Resource {
+	weights := map[int32]float64{}
+	for i := range p.s.Users {
+		if u := &p.s.Users[i]; u.Total > 0 {
+			weights[u.Leaf] += u.Weight
+		}
+	}
+	limits := make(map[int32]records.Resource, len(weights))
+	for leaf, w := range weights {
+		q := &p.s.Queues[leaf]
+		limits[leaf] = p.userLimitOf(q, &q.Used, w)
+	}
+	return limits
+}
+
+// userLimitOf divides what users have, and one smallest container more, by their weights.
+func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights float64) (limit records.Resource) {
+	var current records.Resource
+	for i := range p.s.Calc.Types() {
+		current[i] = p.s.Calc.StepUp(i, float64(p.s.Calc.Cluster[i])*max(0, q.Shares))
+		if weights > 0 {
+			limit[i] = int64(math.Ceil(float64(have[i]+p.s.Config.Minimum[i])/weights - 1e-6))
+		}
+	}
+	least := &q.UserLeast
+	if !p.s.Calc.Less(&current, &q.Capacity) { // the queue has more than it is promised
+		p.s.Calc.Add(&current, &p.s.Config.Minimum)
+		current = p.leastOfUser(q, &current)
+		least = &current
+	}
+	if p.s.Calc.Less(&limit, least) {
+		limit = *least
+	}
+	if p.s.Calc.Less(&q.UserMost, &limit) {
+		limit = q.UserMost
+	}
+	for i := range p.s.Calc.Types() {
+		limit[i] = p.s.Calc.StepUp(i, float64(limit[i]))
+	}
+	return limit
+}

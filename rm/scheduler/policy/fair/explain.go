@@ -1,0 +1,70 @@
+package fair
+
+import (
+	"fmt"
+
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/explain"
+	"heddle/rm/scheduler/handle"
+	"heddle/yarn/records"
+)
+
+func (p *Policy) explainOwn(a *core.App, d *core.Demand, r *explain.Reason) bool {
+	if d.Why != core.BehindOwn {
+		return false
+	}
+	largest := p.s.Largest()
+	for e := range p.s.Demands(a) {
+		if e == d {
+			break
+		}
+		if e.Pending == 0 || !p.s.BelowMaximum(a.Leaf, &e.Size) || !p.s.Calc.Fits(&e.Size, &largest) {
+			continue
+		}
+		r.Limit, r.Short = explain.BehindOwn, records.Resource{}
+		r.Text = fmt.Sprintf("the application's request for %s, of priority %d, is more urgent, and comes first on the nodes that are large enough for it",
+			p.s.Format(e.Capability), e.Priority)
+		r.Free = "room for that request, or its withdrawal"
+		return true
+	}
+	// What came first may have gone above a maximum since; that is seen with the next look at who starves.
+	r.Limit, r.Short = explain.BehindOwn, records.Resource{}
+	r.Text = "a more urgent request of the application came first when it was last looked at; it is looked at again at the next update of shares"
+	r.Free = "the next update of shares"
+	return true
+}
+
+// ExplainUnreserved says why no node is reserved for a request that finds no room.
+func (p *Policy) ExplainUnreserved(a *core.App, d *core.Demand, r *explain.Reason) {
+	if !a.Live {
+		return
+	}
+	f := &p.s.Tree.Settings.Fair
+	due := p.dueTo(handle.App(p.s.Orders.Ref(a.El)), p.sharesNow())
+	switch kept, most := p.reservedFor(a), p.mostReserved(p.s.OpenNodes()); {
+	case !p.isLarge(a, d):
+		r.Text += fmt.Sprintf("; none is kept for it, as it is smaller than %s (reservation-threshold.increment-multiple)", p.s.Format(f.ReservedFrom))
+	case !p.isBelow(a, &due) && !p.leafStarves(a.Leaf):
+		r.Text += fmt.Sprintf("; none is kept for it, as the application has its fair share of %s", p.s.Format(due))
+	case kept >= most:
+		r.Text += fmt.Sprintf("; none is kept for it, as %d of %d nodes are kept for the application (reservable-nodes)", kept, p.s.OpenNodes())
+	}
+}
+
+// Explaining keeps what queues are due while applications are explained.
+func (p *Policy) Explaining(on bool) { p.explaining, p.explained = on, nil }
+
+// ExplainTurn looks for a more urgent request of the same application.
+func (p *Policy) ExplainTurn(a *core.App, _ *core.User, d *core.Demand, r *explain.Reason) bool {
+	return p.explainOwn(a, d, r)
+}
+
+// ExplainMasters looks at the limit of the leaf.
+func (p *Policy) ExplainMasters(a *core.App, _ *core.User, r *explain.Reason) bool {
+	limit := p.AMLimit(a.Leaf)
+	if p.mayActivate(a, &limit) {
+		return false
+	}
+	explain.HeldByQueueMasters(p.s, a, limit, r)
+	return true
+}

@@ -1,0 +1,67 @@
+package fair
+
+import (
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/measure"
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// fairKey is YARN's FairSharePolicy: those below their minimum share first, by how far; then by memory over weight.
+func (p *Policy) fairKey(k *order.Key, used, pending, least *records.Resource, weight float64) {
+	m := used[records.Memory]
+	low := min(least[records.Memory], m+pending[records.Memory])
+	switch {
+	case m < low:
+		k.Rank, k.Ratio = 0, float64(m)/float64(max(low, 1))
+	case weight > 0:
+		k.Rank, k.Ratio = 1, float64(m)/weight
+	default:
+		k.Rank, k.Ratio = 2, float64(m)
+	}
+}
+
+// dominantKey is YARN's DominantResourceFairnessPolicy: those first whose dominant resource is below its minimum share; then
+// by shares of the cluster over weight, the largest first. It reports whether that has changed.
+func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, least *records.Resource, weight float64) bool {
+	var shares measure.Shares
+	dominant, rank := 0, k.Rank
+	for i, n := range used {
+		if p.s.Calc.Cluster[i] > 0 {
+			shares[i] = float64(n) / float64(p.s.Calc.Cluster[i])
+		}
+		if shares[i] > shares[dominant] {
+			dominant = i
+		}
+	}
+	k.Rank = 1
+	if least[dominant] > used[dominant] {
+		k.Rank = 0
+		for i, n := range used {
+			shares[i] = 1
+			if least[i] > 0 {
+				shares[i] = float64(n) / float64(least[i])
+			}
+		}
+	} else if weight > 0 {
+		for i := range shares {
+			shares[i] /= weight
+		}
+	} else {
+		k.Rank = 2
+	}
+	measure.Descend(shares[:])
+	if k.Rank == rank && shares == *was {
+		return false
+	}
+	*was = shares
+	return true
+}
+
+// appWeight is the weight of an application under the FairScheduler.
+func (p *Policy) appWeight(a *core.App) float64 {
+	if p.s.Tree.Settings.Fair.SizeBasedWeight {
+		return core.SizeWeight(a)
+	}
+	return 1
+}
