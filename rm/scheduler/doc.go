@@ -4,15 +4,16 @@
 // clock, goroutine or randomness, so that the same events always give the same decisions. Its owner, package drive,
 // enters events as they happen, in one goroutine, and takes the decisions from Schedule.
 //
-// Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. The policies of YARN's schedulers
-// (capacity, fair, FIFO) differ in the key by which children and applications are ordered, and in the limits that close
-// them; the search for who is next is the same. Every order is a balanced tree whose elements know which classes of asks
-// (distinct capabilities) are pending below them; what holds a queue, user or application back clears its classes, so that
-// the next one to serve is found in a logarithmic descent per level. Such knowledge is an upper bound: it is lowered
-// when a search finds that there is nothing, and raised by whatever loosens a limit.
+// Scheduler is a façade. Package core has the running state and the search for who is next and where it fits; the packages
+// below policy are what YARN's schedulers (capacity, fair, FIFO) differ in: limits, by what queues and applications are
+// ordered, activation, who has nodes reserved. Package explain says what holds a request. Here are the events, and views of
+// queues and applications for people and for preemption.
+//
+// Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. Every order is a balanced tree (package
+// order) whose elements know which classes of asks (package class) are pending below them. What holds a queue, user or
+// application back clears its classes, so a search finds the next one to serve in a logarithmic descent per level. Such
+// knowledge is an upper bound: a search that finds nothing lowers it, and whatever loosens a limit raises it.
 //
 // Placement is driven by events, not by heartbeats: a new ask is tried on all nodes at once, and resources that become
 // free go to the application whose turn it is. Between two events nothing waits that could be placed.
-//
-// Handles are dense and reused, so that everything the hot path touches is an array; names are interned.
 package scheduler
