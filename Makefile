@@ -10,7 +10,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: campaign mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: invariants campaign mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -25,6 +25,14 @@ demo-stop:
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 	bin/heddle bench rm
+
+# The scheduler checks itself with every decision, and ResourceManagers the ledger with every batch, while random events, simulations and
+# falling leaders pass over them. It takes a minute or two, most of it in the chaos test, which `make test` runs in the same way.
+INVARIANTS := ./rm/ledger ./rm/scheduler/... ./rm/leader/... ./rm ./sim/...
+
+invariants:
+	$(GO) test -count=1 -tags invariants $(INVARIANTS)
+	$(GO) test -count=1 -tags invariants -run LeadersFall ./integration/chaos
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
