@@ -29,6 +29,7 @@ var largePackages = map[string]large{
 }
 
 var largeStructs = map[string]large{
+	"rm/scheduler.Scheduler":              {50, "it is the scheduler's interface to its callers, which hands on to the core"},
 	"rm/scheduler/core.Core":              {180, "the search for who is next and where it fits, and what changes its state, work on one set of orders and indices"},
 	"rm/scheduler/policy/fair.Policy":     {68, "it is FairScheduler: each hook of the search is a method"},
 	"rm/scheduler/policy/capacity.Policy": {55, "it is CapacityScheduler: each hook of the search is a method"},
