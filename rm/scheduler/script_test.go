@@ -26,6 +26,7 @@ import (
 //	doom NAME [COUNT]    its newest containers become killable; those that are killed are freed after the run
 //	rekeep NAME NODE     the node of its first reservation is kept no more, and another one is
 //	run [MS]             decisions are made, MS later than the last time
+//	history SEED STEPS   a random history of all of this; see history_test.go
 //	why NAME, queues, what-if QUEUE USER SIZE, activities NODE
 func TestScripts(t *testing.T) { golden.Scripts(t, play) }
 
@@ -213,6 +214,8 @@ func (p *script) command(w []string) []string {
 			return []string{err.Error()}
 		}
 		return []string{strings.TrimPrefix(fmt.Sprintf("%s: %s", r.Limit, r.Text), ": ")}
+	case "history":
+		return p.history(p.number(w[1]), p.number(w[2]))
 	case "activities":
 		return p.activities(s.Activities(p.nodes[w[1]]), "")
 	case "queues":
