@@ -1,7 +1,7 @@
 // Package am is a library for YARN ApplicationMasters. A program that uses it runs on Heddle and on stock Hadoop.
 //
 // Run does everything around the application's own work: it finds the credentials and the ResourceManager, registers,
-// keeps the conversation alive through failovers, and says farewell:
+// keeps the conversation alive through failovers, and unregisters:
 //
 //	err := am.Run(ctx, am.Options{}, func(ctx context.Context, m *am.Master) error {
 //		if _, err := m.Request(am.Request{Resource: records.NewResource(1024, 1), Count: 10}); err != nil {
@@ -25,18 +25,18 @@
 //
 // # What a program can rely on
 //
-// Methods of a Master return at once; what comes of them are events, which arrive in the order in which things happened. The
+// Methods of a Master return at once; their outcomes are events, in the order in which things happened. The
 // events of one container are
 //
 //	ContainersAllocated, then after Start ContainerStarted or ContainerStartFailed, and in any case one ContainerCompleted.
 //
-// Every container serves a Request; those that turn out not to be needed any more are given back and never seen. A
-// container whose start failed is given back as well.
+// Every container serves a Request; the Master gives back containers that are no longer needed, and never reports them. It gives
+// back a container whose start failed as well.
 //
-// Another ResourceManager taking over loses nothing: what is outstanding is told again, and Resynced is an event only for
-// information. A NodeManager that is restarting is waited for.
+// Nothing is lost when another ResourceManager takes over: the Master repeats what is outstanding, and Resynced is only for
+// information. The Master waits for a NodeManager that restarts.
 //
-// An attempt that is told to go (ShutdownRequested), or whose context ends, says no farewell, so that another attempt may
-// continue its work; containers of this one that went on are then in Registration.Previous, if the application was
-// submitted so that they do.
+// An attempt that is dismissed (ShutdownRequested), or whose context ends, doesn't unregister, so that another attempt may
+// continue its work. If the application was submitted to keep containers across attempts, they are then in
+// Registration.Previous.
 package am

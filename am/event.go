@@ -23,52 +23,52 @@ type (
 // ErrDismissed means that the ResourceManager doesn't want this attempt any more.
 var ErrDismissed = client.ErrDismissed
 
-// Event is one of the types of this package that are said to be events.
+// Event is any of the event types of this package.
 type Event interface{ event() }
 
-// ContainersAllocated is the event that containers have arrived. Each is to be started or released.
+// ContainersAllocated says that containers were granted. Start or release each of them.
 type ContainersAllocated struct{ Containers []Container }
 
-// ContainerStarted is the event that a NodeManager has taken a container in; its resources may still be on their way.
+// ContainerStarted says that a NodeManager has accepted a container; it may still be localizing its files.
 type ContainerStarted struct {
 	Container Container
 	Services  map[string][]byte // metadata of the node's auxiliary services; nil if an answer was lost
 }
 
-// ContainerStartFailed is the event that a container could not be started. It is given back.
+// ContainerStartFailed says that a container could not be started. It is given back.
 type ContainerStartFailed struct {
 	Container Container
 	Err       error
 }
 
-// ContainerCompleted is the event that a container has ended, for whatever reason.
+// ContainerCompleted says that a container has ended, for whatever reason.
 type ContainerCompleted struct {
 	ID          records.ContainerID
-	Container   Container // all of it; only the ID if it wasn't known
+	Container   Container // only the ID if it wasn't known
 	ExitStatus  int32     // of the process, or one of records.Exit…
 	Diagnostics string
 }
 
-// NodesUpdated is the event that nodes have come, gone, or are about to go.
+// NodesUpdated says that nodes have joined, left, or are about to leave.
 type NodesUpdated struct{ Nodes []NodeUpdate }
 
-// PreemptionRequested is the event that the ResourceManager wants containers back. The application may release them in
-// its own time, or see them taken.
+// PreemptionRequested says that the ResourceManager wants containers back. The application may release them
+// itself; otherwise they are killed.
 type PreemptionRequested struct{ Containers []Preemption }
 
-// RequestsRefused is the event that the ResourceManager refuses requests. They are dropped.
+// RequestsRefused says that the ResourceManager refused requests. They are dropped.
 type RequestsRefused struct{ Refusal }
 
-// ContainersRecovered is the event that containers of earlier attempts turned out to go on after registration.
+// ContainersRecovered says that further containers of earlier attempts were reported after registration.
 type ContainersRecovered struct{ Containers []Container }
 
-// Resynced is the event that another ResourceManager has taken over and knows everything again.
+// Resynced says that another ResourceManager has taken over, and has been told everything again.
 type Resynced struct{}
 
-// ShutdownRequested is the last event: the attempt is over, because the application was killed, for instance.
+// ShutdownRequested is the last event: the attempt must end, for instance because the application was killed.
 type ShutdownRequested struct{ Err error }
 
-// Error is the last event: the conversation with the ResourceManager has ended by an error.
+// Error is the last event: the conversation with the ResourceManager has failed.
 type Error struct{ Err error }
 
 func (ContainersAllocated) event()  {}
@@ -83,7 +83,7 @@ func (Resynced) event()             {}
 func (ShutdownRequested) event()    {}
 func (Error) event()                {}
 
-// Callbacks are functions for events. Those that are nil are passed over.
+// Callbacks are functions for events. Nil functions are skipped.
 type Callbacks struct {
 	ContainersAllocated  func(ContainersAllocated)
 	ContainerStarted     func(ContainerStarted)
@@ -132,7 +132,7 @@ func call[E Event](f func(E), e E) {
 	}
 }
 
-// queue hands events on in order, however slow the application is, so that it never holds the conversation up.
+// queue delivers events in order, however slow the application is, so that the conversation never waits for it.
 type queue struct {
 	out  chan Event
 	wake chan struct{}
@@ -151,7 +151,7 @@ func (q *queue) put(e Event) {
 	signal(q.wake)
 }
 
-// close lets run end after the events that are there.
+// close lets run end after the events in the queue.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -159,7 +159,7 @@ func (q *queue) close() {
 	signal(q.wake)
 }
 
-// run hands events out until close, or until done, when nobody takes them any more. It closes out.
+// run delivers events until close, or until done, when nobody receives them any more. It closes out.
 func (q *queue) run(done <-chan struct{}) {
 	defer close(q.out)
 	for {

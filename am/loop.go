@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// converse keeps the conversation with the ResourceManager going until ctx ends or it is over.
+// converse keeps the conversation with the ResourceManager going until ctx ends or the attempt is over.
 func (m *Master) converse(ctx context.Context) error {
 	eager := pollFirst
 	for {
@@ -32,8 +32,8 @@ func (m *Master) converse(ctx context.Context) error {
 		if m.rm.Holds() {
 			continue
 		}
-		// A stock ResourceManager allocates some time after it was asked, and tells with the next call: while something is
-		// outstanding that comes sooner, at first.
+		// A stock ResourceManager allocates some time after it was asked, and reports that in the next call. While something is
+		// outstanding, the next call comes sooner, at first.
 		wait := m.o.Heartbeat
 		if m.rm.Outstanding() > 0 {
 			wait = min(wait, eager)
@@ -54,7 +54,7 @@ const (
 	pollAtMost = 50 * time.Millisecond  // however much changes
 )
 
-// rest waits for the next call, which comes sooner if there is something to tell; it reports whether that is so.
+// rest waits for the next call. It ends early and reports true if there is something to report.
 func (m *Master) rest(ctx context.Context, wait time.Duration) bool {
 	t := time.NewTimer(min(wait, pollAtMost))
 	defer t.Stop()
@@ -74,7 +74,7 @@ func (m *Master) rest(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// nudge ends the wait of a call that is held back whenever there is something to tell.
+// nudge ends the wait of a held-back call whenever there is something to report.
 func (m *Master) nudge(ctx context.Context) {
 	for {
 		select {
@@ -83,12 +83,12 @@ func (m *Master) nudge(ctx context.Context) {
 		case <-m.changed:
 		}
 		if err := m.rm.Nudge(ctx); err != nil && ctx.Err() == nil {
-			m.log.WithError(err).Debug("The call under way could not be cut short")
+			m.log.WithError(err).Debug("can't end the call under way early")
 		}
 	}
 }
 
-// report turns what a call has brought into events.
+// report turns the answer to a call into events.
 func (m *Master) report(a *client.Allocation) {
 	if a.Resynced {
 		m.events.put(Resynced{})
@@ -127,7 +127,7 @@ func (m *Master) recovered(list []Container) {
 	}
 }
 
-// startGrace is how long the answer to a start is waited for when the container is known to be over.
+// startGrace is how long to wait for the answer to a start when the container has already ended.
 const startGrace = 2 * time.Second
 
 func (m *Master) completed(c client.Completed) {
@@ -147,8 +147,8 @@ func (m *Master) completed(c client.Completed) {
 	m.events.put(e)
 }
 
-// Start starts a container that was allocated. What comes of it is an event; a container that is unknown, over, or started
-// already is passed over.
+// Start starts an allocated container. The outcome is an event. Start ignores a container that is unknown, has ended, or was
+// started before.
 func (m *Master) Start(id records.ContainerID, l Launch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,7 +172,7 @@ func (m *Master) start(ctx context.Context, t *tracked, l Launch) {
 		services, err = m.nodes.Start(ctx, &t.Container, launch)
 	}
 	if m.ctx.Err() != nil {
-		return // nobody is left to tell
+		return // nobody receives it
 	}
 	m.mu.Lock()
 	t.state = started
@@ -196,7 +196,7 @@ func (m *Master) start(ctx context.Context, t *tracked, l Launch) {
 	}
 }
 
-// Stop ends a container; one that was not started is given back. It is over when ContainerCompleted says so.
+// Stop ends a container, or gives it back if it wasn't started. ContainerCompleted says when it has ended.
 func (m *Master) Stop(id records.ContainerID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,15 +213,15 @@ func (m *Master) Stop(id records.ContainerID) {
 	}
 }
 
-// stopPatience is how long a node is tried to be reached for a container to be stopped. After that the ResourceManager,
-// which knows better what has become of the node, is asked to see to it.
+// stopPatience is how long Stop tries to reach a node. After that it asks the ResourceManager,
+// which knows better what became of the node, to end the container.
 const stopPatience = 10 * time.Second
 
 func (m *Master) halt(c Container) {
 	ctx, cancel := context.WithTimeout(m.ctx, stopPatience)
 	defer cancel()
 	if err := m.nodes.Stop(ctx, c.Node, c.ID); err != nil && m.ctx.Err() == nil {
-		m.log.WithError(err).WithField("container", c.ID.String()).Info("Released, as it can't be stopped directly")
+		m.log.WithError(err).WithField("container", c.ID.String()).Info("can't stop the container on its node; releases it instead")
 		m.Release(c.ID)
 	}
 }

@@ -27,7 +27,7 @@ type Master struct {
 	events  *queue
 
 	registration Registration
-	changed      chan struct{} // there is something to tell, and a call may have to be ended for it
+	changed      chan struct{} // there is something to report, and a call may have to end for it
 	pace         chan struct{} // likewise, for the pause between calls
 	ctx          context.Context
 	calls        sync.WaitGroup // to nodes
@@ -35,20 +35,20 @@ type Master struct {
 	mu         sync.Mutex
 	containers map[records.ContainerID]*tracked
 	farewell   farewell
-	told       float32 // progress that a call was ended for
+	told       float32 // progress for which a call was ended early
 	toldAt     time.Time
 	begun      uint64        // heartbeats
 	answered   uint64        // the latest heartbeat that was answered
 	answers    chan struct{} // closed with each answer
 }
 
-// tracked is a container that is not over.
+// tracked is a container that hasn't ended.
 type tracked struct {
 	Container
 	state  state
 	cancel context.CancelFunc  // of the start
-	stop   bool                // as soon as it is started
-	over   *ContainerCompleted // to be reported once it is started
+	stop   bool                // stop it as soon as it is started
+	over   *ContainerCompleted // to be reported once the start is answered
 }
 
 type state int
@@ -72,10 +72,10 @@ const (
 	Killed    = pb.FinalApplicationStatus_APP_KILLED
 )
 
-// Run registers an ApplicationMaster, calls main, and says farewell: the application has succeeded if main returns nil, and
-// else failed with the error as its diagnostics, unless main has called SetResult. There is no farewell if main returns
-// because ctx has ended or the ResourceManager has dismissed the attempt; Run returns that then. main's context ends with ctx
-// and when the conversation with the ResourceManager does.
+// Run registers an ApplicationMaster, calls main, and unregisters. The application has succeeded if main returns nil, and
+// failed otherwise, with the error as its diagnostics, unless main has called SetResult. Run doesn't unregister if main returns
+// because ctx has ended or the ResourceManager has dismissed the attempt; it then returns that. main's context ends with ctx
+// and when the conversation with the ResourceManager ends.
 func Run(ctx context.Context, o Options, main func(ctx context.Context, m *Master) error) error {
 	m, err := newMaster(o)
 	if err != nil {
@@ -127,19 +127,19 @@ func newMaster(o Options) (*Master, error) {
 	return m, nil
 }
 
-// learnRacks finds out where hosts are. A stock ResourceManager serves requests for hosts only if they name the racks as
-// well. Where it can't be found out, hosts count as being in the default rack, and may be missed.
+// learnRacks finds out the racks of hosts. A stock ResourceManager serves requests for hosts only if they name the racks as
+// well. Hosts whose rack is unknown count as being in the default rack; requests for them may be missed.
 func (m *Master) learnRacks(racks *client.Racks) {
 	apps, err := m.cluster.Applications("")
 	if err != nil {
-		m.log.WithError(err).Debug("Racks are not known")
+		m.log.WithError(err).Debug("can't find racks")
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	nodes, err := apps.NodeReports(ctx, pb.NodeState_NS_RUNNING)
 	if err != nil {
-		m.log.WithError(err).Warn("Racks are not known; containers may be farther from their data than need be")
+		m.log.WithError(err).Warn("can't find racks; containers may be farther from their data than necessary")
 		return
 	}
 	racks.Learn(nodes)
@@ -155,7 +155,7 @@ func (m *Master) run(ctx context.Context, main func(context.Context, *Master) er
 	defer cancel(nil)
 	m.ctx = ctx
 	talking, hush := context.WithCancel(ctx)
-	over := make(chan struct{}) // main has returned
+	over := make(chan struct{}) // closed when main has returned
 	var running sync.WaitGroup
 	running.Go(func() { m.events.run(over) })
 	running.Go(func() { m.nudge(talking) })
@@ -186,7 +186,7 @@ func (m *Master) run(ctx context.Context, main func(context.Context, *Master) er
 	return err
 }
 
-// leave says farewell.
+// leave unregisters.
 func (m *Master) leave(ctx context.Context, result error) error {
 	m.mu.Lock()
 	f := m.farewell
@@ -203,26 +203,26 @@ func (m *Master) leave(ctx context.Context, result error) error {
 	return result
 }
 
-// SetResult decides what the farewell will say, whatever main returns. An empty trackingURL stands for none.
+// SetResult decides the final status, whatever main returns. An empty trackingURL means none.
 func (m *Master) SetResult(status pb.FinalApplicationStatus, diagnostics, trackingURL string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.farewell = farewell{status, diagnostics, trackingURL}
 }
 
-// Events returns what happens. The channel is closed after ShutdownRequested or Error.
+// Events returns the events. The channel is closed after ShutdownRequested or Error.
 func (m *Master) Events() <-chan Event { return m.events.out }
 
-// Attempt returns which attempt this is.
+// Attempt returns the id of this attempt.
 func (m *Master) Attempt() records.AttemptID { return m.env.attempt }
 
-// Registration returns what the ResourceManager has said at registration.
+// Registration returns the ResourceManager's answer to the registration.
 func (m *Master) Registration() Registration { return m.registration }
 
 // Credentials returns the attempt's credentials, among them those that its submitter gave it.
 func (m *Master) Credentials() *token.Credentials { return m.env.creds }
 
-// Host returns the name under which this host's other services know it.
+// Host returns the name under which other hosts know this one.
 func (m *Master) Host() string { return m.env.host }
 
 // Request asks for containers. It fails if a container of that size can't exist in the cluster.
@@ -235,14 +235,14 @@ func (m *Master) Request(r Request) (RequestID, error) {
 	return id, nil
 }
 
-// Withdraw takes containers of a request back that have not arrived, and returns how many those were.
+// Withdraw withdraws containers of a request that have not been granted, and returns how many those were.
 func (m *Master) Withdraw(id RequestID, count int) int {
 	n := m.rm.Withdraw(id, count)
 	m.change()
 	return n
 }
 
-// Outstanding is the number of containers that are asked for and have not arrived.
+// Outstanding is the number of containers that are asked for and not yet granted.
 func (m *Master) Outstanding() int { return m.rm.Outstanding() }
 
 // Release gives containers back. Those that run are killed.

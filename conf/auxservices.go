@@ -16,8 +16,8 @@ const (
 	sparkClass   = "org.apache.spark.network.yarn.YarnShuffleService"
 )
 
-// LacksAuxService says why a NodeManager doesn't have an auxiliary service that is configured or that Spark would ask for,
-// and what to set instead; "" of others, and of those that it can have.
+// LacksAuxService returns why a NodeManager lacks an auxiliary service that is configured or that Spark asks for,
+// and what to set instead; "" for services that it has, and for unknown ones.
 func (c *Config) LacksAuxService(name string) string {
 	class := c.Text(auxServices + "." + name + ".class")
 	switch {
@@ -30,10 +30,10 @@ func (c *Config) LacksAuxService(name string) string {
 	if class == "" && !slices.Contains(c.Strings(auxServices), name) {
 		return ""
 	}
-	return fmt.Sprintf("it is of class %q, and Heddle has %s alone", class, mapReduceClass)
+	return fmt.Sprintf("its class is %q, but Heddle has only %s", class, mapReduceClass)
 }
 
-// auxServices warns of services that a NodeManager leaves out.
+// auxServices warns of configured services that a NodeManager lacks.
 func (v *validation) auxServices() {
 	for _, name := range v.c.Strings(auxServices) {
 		if why := v.c.LacksAuxService(name); why != "" {

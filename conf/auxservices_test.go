@@ -15,7 +15,7 @@ func TestAuxServicesThatHeddleLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"mapreduce_shuffle": "", "spark_shuffle": "spark.dynamicAllocation.shuffleTracking.enabled=true", "other": `it is of class "com.example.Other"`, "unknown": "",
+		"mapreduce_shuffle": "", "spark_shuffle": "spark.dynamicAllocation.shuffleTracking.enabled=true", "other": `its class is "com.example.Other"`, "unknown": "",
 	} {
 		if got := c.LacksAuxService(name); got == "" != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Without a configuration nobody has said who may come: then this machine alone, and root gives nobody its rights.
+// A daemon without a configuration serves this machine alone, and root gives nobody its rights: nobody has said who may connect.
 
 const thisMachine = "localhost"
 
-// CloseUp makes the defaults of a daemon without a configuration folder safe, and tells them to its clients: it listens on the loopback, and run by root it has
-// containers run as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set otherwise, e.g. on the
+// CloseUp makes the defaults of a daemon without a configuration folder safe. The daemon listens on the loopback, and as root it runs
+// containers as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set otherwise, for example on the
 // command line, stay. what says in one line what was closed and how to open it; "" if there was nothing to close.
 func (c *Config) CloseUp() (what string) { return c.closeUp(os.Geteuid()) }
 
@@ -34,11 +34,11 @@ func (c *Config) closeUp(uid int) string {
 	if len(did) == 0 {
 		return ""
 	}
-	return "There is no configuration folder, so only this machine is served, and root runs no containers as itself: " + strings.Join(did, ", ") +
-		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/operations.md tells what protects an open cluster"
+	return "There is no configuration folder, so this daemon serves only this machine, and root runs no containers as itself: " + strings.Join(did, ", ") +
+		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/operations.md says what protects an open cluster"
 }
 
-// says reports whether anything is set that names where a role listens.
+// says reports whether anything names where a role listens.
 func (c *Config) says(role string) bool {
 	prefix := "yarn." + role + "."
 	for name := range c.WithPrefix(prefix) { // defaults are among them

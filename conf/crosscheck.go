@@ -33,9 +33,9 @@ func (v *validation) resourceManagers() {
 	case len(ids) == 0:
 		v.problem(Error, idsKey, rmPrefix+"ha.enabled is true, but no ids are set", "ids of the ResourceManagers, such as rm1,rm2,rm3")
 	case len(ids) == 1:
-		v.problem(Warning, idsKey, "a single ResourceManager has none to fail over to, and Hadoop's clients want two ids", "")
+		v.problem(Warning, idsKey, "a single ResourceManager can't fail over, and Hadoop's clients need two ids", "")
 	case len(ids)%2 == 0:
-		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers survive the loss of no more than %d do; an odd number is better", len(ids), len(ids)-1), "")
+		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers survive the loss of no more members than %d do; use an odd number", len(ids), len(ids)-1), "")
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -178,7 +178,7 @@ func (v *validation) times() {
 	c := v.c
 	expiry, beat := "yarn.nm.liveness-monitor.expiry-interval-ms", rmPrefix+"nodemanagers.heartbeat-interval-ms"
 	if c.Duration(expiry) < c.Duration(beat) {
-		v.problem(Error, expiry, fmt.Sprintf("nodes would be taken for dead between two heartbeats (%s is %v)", beat, c.Duration(beat)), "")
+		v.problem(Error, expiry, fmt.Sprintf("nodes would count as lost between two heartbeats (%s is %v)", beat, c.Duration(beat)), "")
 	}
 	most, usual := rmPrefix+"am.global.max-attempts", rmPrefix+"am.max-attempts"
 	if c.IsSet(most) && c.Int(most) < c.Int(usual) {
@@ -198,6 +198,6 @@ func (v *validation) scheduler() {
 	case err != nil || (u.Scheme == "" && !strings.HasPrefix(fs, "/")):
 		v.problem(Error, "fs.defaultFS", "must be a URI such as hdfs://host:port or file:///", "")
 	case !slices.Contains([]string{"", "file", "hdfs"}, u.Scheme):
-		v.problem(Warning, "fs.defaultFS", "Heddle reads and writes hdfs: and file: only, so paths in this file system are out of its reach", "")
+		v.problem(Warning, "fs.defaultFS", "Heddle reads and writes hdfs: and file: only, and can't reach paths in this file system", "")
 	}
 }

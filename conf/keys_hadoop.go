@@ -15,8 +15,8 @@ func coreKeys() []Key {
 		text("hadoop.proxyuser.<user>.hosts", "", "hosts from which that user may act for others"),
 		text("hadoop.proxyuser.<user>.groups", "", "groups for whose members that user may act"),
 		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),
-		seconds("hadoop.security.groups.cache.secs", "300", "how long the groups of a user are remembered").min(0),
-		seconds("hadoop.security.groups.negative-cache.secs", "30", "how long it is remembered that a user wasn't found").min(0),
+		seconds("hadoop.security.groups.cache.secs", "300", "how long the groups of a user are cached").min(0),
+		seconds("hadoop.security.groups.negative-cache.secs", "30", "how long a failed look-up of a user is cached").min(0),
 		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication"),
 		list("hadoop.security.sensitive-config-keys", "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,"+
 			"fs.s3a.*.server-side-encryption.key,fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,"+
@@ -40,7 +40,7 @@ func coreKeys() []Key {
 		millis("ipc.ping.interval", "60000", "silence after which a client pings").min(1),
 
 		text("net.topology.script.file.name", "", "program that prints the racks of the hosts it is given"),
-		integer("net.topology.script.number.args", "100", "most hosts that program is given at once").min(1).later(),
+		integer("net.topology.script.number.args", "100", "maximum of hosts per call of that program").min(1).later(),
 		text("net.topology.table.file.name", "", "file with a host and its rack on each line, for TableMapping"),
 		class("net.topology.node.switch.mapping.impl", "org.apache.hadoop.net.ScriptBasedMapping", "how the rack of a host is found"),
 		text("hadoop.zk.address", "", "ZooKeeper quorum; Heddle needs none").later(),
@@ -52,8 +52,8 @@ func hdfsKeys() []Key {
 	return []Key{
 		list("dfs.nameservices", "", "logical names of HDFS clusters"),
 		list("dfs.ha.namenodes.<nameservice>", "", "ids of that cluster's NameNodes"),
-		hostport("dfs.namenode.rpc-address", "", "the NameNode, where there is one only"),
-		hostport("dfs.namenode.rpc-address.<namenode>", "", "a NameNode by <nameservice>, or by <nameservice>.<id> where that has several"),
+		hostport("dfs.namenode.rpc-address", "", "the only NameNode"),
+		hostport("dfs.namenode.rpc-address.<namenode>", "", "a NameNode by <nameservice>, or by <nameservice>.<id> if that has several"),
 		class("dfs.client.failover.proxy.provider.<nameservice>", "", "how clients find the active NameNode; Heddle tries them in turn"),
 		boolean("dfs.client.use.datanode.hostname", "false", "connect to DataNodes by name, not by IP address"),
 		millis("dfs.client.socket-timeout", "60000", "time for a DataNode to send or take data").min(1),
@@ -67,8 +67,8 @@ func hdfsKeys() []Key {
 // mapredKeys are the keys of mapred-site.xml that concern Heddle itself; the rest is between clients and their jobs.
 func mapredKeys() []Key {
 	return []Key{
-		integer("mapreduce.shuffle.max.connections", "0", "most connections of reducers at a time; 0 is any number").min(0),
-		integer("mapreduce.shuffle.max.session-open-files", "3", "most map outputs that are open for a connection").min(1),
+		integer("mapreduce.shuffle.max.connections", "0", "maximum of reducers' connections; 0 is no limit").min(0),
+		integer("mapreduce.shuffle.max.session-open-files", "3", "maximum of map outputs that are open for a connection").min(1),
 		boolean("mapreduce.shuffle.connection-keep-alive.enable", "false", "keep connections open for reducers that don't ask for it"),
 		seconds("mapreduce.shuffle.connection-keep-alive.timeout", "5", "how long an idle connection is kept open").min(1),
 		integer("mapreduce.shuffle.port", "13562", "port from which the NodeManager serves map outputs").min(0).max(65535),
@@ -86,8 +86,8 @@ func yarnKeys() []Key {
 		integer("yarn.cluster.max-application-priority", "0", "highest priority that an application may have").min(0),
 		integer("yarn.scheduler.minimum-allocation-mb", "1024", "smallest container, MiB; requests are rounded up to a multiple").min(0).max(1<<31 - 1),
 		integer("yarn.scheduler.maximum-allocation-mb", "8192", "largest container, MiB").min(1).max(1<<31 - 1),
-		integer("yarn.scheduler.minimum-allocation-vcores", "1", "fewest vcores of a container").min(0).max(1<<31 - 1),
-		integer("yarn.scheduler.maximum-allocation-vcores", "4", "most vcores of a container").min(1).max(1<<31 - 1),
+		integer("yarn.scheduler.minimum-allocation-vcores", "1", "minimum of vcores of a container").min(0).max(1<<31 - 1),
+		integer("yarn.scheduler.maximum-allocation-vcores", "4", "maximum of vcores of a container").min(1).max(1<<31 - 1),
 		boolean("yarn.scheduler.include-port-in-node-name", "false", "tell nodes apart by host and port instead of by host").later(),
 		list("yarn.resource-types", "", "names of countable resources besides memory and vcores"),
 		enum("yarn.resource-types.<type>.units", "", "unit in which the type is counted", "p", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "Pi"),
@@ -99,7 +99,7 @@ func yarnKeys() []Key {
 
 		boolean("yarn.log-aggregation-enable", "false", "collect the logs of finished applications in a file system"),
 		seconds("yarn.log-aggregation.retain-seconds", "-1", "how long collected logs are kept; -1 is for ever").min(1).or("-1").later(),
-		seconds("yarn.log-aggregation.retain-check-interval-seconds", "-1", "how often old collected logs are looked for; 0 or less is a tenth of the time they are kept").later(),
+		seconds("yarn.log-aggregation.retain-check-interval-seconds", "-1", "how often old collected logs are removed; 0 or less is a tenth of the time they are kept").later(),
 		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs, the first for writing: TFile or IFile"),
 		class("yarn.log-aggregation.file-controller.<format>.class", "", "what writes and reads a format"),
 		text("yarn.log-aggregation.<format>.remote-app-log-dir-suffix", "", "part of the path of logs collected in that format, instead of yarn.nodemanager.remote-app-log-dir-suffix and the format's name"),
@@ -111,7 +111,7 @@ func yarnKeys() []Key {
 		enum("yarn.node-labels.configuration-type", "centralized", "who says which labels a node has", "centralized", "delegated-centralized", "distributed").later(),
 		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),
 		list("yarn.application.classpath", "", "class path of Hadoop on the nodes"),
-		boolean("yarn.webapp.enable-rest-app-submissions", "true", "take applications over REST"),
+		boolean("yarn.webapp.enable-rest-app-submissions", "true", "accept submissions over REST"),
 		boolean("yarn.webapp.filter-entity-list-by-user", "false", "list only the applications that the user may see"),
 
 		class("yarn.client.failover-proxy-provider", "org.apache.hadoop.yarn.client.ConfiguredRMFailoverProxyProvider", "how clients find the active ResourceManager; Heddle tries them in turn").later(),
@@ -123,6 +123,6 @@ func yarnKeys() []Key {
 		millis("yarn.client.nodemanager-connect.max-wait-ms", "180000", "how long to try to reach a NodeManager; -1 is for ever").min(0).or("-1"),
 		millis("yarn.client.nodemanager-connect.retry-interval-ms", "10000", "time between these attempts").min(1),
 		millis("yarn.client.application-client-protocol.poll-interval-ms", "200", "how often a client asks for the state of what it has submitted").min(1),
-		millis("yarn.client.application-client-protocol.poll-timeout-ms", "-1", "how long it does so; -1 is for ever").min(0).or("-1").later(),
+		millis("yarn.client.application-client-protocol.poll-timeout-ms", "-1", "how long it asks; -1 is for ever").min(0).or("-1").later(),
 	}
 }

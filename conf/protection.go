@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// protections are settings of Hadoop's that promise protection, and that Heddle doesn't give. harmless are the values that promise none.
+// protections are settings of Hadoop's that promise a protection which Heddle lacks. harmless are the values that promise none.
 var protections = []struct{ key, harmless, why string }{
 	{"hadoop.security.authorization", "false", "service ACLs (hadoop-policy.xml) are not checked; keep the ports among trusted machines and set it to false"},
 	{"dfs.encrypt.data.transfer", "false", "connections to DataNodes would not be encrypted; set it to false for this daemon, or use a private network"},
@@ -18,8 +18,8 @@ var protections = []struct{ key, harmless, why string }{
 	{"ipc.server.ssl.enabled", "false", "RPC runs without TLS; set it to false and use a private network"},
 }
 
-// Protected fails for settings that promise protection which the daemons don't give: better none starts than one that is
-// believed to be protected.
+// Protected returns an error for settings that promise a protection which the daemons lack: a daemon that doesn't start is better than one
+// that seems protected.
 func (c *Config) Protected() error {
 	var all []error
 	for _, p := range protections {

@@ -152,16 +152,16 @@ func (c *Config) checkResources(v *validation) {
 			v.problem(Error, low, fmt.Sprintf("the minimum of %d is above the maximum of %d that %s sets", least[i], most[i], high), "")
 		}
 		if least[i] == 0 && i <= records.VCores && !fair {
-			v.problem(Error, low, "a container must have more than nothing; only the fair scheduler takes 0", "")
+			v.problem(Error, low, "a container can't be empty; only the fair scheduler allows 0", "")
 		}
 	}
 	if err == nil && node.MemoryMB() < least.MemoryMB() {
 		v.problem(Warning, "yarn.nodemanager.resource.memory-mb",
-			fmt.Sprintf("the node's %d MiB don't hold the smallest container (%d MiB), so the ResourceManager would turn it away", node.MemoryMB(), least.MemoryMB()), "")
+			fmt.Sprintf("the node's %d MiB don't hold the smallest container (%d MiB), so the ResourceManager would refuse the node", node.MemoryMB(), least.MemoryMB()), "")
 	}
 	if err == nil && node.VCores() < least.VCores() {
 		v.problem(Warning, "yarn.nodemanager.resource.cpu-vcores",
-			fmt.Sprintf("the node's %d vcores don't hold the smallest container (%d vcores), so the ResourceManager would turn it away", node.VCores(), least.VCores()), "")
+			fmt.Sprintf("the node's %d vcores don't hold the smallest container (%d vcores), so the ResourceManager would refuse the node", node.VCores(), least.VCores()), "")
 	}
 	names := make([]string, types.Len())
 	for i := range names {

@@ -29,7 +29,7 @@ func newBenchRM(s *source) *cobra.Command {
 	var runs int
 	c := &cobra.Command{
 		Use:   "rm",
-		Short: "Load a running ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
+		Short: "Load a ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
 		Long: `Simulated NodeManagers and ApplicationMasters speak YARN's protocols to the ResourceManager that the configuration
 names; without a configuration one is started for the time of the measurement. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
 at random times, which measures the time from asking for a container to holding it.
@@ -50,7 +50,7 @@ in Markdown shows medians (least–most). Give Java time to compile: --warmup 15
 			}
 			if stock {
 				if runs < 1 {
-					return fmt.Errorf("--runs is %d: 1 is the least", runs)
+					return fmt.Errorf("--runs is %d: it must be at least 1", runs)
 				}
 				all, err := benchStock(cmd.Context(), o, runs, cmd.ErrOrStderr())
 				return errors.Join(printRivals(cmd.OutOrStdout(), all, asJSON), err)
@@ -86,16 +86,16 @@ in Markdown shows medians (least–most). Give Java time to compile: --warmup 15
 	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "time between a node's heartbeats")
 	f.IntVar(&o.Masters, "ams", 8, "simulated ApplicationMasters")
 	f.Int64Var(&containerMB, "container-memory", 1024, "memory of a container, in MB")
-	f.Float64Var(&o.Rate, "rate", 0, "containers asked for a second, by all ApplicationMasters; 0 = as many as are granted")
+	f.Float64Var(&o.Rate, "rate", 0, "containers per second that all ApplicationMasters ask for; 0 = as many as are granted")
 	f.IntVar(&o.Outstanding, "outstanding", 100, "asks that an ApplicationMaster keeps open without --rate")
 	f.DurationVar(&o.Interval, "am-interval", 0, "time between an ApplicationMaster's calls; 0 = one after the other")
 	f.DurationVar(&o.Hold, "hold", 0, "life of a container")
 	f.BoolVar(&o.EndByNode, "end-by-node", false, "containers are started and end on their nodes, instead of being given back")
 	f.DurationVar(&o.Warmup, "warmup", 3*time.Second, "time before the measurement")
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
-	f.StringVar(&o.User, "user", "", "who submits the applications (default: who runs this)")
+	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
-	f.BoolVar(&stock, "stock", false, "measure YARN, YARN tuned for throughput, and Heddle in turn, all started here")
+	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle here in turn, and measure each")
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c

@@ -40,7 +40,7 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Runs < 1 || o.WarmUp < 0 || o.Budget < 0 || o.Limit < 0 {
-				return errors.New("--runs has to be 1 or more, and --warm-up, --budget and --limit can't be negative")
+				return errors.New("--runs must be at least 1, and --warm-up, --budget and --limit must not be negative")
 			}
 			heddle, err := os.Executable()
 			if err != nil {
@@ -73,7 +73,7 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 				for _, text := range clusters {
 					name, dir, ok := strings.Cut(text, "=")
 					if !ok || name == "" || dir == "" {
-						return fmt.Errorf("--cluster %s: name=configuration-folder is wanted", text)
+						return fmt.Errorf("--cluster %s: write name=configuration-folder", text)
 					}
 					o.Clusters = append(o.Clusters, walltime.Configured(name, dir, programs))
 				}
@@ -94,15 +94,15 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; at least two make sense")
+	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; name at least two")
 	f.StringSliceVar(&only, "only", nil, "the jobs to run, the most important ones first (default: all whose programs are there)")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each job on each cluster")
 	f.IntVar(&o.WarmUp, "warm-up", 1, "runs of each job on each cluster before those that count")
 	f.IntVar(&sizes.Text, "text-mb", 6, "size of the text whose words are counted, in MB")
 	f.IntVar(&sizes.Terasort, "terasort-mb", 1000, "size of what is sorted, in MB")
-	f.DurationVar(&o.Budget, "budget", 0, "how long all of it may take, from the first preparation on; 0 is as long as it takes")
+	f.DurationVar(&o.Budget, "budget", 0, "how long everything may take, including preparations; 0 is no limit")
 	f.DurationVar(&o.Limit, "limit", 10*time.Minute, "how long one run may take before it counts as failed")
-	f.StringVar(&save, "save", "", "keep the table in this file while it grows")
+	f.StringVar(&save, "save", "", "save the table in this file as it grows")
 	f.StringVar(&p.Examples, "examples", "", "Hadoop's jar of MapReduce examples (with --cluster)")
 	f.StringVar(&p.Streaming, "streaming", "", "Hadoop's jar of streaming (with --cluster)")
 	f.StringVar(&p.Spark, "spark", os.Getenv("SPARK_HOME"), "folder of Spark (default $SPARK_HOME; else, without --cluster, it is fetched from PyPI the first time)")
@@ -112,7 +112,7 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 	return c
 }
 
-// wantsSpark reports whether one of the jobs, or all of them, take Spark.
+// wantsSpark reports whether one of the jobs needs Spark; with no jobs named, all are run.
 func wantsSpark(only []string) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(job string) bool {
 		return strings.HasPrefix(job, "pi.py") || strings.HasPrefix(job, "SparkPi")
@@ -126,7 +126,7 @@ func printTimes(w io.Writer, r walltime.Report, asJSON bool) error {
 	return r.Print(w)
 }
 
-// saveReport replaces a file as a whole: who reads it never finds half a table.
+// saveTimes replaces the file as a whole, so that a reader never finds half a table.
 func saveTimes(path string, r walltime.Report, asJSON bool) error {
 	var b bytes.Buffer
 	if err := printTimes(&b, r, asJSON); err != nil {

@@ -17,13 +17,13 @@ import (
 	"heddle/integration/walltime"
 )
 
-// rival is a ResourceManager that is measured against others.
+// rival is a ResourceManager that is compared with others.
 type rival struct {
 	name string
 	lab  hadooplab.Options
 }
 
-// rivals are YARN's ResourceManager as it comes, with what its documentation offers for throughput, and Heddle's.
+// rivals are YARN's ResourceManager with its defaults, the same tuned as its documentation suggests for throughput, and Heddle's.
 func rivals(heddle string) []rival {
 	const capacity = "yarn.scheduler.capacity."
 	common := map[string]string{
@@ -52,13 +52,13 @@ func rivals(heddle string) []rival {
 	return []rival{{"stock", plain}, {"stock, tuned", fast}, {"heddle", ours}}
 }
 
-// rivalry is what was measured of one of them, run by run.
+// rivalry is what was measured of one ResourceManager, run by run.
 type rivalry struct {
 	Name string
 	Runs []load.Result
 }
 
-// benchStock measures all in turn, each with a new process in every run, and tells how it goes.
+// benchStock measures all ResourceManagers in turn, each with a new process in every run, and reports progress to tell.
 func benchStock(ctx context.Context, o load.Options, runs int, tell io.Writer) ([]rivalry, error) {
 	heddle, err := os.Executable()
 	if err != nil {
@@ -94,7 +94,7 @@ func benchRival(ctx context.Context, lab hadooplab.Options, o load.Options) (_ l
 	return load.Run(ctx, o)
 }
 
-// printRivals writes a table of medians, with the least and the most.
+// printRivals writes a table of medians, with minimum and maximum.
 func printRivals(w io.Writer, all []rivalry, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(all)
@@ -131,7 +131,7 @@ func printRivals(w io.Writer, all []rivalry, asJSON bool) error {
 	return t.Flush()
 }
 
-// spread is a median, with the least and the most of several.
+// spread formats the median of several numbers, with minimum and maximum.
 func spread(all []float64, format string) string {
 	s := fmt.Sprintf(format, walltime.Median(all))
 	if len(all) > 1 {

@@ -15,14 +15,14 @@ import (
 	"heddle/rm"
 )
 
-// ownPatience is how long a ResourceManager that a benchmark starts may take until its ports are open.
+// ownPatience is how long a benchmark's ResourceManager may take to open its ports.
 const ownPatience = 20 * time.Second
 
-// named reports whether somebody has said which cluster is meant.
+// named reports whether the command line or the environment names a cluster.
 func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
 
-// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and makes the configuration
-// name it. stop ends it and removes the folder.
+// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and changes the configuration
+// to name it. stop ends it and removes the folder.
 func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
@@ -82,7 +82,7 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 	return stop, nil
 }
 
-// open reports whether somebody listens at all addresses.
+// open reports whether all addresses accept connections.
 func open(addrs []string) bool {
 	for _, a := range addrs {
 		conn, err := net.DialTimeout("tcp", a, time.Second)

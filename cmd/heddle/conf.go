@@ -52,7 +52,7 @@ func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 	return c, log, nil
 }
 
-// loadRole is load for daemons: without a configuration they serve this machine only.
+// loadRole is load for daemons: without a configuration folder they serve this machine only.
 func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	c, log, err := s.load()
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	return c, log, nil
 }
 
-// logger makes the log that the configuration asks for.
+// logger returns the log that the configuration describes.
 func logger(c *conf.Config) *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(os.Stderr)
@@ -88,8 +88,8 @@ func newConf(s *source) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check [DIR]",
 		Short: "Validate a configuration folder without starting anything",
-		Long: "Reads the configuration as the roles do and lists what is wrong (the roles would refuse to start),\n" +
-			"what is suspicious, and what YARN knows and Heddle doesn't implement. Exits with 1 if anything is wrong.",
+		Long: "Reads the configuration as the daemons do. Lists errors (the daemons would refuse to start),\n" +
+			"suspicious settings, and settings of YARN that Heddle doesn't implement. Exits with 1 if there are errors.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := s.options()
@@ -120,7 +120,7 @@ func newConf(s *source) *cobra.Command {
 	check.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	get := &cobra.Command{
 		Use:   "get KEY...",
-		Short: "Print the effective values of keys, and where they come from",
+		Short: "Print the effective values of keys, and which file sets them",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := conf.Load(s.options())
@@ -141,7 +141,7 @@ func newConf(s *source) *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s = %s\t(%s)\n", key, value, from)
 			}
 			if len(missing) > 0 {
-				return fmt.Errorf("no value for %s", strings.Join(missing, ", "))
+				return fmt.Errorf("%s has no value", strings.Join(missing, ", "))
 			}
 			return nil
 		},
@@ -150,8 +150,8 @@ func newConf(s *source) *cobra.Command {
 	return c
 }
 
-// typesAreFine reports whether the types of resources can be read. Whether they can't is in the report already, and without them
-// nothing can be said of queues.
+// typesAreFine reports whether the types of resources can be read. If they can't, the report says so already, and queues can't be
+// checked.
 func typesAreFine(c *conf.Config) bool {
 	_, err := c.ResourceTypes()
 	return err == nil

@@ -1,4 +1,7 @@
 // Command heddle is every role of a Heddle cluster, and its command line.
+//
+// Each role or command is a file: rm and nm (roles.go, nm.go), mr, sim, replay, conf, bench. The commands that resemble yarn's are in
+// internal/command. A role reads its configuration, builds the parts and runs them until it is told to stop; it decides nothing itself.
 package main
 
 import (
@@ -34,7 +37,7 @@ func main() {
 	os.Exit(1)
 }
 
-// exitCode ends the program with a status and says nothing more: everything was said already.
+// exitCode ends the program with a status, without a message: it was printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

@@ -50,7 +50,7 @@ With one reduce task the output is that of   cat INPUT | MAPPER | LC_ALL=C sort 
 	}
 }
 
-// newMRMaster and newMRWorker are what a job's containers run.
+// newMRMaster and newMRWorker are the commands that a job's containers run.
 func newMRMaster() *cobra.Command {
 	return &cobra.Command{
 		Use: "mr-master", Hidden: true, Args: cobra.NoArgs,
@@ -70,12 +70,12 @@ func newMRWorker() *cobra.Command {
 }
 
 func containerLog() *logrus.Entry {
-	l := logrus.New() // to standard error
+	l := logrus.New() // writes to standard error
 	l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "2006-01-02T15:04:05.000", DisableColors: true})
 	return logrus.NewEntry(l)
 }
 
-// mrJob is what the command line of heddle mr says.
+// mrJob holds the options of heddle mr.
 type mrJob struct {
 	flags       *flag.FlagSet
 	job         job.Job
@@ -84,7 +84,7 @@ type mrJob struct {
 	definitions list
 	environment list
 	conf        string
-	file        string // that conf is, if it isn't a folder
+	file        string // conf, if it names a file and not a folder
 	verbose     bool
 	binary      string
 	json        bool
@@ -92,7 +92,7 @@ type mrJob struct {
 	background  bool
 }
 
-// list is an option that may be given several times.
+// list is an option that may be repeated.
 type list []string
 
 func (l *list) String() string { return strings.Join(*l, " ") }
@@ -102,7 +102,7 @@ func (l *list) Set(v string) error {
 	return nil
 }
 
-// commas is a list whose values may be lists themselves.
+// commas is a list option whose values may themselves be lists.
 type commas struct{ to *[]string }
 
 func (c commas) String() string { return "" }
@@ -112,7 +112,7 @@ func (c commas) Set(v string) error {
 	return nil
 }
 
-// splitInputs splits at commas outside of braces, which are alternatives of a pattern.
+// splitInputs splits at commas, except those inside braces, which are alternatives of a pattern.
 func splitInputs(s string) []string {
 	var out []string
 	depth, from := 0, 0
@@ -148,14 +148,14 @@ func mrOptions() *mrJob {
 	f.Var(commas{&o.job.Files}, "files", "files for the commands, `A,B`; local, or with a scheme; #name changes the name")
 	f.Var(commas{&o.job.Archives}, "archives", "archives for the commands, `A,B`, which are unpacked")
 	f.Var(&o.environment, "cmdenv", "variable of the commands' environment, `NAME=VALUE`; may be repeated")
-	f.Var(&o.definitions, "D", "setting, `KEY=VALUE`; may be repeated")
+	f.Var(&o.definitions, "D", "setting of the job, `KEY=VALUE`; may be repeated")
 	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
 	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
 	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR), or a file of settings for the job")
 	f.StringVar(&o.binary, "binary", "", "heddle `FILE` for the nodes, if they run another system than this machine")
 	f.BoolVar(&o.json, "json", false, "print a report as JSON when the job is over")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
-	f.BoolVar(&o.verbose, "verbose", false, "tell what is being done")
+	f.BoolVar(&o.verbose, "verbose", false, "print what is being done")
 	f.BoolVar(&o.background, "background", false, "submit the job, print its id, and don't wait")
 	return o
 }
@@ -170,13 +170,13 @@ func (o *mrJob) usage() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// notSupported are options of Hadoop Streaming that take Java classes.
+// notSupported are options of Hadoop Streaming that name Java classes.
 var notSupported = map[string]string{
 	"outputformat": "lines of text are written", "partitioner": "lines are partitioned by the hash of their keys",
 	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java is run",
 }
 
-// separate makes -Dkey=value two arguments, as it may be written in Hadoop.
+// separate splits -Dkey=value, which Hadoop allows, into two arguments.
 func separate(args []string) []string {
 	var out []string
 	for _, a := range args {
@@ -189,7 +189,7 @@ func separate(args []string) []string {
 	return out
 }
 
-// load reads the configuration: that of the cluster, the job's own file, and settings of the command line, which win.
+// load reads the cluster's configuration, the job's own file, and settings of the command line, which win.
 func (o *mrJob) load(s *source) (*conf.Config, error) {
 	c, err := conf.Load(s.options())
 	if err != nil {
@@ -207,7 +207,7 @@ func (o *mrJob) load(s *source) (*conf.Config, error) {
 			c.Set(k, v)
 		}
 	}
-	c.CloseUp() // as the daemons of this machine
+	c.CloseUp() // as this machine's daemons do
 	return c, c.Validate().Err()
 }
 
@@ -224,7 +224,7 @@ func (o *mrJob) parse(s *source, args []string) error {
 		return fmt.Errorf("mr: %w (heddle mr -help lists the options)", err)
 	}
 	if o.flags.NArg() > 0 {
-		return fmt.Errorf("mr: unexpected argument %q: quote commands that have blanks", o.flags.Arg(0))
+		return fmt.Errorf("mr: unexpected argument %q: put quotes around commands with blanks", o.flags.Arg(0))
 	}
 	if o.conf != "" {
 		info, err := os.Stat(o.conf)
@@ -242,13 +242,13 @@ func (o *mrJob) parse(s *source, args []string) error {
 	case "CombineTextInputFormat":
 		o.job.Packed = true
 	default:
-		return fmt.Errorf("mr: -inputformat %s is not supported: TextInputFormat and CombineTextInputFormat are", o.format)
+		return fmt.Errorf("mr: -inputformat %s is not supported: use TextInputFormat or CombineTextInputFormat", o.format)
 	}
 	o.job.Settings = map[string]string{}
 	for _, d := range o.definitions {
 		k, v, ok := strings.Cut(d, "=")
 		if !ok || k == "" {
-			return fmt.Errorf("mr: -D %s: KEY=VALUE is wanted", d)
+			return fmt.Errorf("mr: -D %s: write KEY=VALUE", d)
 		}
 		o.job.Settings[k] = v
 		s.overrides = append(s.overrides, d)
@@ -257,21 +257,21 @@ func (o *mrJob) parse(s *source, args []string) error {
 	for _, e := range o.environment {
 		k, v, ok := strings.Cut(e, "=")
 		if !ok || k == "" {
-			return fmt.Errorf("mr: -cmdenv %s: NAME=VALUE is wanted", e)
+			return fmt.Errorf("mr: -cmdenv %s: write NAME=VALUE", e)
 		}
 		o.job.Env[k] = v
 	}
 	return nil
 }
 
-// decideReduces says how many reduce tasks there are, by Hadoop Streaming's rules.
+// decideReduces sets the number of reduce tasks, by Hadoop Streaming's rules.
 func (o *mrJob) decideReduces(c *conf.Config) error {
 	const key = "mapreduce.job.reduces"
 	o.job.Reduces = 1
 	if text, ok := c.Get(key); ok && c.IsSet(key) {
 		n, err := conf.ParseInt(text)
 		if err != nil || n < 0 || n > 1e6 {
-			return fmt.Errorf("mr: %s is %q: an integer from 0 to 1000000 is allowed", key, text)
+			return fmt.Errorf("mr: %s is %q: it must be an integer from 0 to 1000000", key, text)
 		}
 		o.job.Reduces = int(n)
 	}
@@ -279,7 +279,7 @@ func (o *mrJob) decideReduces(c *conf.Config) error {
 	o.flags.Visit(func(f *flag.Flag) { given = given || f.Name == "numReduceTasks" })
 	if given {
 		if o.reduces < 0 {
-			return fmt.Errorf("mr: -numReduceTasks is %d: 0 is the least", o.reduces)
+			return fmt.Errorf("mr: -numReduceTasks is %d: it must be at least 0", o.reduces)
 		}
 		o.job.Reduces = o.reduces
 	}
@@ -287,7 +287,7 @@ func (o *mrJob) decideReduces(c *conf.Config) error {
 	case "NONE":
 		o.job.Reducer, o.job.Reduces = "", 0
 	case "aggregate":
-		return errors.New("mr: the reducer aggregate is a Java class of Hadoop's and not supported: name a command")
+		return errors.New("mr: the reducer aggregate is a Java class of Hadoop's, which Heddle doesn't support: name a command")
 	case "org.apache.hadoop.mapred.lib.IdentityReducer", "IdentityReducer":
 		o.job.Reducer = ""
 	}
@@ -304,7 +304,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	case o.verbose:
 		log.Logger.SetLevel(logrus.DebugLevel)
 	case log.Logger.Level > logrus.WarnLevel:
-		log.Logger.SetLevel(logrus.WarnLevel) // what a service tells is not for those who wait for a job
+		log.Logger.SetLevel(logrus.WarnLevel) // people who wait for a job don't need a service's messages
 	}
 	if err := o.decideReduces(c); err != nil {
 		return err
@@ -329,9 +329,9 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	p.end()
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("mr: interrupted; %v goes on (heddle app -kill %v ends it)", job.ID, job.ID)
+			return fmt.Errorf("mr: interrupted; %v goes on (end it with heddle app -kill %v)", job.ID, job.ID)
 		}
-		return fmt.Errorf("mr: %w; %v may go on: heddle app -status %v tells, heddle app -kill %v ends it", err, job.ID, job.ID, job.ID)
+		return fmt.Errorf("mr: %w; %v may go on: check it with heddle app -status %v, end it with heddle app -kill %v", err, job.ID, job.ID, job.ID)
 	}
 	p.failures(r.Status.Failures)
 	if o.json {
@@ -355,7 +355,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	return nil
 }
 
-// ending says how a job ended that didn't succeed: one that has failed has FINISHED for YARN.
+// ending says how an unsuccessful job ended: YARN calls a failed one FINISHED.
 func ending(r client.Report) string {
 	if r.State == pb.YarnApplicationState_KILLED || r.Final == pb.FinalApplicationStatus_APP_KILLED {
 		return "was killed"

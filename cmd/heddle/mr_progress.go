@@ -12,7 +12,7 @@ import (
 	"heddle/am/mapreduce/job"
 )
 
-// mrProgress shows how a job gets on: a bar on a terminal, lines elsewhere.
+// mrProgress shows a job's progress: a bar on a terminal, lines elsewhere.
 type mrProgress struct {
 	w       io.Writer
 	quiet   bool
@@ -21,8 +21,8 @@ type mrProgress struct {
 	state   string
 	url     bool
 	attempt int32
-	failed  int             // failures that were shown
-	told    map[string]bool // what they said
+	failed  int             // failures shown so far
+	told    map[string]bool // messages shown so far
 	last    string
 	id      string
 	away    bool
@@ -55,7 +55,7 @@ func (p *mrProgress) wipe() {
 func (p *mrProgress) tell(s mapreduce.Progress) {
 	if s.Away {
 		p.away = true
-		p.line("no ResourceManager answers; %s may go on meanwhile", p.id)
+		p.line("no ResourceManager answers; %s may still be running", p.id)
 		return
 	}
 	if p.away {
@@ -75,7 +75,7 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 	if a := r.Attempt.Attempt; a > p.attempt {
 		if p.attempt = a; a > 1 {
 			p.failed, p.last = 0, ""
-			p.line("attempt %d at the application begins", a)
+			p.line("attempt %d of the application begins", a)
 		}
 	}
 	if !s.Known {
@@ -95,7 +95,7 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 		}
 		return
 	}
-	// As Hadoop's job client writes it; every ten percent are enough in a file.
+	// Hadoop's job client writes it this way; in a file every ten percent suffice.
 	m, rd := int(st.Maps.Progress*10)*10, int(st.Reduces.Progress*10)*10
 	if st.Reduces.Total == 0 {
 		rd = 0
@@ -106,7 +106,7 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 	}
 }
 
-// failures shows tasks that have failed since the last call. What one says as others did before isn't said again.
+// failures shows tasks that have failed since the last call. It doesn't repeat a message.
 func (p *mrProgress) failures(list []job.Failure) {
 	for _, f := range list[min(p.failed, len(list)):] {
 		if said := f.Error + "\n" + strings.Join(f.Stderr, "\n"); p.told[said] {
@@ -122,7 +122,7 @@ func (p *mrProgress) failures(list []job.Failure) {
 	p.failed = max(p.failed, len(list))
 }
 
-// reason is why a job failed, without what was shown as a task's failure.
+// reason returns why a job failed, without what was shown as a task's failure.
 func (p *mrProgress) reason(why string, list []job.Failure) string {
 	why = strings.TrimSpace(why)
 	for _, f := range list {

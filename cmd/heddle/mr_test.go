@@ -143,7 +143,7 @@ func TestAbsenceOfTheClusterIsTold(t *testing.T) {
 	p.id = "application_1_0001"
 	p.tell(mapreduce.Progress{Away: true})
 	p.tell(mapreduce.Progress{})
-	if got := out.String(); !strings.Contains(got, "application_1_0001 may go on") || !strings.Contains(got, "is back") {
+	if got := out.String(); !strings.Contains(got, "application_1_0001 may still be running") || !strings.Contains(got, "is back") {
 		t.Errorf("%s", got)
 	}
 }

@@ -28,7 +28,7 @@ func newNM(s *source) *cobra.Command {
 	}
 }
 
-// runNode runs a NodeManager until ctx ends. Alone in its process it takes care of orphans.
+// runNode runs a NodeManager until ctx ends. If it is alone in its process, it reaps orphans.
 func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
 	n, err := nm.New(nm.Options{Conf: c, Log: log, Subreaper: alone})
 	if err != nil {
@@ -37,8 +37,8 @@ func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool)
 	return n.Run(ctx)
 }
 
-// standaloneDefaults suit a cluster that is one machine: it has what the machine has, and the logs of what has run are
-// found once the node has put them away. What the configuration says stays.
+// standaloneDefaults suit a cluster of one machine: it offers all of the machine, and aggregates logs so that they are
+// found after the node has removed them. The configuration's own settings stay.
 func standaloneDefaults(c *conf.Config) {
 	const prefix = "yarn.nodemanager.resource."
 	for _, key := range []string{
@@ -68,7 +68,7 @@ func newStandalone(s *source) *cobra.Command {
 				return err
 			}
 			g, ctx := errgroup.WithContext(cmd.Context())
-			// the node is to say farewell while there is somebody who hears it
+			// the node must unregister while the ResourceManager still answers
 			after, stop := context.WithCancel(context.WithoutCancel(ctx))
 			defer stop()
 			g.Go(func() error { return r.Run(after) })

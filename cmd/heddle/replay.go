@@ -15,7 +15,7 @@ import (
 	"heddle/rm/scheduler/eventlog"
 )
 
-// replay is what the flags of heddle replay say.
+// replay holds the flags of heddle replay.
 type replay struct {
 	until string
 	why   string
@@ -26,9 +26,9 @@ func newReplay() *cobra.Command {
 	o := &replay{}
 	c := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Replay what heddle rm --record has recorded",
-		Long: "Has the scheduler decide again on the events of a log, and compares. Exits with 1 at the first decision that differs,\n" +
-			"naming it. With --until it stops there, and with --why it tells what an application waited for at that point.",
+		Short: "Replay a log that heddle rm --record has written",
+		Long: "Lets the scheduler decide again on the events of a log, and compares. Exits with 1 at the first decision that differs,\n" +
+			"and names it. With --until it stops there, and with --why it says what an application waited for at that point.",
 		GroupID: tools,
 		Args:    cobra.ExactArgs(1),
 		Example: "  heddle replay events.log\n" +
@@ -36,7 +36,7 @@ func newReplay() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.OutOrStdout(), args[0]) },
 	}
 	c.Flags().StringVar(&o.until, "until", "", "stop before events later than a time (RFC 3339, or ms since 1970), or after a line of the log (such as line:1200)")
-	c.Flags().StringVar(&o.why, "why", "", "tell what an application waits for at the end")
+	c.Flags().StringVar(&o.why, "why", "", "say what an application waits for at the end")
 	c.Flags().BoolVar(&o.print, "print", false, "print the events")
 	return c
 }

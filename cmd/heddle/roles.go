@@ -34,7 +34,7 @@ func newRM(s *source) *cobra.Command {
 	return c
 }
 
-// ended makes being told to stop a success.
+// ended turns the error of being told to stop into success.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// simulation is what the flags of heddle sim say.
+// simulation holds the flags of heddle sim.
 type simulation struct {
 	source *source
 
@@ -45,9 +45,9 @@ func newSim(s *source) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim",
 		Short: "Simulate a cluster under a trace of jobs",
-		Long: "Plays the jobs of a trace, or made-up ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
-			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) queues, and preemption, are those of the configuration;\n" +
-			"otherwise there is one queue, first come first served. The same input and seed give the same output; how fast it went is told on stderr.",
+		Long: "Runs the jobs of a trace, or made-up ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
+			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) it takes queues and preemption from the configuration;\n" +
+			"otherwise there is one queue, first come first served. The same input and seed give the same output. The speed goes to stderr.",
 		GroupID: tools,
 		Args:    cobra.NoArgs,
 		Example: "  heddle sim --trace GOOG.tr.gz --nodes 12000 --cutoff 1129.5s\n" +
@@ -67,10 +67,10 @@ func newSim(s *source) *cobra.Command {
 	f.IntVar(&o.nodes, "nodes", 100, "nodes of the cluster")
 	f.IntVar(&o.slots, "slots", 1, "slots of a node")
 	f.IntVar(&o.perRack, "rack", 0, "nodes of a rack; 0: all are in one")
-	f.IntVar(&o.tasks, "tasks", 100_000, "made-up jobs: tasks of all of them")
-	f.IntVar(&o.perJob, "job", 50, "made-up jobs: tasks of one on average")
-	f.DurationVar(&o.mean, "mean", 20*time.Second, "made-up jobs: duration of a task on average")
-	f.Float64Var(&o.load, "load", 0.9, "made-up jobs: part of the slots that are busy on average")
+	f.IntVar(&o.tasks, "tasks", 100_000, "made-up jobs: number of all tasks")
+	f.IntVar(&o.perJob, "job", 50, "made-up jobs: mean number of tasks of a job")
+	f.DurationVar(&o.mean, "mean", 20*time.Second, "made-up jobs: mean duration of a task")
+	f.Float64Var(&o.load, "load", 0.9, "made-up jobs: mean share of busy slots")
 	f.Uint64Var(&o.seed, "seed", 1, "of made-up jobs")
 	f.DurationVar(&o.cutoff, "cutoff", 0, "mean duration of a task above which a job is reported as long; 0: no such line")
 	f.StringVar(&o.record, "record", "", "file for the scheduler's events, for heddle replay")
@@ -132,7 +132,7 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	}, o.seed), nodes, nil
 }
 
-// driver is one of the scheduler that the configuration asks for, with its queues; without any, first come first served.
+// driver returns a driver with the configured scheduler and queues; without a configuration, first come first served.
 func (o *simulation) driver() (*eventlog.Driver, error) {
 	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
 		"yarn.resourcemanager.scheduler.class": "fifo",

@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/rest/auth"
 )
 
-// webPort is what a ResourceManager serves at its web port: the APIs, the pages, and the proxy to applications' own pages.
+// webPort returns the handler of a ResourceManager's web port: the APIs, the pages, and the proxy to applications' own pages.
 func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	view := r.View()
 	hosts := r.Conf().Strings("heddle.web-proxy.hosts")
