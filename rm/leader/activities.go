@@ -18,20 +18,20 @@ type Activity struct {
 
 // Activities tells what giving out containers on a node comes to now; without a node, on the one that comes first. ok is
 // false if there is no such node.
-func (l *Leader) Activities(node records.NodeID) (at records.NodeID, a Activity, ok bool, err error) {
-	err = l.do(func(t *turn) error {
+func (vs *views) Activities(node records.NodeID) (at records.NodeID, a Activity, ok bool, err error) {
+	err = vs.Do(func() error {
 		if node == (records.NodeID{}) {
-			for id := range t.nodes {
+			for id := range vs.nodes {
 				if node == (records.NodeID{}) || id.Compare(node) < 0 {
 					node = id
 				}
 			}
 		}
-		n := t.nodes[node]
+		n := vs.nodes[node]
 		if n == nil {
 			return nil
 		}
-		at, ok, a = node, true, t.activity(t.sched.Activities(n.handle), node)
+		at, ok, a = node, true, vs.activity(vs.sched.Activities(n.handle), node)
 		return nil
 	})
 	return at, a, ok, err
@@ -39,15 +39,15 @@ func (l *Leader) Activities(node records.NodeID) (at records.NodeID, a Activity,
 
 // AppActivities says for each request of a live application that waits what holds it, and what it comes to on each of the first so many
 // nodes, by their ids; 0 is all.
-func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hold, on [][]Activity, err error) {
-	err = l.do(func(t *turn) error {
-		soft := t.apps[app]
+func (vs *views) AppActivities(app records.ApplicationID, most int) (holds []Hold, on [][]Activity, err error) {
+	err = vs.Do(func() error {
+		soft := vs.apps[app]
 		if soft == nil {
 			return nil
 		}
 		var nodes []records.NodeID
-		for id := range t.nodes {
-			if n := t.work.Nodes[id]; n != nil && n.Usable() {
+		for id := range vs.nodes {
+			if n := vs.work.Nodes[id]; n != nil && n.Usable() {
 				nodes = append(nodes, id)
 			}
 		}
@@ -57,15 +57,15 @@ func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hol
 		}
 		handles := make([]scheduler.NodeHandle, len(nodes))
 		for i, id := range nodes {
-			handles[i] = t.nodes[id].handle
+			handles[i] = vs.nodes[id].handle
 		}
-		for _, r := range t.sched.Explain(soft.handle) {
-			holds = append(holds, t.reason(r))
+		for _, r := range vs.sched.Explain(soft.handle) {
+			holds = append(holds, vs.reason(r))
 		}
-		for _, list := range t.sched.OnNodes(soft.handle, handles) {
+		for _, list := range vs.sched.OnNodes(soft.handle, handles) {
 			one := make([]Activity, len(list))
 			for i, a := range list {
-				one[i] = t.activity(a, nodes[i])
+				one[i] = vs.activity(a, nodes[i])
 			}
 			on = append(on, one)
 		}
@@ -75,19 +75,19 @@ func (l *Leader) AppActivities(app records.ApplicationID, most int) (holds []Hol
 	return holds, on, err
 }
 
-func (t *turn) activity(in explain.Activity, node records.NodeID) Activity {
+func (vs *views) activity(in explain.Activity, node records.NodeID) Activity {
 	out := Activity{Activity: in, Name: in.Queue}
 	if in.OnNode {
 		out.Node = node
 	}
-	if a := t.byHandle[in.App]; a != nil {
+	if a := vs.byHandle[in.App]; a != nil {
 		out.Name = a.id.String()
 	}
-	if a := t.byHandle[in.From]; a != nil {
+	if a := vs.byHandle[in.From]; a != nil {
 		out.Diagnostic += " from " + a.id.String()
 	}
 	for _, c := range in.Children {
-		out.Children = append(out.Children, t.activity(c, node))
+		out.Children = append(out.Children, vs.activity(c, node))
 	}
 	return out
 }

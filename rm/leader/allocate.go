@@ -12,6 +12,17 @@ import (
 	"heddle/yarn/records"
 )
 
+// masters hold the dialogue with ApplicationMasters: registration, heartbeats and farewell.
+type masters struct {
+	*core
+	attempts   *attempts
+	containers *containers
+	keys       *keys
+	preemption *preemption
+	requests   *requests
+	resizing   *resizing
+}
+
 // Grant is a container as its ApplicationMaster learns of it.
 type Grant struct {
 	ID                  records.ContainerID
@@ -43,8 +54,8 @@ type Registration struct {
 }
 
 // Register begins, or after a change of leaders resumes, the dialogue with an ApplicationMaster.
-func (l *Leader) Register(id records.AttemptID, host string, port int32, trackingURL string) (Registration, error) {
-	s := l.sessions.am(id)
+func (ms *masters) Register(id records.AttemptID, host string, port int32, trackingURL string) (Registration, error) {
+	s := ms.sessions.am(id)
 	if s == nil {
 		return Registration{}, refuse(InvalidAMRequest, "Application doesn't exist in cache %v", id)
 	}
@@ -53,23 +64,23 @@ func (l *Leader) Register(id records.AttemptID, host string, port int32, trackin
 	if s.registered {
 		return Registration{}, refuse(InvalidAMRequest, "Application Master is already registered : %v", id.App)
 	}
-	s.seen.at(l.Now())
+	s.seen.at(ms.Now())
 	trackingURL = ledger.Head(trackingURL, ledger.MaxURL)
 	var r Registration
-	err := l.do(func(t *turn) error {
-		app, attempt, err := t.liveAttempt(id)
+	err := ms.Do(func() error {
+		app, attempt, err := ms.liveAttempt(id)
 		if err != nil {
 			return err
 		}
 		if attempt.State < ledger.AttemptFinishing {
-			t.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+			ms.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 				Attempt: ledger.AttemptRef(id), Host: host, RpcPort: port, TrackingUrl: trackingURL,
 			}})
 		}
-		r = Registration{Maximum: t.maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
+		r = Registration{Maximum: ms.requests.maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
 		for c := range app.Containers.All() {
 			if c.Live() && c.ID.Attempt != id {
-				r.Previous = append(r.Previous, t.grant(c))
+				r.Previous = append(r.Previous, grantOf(c))
 			}
 		}
 		return nil
@@ -78,12 +89,12 @@ func (l *Leader) Register(id records.AttemptID, host string, port int32, trackin
 		return Registration{}, err
 	}
 	s.registered, s.responseID, s.last = true, 0, AllocateReply{}
-	r.NewNodes = l.newNodes(s, r.Previous)
+	r.NewNodes = ms.newNodes(s, r.Previous)
 	return r, nil
 }
 
-func (t *turn) liveAttempt(id records.AttemptID) (*ledger.Application, *ledger.Attempt, error) {
-	app := t.work.Apps[id.App]
+func (c *core) liveAttempt(id records.AttemptID) (*ledger.Application, *ledger.Attempt, error) {
+	app := c.work.Apps[id.App]
 	if app == nil || app.State.Ended() || app.Current() == nil || app.Current().ID != id || app.Current().State.Ended() {
 		return nil, nil, refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 	}
@@ -126,15 +137,15 @@ func (r *AllocateReply) empty() bool {
 
 // Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
 // once is in the same answer. An answer that was lost is given again to a caller that repeats its last call.
-func (l *Leader) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
-	s := l.sessions.am(id)
+func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
+	s := ms.sessions.am(id)
 	if s == nil {
 		return AllocateReply{}, refuse(NoSuchAttempt,
 			"Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.at(l.Now())
+	s.seen.at(ms.Now())
 	if !s.registered {
 		return AllocateReply{}, refuse(NotRegistered, "AM is not registered for known application attempt: %v or RM had "+
 			"restarted after AM registered.  AM should re-register.", id)
@@ -151,17 +162,17 @@ func (l *Leader) Allocate(id records.AttemptID, call AllocateCall) (AllocateRepl
 	}
 	call.TrackingURL = ledger.Head(call.TrackingURL, ledger.MaxURL) // it is compared to what is on record
 	var reply AllocateReply
-	err := l.do(func(t *turn) error { return t.allocate(id, &call, &reply) })
+	err := ms.Do(func() error { return ms.allocate(id, &call, &reply) })
 	if err == nil && reply.empty() && call.Wait > 0 {
-		l.await(s, call.Wait)
-		err = l.do(func(t *turn) error { return t.allocate(id, &AllocateCall{}, &reply) })
+		ms.await(s, call.Wait)
+		err = ms.Do(func() error { return ms.allocate(id, &AllocateCall{}, &reply) })
 	}
 	if err != nil {
 		return AllocateReply{}, err
 	}
-	s.seen.at(l.Now())
+	s.seen.at(ms.Now())
 	reply.ResponseID = next(s.responseID)
-	reply.NewNodes = l.newNodes(s, reply.Grants)
+	reply.NewNodes = ms.newNodes(s, reply.Grants)
 	s.responseID, s.last = reply.ResponseID, reply
 	return reply, nil
 }
@@ -170,21 +181,21 @@ func (l *Leader) Allocate(id records.AttemptID, call AllocateCall) (AllocateRepl
 func next(responseID int32) int32 { return (responseID + 1) & math.MaxInt32 }
 
 // await returns when there is something to tell, or the time is up.
-func (l *Leader) await(s *amSession, wait time.Duration) {
+func (ms *masters) await(s *amSession, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-s.wake:
 	case <-s.nudged:
 	case <-timer.C:
-	case <-l.Ended():
+	case <-ms.Ended():
 	}
 }
 
 // newNodes picks the nodes for which an ApplicationMaster needs a token: it has none yet, or one of an old key.
-func (l *Leader) newNodes(s *amSession, grants []Grant) []records.NodeID {
+func (ms *masters) newNodes(s *amSession, grants []Grant) []records.NodeID {
 	var nodes []records.NodeID
-	key := l.signing.nm.Load()
+	key := ms.keys.signing.nm.Load()
 	for i := range grants {
 		n := grants[i].Node
 		if have, ok := s.keys[n]; !ok || have != key {
@@ -195,41 +206,41 @@ func (l *Leader) newNodes(s *amSession, grants []Grant) []records.NodeID {
 	return nodes
 }
 
-func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *AllocateReply) error {
-	app, attempt, err := t.liveAttempt(id)
+func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *AllocateReply) error {
+	app, attempt, err := ms.liveAttempt(id)
 	if err != nil {
 		return err
 	}
-	soft := t.apps[id.App]
-	asks, err := t.asks(app.Queue, call.Asks)
+	soft := ms.apps[id.App]
+	asks, err := ms.requests.asks(app.Queue, call.Asks)
 	if err == nil {
-		err = t.checkCall(app, call)
+		err = ms.checkCall(app, call)
 	}
 	if err == nil {
-		err = t.checkRequests(soft, asks, call)
+		err = ms.checkRequests(soft, asks, call)
 	}
 	if err != nil {
 		return err
 	}
-	t.report(soft)
+	ms.report(soft)
 	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
-		t.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
+		ms.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,
 		}})
 	}
-	t.release(app, call.Releases)
-	reply.Unresized = append(reply.Unresized, t.resizeAll(app, call.Updates)...)
+	ms.containers.release(app, call.Releases)
+	reply.Unresized = append(reply.Unresized, ms.resizing.resizeAll(app, call.Updates)...)
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
-		t.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
+		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
-		t.sched.UpdateAsks(soft.handle, asks)
-		soft.asked.update(asks, t.Now().UnixMilli())
+		ms.sched.UpdateAsks(soft.handle, asks)
+		soft.asked.update(asks, ms.Now().UnixMilli())
 	}
-	t.schedule()
-	limit, nodes, priority := t.sched.HeadroomOf(soft.handle), t.sched.OpenNodes(), app.Priority
-	reply.Preemption = t.preemptionOf(soft, id)
-	t.AfterCommit(func() {
+	ms.containers.schedule()
+	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
+	reply.Preemption = ms.preemption.preemptionOf(soft, id)
+	ms.AfterCommit(func() {
 		reply.Grants, soft.grants = soft.grants, nil
 		reply.Completed, soft.completed = soft.completed, nil
 		reply.Updated, soft.updated = soft.updated, nil
@@ -244,33 +255,33 @@ func (t *turn) allocate(id records.AttemptID, call *AllocateCall, reply *Allocat
 }
 
 // report forgets the ended containers that the ApplicationMaster was told of, now that it has come again.
-func (t *turn) report(soft *appSoft) {
+func (ms *masters) report(soft *appSoft) {
 	var known []records.ContainerID
 	for _, id := range soft.told {
-		if c := t.work.Container(id); c != nil && !c.Live() {
+		if c := ms.work.Container(id); c != nil && !c.Live() {
 			known = append(known, id)
 		}
 	}
 	soft.told = nil
 	for part := range slices.Chunk(known, maxTogether) {
-		t.Enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
+		ms.Enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
 			Containers: ledger.ContainerRefs(part...),
 		}})
 	}
 }
 
 // asks turns rows of requests for a queue into those of the scheduler.
-func (t *turn) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
+func (rq *requests) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	maximum := t.maximumIn(path)
+	maximum := rq.maximumIn(path)
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
 		if row.GetNodeLabelExpression() != "" {
 			return nil, refuse(InvalidLabel, noLabels)
 		}
-		capability, err := t.fromPB(row.GetCapability())
+		capability, err := rq.fromPB(row.GetCapability())
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +290,7 @@ func (t *turn) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, e
 				row.GetNumContainers(), row.GetResourceName())
 		}
 		if row.GetNumContainers() > 0 {
-			if capability, err = t.normalize(capability, maximum); err != nil {
+			if capability, err = rq.normalize(capability, maximum); err != nil {
 				return nil, err
 			}
 		}
@@ -296,7 +307,7 @@ func (t *turn) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, e
 	return asks, nil
 }
 
-func (t *turn) checkCall(app *ledger.Application, call *AllocateCall) error {
+func (ms *masters) checkCall(app *ledger.Application, call *AllocateCall) error {
 	for _, name := range call.BlacklistAdd {
 		if name == scheduler.Any {
 			return refuse(InvalidBlacklist, "Cannot add * to the blacklist!")
@@ -313,15 +324,15 @@ func (t *turn) checkCall(app *ledger.Application, call *AllocateCall) error {
 
 // checkRequests refuses what would make the scheduler's work for one application too much. It takes as long for tens of thousands of
 // requests as the whole cluster's decisions do in a while.
-func (t *turn) checkRequests(soft *appSoft, asks []scheduler.Ask, call *AllocateCall) error {
-	mostRequests, mostPlaces := t.Settings.MaxRequests, t.Settings.MaxPlaces
+func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *AllocateCall) error {
+	mostRequests, mostPlaces := ms.Settings.MaxRequests, ms.Settings.MaxPlaces
 	if most := mostRequests + mostPlaces; mostRequests > 0 && mostPlaces > 0 && len(asks) > most {
 		return refuse(InvalidResource, "%v asks with %d rows at once; at most %d are taken (heddle.application.max-requests and "+
 			"heddle.application.max-places, together)", soft.id, len(asks), most)
 	}
-	requests, places := t.sched.Requests(soft.handle)
+	requests, places := ms.sched.Requests(soft.handle)
 	if mostRequests > 0 && requests+len(asks) > mostRequests || mostPlaces > 0 && places+len(asks) > mostPlaces {
-		requests, places = t.sched.RequestsWith(soft.handle, asks)
+		requests, places = ms.sched.RequestsWith(soft.handle, asks)
 	}
 	if len(asks) > 0 && mostRequests > 0 && requests > mostRequests {
 		return refuse(InvalidResource, "%v would have %d requests that differ in priority or allocation request id; at most %d are taken "+
@@ -331,7 +342,7 @@ func (t *turn) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allocate
 		return refuse(InvalidResource, "%v would ask for %d hosts and racks in its requests; at most %d are taken (heddle.application.max-places)",
 			soft.id, places, mostPlaces)
 	}
-	if add := len(call.BlacklistAdd); add > 0 && mostPlaces > 0 && t.sched.Excluded(soft.handle)+add > mostPlaces {
+	if add := len(call.BlacklistAdd); add > 0 && mostPlaces > 0 && ms.sched.Excluded(soft.handle)+add > mostPlaces {
 		return refuse(InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
 	}
 	return nil
@@ -339,37 +350,37 @@ func (t *turn) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allocate
 
 // Finish takes an ApplicationMaster's farewell. An attempt that is over already is fine, as farewells are repeated until
 // they are heard.
-func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
-	s := l.sessions.am(id)
+func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
+	s := ms.sessions.am(id)
 	if s == nil {
-		return l.finished(id)
+		return ms.finished(id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.at(l.Now())
+	s.seen.at(ms.Now())
 	if !s.registered {
 		return refuse(NotRegistered, "Application Master is trying to unregister before registering for: %v", id.App)
 	}
-	err := l.do(func(t *turn) error {
-		app, attempt, err := t.liveAttempt(id)
+	err := ms.Do(func() error {
+		app, attempt, err := ms.liveAttempt(id)
 		if err != nil {
 			return err
 		}
 		if attempt.State == ledger.AttemptFinishing {
 			return nil
 		}
-		t.Enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
+		ms.Enter(&ledgerpb.Command{AttemptFinishing: &ledgerpb.AttemptFinishing{
 			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: diagnostics,
 			TrackingUrl: trackingURL,
 		}})
-		t.sched.ClearAsks(t.apps[app.ID].handle)
+		ms.sched.ClearAsks(ms.apps[app.ID].handle)
 		if app.Context.GetUnmanagedAm() {
-			t.finish(app, attempt, records.ExitSuccess)
+			ms.attempts.finish(app, attempt, records.ExitSuccess)
 		}
 		return nil
 	})
 	if IsReason(err, NoSuchAttempt) {
-		return l.finished(id)
+		return ms.finished(id)
 	}
 	if err == nil {
 		s.progress.Store(math.Float32bits(1))
@@ -378,9 +389,9 @@ func (l *Leader) Finish(id records.AttemptID, final pb.FinalApplicationStatus, d
 }
 
 // finished returns nil when an attempt has finished properly.
-func (l *Leader) finished(id records.AttemptID) error {
-	return l.do(func(t *turn) error {
-		if a := t.work.Attempt(id); a == nil || a.State != ledger.AttemptFinished {
+func (ms *masters) finished(id records.AttemptID) error {
+	return ms.Do(func() error {
+		if a := ms.work.Attempt(id); a == nil || a.State != ledger.AttemptFinished {
 			return refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 		}
 		return nil

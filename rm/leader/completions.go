@@ -17,7 +17,7 @@ type Completion struct {
 }
 
 // release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
-func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
+func (cs *containers) release(app *ledger.Application, ids []records.ContainerID) {
 	type place struct {
 		id   records.ContainerID
 		node *nodeSoft
@@ -28,10 +28,10 @@ func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
 		if c == nil || !c.Live() {
 			continue
 		}
-		if n := t.nodes[c.Node]; n != nil {
+		if n := cs.nodes[c.Node]; n != nil {
 			places = append(places, place{id, n})
 		}
-		t.end(c, records.ExitAborted, "Container released by application", nil)
+		cs.end(c, records.ExitAborted, "Container released by application", nil)
 		if !c.AM {
 			done = append(done, completion(c))
 		}
@@ -39,8 +39,8 @@ func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
 	if len(places)+len(done) == 0 {
 		return
 	}
-	soft := t.apps[app.ID]
-	t.AfterCommit(func() { // once for all, as an ApplicationMaster may give back thousands
+	soft := cs.apps[app.ID]
+	cs.AfterCommit(func() { // once for all, as an ApplicationMaster may give back thousands
 		for _, p := range places {
 			p.node.session.endContainer(p.id)
 		}
@@ -49,18 +49,18 @@ func (t *turn) release(app *ledger.Application, ids []records.ContainerID) {
 }
 
 // complete takes a live container's end into account and tells its ApplicationMaster.
-func (t *turn) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
-	t.completeAt(app, c, exit, diagnostics, nil)
+func (cs *containers) complete(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string) {
+	cs.completeAt(app, c, exit, diagnostics, nil)
 }
 
 // completeAt is complete with what the node knows of the container's life.
-func (t *turn) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
-	t.end(c, exit, diagnostics, times)
+func (cs *containers) completeAt(app *ledger.Application, c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	cs.end(c, exit, diagnostics, times)
 	if c.AM {
 		return
 	}
-	soft, done := t.apps[app.ID], []Completion{completion(c)}
-	t.AfterCommit(func() { soft.tell(done) })
+	soft, done := cs.apps[app.ID], []Completion{completion(c)}
+	cs.AfterCommit(func() { soft.tell(done) })
 }
 
 // tell has an ApplicationMaster learn of containers that have ended.
@@ -73,10 +73,10 @@ func (s *appSoft) tell(done []Completion) {
 }
 
 // end takes a live container's end into account.
-func (t *turn) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
-	t.free(c)
-	t.EnterCompletion(&ledgerpb.Completion{
-		Container: t.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
+func (cs *containers) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	cs.free(c)
+	cs.EnterCompletion(&ledgerpb.Completion{
+		Container: cs.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
+// delegations are the delegation tokens that the ResourceManager issues.
+type delegations struct{ *core }
+
 // NewDelegation is what a new delegation token is made from.
 type NewDelegation struct {
 	Sequence    int32
@@ -21,69 +24,69 @@ type NewDelegation struct {
 const maxIdentifier = 4 << 10
 
 // IssueDelegation makes a delegation token: sign turns what the leader settles into the token's identifier and password.
-func (l *Leader) IssueDelegation(sign func(NewDelegation) (identifier, password []byte)) error {
-	return l.do(func(t *turn) error {
+func (ds *delegations) IssueDelegation(sign func(NewDelegation) (identifier, password []byte)) error {
+	return ds.Do(func() error {
 		n := NewDelegation{
-			Sequence: t.work.LastDelegation + 1, Issued: t.Time(), Max: t.Time() + t.Settings.DelegationLifetime.Milliseconds(),
-			Key: t.work.Keys[ledgerpb.KeyKind_DELEGATION].Current,
+			Sequence: ds.work.LastDelegation + 1, Issued: ds.Time(), Max: ds.Time() + ds.Settings.DelegationLifetime.Milliseconds(),
+			Key: ds.work.Keys[ledgerpb.KeyKind_DELEGATION].Current,
 		}
 		id, password := sign(n)
 		if len(id) > maxIdentifier {
 			return refuse(Refused, "a delegation token for names of %d bytes can't be issued: they may have %d", len(id), maxIdentifier)
 		}
-		t.Enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
-			Sequence: n.Sequence, Identifier: id, Password: password, RenewBy: t.renewal(n.Max),
+		ds.Enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
+			Sequence: n.Sequence, Identifier: id, Password: password, RenewBy: ds.renewal(n.Max),
 		}})
 		return nil
 	})
 }
 
 // renewal is how long a token that is renewed now is good, in ms since 1970.
-func (t *turn) renewal(most int64) int64 {
-	return min(most, t.Time()+t.Settings.DelegationRenewal.Milliseconds())
+func (ds *delegations) renewal(most int64) int64 {
+	return min(most, ds.Time()+ds.Settings.DelegationRenewal.Milliseconds())
 }
 
 // RenewDelegation makes a token good for longer, but not beyond a time (ms since 1970); it returns until when it is good now.
-func (l *Leader) RenewDelegation(seq int32, identifier []byte, most int64) (until int64, err error) {
-	err = l.do(func(t *turn) error {
-		if d, ok := t.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
+func (ds *delegations) RenewDelegation(seq int32, identifier []byte, most int64) (until int64, err error) {
+	err = ds.Do(func() error {
+		if d, ok := ds.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
 			return refuse(NoSuchToken, "Renewal request for unknown token %d", seq)
 		}
-		until = t.renewal(most)
-		t.Enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: seq, RenewBy: until}})
+		until = ds.renewal(most)
+		ds.Enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: seq, RenewBy: until}})
 		return nil
 	})
 	return until, err
 }
 
 // CancelDelegation makes a token worthless.
-func (l *Leader) CancelDelegation(seq int32, identifier []byte) error {
-	return l.do(func(t *turn) error {
-		if d, ok := t.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
+func (ds *delegations) CancelDelegation(seq int32, identifier []byte) error {
+	return ds.Do(func() error {
+		if d, ok := ds.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
 			return refuse(NoSuchToken, "Token not found: %d", seq)
 		}
-		t.endDelegations(seq)
+		ds.endDelegations(seq)
 		return nil
 	})
 }
 
-func (t *turn) endDelegations(seqs ...int32) {
-	t.Enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
+func (ds *delegations) endDelegations(seqs ...int32) {
+	ds.Enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
 }
 
 // expireDelegations forgets tokens that nobody renewed.
-func (t *turn) expireDelegations(now time.Time) {
-	if t.justBegun(now) {
+func (ds *delegations) expireDelegations(now time.Time) {
+	if ds.justBegun(now) {
 		return
 	}
 	var over []int32
-	for seq, d := range t.work.Delegations {
+	for seq, d := range ds.work.Delegations {
 		if now.UnixMilli() > d.RenewBy {
 			over = append(over, seq)
 		}
 	}
 	slices.Sort(over)
 	for part := range slices.Chunk(over, maxTogether) {
-		t.endDelegations(part...)
+		ds.endDelegations(part...)
 	}
 }

@@ -16,22 +16,21 @@ type Hold struct {
 }
 
 // Explain says for each request of live applications that waits what holds it.
-func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
+func (vs *views) Explain(ids ...records.ApplicationID) (map[records.ApplicationID][]Hold, error) {
 	out := make(map[records.ApplicationID][]Hold, len(ids))
-	err := l.InSlices(len(ids), func(from, to int, again func() bool) (done int) {
-		t := &turn{l}
+	err := vs.InSlices(len(ids), func(from, to int, again func() bool) (done int) {
 		var live []int // of ids
 		var handles []scheduler.AppHandle
 		for i := from; i < to; i++ {
-			if soft := t.apps[ids[i]]; soft != nil {
+			if soft := vs.apps[ids[i]]; soft != nil {
 				live, handles = append(live, i), append(handles, soft.handle)
 			}
 		}
 		told := 0
-		t.sched.ExplainAll(handles, func(reasons []explain.Reason) bool {
+		vs.sched.ExplainAll(handles, func(reasons []explain.Reason) bool {
 			id := ids[live[told]]
 			for _, r := range reasons {
-				out[id] = append(out[id], t.reason(r))
+				out[id] = append(out[id], vs.reason(r))
 			}
 			told++
 			return again()
@@ -44,12 +43,12 @@ func (l *Leader) Explain(ids ...records.ApplicationID) (map[records.ApplicationI
 	return out, err
 }
 
-func (t *turn) reason(r explain.Reason) Hold {
+func (vs *views) reason(r explain.Reason) Hold {
 	out := Hold{Reason: r}
-	if other := t.byHandle[r.Behind]; other != nil {
+	if other := vs.byHandle[r.Behind]; other != nil {
 		out.Text = strings.Replace(r.Text, explain.Another, "application "+other.id.String(), 1)
 	}
-	if n := t.nodeOf[r.Node]; n != nil {
+	if n := vs.nodeOf[r.Node]; n != nil {
 		out.At = n.id
 	}
 	return out
@@ -57,30 +56,30 @@ func (t *turn) reason(r explain.Reason) Hold {
 
 // WhatIf says whether a container of a size would start now if a user asked for it in a queue, and what would hold it: that
 // of a new application's ApplicationMaster, or one of an application that runs already.
-func (l *Leader) WhatIf(queue, user string, size records.Resource, master bool) (r Hold, err error) {
-	err = l.do(func(t *turn) error {
-		q, ok := t.Settings.Queues.Find(queue)
+func (vs *views) WhatIf(queue, user string, size records.Resource, master bool) (r Hold, err error) {
+	err = vs.Do(func() error {
+		q, ok := vs.Settings.Queues.Find(queue)
 		if !ok || !q.Leaf() {
 			return refuse(Refused, "queue %q is not one that applications can be in", queue)
 		}
-		capability, err := t.normalize(size, t.Settings.MaxAllocation)
+		capability, err := vs.requests.normalize(size, vs.Settings.MaxAllocation)
 		if err != nil {
 			return err
 		}
-		found, err := t.sched.WhatIf(q.Path, user, capability, master)
+		found, err := vs.sched.WhatIf(q.Path, user, capability, master)
 		if err != nil {
 			return fmt.Errorf("queue %s: %w", q.Path, err)
 		}
-		r = t.reason(found)
+		r = vs.reason(found)
 		return nil
 	})
 	return r, err
 }
 
 // Queues returns the queues, parents first, with what they hold and their limits.
-func (l *Leader) Queues() (queues []scheduler.QueueView, err error) {
-	err = l.do(func(t *turn) error {
-		queues = t.sched.Queues()
+func (vs *views) Queues() (queues []scheduler.QueueView, err error) {
+	err = vs.Do(func() error {
+		queues = vs.sched.Queues()
 		return nil
 	})
 	return queues, err

@@ -12,13 +12,13 @@ import (
 const maxGone = 1000
 
 // forgetNodes drops nodes that are gone when there are too many, those first that registered longest ago.
-func (t *turn) forgetNodes() {
-	if len(t.work.Nodes)-len(t.nodes) <= maxGone {
+func (ns *nodeManagers) forgetNodes() {
+	if len(ns.work.Nodes)-len(ns.nodes) <= maxGone {
 		return
 	}
 	var gone []*ledger.Node
-	for id, n := range t.work.Nodes {
-		if t.nodes[id] == nil && len(n.Containers) == 0 {
+	for id, n := range ns.work.Nodes {
+		if ns.nodes[id] == nil && len(n.Containers) == 0 {
 			gone = append(gone, n)
 		}
 	}
@@ -26,6 +26,6 @@ func (t *turn) forgetNodes() {
 		return cmp.Or(cmp.Compare(a.RegisteredAt, b.RegisteredAt), a.ID.Compare(b.ID))
 	})
 	for _, n := range gone[:max(0, len(gone)-maxGone)] {
-		t.Enter(&ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: ledger.NodeRef(n.ID)}})
+		ns.Enter(&ledgerpb.Command{NodeForgotten: &ledgerpb.NodeForgotten{Node: ledger.NodeRef(n.ID)}})
 	}
 }

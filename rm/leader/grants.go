@@ -5,53 +5,71 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
 
+// containers are allocated, started and ended here, in the ledger and in the scheduler.
+type containers struct {
+	*core
+	attempts   *attempts
+	preemption *preemption
+	resizing   *resizing
+	suspension *suspension
+	views      *views
+	unstarted  unstarted
+	refs       ledger.Refs
+
+	// Kept for their memory.
+	granted []*appSoft                  // to whom step gives containers
+	killed  []preempted                 // that step has chosen
+	handles []scheduler.ContainerHandle // of containers that are granted
+}
+
 // schedule has the driver decide, and carries its decisions out. Where containers must end, it decides again.
-func (l *Leader) schedule() {
-	l.grow()
+func (cs *containers) schedule() {
+	cs.resizing.grow()
 	reserved := false
-	for l.step(&reserved) {
+	for cs.step(&reserved) {
 		continue
 	}
 	if reserved {
-		l.showReserved()
+		cs.views.showReserved()
 	}
 }
 
 // step has the driver decide once. It reports whether containers had to end.
-func (l *Leader) step(reserved *bool) bool {
-	granted, killed := l.granted[:0], l.killed[:0]
-	decisions := l.sched.Step(l.Now().UnixMilli())
+func (cs *containers) step(reserved *bool) bool {
+	granted, killed := cs.granted[:0], cs.killed[:0]
+	decisions := cs.sched.Step(cs.Now().UnixMilli())
 	for i := range decisions {
 		d := &decisions[i]
 		switch d.Kind {
 		case drive.Allocate:
-			soft := l.byHandle[d.App]
+			soft := cs.byHandle[d.App]
 			if len(soft.granted) == 0 {
 				granted = append(granted, soft)
 			}
 			soft.granted = append(soft.granted, *d)
 		case drive.Kill:
-			killed = append(killed, preempted{l.sched.ContainerID(d.Container), d.Reason})
+			killed = append(killed, preempted{cs.sched.ContainerID(d.Container), d.Reason})
 		case drive.Tell:
-			l.tellPreempted(d)
+			cs.preemption.tellPreempted(d)
 		case drive.Killable:
-			l.preemptionLog(d).Info("may be killed when its room is needed: " + d.Reason)
+			cs.preemption.preemptionLog(d).Info("may be killed when its room is needed: " + d.Reason)
 		case drive.Reserve, drive.Unreserve:
 			*reserved = true
-			l.logReservation(d)
+			cs.preemption.logReservation(d)
 		}
 	}
-	l.granted, l.killed = granted, killed
+	cs.granted, cs.killed = granted, killed
 	for _, soft := range granted {
-		l.grantAll(soft, soft.granted)
+		cs.grantAll(soft, soft.granted)
 		soft.granted = soft.granted[:0]
 	}
 	for i := range killed {
-		(&turn{l}).killPreempted(&killed[i])
+		cs.preemption.killPreempted(&killed[i])
 	}
 	return len(killed) > 0
 }
@@ -60,17 +78,17 @@ func (l *Leader) step(reserved *bool) bool {
 const maxTogether = 2048
 
 // grantAll enters the containers that one application gets.
-func (l *Leader) grantAll(soft *appSoft, decisions []drive.Decision) {
-	app := l.work.Apps[soft.id]
+func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
+	app := cs.work.Apps[soft.id]
 	attempt := app.Current()
 	am := attempt.State == ledger.AttemptScheduled
 	grantsPB := make([]*ledgerpb.Grant, len(decisions))
 	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
-	first, now := l.epoch<<records.EpochShift|(attempt.LastSequence+1), l.Time()
+	first, now := cs.epoch<<records.EpochShift|(attempt.LastSequence+1), cs.Time()
 	for i := range decisions {
 		d := &decisions[i]
 		g := &all[i]
-		g.Id, g.Node, g.Resource = first+int64(i), l.nodeOf[d.Node].ref, l.refs.Amounts(d.Resource)
+		g.Id, g.Node, g.Resource = first+int64(i), cs.nodeOf[d.Node].ref, cs.refs.Amounts(d.Resource)
 		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
 		since := attempt.StartTime
 		if !am {
@@ -83,9 +101,9 @@ func (l *Leader) grantAll(soft *appSoft, decisions []drive.Decision) {
 	}
 	ref := ledger.AttemptRef(attempt.ID)
 	for part := range slices.Chunk(grantsPB, maxTogether) {
-		l.Enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
+		cs.Enter(&ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ref, Grants: part}})
 	}
-	l.identify(attempt.ID.Attempt, first, am, decisions)
+	cs.identify(attempt.ID.Attempt, first, am, decisions)
 	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
 		handle(c, decisions[i].Container)
@@ -93,31 +111,31 @@ func (l *Leader) grantAll(soft *appSoft, decisions []drive.Decision) {
 		return c
 	}
 	if am {
-		(&turn{l}).spare(soft)
-		(&turn{l}).launch(app, granted(0))
+		cs.attempts.spare(soft)
+		cs.attempts.launch(app, granted(0))
 		return
 	}
-	deadline := l.Now().Add(l.Settings.AllocationExpiry)
+	deadline := cs.Now().Add(cs.Settings.AllocationExpiry)
 	grants := make([]Grant, len(decisions))
 	for i := range decisions {
 		c := granted(i)
-		grants[i] = l.grant(c)
-		l.unstarted.add(c.ID, deadline, l.waitsForStart)
+		grants[i] = grantOf(c)
+		cs.unstarted.add(c.ID, deadline, cs.waitsForStart)
 	}
-	l.AfterCommit(func() {
+	cs.AfterCommit(func() {
 		soft.grants = join(soft.grants, grants)
 		soft.session.wakeUp()
 	})
 }
 
 // identify tells the driver what the containers are called that it has granted to an attempt.
-func (l *Leader) identify(attempt int32, first int64, am bool, decisions []drive.Decision) {
-	handles := l.handles[:0]
+func (cs *containers) identify(attempt int32, first int64, am bool, decisions []drive.Decision) {
+	handles := cs.handles[:0]
 	for i := range decisions {
 		handles = append(handles, decisions[i].Container)
 	}
-	l.handles = handles
-	l.sched.Identify(attempt, first, am, handles...)
+	cs.handles = handles
+	cs.sched.Identify(attempt, first, am, handles...)
 }
 
 // join appends to a list what the caller gives away, which becomes the list if there was nothing in it.
@@ -128,8 +146,8 @@ func join[T any](list, more []T) []T {
 	return append(list, more...)
 }
 
-// grant is what an application is told of a container that lives.
-func (l *Leader) grant(c *ledger.Container) Grant {
+// grantOf is what an application is told of a container that lives.
+func grantOf(c *ledger.Container) Grant {
 	return Grant{
 		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
 		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,

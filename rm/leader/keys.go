@@ -7,6 +7,12 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
+// keys are the cluster's master keys.
+type keys struct {
+	*core
+	signing signing
+}
+
 // signing holds the master keys as they are committed, for those who make and check tokens outside the loop.
 type signing struct {
 	rings atomic.Pointer[map[ledgerpb.KeyKind]ledger.KeyRing]
@@ -14,8 +20,8 @@ type signing struct {
 }
 
 // Keys returns the master keys of a kind.
-func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing {
-	rings := l.signing.rings.Load()
+func (k *keys) Keys(kind ledgerpb.KeyKind) ledger.KeyRing {
+	rings := k.signing.rings.Load()
 	if rings == nil {
 		return ledger.KeyRing{}
 	}
@@ -23,13 +29,13 @@ func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing {
 }
 
 // publishKeys shows the keys of the working copy once they are committed.
-func (t *turn) publishKeys() {
-	rings := make(map[ledgerpb.KeyKind]ledger.KeyRing, len(t.work.Keys))
-	for kind, ring := range t.work.Keys {
+func (k *keys) publishKeys() {
+	rings := make(map[ledgerpb.KeyKind]ledger.KeyRing, len(k.work.Keys))
+	for kind, ring := range k.work.Keys {
 		rings[kind] = ring
 	}
-	t.AfterCommit(func() {
-		t.signing.rings.Store(&rings)
-		t.signing.nm.Store(rings[ledgerpb.KeyKind_NM].Current.ID)
+	k.AfterCommit(func() {
+		k.signing.rings.Store(&rings)
+		k.signing.nm.Store(rings[ledgerpb.KeyKind_NM].Current.ID)
 	})
 }

@@ -2,7 +2,6 @@ package leader
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -113,52 +112,79 @@ type Config struct {
 	RecordedQueues *eventlog.Source
 }
 
-// Leader leads. Its exported methods are safe for concurrent use while Run runs.
+// Leader leads. Its exported methods are safe for concurrent use while Run runs. They are those of its parts, of which each deals with
+// one thing, keeps its state to itself, and names the parts that it needs.
 type Leader struct {
+	*core
+	*applications
+	*attempts
+	*masters
+	*containers
+	*nodeManagers
+	*decommissioning
+	*suspension
+	*resizing
+	*preemption
+	*keys
+	*delegations
+	*carried
+	*queueAdmin
+	*placement
+	*requests
+	*views
+	*versions
+}
+
+// core is what all parts work with, as YARN's RMContext: the log, the scheduler, the clock, and who is there.
+type core struct {
 	Config
 	*loop.Loop
 	work  *ledger.State
 	sched *eventlog.Driver
-	epoch int64
+	epoch int64     // of this leadership's container ids
 	began time.Time // when New was called
 
-	apps      map[records.ApplicationID]*appSoft
-	byHandle  map[scheduler.AppHandle]*appSoft
-	nodes     map[records.NodeID]*nodeSoft
-	nodeOf    map[scheduler.NodeHandle]*nodeSoft
-	granted   []*appSoft                  // to whom step gives containers
-	killed    []preempted                 // that step has chosen
-	handles   []scheduler.ContainerHandle // of containers that are granted
-	growing   growths                     // containers that are to grow as soon as there is room
-	grown     grownList                   // containers that were given more, by the time when their nodes must know
-	unstarted unstarted
-	carried   carriedTokens
-	issued    issued
-	orders    map[records.ContainerID]*order // that nodes have not answered yet
-	seq       int64
-	refs      ledger.Refs
-	versions  versions
-
+	apps     map[records.ApplicationID]*appSoft
+	byHandle map[scheduler.AppHandle]*appSoft
+	nodes    map[records.NodeID]*nodeSoft
+	nodeOf   map[scheduler.NodeHandle]*nodeSoft
 	sessions sessions
-	signing  signing
-	hosts    atomic.Pointer[hosts.Lists]
-	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
-	shares   fairShares
-	refusals startRefusals
 }
-
-// turn is one operation in the loop.
-type turn struct{ *Leader }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
 func New(cfg Config) *Leader {
+	c := newCore(cfg)
+	refusals := &startRefusals{}
+	l := &Leader{
+		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
+		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
+		suspension: &suspension{core: c, orders: map[records.ContainerID]*order{}}, resizing: &resizing{core: c}, preemption: &preemption{core: c},
+		keys: &keys{core: c}, delegations: &delegations{c}, carried: newCarried(c), queueAdmin: &queueAdmin{c}, placement: &placement{c},
+		requests: &requests{c}, views: &views{core: c}, versions: &versions{core: c},
+	}
+	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
+	l.applications.placement, l.applications.requests = l.placement, l.requests
+	l.attempts.applications, l.attempts.containers = l.applications, l.containers
+	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
+	l.masters.preemption, l.masters.requests, l.masters.resizing = l.preemption, l.requests, l.resizing
+	l.containers.attempts, l.containers.preemption, l.containers.resizing = l.attempts, l.preemption, l.resizing
+	l.containers.suspension, l.containers.views = l.suspension, l.views
+	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
+	l.nodeManagers.decommissioning, l.nodeManagers.resizing = l.decommissioning, l.resizing
+	l.decommissioning.nodeManagers = l.nodeManagers
+	l.decommissioning.hosts.Store(cfg.Hosts)
+	l.resizing.requests, l.preemption.containers, l.carried.delegations, l.views.requests = l.requests, l.containers, l.delegations, l.requests
+	return l
+}
+
+func newCore(cfg Config) *core {
 	if cfg.Settings.Queues == nil {
 		cfg.Settings.Queues = queue.Default(queue.Capacity)
 	}
 	if cfg.Settings.Live == nil {
 		cfg.Settings.Live = queue.NewLive(cfg.Settings.Queues)
 	}
-	l := &Leader{
+	c := &core{
 		Config:   cfg,
 		Loop:     loop.New(loop.Config{State: cfg.State, Propose: cfg.Propose, Wall: cfg.Wall, Elapsed: cfg.Elapsed, Log: cfg.Log}),
 		work:     cfg.State,
@@ -167,23 +193,21 @@ func New(cfg Config) *Leader {
 		nodes:    map[records.NodeID]*nodeSoft{},
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
 	}
-	l.began = l.Now()
-	l.hosts.Store(cfg.Hosts)
+	c.began = c.Now()
 	var err error
-	if l.sched, err = eventlog.New(scheduler.Config{
+	if c.sched, err = eventlog.New(scheduler.Config{
 		Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
-	}, cfg.Record, cfg.RecordedQueues, eventlog.Header{Heddle: conf.Version, Time: l.Now().UnixMilli()}); err != nil {
+	}, cfg.Record, cfg.RecordedQueues, eventlog.Header{Heddle: conf.Version, Time: c.Now().UnixMilli()}); err != nil {
 		cfg.Log.WithError(err).Error("the scheduler's events are not recorded")
 	}
-	return l
+	return c
 }
 
 // Run leads until ctx ends or the log fails. ready is called once the leader has taken over: it has recorded its
 // leadership, and answers.
 func (l *Leader) Run(ctx context.Context, ready func()) error {
-	t := &turn{l}
 	return l.Loop.Run(ctx, loop.Hooks{
-		Begin: t.takeOver, Ready: ready, AfterEach: l.schedule, Tick: t.tick,
+		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: l.tick,
 		NextWake: l.nextWake, Wake: func() {}, // schedule is what is due
 	})
 }
@@ -195,11 +219,6 @@ func (l *Leader) nextWake() int64 {
 		return round
 	}
 	return next
-}
-
-// do runs an operation in the loop.
-func (l *Leader) do(run func(*turn) error) error {
-	return l.Do(func() error { return run(&turn{l}) })
 }
 
 // Done is closed when the leader leads no more.

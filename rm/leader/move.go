@@ -9,32 +9,35 @@ import (
 	"heddle/yarn/records"
 )
 
+// placement finds the queues of applications.
+type placement struct{ *core }
+
 // Move puts a live application into another queue, and returns that queue's path. What stands against it is said in the words of
 // the YARN scheduler whose queues these are.
-func (l *Leader) Move(id records.ApplicationID, name string) (path string, err error) {
-	err = l.do(func(t *turn) error {
-		app := t.work.Apps[id]
+func (pl *placement) Move(id records.ApplicationID, name string) (path string, err error) {
+	err = pl.Do(func() error {
+		app := pl.work.Apps[id]
 		if app != nil && app.State.Ended() {
 			return refuse(Refused, "App in %v state cannot be moved.", app.State)
 		}
-		if app, err = t.liveApp(id); err != nil {
+		if app, err = pl.liveApp(id); err != nil {
 			return err
 		}
-		if path, err = t.target(app, name); err != nil || app.Queue == path {
+		if path, err = pl.target(app, name); err != nil || app.Queue == path {
 			return err
 		}
-		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		pl.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Queue: proto.String(path),
 		}})
-		t.sched.MoveApp(t.apps[id].handle, path)
+		pl.sched.MoveApp(pl.apps[id].handle, path)
 		return nil
 	})
 	return path, err
 }
 
 // target finds the queue that an application may be moved to.
-func (t *turn) target(app *ledger.Application, name string) (path string, err error) {
-	tree := t.Settings.Queues
+func (pl *placement) target(app *ledger.Application, name string) (path string, err error) {
+	tree := pl.Settings.Queues
 	if tree.Kind == queue.FIFO {
 		return "", refuse(Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
@@ -43,10 +46,10 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 	case tree.Kind == queue.Fair:
 		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.
 		to := tree.Path(name)
-		if at, there := t.sched.Queue(to); !there || !at.Leaf {
+		if at, there := pl.sched.Queue(to); !there || !at.Leaf {
 			return "", refuse(Refused, "Target queue %s not found or is not a leaf queue.", name)
 		}
-		return to, t.fairMove(app, to)
+		return to, pl.fairMove(app, to)
 	case name == "" || !known:
 		return "", refuse(Refused, "The specified Queue: %s doesn't exist", name)
 	case !q.Leaf():
@@ -57,7 +60,7 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 	if err := q.Admits(queue.App{ID: app.ID.String()}); err != nil {
 		return "", refuse(Refused, "%v", err)
 	}
-	if against := t.full(app.ID, app.User, q.Path); against != "" {
+	if against := pl.full(app.ID, app.User, q.Path); against != "" {
 		return "", refuse(Refused, "%s", against)
 	}
 	return q.Path, nil
@@ -65,15 +68,15 @@ func (t *turn) target(app *ledger.Application, name string) (path string, err er
 
 // fairMove keeps an application that runs from a queue in which it would not (Hadoop:
 // FairScheduler.verifyMoveDoesNotViolateConstraints): limits of the queues that it doesn't count to yet.
-func (t *turn) fairMove(app *ledger.Application, to string) error {
+func (pl *placement) fairMove(app *ledger.Application, to string) error {
 	if app.State != ledger.AppRunning {
 		return nil
 	}
 	counted := map[string]bool{}
-	for q, ok := t.sched.Queue(app.Queue); ok; q, ok = t.sched.Queue(q.Parent) {
+	for q, ok := pl.sched.Queue(app.Queue); ok; q, ok = pl.sched.Queue(q.Parent) {
 		counted[q.Path] = true
 	}
-	for q, ok := t.sched.Queue(to); ok && !counted[q.Path]; q, ok = t.sched.Queue(q.Parent) {
+	for q, ok := pl.sched.Queue(to); ok && !counted[q.Path]; q, ok = pl.sched.Queue(q.Parent) {
 		const against = "Moving app attempt %v to queue %s would violate queue %s constraints on queue %s"
 		switch {
 		case q.Queue != nil && q.Runnable >= int(q.Queue.MaxParallelApps):

@@ -30,8 +30,8 @@ func (s *nodeSession) stranger(who NodeCaller) error {
 }
 
 // callerOf checks who calls for a node. For one that hasn't registered with this leader speaks who can prove it.
-func (l *Leader) callerOf(id records.NodeID, who NodeCaller) error {
-	s := l.sessions.node(id)
+func (ns *nodeManagers) callerOf(id records.NodeID, who NodeCaller) error {
+	s := ns.sessions.node(id)
 	switch {
 	case s != nil:
 		return s.stranger(who)

@@ -47,10 +47,10 @@ type NodeReply struct {
 }
 
 // HeartbeatNode takes a node's heartbeat. One that brings nothing new is answered without the loop.
-func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
-	s := l.sessions.node(call.Node)
+func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
+	s := ns.sessions.node(call.Node)
 	if s == nil {
-		if _, excluded := l.hosts.Load().Excluded(call.Node.Host); excluded {
+		if _, excluded := ns.decommissioning.hosts.Load().Excluded(call.Node.Host); excluded {
 			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
 		}
 		return resync("Node not found resyncing %v", call.Node), nil
@@ -61,26 +61,26 @@ func (l *Leader) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		return resync("Node not found resyncing %v", call.Node), nil
 	}
 	if err := s.stranger(call.NodeCaller); err != nil {
-		if s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
+		if s.seen.silentSince(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
 			return resync("%v", err), nil // its machine may have another address by now
 		}
 		return NodeReply{}, err
 	}
 	switch {
 	case call.ResponseID+1 == s.responseID:
-		s.seen.at(l.Now())
+		s.seen.at(ns.Now())
 		return s.last, nil
 	case call.ResponseID != s.responseID:
 		s.registered = false
 		return resync("Too far behind rm response id:%d nm response id:%d", s.responseID, call.ResponseID), nil
 	}
-	s.seen.at(l.Now())
-	news := l.news(s, call.Containers)
+	s.seen.at(ns.Now())
+	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	refused := call.Refused[:min(len(call.Refused), mostRefusals)]
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 || !slices.Equal(s.refused, refused) {
 		call := call // what the loop reads is allocated for those that bring news alone
-		if err := l.do(func(t *turn) error { return t.heartbeat(&call, news, turned) }); err != nil {
+		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
 	}
@@ -99,7 +99,7 @@ func resync(format string, args ...any) NodeReply {
 }
 
 // news picks the container reports that the loop doesn't know yet: nodes repeat all of theirs with every heartbeat.
-func (l *Leader) news(s *nodeSession, reported []NodeContainer) []NodeContainer {
+func (ns *nodeManagers) news(s *nodeSession, reported []NodeContainer) []NodeContainer {
 	var news []NodeContainer
 	for _, c := range reported {
 		if c.State == pb.ContainerState_C_COMPLETE {
@@ -114,52 +114,52 @@ func (l *Leader) news(s *nodeSession, reported []NodeContainer) []NodeContainer 
 	return news
 }
 
-func (t *turn) heartbeat(call *NodeCall, news []NodeContainer, turned bool) error {
-	n, node := t.nodes[call.Node], t.work.Nodes[call.Node]
+func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned bool) error {
+	n, node := ns.nodes[call.Node], ns.work.Nodes[call.Node]
 	if n == nil || node == nil {
 		return nil
 	}
 	for i := range news {
-		t.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
+		ns.containers.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
 	}
-	t.increased(n, call.Increased)
+	ns.resizing.increased(n, call.Increased)
 	if turned {
-		t.health(n, node, call.Status)
+		ns.health(n, node, call.Status)
 	}
 	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
-		t.sched.SetOpen(n.handle, true)
+		ns.sched.SetOpen(n.handle, true)
 	}
-	t.logReports(call.Logs)
-	t.refusedStarts(n, call.Refused[:min(len(call.Refused), mostRefusals)])
+	ns.applications.logReports(call.Logs)
+	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), mostRefusals)])
 	return nil
 }
 
 // health opens or closes a node as it reports itself well or ill. Its containers are ended with it, as in YARN.
-func (t *turn) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
+func (ns *nodeManagers) health(n *nodeSoft, node *ledger.Node, status NodeStatus) {
 	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(n.id), HealthReport: proto.String(status.HealthReport)}
 	switch {
 	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
 		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))
-		t.sched.SetOpen(n.handle, false)
-		t.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
-		t.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
+		ns.sched.SetOpen(n.handle, false)
+		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
+		ns.containers.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
 	case status.Healthy && node.State == pb.NodeState_NS_UNHEALTHY:
 		update.State = proto.Int32(int32(pb.NodeState_NS_RUNNING))
-		t.sched.SetOpen(n.handle, true)
-		t.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
+		ns.sched.SetOpen(n.handle, true)
+		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
 	}
-	t.Enter(&ledgerpb.Command{NodeUpdated: update})
+	ns.Enter(&ledgerpb.Command{NodeUpdated: update})
 }
 
 // logReports takes note of how far nodes are with an application's logs.
-func (t *turn) logReports(reports []*pb.LogAggregationReport) {
+func (as *applications) logReports(reports []*pb.LogAggregationReport) {
 	for _, r := range reports {
-		app := t.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
+		app := as.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
 		status := r.GetLogAggregationStatus()
 		if app == nil || app.LogAggregation == status {
 			continue
 		}
-		t.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
 		}})
 	}

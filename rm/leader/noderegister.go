@@ -37,38 +37,38 @@ type NodeRegistration struct {
 const twinPatience = 3
 
 // RegisterNode enters a node, new or known. Its containers that the ledger has go on, others are ended.
-func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
+func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	if !ledger.IsName(r.Node.Host) {
 		return shutdown("NodeManager from %s can't register: %.100q can't be its host, as %s. Check yarn.nodemanager.hostname.",
 			r.Address, r.Node.Host, notAName), nil
 	}
-	if !l.Settings.MinAllocation.FitsIn(r.Capability) {
+	if !ns.Settings.MinAllocation.FitsIn(r.Capability) {
 		return shutdown("NodeManager from  %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. "+
-			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, l.Settings.Types.Format(r.Capability),
-			l.Settings.MinAllocation.MemoryMB(), l.Settings.MinAllocation.VCores()), nil
+			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, ns.Settings.Types.Format(r.Capability),
+			ns.Settings.MinAllocation.MemoryMB(), ns.Settings.MinAllocation.VCores()), nil
 	}
-	rack := ledger.Head(l.Rack(r.Node.Host), ledger.MaxName) // which may take a while, and holds up nobody else
-	defer l.sessions.registering(r.Node)()
-	s := l.sessions.node(r.Node)
+	rack := ledger.Head(ns.Rack(r.Node.Host), ledger.MaxName) // which may take a while, and holds up nobody else
+	defer ns.sessions.registering(r.Node)()
+	s := ns.sessions.node(r.Node)
 	if s == nil {
 		s = &nodeSession{id: r.Node}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if twin := l.twin(s, &r); twin != "" {
+	if twin := ns.twin(s, &r); twin != "" {
 		return shutdown("%s", twin), nil
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
-	s.seen.at(l.Now())
-	err := l.do(func(t *turn) error {
-		if against := t.disallowed(&r); against != "" {
-			t.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
+	s.seen.at(ns.Now())
+	err := ns.Do(func() error {
+		if against := ns.decommissioning.disallowed(&r); against != "" {
+			ns.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
 			reply = shutdown("%s", against)
 			return nil
 		}
 		s.caller.Store(r.NodeCaller)
 		s.names.Store(r.Names)
-		t.registerNode(s, &r, rack)
+		ns.registerNode(s, &r, rack)
 		return nil
 	})
 	if err != nil || reply.Action != pb.NodeAction_NORMAL {
@@ -83,7 +83,7 @@ func (l *Leader) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	} else {
 		s.status = NodeStatus{Healthy: true}
 	}
-	s.seen.at(l.Now())
+	s.seen.at(ns.Now())
 	return reply, nil
 }
 
@@ -92,8 +92,8 @@ func shutdown(format string, args ...any) NodeReply {
 }
 
 // twin says why a registration must come from another node than the one that has the id, if it must.
-func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
-	if !s.registered || s.seen.silentSince(l.Now(), twinPatience*l.Settings.HeartbeatInterval) {
+func (ns *nodeManagers) twin(s *nodeSession, r *NodeRegistration) string {
+	if !s.registered || s.seen.silentSince(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
 		return ""
 	}
 	by, _ := s.caller.Load().(NodeCaller)
@@ -107,70 +107,70 @@ func (l *Leader) twin(s *nodeSession, r *NodeRegistration) string {
 		"Give each NodeManager its own yarn.nodemanager.hostname or yarn.nodemanager.address.", r.Node, by.Address, r.Address)
 }
 
-func (t *turn) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
-	old := t.work.Nodes[r.Node]
+func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack string) {
+	old := ns.work.Nodes[r.Node]
 	leaving := old != nil && old.State == pb.NodeState_NS_DECOMMISSIONING
 	var deadline int64
 	if leaving {
 		deadline = old.DecommissionDeadline
 	}
-	t.Enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
+	ns.Enter(&ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{
 		Node: ledger.NodeRef(r.Node), HttpPort: r.HTTPPort, Rack: rack, Capability: ledger.Amounts(r.Capability),
 		Version: r.Version, Features: r.Features, Missing: r.Missing,
 	}})
-	n := t.nodes[r.Node]
+	n := ns.nodes[r.Node]
 	switch {
 	case n == nil:
-		n = t.addNode(t.work.Nodes[r.Node])
+		n = ns.addNode(ns.work.Nodes[r.Node])
 	case old != nil && old.Rack != rack:
-		t.moveRack(n)
+		ns.moveRack(n)
 	default:
-		t.sched.SetCapability(n.handle, r.Capability)
+		ns.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	t.AfterCommit(func() { t.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
-	if leaving {                                    // its NodeManager has started anew
-		t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+	ns.AfterCommit(func() { ns.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
+	if leaving {                                      // its NodeManager has started anew
+		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
 			DecommissionDeadline: proto.Int64(deadline),
 		}})
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
-	t.sched.SetOpen(n.handle, !leaving && len(r.Features) > 0)
-	t.refusedStarts(n, nil) // its heartbeats tell
-	t.reconcile(n, r.Containers)
+	ns.sched.SetOpen(n.handle, !leaving && len(r.Features) > 0)
+	ns.refusedStarts(n, nil) // its heartbeats tell
+	ns.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
-		t.appOnNode(n, id)
+		ns.appOnNode(n, id)
 	}
-	t.logReports(r.Logs)
+	ns.applications.logReports(r.Logs)
 	if !leaving {
-		t.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
+		ns.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
 	}
-	t.Log.WithField("node", r.Node).WithField("capability", t.Settings.Types.Format(r.Capability)).
+	ns.Log.WithField("node", r.Node).WithField("capability", ns.Settings.Types.Format(r.Capability)).
 		WithField("containers", len(r.Containers)).Info("node registered")
 }
 
 // reconcile compares the containers that a node registers with to those that the ledger has on it. What the node runs and
 // nobody knows is ended; what it should run and doesn't is gone; what was granted and not yet started may still be.
-func (t *turn) reconcile(n *nodeSoft, reported []NodeContainer) {
+func (ns *nodeManagers) reconcile(n *nodeSoft, reported []NodeContainer) {
 	has := map[records.ContainerID]bool{}
 	for i := range reported {
 		has[reported[i].ID] = true
-		t.containerReport(n, &reported[i], false)
+		ns.containers.containerReport(n, &reported[i], false)
 	}
 	var lost []*ledger.Container
-	for _, c := range t.work.Nodes[n.id].Containers {
-		if !has[c.ID] && (c.State == ledger.ContainerRunning || c.AM && t.launchedAM(c)) {
+	for _, c := range ns.work.Nodes[n.id].Containers {
+		if !has[c.ID] && (c.State == ledger.ContainerRunning || c.AM && ns.attempts.launchedAM(c)) {
 			lost = append(lost, c)
 		}
 	}
 	slices.SortFunc(lost, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
 	for _, c := range lost {
-		t.containerEnded(c, records.ExitAborted, "Container lost: its node registered again without it")
+		ns.containers.containerEnded(c, records.ExitAborted, "Container lost: its node registered again without it")
 	}
 }
 
-func (t *turn) launchedAM(c *ledger.Container) bool {
-	a := t.work.Attempt(c.ID.Attempt)
+func (at *attempts) launchedAM(c *ledger.Container) bool {
+	a := at.work.Attempt(c.ID.Attempt)
 	return a != nil && a.State >= ledger.AttemptLaunched
 }

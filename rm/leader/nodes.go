@@ -12,6 +12,17 @@ import (
 	"heddle/yarn/records"
 )
 
+// nodeManagers hold the dialogue with nodes: registration, heartbeats and farewell.
+type nodeManagers struct {
+	*core
+	applications    *applications
+	attempts        *attempts
+	containers      *containers
+	decommissioning *decommissioning
+	resizing        *resizing
+	refusals        *startRefusals
+}
+
 // nodeSoft is what the leader's loop alone knows of a node.
 type nodeSoft struct {
 	id      records.NodeID
@@ -23,99 +34,99 @@ type nodeSoft struct {
 	inherited bool
 }
 
-func (t *turn) addNode(n *ledger.Node) *nodeSoft {
+func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	soft := &nodeSoft{
 		id:     n.ID,
 		ref:    ledger.NodeRef(n.ID),
-		handle: t.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability}),
+		handle: ns.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability}),
 	}
-	t.nodes[n.ID] = soft
-	t.nodeOf[soft.handle] = soft
+	ns.nodes[n.ID] = soft
+	ns.nodeOf[soft.handle] = soft
 	return soft
 }
 
 // moveRack enters a node anew in the scheduler, with its containers.
-func (t *turn) moveRack(n *nodeSoft) {
-	node := t.work.Nodes[n.id]
+func (ns *nodeManagers) moveRack(n *nodeSoft) {
+	node := ns.work.Nodes[n.id]
 	for _, c := range node.Containers {
-		t.free(c)
+		ns.containers.free(c)
 	}
-	t.sched.RemoveNode(n.handle)
-	delete(t.nodeOf, n.handle)
-	n.handle = t.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
-	t.nodeOf[n.handle] = n
+	ns.sched.RemoveNode(n.handle)
+	delete(ns.nodeOf, n.handle)
+	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
+	ns.nodeOf[n.handle] = n
 	for _, c := range node.Containers {
-		t.restore(c)
+		ns.containers.restore(c)
 	}
 }
 
 // SetNodeResource changes what a node offers. Containers that it has already stay, even if they hold more.
-func (l *Leader) SetNodeResource(id records.NodeID, r records.Resource) error {
-	return l.do(func(t *turn) error {
-		n := t.nodes[id]
+func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) error {
+	return ns.Do(func() error {
+		n := ns.nodes[id]
 		if n == nil {
 			return refuse(Refused, "Node %v is not registered", id)
 		}
 		for i := range r {
 			if r[i] < 0 {
-				return refuse(InvalidResource, "Invalid resource of node %v: %s", id, t.Settings.Types.Format(r))
+				return refuse(InvalidResource, "Invalid resource of node %v: %s", id, ns.Settings.Types.Format(r))
 			}
 		}
-		t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
-		t.sched.SetCapability(n.handle, r)
-		t.AfterCommit(func() { n.session.resize(r) })
+		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
+		ns.sched.SetCapability(n.handle, r)
+		ns.AfterCommit(func() { n.session.resize(r) })
 		return nil
 	})
 }
 
 // UnregisterNode takes a node's farewell.
-func (l *Leader) UnregisterNode(id records.NodeID, who NodeCaller) error {
-	if err := l.callerOf(id, who); err != nil {
+func (ns *nodeManagers) UnregisterNode(id records.NodeID, who NodeCaller) error {
+	if err := ns.callerOf(id, who); err != nil {
 		return err
 	}
-	return l.do(func(t *turn) error {
-		t.removeNode(id, pb.NodeState_NS_SHUTDOWN)
+	return ns.Do(func() error {
+		ns.removeNode(id, pb.NodeState_NS_SHUTDOWN)
 		return nil
 	})
 }
 
 // removeNode ends a node's life: its containers are gone.
-func (t *turn) removeNode(id records.NodeID, state pb.NodeState) {
-	n, node := t.nodes[id], t.work.Nodes[id]
+func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
+	n, node := ns.nodes[id], ns.work.Nodes[id]
 	if n == nil || node == nil {
 		return
 	}
-	t.sched.SetOpen(n.handle, false)
-	t.refusedStarts(n, nil)
-	t.endAllOn(node, "Container released on a *lost* node")
-	t.sched.RemoveNode(n.handle)
-	delete(t.nodeOf, n.handle)
-	delete(t.nodes, id)
-	t.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+	ns.sched.SetOpen(n.handle, false)
+	ns.refusedStarts(n, nil)
+	ns.containers.endAllOn(node, "Container released on a *lost* node")
+	ns.sched.RemoveNode(n.handle)
+	delete(ns.nodeOf, n.handle)
+	delete(ns.nodes, id)
+	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})
-	t.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
-	t.AfterCommit(func() { t.sessions.dropNode(id) })
-	t.forgetNodes()
-	t.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
+	ns.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
+	ns.AfterCommit(func() { ns.sessions.dropNode(id) })
+	ns.forgetNodes()
+	ns.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
 }
 
 // endAllOn ends all containers of a node.
-func (t *turn) endAllOn(node *ledger.Node, why string) {
+func (cs *containers) endAllOn(node *ledger.Node, why string) {
 	all := slices.Clone(node.Containers)
 	slices.SortFunc(all, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
 	for _, c := range all {
 		if c.Live() { // an ApplicationMaster's end takes others with it
-			t.cleanUp(c)
-			t.containerEnded(c, records.ExitAborted, why)
+			cs.cleanUp(c)
+			cs.containerEnded(c, records.ExitAborted, why)
 		}
 	}
 }
 
 // tellNodes lets all ApplicationMasters know of a node that came or went.
-func (t *turn) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
-	t.AfterCommit(func() {
-		for _, soft := range t.apps {
+func (ns *nodeManagers) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
+	ns.AfterCommit(func() {
+		for _, soft := range ns.apps {
 			soft.updated = append(soft.updated, NodeUpdate{Node: id, Kind: kind})
 			soft.session.wakeUp()
 		}

@@ -194,8 +194,8 @@ func TestConcurrentFirstRegistrations(t *testing.T) {
 		if s := w.state().Nodes[n.node].State; s != pb.NodeState_NS_RUNNING {
 			t.Errorf("the node is %v", s)
 		}
-		err := w.do(func(l *turn) error {
-			if got := l.sessions.node(n.node); got != l.nodes[n.node].session || len(l.sessions.underWay) > 0 {
+		err := w.Do(func() error {
+			if got := w.sessions.node(n.node); got != w.core.nodes[n.node].session || len(w.sessions.underWay) > 0 {
 				t.Error("the loop knows another session than heartbeats find")
 			}
 			return nil

@@ -30,70 +30,70 @@ const (
 )
 
 // want puts on record what a container is to be, and notes that its node is to be told.
-func (t *turn) want(id records.ContainerID, suspend bool) (version int64) {
-	t.record(id, suspend)
-	t.seq++
-	if t.orders == nil {
-		t.orders = map[records.ContainerID]*order{}
+func (su *suspension) want(id records.ContainerID, suspend bool) (version int64) {
+	su.record(id, suspend)
+	su.version++
+	if su.orders == nil {
+		su.orders = map[records.ContainerID]*order{}
 	}
-	t.orders[id] = &order{suspend: suspend, version: t.seq, again: t.Now().Add(orderPause)}
-	return t.seq
+	su.orders[id] = &order{suspend: suspend, version: su.version, again: su.Now().Add(orderPause)}
+	return su.version
 }
 
-func (t *turn) record(id records.ContainerID, suspend bool) {
-	if c := t.work.Container(id); c.Suspended == suspend {
+func (su *suspension) record(id records.ContainerID, suspend bool) {
+	if c := su.work.Container(id); c.Suspended == suspend {
 		return
 	}
 	refs := ledger.ContainerRefs(id)
 	if suspend {
-		t.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: refs}})
+		su.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: refs}})
 	} else {
-		t.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: refs}})
+		su.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: refs}})
 	}
 }
 
-func (l *Leader) tell(ctx context.Context, node records.NodeID, id records.ContainerID, suspend bool) error {
+func (su *suspension) tell(ctx context.Context, node records.NodeID, id records.ContainerID, suspend bool) error {
 	ctx, cancel := context.WithTimeout(ctx, orderPatience)
 	defer cancel()
 	if suspend {
-		return l.Launcher.Suspend(ctx, node, id.Attempt, id)
+		return su.Launcher.Suspend(ctx, node, id.Attempt, id)
 	}
-	return l.Launcher.Resume(ctx, node, id.Attempt, id)
+	return su.Launcher.Resume(ctx, node, id.Attempt, id)
 }
 
 // told takes note of what a node has answered to an order. What it refuses is taken back, and what it didn't hear is repeated.
-func (t *turn) told(id records.ContainerID, version int64, err error) {
-	o := t.orders[id]
+func (su *suspension) told(id records.ContainerID, version int64, err error) {
+	o := su.orders[id]
 	if o == nil || o.version != version {
 		return // there is a later one
 	}
-	o.asking, o.again = false, t.Now().Add(orderPause)
-	switch c := t.work.Container(id); {
+	o.asking, o.again = false, su.Now().Add(orderPause)
+	switch c := su.work.Container(id); {
 	case err == nil, c == nil, !c.Live():
-		delete(t.orders, id)
+		delete(su.orders, id)
 	case IsReason(err, Refused):
-		delete(t.orders, id)
-		t.record(id, !o.suspend)
+		delete(su.orders, id)
+		su.record(id, !o.suspend)
 	}
 }
 
 // repeatOrders tells nodes what they haven't heard.
-func (t *turn) repeatOrders(now time.Time) {
-	for id, o := range t.orders {
-		c := t.work.Container(id)
+func (su *suspension) repeatOrders(now time.Time) {
+	for id, o := range su.orders {
+		c := su.work.Container(id)
 		if c == nil || !c.Live() {
-			delete(t.orders, id)
+			delete(su.orders, id)
 			continue
 		}
 		if o.asking || now.Before(o.again) {
 			continue
 		}
 		o.asking = true
-		leader, node, suspend, version := t.Leader, c.Node, o.suspend, o.version
-		leader.Go(func(ctx context.Context) {
-			err := leader.tell(ctx, node, id, suspend)
-			_ = leader.do(func(t *turn) error { // the next leader compares what nodes register with
-				t.told(id, version, err)
+		node, suspend, version := c.Node, o.suspend, o.version
+		su.Go(func(ctx context.Context) {
+			err := su.tell(ctx, node, id, suspend)
+			_ = su.Do(func() error { // the next leader compares what nodes register with
+				su.told(id, version, err)
 				return nil
 			})
 		})
@@ -101,18 +101,18 @@ func (t *turn) repeatOrders(now time.Time) {
 }
 
 // level takes into account whether a container is suspended, as its node reports; first is after its registration.
-func (t *turn) level(c *ledger.Container, sub pb.ContainerSubState, first bool) {
+func (su *suspension) level(c *ledger.Container, sub pb.ContainerSubState, first bool) {
 	suspended := sub == pb.ContainerSubState_CSS_PAUSED
-	if t.orders[c.ID] != nil || suspended == c.Suspended || !suspended && sub != pb.ContainerSubState_CSS_RUNNING {
+	if su.orders[c.ID] != nil || suspended == c.Suspended || !suspended && sub != pb.ContainerSubState_CSS_RUNNING {
 		return
 	}
-	if n := t.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
+	if n := su.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
 		return
 	}
 	if first {
-		t.want(c.ID, c.Suspended)
-		t.orders[c.ID].again = t.Now()
+		su.want(c.ID, c.Suspended)
+		su.orders[c.ID].again = su.Now()
 		return
 	}
-	t.record(c.ID, suspended)
+	su.record(c.ID, suspended)
 }

@@ -9,6 +9,12 @@ import (
 	"heddle/yarn/records"
 )
 
+// preemption tells ApplicationMasters what they will lose, and takes it.
+type preemption struct {
+	*core
+	containers *containers
+}
+
 // Preemption is what an ApplicationMaster is told of containers that it will lose.
 type Preemption struct {
 	// Strict says that these very containers will go; otherwise any of the same size will do as well.
@@ -34,23 +40,23 @@ type Loss struct {
 }
 
 // Losses are the containers that an application is to lose, by id.
-func (l *Leader) Losses(id records.ApplicationID) (out []Loss, err error) {
-	err = l.do(func(t *turn) error {
-		if app := t.work.Apps[id]; app != nil {
-			out = t.losses(app)
+func (pr *preemption) Losses(id records.ApplicationID) (out []Loss, err error) {
+	err = pr.Do(func() error {
+		if app := pr.work.Apps[id]; app != nil {
+			out = pr.losses(app)
 		}
 		return nil
 	})
 	return out, err
 }
 
-func (t *turn) losses(app *ledger.Application) (out []Loss) {
+func (pr *preemption) losses(app *ledger.Application) (out []Loss) {
 	for c := range app.Containers.All() {
 		h, known := handleOf(c)
 		if !c.Live() || !known {
 			continue
 		}
-		if until, reason, ok := t.sched.Loss(h); ok {
+		if until, reason, ok := pr.sched.Loss(h); ok {
 			out = append(out, Loss{Container: c.ID, Until: until, Reason: reason})
 		}
 	}
@@ -58,14 +64,14 @@ func (t *turn) losses(app *ledger.Application) (out []Loss) {
 }
 
 // preemptionLog is for a line about a container that preemption has chosen.
-func (l *Leader) preemptionLog(d *drive.Decision) *logrus.Entry {
-	id := l.sched.ContainerID(d.Container)
-	return l.Log.WithField("container", id).WithField("queue", l.queueOf(d)).WithField("resource", d.Resource)
+func (pr *preemption) preemptionLog(d *drive.Decision) *logrus.Entry {
+	id := pr.sched.ContainerID(d.Container)
+	return pr.Log.WithField("container", id).WithField("queue", pr.queueOf(d)).WithField("resource", d.Resource)
 }
 
 // logReservation logs what preemption does to a reservation.
-func (l *Leader) logReservation(d *drive.Decision) {
-	soft := l.byHandle[d.App]
+func (pr *preemption) logReservation(d *drive.Decision) {
+	soft := pr.byHandle[d.App]
 	if d.Reason == "" || soft == nil { // it may have ended with a container that the same round has killed
 		return
 	}
@@ -73,41 +79,43 @@ func (l *Leader) logReservation(d *drive.Decision) {
 	if d.Kind == drive.Reserve {
 		what = "a reservation is moved: "
 	}
-	l.Log.WithField("application", soft.id).WithField("queue", l.queueOf(d)).WithField("resource", d.Resource).Info(what + d.Reason)
+	pr.Log.WithField("application", soft.id).WithField("queue", pr.queueOf(d)).WithField("resource", d.Resource).Info(what + d.Reason)
 }
 
 // queueOf is the queue of the application that a decision is about.
-func (l *Leader) queueOf(d *drive.Decision) string { return l.work.Apps[l.byHandle[d.App].id].Queue }
+func (pr *preemption) queueOf(d *drive.Decision) string {
+	return pr.work.Apps[pr.byHandle[d.App].id].Queue
+}
 
 // tellPreempted has an ApplicationMaster learn that it will lose a container.
-func (l *Leader) tellPreempted(d *drive.Decision) {
-	soft := l.byHandle[d.App]
-	l.preemptionLog(d).Info("to be preempted: " + d.Reason)
-	soft.preempted = append(soft.preempted, l.sched.ContainerID(d.Container))
+func (pr *preemption) tellPreempted(d *drive.Decision) {
+	soft := pr.byHandle[d.App]
+	pr.preemptionLog(d).Info("to be preempted: " + d.Reason)
+	soft.preempted = append(soft.preempted, pr.sched.ContainerID(d.Container))
 	if soft.session != nil {
 		soft.session.wakeUp()
 	}
 }
 
 // killPreempted ends a container, unless it has ended with another one.
-func (t *turn) killPreempted(p *preempted) {
-	c := t.work.Container(p.id)
+func (pr *preemption) killPreempted(p *preempted) {
+	c := pr.work.Container(p.id)
 	if c == nil || !c.Live() {
 		return
 	}
-	t.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
-	t.cleanUp(c)
-	t.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
+	pr.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
+	pr.containers.cleanUp(c)
+	pr.containers.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }
 
 // preemptionOf is what an ApplicationMaster is told with its heartbeat: under a Capacity tree once of each container, under a
 // Fair tree again and again while they live (Hadoop: FiCaSchedulerApp.getAllocation, FSAppAttempt.getPreemptionContainerIds).
-func (t *turn) preemptionOf(soft *appSoft, attempt records.AttemptID) (p Preemption) {
+func (pr *preemption) preemptionOf(soft *appSoft, attempt records.AttemptID) (p Preemption) {
 	var lost records.Resource
 	p.New = len(soft.preempted) > soft.warned
 	defer func() { soft.warned = len(soft.preempted) }()
 	for _, id := range soft.preempted {
-		if c := t.work.Container(id); c != nil && c.Live() && id.Attempt == attempt {
+		if c := pr.work.Container(id); c != nil && c.Live() && id.Attempt == attempt {
 			p.Containers = append(p.Containers, id)
 			lost = lost.Add(c.Resource)
 		}
@@ -116,11 +124,11 @@ func (t *turn) preemptionOf(soft *appSoft, attempt records.AttemptID) (p Preempt
 	if len(p.Containers) == 0 {
 		return p
 	}
-	if p.Strict = t.Settings.Queues.Kind == queue.Fair; p.Strict {
+	if p.Strict = pr.Settings.Queues.Kind == queue.Fair; p.Strict {
 		soft.preempted = p.Containers
 		return p
 	}
-	p.Minimum = t.Settings.MinAllocation
+	p.Minimum = pr.Settings.MinAllocation
 	for i, n := range p.Minimum {
 		if n > 0 {
 			p.Count = max(p.Count, int32((lost[i]+n-1)/n))

@@ -167,8 +167,8 @@ func TestLazyPreemptionOff(t *testing.T) {
 		rich, poor, node, _ := w.crowd()
 		poor.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
 		time.Sleep(30 * time.Second)
-		if err := w.do(func(t *turn) error {
-			if l := t.losses(t.work.Apps[rich.attempt.App]); len(l) != 1 || l[0].Until != 0 {
+		if err := w.Do(func() error {
+			if l := w.Leader.losses(w.work.Apps[rich.attempt.App]); len(l) != 1 || l[0].Until != 0 {
 				return fmt.Errorf("killable are %+v", l)
 			}
 			tree.Settings.Preemption.Lazy = false

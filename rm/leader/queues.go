@@ -15,6 +15,9 @@ import (
 	"heddle/yarn/records"
 )
 
+// queueAdmin changes the configuration of queues.
+type queueAdmin struct{ *core }
+
 // QueueSource reads configurations of queues. Its methods may be called at any time, and read files.
 type QueueSource interface {
 	// Mutable reports whether queues are changed by ChangeQueues, and the ledger keeps them. Otherwise they come from files.
@@ -30,24 +33,24 @@ var ErrFixedQueues = errors.New("the scheduler's configuration comes from files:
 
 // takeQueues finds out which queues hold: those that were configured at run time, else what the files of this member say. A
 // change of the files that is younger than the ledger's record counts, as an administrator made it.
-func (t *turn) takeQueues() {
-	source := t.Settings.QueueSource
+func (q *queueAdmin) takeQueues() {
+	source := q.Settings.QueueSource
 	if source == nil {
 		return
 	}
-	recorded := t.work.Queues
+	recorded := q.work.Queues
 	settings, changed, err := source.Read()
 	if err != nil {
-		t.Log.WithError(err).Error("the files of queues can't be used; what held before goes on")
+		q.Log.WithError(err).Error("the files of queues can't be used; what held before goes on")
 	}
 	switch {
 	case source.Mutable() && recorded.Version == 0 && err == nil:
 		c := &ledgerpb.QueuesConfigured{Settings: settings, Version: 1}
 		if err := encodable(c); err != nil {
-			t.Log.WithError(err).Error("the files of queues can't be kept, and will be read again by the next leader")
+			q.Log.WithError(err).Error("the files of queues can't be kept, and will be read again by the next leader")
 			break
 		}
-		t.Enter(&ledgerpb.Command{QueuesConfigured: c})
+		q.Enter(&ledgerpb.Command{QueuesConfigured: c})
 	case source.Mutable() && recorded.Version > 0, recorded.Version > 0 && recorded.FromFile && (err != nil || recorded.Time >= changed.UnixMilli()):
 		settings = recorded.Settings
 	case err != nil:
@@ -55,54 +58,54 @@ func (t *turn) takeQueues() {
 	}
 	tree, err := source.Build(settings)
 	if err != nil {
-		t.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
+		q.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
 		return
 	}
-	if err := t.setTree(tree, settings); err != nil {
-		t.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
+	if err := q.setTree(tree, settings); err != nil {
+		q.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
 		return
 	}
-	t.publish(tree)
+	q.publish(tree)
 }
 
 // setTree has the scheduler go on with a tree, which is made of settings. Others see it when what is entered next is
 // committed.
-func (t *turn) setTree(tree *queue.Tree, settings map[string]string) error {
-	if err := t.sched.SetTree(tree, t.RecordedQueues.With(settings)); err != nil {
+func (q *queueAdmin) setTree(tree *queue.Tree, settings map[string]string) error {
+	if err := q.sched.SetTree(tree, q.RecordedQueues.With(settings)); err != nil {
 		return &QueueError{Err: err}
 	}
-	t.Settings.Queues = tree
+	q.Settings.Queues = tree
 	return nil
 }
 
 // publish shows everybody the tree.
-func (t *turn) publish(tree *queue.Tree) {
-	t.AfterCommit(func() { t.Settings.Live.Set(tree) })
+func (q *queueAdmin) publish(tree *queue.Tree) {
+	q.AfterCommit(func() { q.Settings.Live.Set(tree) })
 }
 
 // replaceable says what keeps a tree from taking the place of the one that holds: applications that it has no room for.
-func (t *turn) replaceable(tree *queue.Tree) error {
-	if err := t.Settings.Queues.CheckUpdate(tree, t.appsByQueue()); err != nil {
+func (q *queueAdmin) replaceable(tree *queue.Tree) error {
+	if err := q.Settings.Queues.CheckUpdate(tree, q.appsByQueue()); err != nil {
 		return &QueueError{Err: err}
 	}
 	return nil
 }
 
 // replaceTree has a tree hold if no application is in its way.
-func (t *turn) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
-	if err := t.replaceable(tree); err != nil {
+func (q *queueAdmin) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
+	if err := q.replaceable(tree); err != nil {
 		return err
 	}
 	if err := encodable(c); err != nil {
 		return &QueueError{Err: err}
 	}
-	tree.KeepStopped(t.Settings.Queues)
-	if err := t.setTree(tree, c.GetSettings()); err != nil {
+	tree.KeepStopped(q.Settings.Queues)
+	if err := q.setTree(tree, c.GetSettings()); err != nil {
 		return err
 	}
-	t.Enter(&ledgerpb.Command{QueuesConfigured: c})
-	t.publish(tree)
-	t.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
+	q.Enter(&ledgerpb.Command{QueuesConfigured: c})
+	q.publish(tree)
+	q.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
 	return nil
 }
 
@@ -120,10 +123,10 @@ func encodable(c *ledgerpb.QueuesConfigured) error {
 }
 
 // appsByQueue counts live applications.
-func (t *turn) appsByQueue() map[string]int {
+func (q *queueAdmin) appsByQueue() map[string]int {
 	out := map[string]int{}
-	for id := range t.apps {
-		if app := t.work.Apps[id]; app != nil && !app.State.Ended() {
+	for id := range q.apps {
+		if app := q.work.Apps[id]; app != nil && !app.State.Ended() {
 			out[app.Queue]++
 		}
 	}
@@ -139,8 +142,8 @@ func (e *QueueError) Unwrap() error { return e.Err }
 
 // RefreshQueues reads the files of queues again, as a whole or not at all. What they say is replicated, so that another
 // leader goes on with it.
-func (l *Leader) RefreshQueues() error {
-	source := l.Settings.QueueSource
+func (q *queueAdmin) RefreshQueues() error {
+	source := q.Settings.QueueSource
 	if source == nil {
 		return nil
 	}
@@ -151,16 +154,16 @@ func (l *Leader) RefreshQueues() error {
 	if err != nil {
 		return err
 	}
-	return l.do(func(t *turn) error {
-		if before := t.work.Queues; before.FromFile && maps.Equal(before.Settings, settings) {
+	return q.Do(func() error {
+		if before := q.work.Queues; before.FromFile && maps.Equal(before.Settings, settings) {
 			return nil
 		}
-		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, FromFile: true, Version: t.nextQueues()})
+		return q.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, FromFile: true, Version: q.nextQueues()})
 	})
 }
 
 // nextQueues is the version that the next configuration of queues has.
-func (t *turn) nextQueues() int64 { return t.work.Queues.Version + 1 }
+func (q *queueAdmin) nextQueues() int64 { return q.work.Queues.Version + 1 }
 
 // readTree makes a tree of what the files say.
 func readTree(source QueueSource) (settings map[string]string, tree *queue.Tree, err error) {
@@ -175,32 +178,32 @@ func readTree(source QueueSource) (settings map[string]string, tree *queue.Tree,
 
 // ChangeQueues changes the configuration, as a whole or not at all. Errors are a *QueueError, those of queue.Change, or
 // ErrFixedQueues.
-func (l *Leader) ChangeQueues(change *queue.Change) error {
-	source := l.Settings.QueueSource
+func (q *queueAdmin) ChangeQueues(change *queue.Change) error {
+	source := q.Settings.QueueSource
 	if source == nil || !source.Mutable() {
 		return ErrFixedQueues
 	}
-	return l.do(func(t *turn) error {
-		settings, tree, err := t.changed(change)
+	return q.Do(func() error {
+		settings, tree, err := q.changed(change)
 		if err != nil {
 			return err
 		}
-		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: t.nextQueues()})
+		return q.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: q.nextQueues()})
 	})
 }
 
 // CheckChange returns the settings that a change would lead to, or why it would be refused.
-func (l *Leader) CheckChange(change *queue.Change) (settings map[string]string, err error) {
-	source := l.Settings.QueueSource
+func (q *queueAdmin) CheckChange(change *queue.Change) (settings map[string]string, err error) {
+	source := q.Settings.QueueSource
 	if source == nil || !source.Mutable() {
 		return nil, ErrFixedQueues
 	}
-	err = l.do(func(t *turn) error {
-		next, tree, err := t.changed(change)
+	err = q.Do(func() error {
+		next, tree, err := q.changed(change)
 		if err != nil {
 			return err
 		}
-		if err := t.replaceable(tree); err != nil {
+		if err := q.replaceable(tree); err != nil {
 			return err
 		}
 		settings = next
@@ -209,12 +212,12 @@ func (l *Leader) CheckChange(change *queue.Change) (settings map[string]string, 
 	return settings, err
 }
 
-func (t *turn) changed(change *queue.Change) (map[string]string, *queue.Tree, error) {
-	settings, err := change.Apply(t.work.Queues.Settings)
+func (q *queueAdmin) changed(change *queue.Change) (map[string]string, *queue.Tree, error) {
+	settings, err := change.Apply(q.work.Queues.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, err := t.Settings.QueueSource.Build(settings)
+	tree, err := q.Settings.QueueSource.Build(settings)
 	if err != nil {
 		return nil, nil, &QueueError{Err: err}
 	}
@@ -222,8 +225,8 @@ func (t *turn) changed(change *queue.Change) (map[string]string, *queue.Tree, er
 }
 
 // FormatQueues forgets what was changed at run time, and returns to what the files say.
-func (l *Leader) FormatQueues() error {
-	source := l.Settings.QueueSource
+func (q *queueAdmin) FormatQueues() error {
+	source := q.Settings.QueueSource
 	if source == nil || !source.Mutable() {
 		return ErrFixedQueues
 	}
@@ -231,24 +234,24 @@ func (l *Leader) FormatQueues() error {
 	if err != nil {
 		return err
 	}
-	return l.do(func(t *turn) error {
-		return t.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: 1})
+	return q.Do(func() error {
+		return q.replaceTree(tree, &ledgerpb.QueuesConfigured{Settings: settings, Version: 1})
 	})
 }
 
 // QueueConf returns the configuration that was made at run time.
-func (l *Leader) QueueConf() (conf ledger.QueueConf, err error) {
-	err = l.do(func(t *turn) error {
-		conf = t.work.Queues
+func (q *queueAdmin) QueueConf() (conf ledger.QueueConf, err error) {
+	err = q.Do(func() error {
+		conf = q.work.Queues
 		return nil
 	})
 	return conf, err
 }
 
 // place finds the queue of an application, and what speaks against it if it is taken nevertheless, to fail.
-func (l *Leader) place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
+func (pl *placement) place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
 	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
-	path, err = l.Settings.Live.Tree().Place(app, l.Settings.Groups)
+	path, err = pl.Settings.Live.Tree().Place(app, pl.Settings.Groups)
 	var refusal *queue.Refusal
 	switch {
 	case !errors.As(err, &refusal):
@@ -261,9 +264,9 @@ func (l *Leader) place(id records.ApplicationID, user, name, queueName string) (
 
 // full says why a queue takes no further application, "" if it takes one: there are too many, or queues that were made for applications
 // stand in its way.
-func (t *turn) full(id records.ApplicationID, user, path string) string {
-	tree := t.Settings.Queues
-	if tree.Kind == queue.Fair && !t.sched.TakesApps(path) {
+func (pl *placement) full(id records.ApplicationID, user, path string) string {
+	tree := pl.Settings.Queues
+	if tree.Kind == queue.Fair && !pl.sched.TakesApps(path) {
 		return path + " is not a leaf queue"
 	}
 	q, ok := tree.Find(path)
@@ -271,15 +274,15 @@ func (t *turn) full(id records.ApplicationID, user, path string) string {
 		return ""
 	}
 	inQueue, ofUser := 0, 0
-	for id := range t.apps {
-		if app := t.work.Apps[id]; app != nil && !app.State.Ended() && app.Queue == path {
+	for id := range pl.apps {
+		if app := pl.work.Apps[id]; app != nil && !app.State.Ended() && app.Queue == path {
 			if inQueue++; app.User == user {
 				ofUser++
 			}
 		}
 	}
-	share := tree.Effective(t.work.Capacity())[q.Index]
-	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, len(t.apps), inQueue, ofUser); err != nil {
+	share := tree.Effective(pl.work.Capacity())[q.Index]
+	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, len(pl.apps), inQueue, ofUser); err != nil {
 		return err.Error()
 	}
 	return ""

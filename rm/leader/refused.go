@@ -116,20 +116,20 @@ func nodeNames(nodes []records.NodeID) string {
 }
 
 // refusedStarts takes note of all that a node refuses now.
-func (t *turn) refusedStarts(n *nodeSoft, all []StartRefusal) {
+func (ns *nodeManagers) refusedStarts(n *nodeSoft, all []StartRefusal) {
 	for _, app := range n.refused {
-		t.refusals.withdraw(app, n.id)
+		ns.refusals.withdraw(app, n.id)
 	}
 	n.refused = n.refused[:0]
 	for _, r := range all {
-		t.appOnNode(n, r.App) // so that it hears when the application ends
-		if t.apps[r.App] == nil {
+		ns.appOnNode(n, r.App) // so that it hears when the application ends
+		if ns.apps[r.App] == nil {
 			continue
 		}
-		t.refusals.add(r.App, n.id, ledger.Head(r.Reason, mostReason))
+		ns.refusals.add(r.App, n.id, ledger.Head(r.Reason, mostReason))
 		n.refused = append(n.refused, r.App)
 	}
 }
 
 // RefusedStarts says which nodes refuse to start containers of a live application, and why; "" if none does.
-func (l *Leader) RefusedStarts(app records.ApplicationID) string { return l.refusals.text(app) }
+func (ns *nodeManagers) RefusedStarts(app records.ApplicationID) string { return ns.refusals.text(app) }

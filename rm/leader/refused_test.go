@@ -51,7 +51,7 @@ func TestRefusedStartsAreKnownAsLongAsTheyHold(t *testing.T) {
 		want("")
 		n1.refuses(no("no such service"), StartRefusal{App: id, Reason: "too late"})
 		want("")
-		if n := len(w.refusals.apps); n != 0 {
+		if n := len(w.nodeManagers.refusals.apps); n != 0 {
 			t.Errorf("%d applications that have ended are remembered", n)
 		}
 	})

@@ -10,6 +10,14 @@ import (
 	"heddle/yarn/records"
 )
 
+// resizing gives containers other sizes.
+type resizing struct {
+	*core
+	requests *requests
+	growing  growths   // containers that are to grow as soon as there is room
+	grown    grownList // containers that were given more, by the time when their nodes must know
+}
+
 // ContainerUpdate is the wish to change a container (YARN: UpdateContainerRequest).
 type ContainerUpdate struct {
 	ID         records.ContainerID
@@ -103,16 +111,16 @@ const (
 
 // resizeAll takes an application's wishes to change containers, and returns what is refused. Less is given at once; more as
 // soon as the node has it and the queue's maximum allows it, before anybody else gets something there.
-func (t *turn) resizeAll(app *ledger.Application, wishes []ContainerUpdate) (refused []Unresized) {
+func (rs *resizing) resizeAll(app *ledger.Application, wishes []ContainerUpdate) (refused []Unresized) {
 	for i := range wishes {
-		if reason, version := t.resizeOne(app, &wishes[i]); reason != "" {
+		if reason, version := rs.resizeOne(app, &wishes[i]); reason != "" {
 			refused = append(refused, Unresized{Index: i, Reason: reason, Version: version})
 		}
 	}
 	return refused
 }
 
-func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason string, version int32) {
+func (rs *resizing) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason string, version int32) {
 	c := app.Containers.Get(u.ID)
 	if c == nil || !c.Live() {
 		return unknownID, 0
@@ -120,16 +128,16 @@ func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason st
 	if u.Version != c.Version {
 		return wrongVersion, c.Version
 	}
-	if t.growing.known[c.ID] {
+	if rs.growing.known[c.ID] {
 		return outstanding, c.Version
 	}
 	more := u.Kind == pb.ContainerUpdateType_INCREASE_RESOURCE
 	if !more && u.Kind != pb.ContainerUpdateType_DECREASE_RESOURCE {
 		return typesStayFixed, c.Version
 	}
-	to, err := t.fromPB(u.Capability)
+	to, err := rs.requests.fromPB(u.Capability)
 	if err == nil {
-		to, err = t.normalize(to, t.maximum())
+		to, err = rs.requests.normalize(to, rs.requests.maximum())
 	}
 	small, large := c.Resource, to
 	if !more {
@@ -138,27 +146,27 @@ func (t *turn) resizeOne(app *ledger.Application, u *ContainerUpdate) (reason st
 	if err != nil || !small.FitsIn(large) {
 		return outOfRange, c.Version
 	}
-	if !t.resize(c, to, u.Kind) {
-		t.growing.add(c.ID, to)
+	if !rs.resize(c, to, u.Kind) {
+		rs.growing.add(c.ID, to)
 	}
 	return "", c.Version
 }
 
 // resize gives a container another size if it can have it now, and tells whom it concerns: its ApplicationMaster, who brings
 // the node word of more, and the node itself of less.
-func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) bool {
-	if h, ok := handleOf(c); !ok || !l.sched.ResizeContainer(h, to) {
+func (rs *resizing) resize(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) bool {
+	if h, ok := handleOf(c); !ok || !rs.sched.ResizeContainer(h, to) {
 		return false
 	}
-	l.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
+	rs.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
 	if c.Confirmed != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
-		l.grown.add(c.ID, l.Now().Add(l.Settings.AllocationExpiry))
+		rs.grown.add(c.ID, rs.Now().Add(rs.Settings.AllocationExpiry))
 	}
-	soft, node := l.apps[c.ID.Attempt.App], l.nodes[c.Node]
-	g := l.grant(c)
-	l.AfterCommit(func() {
+	soft, node := rs.apps[c.ID.Attempt.App], rs.nodes[c.Node]
+	g := grantOf(c)
+	rs.AfterCommit(func() {
 		soft.resized = append(soft.resized, Resized{Kind: kind, Grant: g})
 		soft.session.wakeUp()
 		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE && node != nil {
@@ -169,21 +177,21 @@ func (l *Leader) resize(c *ledger.Container, to records.Resource, kind pb.Contai
 }
 
 // grow tries the containers that wait for room.
-func (l *Leader) grow() {
-	g := &l.growing
+func (rs *resizing) grow() {
+	g := &rs.growing
 	if len(g.list) == 0 {
 		return
 	}
 	if n := len(g.list); n > fewGrowths {
-		now := l.Now()
+		now := rs.Now()
 		if now.Before(g.due) {
 			return
 		}
 		g.due = now.Add(time.Duration(n) * growthPause)
 	}
 	g.list = slices.DeleteFunc(g.list, func(w growth) bool {
-		c := l.work.Container(w.id)
-		if c != nil && c.Live() && !l.resize(c, w.to, pb.ContainerUpdateType_INCREASE_RESOURCE) {
+		c := rs.work.Container(w.id)
+		if c != nil && c.Live() && !rs.resize(c, w.to, pb.ContainerUpdateType_INCREASE_RESOURCE) {
 			return false
 		}
 		delete(g.known, w.id)
@@ -194,41 +202,41 @@ func (l *Leader) grow() {
 // confirm takes what a node says that it gives a container. What is more than the container holds is taken away there: the
 // ApplicationMaster has wished for more and for less before the node could tell (Hadoop: RMContainerImpl's
 // NMReportedContainerChangeIsDoneTransition).
-func (t *turn) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
-	size, err := t.fromPB(given)
+func (rs *resizing) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
+	size, err := rs.requests.fromPB(given)
 	if err != nil {
-		t.Log.WithField("container", c.ID).WithField("node", n.id).WithError(err).Warn("its node tells a size that can't be read")
+		rs.Log.WithField("container", c.ID).WithField("node", n.id).WithError(err).Warn("its node tells a size that can't be read")
 		return
 	}
 	if confirmed := size.Min(c.Resource).Max(c.Confirmed); confirmed != c.Confirmed {
-		t.Enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
+		rs.Enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
 			Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(confirmed),
 		}})
 	}
 	if !size.FitsIn(c.Resource) {
-		g := t.grant(c)
-		t.AfterCommit(func() { n.session.shrink(g) })
+		g := grantOf(c)
+		rs.AfterCommit(func() { n.session.shrink(g) })
 	}
 }
 
 // increased takes the containers that a node has given more.
-func (t *turn) increased(n *nodeSoft, sizes []NodeContainer) {
+func (rs *resizing) increased(n *nodeSoft, sizes []NodeContainer) {
 	for i := range sizes {
-		if c := t.work.Container(sizes[i].ID); c != nil && c.Live() && c.Node == n.id {
-			t.confirm(n, c, sizes[i].Resource)
+		if c := rs.work.Container(sizes[i].ID); c != nil && c.Live() && c.Node == n.id {
+			rs.confirm(n, c, sizes[i].Resource)
 		}
 	}
 }
 
 // expireGrown takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
 // for it begins anew with each further growth.
-func (t *turn) expireGrown(now time.Time) {
-	for _, id := range t.grown.due(now) {
-		c := t.work.Container(id)
+func (rs *resizing) expireGrown(now time.Time) {
+	for _, id := range rs.grown.due(now) {
+		c := rs.work.Container(id)
 		if c == nil || !c.Live() || c.Confirmed == c.Resource {
 			continue
 		}
-		t.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
-		t.resize(c, c.Confirmed, pb.ContainerUpdateType_DECREASE_RESOURCE)
+		rs.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
+		rs.resize(c, c.Confirmed, pb.ContainerUpdateType_DECREASE_RESOURCE)
 	}
 }

@@ -8,24 +8,27 @@ import (
 	"heddle/yarn/records"
 )
 
+// requests checks what is asked for, and turns it into what the scheduler understands.
+type requests struct{ *core }
+
 // maximum is the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
 // still come for some time after the start (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
-func (l *Leader) maximum() records.Resource {
-	most := l.Settings.MaxAllocation
-	if l.sched.OpenNodes() > 0 && l.Now().Sub(l.began) >= l.Settings.SchedulingWait {
-		most = most.Min(l.sched.Largest())
+func (rq *requests) maximum() records.Resource {
+	most := rq.Settings.MaxAllocation
+	if rq.sched.OpenNodes() > 0 && rq.Now().Sub(rq.began) >= rq.Settings.SchedulingWait {
+		most = most.Min(rq.sched.Largest())
 	}
 	return most
 }
 
 // maximumIn is the largest container that can be had in a queue now.
-func (l *Leader) maximumIn(path string) records.Resource {
-	most := l.maximum()
-	if l.Settings.Queues.Kind == queue.Fair {
-		q := l.Settings.Queues.Above(path) // one that is made below it has the same bound
-		return most.Min(q.Fair.MaxContainer.Of(l.Settings.MaxAllocation, l.Settings.MaxAllocation))
+func (rq *requests) maximumIn(path string) records.Resource {
+	most := rq.maximum()
+	if rq.Settings.Queues.Kind == queue.Fair {
+		q := rq.Settings.Queues.Above(path) // one that is made below it has the same bound
+		return most.Min(q.Fair.MaxContainer.Of(rq.Settings.MaxAllocation, rq.Settings.MaxAllocation))
 	}
-	q, ok := l.Settings.Queues.Find(path)
+	q, ok := rq.Settings.Queues.Find(path)
 	if !ok {
 		return most
 	}
@@ -34,8 +37,8 @@ func (l *Leader) maximumIn(path string) records.Resource {
 
 // normalize rounds a request up to what the cluster hands out (Hadoop: SchedulerUtils.normalizeRequest) after checking it
 // against the maximum (SchedulerUtils.validateResourceRequest, whose words these are).
-func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error) {
-	types := l.Settings.Types
+func (rq *requests) normalize(r, maximum records.Resource) (records.Resource, error) {
+	types := rq.Settings.Types
 	for i := range types.Len() {
 		name := types.At(i).Name
 		if r[i] < 0 {
@@ -47,13 +50,13 @@ func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error
 				"greater than maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum "+
 				"allowed allocation=%s, please note that maximum allowed allocation is calculated by scheduler based on "+
 				"maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
-				name, types.Format(r), types.Format(maximum), types.Format(l.Settings.MaxAllocation))
+				name, types.Format(r), types.Format(maximum), types.Format(rq.Settings.MaxAllocation))
 		}
 	}
-	for i, least := range l.Settings.MinAllocation {
+	for i, least := range rq.Settings.MinAllocation {
 		step := least
-		if l.Settings.Increment[i] > 0 {
-			step = l.Settings.Increment[i]
+		if rq.Settings.Increment[i] > 0 {
+			step = rq.Settings.Increment[i]
 		}
 		r[i] = max(least, r[i])
 		if step > 0 && r[i] <= math.MaxInt64-step {
@@ -61,15 +64,15 @@ func (l *Leader) normalize(r, maximum records.Resource) (records.Resource, error
 		}
 		r[i] = min(r[i], max(maximum[i], least))
 	}
-	if !l.Settings.Queues.CountsVCores() {
+	if !rq.Settings.Queues.CountsVCores() {
 		r[records.VCores] = 1
 	}
 	return r, nil
 }
 
 // fromPB reads a resource of a request.
-func (l *Leader) fromPB(m *pb.Resource) (records.Resource, error) {
-	r, err := l.Settings.Types.From(m)
+func (rq *requests) fromPB(m *pb.Resource) (records.Resource, error) {
+	r, err := rq.Settings.Types.From(m)
 	if err != nil {
 		return r, refuse(InvalidResource, "Invalid resource request: %v", err)
 	}
@@ -81,7 +84,7 @@ const noLabels = "Invalid resource request, node label not enabled but request c
 
 // AMRequest is what a submission asks for its ApplicationMaster: rows of requests, or just a size. The rows that come back
 // have a count of 1 and priority 0.
-func (l *Leader) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest, error) {
+func (rq *requests) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest, error) {
 	rows := ctx.GetAmContainerResourceRequest()
 	if len(rows) == 0 {
 		if !ctx.HasResource() {

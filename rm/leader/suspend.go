@@ -8,48 +8,55 @@ import (
 	"heddle/yarn/records"
 )
 
+// suspension brings containers and nodes to what is on record: running or suspended.
+type suspension struct {
+	*core
+	orders  map[records.ContainerID]*order // that nodes have not answered yet
+	version int64                          // of the last order
+}
+
 // FeatureSuspend is the name under which nodes announce that they can suspend containers.
 const FeatureSuspend = "suspend"
 
 // Suspend freezes a running container; Resume lets it go on. They return when the node has done it. What is
 // on record by then goes on to hold if the node doesn't answer: it is told again.
-func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
-	return l.setSuspended(ctx, id, true)
+func (su *suspension) Suspend(ctx context.Context, id records.ContainerID) error {
+	return su.setSuspended(ctx, id, true)
 }
 
 // Resume lets a suspended container go on.
-func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
-	return l.setSuspended(ctx, id, false)
+func (su *suspension) Resume(ctx context.Context, id records.ContainerID) error {
+	return su.setSuspended(ctx, id, false)
 }
 
-func (l *Leader) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
+func (su *suspension) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
 	var node records.NodeID
 	var version int64
-	err := l.do(func(t *turn) error {
-		c, err := t.runningContainer(id)
+	err := su.Do(func() error {
+		c, err := su.runningContainer(id)
 		if err != nil {
 			return err
 		}
-		if n := t.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
+		if n := su.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
 			return refuse(Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
 				"or its machine lacks a cgroup freezer", c.Node, id)
 		}
-		node, version = c.Node, t.want(id, suspend)
-		t.orders[id].asking = true
+		node, version = c.Node, su.want(id, suspend)
+		su.orders[id].asking = true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = l.tell(ctx, node, id, suspend)
-	if over := l.do(func(t *turn) error { t.told(id, version, err); return nil }); err == nil {
+	err = su.tell(ctx, node, id, suspend)
+	if over := su.Do(func() error { su.told(id, version, err); return nil }); err == nil {
 		err = over
 	}
 	return err
 }
 
-func (t *turn) runningContainer(id records.ContainerID) (*ledger.Container, error) {
-	c := t.work.Container(id)
+func (su *suspension) runningContainer(id records.ContainerID) (*ledger.Container, error) {
+	c := su.work.Container(id)
 	if c == nil || !c.Live() {
 		return nil, refuse(NoSuchContainer, "Container %v doesn't exist, or has ended", id)
 	}
@@ -60,14 +67,14 @@ func (t *turn) runningContainer(id records.ContainerID) (*ledger.Container, erro
 }
 
 // Signal sends a command to a container with its node's next heartbeat.
-func (l *Leader) Signal(s Signal) error {
-	return l.do(func(t *turn) error {
-		c := t.work.Container(s.Container)
+func (su *suspension) Signal(s Signal) error {
+	return su.Do(func() error {
+		c := su.work.Container(s.Container)
 		if c == nil || !c.Live() {
 			return refuse(NoSuchContainer, "Trying to signal an absent container %v", s.Container)
 		}
-		if n := t.nodes[c.Node]; n != nil {
-			t.AfterCommit(func() { n.session.signal(s) })
+		if n := su.nodes[c.Node]; n != nil {
+			su.AfterCommit(func() { n.session.signal(s) })
 		}
 		return nil
 	})

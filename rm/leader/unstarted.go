@@ -80,7 +80,7 @@ func (u *unstarted) due(now time.Time) []records.ContainerID {
 }
 
 // waitsForStart reports whether a container was granted and is neither started nor gone.
-func (l *Leader) waitsForStart(id records.ContainerID) bool {
-	c := l.work.Container(id)
+func (cs *containers) waitsForStart(id records.ContainerID) bool {
+	c := cs.work.Container(id)
 	return c != nil && c.State == ledger.ContainerAllocated
 }

@@ -14,6 +14,7 @@ const versionInterval = 2 * time.Second
 
 // versions is where the leader is with that.
 type versions struct {
+	*core
 	asking bool
 	next   time.Time
 	failed string // what was logged last
@@ -21,36 +22,35 @@ type versions struct {
 
 // raiseVersion has all members write the ledger's newest version as soon as all can apply it. Until then nothing is written that
 // one of them doesn't know: it may be an older release that is still to be replaced.
-func (t *turn) raiseVersion(now time.Time) {
-	if t.Versions == nil || t.work.Version >= ledger.Version || t.versions.asking || now.Before(t.versions.next) {
+func (vs *versions) raiseVersion(now time.Time) {
+	if vs.Versions == nil || vs.work.Version >= ledger.Version || vs.asking || now.Before(vs.next) {
 		return
 	}
-	t.versions.asking, t.versions.next = true, now.Add(versionInterval)
-	leader := t.Leader
-	leader.Go(func(ctx context.Context) {
+	vs.asking, vs.next = true, now.Add(versionInterval)
+	vs.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, versionInterval)
 		defer cancel()
-		all, err := leader.Versions(ctx)
-		_ = leader.do(func(t *turn) error { // the next leader asks itself
-			t.versionsKnown(all, err)
+		all, err := vs.Versions(ctx)
+		_ = vs.Do(func() error { // the next leader asks itself
+			vs.versionsKnown(all, err)
 			return nil
 		})
 	})
 }
 
-func (t *turn) versionsKnown(all int32, err error) {
-	t.versions.asking = false
+func (vs *versions) versionsKnown(all int32, err error) {
+	vs.asking = false
 	if err != nil {
-		if text := err.Error(); text != t.versions.failed {
-			t.versions.failed = text
-			t.Log.WithError(err).Info("the ledger keeps its version until all ResourceManagers say which they can apply")
+		if text := err.Error(); text != vs.failed {
+			vs.failed = text
+			vs.Log.WithError(err).Info("the ledger keeps its version until all ResourceManagers say which they can apply")
 		}
 		return
 	}
 	to := min(all, ledger.Version)
-	if to <= t.work.Version {
+	if to <= vs.work.Version {
 		return
 	}
-	t.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: conf.Version}})
-	t.Log.WithField("version", to).Info("all ResourceManagers can apply a newer version of the ledger, which is written from now on")
+	vs.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: conf.Version}})
+	vs.Log.WithField("version", to).Info("all ResourceManagers can apply a newer version of the ledger, which is written from now on")
 }

@@ -3,12 +3,21 @@ package leader
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
+
+// views tell people what only the leader knows.
+type views struct {
+	*core
+	requests *requests
+	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
+	shares   fairShares
+}
 
 // AppView is what the leader alone knows of a live application.
 type AppView struct {
@@ -20,13 +29,12 @@ type AppView struct {
 }
 
 // Apps returns the soft state of those of some applications that live.
-func (l *Leader) Apps(ids []records.ApplicationID) map[records.ApplicationID]AppView {
+func (vs *views) Apps(ids []records.ApplicationID) map[records.ApplicationID]AppView {
 	views := make(map[records.ApplicationID]AppView, len(ids))
-	err := l.InSlices(len(ids), func(from, to int, again func() bool) int {
-		t := &turn{l}
+	err := vs.InSlices(len(ids), func(from, to int, again func() bool) int {
 		for i, id := range ids[from:to] {
-			if soft := t.apps[id]; soft != nil {
-				views[id] = t.view(soft)
+			if soft := vs.apps[id]; soft != nil {
+				views[id] = vs.view(soft)
 			}
 			if !again() {
 				return from + i + 1
@@ -40,10 +48,10 @@ func (l *Leader) Apps(ids []records.ApplicationID) map[records.ApplicationID]App
 	return views
 }
 
-func (t *turn) view(soft *appSoft) AppView {
+func (vs *views) view(soft *appSoft) AppView {
 	v := AppView{
-		Pending: t.sched.PendingResource(soft.handle), Waiting: t.sched.Pending(soft.handle),
-		Asks: t.sched.Asks(soft.handle), Black: t.sched.Blacklist(soft.handle),
+		Pending: vs.sched.PendingResource(soft.handle), Waiting: vs.sched.Pending(soft.handle),
+		Asks: vs.sched.Asks(soft.handle), Black: vs.sched.Blacklist(soft.handle),
 	}
 	if soft.session != nil {
 		v.Progress = soft.session.Progress()
@@ -59,15 +67,15 @@ type Reserved struct {
 }
 
 // showReserved lets everybody see what is reserved now. It is seldom, and so reports needn't ask the loop.
-func (l *Leader) showReserved() {
+func (vs *views) showReserved() {
 	type request struct {
 		app      scheduler.AppHandle
 		priority int32
 		id       int64
 	}
 	of, known := map[records.ApplicationID]Reserved{}, map[request]bool{}
-	for _, r := range l.sched.Reservations() {
-		if soft := l.byHandle[r.App]; soft != nil {
+	for _, r := range vs.sched.Reservations() {
+		if soft := vs.byHandle[r.App]; soft != nil {
 			sum := of[soft.id]
 			sum.Resource, sum.Containers = sum.Resource.Add(r.Resource), sum.Containers+1
 			if q := (request{r.App, r.Priority, r.AllocationRequestID}); !known[q] {
@@ -77,12 +85,12 @@ func (l *Leader) showReserved() {
 			of[soft.id] = sum
 		}
 	}
-	l.reserved.Store(&of)
+	vs.reserved.Store(&of)
 }
 
 // Reserved returns what is reserved for the applications for which anything is. The map is not to be changed.
-func (l *Leader) Reserved() map[records.ApplicationID]Reserved {
-	if of := l.reserved.Load(); of != nil {
+func (vs *views) Reserved() map[records.ApplicationID]Reserved {
+	if of := vs.reserved.Load(); of != nil {
 		return *of
 	}
 	return nil
@@ -100,15 +108,15 @@ type fairShares struct {
 
 // FairShares returns what the queues of a Fair tree are due now, by their paths, and nothing if the queues are others'. As YARN computes
 // it from time to time, it may be a little old, so that many reports cost one computation. It is not to be changed.
-func (l *Leader) FairShares() map[string]records.Resource {
-	if l.Settings.Live.Tree().Kind != queue.Fair {
+func (vs *views) FairShares() map[string]records.Resource {
+	if vs.Settings.Live.Tree().Kind != queue.Fair {
 		return nil
 	}
-	s := &l.shares
+	s := &vs.shares
 	s.Lock()
 	defer s.Unlock()
-	if now := l.Now(); s.of == nil || now.Sub(s.at) >= fairSharesAge {
-		queues, err := l.Queues()
+	if now := vs.Now(); s.of == nil || now.Sub(s.at) >= fairSharesAge {
+		queues, err := vs.Queues()
 		if err != nil { // it leads no more
 			return s.of
 		}
@@ -121,8 +129,8 @@ func (l *Leader) FairShares() map[string]records.Resource {
 }
 
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.
-func (l *Leader) Progress(id records.AttemptID) float32 {
-	if s := l.sessions.am(id); s != nil {
+func (ms *masters) Progress(id records.AttemptID) float32 {
+	if s := ms.sessions.am(id); s != nil {
 		return s.Progress()
 	}
 	return 0
@@ -132,8 +140,8 @@ func (l *Leader) Progress(id records.AttemptID) float32 {
 func (s *amSession) Progress() float32 { return math.Float32frombits(s.progress.Load()) }
 
 // Node returns the health and load that a node last reported; ok is false when it hasn't yet.
-func (l *Leader) Node(id records.NodeID) (status NodeStatus, ok bool) {
-	s := l.sessions.node(id)
+func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, ok bool) {
+	s := ns.sessions.node(id)
 	if s == nil {
 		return NodeStatus{}, false
 	}
@@ -152,21 +160,21 @@ type Totals struct {
 }
 
 // Totals returns sums that only the scheduler knows.
-func (l *Leader) Totals() (sum Totals) {
-	_ = l.do(func(t *turn) error {
-		for _, soft := range t.apps {
-			sum.Pending = sum.Pending.Add(t.sched.PendingResource(soft.handle))
-			sum.Waiting += t.sched.Pending(soft.handle)
+func (vs *views) Totals() (sum Totals) {
+	_ = vs.Do(func() error {
+		for _, soft := range vs.apps {
+			sum.Pending = sum.Pending.Add(vs.sched.PendingResource(soft.handle))
+			sum.Waiting += vs.sched.Pending(soft.handle)
 		}
-		sum.Headroom, sum.Nodes, sum.Maximum = t.sched.Headroom(), t.sched.OpenNodes(), t.maximum()
+		sum.Headroom, sum.Nodes, sum.Maximum = vs.sched.Headroom(), vs.sched.OpenNodes(), vs.requests.maximum()
 		return nil
 	})
 	return sum
 }
 
 // Nudge makes an ApplicationMaster's call that waits for something to tell come back at once.
-func (l *Leader) Nudge(id records.AttemptID) {
-	if s := l.sessions.am(id); s != nil {
+func (ms *masters) Nudge(id records.AttemptID) {
+	if s := ms.sessions.am(id); s != nil {
 		signal(s.nudged)
 	}
 }
