@@ -198,7 +198,10 @@ func (w *world) depose(kept int) {
 	}
 	for i, e := range w.log {
 		if i >= kept {
-			w.late = append(w.late, e)
+			// Where not even a leader's first batch is committed, the next one's takes its place in the log, and none of them can come.
+			if e.batch.PB.GetLeadership() <= w.committed.Leaders {
+				w.late = append(w.late, e)
+			}
 		} else if err := w.apply(e); err != nil {
 			w.fatalf("the ledger refuses what the working copy took: %v", err)
 		}
