@@ -1,7 +1,7 @@
 // Package sim is the discrete-event simulator: a virtual clock, an event queue, and simulated nodes and ApplicationMasters
-// with set task durations that drive the same rm/scheduler as a live ResourceManager.
+// with given task durations. They drive the same rm/scheduler/drive as a live ResourceManager.
 //
-// An Engine knows time and events and nothing else; a Cluster is the model of a cluster on top of it. Everything is
-// deterministic: the same jobs, nodes, configuration and seed give the same report, byte for byte. There is no goroutine
-// and no real time in a simulation. Traces of jobs are read by package sim/trace, or made by Generate.
+// An Engine knows only time and events; a Cluster is the model of a cluster on top of it. Everything is
+// deterministic: the same jobs, nodes, configuration and seed give the same report, byte for byte. A simulation has no goroutines
+// and no real time. Package sim/trace reads traces of jobs; Generate makes jobs up. `heddle sim` is the command line.
 package sim

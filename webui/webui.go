@@ -1,7 +1,7 @@
 // Package webui is the admin UI: static pages that read the REST APIs (/ws/v1/cluster and /ws/v1/heddle) and nothing else.
 //
-// Its paths are those of YARN's UI, so that the links which clients print (/cluster/app/<id>, /cluster/scheduler, …) lead
-// somewhere. Every path serves the same page; which part of it is shown is decided in the browser.
+// Its paths are those of YARN's UI, so that the links that clients print (/cluster/app/<id>, /cluster/scheduler, …) lead
+// somewhere. Every path serves the same page; the browser decides which part of it to show.
 package webui
 
 import (

@@ -1,14 +1,14 @@
-// Package client makes the calls of YARN's ApplicationMasters and of those who submit them, typed and with contexts.
+// Package client makes the calls of YARN's ApplicationMasters, and of clients that submit applications, typed and with contexts.
 //
-// A Cluster knows the ResourceManagers of a configuration. It hands out
+// A Cluster knows the ResourceManagers of a configuration. It returns
 //
-//   - Applications: what a user asks about applications (get an id, submit, report, kill, wait),
-//   - a Master: the conversation of one ApplicationMaster with the ResourceManager. It keeps what was asked for, tells the
-//     ResourceManager only what has changed, matches containers with the requests that they serve, and starts the
-//     conversation anew, losing nothing, when another ResourceManager has taken over,
-//   - Nodes: starting, stopping and asking about containers on NodeManagers.
+//   - Applications: a user's calls about applications (get an id, submit, report, kill, wait),
+//   - a Master: the conversation of one ApplicationMaster with the ResourceManager. It remembers what was asked for, tells the
+//     ResourceManager only what has changed, and matches containers with the requests that they serve. When another
+//     ResourceManager has taken over, it restarts the conversation and loses nothing,
+//   - Nodes: calls that start, stop and query containers on NodeManagers.
 //
-// Package am builds a library with events on top; use that to write an ApplicationMaster. All of this works with stock
-// Hadoop as well; where a Heddle ResourceManager is at the other end, it holds answers back until there is something to
-// tell, and containers arrive within milliseconds.
+// Package am is a library with events on top of this; use that to write an ApplicationMaster. Everything works with stock
+// Hadoop as well. A Heddle ResourceManager holds answers back until there is something to report, so that
+// containers arrive within milliseconds.
 package client

@@ -1,4 +1,4 @@
-// Package hdfstest gives tests of other packages file systems of hdfsadapter to work on.
+// Package hdfstest gives tests of other packages the file systems that hdfsadapter offers.
 package hdfstest
 
 import (

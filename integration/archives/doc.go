@@ -1,3 +1,3 @@
-// Package archives proves on a real cluster that containers of stock MapReduce and Spark start with archives of Java classes
-// which their node has made (nm/jvmarchive), and that jobs succeed where archives or jars are not what they were.
+// Package archives shows on a real cluster that containers of stock MapReduce and Spark start with archives of Java classes
+// that their node has made (nm/jvmarchive), and that jobs succeed when archives or jars have changed.
 package archives

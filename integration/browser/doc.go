@@ -1,2 +1,2 @@
-// Package browser looks at web pages in Chromium. Its tests look at the web UI, against a ResourceManager.
+// Package browser opens web pages in Chromium. Its tests check the web UI of a ResourceManager.
 package browser

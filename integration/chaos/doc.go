@@ -1,3 +1,3 @@
-// Package chaos holds tests in which ResourceManagers die, freeze and lose touch under load, as processes of their own, and
-// what was promised to clients, ApplicationMasters and nodes is checked afterwards from the history of their calls.
+// Package chaos holds tests in which ResourceManagers, as separate processes, die, freeze and lose connections under load. Afterwards the
+// history of calls shows whether the promises to clients, ApplicationMasters and nodes were kept.
 package chaos

@@ -1,5 +1,5 @@
-// Package rest holds the comparison of Heddle's REST APIs with recordings of a stock Hadoop's. Its test starts a
+// Package rest compares Heddle's REST APIs with recordings of a stock Hadoop's. Its test starts a
 // ResourceManager and a NodeManager in each of the configurations in testdata/conf, lets testdata/scenario.py make the
-// recorded requests, and has testdata/compare.py judge. What differs is listed in testdata/differences, with the reason, and
-// nothing else may: neither may a listed difference be gone.
+// recorded requests, and lets testdata/compare.py judge. testdata/differences lists all differences with their reasons. The test fails
+// on any other difference, and on a listed one that no longer occurs.
 package rest

@@ -1,7 +1,7 @@
 // Package spark runs unmodified Spark applications, with PyPI's pyspark, on Heddle's ResourceManager and NodeManager, which
-// are processes of their own with the configuration that Hadoop's would have.
+// are separate processes with the configuration of Hadoop's daemons.
 //
-// The first time Spark is fetched (400 MB). As the applications take minutes, most tests only run with HEDDLE_TEST_FULL=1.
+// The first run fetches Spark (400 MB). Most tests run only with HEDDLE_TEST_FULL=1, because the applications take minutes.
 //
-// With HEDDLE_TEST_STOCK=1 the same tests run on Hadoop's.
+// With HEDDLE_TEST_STOCK=1 the same tests run on Hadoop's daemons.
 package spark

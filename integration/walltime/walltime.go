@@ -1,8 +1,8 @@
-// Package walltime compares how long jobs take on several clusters. The same commands are run on one cluster after the
-// other, in turn, so that what else happens on the machine hits all of them alike.
+// Package walltime compares how long jobs take on several clusters. It runs the same commands on one cluster after the
+// other, in turn, so that other work on the machine slows all of them alike.
 //
 //	heddle bench jobs                                      starts a stock Hadoop and two Heddles on this machine, on one HDFS
-//	heddle bench jobs --cluster a=/etc/a --cluster b=/etc/b    measures clusters that are running
+//	heddle bench jobs --cluster a=/etc/a --cluster b=/etc/b    measures running clusters
 package walltime
 
 import (

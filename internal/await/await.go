@@ -1,4 +1,4 @@
-// Package await lets tests wait for what other goroutines and processes bring about.
+// Package await lets tests wait until other goroutines or processes have done something.
 package await
 
 import (

@@ -1,5 +1,5 @@
-// Package connections bounds how many connections a daemon takes: from one address, at one port, and altogether, so that
-// descriptors are left for its own files and its own connections to others.
+// Package connections limits the connections to a daemon: from one address, at one port, and altogether. So descriptors
+// are left for the daemon's own files and its own connections to others.
 package connections
 
 import (

@@ -1,4 +1,4 @@
-// Package golden plays scripts: text files that hold both what is done and what came of it.
+// Package golden plays scripts: text files that hold both the actions and their expected results.
 package golden
 
 import (

@@ -1,4 +1,4 @@
-// Package machine measures what is in use on this machine as a whole, containers or not.
+// Package machine measures the use of this machine's resources as a whole, by containers and by everything else.
 package machine
 
 import (

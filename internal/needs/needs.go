@@ -1,5 +1,5 @@
-// Package needs lets tests say which programs they take. A test without its program fails: one that is skipped proves nothing, and
-// nobody notices.
+// Package needs lets tests name the programs that they need. A test without its program fails: a skipped test proves nothing, and
+// nobody notices it.
 package needs
 
 import (

@@ -1,4 +1,4 @@
-// Package output keeps what a process or goroutine writes, for those who look at it meanwhile.
+// Package output collects what a process or goroutine writes, for readers that look at it meanwhile.
 package output
 
 import (

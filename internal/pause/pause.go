@@ -1,4 +1,4 @@
-// Package pause waits for a while.
+// Package pause waits for a duration, or until a context ends.
 package pause
 
 import (

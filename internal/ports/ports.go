@@ -1,4 +1,4 @@
-// Package ports finds ports for what tests and demonstrations start in other processes, or anew at the same place.
+// Package ports finds free ports for processes that tests and demonstrations start, also for those that restart on the same port.
 package ports
 
 import (

@@ -1,7 +1,7 @@
-// Package secret reads the secret that the daemons of one cluster share, and makes keys of it.
+// Package secret reads the secret that the daemons of one cluster share, and derives keys from it.
 //
-// One file holds the secret (heddle.cluster.secret-file). Each use derives a key of its own from it, so that what one
-// protocol shows of its key tells nothing of another's.
+// One file holds the secret (heddle.cluster.secret-file). Each use derives its own key, so that one protocol reveals nothing
+// about another's key.
 package secret
 
 import (

@@ -1,4 +1,4 @@
-// Package statedir makes the folders that daemons keep their state in.
+// Package statedir creates the folders in which daemons keep their state.
 package statedir
 
 import (

@@ -1,4 +1,4 @@
-// Package within bounds the wait for what can't be interrupted, such as a disk that doesn't answer.
+// Package within limits the wait for calls that can't be interrupted, such as those to a disk that doesn't answer.
 package within
 
 import "context"

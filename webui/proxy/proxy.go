@@ -1,8 +1,8 @@
-// Package proxy leads users to the web pages of applications, which their ApplicationMasters serve (Hadoop:
-// WebAppProxyServlet). Requests to /proxy/<application>/… are made anew to the address that the ApplicationMaster gave when it
-// registered, with the user's name in a cookie and with nothing else of his: his own cookies stay here, so that an application
-// can't act in his name. The filter that Hadoop's ApplicationMasters have in front of their pages (AmIpFilter) believes that
-// cookie, and sends users who come without the proxy to /proxy/redirect/<application>/….
+// Package proxy leads users to the web pages that applications' ApplicationMasters serve (Hadoop:
+// WebAppProxyServlet). It passes requests to /proxy/<application>/… on to the address that the ApplicationMaster
+// registered, with the user's name in a cookie. It passes none of the user's own cookies on, so that an application
+// can't act in the user's name. The filter in front of Hadoop's ApplicationMasters' pages (AmIpFilter) trusts that
+// cookie, and redirects users who come without the proxy to /proxy/redirect/<application>/….
 package proxy
 
 import (

@@ -1,6 +1,6 @@
-// Package account asks the machine about its users: their numbers and their groups.
+// Package account looks up the machine's users: their ids and their groups.
 //
-// It asks by the command id, as Hadoop's ShellBasedUnixGroupsMapping does. Go's os/user reads /etc/passwd and /etc/group only,
+// It runs the command id, as Hadoop's ShellBasedUnixGroupsMapping does. Go's os/user reads /etc/passwd and /etc/group only,
 // unless the program is linked with the C library, and doesn't know the users of LDAP.
 package account
 

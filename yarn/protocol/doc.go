@@ -1,7 +1,7 @@
-// Package protocol is the table of YARN's protocols: every method as a value that knows its name on the wire and the
+// Package protocol is the table of YARN's protocols. Every method is a value that knows its name on the wire and the
 // types of its request and response.
 //
-// A client calls it through an ipc.Invoker, a server gives it a function:
+// A client calls a method through an ipc.Invoker; a server gives it a function:
 //
 //	resp, err := protocol.GetNewApplication.Call(ctx, rm, &pb.GetNewApplicationRequest{})
 //

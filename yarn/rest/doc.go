@@ -1,6 +1,6 @@
-// Package rest speaks the dialects of YARN's REST APIs, which the ResourceManager and the NodeManager share.
+// Package rest has what YARN's REST APIs on the ResourceManager and the NodeManager share.
 //
-// An answer is a Document: a Go struct whose fields carry the names that YARN uses, in YARN's order.
+// An answer is a Document: a Go struct whose fields carry YARN's names, in YARN's order.
 //
 //	type Info struct {
 //		ID    int64     `yarn:"id"`
@@ -9,13 +9,13 @@
 //		Sub   *Resource `yarn:"used"`            // left out when nil
 //	}
 //
-// The same struct comes out as XML and in either of YARN's two styles of JSON, which are those of Jersey 1:
+// The same struct is written as XML and in either of YARN's two styles of JSON, which are those of Jersey 1:
 //
 //   - Natural: numbers and booleans are typed, lists are arrays.
 //   - Mapped: every value is a string, a list of one element is that element, an object without members is null.
 //
-// and is filled from a request's body, JSON or XML, by Decode, with the tolerance of JAXB: unknown members are skipped, and a
-// number that can't be read counts as 0.
+// Decode fills it from a request's body, JSON or XML, as tolerantly as JAXB: it skips unknown members, and reads a malformed
+// number as 0.
 //
 // An API routes requests to handlers as Jersey does, with OPTIONS, HEAD, negotiation of the format, and YARN's error bodies.
 package rest

@@ -1,3 +1,3 @@
-// Command guest is the first process of a virtual machine of package vm: it loads modules, puts the file system together, and runs the
-// scripts that it's sent over a serial port.
+// Command guest is the first process of a virtual machine of package vm. It loads modules, assembles the file system, and runs the
+// scripts that it receives over a serial port.
 package main

@@ -1,4 +1,4 @@
-// Package wire is what a machine and whoever booted it say to each other, a line of JSON each.
+// Package wire has the messages between a virtual machine and the process that booted it, one line of JSON each.
 package wire
 
 // Port is the name of the serial port on which they talk.

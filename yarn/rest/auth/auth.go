@@ -1,4 +1,4 @@
-// Package auth says who a web user is, as Hadoop's simple authentication does: by the parameter user.name, then by the signed
+// Package auth identifies web users as Hadoop's simple authentication does: by the parameter user.name, then by the signed
 // cookie that the answer to it sets.
 package auth
 

@@ -1,6 +1,6 @@
-// Package cluster is the command line's access to a cluster, YARN's or Heddle's, as a configuration describes it: calls of
+// Package cluster is the command line's access to a cluster, YARN's or Heddle's, that a configuration describes. It makes calls of
 // YARN's client and administration protocols, and requests to the REST API. Both find the active ResourceManager by
-// themselves, and an answer that doesn't come says whose it was and where its address is configured.
+// themselves. If no answer comes, the error names the server and the key and file that configure its address.
 package cluster
 
 import (

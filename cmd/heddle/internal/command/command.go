@@ -1,10 +1,10 @@
-// Package command is heddle's commands for users and operators of a cluster, in the habits of Hadoop's yarn command: the
-// same words, options, tables, messages and exit codes, so that what people and scripts know goes on working, against a
-// ResourceManager of either make.
+// Package command has heddle's commands for users and operators of a cluster. They follow Hadoop's yarn command: the
+// same words, options, tables, messages and exit codes, so that people's habits and scripts keep working, on Heddle's
+// ResourceManager and on YARN's.
 //
-// Tables are made from YARN's client protocol, as yarn's are, because REST lacks some of what they show (where an
+// Like yarn's, tables are made from YARN's client protocol, because REST lacks some of what they show (where an
 // application's own web pages are, the states of attempts, any queue of any scheduler in one form). With --json a command
-// prints REST's answer as it is.
+// prints REST's answer unchanged.
 package command
 
 import (

@@ -1,5 +1,5 @@
-// Package javafmt writes numbers, times and tables as Java's formatters do with the patterns that Hadoop's commands use,
-// so that what reads their output reads ours.
+// Package javafmt formats numbers, times and tables as Java's formatters do with the patterns of Hadoop's commands,
+// so that programs that read their output can read ours.
 package javafmt
 
 import (

@@ -1,6 +1,6 @@
-// Package option reads command lines as Hadoop's commands do: options are words with one dash or two, whatever their
-// length, they take one or several values, and a value that isn't an option may begin with a dash (commons-cli:
-// GnuParser, which yarn's commands use).
+// Package option reads command lines as Hadoop's commands do (commons-cli: GnuParser, which yarn's commands use). Options are words
+// of any length with one dash or two. They take one or several values. A value that isn't an option may begin with a
+// dash.
 package option
 
 import (
