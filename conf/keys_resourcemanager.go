@@ -1,14 +1,14 @@
 package conf
 
-// Names of schedulers: YARN's classes and Heddle's policies.
+// schedulerPackage begins the class names of YARN's schedulers.
 const schedulerPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 
-// Schedulers are the values of yarn.resourcemanager.scheduler.class.
+// schedulers are the values of yarn.resourcemanager.scheduler.class.
 var schedulers = []string{
 	schedulerPackage + "capacity.CapacityScheduler",
 	schedulerPackage + "fair.FairScheduler",
 	schedulerPackage + "fifo.FifoScheduler",
-	"capacity", "fair", "fifo", "eunomia", "hopper", "fresh", "omo",
+	"capacity", "fair", "fifo",
 }
 
 // resourceManagerKeys are YARN's keys of the ResourceManager.

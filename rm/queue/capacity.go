@@ -16,7 +16,11 @@ import (
 // yarn.resourcemanager.scheduler.class says. Without these files there is one queue, root.default. The error joins
 // all mistakes, each with file, key, value and reason. Tree.Problems has what is merely odd.
 func FromConf(c *conf.Config) (*Tree, error) {
-	switch KindOf(c) {
+	kind, err := KindOf(c)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
 	case FIFO:
 		return Default(FIFO), nil
 	case Fair:
@@ -29,16 +33,28 @@ func FromConf(c *conf.Config) (*Tree, error) {
 	return CapacityFromConf(d)
 }
 
-// KindOf is the scheduler that a configuration names: CapacityScheduler where it is none of YARN's.
-func KindOf(c *conf.Config) Kind {
-	class := strings.ToLower(c.Text("yarn.resourcemanager.scheduler.class"))
-	switch {
-	case strings.Contains(class, "fifo"):
-		return FIFO
-	case strings.Contains(class, "fair"):
-		return Fair
+// SchedulerClass is the key that names the scheduler.
+const SchedulerClass = "yarn.resourcemanager.scheduler.class"
+
+// kinds are the schedulers that there are, by the names that SchedulerClass may have: YARN's classes, and short ones.
+var kinds = map[string]Kind{"capacity": Capacity, "fair": Fair, "fifo": FIFO}
+
+func init() {
+	const schedulers = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+	kinds[schedulers+"capacity.CapacityScheduler"] = Capacity
+	kinds[schedulers+"fair.FairScheduler"] = Fair
+	kinds[schedulers+"fifo.FifoScheduler"] = FIFO
+}
+
+// KindOf returns the scheduler that a configuration names. The error of an unknown name lists those that are known.
+func KindOf(c *conf.Config) (Kind, error) {
+	name, _ := c.Get(SchedulerClass)
+	kind, ok := kinds[name]
+	if !ok {
+		return 0, fmt.Errorf("%s = %q: there is no such scheduler; set it to one of %s", SchedulerClass, name,
+			strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
 	}
-	return Capacity
+	return kind, nil
 }
 
 // CapacityFile is where YARN's CapacityScheduler has its queues.

@@ -256,3 +256,28 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }
+
+// A scheduler that Heddle doesn't have is refused: queues of another one would be read, and scheduled by other rules.
+func TestScheduler(t *testing.T) {
+	const classes = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+	for name, want := range map[string]Kind{
+		classes + "capacity.CapacityScheduler": Capacity, classes + "fair.FairScheduler": Fair, classes + "fifo.FifoScheduler": FIFO,
+		"capacity": Capacity, "fair": Fair, "fifo": FIFO,
+	} {
+		tree, err := FromConf(load(t, nil, SchedulerClass+"="+name))
+		if err != nil || tree.Kind != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if tree, err := FromConf(load(t, nil)); err != nil || tree.Kind != Capacity {
+		t.Errorf("by default: %v", err)
+	}
+	for _, name := range []string{"com.example.FairScheduler", "hopper", "Fair"} {
+		_, err := FromConf(load(t, nil, SchedulerClass+"="+name))
+		for _, want := range []string{SchedulerClass, `"` + name + `"`, "capacity, fair, fifo, ", classes + "fifo.FifoScheduler"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in %v", want, err)
+			}
+		}
+	}
+}

@@ -45,8 +45,9 @@ func SourceOf(c *conf.Config) (*Source, error) {
 	for rest, value := range d.VerbatimWithPrefix(queue.Prefix) {
 		s.Keys[queue.Prefix+rest] = value
 	}
-	if queue.KindOf(c) != queue.Fair {
-		return s, nil
+	kind, err := queue.KindOf(c)
+	if err != nil || kind != queue.Fair {
+		return s, err
 	}
 	file := c.Text(allocationFile)
 	if !filepath.IsAbs(file) {
