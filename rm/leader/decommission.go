@@ -11,6 +11,7 @@ import (
 	"heddle/rm/hosts"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -97,7 +98,7 @@ func (d *decommissioning) decommission(node *ledger.Node, timeout time.Duration)
 	}
 	if node.State != pb.NodeState_NS_DECOMMISSIONING {
 		update.State = proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING))
-		d.sched.SetOpen(d.nodes[node.ID].handle, false)
+		d.sched.SetOpen(d.nodes[node.ID].handle, scheduler.NoWork)
 		d.nodeManagers.tellNodes(node.ID, pb.NodeUpdateType_NODE_DECOMMISSIONING)
 		d.Log.WithField("node", node.ID).WithField("timeout", timeout).Info("node is to leave")
 	}
@@ -110,7 +111,7 @@ func (d *decommissioning) recommission(node *ledger.Node) {
 	d.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(node.ID), State: proto.Int32(int32(pb.NodeState_NS_RUNNING)), DecommissionDeadline: proto.Int64(0),
 	}})
-	d.sched.SetOpen(d.nodes[node.ID].handle, true)
+	d.sched.SetOpen(d.nodes[node.ID].handle, scheduler.AllWork)
 	d.nodeManagers.tellNodes(node.ID, pb.NodeUpdateType_NODE_USABLE)
 	d.Log.WithField("node", node.ID).Info("node stays")
 }

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -127,7 +128,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 		ns.health(n, node, call.Status)
 	}
 	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
-		ns.sched.SetOpen(n.handle, true)
+		ns.sched.SetOpen(n.handle, scheduler.AllWork)
 	}
 	ns.applications.logReports(call.Logs)
 	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), mostRefusals)])
@@ -140,12 +141,12 @@ func (ns *nodeManagers) health(n *nodeSoft, node *ledger.Node, status NodeStatus
 	switch {
 	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
 		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))
-		ns.sched.SetOpen(n.handle, false)
+		ns.sched.SetOpen(n.handle, scheduler.NoWork)
 		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
 		ns.containers.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
 	case status.Healthy && node.State == pb.NodeState_NS_UNHEALTHY:
 		update.State = proto.Int32(int32(pb.NodeState_NS_RUNNING))
-		ns.sched.SetOpen(n.handle, true)
+		ns.sched.SetOpen(n.handle, scheduler.AllWork)
 		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
 	}
 	ns.Enter(&ledgerpb.Command{NodeUpdated: update})

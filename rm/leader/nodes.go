@@ -96,7 +96,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	if n == nil || node == nil {
 		return
 	}
-	ns.sched.SetOpen(n.handle, false)
+	ns.sched.SetOpen(n.handle, scheduler.NoWork)
 	ns.refusedStarts(n, nil)
 	ns.containers.endAllOn(node, "Container released on a *lost* node")
 	ns.sched.RemoveNode(n.handle)

@@ -76,7 +76,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	}
 	n := l.nodeManagers.addNode(node)
 	n.inherited = true
-	l.sched.SetOpen(n.handle, node.State == pb.NodeState_NS_RUNNING)
+	l.sched.SetOpen(n.handle, scheduler.OpenIf(node.State == pb.NodeState_NS_RUNNING))
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.at(l.Now())
 	session := n.session

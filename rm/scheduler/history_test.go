@@ -125,7 +125,7 @@ func (h *history) node(i int) string {
 		return fmt.Sprintf("resize node %d %v", n, size)
 	case 1, 2:
 		open := h.r.IntN(3) > 0
-		h.s.SetOpen(n, open)
+		h.s.SetOpen(n, OpenIf(open))
 		return fmt.Sprintf("open node %d %v", n, open)
 	case 3:
 		h.drop(func(d Decision) bool { return d.Node == n })

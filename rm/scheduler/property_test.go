@@ -71,6 +71,11 @@ func anyFairTree(t *rapid.T) *queue.Tree {
 
 var leaves = []string{"root.a.x", "root.a.y", "root.b"}
 
+// anyWorks are the kinds of work that a node is open to.
+func anyWorks(t *rapid.T) Works {
+	return rapid.SampledFrom([]Works{AllWork, AllWork, NoWork, WorkOf(0), WorkOf(1)}).Draw(t, "open")
+}
+
 // world drives a scheduler through random events.
 type world struct {
 	tree  func(*rapid.T) *queue.Tree
@@ -104,6 +109,7 @@ func (w *world) step(t *rapid.T) {
 			Priority: rapid.Int32Range(0, 1).Draw(t, "priority"), Count: rapid.Int32Range(0, 5).Draw(t, "count"),
 			Name:          rapid.SampledFrom([]string{Any, Any, Any, host(), "/r" + host()[1:]}).Draw(t, "name"),
 			RelaxLocality: rapid.IntRange(0, 4).Draw(t, "relax") > 0,
+			Work:          rapid.SampledFrom([]Work{0, 0, 0, 1}).Draw(t, "work"),
 			Capability:    res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")),
 		}})
 	case event <= 8:
@@ -121,7 +127,7 @@ func (w *world) step(t *rapid.T) {
 		case 0:
 			s.SetCapability(n, res(rapid.Int64Range(1, 8).Draw(t, "gb"), rapid.Int64Range(1, 8).Draw(t, "cores")))
 		case 1:
-			s.SetOpen(n, rapid.Bool().Draw(t, "open"))
+			s.SetOpen(n, anyWorks(t))
 		case 2:
 			w.drop(func(d Decision) bool { return d.Node == n })
 			s.RemoveNode(n)
@@ -201,7 +207,7 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if d.Kind != Allocate {
 					continue
 				}
-				if n := &s.core.Nodes[d.Node]; !n.Open || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
+				if n := &s.core.Nodes[d.Node]; n.Open == NoWork || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.Used, *s.core.Capability(n))
 				}
 				for q := s.core.Apps[d.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {

@@ -25,7 +25,21 @@ type (
 	Decision     = core.Decision
 	DecisionKind = core.DecisionKind
 	Locality     = core.Locality
+	Work         = core.Work
+	Works        = core.Works
 )
+
+// Sets of kinds of work.
+const (
+	NoWork  = core.NoWork
+	AllWork = core.AllWork
+)
+
+// WorkOf is the set of some kinds of work.
+func WorkOf(kinds ...Work) Works { return core.WorkOf(kinds...) }
+
+// OpenIf is all kinds of work if a node is open, and none if it isn't.
+func OpenIf(open bool) Works { return core.OpenIf(open) }
 
 // Any is the resource name of an ask for any node.
 const Any = core.Any
@@ -76,8 +90,8 @@ func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
 	s.core.SetCapability(h, capability)
 }
 
-// SetOpen says whether a node takes new containers; those that it has stay.
-func (s *Scheduler) SetOpen(h NodeHandle, open bool) { s.core.SetOpen(h, open) }
+// SetOpen says for which kinds of work a node takes new containers; those that it has stay.
+func (s *Scheduler) SetOpen(h NodeHandle, to Works) { s.core.SetOpen(h, to) }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
 // applications run at once admit it.

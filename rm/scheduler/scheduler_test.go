@@ -146,12 +146,12 @@ func TestNodesComeAndGo(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("a new node was not used: %v", got)
 	}
-	s.SetOpen(n, false)
+	s.SetOpen(n, NoWork)
 	s.SetCapability(n, res(9, 9))
 	if more := grants(s); len(more) != 0 {
 		t.Fatalf("a closed node got %v", more)
 	}
-	s.SetOpen(n, true)
+	s.SetOpen(n, AllWork)
 	if more := grants(s); len(more) != 2 {
 		t.Fatalf("after opening: %v", more)
 	}
@@ -185,7 +185,7 @@ func (m *machine) check(t *rapid.T) {
 	open := 0
 	for _, h := range m.nodes {
 		n := &s.core.Nodes[h]
-		if n.Open {
+		if n.Open != NoWork {
 			open++
 			headroom = headroom.Add(s.core.Capability(n).Sub(n.Used).Max(records.Resource{}))
 			largest = largest.Max(*s.core.Capability(n))
@@ -195,7 +195,7 @@ func (m *machine) check(t *rapid.T) {
 		}
 		free := res(-1, -1)
 		free[records.Memory] = -1
-		if n.Open {
+		if n.Open != NoWork {
 			free = s.core.Capability(n).Sub(n.Used)
 		}
 		if s.core.Index.At(int(h)) != free || s.core.IndexOf(s.core.Sites[n.Rack].Rack).At(int(n.InRack)) != free {
@@ -215,7 +215,7 @@ func (m *machine) check(t *rapid.T) {
 			}
 			for _, nh := range m.nodes {
 				n := &s.core.Nodes[nh]
-				if _, ok := admits(d, n); ok && n.Open && !a.Blacklisted(n) && d.Capability.FitsIn(s.core.Capability(n).Sub(n.Used)) {
+				if _, ok := admits(d, n); ok && !d.Barred(a, n) && d.Capability.FitsIn(s.core.Capability(n).Sub(n.Used)) {
 					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.Capability)
 				}
 			}
@@ -266,7 +266,7 @@ func (m *machine) step(t *rapid.T) {
 			if rapid.Bool().Draw(t, "resize") {
 				s.SetCapability(n, size().Times(2))
 			} else {
-				s.SetOpen(n, rapid.Bool().Draw(t, "open"))
+				s.SetOpen(n, anyWorks(t))
 			}
 		}
 	case 8:
@@ -312,7 +312,7 @@ func TestRandomHistories(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
 			for _, c := range grants(m.s) {
-				if n := &m.s.core.Nodes[c.Node]; !n.Open || !c.Resource.IsZero() && !n.Used.FitsIn(*m.s.core.Capability(n)) {
+				if n := &m.s.core.Nodes[c.Node]; n.Open == NoWork || !c.Resource.IsZero() && !n.Used.FitsIn(*m.s.core.Capability(n)) {
 					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.Used, *m.s.core.Capability(n))
 				}
 				m.held = append(m.held, c)

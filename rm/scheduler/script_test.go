@@ -18,9 +18,9 @@ import (
 // two spaces. Amounts are gigabytes, or gigabytes/cores.
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
-//	node NAME RACK SIZE  a node joins; close, open, drop, resize NAME SIZE
+//	node NAME RACK SIZE  a node joins; close, open [KIND of work], drop, resize NAME SIZE
 //	app NAME QUEUE USER  an application comes; more: am=SIZE priority=N. end NAME, move NAME QUEUE, priority NAME N
-//	ask NAME COUNT SIZE  more: at=HOST or RACK (also with count for it), strict, key=PRIORITY
+//	ask NAME COUNT SIZE  more: at=HOST or RACK (also with count for it), strict, key=PRIORITY, work=KIND
 //	black NAME ±HOST …   changes its blacklist
 //	free NAME [COUNT]    its oldest containers end
 //	doom NAME [COUNT]    its newest containers become killable; those that are killed are freed after the run
@@ -117,13 +117,21 @@ func (p *script) size(word string) (r [8]int64) {
 	return res(p.number(gb), p.number(cores))
 }
 
+// works are the kinds of work that a node is opened to.
+func (p *script) works(w []string) Works {
+	if len(w) > 2 {
+		return WorkOf(Work(p.number(w[2])))
+	}
+	return OpenIf(w[0] == "open")
+}
+
 func (p *script) command(w []string) []string {
 	s := p.s
 	switch w[0] {
 	case "node":
 		p.nodes[w[1]] = s.AddNode(NodeSpec{Host: w[1], Rack: w[2], Capability: p.size(w[3])})
 	case "close", "open":
-		s.SetOpen(p.nodes[w[1]], w[0] == "open")
+		s.SetOpen(p.nodes[w[1]], p.works(w))
 	case "drop":
 		s.RemoveNode(p.nodes[w[1]])
 	case "resize":
@@ -263,6 +271,8 @@ func (p *script) ask(w []string) {
 			ask.RelaxLocality = false
 		case "key":
 			ask.Priority = int32(p.number(v))
+		case "work":
+			ask.Work = Work(p.number(v))
 		}
 	}
 	asks := []Ask{ask}

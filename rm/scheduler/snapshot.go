@@ -99,8 +99,8 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 		at[h] = -1
 		if n := &s.core.Nodes[h]; n.Live {
 			at[h] = len(out.Nodes)
-			p := preempt.Node{Host: s.core.Name(n.Host), Rack: s.core.Name(n.Rack), Closed: !n.Open, Handle: int32(h)}
-			if n.Open {
+			p := preempt.Node{Host: s.core.Name(n.Host), Rack: s.core.Name(n.Rack), Closed: n.Open == core.NoWork, Handle: int32(h)}
+			if n.Open != core.NoWork {
 				p.Free = s.core.Capability(n).Sub(n.Used).Max(records.Resource{})
 			}
 			out.Nodes = append(out.Nodes, p)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"math/bits"
 
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/pb"
@@ -22,6 +23,7 @@ type Ask struct {
 	Count               int32
 	RelaxLocality       bool // on Any and racks: containers may also go where only this row admits them
 	ExecutionType       pb.ExecutionType
+	Work                Work
 }
 
 // Demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
@@ -39,8 +41,9 @@ type Demand struct {
 	RelaxAny     bool
 	classed      bool // holds its class
 	gone         bool
-	listed       bool // is among Scheduler.parked
-	Choosy       bool // has places
+	listed       bool  // is among Scheduler.parked
+	Choosy       bool  // has places
+	Work         Works // its kind
 
 	Capability records.Resource
 	Size       records.Resource // of it what is measured
@@ -116,6 +119,10 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		}
 		s.setCapability(d, ask.Capability)
 		d.execution = ask.ExecutionType
+		if work := WorkOf(ask.Work); work != d.Work {
+			s.trim(d, 0)
+			d.Work = work
+		}
 	}
 	if ask.Name == Any {
 		a.askFor(int64(ask.Count - d.Pending))
@@ -197,6 +204,6 @@ func (d *Demand) take(name int32) {
 func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
-		RelaxLocality: d.RelaxAny, ExecutionType: d.execution,
+		RelaxLocality: d.RelaxAny, ExecutionType: d.execution, Work: Work(bits.TrailingZeros8(uint8(d.Work))),
 	}
 }

@@ -40,10 +40,16 @@ func (s *Core) checkContainers() error {
 			ofApp[c.App] = ofApp[c.App].Add(*s.Holds(c))
 		}
 	}
+	partly := 0
 	for h := range s.Nodes {
-		if n := &s.Nodes[h]; n.Live && n.Used != onNode[h] {
+		n := &s.Nodes[h]
+		if n.Live && n.Used != onNode[h] {
 			return fmt.Errorf("node %d has %v, its containers %v", h, n.Used, onNode[h])
 		}
+		partly += n.partly()
+	}
+	if partly != s.partlyOpen {
+		return fmt.Errorf("%d nodes are open to some kinds of work only, not %d", partly, s.partlyOpen)
 	}
 	for h := range s.Apps {
 		a := &s.Apps[h]

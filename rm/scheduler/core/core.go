@@ -29,18 +29,19 @@ type Core struct {
 	Orders     order.Arena
 	Classes    class.Table
 
-	Nodes     []Node
-	freeNodes []handle.Node
-	kinds     intern.Amounts // what nodes have
-	Index     nodeindex.Index
-	cursor    int              // where the next search for any node begins, so that load spreads
-	openNodes int              // that take containers
-	headroom  records.Resource // free on all open nodes
-	largest   records.Resource // of any open node, by type
-	smallest  records.Resource
-	resized   bool             // largest and smallest are out of date
-	cluster   records.Resource // of all open nodes, and what is still used on closed ones
-	stale     bool             // limits must be computed anew
+	Nodes      []Node
+	freeNodes  []handle.Node
+	kinds      intern.Amounts // what nodes have
+	Index      nodeindex.Index
+	cursor     int              // where the next search for any node begins, so that load spreads
+	openNodes  int              // that take containers
+	partlyOpen int              // of those, for some kinds of work only
+	headroom   records.Resource // free on all open nodes
+	largest    records.Resource // of any open node, by type
+	smallest   records.Resource
+	resized    bool             // largest and smallest are out of date
+	cluster    records.Resource // of all open nodes, and what is still used on closed ones
+	stale      bool             // limits must be computed anew
 
 	Apps       []App
 	freeApps   []handle.App
@@ -160,7 +161,7 @@ func (s *Core) measureNodes() {
 	first := true
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if !n.Open {
+		if n.Open == NoWork {
 			continue
 		}
 		has := *s.Capability(n)

@@ -28,7 +28,7 @@ func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
 			continue
 		}
 		for _, nh := range s.Sites[p.Name].Nodes {
-			if n := &s.Nodes[nh]; n.Open && !a.Blacklisted(n) {
+			if n := &s.Nodes[nh]; !d.Barred(a, n) {
 				return true
 			}
 		}

@@ -107,7 +107,7 @@ func (s *Core) fillOnce() {
 		}
 		a := &s.Apps[app]
 		switch {
-		case !n.Open || !d.Size.FitsIn(s.Calc.Measure(*s.Capability(n))) || a.Blacklisted(n) || !s.within(app, d):
+		case d.Barred(a, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Capability(n))) || !s.within(app, d):
 			s.Withdraw(c)
 		case s.fitsOn(n, d):
 			s.dropReservation(c)

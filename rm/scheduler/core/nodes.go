@@ -24,7 +24,7 @@ type Node struct {
 	Reserved   handle.Container
 	containers int32
 	kind       int32 // what it has, in Scheduler.kinds
-	Open       bool  // takes new containers
+	Open       Works // for which it takes new containers
 	Live       bool
 	late       bool // its rack's index is out of date
 	Used       records.Resource
@@ -56,7 +56,7 @@ func (s *Core) AddNode(spec NodeSpec) handle.Node {
 	h := handle.Take(&s.Nodes, &s.freeNodes)
 	n := &s.Nodes[h]
 	*n = Node{
-		Host: s.intern(spec.Host), Rack: s.intern(spec.Rack), kind: s.kinds.Hold(&spec.Capability), Open: true, Live: true,
+		Host: s.intern(spec.Host), Rack: s.intern(spec.Rack), kind: s.kinds.Hold(&spec.Capability), Open: AllWork, Live: true,
 		Reserved: handle.NoContainer,
 	}
 	s.Sites[n.Host].Nodes = append(s.Sites[n.Host].Nodes, h)
@@ -89,7 +89,8 @@ func (s *Core) RemoveNode(h handle.Node) {
 	}
 	s.breakPromises(func(p *Promised) bool { return p.node == h })
 	s.count(n, -1)
-	n.Open, n.Live, s.resized = false, false, true
+	s.partlyOpen -= n.partly()
+	n.Open, n.Live, s.resized = NoWork, false, true
 	s.reindex(h)
 	s.Policy.NodeChanged(h)
 	r := s.Sites[n.Rack].Rack
@@ -119,11 +120,13 @@ func (s *Core) SetCapability(h handle.Node, capability records.Resource) {
 	s.NodeFreed(h)
 }
 
-// SetOpen says whether a node takes new containers; those that it has stay.
-func (s *Core) SetOpen(h handle.Node, open bool) {
+// SetOpen says for which kinds of work a node takes new containers; those that it has stay.
+func (s *Core) SetOpen(h handle.Node, to Works) {
 	n := &s.Nodes[h]
 	s.count(n, -1)
-	n.Open, s.resized, s.Recheck = open, true, true
+	s.partlyOpen -= n.partly()
+	n.Open, s.resized, s.Recheck = to, true, true
+	s.partlyOpen += n.partly()
 	s.count(n, 1)
 	s.Policy.NodeChanged(h)
 	s.NodeFreed(h)
@@ -138,7 +141,7 @@ func (s *Core) NodeFreed(h handle.Node) {
 		s.NoteReady(n)
 		return
 	}
-	if !n.Open {
+	if n.Open == NoWork {
 		return
 	}
 	free := s.FreeOn(n)
@@ -170,7 +173,7 @@ func (s *Core) FreeOn(n *Node) (free records.Resource) {
 
 // HasRoom reports whether a node has room for a container.
 func (s *Core) HasRoom(n *Node, size *records.Resource) bool {
-	if !n.Open || n.Reserved != handle.NoContainer {
+	if n.Open == NoWork || n.Reserved != handle.NoContainer {
 		return false
 	}
 	free := s.FreeOn(n)
@@ -181,7 +184,7 @@ func (s *Core) HasRoom(n *Node, size *records.Resource) bool {
 func (s *Core) reindex(h handle.Node) {
 	n := &s.Nodes[h]
 	free := &nodeindex.Closed
-	if n.Open && n.Reserved == handle.NoContainer {
+	if n.Open != NoWork && n.Reserved == handle.NoContainer {
 		left := s.FreeOn(n)
 		free = &left
 	}
@@ -211,7 +214,7 @@ func (s *Core) count(n *Node, times int64) {
 	s.Changes++
 	s.places++
 	counted := n.Used
-	if n.Open {
+	if n.Open != NoWork {
 		counted = *s.Capability(n)
 		spare := counted.Sub(n.Used).Max(records.Resource{}).Times(times)
 		s.Calc.Add(&s.headroom, &spare)
@@ -228,7 +231,7 @@ func (s *Core) chargeNode(n *Node, r *records.Resource, containers int) {
 	for i := range s.Calc.Types() {
 		before := n.Used[i]
 		n.Used[i] += r[i]
-		if n.Open {
+		if n.Open != NoWork {
 			s.headroom[i] += max(has[i]-n.Used[i], 0) - max(has[i]-before, 0)
 		} else {
 			s.cluster[i] += r[i]

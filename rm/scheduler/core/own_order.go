@@ -10,10 +10,10 @@ import (
 // they were empty: as in YARN only the first ask that may go to a node is looked at there (Hadoop: FSAppAttempt.assignContainer).
 // So an application's small containers don't take each bit that becomes free from its own large ones.
 
-// Shuns reports whether nothing of what an application asks for now may go to a node: it excludes the node, or a more urgent
-// ask comes first there.
-func (s *Core) Shuns(a *App, n *Node) bool {
-	if a.Blacklisted(n) {
+// Shuns reports whether a demand of an application may not go to a node now: it is barred from the node, or a more urgent ask
+// comes first there.
+func (s *Core) Shuns(a *App, d *Demand, n *Node) bool {
+	if d.Barred(a, n) {
 		return true
 	}
 	return s.Rules.OwnFirst && s.Policy.Shuns(n)
@@ -25,7 +25,7 @@ func (s *Core) heldByOwn(a *App, d *Demand) bool {
 		return false
 	}
 	held := func(h handle.Node) bool {
-		return h != handle.NoNode && s.HasRoom(&s.Nodes[h], &d.Size) && !a.Blacklisted(&s.Nodes[h]) && s.Shuns(a, &s.Nodes[h])
+		return h != handle.NoNode && s.HasRoom(&s.Nodes[h], &d.Size) && !d.Barred(a, &s.Nodes[h]) && s.Shuns(a, d, &s.Nodes[h])
 	}
 	for i := range d.Places {
 		p := &d.Places[i]

@@ -4,7 +4,6 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
-	"heddle/yarn/records"
 )
 
 // place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
@@ -70,7 +69,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:
-	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || len(a.Blacklist) > 0 || !d.RelaxAny:
+	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || s.BarsSome(a) || !d.RelaxAny:
 		s.park(d, NoRoom)
 	case none:
 		s.Classes.CloseFrom(&s.Calc.Least)
@@ -91,7 +90,7 @@ func (s *Core) findHost(a *App, d *Demand) handle.Node {
 		}
 		if p := &d.Places[i]; p.Count > 0 {
 			for _, nh := range s.Sites[p.Name].Nodes {
-				if n := &s.Nodes[nh]; s.HasRoom(n, &d.Size) && !s.Shuns(a, n) {
+				if n := &s.Nodes[nh]; s.HasRoom(n, &d.Size) && !s.Shuns(a, d, n) {
 					d.at = i
 					return nh
 				}
@@ -113,7 +112,7 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 		if r == nil || !p.Relax || p.Count == 0 {
 			continue
 		}
-		if nh, _ := s.nextWithRoom(a, &d.Size, s.IndexOf(r), &r.cursor, r.Nodes); nh != handle.NoNode {
+		if nh, _ := s.nextWithRoom(a, d, s.IndexOf(r), &r.cursor, r.Nodes); nh != handle.NoNode {
 			return nh
 		}
 	}
@@ -124,21 +123,21 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 // FindAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
 // request of the application comes first.
 func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
-	return s.nextWithRoom(a, &d.Size, &s.Index, &s.cursor, nil)
+	return s.nextWithRoom(a, d, &s.Index, &s.cursor, nil)
 }
 
 // nextWithRoom finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
 // the index is of; nil is all. held is as findAny tells it.
-func (s *Core) nextWithRoom(a *App, need *records.Resource, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
+func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
 	n := len(s.Nodes)
 	if of != nil {
 		n = len(of)
 	}
 	// a whole round without a node that takes the container ends the search
 	for skipped := 0; skipped <= n; skipped++ {
-		at := x.Next(*cursor, need)
+		at := x.Next(*cursor, &d.Size)
 		if at < 0 {
-			if at = x.Next(0, need); at < 0 {
+			if at = x.Next(0, &d.Size); at < 0 {
 				return handle.NoNode, held
 			}
 		}
@@ -148,10 +147,10 @@ func (s *Core) nextWithRoom(a *App, need *records.Resource, x *nodeindex.Index, 
 		if h = handle.Node(at); of != nil {
 			h = of[at]
 		}
-		if !s.Shuns(a, &s.Nodes[h]) {
+		if !s.Shuns(a, d, &s.Nodes[h]) {
 			return h, false
 		}
-		held = held || !a.Blacklisted(&s.Nodes[h])
+		held = held || !d.Barred(a, &s.Nodes[h])
 	}
 	return handle.NoNode, held
 }

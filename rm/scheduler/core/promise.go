@@ -46,11 +46,11 @@ func (s *Core) fulfilPromises() {
 // firstFor is an active application's most urgent demand that may have a container on a node now, nil if there is none.
 func (s *Core) firstFor(h handle.App, nh handle.Node) *Demand {
 	a, n := &s.Apps[h], &s.Nodes[nh]
-	if !a.Active || a.Blacklisted(n) {
+	if !a.Active {
 		return nil
 	}
 	for d := range s.Demands(a) {
-		if d.Pending > 0 && s.HasRoom(n, &d.Size) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
+		if d.Pending > 0 && s.HasRoom(n, &d.Size) && !d.Barred(a, n) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
 			return d
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Core) reserves() bool {
 
 // Reservable reports whether a node could be kept for a container, as far as the node goes.
 func (s *Core) Reservable(n *Node, size *records.Resource) bool {
-	return n.Open && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Capability(n)))
+	return n.Open != NoWork && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Capability(n)))
 }
 
 // reserveAnywhere keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
@@ -46,7 +46,7 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 			return false, !s.Index.Has(&s.Calc.Least)
 		}
 		n := &s.Nodes[at]
-		if s.Reservable(n, &d.Size) && !a.Blacklisted(n) {
+		if s.Reservable(n, &d.Size) && !d.Barred(a, n) {
 			break
 		}
 		at++
@@ -84,7 +84,7 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 // mayWaitOn reports whether a node has something left that could be kept, and is large enough.
 func (s *Core) mayWaitOn(n *Node, a *App, d *Demand) bool {
 	free := s.FreeOn(n)
-	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !a.Blacklisted(n)
+	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !d.Barred(a, n)
 }
 
 func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
@@ -178,7 +178,7 @@ func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
 	}
 	k := *s.ReservationOf(c)
 	h, n := s.Containers[c].App, &s.Nodes[to]
-	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || a.Blacklisted(n) || !k.Demand.RelaxAny {
+	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || k.Demand.Barred(a, n) || !k.Demand.RelaxAny {
 		return false
 	}
 	from := s.Containers[c].Node

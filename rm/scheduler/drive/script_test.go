@@ -157,7 +157,7 @@ func (p *script) command(w []string) []string {
 	case "node":
 		p.nodes[w[1]] = p.d.AddNode(scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
 	case "close":
-		p.d.SetOpen(p.nodes[w[1]], false)
+		p.d.SetOpen(p.nodes[w[1]], scheduler.NoWork)
 	case "app":
 		n := int64(len(p.names) + 1)
 		h := p.d.AddApp(drive.AppSpec{

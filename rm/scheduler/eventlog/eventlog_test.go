@@ -43,7 +43,7 @@ var preempting = map[string]*eventlog.Source{
 			"yarn.scheduler.fair.waitTimeBeforeKill":                       "1000",
 			"yarn.scheduler.fair.waitTimeBeforeNextStarvationCheck":        "100",
 		},
-		Allocation: "<allocations><defaultFairSharePreemptionTimeout>0</defaultFairSharePreemptionTimeout>" +
+		Allocation: "<allocations><queueMaxAMShareDefault>-1</queueMaxAMShareDefault><defaultFairSharePreemptionTimeout>0</defaultFairSharePreemptionTimeout>" +
 			"<defaultFairSharePreemptionThreshold>1</defaultFairSharePreemptionThreshold><queue name='a'/><queue name='b'/></allocations>",
 	},
 }
@@ -130,17 +130,17 @@ func (l *live) step(t *rapid.T) {
 		l.s.Name(h, fmt.Sprint("app", l.seq))
 		l.apps = append(l.apps, h)
 	case what <= 5:
-		n := rapid.Int32Range(0, 9).Draw(t, "count")
+		n, work := rapid.Int32Range(0, 9).Draw(t, "count"), rapid.SampledFrom([]scheduler.Work{0, 0, 1}).Draw(t, "work")
 		l.s.UpdateAsks(l.apps[app], []scheduler.Ask{
-			{Priority: 1, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true},
-			{Priority: 1, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true},
+			{Priority: 1, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true, Work: work},
+			{Priority: 1, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true, Work: work},
 		})
 	case what == 6:
 		l.s.SetPriority(l.apps[app], rapid.Int32Range(0, 3).Draw(t, "priority"))
 	case what == 7:
 		l.s.MoveApp(l.apps[app], rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"))
 	case what == 8:
-		l.s.SetOpen(l.nodes[node], rapid.Bool().Draw(t, "open"))
+		l.s.SetOpen(l.nodes[node], rapid.SampledFrom([]scheduler.Works{scheduler.AllWork, scheduler.NoWork, scheduler.WorkOf(1)}).Draw(t, "open"))
 	case what == 9:
 		l.s.UpdateBlacklist(l.apps[app], []string{"h2"}, nil)
 	case what == 10 && len(l.containers) > 0:
@@ -208,11 +208,10 @@ func (l *live) remove(app int) {
 func TestReplayDecidesTheSame(t *testing.T) {
 	for name, queues := range preempting {
 		t.Run(name, func(t *testing.T) {
-			kinds := map[drive.Kind]int{}
 			rapid.Check(t, func(t *rapid.T) {
 				var log bytes.Buffer
 				for range 2 {
-					l := &live{s: beginWith(t, &log, queues), now: 1000, kinds: kinds}
+					l := &live{s: beginWith(t, &log, queues), now: 1000, kinds: map[drive.Kind]int{}}
 					for range rapid.IntRange(0, 80).Draw(t, "events") {
 						l.step(t)
 					}
@@ -228,10 +227,43 @@ func TestReplayDecidesTheSame(t *testing.T) {
 					t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
 				}
 			})
-			if kinds[drive.Tell] == 0 || kinds[drive.Kill] == 0 || (kinds[drive.Killable] == 0) != (name != "lazy") {
-				t.Errorf("the histories are of no use: %v decisions by kind", kinds)
-			}
 		})
+	}
+}
+
+// TestRoundsAreReplayed: a log holds what rounds decide, and a replay that decides otherwise says so.
+func TestRoundsAreReplayed(t *testing.T) {
+	for name, queues := range preempting {
+		var log bytes.Buffer
+		l := &live{s: beginWith(t, &log, queues), kinds: map[drive.Kind]int{}}
+		l.s.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+		for i, queue := range []string{"root.a", "root.b"} {
+			h := l.s.AddApp(drive.AppSpec{
+				AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u", AM: slot},
+				ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(i + 1)},
+			})
+			count := int32(4 - 3*i)
+			l.s.UpdateAsks(h, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true}})
+			for range 5 {
+				l.now += 1000
+				for l.decide() {
+					continue
+				}
+			}
+		}
+		if err := l.s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if l.kinds[drive.Tell] == 0 || l.kinds[drive.Kill] == 0 || (l.kinds[drive.Killable] > 0) != (name == "lazy") {
+			t.Fatalf("%s: %v decisions by kind", name, l.kinds)
+		}
+		if _, err := play(log.Bytes()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var d *eventlog.Difference
+		if _, err := play(bytes.Replace(log.Bytes(), []byte(`"kind":"tell"`), []byte(`"kind":"kill"`), 1)); !errors.As(err, &d) {
+			t.Errorf("%s: another decision of a round makes no difference: %v", name, err)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 	AddNode         Op = "addNode"         // Node is the result; Host, Rack, Resource
 	RemoveNode      Op = "removeNode"      // Node
 	SetCapability   Op = "setCapability"   // Node, Resource
-	SetOpen         Op = "setOpen"         // Node, Open
+	SetOpen         Op = "setOpen"         // Node, Open, Work
 	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Resource, Name, AM: whether that is spared
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
@@ -73,6 +73,7 @@ type Record struct {
 	Priority  int32                     `json:"priority,omitempty"`
 	Seq       int64                     `json:"seq,omitempty"`
 	Open      bool                      `json:"open,omitempty"`
+	Work      scheduler.Works           `json:"work,omitempty"` // if it is some kinds only
 	AM        bool                      `json:"am,omitempty"`
 	Attempt   int32                     `json:"attempt,omitempty"`
 	First     int64                     `json:"first,omitempty"` // number of the first container in the attempt
@@ -125,6 +126,7 @@ type ask struct {
 	Count     int32   `json:"count"`
 	Relax     bool    `json:"relax,omitempty"`
 	Execution int32   `json:"execution,omitempty"`
+	Work      uint8   `json:"work,omitempty"`
 }
 
 func asksOf(asks []scheduler.Ask) []ask {
@@ -133,7 +135,7 @@ func asksOf(asks []scheduler.Ask) []ask {
 		a := &asks[i]
 		out[i] = ask{
 			Priority: a.Priority, ID: a.AllocationRequestID, Name: a.Name, Resource: amountsOf(a.Capability),
-			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType),
+			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType), Work: uint8(a.Work),
 		}
 	}
 	return out
@@ -146,7 +148,7 @@ func (a *ask) decode() (scheduler.Ask, error) {
 	}
 	return scheduler.Ask{
 		Priority: a.Priority, AllocationRequestID: a.ID, Name: a.Name, Capability: r, Count: a.Count,
-		RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution),
+		RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution), Work: scheduler.Work(a.Work),
 	}, err
 }
 

@@ -61,10 +61,14 @@ func (s *Driver) SetCapability(h scheduler.NodeHandle, capability records.Resour
 	s.Driver.SetCapability(h, capability)
 }
 
-// SetOpen says whether a node takes new containers.
-func (s *Driver) SetOpen(h scheduler.NodeHandle, open bool) {
-	s.note(Record{Op: SetOpen, Node: h, Open: open})
-	s.Driver.SetOpen(h, open)
+// SetOpen says for which kinds of work a node takes new containers.
+func (s *Driver) SetOpen(h scheduler.NodeHandle, to scheduler.Works) {
+	r := Record{Op: SetOpen, Node: h, Open: to != scheduler.NoWork}
+	if r.Open && to != scheduler.AllWork {
+		r.Work = to
+	}
+	s.note(r)
+	s.Driver.SetOpen(h, to)
 }
 
 // AddApp enters an application.

@@ -190,7 +190,11 @@ func (p *Replay) node(r *Record, size records.Resource) error {
 	case SetCapability:
 		p.Driver.SetCapability(r.Node, size)
 	case SetOpen:
-		p.Driver.SetOpen(r.Node, r.Open)
+		to := scheduler.OpenIf(r.Open)
+		if r.Work != scheduler.NoWork {
+			to = r.Work
+		}
+		p.Driver.SetOpen(r.Node, to)
 	}
 	return nil
 }

@@ -36,18 +36,19 @@ const (
 )
 
 const (
-	NodeTooFull     = "Initial check: node resource is insufficient for minimum allocation"
-	NodeKept        = "Queue skipped because node has been reserved"
-	QueueIdle       = "Queue does not need more resource"
-	QueueAtMaximum  = "Queue hits max-capacity limit"
-	UserAtLimit     = "Queue hits user max-capacity limit"
-	QueueBlocked    = "Queue does not have enough headroom for inner highest-priority request"
-	AppIdle         = "Application does not need more resource"
-	nodeBlacklisted = "Node is blacklisted"
-	nodeTooSmall    = "Node's total resource is insufficient for request"
-	nodeLacks       = "Node does not have sufficient resource for request"
-	nodeElsewhere   = "Node skipped because relax locality is not allowed"
-	nodeDelayed     = "Node skipped because of off-switch delay"
+	NodeTooFull      = "Initial check: node resource is insufficient for minimum allocation"
+	NodeKept         = "Queue skipped because node has been reserved"
+	QueueIdle        = "Queue does not need more resource"
+	QueueAtMaximum   = "Queue hits max-capacity limit"
+	UserAtLimit      = "Queue hits user max-capacity limit"
+	QueueBlocked     = "Queue does not have enough headroom for inner highest-priority request"
+	AppIdle          = "Application does not need more resource"
+	nodeBlacklisted  = "Node is blacklisted"
+	nodeClosedToWork = "Node is closed to this kind of work"
+	nodeTooSmall     = "Node's total resource is insufficient for request"
+	nodeLacks        = "Node does not have sufficient resource for request"
+	nodeElsewhere    = "Node skipped because relax locality is not allowed"
+	nodeDelayed      = "Node skipped because of off-switch delay"
 )
 
 // maxOnNodes is how much OnNodes tells of more than one request.
@@ -81,6 +82,8 @@ func OnNode(s *core.Core, a *core.App, d *core.Demand, n *core.Node) Activity {
 	}
 	capability, free := s.Calc.Measure(*s.Capability(n)), s.FreeOn(n)
 	switch {
+	case n.Open != core.NoWork && n.Open&d.Work == 0:
+		out.Diagnostic = nodeClosedToWork
 	case a.Blacklisted(n):
 		out.Diagnostic = nodeBlacklisted
 	case !d.RelaxAny && d.Wants(n.Host) == 0 && !d.Relaxes(n.Rack):

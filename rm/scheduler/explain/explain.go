@@ -149,7 +149,7 @@ func (s *Explainer) WhatIf(path, name string, capability records.Resource, maste
 	if h, ok := s.core.Queues[leaf].Names[name]; ok {
 		u = s.core.Users[h]
 	}
-	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1}
+	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1, Work: core.WorkOf(0)}
 	a := core.App{Leaf: leaf, Spec: core.AppSpec{User: name, AM: capability}, Am: capability, Demands: order.New(order.ByUse)}
 	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.OpenNodes()}
 	held := master && (s.explainParallel(&a, &r) || s.policy.ExplainMasters(&a, &u, &r)) ||
@@ -257,7 +257,7 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 	if s.explainReservation(a, d, r) {
 		return true
 	}
-	common := s.explaining != nil && d.RelaxAny && len(a.Blacklist) == 0 && a.Reserved.IsZero()
+	common := s.explaining != nil && d.RelaxAny && !s.core.BarsSome(a) && a.Reserved.IsZero()
 	var surveys map[records.Resource]Reason
 	if common {
 		surveys = s.explaining.surveys
@@ -277,16 +277,20 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 
 // survey looks at all nodes.
 func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
-	var places, wanted int
+	var places, wanted, closed int
 	largest, freest := handle.NoNode, handle.NoNode
 	least := [2]float64{}
 	room, kept := false, false
 	for h := range s.core.Nodes {
 		n := &s.core.Nodes[h]
-		if !n.Open {
+		if n.Open == core.NoWork {
 			continue
 		}
 		if !d.RelaxAny && d.Wants(n.Host) == 0 && !d.Relaxes(n.Rack) {
+			continue
+		}
+		if n.Open&d.Work == 0 {
+			closed++
 			continue
 		}
 		if places++; a.Blacklisted(n) {
@@ -314,6 +318,10 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	}
 	size := s.core.Format(d.Capability)
 	switch {
+	case places == 0 && closed > 0:
+		r.Limit, r.Short = WrongPlace, d.Size
+		r.Text = fmt.Sprintf("each of the %d nodes that the request admits is closed to its kind of work", closed)
+		r.Free = "a node that is open to it"
 	case places == 0:
 		r.Limit, r.Short = WrongPlace, d.Size
 		r.Text = fmt.Sprintf("none of the %d nodes that take containers is one that the request admits", r.Open)

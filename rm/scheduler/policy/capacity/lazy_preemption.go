@@ -104,7 +104,7 @@ func (c *claims) blocks(leaf int32, a *core.App, d *core.Demand) bool {
 	if d.Reservations >= d.Pending || !c.EverFits(leaf, &d.Size) {
 		return false
 	}
-	if d.RelaxAny && len(a.Blacklist) == 0 {
+	if d.RelaxAny && !c.BarsSome(a) {
 		return true
 	}
 	_, ok := c.enforce(leaf, &d.Size, nil)
@@ -179,7 +179,7 @@ func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poo
 	}
 	consider := func(nh handle.Node) {
 		n := &c.Nodes[nh]
-		if !c.Reservable(n, &d.Size) || a.Blacklisted(n) || d.Level(n) >= level {
+		if !c.Reservable(n, &d.Size) || d.Barred(a, n) || d.Level(n) >= level {
 			return
 		}
 		if here, ok := c.onNode(a.Leaf, nh, &d.Size); ok {

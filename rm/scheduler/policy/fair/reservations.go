@@ -34,7 +34,7 @@ type starve struct {
 // NodeChanged enters a node into the index of those that may be kept.
 func (p *Policy) NodeChanged(h handle.Node) {
 	has := &nodeindex.Closed
-	if n := &p.s.Nodes[h]; n.Open && n.Reserved == handle.NoContainer {
+	if n := &p.s.Nodes[h]; n.Open != core.NoWork && n.Reserved == handle.NoContainer {
 		has = p.s.Capability(n)
 	}
 	p.starve.whole.Set(int(h), has)
@@ -224,7 +224,7 @@ func (p *Policy) startDelay(d *core.Demand) {
 // reserveNode keeps a node for a demand, if it may go there and is so near.
 func (p *Policy) reserveNode(h handle.App, a *core.App, d *core.Demand, nh handle.Node, level core.Locality) {
 	n := &p.s.Nodes[nh]
-	if !p.s.Reservable(n, &d.Size) || p.s.Shuns(a, n) {
+	if !p.s.Reservable(n, &d.Size) || p.s.Shuns(a, d, n) {
 		return
 	}
 	if is, ok := p.admits(d, n); ok && is == level {
