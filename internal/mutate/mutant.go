@@ -18,6 +18,7 @@ type mutant struct {
 	now  string // what it is replaced with; "" = nothing
 
 	before, after string // the lines that it changes
+	output        []byte // of the tests that killed it
 }
 
 // String names a mutant without its line, so that a name outlives changes elsewhere in the file.

@@ -61,6 +61,25 @@ func (s *suite) build(packages []*listed, sources []*source, edits map[*source]m
 			s.binary[i].binary = binary
 		}
 	}
+	for _, t := range s.binary {
+		if err := s.sound(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sound verifies that tests pass in the way in which mutants are tried.
+func (s *suite) sound(t *tests) error {
+	if len(t.all) == 0 {
+		return nil
+	}
+	none := &mutant{}
+	if result, err := s.tryOn(t, t.all, none); err != nil {
+		return err
+	} else if result != survived {
+		return fmt.Errorf("tests of %s fail without any mutant:\n%s", t.ImportPath, none.output)
+	}
 	return nil
 }
 
@@ -205,14 +224,16 @@ func (s *suite) tryOn(t *tests, list []*test, m *mutant) (fate, error) {
 	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = t.Dir
 	cmd.Env = append(os.Environ(), mutantVariable+"="+strconv.Itoa(int(m.id)))
-	err := cmd.Run()
+	out, err := cmd.CombinedOutput()
 	exit := &exec.ExitError{}
 	switch {
 	case err == nil:
 		return survived, nil
 	case !errors.As(err, &exit):
 		return 0, fmt.Errorf("tests of %s: %w", t.ImportPath, err)
-	case !exit.Exited():
+	}
+	m.output = out
+	if !exit.Exited() {
 		return timeout, nil
 	}
 	return killed, nil
