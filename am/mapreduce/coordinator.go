@@ -2,6 +2,8 @@ package mapreduce
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"heddle/am"
 	"heddle/am/mapreduce/input"
 	"heddle/am/mapreduce/job"
+	"heddle/am/slowstart"
+	"heddle/am/stage"
 	"heddle/yarn/records"
 )
 
@@ -30,8 +34,9 @@ const (
 	reducePriority = 10
 )
 
-// coordinator knows the tasks of a job and gives them to workers. What it does for a message takes the same time however many
-// tasks and workers there are: thousands of workers share its lock.
+// coordinator lets a stage.Machine run a job: it turns messages of workers and events of the cluster into the machine's events,
+// and does what the machine wants. What it does for a message takes the same time however many tasks and workers there are:
+// thousands of workers share its lock.
 type coordinator struct {
 	spec    *job.Spec
 	splits  []input.Split
@@ -43,26 +48,22 @@ type coordinator struct {
 	now     func() time.Time
 
 	mu       sync.Mutex
+	began    time.Time
 	changed  chan struct{} // closed with every change
-	work     chan struct{} // closed when workers without a task should look for one
 	news     chan struct{} // closed when there are events
 	version  int64
-	maps     *table
-	reduces  *table
-	workers  map[string]*workerState
-	idle     [classes]int // workers
-	hosts    map[string]int
-	nodes    nodes
-	asks     map[am.RequestID]*taskState // for which a container was asked for
-	stale    map[am.RequestID]*taskState // those of asks whose tasks don't wait any more
+	machine  *stage.Machine
+	nodes    int
+	workers  map[string]*workerState // by container, those that the machine has
+	slots    []*workerState          // by slot
+	requests map[am.RequestID]stage.RequestID
+	asks     map[stage.RequestID]am.RequestID
 	events   []job.MapOutput
 	counters job.Counters // of the job itself
 	finals   job.Counters // of tasks that are done
+	results  map[stage.TaskID]result
+	report   *job.DoneReport // that is being taken in
 	failures []job.Failure
-	useless  int // containers in a row that ended before their worker said a word
-	starved  time.Time
-	stirred  bool // workers without a task should look for one
-	seen     outlook
 	err      error
 	over     bool // all tasks are done, or err is set
 	ended    bool // nothing will change any more
@@ -70,36 +71,244 @@ type coordinator struct {
 	asked    time.Time
 }
 
-// outlook is what decides whether a worker without a task waits, goes, or gets a task.
-type outlook struct{ over, reducing, noMaps, noReduces bool }
+// result is what a task that is done has brought.
+type result struct {
+	counters job.Counters
+	part     string // of the output
+}
+
+// workerState is a container.
+type workerState struct {
+	am.Container
+	slot    stage.SlotID
+	host    string
+	url     string
+	started bool
+	task    *job.Assignment // nil: it has none
+	exit    bool            // it is to go
+	wake    chan struct{}   // closed when task or exit has changed
+	toldAt  time.Time       // when it was last told of events
+}
 
 func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID, log *logrus.Entry) *coordinator {
 	c := &coordinator{
-		spec: s, splits: splits, app: app, log: log, now: time.Now,
-		changed: make(chan struct{}), work: make(chan struct{}), news: make(chan struct{}),
-		workers: map[string]*workerState{}, hosts: map[string]int{}, nodes: newNodes(),
-		asks: map[am.RequestID]*taskState{}, stale: map[am.RequestID]*taskState{}, counters: job.Counters{}, finals: job.Counters{},
+		spec: s, splits: splits, app: app, log: log, now: time.Now, began: time.Now(),
+		changed: make(chan struct{}), news: make(chan struct{}),
+		workers: map[string]*workerState{}, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
+		counters: job.Counters{}, finals: job.Counters{}, results: map[stage.TaskID]result{},
 	}
-	c.maps = newTable(job.Map, len(splits), func(i int) []string { return splits[i].Hosts })
-	c.reduces = newTable(job.Reduce, s.Job.Reduces, func(int) []string { return nil })
+	silence := s.Timeout
+	if silence > 0 {
+		silence = max(silence, leastSilence)
+	}
+	c.machine = stage.New(stage.Job{
+		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
+		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
+		Starter: slowstart.AfterMaps(s.SlowStart),
+	})
 	return c
 }
 
-// change lets everybody see what has changed, and asks for as many containers as are wanted now.
-func (c *coordinator) change() {
-	if !c.over && c.maps.count[done] == len(c.maps.all) && c.reduces.count[done] == len(c.reduces.all) {
-		c.over = true
+// leastSilence is how long a worker may be silent at least: it waits for answers for a third of that.
+const leastSilence = 3 * job.LongPoll
+
+// kindOf and idOf are how messages call what the machine calls otherwise.
+func kindOf(s stage.Stage) job.Kind {
+	if s == stage.Map {
+		return job.Map
 	}
-	c.adjust()
-	now := outlook{c.over, c.reducing(), c.maps.count[waiting] == 0, c.reduces.count[waiting] == 0}
-	if c.stirred || now != c.seen {
-		c.stirred, c.seen = false, now
-		wake(&c.work)
+	return job.Reduce
+}
+
+func idOf(a stage.AttemptID) job.TaskID {
+	return job.TaskID{Kind: kindOf(a.Stage), Index: a.Index, Attempt: a.Number}
+}
+
+func attemptOf(id job.TaskID) stage.AttemptID {
+	a := stage.AttemptID{TaskID: stage.TaskID{Stage: stage.Map, Index: id.Index}, Number: id.Attempt}
+	if id.Kind == job.Reduce {
+		a.Stage = stage.Reduce
 	}
-	if now.over {
-		wake(&c.news)
+	return a
+}
+
+// step tells the machine of an event and does what it wants.
+func (c *coordinator) step(e stage.Event) {
+	now := c.now().Sub(c.began)
+	if n := c.cluster.ClusterNodes(); n != c.nodes {
+		c.nodes = n
+		c.act(c.machine.Step(now, stage.Nodes{Count: n}))
 	}
-	c.publish()
+	for refused := c.act(c.machine.Step(now, e)); refused != nil; {
+		refused = c.act(c.machine.Step(now, stage.Refused{Err: refused}))
+	}
+}
+
+// act does what the machine wants. The error is that of requests that can't be made.
+func (c *coordinator) act(actions []stage.Action) (refused error) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case stage.Want:
+			if err := c.want(a); err != nil {
+				refused = err
+			}
+		case stage.Withdraw:
+			if id, ok := c.asks[a.Request]; ok {
+				c.cluster.Withdraw(id, 1)
+				delete(c.asks, a.Request)
+				delete(c.requests, id)
+			}
+		case stage.Start:
+			w := c.slots[a.Slot]
+			w.started = true
+			c.workers[w.ID.String()] = w
+			c.counters.Add(job.JobGroup, job.LaunchedWorkers, 1)
+			c.cluster.Start(w.ID, c.launch)
+		case stage.GiveBack:
+			c.giveBack(a)
+		case stage.Launch:
+			w := c.slots[a.Slot]
+			w.task = c.assignment(a.Attempt)
+			wake(&w.wake)
+			c.launched(a, w)
+		case stage.Cancel:
+			c.cancel(a)
+		case stage.Accept:
+			c.accept(a)
+		case stage.Revoke:
+			c.revoke(a.Attempt)
+		case stage.Fault:
+			c.fault(a.AttemptError)
+		case stage.Avoid:
+			c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
+			c.cluster.Blacklist([]string{a.Host}, nil)
+		case stage.Forgive:
+			c.log.Warnf("No other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
+			c.cluster.Blacklist(nil, a.Hosts)
+		case stage.End:
+			c.err, c.over = a.Err, true
+			wake(&c.news)
+		}
+	}
+	if len(actions) > 0 {
+		c.publish()
+	}
+	return refused
+}
+
+func (c *coordinator) want(a stage.Want) error {
+	r := am.Request{
+		Priority: mapPriority, Resource: c.spec.MapSize.Resource(), Hosts: a.Hosts, RelaxLocality: !a.Strict,
+		Tags: []string{string(kindOf(a.Task.Stage))},
+	}
+	if a.Task.Stage == stage.Reduce {
+		r.Priority, r.Resource = reducePriority, c.spec.ReduceSize.Resource()
+	}
+	id, err := c.cluster.Request(r)
+	if err != nil {
+		return fmt.Errorf("for %v tasks: %w", a.Task.Stage, err)
+	}
+	c.asks[a.Request], c.requests[id] = id, a.Request
+	return nil
+}
+
+func (c *coordinator) giveBack(a stage.GiveBack) {
+	w := c.slots[a.Slot]
+	delete(c.workers, w.ID.String())
+	if a.Lost {
+		c.log.WithField("container", w.ID.String()).Warnf("The worker on %s was silent for too long: it is given up", w.host)
+	}
+	if a.Lost || !w.started {
+		c.cluster.Release(w.ID)
+	}
+	w.task, w.exit = nil, true
+	wake(&w.wake)
+}
+
+func (c *coordinator) launched(a stage.Launch, w *workerState) {
+	if a.Attempt.Stage == stage.Reduce {
+		c.counters.Add(job.JobGroup, job.LaunchedReduces, 1)
+		return
+	}
+	c.counters.Add(job.JobGroup, job.LaunchedMaps, 1)
+	switch hosts := c.splits[a.Attempt.Index].Hosts; {
+	case slices.Contains(hosts, w.host):
+		c.counters.Add(job.JobGroup, job.LocalMaps, 1)
+	case len(hosts) > 0:
+		c.counters.Add(job.JobGroup, job.OtherMaps, 1)
+	}
+}
+
+func (c *coordinator) cancel(a stage.Cancel) {
+	w := c.slots[a.Slot]
+	w.task = nil
+	if a.Why == stage.InTheWay {
+		c.log.WithField("task", a.Attempt.String()).Info("Makes room for a map task")
+	}
+	counter := job.KilledMaps
+	if a.Attempt.Stage == stage.Reduce {
+		counter = job.KilledReduces
+	}
+	c.counters.Add(job.JobGroup, counter, 1)
+}
+
+func (c *coordinator) accept(a stage.Accept) {
+	w := c.slots[a.Slot]
+	w.task = nil
+	c.results[a.Attempt.TaskID] = result{c.report.Counters, c.report.Output}
+	c.finals.AddAll(c.report.Counters)
+	if a.Attempt.Stage == stage.Map && c.spec.Job.Reduces > 0 {
+		c.tell(job.MapOutput{Map: a.Attempt.Index, Attempt: a.Attempt.Number, URL: w.url})
+	}
+}
+
+func (c *coordinator) revoke(id stage.AttemptID) {
+	c.log.WithField("task", id.String()).Warn("Its output is lost")
+	c.finals.AddTimes(c.results[id.TaskID].counters, -1)
+	delete(c.results, id.TaskID)
+	c.tell(job.MapOutput{Map: id.Index, Attempt: id.Number, Lost: true})
+	c.counters.Add(job.JobGroup, job.LostMaps, 1)
+}
+
+const failuresKept = 100
+
+// fault notes the failure of an attempt.
+func (c *coordinator) fault(e *stage.AttemptError) {
+	if w := c.slots[c.machine.Attempts(e.ID.TaskID)[e.ID.Number].Slot]; w.task != nil && w.task.ID == idOf(e.ID) {
+		w.task = nil
+	}
+	f := job.Failure{Task: e.ID.String(), Host: e.Host, Error: e.Err.Error()}
+	var told *workError
+	var silent *stage.SilenceError
+	switch {
+	case errors.As(e.Err, &told):
+		f.Error, f.Stderr = told.text, told.stderr
+	case errors.As(e.Err, &silent):
+		f.Error = fmt.Sprintf("its worker, %v, said nothing for %v (%s)", c.slots[silent.Slot].ID, silent.Limit, job.KeyTimeout)
+	}
+	if c.failures = append(c.failures, f); len(c.failures) > failuresKept {
+		c.failures = c.failures[1:]
+	}
+	counter := job.FailedMaps
+	if e.ID.Stage == stage.Reduce {
+		counter = job.FailedReduces
+	}
+	c.counters.Add(job.JobGroup, counter, 1)
+	c.log.Warnf("Failed: %v", f)
+}
+
+// workError is what a worker tells of a failure.
+type workError struct {
+	text   string
+	stderr []string
+}
+
+func (e *workError) Error() string {
+	text := e.text
+	for _, line := range e.stderr {
+		text += "\n    " + line
+	}
+	return text
 }
 
 // publish lets the user's side see what has changed.
@@ -126,23 +335,18 @@ func (c *coordinator) wait(ctx context.Context, changed <-chan struct{}, deadlin
 	return false
 }
 
-// fail ends the job.
-func (c *coordinator) fail(err error) {
-	if !c.over {
-		c.err, c.over = err, true
-	}
-}
-
 // begin asks for the first containers.
 func (c *coordinator) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.change()
+	c.step(stage.Tick{})
 }
 
-// reducing reports whether reduce tasks may begin: they only wait at first, and must not take the maps' places.
-func (c *coordinator) reducing() bool {
-	return c.maps.count[waiting] == 0 && float64(c.maps.count[done]) >= c.spec.SlowStart*float64(len(c.maps.all))
+// relieve lets the machine do what is due because time has passed. It is called every second.
+func (c *coordinator) relieve() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step(stage.Tick{})
 }
 
 // await returns when all tasks are done, or the job has failed.
@@ -162,9 +366,11 @@ func (c *coordinator) parts() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
-	for _, t := range slices.Concat(c.maps.all, c.reduces.all) {
-		if t.part != "" {
-			out = append(out, t.part)
+	for s, n := range []int{len(c.splits), c.spec.Job.Reduces} {
+		for i := range n {
+			if p := c.results[stage.TaskID{Stage: stage.Stage(s), Index: i}].part; p != "" {
+				out = append(out, p)
+			}
 		}
 	}
 	return out
@@ -175,7 +381,12 @@ func (c *coordinator) conclude(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err, c.over, c.ended = err, true, true
-	wake(&c.work)
+	for _, w := range c.slots {
+		if !w.exit {
+			w.exit = true
+			wake(&w.wake)
+		}
+	}
 	wake(&c.news)
 	c.publish()
 }

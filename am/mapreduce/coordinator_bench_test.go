@@ -60,13 +60,13 @@ func BenchmarkLargeJob(b *testing.B) {
 			working := 0
 			for _, w := range names {
 				var next job.NextResponse
-				p.c.mu.Lock()
-				ready := p.c.workers[w] != nil && p.c.pick(p.c.workers[w]) != nil
-				p.c.mu.Unlock()
-				if !ready {
+				if p.c.workers[w] == nil {
 					continue
 				}
-				send(b.Context(), "/worker/next", job.NextRequest{Worker: w, URL: "http://h:1"}, &next)
+				send(hurried, "/worker/next", job.NextRequest{Worker: w, URL: "http://h:1"}, &next)
+				if next.Task == nil {
+					continue
+				}
 				doing[w] = next.Task.ID
 				working++
 			}

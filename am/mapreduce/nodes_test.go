@@ -10,6 +10,7 @@ import (
 
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/signed"
+	"heddle/am/stage"
 )
 
 // pass lets time pass, a second at a time; alive are workers that go on talking.
@@ -22,7 +23,7 @@ func (p *play) pass(d time.Duration, alive ...string) {
 			p.c.mu.Unlock()
 			r := &job.ProgressReport{Worker: w}
 			if t != nil {
-				r.ID = t.id()
+				r.ID = t.ID
 			}
 			p.c.progress(context.Background(), r)
 		}
@@ -77,7 +78,7 @@ func TestBadNodeDoesNotFailTheJob(t *testing.T) {
 	p.done(bad, p.take(t, bad))
 	for range p.c.spec.ReduceTries - 1 {
 		p.fail(bad, p.take(t, bad))
-		p.pass(elsewhere)
+		p.pass(3 * time.Second)
 	}
 	if !slices.Equal(p.cluster.bad, []string{"bad"}) || len(p.cluster.asks) != 1 {
 		t.Fatalf("blacklisted: %v; %d requests", p.cluster.bad, len(p.cluster.asks))
@@ -88,9 +89,7 @@ func TestBadNodeDoesNotFailTheJob(t *testing.T) {
 	if w := p.grant("bad"); w != "" {
 		t.Error("a container on a bad node is used")
 	}
-	p.c.mu.Lock()
-	p.c.change()
-	p.c.mu.Unlock()
+	p.c.relieve()
 	good = p.grant("good")
 	p.done(good, p.take(t, good))
 	if err := p.c.await(t.Context()); err != nil {
@@ -104,7 +103,7 @@ func TestBadNodesAreUsedWhereThereAreNoOthers(t *testing.T) {
 	w := p.grant("a")
 	for range p.c.spec.MapTries - 1 {
 		p.fail(w, p.take(t, w))
-		p.pass(elsewhere)
+		p.pass(3 * time.Second)
 	}
 	if len(p.cluster.bad) != 1 {
 		t.Fatalf("blacklisted: %v", p.cluster.bad)
@@ -112,7 +111,7 @@ func TestBadNodesAreUsedWhereThereAreNoOthers(t *testing.T) {
 	if r, err := p.next(w); err != nil || !r.Exit {
 		t.Fatalf("%+v, %v for a bad node that has no outputs", r, err)
 	}
-	p.pass(forgiving + 2*time.Second)
+	p.pass(32 * time.Second)
 	if len(p.cluster.bad) > 0 {
 		t.Fatal("nothing can run, and the only node isn't used")
 	}
@@ -127,7 +126,7 @@ func TestBadNodesAreUsedWhereThereAreNoOthers(t *testing.T) {
 func TestNodeWithoutStartsIsAvoided(t *testing.T) {
 	p := newPlay(3, 0)
 	p.cluster.nodes = 4
-	for range uselessLimit {
+	for range 8 {
 		if w := p.grant("bad"); w != "" {
 			p.end(w, 127)
 		}
@@ -143,16 +142,11 @@ func mapsDone(t *testing.T, maps int, hosts ...string) (p *play, reducers []stri
 	p.cluster.nodes = 10
 	var workers []string
 	for i := range maps {
-		workers = append(workers, p.grant(fmt.Sprint("h", i)))
+		workers = append(workers, p.grantOf(fmt.Sprint("h", i), 1)) // too small for a reduce task
 		p.take(t, workers[i])
 	}
 	for i, w := range workers {
 		p.done(w, job.TaskID{Kind: job.Map, Index: i, Attempt: 0})
-		p.c.mu.Lock()
-		p.c.workers[w].Resource[0] = 1 // too small for a reduce task
-		p.c.reckon(p.c.workers[w])
-		p.c.change()
-		p.c.mu.Unlock()
 	}
 	for _, h := range hosts {
 		w := p.grant(h)
@@ -183,27 +177,27 @@ func TestReduceThatCannotFetchFromSeveralGoesElsewhere(t *testing.T) {
 	if p.complain(t, r[0], 1) {
 		t.Fatal("it goes on, though it can't fetch from two hosts")
 	}
-	if n := p.c.counters.Get(job.JobGroup, job.LostMaps); n != 0 || p.c.reduces.failed != 1 {
-		t.Errorf("%d outputs are lost, %d reduce tasks have failed", n, p.c.reduces.failed)
+	if n := p.c.counters.Get(job.JobGroup, job.LostMaps); n != 0 || p.c.stage(stage.Reduce).Failed != 1 {
+		t.Errorf("%d outputs are lost, %d reduce tasks have failed", n, p.c.stage(stage.Reduce).Failed)
 	}
 	// Another host says the same: the output is lost.
-	if p.complain(t, r[1], 0) || p.c.maps.all[0].phase != waiting || p.c.counters.Get(job.JobGroup, job.LostMaps) != 1 {
+	if p.complain(t, r[1], 0) || p.c.machine.Facts().Maps.Waiting != 1 || p.c.counters.Get(job.JobGroup, job.LostMaps) != 1 {
 		t.Error("an output that two hosts can't fetch isn't made again")
 	}
 }
 
 func TestOutputThatCannotBeFetchedIsMadeAgain(t *testing.T) {
 	p, r := mapsDone(t, 1, "r0")
-	for range complaintsOfOne - 1 {
+	for range 2 {
 		if !p.complain(t, r[0], 0) {
 			t.Fatal("it isn't to be tried again")
 		}
 	}
-	if p.complain(t, r[0], 0) || p.c.maps.all[0].phase != waiting {
+	if p.complain(t, r[0], 0) || p.c.machine.Facts().Maps.Waiting != 1 {
 		t.Error("after several attempts it isn't made again")
 	}
 	p, r = mapsDone(t, 1, "r0")
-	if v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.maps.all[0].phase != waiting {
+	if v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.machine.Facts().Maps.Waiting != 1 {
 		t.Errorf("an output that has gone: %+v, %v", v, err)
 	}
 }
@@ -213,16 +207,22 @@ func TestReportsWakeOnlyWhomTheyConcern(t *testing.T) {
 	p := newPlay(2, 1)
 	a := p.grant("a")
 	id := p.take(t, a)
-	work, news := p.c.work, p.c.news
+	b := p.grant("b")
+	other := p.take(t, b)
+	c := p.grant("c") // waits for the reduce task
+	if c != "" {
+		t.Fatal("a container for a reduce task before the maps are done")
+	}
+	woken, news := p.c.workers[b].wake, p.c.news
 	p.c.progress(context.Background(), &job.ProgressReport{Worker: a, ID: id, Progress: 0.5})
-	if p.c.work != work || p.c.news != news {
+	if p.c.workers[b].wake != woken || p.c.news != news {
 		t.Error("progress is news to workers")
 	}
 	p.done(a, id)
 	if p.c.news == news {
 		t.Error("an output is no news to reduce tasks")
 	}
-	if p.c.work != work {
-		t.Error("workers look for tasks, though there are no more than before")
+	if p.c.workers[b].wake != woken {
+		t.Errorf("a worker that does %v looks for a task, though there are no more than before", other)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/am/mapreduce/job"
+	"heddle/am/stage"
 )
 
 // statusPoll is how long a question for the status waits for a change.
@@ -31,7 +32,7 @@ func (c *coordinator) status(ctx context.Context, r *job.StatusRequest) (job.Sta
 
 func (c *coordinator) snapshot() job.Status {
 	s := job.Status{
-		Maps: c.maps.stage(), Reduces: c.reduces.stage(), Counters: job.Counters{}, Failures: slices.Clone(c.failures),
+		Maps: c.stage(stage.Map), Reduces: c.stage(stage.Reduce), Counters: job.Counters{}, Failures: slices.Clone(c.failures),
 		Version: c.version, Ended: c.ended,
 	}
 	s.Counters.AddAll(c.counters)
@@ -42,21 +43,24 @@ func (c *coordinator) snapshot() job.Status {
 	return s
 }
 
-func (b *table) stage() job.Stage {
-	s := job.Stage{Total: len(b.all), Running: b.count[running], Done: b.count[done], Failed: b.failed, Progress: 1}
-	if s.Total > 0 {
-		s.Progress = float64(b.progress) / millionths / float64(s.Total)
+func (c *coordinator) stage(s stage.Stage) job.Stage {
+	stat, failed, progress := c.machine.Stage(s)
+	return job.Stage{Total: stat.Tasks, Running: stat.Running, Done: stat.Done, Failed: failed, Progress: progress}
+}
+
+// overall is how much of the job is done, from 0 to 1.
+func (c *coordinator) overall() float64 {
+	_, _, maps := c.machine.Stage(stage.Map)
+	if c.spec.Job.Reduces == 0 {
+		return maps
 	}
-	return s
+	_, _, reduces := c.machine.Stage(stage.Reduce)
+	return (maps + reduces) / 2
 }
 
 // fraction is how much of the job is done.
 func (c *coordinator) fraction() float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, r := c.maps.stage(), c.reduces.stage()
-	if r.Total == 0 {
-		return float32(m.Progress)
-	}
-	return float32(m.Progress+r.Progress) / 2
+	return float32(c.overall())
 }

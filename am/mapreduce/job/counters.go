@@ -37,6 +37,7 @@ const (
 	LaunchedReduces = "TOTAL_LAUNCHED_REDUCES"
 	FailedMaps      = "NUM_FAILED_MAPS"
 	FailedReduces   = "NUM_FAILED_REDUCES"
+	KilledMaps      = "NUM_KILLED_MAPS"
 	KilledReduces   = "NUM_KILLED_REDUCES"
 	LocalMaps       = "DATA_LOCAL_MAPS"
 	OtherMaps       = "OTHER_LOCAL_MAPS"
@@ -77,7 +78,7 @@ var titles = map[string]string{
 	ShuffleBytes: "Reduce shuffle bytes", ReduceInputRecords: "Reduce input records",
 	ReduceOutputRecords: "Reduce output records", BytesWritten: "Bytes Written",
 	LaunchedMaps: "Launched map tasks", LaunchedReduces: "Launched reduce tasks",
-	FailedMaps: "Failed map tasks", FailedReduces: "Failed reduce tasks", KilledReduces: "Killed reduce tasks",
+	FailedMaps: "Failed map tasks", FailedReduces: "Failed reduce tasks", KilledMaps: "Killed map tasks", KilledReduces: "Killed reduce tasks",
 	LocalMaps: "Data-local map tasks", OtherMaps: "Other local map tasks",
 	LostMaps: "Lost map outputs", LaunchedWorkers: "Launched containers",
 }

@@ -1,0 +1,210 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"heddle/am"
+	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/signed"
+	"heddle/am/stage"
+	"heddle/yarn/records"
+)
+
+// allocated takes containers in.
+func (c *coordinator) allocated(list []am.Container) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range list {
+		w := &workerState{Container: x, slot: stage.SlotID(len(c.slots)), host: x.Node.Host, wake: make(chan struct{})}
+		c.slots = append(c.slots, w)
+		request := c.requests[x.Request]
+		delete(c.requests, x.Request)
+		delete(c.asks, request)
+		// Memory only is compared: a stock ResourceManager that doesn't count cores grants one, however many were asked for.
+		c.step(stage.Granted{Request: request, Slot: w.slot, Host: w.host, Memory: x.Resource[0]})
+	}
+}
+
+// refused takes in that the ResourceManager refuses requests.
+func (c *coordinator) refused(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step(stage.Refused{Err: err})
+}
+
+// completed takes in that a container has ended, or couldn't be started.
+func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[id.String()]
+	if w == nil {
+		return
+	}
+	delete(c.workers, id.String())
+	taken := exit == records.ExitAborted || exit == records.ExitDisksFailed || exit == records.ExitPreempted
+	why := fmt.Errorf("its container %v ended with status %d: %s", id, exit, diagnostics)
+	if w.url == "" && !taken && !c.over {
+		c.log.WithField("container", id.String()).Warnf("The worker did not start: %v", why)
+	}
+	w.exit = true
+	wake(&w.wake)
+	c.step(stage.Gone{Slot: w.slot, Fault: !taken, Err: why})
+}
+
+// next gives a worker something to do.
+func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextResponse, error) {
+	deadline := time.NewTimer(job.LongPoll)
+	defer deadline.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[r.Worker]
+	if w == nil {
+		return job.NextResponse{}, signed.ErrGone
+	}
+	w.url = r.URL
+	if w.task != nil {
+		c.step(stage.Heard{Slot: w.slot})
+		return job.NextResponse{Task: w.task}, nil // the answer was lost
+	}
+	for c.step(stage.Ready{Slot: w.slot}); w.task == nil && !w.exit; {
+		if !c.wait(ctx, w.wake, deadline.C) {
+			break
+		}
+	}
+	if !w.exit {
+		c.step(stage.Heard{Slot: w.slot})
+	}
+	return job.NextResponse{Task: w.task, Exit: w.exit}, nil
+}
+
+func (c *coordinator) assignment(id stage.AttemptID) *job.Assignment {
+	a := &job.Assignment{ID: idOf(id)}
+	if id.Stage == stage.Map {
+		a.Split = &c.splits[id.Index]
+	}
+	if id.Stage == stage.Reduce || c.spec.Job.Reduces == 0 {
+		a.Output = c.output + "/" + a.ID.Name(c.app)
+	}
+	return a
+}
+
+// reportsPerSecond is how many reports of all workers are taken: they report less often the more of them there are.
+const reportsPerSecond = 300
+
+// ofProgress is all of a task's progress.
+const ofProgress = 1_000_000
+
+// progress takes in how a task gets on.
+func (c *coordinator) progress(_ context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[r.Worker]
+	if w == nil {
+		return job.ProgressResponse{}, signed.ErrGone
+	}
+	if w.task == nil || w.task.ID != r.ID || c.over {
+		c.step(stage.Heard{Slot: w.slot})
+		return job.ProgressResponse{Abandon: true}, nil
+	}
+	before := c.overall()
+	c.step(stage.Progressed{
+		Slot: w.slot, Attempt: attemptOf(r.ID), Done: int64(max(0, min(r.Progress, 1)) * ofProgress), Total: ofProgress,
+	})
+	if c.overall() != before {
+		c.publish()
+	}
+	return job.ProgressResponse{Pause: max(job.ReportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond)}, nil
+}
+
+// finished takes in that a task is done, or has failed.
+func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[r.Worker]
+	if w == nil {
+		return struct{}{}, signed.ErrGone
+	}
+	if w.task == nil || w.task.ID != r.ID || c.over {
+		c.step(stage.Heard{Slot: w.slot})
+		return struct{}{}, nil
+	}
+	if want := w.task.Part(); r.Error == "" && r.Output != want {
+		r.Error = fmt.Sprintf("it has written %q instead of %q", r.Output, want)
+	}
+	if r.Error != "" {
+		c.step(stage.Failed{Slot: w.slot, Attempt: attemptOf(r.ID), Err: &workError{r.Error, r.Stderr}})
+		return struct{}{}, nil
+	}
+	c.report = r
+	c.step(stage.Finished{Slot: w.slot, Attempt: attemptOf(r.ID)})
+	c.report = nil
+	return struct{}{}, nil
+}
+
+// unfetchable takes in that a reduce task can't get the output of a map task.
+func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.FetchVerdict, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Map < 0 || f.Map >= len(c.splits) {
+		return job.FetchVerdict{}, fmt.Errorf("no map task %d", f.Map)
+	}
+	w := c.workers[f.Worker]
+	if w == nil {
+		return job.FetchVerdict{}, signed.ErrGone
+	}
+	e := stage.Unfetchable{Slot: w.slot, Map: f.Map, Number: f.Attempt, Missing: f.Gone, Err: errors.New(f.Error)}
+	before := c.machine.Disputed(e)
+	c.step(e)
+	// If it isn't disputed any more, events tell what has become of it.
+	return job.FetchVerdict{Again: before && c.machine.Disputed(e)}, nil
+}
+
+// tell adds an event.
+func (c *coordinator) tell(e job.MapOutput) {
+	c.events = append(c.events, e)
+	wake(&c.news)
+}
+
+// How often workers are told of events, and of how many at once: each reduce task hears of every map task, but not of each
+// by itself.
+const (
+	tellEvery = 5 * time.Millisecond // for each reduce task that runs
+	tellLate  = time.Second          // at most
+	tellMost  = 5000
+)
+
+// whereabouts tells where the outputs of map tasks are.
+func (c *coordinator) whereabouts(ctx context.Context, r *job.OutputsRequest) (job.OutputsResponse, error) {
+	deadline := time.NewTimer(job.LongPoll)
+	defer deadline.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[r.Worker]
+	if w == nil {
+		return job.OutputsResponse{}, signed.ErrGone
+	}
+	defer func() {
+		w.toldAt = time.Now()
+		if c.workers[r.Worker] == w {
+			c.step(stage.Heard{Slot: w.slot})
+		}
+	}()
+	c.step(stage.Heard{Slot: w.slot})
+	for r.From >= len(c.events) && !c.over && c.wait(ctx, c.news, deadline.C) {
+	}
+	if f := c.machine.Facts(); f.Maps.Done < f.Maps.Tasks {
+		gather := time.NewTimer(min(tellLate, time.Duration(f.Reduces.Running)*tellEvery) - time.Since(w.toldAt))
+		c.wait(ctx, nil, gather.C)
+		gather.Stop()
+	}
+	if c.workers[r.Worker] != w || c.over && c.err != nil {
+		return job.OutputsResponse{}, signed.ErrGone
+	}
+	from := max(0, min(r.From, len(c.events)))
+	to := min(len(c.events), from+tellMost)
+	return job.OutputsResponse{Events: slices.Clone(c.events[from:to]), Next: to}, nil
+}

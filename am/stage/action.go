@@ -1,0 +1,87 @@
+package stage
+
+// Action is what a Machine wants done. It is one of the types below.
+type Action interface{ action() }
+
+type (
+	// Want asks for a container. Hosts is where it is wanted; Strict says that it is of no use elsewhere.
+	Want struct {
+		Request RequestID
+		Task    TaskID
+		Hosts   []string
+		Strict  bool
+	}
+
+	// Withdraw takes a request back. If its container comes nevertheless, it may be told of.
+	Withdraw struct{ Request RequestID }
+
+	// Start has a container's worker started.
+	Start struct{ Slot SlotID }
+
+	// GiveBack gives a container up. If it was started and isn't Lost, its worker is waiting for a task and may be told to go.
+	// Nothing it says afterwards is taken.
+	GiveBack struct {
+		Slot SlotID
+		Lost bool // it doesn't answer
+	}
+
+	// Launch has a slot begin with an attempt.
+	Launch struct {
+		Slot    SlotID
+		Attempt AttemptID
+		Copy    bool // another attempt of the task runs
+	}
+
+	// Cancel ends an attempt that runs. Its slot says Ready when it wants another one.
+	Cancel struct {
+		Slot    SlotID
+		Attempt AttemptID
+		Why     Reason
+	}
+
+	// Accept makes the output of an attempt the task's.
+	Accept struct {
+		Slot    SlotID
+		Attempt AttemptID
+	}
+
+	// Revoke says that an output that was accepted is there no more, and is made again.
+	Revoke struct{ Attempt AttemptID }
+
+	// Fault tells of an attempt that has failed.
+	Fault struct{ *AttemptError }
+
+	// Avoid has no more containers granted on a host that has failed so often.
+	Avoid struct {
+		Host     string
+		Failures int
+	}
+
+	// Forgive takes hosts into use again that were avoided: no others give containers.
+	Forgive struct{ Hosts []string }
+
+	// End says that the job is over. It comes once.
+	End struct{ Err error }
+)
+
+// Reason is why an attempt is cancelled.
+type Reason uint8
+
+// Reasons.
+const (
+	Overtaken Reason = iota // another attempt has finished
+	InTheWay                // a reduce that waits for a map takes its place
+)
+
+func (Want) action()     {}
+func (Withdraw) action() {}
+func (Start) action()    {}
+func (GiveBack) action() {}
+func (Launch) action()   {}
+func (Cancel) action()   {}
+func (Accept) action()   {}
+func (Revoke) action()   {}
+func (Fault) action()    {}
+func (Avoid) action()    {}
+func (Forgive) action()  {}
+func (End) action()      {}

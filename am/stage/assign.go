@@ -1,0 +1,234 @@
+package stage
+
+import (
+	"slices"
+	"time"
+)
+
+// ready takes in that a slot's worker wants a task.
+func (m *Machine) ready(id SlotID) {
+	s := m.slot(id)
+	if s == nil {
+		return
+	}
+	s.seen = m.now
+	if !s.heard {
+		s.heard = true
+		m.useless = 0
+	}
+	if s.busy && !m.over {
+		return // it hasn't got the answer
+	}
+	s.idle, s.ready = true, true
+	m.reckon(s)
+	m.serve(id)
+}
+
+// serve gives a slot whose worker waits a task, or lets it go.
+func (m *Machine) serve(id SlotID) {
+	s := &m.slots[id]
+	if t := m.pick(s); t != nil {
+		m.launch(id, t, false)
+		return
+	}
+	if m.copyTo(id) {
+		return
+	}
+	if m.over || m.dispensable(s) {
+		m.remove(id)
+		m.do(GiveBack{Slot: id})
+	}
+}
+
+// match has all slots that wait look for a task.
+func (m *Machine) match() {
+	for i := 0; i < len(m.live); i++ {
+		id := m.live[i]
+		if s := &m.slots[id]; s.ready {
+			if m.serve(id); !s.known {
+				i--
+			}
+		}
+	}
+}
+
+// elsewhere is how long a task that has failed on a host waits for a slot on another one, where there are such: what is
+// missing on a node, or broken, is so the next time as well.
+const elsewhere = 3 * time.Second
+
+// may reports whether a slot may have a task that waits.
+func (m *Machine) may(s *slot, t *task) bool {
+	if !slices.Contains(t.avoid, s.host) || m.now-t.failedAt >= elsewhere {
+		return true
+	}
+	others := m.hosts
+	for _, h := range t.avoid {
+		if m.nodes[h].slots > 0 {
+			others--
+		}
+	}
+	return others == 0
+}
+
+// pick returns a task for a slot: a map whose input is on its host, another one, or a reduce.
+func (m *Machine) pick(s *slot) *task {
+	if m.over || m.nodes[s.host].bad {
+		return nil
+	}
+	may := func(t *task) bool { return m.may(s, t) }
+	maps, reduces := &m.tables[Map], &m.tables[Reduce]
+	fits := m.due && s.memory >= m.job.ReduceMemory
+	// Once reduces begin, all of them do in a row. Maps that have to be repeated go first, as all reduces wait for them; and
+	// at least one slot goes on with maps.
+	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 {
+		if t := reduces.next(s.host, may); t != nil {
+			return t
+		}
+	}
+	if t := maps.next(s.host, may); t != nil || !fits {
+		return t
+	}
+	return reduces.next(s.host, may)
+}
+
+// dispensable reports whether a slot without a task can go: nothing waits for it, and nobody needs what it has.
+func (m *Machine) dispensable(s *slot) bool {
+	if len(s.outputs) > 0 {
+		return false
+	}
+	return m.nodes[s.host].bad || m.tables[Map].count[waiting] == 0 &&
+		(m.tables[Reduce].count[waiting] == 0 || s.memory < m.job.ReduceMemory)
+}
+
+// launch has a slot begin with a task.
+func (m *Machine) launch(id SlotID, t *task, copied bool) {
+	s := &m.slots[id]
+	b := &m.tables[t.id.Stage]
+	if !copied {
+		m.shift(t, running)
+	}
+	a := Attempt{
+		ID: AttemptID{t.id, len(t.attempts)}, Slot: id, Copy: copied, Begun: m.now, Seen: m.now,
+	}
+	if t.id.Stage == Reduce {
+		a.Phase = Shuffling
+	}
+	t.attempts = append(t.attempts, a)
+	t.active++
+	b.active = append(b.active, a.ID)
+	s.task, s.busy, s.ready, s.idle = a.ID, true, false, false
+	m.reckon(s)
+	m.do(Launch{Slot: id, Attempt: a.ID, Copy: copied})
+}
+
+// part separates an attempt that is over from its slot. What the slot does next it says itself.
+func (m *Machine) part(a *Attempt, as State) {
+	t := m.task(a.ID.TaskID)
+	b := &m.tables[a.ID.Stage]
+	a.State, a.Ended, a.blamed = as, m.now, nil
+	t.active--
+	b.active = slices.DeleteFunc(b.active, func(o AttemptID) bool { return o == a.ID })
+	m.released++
+	s := &m.slots[a.Slot]
+	s.busy = false
+	if s.known {
+		s.idle = as != Cancelled
+		m.reckon(s)
+	}
+}
+
+// cancel ends an attempt that runs.
+func (m *Machine) cancel(id AttemptID, why Reason) {
+	a := m.attempt(id)
+	m.part(a, Cancelled)
+	m.do(Cancel{Slot: a.Slot, Attempt: id, Why: why})
+}
+
+// shift brings a task into another phase.
+func (m *Machine) shift(t *task, to phase) {
+	b := &m.tables[t.id.Stage]
+	if t.phase == waiting && t.again() {
+		b.redo--
+	}
+	b.count[t.phase]--
+	b.count[to]++
+	t.phase = to
+	t.blamed = t.blamed[:0]
+	switch to {
+	case waiting:
+		if t.again() {
+			b.redo++
+		}
+		b.advance(t, 0)
+		m.requests[t.request].stale = false
+		b.await(t, m.inputsOf(t))
+		m.stirred = true
+	case running:
+		b.advance(t, 0)
+		if t.request != 0 {
+			m.requests[t.request].stale = true
+			m.stale = append(m.stale, t.request)
+		}
+	case done:
+		b.advance(t, millionths)
+	}
+}
+
+// progressed takes in how an attempt gets on.
+func (m *Machine) progressed(e Progressed) {
+	s := m.slot(e.Slot)
+	if s == nil {
+		return
+	}
+	s.seen = m.now
+	if m.over || !s.busy || s.task != e.Attempt {
+		return
+	}
+	t, a := m.task(e.Attempt.TaskID), m.attempt(e.Attempt)
+	a.Seen, a.Phase, a.Done, a.Total = m.now, e.Phase, e.Done, e.Total
+	best := a.millionths()
+	if t.active > 1 {
+		for i := range t.attempts {
+			if o := &t.attempts[i]; o.State == Active {
+				best = max(best, o.millionths())
+			}
+		}
+	}
+	m.tables[t.id.Stage].advance(t, best)
+}
+
+// finished takes in that an attempt is done: the first of a task's wins.
+func (m *Machine) finished(e Finished) {
+	s := m.slot(e.Slot)
+	if s == nil {
+		return
+	}
+	s.seen = m.now
+	if m.over || !s.busy || s.task != e.Attempt {
+		return
+	}
+	t, a := m.task(e.Attempt.TaskID), m.attempt(e.Attempt)
+	b := &m.tables[t.id.Stage]
+	a.Done, a.OutBytes = a.Total, max(0, e.OutBytes)
+	m.part(a, Succeeded)
+	took := max(0, a.Ended-a.Begun-a.Paused)
+	b.took.add(took)
+	b.outBytes += a.OutBytes
+	t.winner = a.ID.Number
+	m.shift(t, done)
+	m.do(Accept{Slot: e.Slot, Attempt: e.Attempt})
+	if t.id.Stage == Map && len(m.tables[Reduce].all) > 0 {
+		s.outputs = append(s.outputs, e.Attempt)
+	}
+	for i := range t.attempts {
+		if t.attempts[i].State == Active {
+			m.cancel(t.attempts[i].ID, Overtaken)
+		}
+	}
+	if i := slices.IndexFunc(m.copies, func(c pendingCopy) bool { return c.Of.TaskID == t.id }); i >= 0 {
+		m.drop(i)
+	}
+	if m.job.Speculator != nil {
+		m.job.Speculator.Ended(t.id.Stage, int(s.host), took)
+	}
+}

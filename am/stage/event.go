@@ -1,0 +1,79 @@
+package stage
+
+// Event is what a Machine is told. It is one of the types below.
+type Event interface{ event() }
+
+type (
+	// Tick is said about once a second, and once in the beginning.
+	Tick struct{}
+
+	// Nodes says how many nodes the cluster has.
+	Nodes struct{ Count int }
+
+	// Granted says that a container has come, for a request or for none that is known. It is to be started, or given back.
+	Granted struct {
+		Request RequestID
+		Slot    SlotID // a new one
+		Host    string
+		Memory  int64
+	}
+
+	// Refused says that a request can't be served, ever. The job fails.
+	Refused struct{ Err error }
+
+	// Ready says that a slot's worker wants a task.
+	Ready struct{ Slot SlotID }
+
+	// Heard is a sign of life of a slot.
+	Heard struct{ Slot SlotID }
+
+	// Progressed says how far an attempt is: Done of Total, in a unit of its own. It may go backwards.
+	Progressed struct {
+		Slot        SlotID
+		Attempt     AttemptID
+		Phase       Phase
+		Done, Total int64
+	}
+
+	// Finished says that an attempt is done. OutBytes is the size of what it has made.
+	Finished struct {
+		Slot     SlotID
+		Attempt  AttemptID
+		OutBytes int64
+	}
+
+	// Failed says that an attempt is over without success.
+	Failed struct {
+		Slot    SlotID
+		Attempt AttemptID
+		Err     error
+	}
+
+	// Gone says that a container is over. Fault says that it, or its node, is to blame; otherwise it was taken away.
+	Gone struct {
+		Slot  SlotID
+		Fault bool
+		Err   error
+	}
+
+	// Unfetchable says that the reduce on a slot can't get a map's output. Missing says that its host doesn't have it.
+	Unfetchable struct {
+		Slot    SlotID
+		Map     int
+		Number  int // of the attempt that made it
+		Missing bool
+		Err     error
+	}
+)
+
+func (Tick) event()        {}
+func (Nodes) event()       {}
+func (Granted) event()     {}
+func (Refused) event()     {}
+func (Ready) event()       {}
+func (Heard) event()       {}
+func (Progressed) event()  {}
+func (Finished) event()    {}
+func (Failed) event()      {}
+func (Gone) event()        {}
+func (Unfetchable) event() {}

@@ -1,0 +1,127 @@
+package stage
+
+import (
+	"fmt"
+	"slices"
+)
+
+// fail ends an attempt without success. It counts if nobody has decided so.
+func (m *Machine) fail(id AttemptID, why error, counts bool) {
+	t, a := m.task(id.TaskID), m.attempt(id)
+	b := &m.tables[id.Stage]
+	h := m.slots[a.Slot].host
+	as := Cancelled
+	if counts {
+		as = Unsuccessful
+	}
+	m.part(a, as)
+	if s := &m.slots[a.Slot]; s.known {
+		s.idle = true
+		m.reckon(s)
+	}
+	if counts {
+		// before it waits: where it may go depends on this
+		if !slices.Contains(t.avoid, h) {
+			t.avoid = append(t.avoid, h)
+		}
+		t.failedAt = m.now
+	}
+	if t.active == 0 && t.phase == running {
+		m.shift(t, waiting)
+	}
+	if !counts {
+		return
+	}
+	b.failed++
+	m.strike(h)
+	f := &AttemptError{ID: id, Host: m.nodes[h].name, Err: why}
+	m.do(Fault{f})
+	if t.failed++; t.failed >= m.job.Tries[id.Stage] {
+		m.end(fmt.Errorf("%v task %d failed %d times, at last %w", id.Stage, id.Index, t.failed, f))
+	}
+}
+
+// lostLimit is how often a map's output may be lost.
+const lostLimit = 20
+
+// lose notes that a map's output isn't there any more. It is made again if a reduce may need it.
+func (m *Machine) lose(id AttemptID) {
+	t := m.task(id.TaskID)
+	reduces := &m.tables[Reduce]
+	if t.phase != done || t.winner != id.Number || reduces.count[done] == len(reduces.all) {
+		return
+	}
+	a := m.attempt(id)
+	s := &m.slots[a.Slot]
+	s.outputs = slices.DeleteFunc(s.outputs, func(o AttemptID) bool { return o == id })
+	m.tables[Map].outBytes -= a.OutBytes
+	t.winner = -1
+	m.shift(t, waiting)
+	m.do(Revoke{id})
+	if t.lost++; t.lost > lostLimit {
+		m.end(fmt.Errorf("the output of map task %d was lost %d times", id.Index, t.lost))
+	}
+}
+
+// uselessLimit is how many containers in a row may end before their worker has said a word.
+const uselessLimit = 8
+
+// gone takes in that a container is over.
+func (m *Machine) gone(e Gone) {
+	s := m.slot(e.Slot)
+	if s == nil {
+		return
+	}
+	m.leave(e.Slot, e.Err, e.Fault)
+	if !s.heard && e.Fault && !m.over {
+		if m.useless++; m.useless >= uselessLimit {
+			m.end(fmt.Errorf("workers don't start; the last on %s: %w", m.nodes[s.host].name, e.Err))
+		}
+	}
+}
+
+// Complaints of a reduce about map outputs, until one of the two sides is to blame.
+const (
+	complaintsOfOne   = 3 // about the same output
+	complaintsOfHosts = 2 // about outputs of different hosts
+)
+
+// unfetchable takes in that a reduce can't get the output of a map. Who is to blame is a matter of what others say: an output
+// that its host doesn't have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several
+// hosts, about which nobody else complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl).
+func (m *Machine) unfetchable(e Unfetchable) {
+	s := m.slot(e.Slot)
+	if s == nil {
+		return
+	}
+	s.seen = m.now
+	if !m.Disputed(e) {
+		return
+	}
+	t := &m.tables[Map].all[e.Map]
+	made := &t.attempts[t.winner]
+	r := m.attempt(s.task)
+	from := m.slots[made.Slot].host
+	var times int
+	t.blamed, times = addBlame(t.blamed, s.host)
+	r.blamed, _ = addBlame(r.blamed, from)
+	switch {
+	case e.Missing, len(t.blamed) > 1, times >= complaintsOfOne:
+		m.lose(made.ID)
+		m.strike(from)
+	case len(r.blamed) >= complaintsOfHosts:
+		m.fail(r.ID, &FetchError{Hosts: len(r.blamed), Last: m.nodes[from].name, Err: e.Err}, true)
+		s.idle = false // its worker doesn't know yet
+		m.reckon(s)
+	}
+}
+
+// Disputed reports whether a complaint is about an output that the job still relies on, by a reduce that still runs.
+func (m *Machine) Disputed(e Unfetchable) bool {
+	s := m.slot(e.Slot)
+	if s == nil || m.over || !s.busy || s.task.Stage != Reduce || e.Map < 0 || e.Map >= len(m.tables[Map].all) {
+		return false
+	}
+	t := &m.tables[Map].all[e.Map]
+	return t.phase == done && t.winner == e.Number && m.slots[t.attempts[t.winner].Slot].known
+}

@@ -1,0 +1,255 @@
+package stage
+
+import (
+	"fmt"
+	"time"
+)
+
+// never is a time that isn't noted.
+const never time.Duration = -1 << 62
+
+// Machine is the state of a job. It may be used by one goroutine at a time.
+type Machine struct {
+	job  Job
+	now  time.Duration
+	acts []Action
+
+	tables   [stages]table
+	inputs   [][]host // by map
+	slots    []slot   // by SlotID
+	live     []SlotID // that the job has
+	idle     [classes]int
+	nodes    []node
+	names    map[string]host // only looked up
+	hosts    int             // that have slots
+	requests []request       // by RequestID
+	asked    []RequestID     // open ones, the latest last; those that aren't open any more are dropped when they are met
+	stale    []RequestID     // likewise, of tasks that don't wait any more
+	open     int
+	copies   []pendingCopy
+	round    Round
+
+	clusterNodes int
+	bad          int // nodes
+	forgiven     bool
+	barren       time.Duration // since when nothing can run because of bad nodes
+	starved      time.Duration // since when maps wait and only reduces run
+	useless      int           // containers in a row that ended before their worker said a word
+	released     int           // how often a slot has become free
+	due          bool          // reduces may begin
+	stirred      bool          // slots without a task should look for one
+	seen         outlook
+	over         bool
+	told         bool // that it is over
+	err          error
+	facts        Facts
+}
+
+// outlook is what decides whether a slot without a task waits, goes, or gets a task.
+type outlook struct{ over, due, noMaps, noReduces bool }
+
+// request is for a container.
+type request struct {
+	task  TaskID
+	open  bool
+	stale bool // its task doesn't wait any more
+	copy  bool
+}
+
+// New returns a machine for a job. It does nothing before its first Step.
+func New(j Job) *Machine {
+	m := &Machine{
+		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never,
+	}
+	for s, n := range [stages]int{j.Maps, j.Reduces} {
+		b := &m.tables[s]
+		b.all = make([]task, n)
+		b.count[waiting] = n
+		for i := range b.all {
+			t := &b.all[i]
+			t.id, t.winner = TaskID{Stage(s), i}, -1
+			if Stage(s) == Map && j.Hosts != nil {
+				for _, name := range j.Hosts(i) {
+					m.inputs[i] = append(m.inputs[i], m.host(name))
+				}
+			}
+			b.await(t, m.inputsOf(t))
+		}
+	}
+	return m
+}
+
+func (m *Machine) inputsOf(t *task) []host {
+	if t.id.Stage == Map {
+		return m.inputs[t.id.Index]
+	}
+	return nil
+}
+
+func (m *Machine) do(a Action) { m.acts = append(m.acts, a) }
+
+// Step takes an event in and returns what is to be done, in this order. The actions are good until the next Step.
+func (m *Machine) Step(now time.Duration, e Event) []Action {
+	m.now = max(m.now, now)
+	clear(m.acts)
+	m.acts = m.acts[:0]
+	switch e := e.(type) {
+	case Tick:
+		m.tick()
+	case Nodes:
+		m.clusterNodes = e.Count
+	case Granted:
+		m.granted(e)
+	case Refused:
+		m.end(fmt.Errorf("the ResourceManager refuses containers: %w", e.Err))
+	case Ready:
+		m.ready(e.Slot)
+	case Heard:
+		if s := m.slot(e.Slot); s != nil {
+			s.seen = m.now
+		}
+	case Progressed:
+		m.progressed(e)
+	case Finished:
+		m.finished(e)
+	case Failed:
+		if s := m.slot(e.Slot); s != nil {
+			if s.seen = m.now; s.busy && s.task == e.Attempt && !m.over {
+				m.fail(e.Attempt, e.Err, true)
+			}
+		}
+	case Gone:
+		m.gone(e)
+	case Unfetchable:
+		m.unfetchable(e)
+	}
+	m.settle()
+	return m.acts
+}
+
+// slot returns a slot that the job has; nil if it hasn't.
+func (m *Machine) slot(id SlotID) *slot {
+	if id < 0 || int(id) >= len(m.slots) || !m.slots[id].known {
+		return nil
+	}
+	return &m.slots[id]
+}
+
+func (m *Machine) task(id TaskID) *task { return &m.tables[id.Stage].all[id.Index] }
+
+func (m *Machine) attempt(id AttemptID) *Attempt { return &m.task(id.TaskID).attempts[id.Number] }
+
+// end ends the job.
+func (m *Machine) end(err error) {
+	if !m.over {
+		m.err, m.over = err, true
+	}
+}
+
+// settle draws the consequences of what has changed.
+func (m *Machine) settle() {
+	maps, reduces := &m.tables[Map], &m.tables[Reduce]
+	if maps.count[done] == len(maps.all) && reduces.count[done] == len(reduces.all) {
+		m.end(nil)
+	}
+	m.due = !m.over && len(reduces.all) > 0 && m.reducesDue()
+	m.adjust()
+	now := outlook{m.over, m.due, maps.count[waiting] == 0, reduces.count[waiting] == 0}
+	if m.stirred || now != m.seen {
+		m.stirred, m.seen = false, now
+		m.match()
+		m.adjust()
+	}
+	if m.over && !m.told {
+		m.told = true
+		for len(m.copies) > 0 {
+			m.drop(0)
+		}
+		m.do(End{m.err})
+	}
+}
+
+// reducesDue reports whether reduces may begin. When all maps are done nothing else can.
+func (m *Machine) reducesDue() bool {
+	maps := &m.tables[Map]
+	if maps.count[done] == len(maps.all) {
+		return true
+	}
+	return m.job.Starter.Due(m.Facts())
+}
+
+// Facts returns where the job is. They are good until the next call.
+func (m *Machine) Facts() *Facts {
+	f := &m.facts
+	f.Now, f.Slots, f.Released = m.now, len(m.live), m.released
+	f.Maps, f.Reduces = m.tables[Map].stat(), m.tables[Reduce].stat()
+	f.Available = f.Maps.Running
+	if f.Maps.Done == f.Maps.Tasks {
+		f.Available += f.Reduces.Running
+	}
+	return f
+}
+
+func (b *table) stat() Stat {
+	return Stat{
+		Tasks: len(b.all), Waiting: b.count[waiting], Running: b.count[running], Done: b.count[done],
+		Mean: b.took.mean(), OutBytes: b.outBytes,
+	}
+}
+
+// Stage returns where a stage is, how many attempts have failed, and which share of it is done.
+func (m *Machine) Stage(s Stage) (stat Stat, failed int, progress float64) {
+	b := &m.tables[s]
+	progress = 1
+	if n := len(b.all); n > 0 {
+		progress = float64(b.progress) / millionths / float64(n)
+	}
+	return b.stat(), b.failed, progress
+}
+
+// Attempts returns the attempts at a task, in order. They are the Machine's own.
+func (m *Machine) Attempts(id TaskID) []Attempt { return m.task(id).attempts }
+
+// Over reports whether the job is over, and how it ended.
+func (m *Machine) Over() (bool, error) { return m.over, m.err }
+
+// tick does what is due because time has passed.
+func (m *Machine) tick() {
+	m.bury()
+	m.forgive()
+	if len(m.tables[Map].picky)+len(m.tables[Reduce].picky) > 0 {
+		m.stirred = true
+	}
+	m.relieve()
+	m.speculate()
+}
+
+// starving is how long a map waits while only reduces run, until one of those, which all wait for its output, goes.
+const starving = 5 * time.Second
+
+// relieve makes room for maps.
+func (m *Machine) relieve() {
+	maps, reduces := &m.tables[Map], &m.tables[Reduce]
+	stuck := !m.over && maps.count[waiting] > 0 && m.free() == 0 && maps.count[running] == 0 && reduces.count[running] > 0
+	switch {
+	case !stuck:
+		m.starved = never
+	case m.starved == never:
+		m.starved = m.now
+	case m.now-m.starved >= starving:
+		m.starved = never
+		for i := len(reduces.all) - 1; i >= 0; i-- {
+			t := &reduces.all[i]
+			if t.phase != running {
+				continue
+			}
+			for n := range t.attempts {
+				if t.attempts[n].State == Active {
+					m.cancel(t.attempts[n].ID, InTheWay)
+				}
+			}
+			m.shift(t, waiting)
+			return
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// fatal is what tests and properties have in common.
+type fatal interface{ Fatalf(string, ...any) }
+
+// check compares the account that a machine keeps with what there is.
+func (m *Machine) check(t fatal) {
+	for s := range m.tables {
+		b := &m.tables[s]
+		var count [3]int
+		var progress, out int64
+		redo, active := 0, 0
+		for i := range b.all {
+			x := &b.all[i]
+			count[x.phase]++
+			progress += x.progress
+			n := 0
+			for j := range x.attempts {
+				if a := &x.attempts[j]; a.State == Active {
+					n++
+					if s := &m.slots[a.Slot]; !s.known || !s.busy || s.task != a.ID {
+						t.Fatalf("%v runs, but not on slot %d", a.ID, a.Slot)
+					}
+				}
+			}
+			active += n
+			if n != x.active || (x.phase == running) != (n > 0) || (x.phase == done) != (x.winner >= 0) {
+				t.Fatalf("%v: phase %d, %d attempts run, noted are %d, winner %d", x.id, x.phase, n, x.active, x.winner)
+			}
+			if x.winner >= 0 {
+				if x.attempts[x.winner].State != Succeeded {
+					t.Fatalf("%v: the winner has not succeeded", x.id)
+				}
+				out += x.attempts[x.winner].OutBytes
+			}
+			if x.phase == waiting && x.again() {
+				redo++
+			}
+			if x.phase == waiting && x.request == 0 && !slices.Contains(b.unasked, i) {
+				t.Fatalf("%v waits, and nobody will ask for it", x.id)
+			}
+			if r := m.requests[x.request]; x.request != 0 && (!r.open || r.task != x.id || r.stale != (x.phase != waiting)) {
+				t.Fatalf("%v: request %+v", x.id, r)
+			}
+		}
+		if count != b.count || progress != b.progress || redo != b.redo || active != len(b.active) || out != b.outBytes {
+			t.Fatalf("%v: %v tasks, progress %d, %d again, %d attempts, %d bytes; noted are %v, %d, %d, %d, %d", Stage(s), count, progress, redo,
+				active, out, b.count, b.progress, b.redo, len(b.active), b.outBytes)
+		}
+	}
+	var idle [classes]int
+	slots := make([]int, len(m.nodes))
+	for _, id := range m.live {
+		s := &m.slots[id]
+		slots[s.host]++
+		idle[s.class]++
+		if s.class != m.classify(s) || !s.known {
+			t.Fatalf("slot %d is of class %d, not %d", id, m.classify(s), s.class)
+		}
+	}
+	for i := range m.nodes {
+		if m.nodes[i].slots != slots[i] {
+			t.Fatalf("%d slots on %s, noted are %d", slots[i], m.nodes[i].name, m.nodes[i].slots)
+		}
+	}
+	open := 0
+	for _, r := range m.requests {
+		if r.open && !r.copy {
+			open++
+		}
+	}
+	if idle != m.idle || open != m.open {
+		t.Fatalf("slots %v, %d requests; noted are %v, %d", idle, open, m.idle, m.open)
+	}
+}
+
+// at once lets reduces begin when maps do.
+type always struct{}
+
+func (always) Due(*Facts) bool { return true }
+
+type afterMaps struct{}
+
+func (afterMaps) Due(f *Facts) bool { return f.Maps.Waiting == 0 }
+
+// reckless copies whatever it is told to, and finds all worth while on hosts of even numbers.
+type reckless struct{ want []bool }
+
+func (r *reckless) Ended(Stage, int, time.Duration) {}
+
+func (r *reckless) Round(v *Round) (out []Copy) {
+	for i := range v.Running {
+		if len(r.want) > 0 && r.want[i%len(r.want)] {
+			out = append(out, Copy{Of: v.Running[i].ID})
+		}
+	}
+	return out
+}
+
+func (r *reckless) Worth(_ Copy, _ time.Duration, _ Running, node int) bool {
+	return node < 0 || node%2 == 0
+}
+
+// cluster does what a machine wants, and breaks a lot.
+type cluster struct {
+	t        fatal
+	m        *Machine
+	now      time.Duration
+	log      []string
+	asks     []RequestID
+	strict   map[RequestID][]string
+	hosts    []string // of slots
+	doing    map[SlotID]AttemptID
+	waits    []SlotID // slots whose worker is there and does nothing
+	new      []SlotID // slots whose worker has said nothing yet
+	accepted map[TaskID]AttemptID
+	ended    bool
+	err      error
+}
+
+func (c *cluster) step(e Event) {
+	acts := slices.Clone(c.m.Step(c.now, e))
+	c.log = append(c.log, fmt.Sprintf("%T%+v -> %+v", e, e, acts))
+	for _, a := range acts {
+		if c.ended {
+			if _, ok := a.(GiveBack); !ok {
+				c.t.Fatalf("%T%+v after the end", a, a)
+			}
+		}
+		switch a := a.(type) {
+		case Want:
+			c.asks = append(c.asks, a.Request)
+			if a.Strict {
+				c.strict[a.Request] = a.Hosts
+			}
+		case Withdraw:
+			if !slices.Contains(c.asks, a.Request) {
+				c.t.Fatalf("a request is withdrawn that isn't open: %d", a.Request)
+			}
+			c.asks = slices.DeleteFunc(c.asks, func(r RequestID) bool { return r == a.Request })
+		case Start:
+			c.new = append(c.new, a.Slot)
+		case GiveBack:
+			c.drop(a.Slot)
+		case Launch:
+			if !slices.Contains(c.waits, a.Slot) {
+				c.t.Fatalf("%v is launched on a slot that doesn't wait", a.Attempt)
+			}
+			c.waits = slices.DeleteFunc(c.waits, func(s SlotID) bool { return s == a.Slot })
+			c.doing[a.Slot] = a.Attempt
+			twins := 0
+			for _, id := range c.doing {
+				if id.TaskID == a.Attempt.TaskID {
+					twins++
+				}
+			}
+			if twins > 1 != a.Copy || twins > 2 {
+				c.t.Fatalf("%d attempts at once: %+v", twins, a)
+			}
+			if n := c.m.names[c.hosts[a.Slot]]; a.Copy && n%2 != 0 {
+				c.t.Fatalf("a copy on %s, where it isn't worth while", c.hosts[a.Slot])
+			}
+			if _, ok := c.accepted[a.Attempt.TaskID]; ok {
+				c.t.Fatalf("%v is launched, and its task is done", a.Attempt)
+			}
+		case Cancel:
+			if c.doing[a.Slot] != a.Attempt {
+				c.t.Fatalf("%v is cancelled, which doesn't run there", a.Attempt)
+			}
+			delete(c.doing, a.Slot)
+			c.waits = append(c.waits, a.Slot)
+		case Accept:
+			if other, ok := c.accepted[a.Attempt.TaskID]; ok {
+				c.t.Fatalf("%v is accepted after %v", a.Attempt, other)
+			}
+			c.accepted[a.Attempt.TaskID] = a.Attempt
+		case Revoke:
+			if c.accepted[a.Attempt.TaskID] != a.Attempt {
+				c.t.Fatalf("%v is revoked, which wasn't accepted", a.Attempt)
+			}
+			delete(c.accepted, a.Attempt.TaskID)
+		case End:
+			c.ended, c.err = true, a.Err
+		}
+	}
+	c.m.check(c.t)
+}
+
+func (c *cluster) drop(s SlotID) {
+	delete(c.doing, s)
+	c.waits = slices.DeleteFunc(c.waits, func(o SlotID) bool { return o == s })
+	c.new = slices.DeleteFunc(c.new, func(o SlotID) bool { return o == s })
+}
+
+// play plays a job to its end with choices that are drawn, and returns the cluster.
+func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
+	c := &cluster{
+		t: t, m: New(j), strict: map[RequestID][]string{}, doing: map[SlotID]AttemptID{}, accepted: map[TaskID]AttemptID{},
+	}
+	c.step(Nodes{draw(5, "nodes")})
+	c.step(Tick{})
+	trouble := draw(100, "trouble")
+	for steps := 0; !c.ended; steps++ {
+		if steps > 5000 {
+			t.Fatalf("no end: %+v", c.m.Facts())
+		}
+		c.now += time.Duration(draw(3, "seconds")) * time.Second
+		c.step(Tick{})
+		if c.ended {
+			break
+		}
+		if len(c.asks) > j.Maps+2*j.Reduces+j.Maps+len(c.m.copies) {
+			t.Fatalf("%d requests for %d and %d tasks", len(c.asks), j.Maps, j.Reduces)
+		}
+		busy := make([]SlotID, 0, len(c.doing))
+		for i := range c.hosts { // in order
+			if _, ok := c.doing[SlotID(i)]; ok {
+				busy = append(busy, SlotID(i))
+			}
+		}
+		if trouble > 0 && len(c.hosts) > 0 {
+			trouble--
+			s := SlotID(draw(len(c.hosts), "slot"))
+			switch draw(6, "what") {
+			case 0:
+				c.drop(s)
+				c.step(Gone{Slot: s, Fault: draw(2, "fault") == 0, Err: errors.New("it is gone")})
+			case 1:
+				if id, ok := c.doing[s]; ok {
+					delete(c.doing, s)
+					c.waits = append(c.waits, s)
+					c.step(Failed{Slot: s, Attempt: id, Err: errors.New("it failed")})
+				}
+			case 2:
+				c.step(Unfetchable{Slot: s, Map: draw(9, "map") - 1, Number: draw(3, "number"), Missing: draw(2, "missing") == 0, Err: errors.New("no")})
+				if id, ok := c.doing[s]; ok && (!c.m.slots[s].busy || c.m.slots[s].task != id) {
+					delete(c.doing, s) // it learns that with its next report
+					c.waits = append(c.waits, s)
+				}
+			case 3:
+				if id, ok := c.doing[s]; ok {
+					c.step(Progressed{Slot: s, Attempt: id, Done: int64(draw(20, "done")) - 5, Total: int64(draw(12, "total")) - 1})
+				}
+			case 4: // somebody says what isn't true
+				id := AttemptID{TaskID{Map, draw(max(1, j.Maps), "index")}, draw(3, "number")}
+				if c.doing[s] != id {
+					c.step(Finished{Slot: s, Attempt: id})
+				}
+			case 5:
+				c.step(Granted{Slot: SlotID(len(c.hosts)), Host: "stranger", Memory: 1})
+				c.hosts = append(c.hosts, "stranger")
+			}
+			if c.ended {
+				break
+			}
+		}
+		switch draw(3, "then") {
+		case 0:
+			if len(c.asks) == 0 {
+				continue
+			}
+			i := draw(len(c.asks), "request")
+			id := c.asks[i]
+			c.asks = slices.Delete(c.asks, i, i+1)
+			h := fmt.Sprint("h", draw(4, "host"))
+			if only := c.strict[id]; only != nil {
+				h = only[draw(len(only), "of these")]
+			}
+			c.hosts = append(c.hosts, h)
+			c.step(Granted{Request: id, Slot: SlotID(len(c.hosts) - 1), Host: h, Memory: int64(1 + draw(2, "memory"))})
+		case 1:
+			for _, s := range slices.Concat(c.new, c.waits) {
+				if slices.Contains(c.new, s) {
+					c.new = slices.DeleteFunc(c.new, func(o SlotID) bool { return o == s })
+					c.waits = append(c.waits, s)
+				}
+				if slices.Contains(c.waits, s) {
+					c.step(Ready{s})
+				}
+			}
+		case 2:
+			if len(busy) == 0 {
+				continue
+			}
+			s := busy[draw(len(busy), "busy")]
+			id, ok := c.doing[s]
+			f := c.m.Facts()
+			if !ok || id.Stage == Reduce && f.Maps.Done < f.Maps.Tasks {
+				continue // it waits for maps
+			}
+			delete(c.doing, s)
+			c.waits = append(c.waits, s)
+			c.step(Finished{Slot: s, Attempt: id, OutBytes: int64(draw(100, "bytes"))})
+		}
+	}
+	return c
+}
+
+// Whatever happens to slots, tasks and outputs: a job ends, each task has one output that is there, and nothing is asked for in
+// vain. A copy runs only where it is worth while, and of attempts at a task one wins.
+func TestJobsEndWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := Job{
+			Maps: rapid.IntRange(0, 8).Draw(t, "maps"), Reduces: rapid.IntRange(0, 3).Draw(t, "reduces"), Tries: [2]int{1000, 1000},
+			NodeFailures: 3, ReduceMemory: 1, Starter: rapid.SampledFrom([]Starter{always{}, afterMaps{}}).Draw(t, "starter"),
+			Hosts: func(i int) []string { return []string{fmt.Sprint("h", i%3)} },
+		}
+		want := rapid.SliceOfN(rapid.Bool(), 0, 5).Draw(t, "copies")
+		if len(want) > 0 {
+			j.Speculator = &reckless{want}
+		}
+		var choices []int
+		c := play(t, j, func(n int, what string) int {
+			x := rapid.IntRange(0, n-1).Draw(t, what)
+			choices = append(choices, x)
+			return x
+		})
+		if c.err == nil {
+			if len(c.accepted) != j.Maps+j.Reduces && (j.Reduces == 0 || len(c.accepted) < j.Reduces) {
+				t.Fatalf("%d outputs of %d and %d tasks", len(c.accepted), j.Maps, j.Reduces)
+			}
+			if len(c.asks) > 0 {
+				t.Fatalf("%d requests at the end", len(c.asks))
+			}
+		}
+		// The same events give the same actions.
+		again := play(t, j, func(int, string) int {
+			x := choices[0]
+			choices = choices[1:]
+			return x
+		})
+		if !reflect.DeepEqual(c.log, again.log) {
+			for i := range c.log {
+				if i >= len(again.log) || c.log[i] != again.log[i] {
+					t.Fatalf("the second time after %d events:\n%s\ninstead of\n%s", i, again.log[min(i, len(again.log)-1)], c.log[i])
+				}
+			}
+		}
+	})
+}

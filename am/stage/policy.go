@@ -1,0 +1,73 @@
+package stage
+
+import "time"
+
+// Starter says when reduces may begin.
+type Starter interface {
+	// Due reports whether reduces may begin now. It is asked at every step. Once it has said so, it may change its mind; those
+	// that run go on.
+	Due(f *Facts) bool
+}
+
+// Facts are what a Starter decides by.
+type Facts struct {
+	Now           time.Duration
+	Maps, Reduces Stat
+	Slots         int // containers that the job has
+	Released      int // how often a slot has become free, since the beginning
+	Available     int // slots that will become free by themselves: those of maps, and of reduces when all maps are done
+	Hints         Hints
+}
+
+// Stat is where a stage is.
+type Stat struct {
+	Tasks, Waiting, Running, Done int
+	Mean                          time.Duration // of what the attempts took that have finished; 0 if none has
+	OutBytes                      int64         // of the tasks that are done
+}
+
+// Hints are what a ResourceManager knows of the whole cluster. A field is 0 if it hasn't said so.
+type Hints struct {
+	Frequency float64 // F_o: slots that are released per second
+	Available float64 // A_o: slots that can be released
+	Jobs      int     // K: jobs that run
+	Bandwidth float64 // B: at which a reduce fetches, bytes per second
+}
+
+// Speculator says which tasks are worth a copy, and where. Nodes have small numbers.
+type Speculator interface {
+	// Ended tells of an attempt that has finished, and how long that took.
+	Ended(s Stage, node int, took time.Duration)
+	// Round looks at all that runs, about once a second, and returns which copies to make. The round is good until it returns.
+	Round(r *Round) []Copy
+	// Worth reports whether a copy is still worth while, on a node or, if that is -1, on any.
+	Worth(c Copy, now time.Duration, original Running, node int) bool
+}
+
+// Round is what a Speculator sees.
+type Round struct {
+	Now     time.Duration
+	Running []Running
+	Slots   []int // by node: how many containers the job has had there at once at most
+	Waiting [2]int
+}
+
+// Running is an attempt that runs.
+type Running struct {
+	ID       AttemptID
+	Node     int
+	Begun    time.Duration
+	Paused   time.Duration // of the time since then
+	Progress float64       // as it was told: usually from 0 to 1
+	Attempts int           // of its task that run
+}
+
+// Elapsed is how long an attempt has been at work.
+func (r *Running) Elapsed(now time.Duration) time.Duration { return max(0, now-r.Begun-r.Paused) }
+
+// Copy is a proposal of a Speculator.
+type Copy struct {
+	Of       AttemptID
+	MinLevel int     // of nodes; for the Speculator's own use
+	Value    float64 // seconds that it may win
+}

@@ -1,0 +1,197 @@
+package stage
+
+import (
+	"slices"
+	"time"
+)
+
+// host is the number of a host.
+type host int32
+
+// slot is a container that the job has, or had.
+type slot struct {
+	host    host
+	memory  int64
+	known   bool // it was granted, and isn't gone
+	heard   bool // its worker has said something
+	ready   bool // its worker waits for a task
+	idle    bool // it has no task, and is going to say Ready, or has
+	task    AttemptID
+	busy    bool // with task
+	outputs []AttemptID
+	class   class
+	seen    time.Duration
+}
+
+// class is what a slot could do.
+type class uint8
+
+const (
+	busy   class = iota // it has a task, or is to get none
+	coming              // it hasn't said a word yet
+	able                // of all tasks
+	small               // of maps only
+	classes
+)
+
+func (m *Machine) classify(s *slot) class {
+	switch {
+	case !s.idle || m.nodes[s.host].bad:
+		return busy
+	case !s.heard:
+		return coming
+	case s.memory >= m.job.ReduceMemory:
+		return able
+	}
+	return small
+}
+
+// reckon notes what a slot can do now.
+func (m *Machine) reckon(s *slot) {
+	m.idle[s.class]--
+	s.class = m.classify(s)
+	m.idle[s.class]++
+}
+
+func (m *Machine) admit(id SlotID, h host, memory int64) {
+	s := &m.slots[id]
+	*s = slot{host: h, memory: memory, known: true, idle: true, seen: m.now}
+	m.live = append(m.live, id)
+	n := &m.nodes[h]
+	if n.slots++; n.slots == 1 {
+		m.hosts++
+	}
+	n.most = max(n.most, n.slots)
+	s.class = m.classify(s)
+	m.idle[s.class]++
+}
+
+// remove forgets a slot, but for what it was doing.
+func (m *Machine) remove(id SlotID) {
+	s := &m.slots[id]
+	s.known = false
+	if i, ok := slices.BinarySearch(m.live, id); ok {
+		m.live = slices.Delete(m.live, i, i+1)
+	} else {
+		m.live = slices.DeleteFunc(m.live, func(o SlotID) bool { return o == id })
+	}
+	n := &m.nodes[s.host]
+	if n.slots--; n.slots == 0 {
+		m.hosts--
+	}
+	m.idle[s.class]--
+}
+
+// leave gives a slot up. why is the failure of its task, which counts if the slot or its node is to blame.
+func (m *Machine) leave(id SlotID, why error, fault bool) {
+	m.remove(id)
+	if m.over {
+		return
+	}
+	s := &m.slots[id]
+	if s.busy {
+		m.fail(s.task, why, fault)
+	} else if fault && !s.heard {
+		m.strike(s.host)
+	}
+	outputs := s.outputs
+	s.outputs = nil
+	for _, o := range outputs {
+		m.lose(o)
+	}
+	m.stirred = true
+}
+
+// bury gives up slots that have been silent for too long: their processes, or their machines, are frozen.
+func (m *Machine) bury() {
+	limit := m.job.Silence
+	if limit <= 0 || m.over {
+		return
+	}
+	for i := 0; i < len(m.live); i++ {
+		id := m.live[i]
+		s := &m.slots[id]
+		silent := m.now - s.seen
+		if silent <= limit || !s.heard && silent <= 2*limit { // files may have to come first
+			continue
+		}
+		m.do(GiveBack{Slot: id, Lost: true})
+		m.leave(id, &SilenceError{id, limit}, true)
+		i--
+		if m.over {
+			return
+		}
+	}
+}
+
+// node is how a host has behaved.
+type node struct {
+	name    string
+	slots   int
+	most    int // slots at once
+	strikes int // tasks that have failed there
+	bad     bool
+}
+
+// host returns the number of a host.
+func (m *Machine) host(name string) host {
+	h, ok := m.names[name]
+	if !ok {
+		h = host(len(m.nodes))
+		m.names[name] = h
+		m.nodes = append(m.nodes, node{name: name})
+	}
+	return h
+}
+
+// strike counts a failure of a host's. A host with several isn't used any more, before a task has failed there as often as
+// it may (Hadoop: mapreduce.job.maxtaskfailures.per.tracker). At least half of the cluster stays in use.
+func (m *Machine) strike(h host) {
+	n := &m.nodes[h]
+	n.strikes++
+	limit := max(1, min(m.job.NodeFailures, m.job.Tries[Map]-1, m.job.Tries[Reduce]-1))
+	if n.strikes < limit || n.bad || m.forgiven || m.bad >= m.clusterNodes/2 {
+		return
+	}
+	n.bad = true
+	m.bad++
+	m.do(Avoid{Host: n.name, Failures: n.strikes})
+	for _, id := range m.live {
+		if s := &m.slots[id]; s.host == h {
+			m.reckon(s)
+		}
+	}
+	m.stirred = true
+}
+
+// forgiving is how long nothing may run for want of nodes that haven't failed.
+const forgiving = 30 * time.Second
+
+// forgive takes bad nodes into use again, once and for all, if nothing runs without them.
+func (m *Machine) forgive() {
+	free := m.idle[coming] + m.idle[able] + m.idle[small]
+	if m.over || m.bad == 0 || m.wanted() == 0 || m.tables[Map].count[running]+m.tables[Reduce].count[running]+free > 0 {
+		m.barren = never
+		return
+	}
+	if m.barren == never {
+		m.barren = m.now
+	}
+	if m.now-m.barren < forgiving {
+		return
+	}
+	var hosts []string
+	for i := range m.nodes {
+		if m.nodes[i].bad {
+			m.nodes[i].bad = false
+			hosts = append(hosts, m.nodes[i].name)
+		}
+	}
+	slices.Sort(hosts)
+	m.forgiven, m.bad = true, 0
+	m.do(Forgive{Hosts: hosts})
+	for _, id := range m.live {
+		m.reckon(&m.slots[id])
+	}
+	m.stirred = true
+}
