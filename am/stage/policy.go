@@ -49,6 +49,7 @@ type Round struct {
 	Now     time.Duration
 	Running []Running
 	Slots   []int // by node: how many containers the job has had there at once at most
+	Levels  []int // by node, higher ones are faster: as somebody else has decided, or nil
 	Waiting [2]int
 }
 

@@ -1,0 +1,146 @@
+package slowstart
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"heddle/am/stage"
+)
+
+// facts are those of a job of 100 maps of 20 s and 10 reduces on 50 slots, of which some maps wait and 50 run. A map makes
+// 100 MB; a reduce fetches 50 MB/s, so that a shuffle takes 20 s.
+func facts(waiting int) *stage.Facts {
+	return &stage.Facts{
+		Maps:    stage.Stat{Tasks: 100, Waiting: waiting, Running: 50, Done: 50 - waiting, Mean: 20 * time.Second, OutBytes: int64(50-waiting) * 100e6},
+		Reduces: stage.Stat{Tasks: 10, Waiting: 10},
+		Slots:   50, Available: 50,
+		Hints: stage.Hints{Bandwidth: 50e6, Frequency: 2.5, Available: 50, Jobs: 1},
+	}
+}
+
+func TestFractions(t *testing.T) {
+	for _, c := range []struct {
+		done, waiting int
+		fraction, all bool
+	}{{0, 100, false, false}, {49, 51, false, false}, {50, 50, true, false}, {50, 1, true, false}, {50, 0, true, true}, {49, 0, false, false}, {100, 0, true, true}} {
+		f := &stage.Facts{Maps: stage.Stat{Tasks: 100, Done: c.done, Waiting: c.waiting}}
+		if got := Fraction(0.5).Due(f); got != c.fraction {
+			t.Errorf("%d done: %v", c.done, got)
+		}
+		if got := AfterMaps(0.5).Due(f); got != c.all {
+			t.Errorf("%d done, %d wait: after the maps %v", c.done, c.waiting, got)
+		}
+	}
+}
+
+// T_s = d·m/(B·r) (section 4.3.2.2).
+func TestShuffleTimeOfSection4322(t *testing.T) {
+	if got := Shuffle(facts(10)); got != 20 {
+		t.Errorf("%v s to shuffle 100 MB of each of 100 maps to 10 reduces at 50 MB/s", got)
+	}
+}
+
+// Equation 4.3: α = T_s − (x·A_o·K/(F_o·(A_o − r)) + T_m).
+func TestGapOfEquation43(t *testing.T) {
+	var o OMO
+	for _, c := range []struct {
+		waiting, jobs int
+		bandwidth     float64
+		want          float64
+	}{
+		{16, 1, 50e6, 20 - (16*50./(2.5*40) + 20)},   // −8
+		{16, 1, 25e6, 40 - (16*50./(2.5*40) + 20)},   // 12
+		{16, 3, 25e6, 40 - (16*50*3./(2.5*40) + 20)}, // −4
+		{40, 1, 25e6, 40 - (40*50./(2.5*40) + 20)},   // 0
+	} {
+		f := facts(c.waiting)
+		f.Hints.Jobs, f.Hints.Bandwidth = c.jobs, c.bandwidth
+		if got := o.Gap(f); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: α is %v", c, got)
+		}
+		if got, want := (&OMO{}).Due(f), c.want >= 0; got != want {
+			t.Errorf("%+v: due is %v", c, got)
+		}
+	}
+	// With as many reduces as available slots none would be released to maps any more.
+	f := facts(1)
+	f.Reduces.Tasks, f.Hints.Bandwidth = 50, 1
+	if got := o.Gap(f); !math.IsInf(got, -1) {
+		t.Errorf("α is %v if reduces take all slots", got)
+	}
+}
+
+// When the last map was launched 15 s ago, of 20 s, a shuffle of 4 s can wait one second more.
+func TestLazyStartWaitsForTheLastWave(t *testing.T) {
+	o := &OMO{}
+	f := facts(0)
+	f.Hints.Bandwidth = 250e6 // 4 s
+	for f.Now = 0; f.Now < 30*time.Second; f.Now += time.Second {
+		if got, want := o.Due(f), f.Now >= 16*time.Second; got != want {
+			t.Fatalf("due %v after the last map was launched: %v", f.Now, got)
+		}
+	}
+	// Principle 4.3.1: all reduces of a job begin in a row, even if a map has to be repeated.
+	f.Maps.Waiting = 30
+	if !o.Due(f) {
+		t.Error("reduces begin, and then don't")
+	}
+}
+
+// Section 4.3.1: f = R/T_w, and moving averages of f and a; equation 4.1.
+func TestReleaseFrequencyOfSection431(t *testing.T) {
+	var r Release
+	r.Observe(0, 0, 40)
+	r.Observe(5*time.Second, 7, 20)
+	if r.Known {
+		t.Error("known before the first window has passed")
+	}
+	r.Observe(10*time.Second, 30, 20)
+	if !r.Known || r.Frequency != 3 || r.Available != 30 {
+		t.Errorf("%+v", r)
+	}
+	r.Observe(20*time.Second, 40, 20)
+	if r.Frequency != (1+3)/2. || r.Available != (20+30)/2. {
+		t.Errorf("%+v", r)
+	}
+	if got := r.Expect(50); got != 4 {
+		t.Errorf("%v slots per second of 50, with 2 of 25", got)
+	}
+	if (&Release{}).Expect(5) != 0 {
+		t.Error("a frequency of nothing")
+	}
+}
+
+// Whatever is told, reduces are due when all maps have ended, never before one has, and once they are due they stay so.
+func TestLazyStartIsNeverAfterTheLastMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := &OMO{}
+		number := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.NaN(), math.Inf(1), math.Inf(-1), -1}))
+		n := rapid.IntRange(1, 20).Draw(t, "maps")
+		was := false
+		var now time.Duration
+		for done, last := 0, false; !last; {
+			now += time.Duration(rapid.Int64Range(-5, 20).Draw(t, "s")) * time.Second
+			waiting := rapid.IntRange(0, n-done).Draw(t, "waiting")
+			f := &stage.Facts{
+				Now: now, Released: rapid.IntRange(0, 100).Draw(t, "released"), Available: rapid.IntRange(0, 50).Draw(t, "available"),
+				Maps:    stage.Stat{Tasks: n, Done: done, Waiting: waiting, Running: n - done - waiting, OutBytes: rapid.Int64().Draw(t, "bytes")},
+				Reduces: stage.Stat{Tasks: rapid.IntRange(1, 30).Draw(t, "reduces")},
+				Hints:   stage.Hints{Frequency: number.Draw(t, "F"), Available: number.Draw(t, "A"), Bandwidth: number.Draw(t, "B"), Jobs: rapid.IntRange(-1, 9).Draw(t, "K")},
+			}
+			if done > 0 {
+				f.Maps.Mean = time.Duration(rapid.Int64Range(0, 1e11).Draw(t, "mean"))
+			}
+			due := o.Due(f)
+			if done == n && !due || done == 0 && due || was && !due {
+				t.Fatalf("%d of %d maps are done: due %v, before %v", done, n, due, was)
+			}
+			was = due
+			last = done == n
+			done = min(n, done+rapid.IntRange(0, 1).Draw(t, "ends"))
+		}
+	})
+}

@@ -1,0 +1,24 @@
+// Package speculate decides which running tasks are worth a copy, and on which nodes. Its Speculators are pure: observations
+// in, proposals out, and the same observations give the same proposals.
+//
+//   - ESplash is for clusters whose nodes differ. It sorts nodes into levels of speed, finds those that are slow for their
+//     level, and copies their tasks to nodes that are fast enough to win (Wang et al., eSplash).
+//   - Late is what Hadoop does: it compares tasks with the mean of all others, whatever node they run on.
+//
+// # Where this isn't what the paper prints
+//
+// The straggler value of section 5.2.2 is a sum that only grows, so that each node passes the threshold in the end. Here it is
+// a moving average over epochs of the mean over the node's tasks, from which the 1 that a healthy task adds by its progress
+// rate is taken off. A healthy node settles near 0. Single terms are bounded: one wild estimate doesn't mark a node.
+//
+// A node that has finished nothing has no level yet. It may be a slow one that works as it always does: it straggles only if
+// its tasks hardly move. Tasks that have run for less than an epoch are never copied, as their estimates mean nothing.
+//
+// EstEnd of equation 5.1 knows nothing of a task that stopped when it was almost done. What remains is therefore the larger
+// one of that estimate and of what the rate of the last epoch gives.
+//
+// C(m), the containers of level m, leaves out straggling nodes, which never get copies.
+//
+// Algorithm 5.2.2 begins with random centres. Here they are spread evenly over the nodes by speed, so that results repeat; and
+// levels that hardly differ are one, so that noise among equal nodes makes none.
+package speculate

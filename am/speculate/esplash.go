@@ -1,0 +1,387 @@
+package speculate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"heddle/am/stage"
+)
+
+const stages = 2
+
+// Settings of ESplash.
+const (
+	epoch     = 3 * time.Second  // between two updates of straggler values; workers report at least so often
+	relevel   = 10 * time.Second // between two clusterings
+	threshold = 3.0              // τ: a node with a larger straggler value straggles
+	weight    = 1. / 3           // of the latest epoch in a straggler value
+	bound     = 5.0              // of each term of a straggler value: one bad epoch alone is not more than the threshold
+	fading    = 0.98             // by which earlier executions weigh less with each that follows
+	leastDev  = 0.05             // a deviation is at least that part of the mean
+	forever   = 1e6              // seconds that a task without progress takes
+)
+
+// ESplash is the Speculator of the paper. Its zero value is ready.
+type ESplash struct {
+	nodes   []performance
+	tasks   [stages][]track // by index of the task
+	levels  []int           // by node; 0: it has finished nothing yet
+	highest int
+	table   [][stages]statistics // by level; 0 is for all nodes together
+	count   []float64            // containers by level, without those of stragglers
+	all     float64
+	at      time.Duration // of the latest epoch
+	leveled time.Duration
+	begun   bool
+	sums    []float64
+	running []int
+}
+
+// performance is what is known of a node.
+type performance struct {
+	done      [stages]moments
+	value     float64 // SV
+	straggles bool
+}
+
+// moments are weighted sums of execution times in seconds.
+type moments struct{ n, sum, sq float64 }
+
+func (m *moments) add(x float64) {
+	m.n, m.sum, m.sq = m.n*fading+1, m.sum*fading+x, m.sq*fading+x*x
+}
+
+func (m *moments) merge(o moments) { m.n, m.sum, m.sq = m.n+o.n, m.sum+o.sum, m.sq+o.sq }
+
+// statistics is a cell of the table ST: mean and deviation of execution times, and the mean progress per second.
+type statistics struct {
+	mean, dev float64 // NaN if nothing has finished
+	rate      float64 // 0 if nothing runs
+	rated     float64
+}
+
+// track is the attempt at a task that was seen last.
+type track struct {
+	number   int
+	seen     bool
+	at       time.Duration
+	progress float64
+	rate     float64 // progress per second in the latest epoch
+	rated    bool
+}
+
+// sane makes a progress a number from 0 to 1.
+func sane(p float64) float64 {
+	if !(p > 0) { // nor NaN
+		return 0
+	}
+	return min(p, 1)
+}
+
+// Ended implements stage.Speculator.
+func (e *ESplash) Ended(s stage.Stage, node int, took time.Duration) {
+	if node < 0 || int(s) >= stages {
+		return
+	}
+	e.know(node)
+	e.nodes[node].done[s].add(max(took.Seconds(), 1e-3))
+}
+
+func (e *ESplash) know(node int) {
+	for node >= len(e.nodes) {
+		e.nodes = append(e.nodes, performance{})
+	}
+	for node >= len(e.levels) {
+		e.levels = append(e.levels, 0)
+	}
+}
+
+// Round implements stage.Speculator: it proposes the copy that is expected to win most time, if any.
+func (e *ESplash) Round(r *stage.Round) []stage.Copy {
+	for i := range r.Running {
+		e.know(max(0, r.Running[i].Node))
+	}
+	e.know(max(0, len(r.Slots)-1))
+	if !e.begun {
+		e.begun, e.at, e.leveled = true, r.Now, r.Now-relevel
+	}
+	if r.Levels != nil {
+		e.follow(r.Levels)
+	} else if r.Now-e.leveled >= relevel {
+		e.leveled = r.Now
+		e.levels, e.highest = cluster(e.vectors(), mostLevels)
+	}
+	e.summarize()
+	if r.Now-e.at >= epoch {
+		e.measure(r)
+		e.judge(r)
+		e.at = r.Now
+	}
+	e.hold(r)
+	var best stage.Copy
+	for i := range r.Running {
+		x := &r.Running[i]
+		if x.Attempts != 1 || !e.straggles(x.Node) || !e.rated(x.ID) {
+			continue
+		}
+		if minL, value := e.plan(r.Now, x); value > best.Value {
+			best = stage.Copy{Of: x.ID, MinLevel: minL, Value: value}
+		}
+	}
+	if best.Value > 0 {
+		return []stage.Copy{best}
+	}
+	return nil
+}
+
+// follow takes levels that somebody else has decided.
+func (e *ESplash) follow(levels []int) {
+	e.highest = 0
+	for i := range e.levels {
+		e.levels[i] = 0
+		if i < len(levels) {
+			e.levels[i] = max(0, levels[i])
+		}
+		e.highest = max(e.highest, e.levels[i])
+	}
+}
+
+func (e *ESplash) vectors() []vector {
+	out := make([]vector, len(e.nodes))
+	for i := range e.nodes {
+		for s, m := range e.nodes[i].done {
+			out[i][s] = m.sum / m.n // NaN if there are none
+		}
+	}
+	return out
+}
+
+// summarize computes means and deviations of the table (5.2.2, ST).
+func (e *ESplash) summarize() {
+	for len(e.table) <= e.highest {
+		e.table = append(e.table, [stages]statistics{})
+	}
+	e.table = e.table[:e.highest+1]
+	for s := range stages {
+		sums := make([]moments, e.highest+1)
+		for i := range e.nodes {
+			m := e.nodes[i].done[s]
+			sums[0].merge(m)
+			if l := e.levels[i]; l > 0 {
+				sums[l].merge(m)
+			}
+		}
+		for l, m := range sums {
+			c := &e.table[l][s]
+			c.mean = m.sum / m.n
+			c.dev = max(math.Sqrt(max(0, m.sq/m.n-c.mean*c.mean)), leastDev*c.mean)
+		}
+	}
+}
+
+func (e *ESplash) track(id stage.AttemptID) *track {
+	list := &e.tasks[id.Stage]
+	for id.Index >= len(*list) {
+		*list = append(*list, track{})
+	}
+	return &(*list)[id.Index]
+}
+
+// measure notes how fast tasks have got on since the latest epoch.
+func (e *ESplash) measure(r *stage.Round) {
+	for l := range e.table {
+		for s := range e.table[l] {
+			e.table[l][s].rate, e.table[l][s].rated = 0, 0
+		}
+	}
+	for i := range r.Running {
+		x := &r.Running[i]
+		t := e.track(x.ID)
+		now := track{number: x.ID.Number, seen: true, at: r.Now, progress: sane(x.Progress)}
+		if t.seen && t.number == x.ID.Number && r.Now > t.at {
+			now.rated = true
+			now.rate = max(0, now.progress-t.progress) / (r.Now - t.at).Seconds()
+			for _, l := range []int{0, e.levels[x.Node]} {
+				c := &e.table[l][x.ID.Stage]
+				c.rate, c.rated = c.rate+now.rate, c.rated+1
+				if e.levels[x.Node] == 0 {
+					break
+				}
+			}
+		} else if x.Attempts > 1 && t.seen && t.at == r.Now {
+			continue // a copy of what was seen just now
+		}
+		*t = now
+	}
+	for l := range e.table {
+		for s := range e.table[l] {
+			if c := &e.table[l][s]; c.rated > 0 {
+				c.rate /= c.rated
+			}
+		}
+	}
+}
+
+// judge updates straggler values (5.2.2, SV).
+func (e *ESplash) judge(r *stage.Round) {
+	e.sums, e.running = slices.Grow(e.sums[:0], len(e.nodes))[:len(e.nodes)], slices.Grow(e.running[:0], len(e.nodes))[:len(e.nodes)]
+	clear(e.sums)
+	clear(e.running)
+	for i := range r.Running {
+		x := &r.Running[i]
+		t := e.track(x.ID)
+		if !t.rated || t.number != x.ID.Number {
+			continue // it has just begun
+		}
+		e.sums[x.Node] += e.deficit(r.Now, x, t)
+		e.running[x.Node]++
+	}
+	for i := range e.nodes {
+		n := &e.nodes[i]
+		latest := 0.0
+		if e.running[i] > 0 {
+			latest = e.sums[i] / float64(e.running[i])
+		}
+		n.value += weight * (latest - n.value)
+		n.straggles = n.value > threshold
+	}
+}
+
+// deficit is what a task adds to its node's straggler value: by how many deviations it takes longer than the mean, and how
+// many times more slowly it gets on than others.
+func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64 {
+	level := e.levels[x.Node]
+	ratio := 1.
+	if rate := e.table[level][x.ID.Stage].rate; rate > 0 {
+		ratio = bound
+		if t.rate > 0 {
+			ratio = min(rate/t.rate, bound)
+		}
+	}
+	if level == 0 {
+		// It has finished nothing, and may be a slow one that works as it always does. Only one that hardly moves straggles.
+		if ratio < bound {
+			return 0
+		}
+		return 2*bound - 1
+	}
+	sum := max(0, ratio-1)
+	c := &e.table[level][x.ID.Stage]
+	if est := estimate(x.Elapsed(now), sane(x.Progress)); est > c.mean { // not if the mean is NaN
+		sum += min((est-c.mean)/c.dev, bound)
+	}
+	return sum
+}
+
+// estimate is EstT: how long a task takes that has got so far in a time, in seconds.
+func estimate(elapsed time.Duration, progress float64) float64 {
+	if progress <= 0 {
+		return forever
+	}
+	return min(elapsed.Seconds()/progress, forever)
+}
+
+// remaining is EstEnd − now, in seconds.
+func (e *ESplash) remaining(now time.Duration, x *stage.Running) float64 {
+	p := sane(x.Progress)
+	left := max(0, estimate(x.Elapsed(now), p)-x.Elapsed(now).Seconds())
+	if t := e.track(x.ID); e.rated(x.ID) && p < 1 {
+		if t.rate <= 0 {
+			return forever
+		}
+		left = max(left, min((1-p)/t.rate, forever))
+	}
+	return left
+}
+
+// rated reports whether a task has run long enough for its estimate to mean anything.
+func (e *ESplash) rated(id stage.AttemptID) bool {
+	t := e.track(id)
+	return t.rated && t.number == id.Number
+}
+
+func (e *ESplash) straggles(node int) bool {
+	return node >= 0 && node < len(e.nodes) && e.nodes[node].straggles
+}
+
+// hold counts the containers that levels can give to copies.
+func (e *ESplash) hold(r *stage.Round) {
+	e.count = slices.Grow(e.count[:0], e.highest+1)[:e.highest+1]
+	clear(e.count)
+	e.all = 0
+	for i, n := range r.Slots {
+		if l := e.levels[i]; l > 0 && !e.straggles(i) {
+			e.count[l] += float64(n)
+			e.all += float64(n)
+		}
+	}
+}
+
+// plan returns the least level for a copy, and what it is expected to win in seconds; 0 if it isn't worth while.
+func (e *ESplash) plan(now time.Duration, x *stage.Running) (minL int, value float64) {
+	minL, value = leastLevel(e.count, e.means(x.ID.Stage), max(1, e.levels[x.Node]), e.remaining(now, x))
+	return minL, value
+}
+
+// means is EstT by level; NaN where nothing has finished.
+func (e *ESplash) means(s stage.Stage) []float64 {
+	e.sums = e.sums[:0]
+	for l := range e.table {
+		e.sums = append(e.sums, e.table[l][s].mean)
+	}
+	return e.sums
+}
+
+// leastLevel is algorithm 5.2.3, and the speculative value of section 5.2.3. containers and means are by level; means that
+// aren't known are NaN, and their levels are passed over.
+func leastLevel(containers, means []float64, from int, remaining float64) (minL int, value float64) {
+	best := math.Inf(1)
+	var here, gain float64 // Σ C(m) and Σ C(m)·EstT(m), of the levels from l on
+	for l := len(containers) - 1; l >= from; l-- {
+		if c := containers[l]; c > 0 && !math.IsNaN(means[l]) {
+			here, gain = here+c, gain+c*means[l]
+		} else {
+			continue
+		}
+		// With equal expectations the lower level has more containers.
+		if expected := gain / here; expected <= best {
+			best, minL = expected, l
+		}
+	}
+	if minL == 0 {
+		return 0, 0
+	}
+	var win, all float64
+	for l := 1; l < len(containers); l++ {
+		all += containers[l]
+		if l >= minL && containers[l] > 0 && !math.IsNaN(means[l]) {
+			win += containers[l] * (remaining - means[l])
+		}
+	}
+	return minL, win / all
+}
+
+// Worth implements stage.Speculator.
+func (e *ESplash) Worth(_ stage.Copy, now time.Duration, x stage.Running, node int) bool {
+	if x.Node < 0 || x.Node >= len(e.nodes) || !e.straggles(x.Node) || !e.rated(x.ID) {
+		return false // its node has recovered
+	}
+	minL, value := e.plan(now, &x)
+	if value <= 0 || node < 0 {
+		return value > 0
+	}
+	if node >= len(e.levels) || e.straggles(node) || e.levels[node] < minL || minL == 0 {
+		return false
+	}
+	return cmp.Compare(e.remaining(now, &x), e.table[e.levels[node]][x.ID.Stage].mean) > 0
+}
+
+// Level returns the level of a node, and whether it straggles; 0 if it has finished nothing yet.
+func (e *ESplash) Level(node int) (level int, straggles bool) {
+	if node < 0 || node >= len(e.levels) {
+		return 0, false
+	}
+	return e.levels[node], e.straggles(node)
+}
