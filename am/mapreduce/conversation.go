@@ -140,7 +140,7 @@ func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, 
 		return struct{}{}, nil
 	}
 	c.report = r
-	c.step(stage.Finished{Slot: w.slot, Attempt: attemptOf(r.ID)})
+	c.step(stage.Finished{Slot: w.slot, Attempt: attemptOf(r.ID), OutBytes: r.OutBytes})
 	c.report = nil
 	return struct{}{}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"heddle/am/mapreduce/input"
 	"heddle/am/mapreduce/job"
 	"heddle/am/slowstart"
+	"heddle/am/speculate"
 	"heddle/am/stage"
 	"heddle/yarn/records"
 )
@@ -104,9 +105,31 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	c.machine = stage.New(stage.Job{
 		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
 		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
-		Starter: slowstart.AfterMaps(s.SlowStart),
+		Starter: starter(s), Speculator: speculator(s),
 	})
 	return c
+}
+
+// starter is the rule by which a job's reduces begin.
+func starter(s *job.Spec) stage.Starter {
+	switch s.Start {
+	case job.StartLazily:
+		return &slowstart.OMO{}
+	case job.StartAtFraction:
+		return slowstart.Fraction(s.SlowStart)
+	}
+	return slowstart.AfterMaps(s.SlowStart)
+}
+
+// speculator is the rule by which a job's tasks are copied; nil if they aren't.
+func speculator(s *job.Spec) stage.Speculator {
+	switch s.Job.Speculation {
+	case job.SpeculateESplash:
+		return &speculate.ESplash{}
+	case job.SpeculateLate:
+		return &speculate.Late{}
+	}
+	return nil
 }
 
 // leastSilence is how long a worker may be silent at least: it waits for answers for a third of that.

@@ -76,10 +76,14 @@ func newPlay(maps, reduces int, hosts ...string) *play {
 
 // newPatientPlay is a play whose tasks may be tried so often.
 func newPatientPlay(tries, maps, reduces int, hosts ...string) *play {
+	return newPlayOf(job.Job{Reduces: reduces}, tries, maps, hosts...)
+}
+
+func newPlayOf(j job.Job, tries, maps int, hosts ...string) *play {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s := &job.Spec{
-		Job: job.Job{Reduces: reduces}, MapSize: job.Size{MemoryMB: 1024, Cores: 1}, ReduceSize: job.Size{MemoryMB: 1024, Cores: 1}, MapTries: tries, ReduceTries: tries, SlowStart: 0.05,
+		Job: j, MapSize: job.Size{MemoryMB: 1024, Cores: 1}, ReduceSize: job.Size{MemoryMB: 1024, Cores: 1}, MapTries: tries, ReduceTries: tries, SlowStart: 0.05,
 		NodeFailures: 3, Timeout: 10 * time.Minute,
 	}
 	splits := make([]input.Split, maps)

@@ -33,6 +33,11 @@ type Job struct {
 	// Packed has one mapper read all the small files of a map task, as Hadoop's CombineTextInputFormat does: it doesn't learn
 	// their names, nor where one ends. Otherwise each file has a mapper of its own.
 	Packed bool
+	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for.
+	Speculation string
+	// SlowStart says when reduces begin: "omo", as late as their shuffle allows; a number, when this part of the maps is done;
+	// "", when the part that the configuration says is done and all other maps run.
+	SlowStart string
 	// Settings are the user's own among those of the configuration. Commands see them in their environment.
 	Settings map[string]string
 }
@@ -65,6 +70,23 @@ const (
 	KeyNodeFailures = "mapreduce.job.maxtaskfailures.per.tracker"
 )
 
+// Rules of Job.Speculation.
+const (
+	SpeculateNone    = "none"
+	SpeculateESplash = "esplash"
+	SpeculateLate    = "late"
+)
+
+// Start is the rule by which reduces begin.
+type Start int
+
+// Rules by which reduces begin.
+const (
+	StartAfterMaps  Start = iota // when the fraction of maps is done and all others run
+	StartAtFraction              // when the fraction of maps is done
+	StartLazily                  // as late as their shuffle allows
+)
+
 // Spec is all that containers have to know about a job. It is staged as a file that only the user can read.
 type Spec struct {
 	Job       Job
@@ -86,6 +108,7 @@ type Spec struct {
 	Copies              int
 	NodeFailures        int // of tasks, by which a node is avoided
 	SlowStart           float64
+	Start               Start
 	Separator           string
 	KeyFields           int
 	MasterTries         int
@@ -161,6 +184,7 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	s.SplitMax = r.number(KeySplitMax, math.MaxInt64, 1, math.MaxInt64)
 	s.KeyFields = int(r.number(KeyFields, 1, 1, math.MaxInt32))
 	s.SlowStart = r.fraction(KeySlowStart, 0.05)
+	r.rules(s)
 	s.Separator = "\t"
 	if v, ok := c.Verbatim(KeySeparator); ok && v != "" {
 		s.Separator = v
@@ -203,6 +227,26 @@ func (r *reader) memory(key string, otherwise int64) int64 {
 		r.fail(key, fmt.Sprint(n), "128 or more")
 	}
 	return n
+}
+
+// rules reads which policies the job wants.
+func (r *reader) rules(s *Spec) {
+	switch s.Job.Speculation {
+	case "", SpeculateNone, SpeculateESplash, SpeculateLate:
+	default:
+		r.fail("-speculation", s.Job.Speculation, "esplash, late or none")
+	}
+	switch text := s.Job.SlowStart; text {
+	case "":
+	case "omo":
+		s.Start = StartLazily
+	default:
+		f, err := conf.ParseFloat(text)
+		if err != nil || !(f >= 0 && f <= 1) {
+			r.fail("-slowstart", text, "omo, or a number from 0 to 1,")
+		}
+		s.Start, s.SlowStart = StartAtFraction, f
+	}
 }
 
 func (r *reader) fraction(key string, otherwise float64) float64 {

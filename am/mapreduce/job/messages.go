@@ -98,6 +98,7 @@ type (
 		Error    string // of a task that failed
 		Stderr   []string
 		Output   string // file that is to become part of the job's output
+		OutBytes int64  // size of what reduces are going to fetch
 	}
 	FetchFailure struct {
 		Worker  string

@@ -59,7 +59,7 @@ func because(name string) string {
 	case strings.Contains(name, "compress"):
 		return ", which doesn't compress what it writes"
 	case strings.Contains(name, "speculative"):
-		return ", which runs no task twice at a time"
+		return "; its option -speculation says how tasks are speculated on"
 	case always[name] != "":
 		return ", for which it is " + always[name]
 	}

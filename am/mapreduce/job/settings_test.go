@@ -13,7 +13,7 @@ func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 		"mapreduce.map.java.opts=-Xmx1g":                           "no effect on heddle mr, which runs no Java",
 		"mapreduce.job.reducs=3":                                   "mapreduce.job.reducs has no effect",
 		"mapred.compress.map.output=true":                          "mapred.compress.map.output has no effect",
-		"mapreduce.map.speculative=true":                           "runs no task twice",
+		"mapreduce.map.speculative=true":                           "-speculation",
 		"yarn.resourcemanager.adress=x":                            "did you mean yarn.resourcemanager.address?",
 		"my.key=value":                                             "",
 		"mapred.reduce.tasks=3":                                    "",
@@ -66,5 +66,38 @@ func TestSpecRefusesImpossibleSettings(t *testing.T) {
 	again, err := s.Config()
 	if err != nil || !again.IsSet(KeyMapMemory) || again.IsSet(KeyReduces) {
 		t.Errorf("the configuration doesn't come through: %v", err)
+	}
+}
+
+func TestRulesOfJobs(t *testing.T) {
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		speculation, start string
+		want               Start
+		fraction           float64
+		err                string
+	}{
+		{"", "", StartAfterMaps, 0.05, ""},
+		{"esplash", "omo", StartLazily, 0.05, ""},
+		{"late", "0.6", StartAtFraction, 0.6, ""},
+		{"none", "1.0", StartAtFraction, 1, ""},
+		{"always", "", 0, 0, `-speculation is "always"`},
+		{"", "1.1", 0, 0, `-slowstart is "1.1"`},
+		{"", "NaN", 0, 0, "-slowstart"},
+		{"", "soon", 0, 0, "omo"},
+	} {
+		s, err := NewSpec(Job{Mapper: "cat", Inputs: []string{"in"}, Output: "out", Speculation: x.speculation, SlowStart: x.start}, c)
+		if x.err != "" {
+			if err == nil || !strings.Contains(err.Error(), x.err) {
+				t.Errorf("%+v: %v", x, err)
+			}
+			continue
+		}
+		if err != nil || s.Start != x.want || s.SlowStart != x.fraction {
+			t.Errorf("%+v: %v, %v, %v", x, s.Start, s.SlowStart, err)
+		}
 	}
 }

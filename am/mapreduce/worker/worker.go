@@ -168,6 +168,7 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 		log.Info("Done")
 		if output.Path != "" {
 			w.outputs.put(a.ID.Index, a.ID.Attempt, output)
+			report.OutBytes = output.Size()
 		}
 		report.Output = part
 	}
