@@ -150,7 +150,7 @@ func mrOptions() *mrJob {
 	f.Var(&o.environment, "cmdenv", "variable of the commands' environment, `NAME=VALUE`; may be repeated")
 	f.Var(&o.definitions, "D", "setting of the job, `KEY=VALUE`; may be repeated")
 	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
-	f.StringVar(&o.job.Speculation, "speculation", "none", "`RULE` by which slow tasks are done twice: esplash, late or none")
+	f.StringVar(&o.job.Speculation, "speculation", "", "`RULE` by which slow tasks are done twice: esplash, late or none (default none)")
 	f.StringVar(&o.job.SlowStart, "slowstart", "", "when reduces begin, `RULE`: omo, as late as their shuffle allows, or the part of the maps that is done, 0.05 to 1.0")
 	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
 	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR), or a file of settings for the job")
