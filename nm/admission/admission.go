@@ -70,6 +70,9 @@ func (r *Room) Resize(total records.Resource) {
 
 // Enter waits until the container can hold all of its grant, and returns when it does, or with the error of ctx: then it holds what it
 // held before. Only one call at a time may be under way for a place. Leave has to follow a success.
+//
+// Those that are resumed keep what they hold while they wait. So two of them may wait for each other: it is for the ResourceManager to
+// resume no more than fit.
 func (p *Place) Enter(ctx context.Context) error {
 	r := p.room
 	r.mu.Lock()

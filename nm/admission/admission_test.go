@@ -139,7 +139,8 @@ func TestChangeWhileWaiting(t *testing.T) {
 	})
 }
 
-// Whatever comes at once: what is used is what those who are in hold, and all of it is given back.
+// Whatever comes at once: what is used is what those who are in hold, and all of it is given back. All that wait hold so little that the
+// first of them fits once the others have left.
 func TestAllIsGivenBack(t *testing.T) {
 	r := New(mb(1000))
 	var running sync.WaitGroup
@@ -147,13 +148,13 @@ func TestAllIsGivenBack(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
 		running.Go(func() {
 			for range 200 {
-				p := r.Place(mb(1 + random.Int64N(300)))
+				p := r.Place(mb(1 + random.Int64N(200)))
 				ctx, cancel := context.WithCancel(t.Context())
 				if random.IntN(3) == 0 {
 					cancel()
 				}
 				if p.Enter(ctx) == nil {
-					p.Change(mb(200), mb(random.Int64N(200)))
+					p.Change(mb(200), mb(random.Int64N(50)))
 					_ = p.Enter(ctx)
 				}
 				cancel()
