@@ -2,6 +2,7 @@ package container
 
 import (
 	"heddle/nm/application"
+	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -27,7 +28,7 @@ func (m *Manager) FinishApplication(id records.ApplicationID, why string) { m.ap
 func (m *Manager) removePrivate(app records.ApplicationID) error {
 	var private []string
 	for _, local := range m.Disks.Local.Readable() {
-		private = append(private, privateApp(local, app))
+		private = append(private, workdir.PrivateApp(local, app))
 	}
 	return m.Deleter.DeleteNow(private...)
 }

@@ -16,6 +16,7 @@ import (
 	"heddle/nm/launch"
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
+	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -29,9 +30,9 @@ type Container struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when the state is Done
 
-	// See command.go.
-	commanding, writing chan struct{}
+	commanding chan struct{} // held during a command; see command.go
 
+	box   *enclosure       // of its processes
 	place *admission.Place // in the node's room
 
 	mu    sync.Mutex
@@ -51,7 +52,6 @@ type Container struct {
 	late      *kill // that came in state Exited
 	forgotten bool  // the store is to have nothing of it any more
 	session   *launch.Session
-	group     cgroup.Group
 	usage     monitor.Usage
 	archived  func() // to be called when the container has ended; see JavaArchives
 
@@ -60,21 +60,21 @@ type Container struct {
 
 // record is what of a container is kept besides its request.
 type record struct {
-	Started     int64   `json:"started"` // ms since 1970, when it was accepted
-	Localized   int64   `json:"localized,omitempty"`
-	Launched    int64   `json:"launched,omitempty"`
-	Finished    int64   `json:"finished,omitempty"`
-	Boot        string  `json:"boot,omitempty"` // the run of the machine that Keeper belongs to
-	Keeper      proc.ID `json:"keeper,omitzero"`
-	Places      places  `json:"places,omitzero"`
-	Kill        *kill   `json:"kill,omitempty"`
-	ExitCode    int     `json:"exit"`
-	Complete    bool    `json:"complete,omitempty"`
-	Diagnostics string  `json:"diagnostics,omitempty"`
-	Suspended   bool    `json:"suspended,omitempty"`
-	Retries     int     `json:"retries,omitempty"`    // made so far
-	RetryTimes  []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
-	Peak        int64   `json:"peak,omitempty"`
+	Started     int64          `json:"started"` // ms since 1970, when it was accepted
+	Localized   int64          `json:"localized,omitempty"`
+	Launched    int64          `json:"launched,omitempty"`
+	Finished    int64          `json:"finished,omitempty"`
+	Boot        string         `json:"boot,omitempty"` // the run of the machine that Keeper belongs to
+	Keeper      proc.ID        `json:"keeper,omitzero"`
+	Places      workdir.Places `json:"places,omitzero"`
+	Kill        *kill          `json:"kill,omitempty"`
+	ExitCode    int            `json:"exit"`
+	Complete    bool           `json:"complete,omitempty"`
+	Diagnostics string         `json:"diagnostics,omitempty"`
+	Suspended   bool           `json:"suspended,omitempty"`
+	Retries     int            `json:"retries,omitempty"`    // made so far
+	RetryTimes  []int64        `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
+	Peak        int64          `json:"peak,omitempty"`
 
 	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
 }
@@ -90,7 +90,8 @@ func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Cont
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
-		place:  m.room.Place(g.Resource), commanding: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		place:  m.room.Place(g.Resource), commanding: make(chan struct{}, 1),
+		box: newEnclosure(m.Groups, &m.cfg, g.ID.String(), g.Resource),
 	}
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c
@@ -164,9 +165,7 @@ func (c *Container) LaunchContext() *pb.ContainerLaunchContext {
 
 // Group returns the container's processes, or nil when it has none.
 func (c *Container) Group() cgroup.Group {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.group
+	return c.box.get()
 }
 
 // WaitDone returns when the container is Done, or with the error of ctx.

@@ -338,7 +338,7 @@ func TestChangeBeforeTheProcessIsAwaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.lives.Wait()
-	if c.takeReinit() == nil {
+	if (life{c}).takeReinit() == nil {
 		t.Error("the change is lost")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/disks"
+	"heddle/nm/workdir"
 )
 
 // smallDisk mounts a disk of a few pages on dir.
@@ -57,7 +58,7 @@ func TestFullDiskUnderTheLogs(t *testing.T) {
 	if s.ExitCode == 0 || !strings.Contains(s.Diagnostics, log) || !strings.Contains(strings.ToLower(s.Diagnostics), "no space left on") {
 		t.Errorf("exit code %d, %q", s.ExitCode, s.Diagnostics)
 	}
-	if err := os.RemoveAll(appLogs(log, appID(1))); err != nil {
+	if err := os.RemoveAll(workdir.AppLogs(log, appID(1))); err != nil {
 		t.Fatal(err)
 	}
 	if s = waitDone(t, l.run(job{id: containerID(1, 3), command: "true"})); s.ExitCode != 0 {

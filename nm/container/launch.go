@@ -1,9 +1,7 @@
 package container
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -11,13 +9,12 @@ import (
 
 	"heddle/internal/userfiles"
 	"heddle/internal/within"
-	"heddle/nm/cgroup"
-	"heddle/nm/disks"
 	"heddle/nm/gpu"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
+	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 )
 
@@ -26,7 +23,7 @@ var emptyCredentials = []byte("HDTS\x00\x00\x00")
 
 // launch starts the container's process. Where an earlier try has left folders they are used again, as Hadoop does: a
 // program that is started anew finds what it has written.
-func (c *Container) launch() error {
+func (c life) launch() error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -38,11 +35,11 @@ func (c *Container) launch() error {
 		return errors.New(report)
 	}
 	// The end of the container doesn't wait for a disk.
-	at, err := within.Do(c.ctx, func() (places, error) { return c.prepareFiles(owner) })
+	at, err := within.Do(c.ctx, func() (workdir.Places, error) { return c.prepareFiles(owner) })
 	if err != nil {
 		return err
 	}
-	group, err := c.makeGroup()
+	group, err := c.box.make(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -79,37 +76,16 @@ func (c *Container) launch() error {
 	return nil
 }
 
-func (c *Container) spec(at places, owner *userfiles.User) launch.Spec {
+func (c life) spec(at workdir.Places, owner *userfiles.User) launch.Spec {
 	return launch.Spec{
 		ID: c.ID().String(), Script: filepath.Join(at.Work, launch.ScriptFile), WorkDir: at.Work,
-		Status: filepath.Join(at.Private, statusFile), Output: filepath.Join(at.Private, outputFile),
+		Status: filepath.Join(at.Private, workdir.StatusFile), Output: filepath.Join(at.Private, workdir.OutputFile),
 		Credential: owner.Credential(),
 	}
 }
 
-// makeGroup returns the container's group, which it has already if this is not the first try. Whatever was done to that
-// while it had other processes, it is not frozen, and has the limits of now.
-func (c *Container) makeGroup() (cgroup.Group, error) {
-	c.writing <- struct{}{}
-	defer func() { <-c.writing }()
-	c.mu.Lock()
-	group, limits := c.group, c.m.limits(c.grant.Resource)
-	c.mu.Unlock()
-	if group != nil {
-		return group, errors.Join(group.Thaw(c.ctx), group.SetLimits(limits))
-	}
-	group, err := c.m.Groups.Create(c.grant.ID.String(), limits)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.group = group
-	c.mu.Unlock()
-	return group, nil
-}
-
 // prepareFiles is writeFiles on a disk that may have come, or come back, since the application's folders were made.
-func (c *Container) prepareFiles(owner *userfiles.User) (places, error) {
+func (c life) prepareFiles(owner *userfiles.User) (workdir.Places, error) {
 	at, err := c.writeFiles(owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err = c.m.Localizer.InitApplication(c.grant.User, c.ID().Attempt.App); err == nil {
@@ -120,18 +96,18 @@ func (c *Container) prepareFiles(owner *userfiles.User) (places, error) {
 }
 
 // writeFiles writes the launch script and the credentials into the work folder.
-func (c *Container) writeFiles(owner *userfiles.User) (places, error) {
+func (c life) writeFiles(owner *userfiles.User) (workdir.Places, error) {
 	c.mu.Lock()
 	at, context := c.record.Places, c.context
 	c.mu.Unlock()
 	var work *userfiles.Dir
 	var err error
 	if at.Work == "" {
-		if at, work, err = makePlaces(c.m.Disks, c.grant.User, c.ID(), owner); err != nil {
-			return places{}, err
+		if at, work, err = workdir.Make(c.m.Disks, c.grant.User, c.ID(), owner); err != nil {
+			return workdir.Places{}, err
 		}
-	} else if work, err = makeWork(c.m.Disks, at.Work, owner); err != nil {
-		return places{}, err
+	} else if work, err = workdir.MakeWork(c.m.Disks, at.Work, owner); err != nil {
+		return workdir.Places{}, err
 	}
 	defer work.Close()
 	c.mu.Lock()
@@ -140,25 +116,25 @@ func (c *Container) writeFiles(owner *userfiles.User) (places, error) {
 
 	s, err := c.script(at, context, owner)
 	if err != nil {
-		return places{}, err
+		return workdir.Places{}, err
 	}
 	c.archive(&s, at, owner)
 	script, err := s.Bytes()
 	if err != nil {
-		return places{}, err
+		return workdir.Places{}, err
 	}
 	tokens := context.GetTokens()
 	if len(tokens) == 0 {
 		tokens = emptyCredentials
 	}
 	if err := work.Write(launch.ScriptFile, script, owner.Want(0o700)); err != nil {
-		return places{}, err
+		return workdir.Places{}, err
 	}
 	return at, work.Write(launch.TokensFile, tokens, owner.Want(0o600))
 }
 
 // script composes launch_container.sh.
-func (c *Container) script(at places, lc *pb.ContainerLaunchContext, owner *userfiles.User) (launch.Script, error) {
+func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *userfiles.User) (launch.Script, error) {
 	cfg, id, user := &c.m.cfg, c.ID(), c.grant.User
 	vars := make(map[string]string)
 	for _, v := range lc.GetEnvironment() {
@@ -198,7 +174,7 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext, owner *user
 	env.LocalizationCounter = c.counters
 	paths := maps.Clone(c.paths)
 	c.mu.Unlock()
-	if s.Links, err = links(paths, c.m.listLocal); err != nil {
+	if s.Links, err = workdir.Links(c.m.Disks, paths); err != nil {
 		return launch.Script{}, err
 	}
 	s.Inherit, s.Env = env.Vars()
@@ -209,7 +185,7 @@ func (c *Container) script(at places, lc *pb.ContainerLaunchContext, owner *user
 }
 
 // archive lets a Java program in the container start quickly, if there is somebody for that.
-func (c *Container) archive(s *launch.Script, at places, owner *userfiles.User) {
+func (c life) archive(s *launch.Script, at workdir.Places, owner *userfiles.User) {
 	if c.m.Archives == nil {
 		return
 	}
@@ -229,21 +205,9 @@ func (c *Container) archive(s *launch.Script, at places, owner *userfiles.User) 
 	c.mu.Unlock()
 }
 
-// destroy removes the container's group.
-func (c *Container) destroy(group cgroup.Group) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if use, err := group.Usage(); err == nil {
-		c.noteUsage(use)
-	}
-	if err := group.Destroy(ctx); err != nil {
-		c.log.WithError(err).Warn("Could not remove the container's group")
-	}
-}
-
 // removeFiles deletes what the container leaves. Script and credentials go at once, the rest may be kept for a while
 // (yarn.nodemanager.delete.debug-delay-sec).
-func (c *Container) removeFiles(at places) {
+func (c life) removeFiles(at workdir.Places) {
 	if at.Work == "" {
 		return
 	}
@@ -253,14 +217,4 @@ func (c *Container) removeFiles(at places) {
 	if err != nil {
 		c.log.WithError(err).Warn("Could not have the container's files deleted")
 	}
-}
-
-// fullDisk says so when the file system of a folder has no space left: programs that ended for that reason could write
-// down nothing about it.
-func fullDisk(dir string) string {
-	s, err := disks.Free(dir)
-	if err != nil || s.Free > 64<<10 {
-		return ""
-	}
-	return fmt.Sprintf("No space left on the disk of %s: %d bytes are free of %d", dir, s.Free, s.Total)
 }

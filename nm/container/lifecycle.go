@@ -12,9 +12,13 @@ import (
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
+	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
+
+// life is a container as its own goroutine sees it. Nobody else calls these methods.
+type life struct{ *Container }
 
 // stage is where a container's goroutine takes it up.
 type stage int
@@ -26,7 +30,7 @@ const (
 
 // live takes the container through its life. If the manager is closed meanwhile it returns at once and leaves
 // everything as it is, for Recover.
-func (c *Container) live(from stage) {
+func (c life) live(from stage) {
 	defer c.stop()
 	if from == freshStart {
 		if err := c.prepare(); err != nil {
@@ -77,7 +81,7 @@ func (c *Container) live(from stage) {
 func (c *Container) closing() bool { return c.m.ctx.Err() != nil }
 
 // prepare brings the container to the point where it can be launched.
-func (c *Container) prepare() error {
+func (c life) prepare() error {
 	if err := c.m.apps.Ready(c.ctx, c.ID().Attempt.App); err != nil {
 		return err
 	}
@@ -107,7 +111,7 @@ func (c *Container) prepare() error {
 }
 
 // admit waits until the node has room.
-func (c *Container) admit() error {
+func (c life) admit() error {
 	if err := c.place.Enter(c.ctx); err != nil {
 		return err
 	}
@@ -118,7 +122,7 @@ func (c *Container) admit() error {
 }
 
 // takeGPUs picks the container's GPUs, which it has until it ends.
-func (c *Container) takeGPUs() error {
+func (c life) takeGPUs() error {
 	if c.m.cfg.GPUs == nil {
 		return nil
 	}
@@ -138,7 +142,7 @@ func (m *Manager) gpus(r records.Resource) int64 {
 }
 
 // endUnlaunched finishes a container that could not be prepared.
-func (c *Container) endUnlaunched(err error) {
+func (c life) endUnlaunched(err error) {
 	c.mu.Lock()
 	if c.record.Kill != nil {
 		c.mu.Unlock()
@@ -155,7 +159,7 @@ func (c *Container) endUnlaunched(err error) {
 }
 
 // endFailedLaunch finishes a container whose process could not be started.
-func (c *Container) endFailedLaunch(err error) {
+func (c life) endFailedLaunch(err error) {
 	c.mu.Lock()
 	if c.record.Kill == nil {
 		c.record.ExitCode = launchFailed
@@ -186,7 +190,7 @@ const (
 
 // await waits for the end of the container's process, or kills it when that is asked for. ok is false when the manager
 // is closing.
-func (c *Container) await() (code int, n next, ok bool) {
+func (c life) await() (code int, n next, ok bool) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	c.mu.Lock()
@@ -238,8 +242,8 @@ func (c *Container) await() (code int, n next, ok bool) {
 // end ends all processes of the container, for good or before others are started. It tries for as long as it takes, since
 // a container that lives on after it was given up would use what the ResourceManager gives to others; a process that
 // can't be killed waits for a disk or device, in all likelihood.
-func (c *Container) end(s *launch.Session, grace time.Duration, forGood bool) (code int, err error) {
-	c.writing <- struct{}{}
+func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code int, err error) {
+	c.box.seize()
 	defer func() {
 		// No command gets in between: it would find a container that seems to run.
 		var t change
@@ -251,7 +255,7 @@ func (c *Container) end(s *launch.Session, grace time.Duration, forGood bool) (c
 			}
 		}
 		c.mu.Unlock()
-		<-c.writing
+		c.box.unlock()
 		c.announce(t)
 	}()
 	for {
@@ -270,7 +274,7 @@ func (c *Container) end(s *launch.Session, grace time.Duration, forGood bool) (c
 }
 
 // conclude turns the exit code of the container's process into a status.
-func (c *Container) conclude(code int) next {
+func (c life) conclude(code int) next {
 	k := c.killed()
 	if k != nil && code == launch.ExitLost {
 		code = launch.ExitForceKilled // by us, in the last life
@@ -314,7 +318,7 @@ func (c *Container) conclude(code int) next {
 
 // exit sets the status's exit code. As in Hadoop the process's own code wins over the reason of a kill when it made use
 // of its grace to end in its own way, unless it was killed for what it did.
-func (c *Container) exit(k *kill, code int) {
+func (c life) exit(k *kill, code int) {
 	if k != nil && slices.Contains([]int{
 		records.ExitDisksFailed, records.ExitKilledExceededVMem, records.ExitKilledExceededPMem, records.ExitKilledForExcessLogs,
 	}, k.ExitCode) {
@@ -336,7 +340,7 @@ type remains struct {
 }
 
 // explain tells in the diagnostics why a process has failed.
-func (c *Container) explain(code int) {
+func (c life) explain(code int) {
 	c.mu.Lock()
 	s, at := c.session, c.record.Places
 	c.mu.Unlock()
@@ -344,9 +348,12 @@ func (c *Container) explain(code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), explainPatience)
 	defer cancel()
 	found, err := within.Do(ctx, func() (remains, error) {
-		r := remains{said: s.Output(max), tails: c.tails(at)}
+		r := remains{said: s.Output(max)}
+		if owner, err := c.m.owner(c.grant.User); err == nil {
+			r.tails = workdir.Tails(c.m.Disks, at, owner, c.m.cfg.StderrPattern, max)
+		}
 		for _, dir := range []string{at.Work, at.Log} {
-			r.full = append(r.full, fullDisk(dir))
+			r.full = append(r.full, workdir.Full(dir))
 		}
 		return r, nil
 	})
@@ -382,7 +389,7 @@ func (c *Container) explain(code int) {
 
 // shouldRetry decides by the launch context's ContainerRetryContext whether the process is started again, and counts
 // that (Hadoop: SlidingWindowRetryPolicy).
-func (c *Container) shouldRetry(code int) bool {
+func (c life) shouldRetry(code int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.context.GetContainerRetryContext()
@@ -407,7 +414,7 @@ func (c *Container) shouldRetry(code int) bool {
 }
 
 // pause waits between a failure and the next try. It returns false when there is to be none.
-func (c *Container) pause() bool {
+func (c life) pause() bool {
 	c.mu.Lock()
 	t := c.enter(Relaunching)
 	wait := time.Duration(c.context.GetContainerRetryContext().GetRetryInterval()) * time.Millisecond
@@ -429,21 +436,23 @@ func (c *Container) pause() bool {
 }
 
 // endKilledBetween is for a container that is killed while it has no process.
-func (c *Container) endKilledBetween() {
+func (c life) endKilledBetween() {
 	c.transition(Killing)
 	c.Diagnose("Container is killed before being launched.\n")
 	c.transition(CleanedUpAfterKill)
 }
 
 // finish cleans up after a container that was launched, or was about to be.
-func (c *Container) finish() {
+func (c life) finish() {
 	c.mu.Lock()
-	group, at, archived := c.group, c.record.Places, c.archived
-	c.group, c.archived = nil, nil
+	at, archived := c.record.Places, c.archived
+	c.archived = nil
 	c.record.Suspended = false
 	c.mu.Unlock()
-	if group != nil {
-		c.destroy(group)
+	use, err := c.box.destroy()
+	c.noteUsage(use)
+	if err != nil {
+		c.log.WithError(err).Warn("Could not remove the container's group")
 	}
 	c.complete()
 	if archived != nil {
@@ -453,7 +462,7 @@ func (c *Container) finish() {
 }
 
 // complete tells everybody that the container has ended.
-func (c *Container) complete() {
+func (c life) complete() {
 	c.mu.Lock()
 	c.record.Complete = true
 	c.record.Finished = time.Now().UnixMilli()

@@ -237,7 +237,7 @@ func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte
 	if !m.apps.Add(c) {
 		c.Kill(records.ExitKilledAfterAppCompletion, "Application no longer running.\n")
 	}
-	m.lives.Go(func() { c.live(freshStart) })
+	m.lives.Go(func() { life{c}.live(freshStart) })
 	return nil
 }
 
@@ -353,18 +353,6 @@ func (m *Manager) changed() {
 	if m.Changed != nil {
 		m.Changed()
 	}
-}
-
-// limits are what the kernel holds a container to.
-func (m *Manager) limits(r records.Resource) cgroup.Limits {
-	l := cgroup.Limits{Shares: float64(r.VCores()), Pids: m.cfg.MaxPids}
-	if m.cfg.LimitMemory {
-		l.Memory = r.MemoryMB() << 20
-	}
-	if total := m.cfg.Resource.VCores(); m.cfg.StrictCPU && total > 0 {
-		l.CPU = m.cfg.Cores * float64(r.VCores()) / float64(total)
-	}
-	return l
 }
 
 func (m *Manager) owner(user string) (*userfiles.User, error) {

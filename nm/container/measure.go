@@ -25,7 +25,7 @@ func (m *Manager) Targets() []monitor.Target {
 
 // target is the container as a monitor looks at it, held to its limits of now. The lock is held.
 func (c *Container) target() monitor.Target {
-	t := monitor.Target{ID: c.grant.ID, Group: c.group, Keeper: c.record.Keeper.PID, Memory: c.m.limits(c.grant.Resource).Memory}
+	t := monitor.Target{ID: c.grant.ID, Group: c.box.get(), Keeper: c.record.Keeper.PID, Memory: c.box.limits().Memory}
 	if c.session != nil {
 		t.Leader = c.session.PID()
 	}
@@ -54,7 +54,7 @@ func (m *Manager) Kill(id records.ContainerID, exitCode int, why string) {
 
 // watchMemory kills the container when the kernel has ended one of its processes for want of memory: what is left of a
 // program then is hardly what its author meant to run. It returns a function that ends the watch.
-func (c *Container) watchMemory(ctx context.Context) (stop func()) {
+func (c life) watchMemory(ctx context.Context) (stop func()) {
 	return monitor.WatchMemory(ctx, c.Group(), func() bool {
 		why := c.outOfMemory()
 		if why != "" {
@@ -65,7 +65,7 @@ func (c *Container) watchMemory(ctx context.Context) (stop func()) {
 }
 
 // outOfMemory says why the container has ended if the kernel has ended it for want of memory.
-func (c *Container) outOfMemory() string {
+func (c life) outOfMemory() string {
 	c.mu.Lock()
 	t := c.target()
 	c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *Container) outOfMemory() string {
 }
 
 // noteUsage remembers the most memory that the container has used.
-func (c *Container) noteUsage(use cgroup.Usage) {
+func (c life) noteUsage(use cgroup.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.usage.Peak = max(c.usage.Peak, use.Peak)

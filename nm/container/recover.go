@@ -3,18 +3,17 @@ package container
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
+	"heddle/nm/workdir"
 	"heddle/yarn/records"
 )
 
@@ -111,7 +110,10 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 		c.stop()
 	}
 	if r.Keeper.PID == 0 {
-		m.lives.Go(func() { c.live(freshStart) })
+		m.lives.Go(func() {
+			m.sweepGroup(c.ID().String()) // the last life may have ended when it had put a process there, and not noted it down yet
+			life{c}.live(freshStart)
+		})
 		return
 	}
 	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
@@ -124,6 +126,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	}
 	reattached.Add(1)
 	m.lives.Go(func() {
+		c := life{c}
 		from, ok := c.reattach(r, boot)
 		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("Recovered")
 		reattached.Done()
@@ -139,11 +142,14 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 
 // reattach finds the container's processes again, and how far it is. A container is not lost while its processes may
 // live: it tries until it succeeds or the manager is closed, when ok is false.
-func (c *Container) reattach(r record, boot string) (from stage, ok bool) {
+func (c life) reattach(r record, boot string) (from stage, ok bool) {
 	var group cgroup.Group
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
-		var err error
-		if group, err = c.findGroup(); err == nil {
+		var unlimited, err error
+		if group, unlimited, err = c.box.find(); err == nil {
+			if unlimited != nil {
+				c.log.WithError(unlimited).Warn("Could not hold the container to its size")
+			}
 			break
 		}
 		c.log.WithError(err).Warnf("Could not take up the container again; trying again in %v", wait)
@@ -160,7 +166,7 @@ func (c *Container) reattach(r record, boot string) (from stage, ok bool) {
 	s := launch.Reattach(c.spec(r.Places, nil), group, keeper) // it is never started again
 	begun := s.Begun(c.ctx)
 	c.mu.Lock()
-	c.group, c.session = group, s
+	c.session = s
 	c.mu.Unlock()
 	if !begun && c.ctx.Err() == nil {
 		// It never began: the last life ended before it opened the gate.
@@ -183,27 +189,8 @@ func (c *Container) reattach(r record, boot string) (from stage, ok bool) {
 	return attached, true
 }
 
-// findGroup opens the container's group, or makes one if there is none.
-func (c *Container) findGroup() (cgroup.Group, error) {
-	c.mu.Lock()
-	limits := c.m.limits(c.grant.Resource)
-	c.mu.Unlock()
-	group, err := c.m.Groups.Open(c.ID().String())
-	if errors.Is(err, cgroup.ErrNotFound) { // the machine was restarted, or it had just been destroyed
-		return c.m.Groups.Create(c.ID().String(), limits)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// The last life may have ended when it had noted down a new size, and not told the kernel yet.
-	if err := group.SetLimits(limits); err != nil {
-		c.log.WithError(err).Warn("Could not hold the container to its size")
-	}
-	return group, nil
-}
-
 // startAnew gives back what a container has that is to be started like a new one.
-func (c *Container) startAnew() {
+func (c life) startAnew() {
 	c.place.Leave()
 	if c.m.cfg.GPUs == nil {
 		return
@@ -214,7 +201,7 @@ func (c *Container) startAnew() {
 	c.record.GPUs = nil
 }
 
-func (c *Container) retained() localizer.Request {
+func (c life) retained() localizer.Request {
 	req, err := c.request(c.LaunchContext())
 	if err != nil {
 		c.log.WithError(err).Warn("Could not hold on to the container's resources")
@@ -232,7 +219,7 @@ func (m *Manager) sweepGroups() error {
 	var swept sync.WaitGroup
 	for _, name := range names {
 		id, err := records.ParseContainerID(name)
-		if err == nil && m.isHere(id) {
+		if err == nil && m.KnowsContainer(id) {
 			continue
 		}
 		swept.Add(1)
@@ -245,8 +232,8 @@ func (m *Manager) sweepGroups() error {
 	return nil
 }
 
-// isHere reports whether a container is, and hasn't ended.
-func (m *Manager) isHere(id records.ContainerID) bool {
+// KnowsContainer reports whether a container is on this node, and hasn't ended.
+func (m *Manager) KnowsContainer(id records.ContainerID) bool {
 	c, err := m.Container(id)
 	if err != nil {
 		return false
@@ -258,9 +245,11 @@ func (m *Manager) isHere(id records.ContainerID) bool {
 func (m *Manager) sweepGroup(name string) {
 	log := m.Log.WithField("container", name)
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		err := m.trySweep(name)
+		found, err := m.trySweep(name)
 		if err == nil {
-			log.Warn("Removed the processes of a container that nobody knows")
+			if found {
+				log.Warn("Removed processes that an earlier NodeManager left")
+			}
 			return
 		}
 		log.WithError(err).Errorf("Could not remove what an earlier NodeManager left; trying again in %v", wait)
@@ -272,20 +261,20 @@ func (m *Manager) sweepGroup(name string) {
 	}
 }
 
-func (m *Manager) trySweep(name string) error {
+func (m *Manager) trySweep(name string) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(m.ctx, m.cfg.KillWait+5*time.Second)
 	defer cancel()
 	group, err := m.Groups.Open(name)
 	if errors.Is(err, cgroup.ErrNotFound) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := group.Kill(ctx); err != nil {
-		return err
+		return true, err
 	}
-	return group.Destroy(ctx)
+	return true, group.Destroy(ctx)
 }
 
 // sweepFolders has the folders deleted of applications and containers that are not here any more. Each disk is looked
@@ -301,53 +290,12 @@ func (m *Manager) sweepFolders() {
 }
 
 func (m *Manager) sweepDisk(local string) error {
-	var old, private []string
-	for _, app := range subfolders(local, localizer.NMPrivate) {
-		private = append(private, m.unknownIn(local, localizer.NMPrivate, app)...)
-	}
-	for _, user := range subfolders(local, localizer.UserCache) {
-		for _, app := range subfolders(local, localizer.UserCache, user, localizer.AppCache) {
-			old = append(old, m.unknownIn(local, localizer.UserCache, user, localizer.AppCache, app)...)
-		}
-	}
+	old, private := workdir.Leftovers(local, m)
 	return errors.Join(m.Deleter.DeleteNow(private...), m.Deleter.Delete(old...))
 }
 
-// unknownIn returns the application's folder if there is no such application, else the folders in it of containers
-// that are not here or have ended.
-func (m *Manager) unknownIn(local string, app ...string) []string {
-	path := filepath.Join(append([]string{local}, app...)...)
-	id, err := records.ParseApplicationID(app[len(app)-1])
-	if err != nil {
-		return nil // not ours
-	}
-	if _, here := m.apps.Get(id); !here {
-		return []string{path}
-	}
-	var out []string
-	for _, name := range subfolders(local, app...) {
-		id, err := records.ParseContainerID(name)
-		if err != nil {
-			continue
-		}
-		if !m.isHere(id) {
-			out = append(out, filepath.Join(path, name))
-		}
-	}
-	return out
-}
-
-// subfolders are the folders in that which elems lead to from a local folder.
-func subfolders(local string, elems ...string) []string {
-	entries, err := userfiles.ReadDir(local, elems...)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, e.Name())
-		}
-	}
-	return out
+// KnowsApplication reports whether an application is on this node.
+func (m *Manager) KnowsApplication(id records.ApplicationID) bool {
+	_, here := m.apps.Get(id)
+	return here
 }

@@ -1,15 +1,14 @@
 package container
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"heddle/internal/userfiles"
 	"heddle/nm/localizer"
+	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 )
 
@@ -76,7 +75,10 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 			status := LocalizationStatus{Key: link, State: pb.LocalizationState_L_COMPLETED}
 			result, err := c.m.Localizer.Localize(c.ctx, one)
 			if err == nil {
-				err = c.link(work, link, result.Paths[link])
+				var owner *userfiles.User
+				if owner, err = c.m.owner(c.grant.User); err == nil {
+					err = workdir.AddLink(c.m.Disks, work, link, result.Paths[link], owner)
+				}
 			}
 			if err != nil {
 				status.State, status.Why = pb.LocalizationState_L_FAILED, err.Error()
@@ -105,34 +107,6 @@ func (c *Container) releaseLate() {
 	if c.State().over() {
 		c.m.Localizer.Release(c.ID())
 	}
-}
-
-// link makes a link in the work folder of a running container, whose programs may have put links into its place and into it: none
-// is followed.
-func (c *Container) link(work, name, target string) error {
-	owner, err := c.m.owner(c.grant.User)
-	if err != nil {
-		return err
-	}
-	d, err := openBelow(c.m.Disks.Local, work)
-	if err != nil {
-		return err
-	}
-	defer func() { d.Close() }()
-	steps := strings.Split(filepath.Clean(name), "/")
-	last := len(steps) - 1
-	for _, s := range steps[:last] {
-		next, err := d.Enter(s)
-		if errors.Is(err, fs.ErrNotExist) {
-			next, err = d.Make(s, owner.Want(0o755))
-		}
-		if err != nil {
-			return err
-		}
-		d.Close()
-		d = next
-	}
-	return d.Symlink(target, steps[last])
 }
 
 // LocalizationStatuses returns how far the resources are that Localize was called for, by name.
@@ -229,7 +203,7 @@ func (c *Container) change(what string, r *reinit) error {
 }
 
 // takeReinit returns the change that is ready to be made, if there is one.
-func (c *Container) takeReinit() *reinit {
+func (c life) takeReinit() *reinit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reinit == nil || !c.reinit.localized {
@@ -239,7 +213,7 @@ func (c *Container) takeReinit() *reinit {
 }
 
 // adopt makes a change: the old process has ended.
-func (c *Container) adopt(r *reinit) {
+func (c life) adopt(r *reinit) {
 	c.mu.Lock()
 	now := version{context: c.context, paths: maps.Clone(c.paths)}
 	if r.to.context != nil {
@@ -264,7 +238,7 @@ func (c *Container) adopt(r *reinit) {
 }
 
 // rollBackFailed goes back to the version before the last change, which has failed, if there is one.
-func (c *Container) rollBackFailed() bool {
+func (c life) rollBackFailed() bool {
 	c.mu.Lock()
 	before := c.previous
 	c.mu.Unlock()

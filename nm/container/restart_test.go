@@ -2,6 +2,7 @@ package container
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,8 +12,10 @@ import (
 	"testing"
 
 	"heddle/internal/await"
+	"heddle/nm/cgroup"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
+	"heddle/nm/workdir"
 	"heddle/yarn/records"
 )
 
@@ -150,9 +153,8 @@ func TestContainersOutliveAKilledNodeManager(t *testing.T) {
 
 	l.start()
 	for seq, want := range map[int64]State{1: Running, 3: Paused, 4: Done, 5: Running} {
-		if got := l.container(containerID(1, seq)).State(); got != want {
-			t.Errorf("container %d is %s, want %s", seq, got, want)
-		}
+		c := l.container(containerID(1, seq))
+		await.Until(t, fmt.Sprintf("%s of %s", want, c), func() bool { return c.State() == want })
 	}
 	if s := waitDone(t, l.container(containerID(1, 2))); s.ExitCode != 12 || !strings.Contains(s.Diagnostics, "exit code 12") {
 		t.Errorf("ended meanwhile: exit code %d, %q", s.ExitCode, s.Diagnostics)
@@ -183,7 +185,7 @@ func TestContainersOutliveAKilledNodeManager(t *testing.T) {
 // waitStatus waits until a container's status file has a line.
 func (l *lab) waitStatus(seq int64, line string) {
 	l.t.Helper()
-	pattern := filepath.Join(l.dir, "local*", localizer.NMPrivate, appID(1).String(), containerID(1, seq).String(), statusFile)
+	pattern := filepath.Join(l.dir, "local*", localizer.NMPrivate, appID(1).String(), containerID(1, seq).String(), workdir.StatusFile)
 	await.Until(l.t, line, func() bool {
 		found, _ := filepath.Glob(pattern)
 		if len(found) != 1 {
@@ -231,7 +233,12 @@ func TestKilledWhileContainersStart(t *testing.T) {
 	l.start()
 	for _, seq := range accepted {
 		c := l.container(containerID(1, seq))
-		await.Until(t, c.String(), func() bool { return c.State() == Running && exists(fmt.Sprintf("%s/%d", dir, seq)) })
+		await.Until(t, c.String(), func() bool {
+			if c.State() == Done {
+				t.Fatalf("%s: %s", c, c.Status().Diagnostics)
+			}
+			return c.State() == Running && exists(fmt.Sprintf("%s/%d", dir, seq))
+		})
 	}
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -270,7 +277,7 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 	}
 	await.Until(t, "removal of its folders", func() bool {
 		for _, local := range []string{"/local1", "/local2"} {
-			if exists(localizer.AppDir(l.dir+local, "ann", appID(1))) || exists(privateApp(l.dir+local, appID(1))) {
+			if exists(localizer.AppDir(l.dir+local, "ann", appID(1))) || exists(workdir.PrivateApp(l.dir+local, appID(1))) {
 				return false
 			}
 		}
@@ -279,6 +286,40 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 	if got := l.node.Containers(); len(got) > 0 {
 		t.Errorf("containers %v", got)
 	}
+}
+
+// A NodeManager that dies when it has put a process into a group, and before that is on disk, leaves one that nobody knows. Its container
+// is started all the same.
+func TestAProcessThatWasNotNotedDown(t *testing.T) {
+	g := &gates{t: t}
+	l := newLab(t, g.tweak)
+	open := g.shut(&g.localizing)
+	c := l.run(job{id: containerID(1, 1), command: "sleep 600; :"})
+	steps.until(t, c, Localizing)
+	l.node.close()
+	l.node = nil
+	open()
+	driver, err := cgroup.Detect(cgroup.Options{ID: labID(l.dir), Log: silent()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := driver.Create(c.ID().String(), cgroup.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := exec.Command("sleep", "600")
+	left.Env = append(os.Environ(), cgroup.Marker+"="+c.ID().String())
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(group.Add(left.Process.Pid), driver.Close()); err != nil {
+		t.Error(err)
+	}
+	l.start()
+	if err := left.Wait(); err == nil || left.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("what was left has ended by itself: %v", err)
+	}
+	steps.until(t, c, Running)
 }
 
 func TestAnotherRunOfTheMachine(t *testing.T) {

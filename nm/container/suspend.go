@@ -17,33 +17,33 @@ import (
 // What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container
 // what was wanted last.
 func (c *Container) Suspend(ctx context.Context) error {
-	err := c.suspend(ctx)
+	x, err := c.command(ctx)
+	if err == nil {
+		defer x.release()
+		err = x.suspend()
+	}
 	if err != nil {
 		return fmt.Errorf("suspend container %s: %w", c.ID(), err)
 	}
 	return nil
 }
 
-func (c *Container) suspend(ctx context.Context) error {
-	ctx, release, err := c.command(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
+func (c command) suspend() error {
 	if c.isSuspended() {
 		return nil
 	}
 	if t := c.transition(Pausing, Running, Reinitializing, Paused); !t.made {
 		return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
 	}
-	if err = c.want(ctx, true); err == nil {
-		err = c.freeze(ctx)
+	err := c.want(true)
+	if err == nil {
+		err = c.freeze()
 	}
 	if errors.Is(err, context.Canceled) {
-		err = c.interrupted(ctx)
+		err = c.interrupted()
 	}
 	if err != nil {
-		c.unwanted()
+		c.logged(c.wanted(false))
 		c.undo(Pausing)
 		return err
 	}
@@ -52,9 +52,9 @@ func (c *Container) suspend(ctx context.Context) error {
 }
 
 // freeze stops the processes of a container that is Pausing.
-func (c *Container) freeze(ctx context.Context) error {
-	return c.withGroup(ctx, func(g cgroup.Group) error {
-		if err := g.Freeze(ctx); err != nil {
+func (c command) freeze() error {
+	return c.withGroup(func(g cgroup.Group) error {
+		if err := g.Freeze(c.ctx); err != nil {
 			return err
 		}
 		if t := c.transition(Paused, Pausing); !t.made {
@@ -66,22 +66,20 @@ func (c *Container) freeze(ctx context.Context) error {
 
 // Resume lets a suspended container go on, and returns when it does. Resuming a running container is no error.
 func (c *Container) Resume(ctx context.Context) error {
-	err := c.resume(ctx)
+	x, err := c.command(ctx)
+	if err == nil {
+		defer x.release()
+		err = x.resume()
+	} else if state := c.State(); state != Paused {
+		err = fmt.Errorf("it %w but %s", ErrNotSuspended, state)
+	}
 	if err != nil {
 		return fmt.Errorf("resume container %s: %w", c.ID(), err)
 	}
 	return nil
 }
 
-func (c *Container) resume(ctx context.Context) error {
-	ctx, release, err := c.command(ctx)
-	if err != nil {
-		if state := c.State(); state != Paused {
-			return fmt.Errorf("it %w but %s", ErrNotSuspended, state)
-		}
-		return err
-	}
-	defer release()
+func (c command) resume() error {
 	switch t := c.transition(Resuming, Paused); {
 	case t.made:
 	case t.from.is(Running, Reinitializing):
@@ -89,17 +87,17 @@ func (c *Container) resume(ctx context.Context) error {
 	default:
 		return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
 	}
-	if err := c.place.Enter(ctx); err != nil { // others may use by now what it held
+	if c.place.Enter(c.ctx) != nil { // others may use by now what it held
 		c.undo(Resuming)
-		return c.interrupted(ctx)
+		return c.interrupted()
 	}
-	if err := c.want(ctx, false); err != nil {
+	if err := c.want(false); err != nil {
 		c.wanted(true)
 		c.undo(Resuming)
 		return err
 	}
-	err = c.withGroup(ctx, func(g cgroup.Group) error {
-		if err := g.Thaw(ctx); err != nil {
+	err := c.withGroup(func(g cgroup.Group) error {
+		if err := g.Thaw(c.ctx); err != nil {
 			return err
 		}
 		if t := c.toRunning(Resuming); !t.made {
@@ -117,35 +115,34 @@ func (c *Container) resume(ctx context.Context) error {
 }
 
 // isSuspended reports that the container is, and is to be.
-func (c *Container) isSuspended() bool {
+func (c command) isSuspended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state == Paused && c.record.Suspended
 }
 
 // want notes down whether the container is to be suspended, and returns when that is on disk.
-func (c *Container) want(ctx context.Context, suspended bool) error {
+func (c command) want(suspended bool) error {
 	select {
 	case err := <-c.wanted(suspended):
 		return err
-	case <-ctx.Done():
-		return c.interrupted(ctx)
+	case <-c.ctx.Done():
+		return c.interrupted()
 	}
 }
 
-// wanted is want for who doesn't wait.
+// wanted is want for who doesn't wait. It has no effect once the process is being ended: nothing is suspended any more then.
 func (c *Container) wanted(suspended bool) <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.record.Suspended = suspended
+	if c.state.is(inProcess...) {
+		c.record.Suspended = suspended
+	}
 	return c.begin()
 }
 
-// unwanted notes down that a suspension has failed.
-func (c *Container) unwanted() { c.logged(c.wanted(false)) }
-
 // suspended says that a container has been paused or resumed.
-func (c *Container) suspended(word string) {
+func (c command) suspended(word string) {
 	c.Diagnose(fmt.Sprintf("Container [%s] in [%s] state. The Container has been %s.\n", c.grant.ID, Paused, word))
 	c.saveLater()
 	c.m.changed()
@@ -156,23 +153,23 @@ const settleTime = 10 * time.Second
 
 // settle makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
 // it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
-func (c *Container) settle(wanted bool) {
+func (c life) settle(wanted bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, settleTime)
 	defer cancel()
-	ctx, release, err := c.command(ctx)
+	x, err := c.command(ctx)
 	if err != nil {
 		return // it is to be killed
 	}
-	defer release()
+	defer x.release()
 	if wanted {
-		if err = c.freeze(ctx); err == nil {
+		if err = x.freeze(); err == nil {
 			return
 		}
-		c.unwanted()
+		c.logged(c.wanted(false))
 		c.undo(Pausing)
 		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
 	}
-	err = c.withGroup(ctx, func(g cgroup.Group) error { return g.Thaw(ctx) }, Running)
+	err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running)
 	if err != nil && c.ctx.Err() == nil {
 		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
 	}

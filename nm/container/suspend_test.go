@@ -264,7 +264,7 @@ func TestAKillBetweenEndAndRetryCounts(t *testing.T) {
 	d := l.node.newContainer(job{id: containerID(1, 2), user: "ann", memory: 1}.grant(0), job{}.context())
 	d.state = Exited // its process has just failed
 	d.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
-	if d.pause() {
+	if (life{d}).pause() {
 		t.Error("it is started anew")
 	}
 	if k := d.killed(); k == nil || d.Status().ExitCode != records.ExitKilledByAppMaster {

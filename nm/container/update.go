@@ -32,11 +32,11 @@ func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
 	wrap := func(err error) error {
 		return fmt.Errorf("change the size of container %s to %v: %w", c.ID(), g.Resource, err)
 	}
-	ctx, release, err := c.command(ctx)
+	x, err := c.command(ctx)
 	if err != nil {
 		return wrap(err)
 	}
-	defer release()
+	defer x.release()
 	if err := c.mayUpdate(g); err != nil {
 		return err
 	}
@@ -47,11 +47,11 @@ func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
 	c.mu.Unlock()
 	select {
 	case err = <-saved:
-	case <-ctx.Done():
-		err = c.interrupted(ctx)
+	case <-x.ctx.Done():
+		err = x.interrupted()
 	}
 	if err == nil {
-		err = c.withGroup(ctx, func(group cgroup.Group) error { return c.adoptSize(g, group) }, resizable...)
+		err = x.withGroup(func(cgroup.Group) error { return x.adoptSize(g) }, resizable...)
 	}
 	if err != nil {
 		c.mu.Lock()
@@ -84,23 +84,21 @@ func (c *Container) checkGPUs(g Grant) error {
 }
 
 // adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
-func (c *Container) adoptSize(g Grant, group cgroup.Group) error {
-	if group != nil {
-		if err := group.SetLimits(c.m.limits(g.Resource)); err != nil {
-			return err // for instance because it uses more memory than it is to have
-		}
+func (c command) adoptSize(g Grant) error {
+	if err := c.box.change(g.Resource, g.Resource); err != nil { // a suspended one holds all of it as well: its memory stays
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.grant.Resource
-	if err := c.checkGPUs(g); err != nil {
-		return err // it has got them just now; before that there was no group
+	if err := c.checkGPUs(g); err != nil { // it has got them just now; before that there was no group
+		return errors.Join(err, c.box.change(old, old))
 	}
 	// What a token for an update says besides is not for a container that was placed long ago.
 	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
 	if old != g.Resource && old.FitsIn(g.Resource) {
 		c.grown = g.Version
 	}
-	c.place.Change(g.Resource, g.Resource) // a suspended one holds all of it as well: its memory stays
+	c.place.Change(g.Resource, g.Resource)
 	return nil
 }

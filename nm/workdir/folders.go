@@ -1,4 +1,4 @@
-package container
+package workdir
 
 import (
 	"fmt"
@@ -15,49 +15,49 @@ import (
 // Names of what lies in a container's folders, besides those that package launch has.
 const (
 	tmpFolder  = "tmp"
-	statusFile = "status" // exit code, see launch
-	outputFile = "output" // what the shells around the container say
+	StatusFile = "status" // exit code, see launch; in Places.Private
+	OutputFile = "output" // what the shells around the container say; in Places.Private
 )
 
-// places are the folders of a container.
-type places struct {
+// Places are the folders of a container.
+type Places struct {
 	Work    string   `json:"work"`
 	Private string   `json:"private"` // only the NodeManager gets in
 	Log     string   `json:"log"`     // what <LOG_DIR> stands for
 	Logs    []string `json:"logs"`    // one on every disk
 }
 
-// privateApp is the folder of what only the NodeManager may see of an application.
-func privateApp(local string, app records.ApplicationID) string {
+// PrivateApp is the folder of what only the NodeManager may see of an application.
+func PrivateApp(local string, app records.ApplicationID) string {
 	return filepath.Join(local, localizer.NMPrivate, app.String())
 }
 
-// appLogs is the folder of the logs of an application's containers.
-func appLogs(logs string, app records.ApplicationID) string { return filepath.Join(logs, app.String()) }
+// AppLogs is the folder of the logs of an application's containers.
+func AppLogs(logs string, app records.ApplicationID) string { return filepath.Join(logs, app.String()) }
 
-// makePlaces picks disks for a container and makes its folders there. The application's local folders are there
+// Make picks disks for a container and makes its folders there. The application's local folders are there
 // already (Localizer.InitApplication). The work folder is returned open: its parent belongs to the user, who could put
 // something else in its place.
-func makePlaces(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.User) (p places, work *userfiles.Dir, err error) {
+func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.User) (p Places, work *userfiles.Dir, err error) {
 	app, name := id.Attempt.App, id.String()
 	local, err := d.Local.Pick()
 	if err != nil {
-		return places{}, nil, err
+		return Places{}, nil, err
 	}
-	p.Private = filepath.Join(privateApp(local, app), name)
+	p.Private = filepath.Join(PrivateApp(local, app), name)
 	if err := makePrivate(local, app, name); err != nil {
-		return places{}, nil, err
+		return Places{}, nil, err
 	}
 	p.Work = filepath.Join(localizer.AppDir(local, user, app), name)
 	log, err := d.Logs.Pick()
 	if err != nil {
-		return places{}, nil, err
+		return Places{}, nil, err
 	}
 	for _, l := range d.Logs.Writable() {
-		dir := filepath.Join(appLogs(l, app), name)
+		dir := filepath.Join(AppLogs(l, app), name)
 		if err := makeLogs(l, app, name, owner); err != nil {
 			if l == log {
-				return places{}, nil, fmt.Errorf("log folder: %w", err)
+				return Places{}, nil, fmt.Errorf("log folder: %w", err)
 			}
 			continue // another disk's; it will be noticed by the next check of the disks
 		}
@@ -67,9 +67,9 @@ func makePlaces(d *disks.Disks, user string, id records.ContainerID, owner *user
 		}
 	}
 	if p.Log == "" {
-		return places{}, nil, fmt.Errorf("log folder: %s can't be written to any more", log)
+		return Places{}, nil, fmt.Errorf("log folder: %s can't be written to any more", log)
 	}
-	work, err = makeWork(d, p.Work, owner)
+	work, err = MakeWork(d, p.Work, owner)
 	return p, work, err
 }
 
@@ -127,8 +127,8 @@ func openBelow(f *disks.Folders, path string) (*userfiles.Dir, error) {
 	return userfiles.OpenDir(base, elems...)
 }
 
-// makeWork makes a work folder, or takes the one that an earlier try has left.
-func makeWork(d *disks.Disks, path string, owner *userfiles.User) (*userfiles.Dir, error) {
+// MakeWork makes a work folder, or takes the one that an earlier try has left.
+func MakeWork(d *disks.Disks, path string, owner *userfiles.User) (*userfiles.Dir, error) {
 	app, err := openBelow(d.Local, filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -146,16 +146,22 @@ func makeWork(d *disks.Disks, path string, owner *userfiles.User) (*userfiles.Di
 	return work, tmp.Close()
 }
 
-// tails reads what a container that has failed says about it.
-func (c *Container) tails(at places) launch.Tails {
-	owner, err := c.m.owner(c.grant.User)
-	if err != nil {
-		return launch.Tails{}
-	}
-	logs, err := openBelow(c.m.Disks.Logs, at.Log)
+// Tails reads what a container that has failed says about it in its logs, as far as they can be read.
+func Tails(d *disks.Disks, at Places, owner *userfiles.User, pattern string, most int64) launch.Tails {
+	logs, err := openBelow(d.Logs, at.Log)
 	if err != nil {
 		return launch.Tails{}
 	}
 	defer logs.Close()
-	return launch.ReadTails(logs, owner.ID(), c.m.cfg.StderrPattern, c.m.cfg.StderrTail)
+	return launch.ReadTails(logs, owner.ID(), pattern, most)
+}
+
+// Full says so when the file system of a folder has no space left: programs that ended for that reason could write down nothing
+// about it.
+func Full(dir string) string {
+	s, err := disks.Free(dir)
+	if err != nil || s.Free > 64<<10 {
+		return ""
+	}
+	return fmt.Sprintf("No space left on the disk of %s: %d bytes are free of %d", dir, s.Free, s.Total)
 }

@@ -1,8 +1,10 @@
-package container
+package workdir
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,11 +12,23 @@ import (
 	"strings"
 
 	"heddle/internal/userfiles"
+	"heddle/nm/disks"
 	"heddle/nm/launch"
 )
 
-// links are those of a work folder to localized resources, in order, given by the resources' names. A folder whose name
+// Links are those of a work folder to localized resources, in order, given by the resources' names. A folder whose name
 // ends in "*" is there by what is in it: MapReduce ships the jars of -libjars so, which $PWD/* of a class path finds.
+func Links(d *disks.Disks, paths map[string]string) ([]launch.Link, error) {
+	return links(paths, func(folder string) ([]os.FileInfo, error) {
+		base, elems, err := below(d.Local, folder)
+		if err != nil {
+			return nil, err
+		}
+		return userfiles.ReadDir(base, elems...)
+	})
+}
+
+// links is Links with a way to list folders.
 func links(paths map[string]string, list func(folder string) ([]os.FileInfo, error)) ([]launch.Link, error) {
 	var all []launch.Link
 	for name, target := range paths {
@@ -36,11 +50,26 @@ func links(paths map[string]string, list func(folder string) ([]os.FileInfo, err
 	return all, nil
 }
 
-// listLocal lists a folder below one of the local ones. No link on the way there is followed.
-func (m *Manager) listLocal(folder string) ([]os.FileInfo, error) {
-	base, elems, err := below(m.Disks.Local, folder)
+// AddLink makes a link in the work folder of a running container, whose programs may have put links into its place and into it: none
+// is followed.
+func AddLink(d *disks.Disks, work, name, target string, owner *userfiles.User) error {
+	at, err := openBelow(d.Local, work)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return userfiles.ReadDir(base, elems...)
+	defer func() { at.Close() }()
+	steps := strings.Split(filepath.Clean(name), "/")
+	last := len(steps) - 1
+	for _, s := range steps[:last] {
+		next, err := at.Enter(s)
+		if errors.Is(err, fs.ErrNotExist) {
+			next, err = at.Make(s, owner.Want(0o755))
+		}
+		if err != nil {
+			return err
+		}
+		at.Close()
+		at = next
+	}
+	return at.Symlink(target, steps[last])
 }

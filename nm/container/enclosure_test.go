@@ -1,0 +1,63 @@
+package container
+
+import (
+	"errors"
+	"testing"
+
+	"heddle/nm/cgroup"
+	"heddle/yarn/records"
+)
+
+func TestLimitsOfGrantAndHold(t *testing.T) {
+	node := Config{Resource: records.NewResource(8192, 8), Cores: 4, MaxPids: 100}
+	limited, strict := node, node
+	limited.LimitMemory, strict.StrictCPU = true, true
+	r := records.NewResource
+	for name, c := range map[string]struct {
+		cfg         Config
+		grant, held records.Resource
+		want        cgroup.Limits
+	}{
+		"nothing is limited":      {node, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100}},
+		"memory":                  {limited, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100, Memory: 1 << 30}},
+		"CPU":                     {strict, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100, CPU: 1}},
+		"it holds less memory":    {limited, r(1024, 2), r(64, 2), cgroup.Limits{Shares: 2, Pids: 100, Memory: 64 << 20}},
+		"it holds less CPU":       {strict, r(1024, 2), r(1024, 1), cgroup.Limits{Shares: 2, Pids: 100, CPU: 0.5}},
+		"less, though no limit":   {node, r(1024, 2), r(64, 1), cgroup.Limits{Shares: 2, Pids: 100, Memory: 64 << 20, CPU: 0.5}},
+		"no CPU":                  {node, r(1024, 2), r(1024, 0), cgroup.Limits{Shares: 2, Pids: 100, CPU: leastCPU}},
+		"a node without any size": {Config{StrictCPU: true}, r(1, 1), r(1, 1), cgroup.Limits{Shares: 1}},
+	} {
+		if got := c.cfg.limits(c.grant, c.held); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// group takes limits, or refuses them.
+type group struct {
+	cgroup.Group
+	limits  cgroup.Limits
+	refuses error
+}
+
+func (g *group) SetLimits(l cgroup.Limits) error {
+	if g.refuses == nil {
+		g.limits = l
+	}
+	return g.refuses
+}
+
+// What the kernel refuses doesn't count, nor for what is started later.
+func TestAmountsThatTheKernelRefuses(t *testing.T) {
+	g := &group{}
+	e := newEnclosure(nil, &Config{LimitMemory: true}, "x", records.NewResource(100, 1))
+	e.put(g)
+	if err := e.change(records.NewResource(200, 1), records.NewResource(50, 1)); err != nil || g.limits.Memory != 50<<20 || e.limits() != g.limits {
+		t.Errorf("%v, %+v, %+v", err, g.limits, e.limits())
+	}
+	before := g.limits
+	g.refuses = errors.New("busy")
+	if err := e.change(records.NewResource(20, 1), records.NewResource(20, 1)); !errors.Is(err, g.refuses) || e.limits() != before {
+		t.Errorf("%v, %+v", err, e.limits())
+	}
+}
