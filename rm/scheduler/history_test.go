@@ -267,7 +267,11 @@ func (h *history) read(w io.Writer) {
 		slices.SortFunc(asks, func(x, y Ask) int {
 			return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(x.AllocationRequestID, y.AllocationRequestID), strings.Compare(x.Name, y.Name))
 		})
-		fmt.Fprintln(w, asks)
+		rows := make([]string, len(asks))
+		for i := range asks {
+			rows[i] = rowOf(&asks[i])
+		}
+		fmt.Fprintln(w, rows)
 		for _, r := range s.Explain(a) {
 			h.reason(w, r)
 		}
@@ -294,10 +298,17 @@ func (h *history) read(w io.Writer) {
 	h.preemption(w, fair)
 }
 
+// rowOf is an ask without its kind of work, which is the same for all.
+func rowOf(a *Ask) string {
+	return fmt.Sprintf("{%v %v %v %v %v %v %v}", a.Priority, a.AllocationRequestID, a.Name, a.Capability, a.Count, a.RelaxLocality, a.ExecutionType)
+}
+
 // reason writes down a Reason without its words.
 func (h *history) reason(w io.Writer, reason any) {
 	r := reflect.ValueOf(reason)
-	for _, name := range []string{"Ask", "Limit", "Queue", "User", "Used", "Bound", "Short", "Node", "Behind", "Host", "Open", "Eligible", "Until"} {
+	ask := r.FieldByName("Ask").Interface().(Ask)
+	fmt.Fprint(w, rowOf(&ask), " ")
+	for _, name := range []string{"Limit", "Queue", "User", "Used", "Bound", "Short", "Node", "Behind", "Host", "Open", "Eligible", "Until"} {
 		fmt.Fprint(w, r.FieldByName(name), " ")
 	}
 	fmt.Fprintln(w)
