@@ -277,8 +277,9 @@ func FuzzParseXML(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	dir := f.TempDir() // stays empty: nothing is there to be included
 	f.Fuzz(func(t *testing.T, data []byte) {
-		root, err := ParseXML(filepath.Join(t.TempDir(), "fuzz.xml"), data)
+		root, err := ParseXML(filepath.Join(dir, "fuzz.xml"), data)
 		if err != nil {
 			return
 		}
