@@ -22,9 +22,9 @@ import (
 	"heddle/yarn/token"
 )
 
-// Options are what the configuration doesn't say. Zero values stand for the defaults that are named with the fields.
+// Options configure what the configuration doesn't. Zero values mean the defaults that the fields name.
 type Options struct {
-	Host  string        // of local files' blocks; this host's name
+	Host  string        // for the blocks of local files; default: this host's name
 	Log   *logrus.Entry // nil: nothing is logged
 	Retry time.Duration // how long to try to reach a NameNode; one minute, or 20 s if there is only one
 }
@@ -44,8 +44,8 @@ type Adapter struct {
 	close context.CancelCauseFunc
 }
 
-// New returns an adapter for a configuration; nothing is connected yet. It fails if fs.defaultFS is not a file system
-// that is supported.
+// New returns an adapter for a configuration; it connects to nothing yet. It fails if fs.defaultFS is not a supported
+// file system.
 func New(c *conf.Config, o Options) (*Adapter, error) {
 	if o.Log == nil {
 		l := logrus.New()
@@ -115,7 +115,7 @@ func (a *Adapter) Close() error {
 	return nil
 }
 
-// As returns a user's view. An empty user is that of this process. Of the tokens those for the NameNode are used.
+// As returns a user's view; an empty name means this process's user. It uses the NameNode's token among tokens.
 func (a *Adapter) As(user string, tokens ...token.Token) *FS {
 	if user == "" {
 		user = a.self
@@ -123,7 +123,7 @@ func (a *Adapter) As(user string, tokens ...token.Token) *FS {
 	return &FS{a: a, user: user, tokens: tokens, stores: map[string]*hdfsStore{}}
 }
 
-// FS is the file systems as one user sees them. It is safe for use by several goroutines and needs no closing.
+// FS is one user's view of the file systems. It is safe for use by several goroutines and needs no closing.
 type FS struct {
 	a      *Adapter
 	user   string
@@ -133,8 +133,8 @@ type FS struct {
 	stores map[string]*hdfsStore // by authority
 }
 
-// Locate says which file a name means: fs.defaultFS completes it, and relative paths start in the user's home directory
-// on HDFS and in the working directory locally. It fails for file systems that aren't supported.
+// Locate returns the file that a name means. fs.defaultFS completes the name. Relative paths start in the user's home directory
+// on HDFS and in the working directory locally. It fails for unsupported file systems.
 func (f *FS) Locate(name string) (Location, error) {
 	scheme, authority, rest, err := split(name)
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *FS) Locate(name string) (Location, error) {
 	}
 	if scheme == SchemeFile {
 		if authority != "" && authority != "localhost" {
-			return Location{}, fmt.Errorf("%q: a file: name has no host; three slashes begin it", name)
+			return Location{}, fmt.Errorf("%q: a file: name has no host; begin it with three slashes", name)
 		}
 		wd := "/"
 		if !strings.HasPrefix(rest, "/") {
@@ -160,7 +160,7 @@ func (f *FS) Locate(name string) (Location, error) {
 	}
 	if authority == "" {
 		if f.a.deflt.Scheme != SchemeHDFS {
-			return Location{}, fmt.Errorf("%q: names no NameNode, and fs.defaultFS (%s) doesn't either", name, f.a.deflt)
+			return Location{}, fmt.Errorf("%q names no NameNode, and fs.defaultFS (%s) doesn't either", name, f.a.deflt)
 		}
 		authority = f.a.deflt.Authority
 	}
@@ -193,7 +193,7 @@ func (f *FS) store(at Location) (store, error) {
 }
 
 // errClosed is the error of calls after Adapter.Close.
-var errClosed = errors.New("the file systems' adapter is closed")
+var errClosed = errors.New("the adapter of file systems is closed")
 
 // chooseToken picks the delegation token of a file system: that for its nameservice, or one of its NameNodes.
 func chooseToken(tokens []token.Token, authority string, addrs []string) *token.Token {

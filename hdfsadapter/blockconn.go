@@ -29,11 +29,11 @@ const (
 	lastPacketWait = time.Second
 )
 
-// errChecksum is data that isn't what was written.
+// errChecksum is the error for data that differs from what was written.
 var errChecksum = errors.New("checksum error: the replica is corrupt")
 
-// blockConn is a connection to a DataNode. It reads parts of blocks one after the other; none of its bytes is handed
-// out before its checksum was verified.
+// blockConn is a connection to a DataNode. It reads parts of blocks one after the other, and verifies the checksum of every
+// byte before it returns it.
 type blockConn struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -95,7 +95,7 @@ func (c *blockConn) request(b *pb.LocatedBlock, client string, offset, length in
 		return noEOF(err)
 	}
 	if resp.GetStatus() != pb.Status_STATUS_SUCCESS {
-		return fmt.Errorf("the DataNode refuses: %v %s", resp.GetStatus(), resp.GetMessage())
+		return fmt.Errorf("the DataNode refused the request: %v %s", resp.GetStatus(), resp.GetMessage())
 	}
 	return c.begin(resp.GetReadOpChecksumInfo(), offset, length)
 }
@@ -119,7 +119,7 @@ func (c *blockConn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) err
 		return fmt.Errorf("%d bytes under one checksum are not possible", chunk)
 	}
 	if start < 0 || start > offset {
-		return fmt.Errorf("asked for bytes from %d on, the DataNode sends those from %d on", offset, start)
+		return fmt.Errorf("the DataNode sends bytes from %[2]d on instead of %[1]d", offset, start)
 	}
 	c.chunk, c.pos, c.end, c.next = int(chunk), offset, offset+length, start
 	c.seq, c.ready, c.ended = 0, nil, false

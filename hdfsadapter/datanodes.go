@@ -10,10 +10,10 @@ import (
 	"heddle/yarn/pb"
 )
 
-// badFor is how long a DataNode that couldn't be talked to is tried last.
+// badFor is how long a DataNode that failed is tried last.
 const badFor = time.Minute
 
-// dataNodes is how DataNodes are reached, and which of them were not.
+// dataNodes says how to reach DataNodes, and which of them failed lately.
 type dataNodes struct {
 	byName  bool          // by their host names instead of their IP addresses
 	timeout time.Duration // for them to take or send something
@@ -53,8 +53,8 @@ func (d *dataNodes) failed(addr string) {
 	d.bad[addr] = time.Now()
 }
 
-// choose returns the address of the DataNode to read a block from: in the NameNode's order, which has the nearest
-// first, without those that tried says, and those that failed lately last. It returns "" if none is left.
+// choose returns the address of the DataNode to read a block from, "" if none is left. It follows the NameNode's order, which has the
+// nearest first, skips those that tried reports, and puts those that failed lately last.
 func (d *dataNodes) choose(b *pb.LocatedBlock, tried func(addr string) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxRounds     = 3       // how often all replicas of a block are tried without getting a byte
-	blocksAhead   = 10      // blocks whose places are asked for at once
+	maxRounds     = 3       // how often to try all replicas of a block without getting a byte
+	blocksAhead   = 10      // blocks whose locations are asked for at once
 	minAhead      = 1 << 17 // bytes that a stream asks for when it is read on, twice as many every time, up to maxAhead
 	maxAhead      = 1 << 40
 	maxIdle       = 4 // streams of a file that wait to be read on
@@ -243,7 +243,7 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 		r.s.a.data.failed(addr)
 	}
 	r.s.a.options.Log.WithFields(map[string]any{"file": r.path, "block": b.GetB().GetBlockId(), "datanode": addr}).
-		WithError(err).Warn("reading from another replica")
+		WithError(err).Warn("a replica can't be read; reads from another one")
 	return 0, addr, err
 }
 

@@ -181,7 +181,7 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 	}
 	n, err := w.file.Write(p)
 	for try := 1; err != nil && w.restart != nil && try < setupTries && w.ctx.Err() == nil; try++ {
-		w.s.a.options.Log.WithError(err).Warn("writing to HDFS: beginning anew")
+		w.s.a.options.Log.WithError(err).Warn("can't write the first block to HDFS; begins the file again")
 		if restartErr := w.restart(); restartErr != nil {
 			err = errors.Join(err, restartErr)
 			break

@@ -15,11 +15,11 @@ import (
 // haService begins the service of tokens for a nameservice (Hadoop: HAUtilClient.buildTokenServicePrefixForLogicalUri).
 const haService = "ha-hdfs:"
 
-// Renews reports whether RenewToken and CancelToken deal with tokens of a kind.
+// Renews reports whether RenewToken and CancelToken support tokens of a kind.
 func (a *Adapter) Renews(kind string) bool { return kind == token.KindHDFS }
 
-// RenewToken renews a delegation token of a NameNode in the name of this process's user, who must be its renewer; it returns
-// until when the token is good.
+// RenewToken renews a NameNode's delegation token as this process's user, who must be its renewer. It returns
+// when the token expires.
 func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Time, err error) {
 	nn, err := a.issuer(t)
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Tim
 	return time.UnixMilli(int64(resp.GetNewExpiryTime())), nil
 }
 
-// CancelToken makes a delegation token of a NameNode worthless.
+// CancelToken cancels a NameNode's delegation token.
 func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
 	nn, err := a.issuer(t)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
 func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, haService))
 	if err != nil {
-		return nil, fmt.Errorf("whom a token is for: %w", err)
+		return nil, fmt.Errorf("find the NameNode of a token: %w", err)
 	}
 	return a.client.Failover(addrs, protocol.HDFSClient, ipc.Identity{User: a.self}, ipc.RetryPolicy{
 		MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second,

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// Info is what is known of a file or directory.
+// Info describes a file or directory.
 type Info struct {
 	Path        string      // full name, with scheme
 	Name        string      // last part of it
@@ -35,7 +35,7 @@ type Reader interface {
 // isn't safe for use by several goroutines.
 type Writer interface {
 	io.Writer
-	// Flush sends what was written so far on its way.
+	// Flush sends what was written so far.
 	Flush() error
 	// Close completes the file. After an error, of Close or of a Write before, the file is incomplete.
 	Close() error

@@ -82,7 +82,7 @@ const amRequest = -1
 func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
-		return nil, fmt.Errorf("the jobs are not in the order of their submission")
+		return nil, fmt.Errorf("the jobs must be in the order of their submission")
 	}
 	for i := range nodes.Count {
 		spec := scheduler.NodeSpec{Host: fmt.Sprintf("node%d", i+1), Rack: "/default-rack", Capability: nodes.Capacity}
@@ -107,11 +107,11 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 // check refuses jobs that could never end.
 func (c *Cluster) check(j *Job, largest records.Resource) error {
 	if !j.AM.FitsIn(largest) {
-		return fmt.Errorf("job %s: its ApplicationMaster takes %v, and a node has %v", j.Name, j.AM, largest)
+		return fmt.Errorf("job %s: its ApplicationMaster needs %v, but a node has only %v", j.Name, j.AM, largest)
 	}
 	for i := range j.Stages {
 		if r := j.Stages[i].Resource; len(j.Stages[i].Tasks) > 0 && (!r.FitsIn(largest) || r.IsZero()) {
-			return fmt.Errorf("job %s: its tasks take %v, and a node has %v", j.Name, r, largest)
+			return fmt.Errorf("job %s: its tasks need %v, but a node has only %v", j.Name, r, largest)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func User() (string, error) {
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "", fmt.Errorf("who are you? set HADOOP_USER_NAME: %w", err)
+		return "", fmt.Errorf("can't find out your user name; set HADOOP_USER_NAME: %w", err)
 	}
 	return u.Username, nil
 }
@@ -129,7 +129,7 @@ func (a *Applications) NodeReports(ctx context.Context, states ...pb.NodeState) 
 	req.SetNodeStates(states)
 	resp, err := protocol.GetClusterNodes.Call(ctx, a.rm, req)
 	if err != nil {
-		return nil, a.failed("the cluster's nodes can't be listed", err)
+		return nil, a.failed("can't list the cluster's nodes", err)
 	}
 	return resp.GetNodeReports(), nil
 }

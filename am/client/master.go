@@ -115,7 +115,7 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 	resp, err := protocol.RegisterApplicationMaster.Call(ctx, m.rm, req)
 	if already(err) {
 		// An answer was lost on the way, and what was in it, too.
-		m.log.WithError(err).Warn("Registered already; what the ResourceManager told then is lost")
+		m.log.WithError(err).Warn("the attempt was registered already; the ResourceManager's answer to that is lost")
 		resp, err = &pb.RegisterApplicationMasterResponse{}, nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 		Queue: resp.GetQueue(), ClientKey: resp.GetClientToAmTokenMasterKey(), Holds: resp.GetHeddleMaxWaitMs() > 0,
 	}
 	if r.Maximum, err = m.types.From(resp.GetMaximumCapability()); err != nil {
-		m.log.WithError(err).Warn("The cluster has resource types that the configuration lacks")
+		m.log.WithError(err).Warn("the cluster has resource types that the configuration lacks")
 	}
 	m.nm.learn(resp.GetNmTokensFromPreviousAttempts())
 	m.mu.Lock()
@@ -290,7 +290,7 @@ func (m *Master) Finish(ctx context.Context, status pb.FinalApplicationStatus, d
 	if m.Holds() {
 		// An Allocate that the caller has given up is still held at the other end, and this call would queue behind it.
 		if err := m.nudge(ctx); err != nil {
-			m.log.WithError(err).Debug("A call under way could not be cut short")
+			m.log.WithError(err).Debug("can't end a call under way early")
 		}
 	}
 	for {

@@ -59,7 +59,7 @@ func unit(t records.ResourceType) string {
 // check refuses requests that a ResourceManager would refuse, which would cost the whole call.
 func (r *Request) check(maximum records.Resource, types records.ResourceTypes) error {
 	if r.Count < 0 {
-		return fmt.Errorf("a request for %d containers", r.Count)
+		return fmt.Errorf("a request asks for %d containers: ask for at least one", r.Count)
 	}
 	for i := range types.Len() {
 		if r.Resource[i] < 0 {
@@ -71,7 +71,7 @@ func (r *Request) check(maximum records.Resource, types records.ResourceTypes) e
 	}
 	for _, name := range slices.Concat(r.Hosts, r.Racks) {
 		if name == "" || name == anyNode {
-			return fmt.Errorf("%q is no name of a host or rack", name)
+			return fmt.Errorf("%q can't name a host or rack", name)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func LimitsOf(c *conf.Config, descriptors int) (Limits, error) {
 	}
 	all := descriptors - reserved
 	if all < 1 {
-		return Limits{}, fmt.Errorf("%s = %d leaves no descriptor for connections, as this process may have %d: lower it, or raise the limit (ulimit -Hn; systemd: LimitNOFILE)",
+		return Limits{}, fmt.Errorf("%s = %d leaves no descriptor for connections, because this process may have %d: lower it, or raise the limit (ulimit -Hn; systemd: LimitNOFILE)",
 			ReservedKey, reserved, descriptors)
 	}
 	port := c.Int(PerPortKey)
@@ -155,7 +155,7 @@ func (c *Counter) enter(l *listener, from netip.Addr) bool {
 	}
 	switch {
 	case c.all >= c.limits.All:
-		c.refuse(l, from, fmt.Sprintf("%d connections are open, and further descriptors are kept for files (%s; ulimit -Hn)", c.all, ReservedKey))
+		c.refuse(l, from, fmt.Sprintf("%d connections are open, and the other descriptors are reserved for files (%s; ulimit -Hn)", c.all, ReservedKey))
 	case l.open >= c.limits.PerPort:
 		c.refuse(l, from, fmt.Sprintf("%d connections are open at this port (%s)", l.open, PerPortKey))
 	case c.from[from] >= most:

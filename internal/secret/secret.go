@@ -55,7 +55,7 @@ func checkFile(f *os.File) error {
 		return fmt.Errorf("it is not a regular file (%v)", info.Mode().Type())
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
-		return fmt.Errorf("others than its owner may use it (mode %#o); set mode 0600", m)
+		return fmt.Errorf("not only its owner may use it (mode %#o); set mode 0600", m)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("it belongs to user %d; give it to root or to user %d, who runs this daemon", st.Uid, os.Geteuid())
@@ -79,7 +79,7 @@ func (s Secret) IsZero() bool { return len(s.b) == 0 }
 // key on all daemons. Key panics for the zero Secret, which everybody knows.
 func (s Secret) Key(use string, n int) []byte {
 	if s.IsZero() {
-		panic("secret: a key of no secret")
+		panic("secret: there is no secret to derive a key from")
 	}
 	k, err := hkdf.Key(sha256.New, s.b, nil, "heddle "+use, n)
 	if err != nil {

@@ -19,7 +19,7 @@ func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 	err := lines(r, func(line string) error {
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
-			return fmt.Errorf("has %d fields, at least 3 are needed", len(fields))
+			return fmt.Errorf("has %d fields; at least 3 are needed", len(fields))
 		}
 		at, err := strconv.ParseFloat(fields[0], 64)
 		if err != nil {
@@ -27,7 +27,7 @@ func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 		}
 		n, err := strconv.Atoi(fields[1])
 		if err != nil || n < 0 || n != len(fields)-3 {
-			return fmt.Errorf("announces %s tasks and has %d", fields[1], len(fields)-3)
+			return fmt.Errorf("announces %s tasks but has %d", fields[1], len(fields)-3)
 		}
 		if shift += 10 * sim.Time(time.Millisecond); at != last {
 			last, shift = at, 0

@@ -23,7 +23,7 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 	err := lines(r, func(line string) error {
 		fields := strings.Split(line, "\t")
 		if len(fields) < 6 {
-			return fmt.Errorf("has %d fields, at least 6 are needed", len(fields))
+			return fmt.Errorf("has %d fields; at least 6 are needed", len(fields))
 		}
 		var numbers [6]float64
 		for i := 1; i < 6; i++ {
@@ -60,7 +60,7 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 func (o *Options) spread(data, work float64) ([]sim.Task, error) {
 	n := math.Ceil(data / (o.BlockMB * mebibyte))
 	if !(n >= 1 && n <= maxTasks) {
-		return nil, fmt.Errorf("%g bytes are no amount of data that can be split into blocks of %g MB", data, o.BlockMB)
+		return nil, fmt.Errorf("%g bytes can't be split into blocks of %g MB", data, o.BlockMB)
 	}
 	each, err := seconds(work / n / (o.RateMB * mebibyte))
 	if err != nil {

@@ -55,7 +55,7 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		case strings.HasSuffix(name, ".json"):
 			o.Format = "sls"
 		default:
-			return nil, fmt.Errorf("%s: its name tells no format; give one of %s", path, strings.Join(Formats, ", "))
+			return nil, fmt.Errorf("%s: the name doesn't show the format; give one of %s", path, strings.Join(Formats, ", "))
 		}
 	}
 	jobs, err := Read(r, o)
@@ -75,7 +75,7 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 	case "sls":
 		jobs, err = readSLS(r, o)
 	default:
-		return nil, fmt.Errorf("%q is no format of a trace: there are %s", o.Format, strings.Join(Formats, ", "))
+		return nil, fmt.Errorf("%q is not a format of traces; use one of %s", o.Format, strings.Join(Formats, ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ const longest = 100 * 365 * 24 * time.Hour
 // seconds makes a time of a number of seconds.
 func seconds(s float64) (sim.Time, error) {
 	if !(s >= 0 && s <= longest.Seconds()) {
-		return 0, fmt.Errorf("%g s is no time between 0 and 100 years", s)
+		return 0, fmt.Errorf("%g s is not between 0 and 100 years", s)
 	}
 	return sim.Time(s * float64(time.Second)), nil
 }

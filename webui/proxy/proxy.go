@@ -207,7 +207,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 	}
 	to, err := target(app.Tracking, below, r.URL.RawQuery)
 	if err != nil {
-		p.Log.WithField("application", id).WithError(err).Warn("the tracking URL of an application is no address of web pages")
+		p.Log.WithField("application", id).WithError(err).Warn("the tracking URL of an application is not a web address")
 		moved(w, p.Pages+"/app/"+id.String())
 		return
 	}
@@ -310,7 +310,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 		p.Log.WithField("application", id).WithError(err).Info("the pages of an application can't be reached")
 		page := p.Pages + "/app/" + id.String()
 		rest.Page(w, http.StatusBadGateway, "The pages of application "+id.String()+" can't be reached",
-			`<p>It may have just ended, or not have begun to serve them. See <a href="`+html.EscapeString(page)+`">what the cluster knows of it</a>.</p>`)
+			`<p>The application may have just ended, or may not serve them yet. See <a href="`+html.EscapeString(page)+`">what the cluster knows of it</a>.</p>`)
 		return
 	}
 	defer resp.Body.Close()
@@ -347,7 +347,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 // elsewhere answers for pages that are on no machine of the application: the user may go there himself.
 func elsewhere(w http.ResponseWriter, id records.ApplicationID, to *url.URL) {
 	link := html.EscapeString(to.String())
-	rest.Page(w, http.StatusForbidden, "The pages of application "+id.String()+" are not on a machine of it",
+	rest.Page(w, http.StatusForbidden, "The pages of application "+id.String()+" are not on one of its machines",
 		`<p>The proxy fetches nothing from elsewhere (<code>heddle.web-proxy.hosts</code> names further machines). You can go to <a rel="noreferrer" href="`+link+`">`+link+`</a> yourself.</p>`)
 }
 

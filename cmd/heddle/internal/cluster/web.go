@@ -102,7 +102,7 @@ func (c *Cluster) GetInto(ctx context.Context, path string, query url.Values, to
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber() // figures come out as they came in
 	if err := d.Decode(to); err != nil {
-		return fmt.Errorf("the answer of %s is not the JSON that was expected: %w", path, err)
+		return fmt.Errorf("the answer of %s is not the expected JSON: %w", path, err)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (w *web) do(ctx context.Context, addr string, r Request) (*Answer, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer of %s: %w", resp.Request.URL.Redacted(), err)
+		return nil, fmt.Errorf("read the answer of %s: %w", resp.Request.URL.Redacted(), err)
 	}
 	if len(body) > maxAnswer {
 		return nil, fmt.Errorf("the answer of %s is longer than %d bytes", resp.Request.URL.Redacted(), maxAnswer)

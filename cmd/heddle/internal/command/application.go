@@ -18,28 +18,28 @@ import (
 
 var application = verb{
 	name: "application", alias: "app", title: "application",
-	short:   "List applications, look at them, submit, change and kill them",
+	short:   "List, show, submit, change and kill applications",
 	options: applicationOptions,
 	run:     (*session).application,
 }
 
 func applicationOptions() []option.Option {
 	return []option.Option{
-		{Name: "list", Help: "Lists applications that aren't over; -appStates, -appTypes and -appTags ask for others."},
+		{Name: "list", Help: "Lists applications that have not ended; -appStates, -appTypes and -appTags select others."},
 		{Name: "appStates", Arg: "States", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications in these states. " + validAppStates()},
 		{Name: "appTypes", Arg: "Types", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications of these types, such as MAPREDUCE,SPARK."},
 		{Name: "appTags", Arg: "Tags", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications with one of these tags."},
 		{Name: "status", Arg: "Application ID", Help: "Shows an application."},
-		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes, in JSON as POST /ws/v1/cluster/apps takes it (-: standard input). If it lacks an application-id, it gets one."},
-		{Name: "why", Arg: "Application ID", Help: "Says why an application doesn't get what it has asked for."},
-		{Name: "timeline", Arg: "Application ID", Help: "Shows when an application and its containers got how far."},
+		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes, in JSON as POST /ws/v1/cluster/apps takes it (-: standard input). If the file has no application-id, the command gets one."},
+		{Name: "why", Arg: "Application ID", Help: "Says why an application doesn't get what it asked for."},
+		{Name: "timeline", Arg: "Application ID", Help: "Shows when an application and its containers reached each step."},
 		{Name: "kill", Arg: "Application IDs", Values: option.Unlimited, Help: "Kills applications."},
 		{Name: "movetoqueue", Arg: "Application ID", Help: "Moves an application to the queue of -queue."},
-		{Name: "queue", Arg: "Queue Name", Help: "With -movetoqueue: the queue."},
-		{Name: "appId", Arg: "Application ID", Help: "The application that -changeQueue, -updatePriority or -updateLifetime is about."},
+		{Name: "queue", Arg: "Queue Name", Help: "With -movetoqueue: the target queue."},
+		{Name: "appId", Arg: "Application ID", Help: "The application that -changeQueue, -updatePriority or -updateLifetime changes."},
 		{Name: "changeQueue", Arg: "Queue Name", Help: "Moves the application of -appId to a queue."},
 		{Name: "updatePriority", Arg: "Priority", Help: "Gives the application of -appId another priority; higher ones come first."},
-		{Name: "updateLifetime", Arg: "Timeout", Help: "Has the application of -appId killed that many seconds from now, unless it is over by then."},
+		{Name: "updateLifetime", Arg: "Timeout", Help: "Kills the application of -appId in that many seconds, unless it has ended by then."},
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *session) application(l *option.Line) error {
 	case l.Has("appId") && l.Has("updateLifetime"):
 		return s.appLifetime(l.Value("appId"), l.Value("updateLifetime"))
 	case l.Has("changeQueue"), l.Has("updatePriority"), l.Has("updateLifetime"):
-		fmt.Fprintln(s.err, "which application? give -appId as well")
+		fmt.Fprintln(s.err, "give -appId, which names the application to change")
 		return s.usage()
 	}
 	return s.invalid()

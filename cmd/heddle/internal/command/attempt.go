@@ -14,12 +14,12 @@ import (
 
 var attempt = verb{
 	name: "applicationattempt", title: "applicationattempt",
-	short: "Look at the attempts to run an application",
+	short: "List, show and fail the attempts of an application",
 	options: func() []option.Option {
 		return []option.Option{
 			{Name: "list", Arg: "Application ID", Help: "Lists the attempts of an application."},
 			{Name: "status", Arg: "Application Attempt ID", Help: "Shows an attempt."},
-			{Name: "fail", Arg: "Application Attempt ID", Help: "Has an attempt fail; the next one starts if there may be one more."},
+			{Name: "fail", Arg: "Application Attempt ID", Help: "Fails an attempt; the next one starts if the application may have one more."},
 		}
 	},
 	run: func(s *session, l *option.Line) error {

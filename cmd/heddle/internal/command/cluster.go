@@ -26,7 +26,7 @@ var clusterInfo = verb{
 		case len(l.Args) > 0:
 			return s.usage()
 		case l.Has("dnl"):
-			return fmt.Errorf("-directly-access-node-label-store: the labels are in the ResourceManagers' replicated state; ask a running one, without this option")
+			return fmt.Errorf("-directly-access-node-label-store: the labels are in the ResourceManagers' replicated state; leave this option out to ask a running one")
 		case l.Has("lnl"):
 			return s.clusterLabels()
 		case l.Has("lna"):

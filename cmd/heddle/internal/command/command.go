@@ -100,8 +100,8 @@ func (v verb) set() *option.Set {
 	set := option.NewSet(v.options()...)
 	set.Add(
 		option.Option{Name: "help", Long: "h", Help: "Shows this help."},
-		option.Option{Name: "json", Help: "Prints JSON, as the REST API has it."},
-		option.Option{Name: "conf", Arg: "Folder or File", Help: "Reads this configuration folder, or this file on top of the usual one ($HADOOP_CONF_DIR)."},
+		option.Option{Name: "json", Help: "Prints the REST API's JSON instead of a table."},
+		option.Option{Name: "conf", Arg: "Folder or File", Help: "Reads this configuration folder instead of $HADOOP_CONF_DIR, or this file in addition."},
 		option.Option{Name: "D", Long: "define", Arg: "Key=Value", Help: "Sets a configuration key."},
 		option.Option{Name: "fs", Arg: "URI", Hidden: true},
 		option.Option{Name: "jt", Arg: "Address", Hidden: true},
@@ -120,7 +120,7 @@ func (v verb) start(s *session, load Load, args []string) error {
 		fmt.Fprintln(s.out, "Missing argument for options")
 		return s.usage()
 	case err != nil:
-		err = fmt.Errorf("%w; heddle %s -help lists what there is", err, v.name)
+		err = fmt.Errorf("%w; heddle %s -help lists the options", err, v.name)
 		if v.unknown != 0 {
 			fmt.Fprintln(s.err, err)
 			return v.unknown

@@ -30,13 +30,13 @@ func signalNames() string {
 
 var container = verb{
 	name: "container", title: "container",
-	short: "List containers, look at them, signal, suspend and resume them",
+	short: "List, show, signal, suspend and resume containers",
 	options: func() []option.Option {
 		return []option.Option{
 			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt."},
 			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
-			{Name: "suspend", Arg: "Container ID", Help: "Has a container stop where it is, keeping what it has in memory."},
-			{Name: "resume", Arg: "Container ID", Help: "Has a suspended container go on."},
+			{Name: "suspend", Arg: "Container ID", Help: "Suspends a container where it is; it keeps its memory."},
+			{Name: "resume", Arg: "Container ID", Help: "Resumes a suspended container."},
 			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one if none is given."},
 		}
 	},
@@ -177,7 +177,7 @@ func (s *session) containerSignal(values []string) error {
 	case 2:
 		i := slices.IndexFunc(signals, func(c pb.SignalContainerCommand) bool { return c.String() == values[1] })
 		if i < 0 {
-			return fmt.Errorf("%q is not a command for containers; there are %s", values[1], signalNames())
+			return fmt.Errorf("%q is not a command for containers; use one of %s", values[1], signalNames())
 		}
 		command = signals[i]
 	default:

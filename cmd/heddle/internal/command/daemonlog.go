@@ -14,12 +14,12 @@ import (
 
 var daemonLog = verb{
 	name: "daemonlog", title: "heddle daemonlog",
-	short: "Look at how much a daemon logs, and change it while it runs",
+	short: "Show or change the log level of a running daemon",
 	options: func() []option.Option {
 		return []option.Option{
-			{Name: "getlevel", Arg: "Host:Port [Logger]", Values: 2, Help: "Shows the level of a daemon's log, at the address of its web pages."},
-			{Name: "setlevel", Arg: "Host:Port [Logger] Level", Values: 3, Help: "Changes it: trace, debug, info, warn, error or fatal. It goes back with the next start."},
-			{Name: "protocol", Arg: "http or https", Help: "How to reach the daemon; http."},
+			{Name: "getlevel", Arg: "Host:Port [Logger]", Values: 2, Help: "Shows the log level of the daemon at this web address."},
+			{Name: "setlevel", Arg: "Host:Port [Logger] Level", Values: 3, Help: "Sets the log level until the next start: trace, debug, info, warn, error or fatal."},
+			{Name: "protocol", Arg: "http or https", Help: "Protocol to reach the daemon with; by default http."},
 		}
 	},
 	run: (*session).daemonLog,
@@ -58,7 +58,7 @@ func (s *session) daemonLog(l *option.Line) error {
 		scheme = "http"
 	case "http", "https":
 	default:
-		return fmt.Errorf("invalid protocol: %s; it is http or https", scheme)
+		return fmt.Errorf("invalid protocol: %s; use http or https", scheme)
 	}
 	c, err := s.cluster()
 	if err != nil {

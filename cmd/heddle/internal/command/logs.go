@@ -18,22 +18,22 @@ import (
 
 var logsVerb = verb{
 	name: "logs", title: "heddle logs -applicationId <application ID> [OPTIONS]",
-	short:   "Show the logs of containers: from the nodes while an application runs, afterwards from where they are collected",
+	short:   "Show the logs of containers, from the nodes while an application runs, afterwards from the file system",
 	unknown: failed,
 	options: func() []option.Option {
 		return []option.Option{
 			{Name: "applicationId", Arg: "Application ID", Help: "The application."},
 			{Name: "applicationAttemptId", Arg: "Application Attempt ID", Help: "Only logs of this attempt; -applicationId may be left out."},
 			{Name: "containerId", Arg: "Container ID", Help: "Only logs of this container; -applicationId may be left out."},
-			{Name: "am", Arg: "AM Containers", Values: option.Unlimited, Separator: ',', Help: "Only logs of ApplicationMasters: 1 is the first attempt's, -1 the latest's; several with commas; ALL."},
+			{Name: "am", Arg: "AM Containers", Values: option.Unlimited, Separator: ',', Help: "Only logs of these ApplicationMasters, separated by commas: 1 is the first attempt's, -1 the latest's; or ALL."},
 			{Name: "nodeAddress", Arg: "Node Address", Help: "Only logs of this node (host:port)."},
-			{Name: "appOwner", Arg: "Application Owner", Help: "Who the application belongs to, for one that the ResourceManager has forgotten; you if not given."},
-			{Name: "log_files", Long: "logFiles", Arg: "Log File Name", Values: option.Unlimited, Separator: ',', Help: `Only files of these names; ALL or "*": every file.`},
+			{Name: "appOwner", Arg: "Application Owner", Help: "Owner of an application that the ResourceManager has forgotten; by default you."},
+			{Name: "log_files", Long: "logFiles", Arg: "Log File Name", Values: option.Unlimited, Separator: ',', Help: `Only files with these names; ALL or "*": every file.`},
 			{Name: "log_files_pattern", Arg: "Log File Pattern", Values: option.Unlimited, Separator: ',', Help: "Only files whose names match one of these regular expressions as a whole."},
-			{Name: "size", Arg: "size", Help: "Only that many bytes of each file: the first ones, or, if it is negative, the last ones."},
-			{Name: "size_limit_mb", Arg: "Size Limit", Help: "Ends when more than so many MB would be shown; -1: no limit. By default 10240."},
-			{Name: "out", Arg: "Local Directory", Help: "Writes a file a container into this folder, below one a node."},
-			{Name: "list_nodes", Help: "Lists the nodes whose logs have been collected."},
+			{Name: "size", Arg: "size", Help: "Only that many bytes of each file: the first ones, or the last ones if negative."},
+			{Name: "size_limit_mb", Arg: "Size Limit", Help: "Stops after that many MB; -1: no limit. By default 10240."},
+			{Name: "out", Arg: "Local Directory", Help: "Writes one file per container into this folder, below one folder per node."},
+			{Name: "list_nodes", Help: "Lists the nodes whose logs have been aggregated."},
 			{Name: "show_application_log_info", Help: "Lists the containers that have logs."},
 			{Name: "show_container_log_info", Help: "Lists the log files, their lengths and times."},
 			{Name: "client_max_retries", Arg: "n", Hidden: true},
@@ -221,7 +221,7 @@ func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 }
 
 // errTooMuch ends the output at -size_limit_mb.
-var errTooMuch = errors.New("the logs are larger than the limit; -size_limit_mb sets another one, and -1 none")
+var errTooMuch = errors.New("the logs are larger than the limit; set another one with -size_limit_mb, or -1 for none")
 
 // count adds a log to the bytes shown so far.
 func (w *wanted) count(total *int64, f *logFile) error {

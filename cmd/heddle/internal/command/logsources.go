@@ -147,7 +147,7 @@ func (v *liveLogs) ended(w *wanted, found []place) ([]place, error) {
 			continue
 		}
 		if w.node == "" {
-			return nil, fmt.Errorf("%v has ended, and the ResourceManager doesn't know where it was: give -nodeAddress, or wait until the application is over", id)
+			return nil, fmt.Errorf("%v has ended, and the ResourceManager doesn't know on which node: give -nodeAddress, or wait until the application has ended", id)
 		}
 		nodes, err := v.s.nodes(nil)
 		if err != nil {

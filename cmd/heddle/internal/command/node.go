@@ -16,13 +16,13 @@ import (
 
 var node = verb{
 	name: "node", title: "node",
-	short: "List the cluster's nodes and look at them",
+	short: "List and show the cluster's nodes",
 	options: func() []option.Option {
 		return []option.Option{
-			{Name: "list", Help: "Lists the nodes that are running; -states or -all ask for others, -showDetails for more about each."},
+			{Name: "list", Help: "Lists the running nodes; -states or -all select others, -showDetails shows more about each."},
 			{Name: "states", Arg: "States", Values: option.Unlimited, Separator: ',', Help: "With -list: only nodes in these states. " + validNodeStates()},
 			{Name: "all", Help: "With -list: nodes in any state."},
-			{Name: "showDetails", Help: "With -list: what each node has, has given away, and is really using."},
+			{Name: "showDetails", Help: "With -list: each node's configured, allocated and used resources."},
 			{Name: "status", Arg: "NodeId", Help: "Shows a node."},
 		}
 	},

@@ -15,15 +15,15 @@ import (
 
 var queue = verb{
 	name: "queue", title: "queue",
-	short: "List queues and look at them",
+	short: "List and show queues",
 	options: func() []option.Option {
 		return []option.Option{
 			{Name: "status", Arg: "Queue Name", Help: "Shows a queue, by its name or its path from root."},
 			{Name: "list", Arg: "Parent Queue Name", Help: "Lists the queues below this one; all: every queue."},
-			{Name: "what-if", Arg: "Queue Name", Help: "Says whether a container would start in this queue now, and what would hold it. Takes -resource, -user and -am."},
+			{Name: "what-if", Arg: "Queue Name", Help: "Says whether a container would start in this queue now, and what would hold it back. Takes -resource, -user and -am."},
 			{Name: "resource", Arg: "Amounts", Help: "With -what-if: its size, such as memory-mb=1024,vcores=1."},
-			{Name: "user", Arg: "User", Help: "With -what-if: who asks for it; by default whoever asks."},
-			{Name: "am", Help: "With -what-if: it is the ApplicationMaster of a new application."},
+			{Name: "user", Arg: "User", Help: "With -what-if: the user who asks for it; by default you."},
+			{Name: "am", Help: "With -what-if: the container is the ApplicationMaster of a new application."},
 			{Name: "subClusterId", Arg: "ID", Hidden: true},
 		}
 	},

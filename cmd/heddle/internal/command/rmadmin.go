@@ -17,7 +17,7 @@ import (
 
 var rmadmin = verb{
 	name: "rmadmin", title: "heddle rmadmin",
-	short:   "Administer the ResourceManagers: who leads, nodes, labels, and rereading what is configured",
+	short:   "Administer the ResourceManagers: leadership, nodes, labels, rereading the configuration",
 	unknown: failed,
 	options: rmadminOptions,
 	run:     (*session).rmadmin,
@@ -25,30 +25,30 @@ var rmadmin = verb{
 
 func rmadminOptions() []option.Option {
 	return []option.Option{
-		{Name: "getServiceState", Arg: "Id", Help: "Tells whether a ResourceManager is active or on standby."},
-		{Name: "getAllServiceState", Help: "Tells that of all ResourceManagers."},
-		{Name: "transitionToActive", Arg: "Id", Optional: true, Help: "Has a ResourceManager lead."},
-		{Name: "transitionToStandby", Arg: "Id", Optional: true, Help: "Has a ResourceManager that leads hand over to another one."},
-		{Name: "checkHealth", Arg: "Id", Help: "Ends with 0 if a ResourceManager is well."},
+		{Name: "getServiceState", Arg: "Id", Help: "Says whether a ResourceManager is active or on standby."},
+		{Name: "getAllServiceState", Help: "Says that of all ResourceManagers."},
+		{Name: "transitionToActive", Arg: "Id", Optional: true, Help: "Makes a ResourceManager lead."},
+		{Name: "transitionToStandby", Arg: "Id", Optional: true, Help: "Makes the leading ResourceManager hand over to another one."},
+		{Name: "checkHealth", Arg: "Id", Help: "Exits with 0 if a ResourceManager is healthy."},
 		{Name: "members", Help: "Lists the members of the group that replicates the ResourceManagers' state."},
-		{Name: "removeMember", Arg: "Id", Help: "Takes a ResourceManager out of that group for good. Stop it first; it comes back only with an empty state folder."},
+		{Name: "removeMember", Arg: "Id", Help: "Removes a ResourceManager from that group for good. Stop it first; it can return only with an empty state folder."},
 		{Name: "refreshQueues", Help: "Rereads the queues."},
-		{Name: "refreshNodes", Help: "Rereads the lists of nodes to admit and to exclude. With -g nodes that are to leave may finish their work."},
-		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or none: as many as they need. -client or -server says who keeps the time."},
-		{Name: "client", Help: "With -refreshNodes -g: this command waits for the nodes."},
-		{Name: "server", Help: "With -refreshNodes -g: the ResourceManager does."},
+		{Name: "refreshNodes", Help: "Rereads the lists of included and excluded nodes. With -g excluded nodes may finish their work."},
+		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or none: no limit. -client or -server says who keeps the time."},
+		{Name: "client", Help: "With -refreshNodes -g: this command waits, then decommissions whatever is left."},
+		{Name: "server", Help: "With -refreshNodes -g: the ResourceManager keeps the time."},
 		{Name: "refreshNodesResources", Help: "Rereads the resources of nodes."},
 		{Name: "refreshSuperUserGroupsConfiguration", Help: "Rereads who may act for whom."},
-		{Name: "refreshUserToGroupsMappings", Help: "Forgets what groups users were found to be in."},
-		{Name: "refreshAdminAcls", Help: "Rereads who administers the cluster."},
-		{Name: "refreshServiceAcl", Help: "Rereads who may call which service."},
+		{Name: "refreshUserToGroupsMappings", Help: "Clears the cache of users' groups."},
+		{Name: "refreshAdminAcls", Help: "Rereads the list of administrators."},
+		{Name: "refreshServiceAcl", Help: "Rereads the access lists of services."},
 		{Name: "refreshClusterMaxPriority", Help: "Rereads the highest priority of applications."},
 		{Name: "getGroups", Long: "getGroup", Arg: "Users", Values: option.Unlimited, Optional: true, Help: "Lists the groups of users, or of yourself."},
-		{Name: "updateNodeResource", Arg: "Node MB VCores [Timeout]", Values: 4, Help: "Gives a node (host:port) other resources: memory in MB and vcores, or all in the form memory-mb=1024Mi,vcores=1. Timeout is for what no longer fits, in seconds."},
+		{Name: "updateNodeResource", Arg: "Node MB VCores [Timeout]", Values: 4, Help: "Changes the resources of a node (host:port): memory in MB and vcores, or all as memory-mb=1024Mi,vcores=1. Timeout is how many seconds containers that no longer fit may stay."},
 		{Name: "addToClusterNodeLabels", Arg: "Labels", Optional: true, Values: option.Unlimited, Help: `Adds node labels: "a,b(exclusive=false)".`},
 		{Name: "removeFromClusterNodeLabels", Arg: "Labels", Optional: true, Values: option.Unlimited, Help: `Removes node labels: "a,b".`},
 		{Name: "replaceLabelsOnNode", Arg: "Mappings", Optional: true, Values: option.Unlimited, Help: `Gives nodes labels: "node1[:port]=a node2=b".`},
-		{Name: "failOnUnknownNodes", Help: "With -replaceLabelsOnNode: nodes that aren't there are an error."},
+		{Name: "failOnUnknownNodes", Help: "With -replaceLabelsOnNode: unknown nodes are an error."},
 		{Name: "forceactive", Hidden: true},
 		{Name: "forcemanual", Hidden: true},
 		{Name: "directlyAccessNodeLabelStore", Hidden: true},
@@ -67,7 +67,7 @@ func (s *session) adminError(name string, err error) error {
 
 func (s *session) rmadmin(l *option.Line) error {
 	if l.Has("directlyAccessNodeLabelStore") {
-		return errors.New("-directlyAccessNodeLabelStore: the labels are in the ResourceManagers' replicated state; ask a running one, without this option")
+		return errors.New("-directlyAccessNodeLabelStore: the labels are in the ResourceManagers' replicated state; leave this option out to ask a running one")
 	}
 	for _, name := range []string{"transitionToActive", "transitionToStandby"} {
 		// -transitionToActive --forceactive rm1 is yarn's form.

@@ -189,7 +189,7 @@ func (s *session) removeMember(l *option.Line) error {
 // notHeddle explains why a ResourceManager doesn't know a path of Heddle's own API.
 func notHeddle(err error) error {
 	if cluster.IsUnknownPath(err) {
-		return errors.New("this ResourceManager is not Heddle's, and YARN's can't do this")
+		return errors.New("this ResourceManager is not Heddle's; YARN's can't do this")
 	}
 	return err
 }

@@ -11,12 +11,12 @@ import (
 
 var schedulerConf = verb{
 	name: "schedulerconf", title: "heddle schedulerconf",
-	short: "Look at the scheduler's configuration and change it",
+	short: "Show or change the scheduler's configuration",
 	options: func() []option.Option {
 		return []option.Option{
-			{Name: "add", Long: "addQueues", Arg: "Queues", Help: `Adds queues: "root.a:capacity=60,state=RUNNING;root.b:capacity=40". \, is a comma within a value.`},
+			{Name: "add", Long: "addQueues", Arg: "Queues", Help: `Adds queues: "root.a:capacity=60,state=RUNNING;root.b:capacity=40". Write \, for a comma within a value.`},
 			{Name: "remove", Long: "removeQueues", Arg: "Queues", Help: `Removes queues: "root.a;root.b".`},
-			{Name: "update", Long: "updateQueues", Arg: "Queues", Help: "Changes queues, in the form of -add. A key without a value is taken away."},
+			{Name: "update", Long: "updateQueues", Arg: "Queues", Help: "Changes queues, in the form of -add. A key without a value is removed."},
 			{Name: "global", Long: "globalUpdates", Arg: "Settings", Help: `Changes settings of the scheduler: "key=value,key=value".`},
 			{Name: "getconf", Long: "getConf", Help: "Shows the configuration."},
 			{Name: "format", Long: "formatConfig", Help: "Returns to what the configuration files say."},
@@ -143,7 +143,7 @@ func parseQueueSettings(text string) ([]queueSettings, error) {
 		name, rest, _ := strings.Cut(part, ":")
 		q := queueSettings{Queue: strings.TrimSpace(name)}
 		if q.Queue == "" {
-			return nil, fmt.Errorf("%q names no queue", part)
+			return nil, fmt.Errorf("%q doesn't name a queue", part)
 		}
 		var err error
 		if q.Params.Entry, err = parseSettings(rest); err != nil {

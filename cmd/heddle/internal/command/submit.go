@@ -39,13 +39,13 @@ func (s *session) appSubmit(file string) error {
 	} else {
 		a, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: api + "/apps/new-application"})
 		if err != nil {
-			return fmt.Errorf("getting an id for the application: %w", err)
+			return fmt.Errorf("get an id for the application: %w", err)
 		}
 		var fresh struct {
 			ID string `json:"application-id"`
 		}
 		if err := json.Unmarshal(a.Body, &fresh); err != nil || fresh.ID == "" {
-			return errors.New("getting an id for the application: the ResourceManager's answer has none")
+			return errors.New("get an id for the application: the ResourceManager's answer has none")
 		}
 		id = fresh.ID
 		if given[submissionID], err = json.Marshal(id); err != nil {
@@ -89,10 +89,10 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 			line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
 			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line, err)
 		}
-		return nil, fmt.Errorf("%s: an application is described by a JSON object: %w", file, err)
+		return nil, fmt.Errorf("%s: the file must hold a JSON object that describes an application: %w", file, err)
 	}
 	if m == nil {
-		return nil, fmt.Errorf("%s: an application is described by a JSON object, not null", file)
+		return nil, fmt.Errorf("%s: the file must hold a JSON object that describes an application, not null", file)
 	}
 	return m, nil
 }
@@ -146,9 +146,9 @@ func (s *session) appWhy(text string) error {
 			strings.TrimSpace(r.Place), r.Priority, r.Reason)
 	}
 	for _, l := range e.Losses {
-		when := "when its room is needed"
+		when := "when its resources are needed"
 		if l.Until != 0 {
-			when = "at " + clock(l.Until) + " unless others give enough back"
+			when = "at " + clock(l.Until) + " unless other containers give enough back"
 		}
 		s.print("\tloses %s %s: %s\n", l.Container, when, l.Reason)
 	}

@@ -101,7 +101,7 @@ func (s *session) appTimeline(text string) error {
 		return err
 	}
 	if n := millis(t.ContainersForgotten); n > 0 {
-		s.print("and %d more, whose times were not kept\n", n)
+		s.print("and %d more, whose times are no longer known\n", n)
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ var top = verb{
 	short: "Watch a cluster and its applications",
 	options: func() []option.Option {
 		return []option.Option{
-			{Name: "delay", Arg: "Seconds", Help: "Time between looks at the cluster; 3."},
-			{Name: "n", Arg: "Times", Help: "Looks so many times and ends; once, if the output is not a terminal."},
+			{Name: "delay", Arg: "Seconds", Help: "Seconds between updates; by default 3."},
+			{Name: "n", Arg: "Times", Help: "Number of updates; by default one if the output is not a terminal."},
 			{Name: "queues", Arg: "Queues", Values: option.Unlimited, Separator: ',', Help: "Only applications in these queues."},
 			{Name: "users", Arg: "Users", Values: option.Unlimited, Separator: ',', Help: "Only applications of these users."},
 			{Name: "types", Arg: "Types", Values: option.Unlimited, Separator: ',', Help: "Only applications of these types."},
-			{Name: "rows", Arg: "Lines", Help: "Lines of the terminal, if they aren't found out rightly."},
+			{Name: "rows", Arg: "Lines", Help: "Lines of the terminal, if they are detected wrongly."},
 			{Name: "cols", Arg: "Columns", Help: "Columns of the terminal."},
 		}
 	},
