@@ -271,33 +271,50 @@ func (l *Lab) Close() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// logTail is how much of each log a failed test shows.
-const logTail = 4 << 10
+// A failed test shows the last lines of each log, and of long ones the beginning, so that what failed isn't cut off with it where output
+// is limited.
+const (
+	logLines   = 15
+	startLines = 60 // of a daemon that doesn't start: its reason stands above a stack
+	lineBytes  = 300
+)
 
-// logIfFailed prints the ends of the logs, from where they were at the start of the test.
+// logIfFailed prints the ends of the logs, from where they were at the start of the test, and at last says which test failed.
 func (l *Lab) logIfFailed(t testing.TB, from map[string]int64) {
 	if !t.Failed() {
 		return
 	}
 	for _, d := range l.daemons {
-		if text := tail(d.log, from[d.name], logTail); text != "" {
+		if text := tail(d.log, from[d.name], logLines); text != "" {
 			t.Logf("end of the log of %s:\n%s", d.name, text)
 		}
 	}
+	t.Logf("%s failed, by what stands above the ends of the logs", t.Name())
 }
 
-// tail returns the last n bytes of a file that lie behind from.
-func tail(path string, from int64, n int) string {
+// tail returns the last lines of a file that lie behind from, without those of the audit log.
+func tail(path string, from int64, most int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	data = data[min(int(from), len(data)):]
-	if len(data) > n {
-		data = data[len(data)-n:]
-		if _, rest, ok := strings.Cut(string(data), "\n"); ok {
-			return rest
+	var lines []string
+	for line := range strings.Lines(string(data[min(int(from), len(data)):])) {
+		if line = strings.TrimRight(line, "\n"); line != "" && !audit(line) {
+			lines = append(lines, line)
 		}
 	}
-	return string(data)
+	lines = lines[max(0, len(lines)-most):]
+	for i, line := range lines {
+		if len(line) > lineBytes {
+			lines[i] = strings.ToValidUTF8(line[:lineBytes], "") + " …"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// audit reports whether a line is one of a daemon's audit log, of which there are many, and which say what went well.
+func audit(line string) bool {
+	return strings.Contains(line, "FSNamesystem.audit") || strings.Contains(line, "RMAuditLogger") || strings.Contains(line, "NMAuditLogger") ||
+		strings.Contains(line, "OPERATION=") && strings.Contains(line, "RESULT=SUCCESS")
 }

@@ -328,3 +328,24 @@ func TestConfAgreesWithHadoop(t *testing.T) {
 		}
 	}
 }
+
+// Of a log a failed test shows a few short lines, and none of the audit log.
+func TestTailOfALogIsShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	begin := "of an earlier test\n"
+	text := begin
+	for i := range 40 {
+		text += fmt.Sprintf("line %d\n2026-01-01 INFO FSNamesystem.audit: allowed=true\nUSER=alice OPERATION=Kill RESULT=SUCCESS\n", i)
+	}
+	text += strings.Repeat("ü", 1000) + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(tail(path, int64(len(begin)), logLines), "\n")
+	if len(got) != logLines || got[0] != "line 26" || got[13] != "line 39" || len(got[14]) > lineBytes+5 || !strings.HasSuffix(got[14], "ü …") {
+		t.Errorf("%d lines: %.60q", len(got), got)
+	}
+	if got := tail(path, int64(len(text)), logLines); got != "" {
+		t.Errorf("of nothing new: %q", got)
+	}
+}

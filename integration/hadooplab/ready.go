@@ -41,7 +41,7 @@ func (l *Lab) poll(ctx context.Context, what string, ready func(ctx context.Cont
 			if log := d.Log(); strings.Contains(log, "java.net.BindException") || strings.Contains(log, "address already in use") {
 				cause = errPortTaken
 			}
-			return fmt.Errorf("waiting for %s: %s: %w; end of its log:\n%s", what, d.name, cause, tail(d.log, 0, logTail))
+			return fmt.Errorf("waiting for %s: %s: %w; end of its log:\n%s", what, d.name, cause, tail(d.log, 0, startLines))
 		}
 		select {
 		case <-tick.C:

@@ -187,6 +187,8 @@ func TestNobodyWaitsForBatchesOfADeposedLeader(t *testing.T) {
 	})
 }
 
+// FuzzNodeReports tries some hundred inputs a second only: each has a leadership of its own, which grants up to 255 containers and hears of
+// all their ends.
 func FuzzNodeReports(f *testing.F) {
 	f.Add("n1", "3.4.2", "/rack", "said so", "well", int32(0), 3)
 	f.Add(latin1, latin1, latin1, latin1, latin1, int32(-1), 200)
