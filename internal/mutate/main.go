@@ -33,7 +33,7 @@ func main() {
 	flag.StringVar(&o.match, "match", "", "regular expression: only mutants that the report names so")
 	flag.StringVar(&o.skip, "skip", "", "regular expression: tests that aren't run")
 	flag.Float64Var(&o.minimum, "min", 0, "fail if a smaller share is killed, in percent")
-	flag.IntVar(&o.slack, "slack", 3, "seconds of processor time that tests may take beyond five times what they take without a mutant")
+	flag.IntVar(&o.slack, "slack", 3, "seconds of processor time that tests may take beyond twice what they take without a mutant")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and run nothing")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: mutate [flags] package...\nMeasures which changes of the packages' code their tests notice.")
@@ -161,7 +161,7 @@ func report(s *suite, drawn []*mutant, out, progress io.Writer) (float64, error)
 			fmt.Fprintf(out, "%s:%d: survived, %s\n    %s\n%s%s", path, m.line, why, m, marked("-", m.before), marked("+", m.after))
 		}
 		byDir[m.dir] = sum
-		if (i+1)%50 == 0 {
+		if (i+1)%25 == 0 {
 			fmt.Fprintf(progress, "%d of %d in %v: %d killed\n", i+1, len(drawn), time.Since(began).Round(time.Second), count[killed]+count[timeout])
 		}
 	}

@@ -34,7 +34,7 @@ type suite struct {
 	folder string // for what it writes
 	tags   string
 	skip   *regexp.Regexp // tests that aren't run; nil = none
-	slack  int            // seconds beyond five times what tests take
+	slack  int            // seconds beyond twice what tests take
 	binary []*tests
 }
 
@@ -213,7 +213,7 @@ func (s *suite) tryOn(t *tests, list []*test, m *mutant) (fate, error) {
 		took += one.took
 	}
 	// Time on the processor, as the machine may have much else to do; by the clock only for what waits for ever.
-	cpu := s.slack + int(5*took.Seconds())
+	cpu := s.slack + int(2*took.Seconds())
 	limit := 2*time.Minute + 50*took
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
