@@ -10,8 +10,9 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// Feed writes the lines of a piece. buf is for its use.
-func (p *Piece) Feed(ctx context.Context, files *hdfsadapter.FS, w io.Writer, buf []byte) error {
+// Feed writes the lines of a piece. buf is for its use. read is told of bytes as they are
+// stored; nil: nobody wants to know.
+func (p *Piece) Feed(ctx context.Context, files *hdfsadapter.FS, w io.Writer, buf []byte, read func(n int)) error {
 	f, err := files.Open(ctx, p.Path)
 	if err != nil {
 		return err
@@ -21,7 +22,7 @@ func (p *Piece) Feed(ctx context.Context, files *hdfsadapter.FS, w io.Writer, bu
 		return fmt.Errorf("%s has %d bytes, fewer than when the job was submitted", p.Path, size)
 	}
 	if unpack := Codec(p.Path); unpack != nil {
-		r, err := unpack(bufio.NewReaderSize(f, lines.Chunk))
+		r, err := unpack(bufio.NewReaderSize(counted{f, read}, lines.Chunk))
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
@@ -36,8 +37,22 @@ func (p *Piece) Feed(ctx context.Context, files *hdfsadapter.FS, w io.Writer, bu
 			return err
 		}
 	}
-	if _, _, err = lines.Copy(w, f, p.Offset, p.Length, buf); err != nil {
+	if _, _, err = lines.Copy(w, counted{f, read}, p.Offset, p.Length, buf); err != nil {
 		return fmt.Errorf("%s: %w", p.Path, err)
 	}
 	return nil
+}
+
+// counted tells of what is read.
+type counted struct {
+	r    io.Reader
+	read func(n int)
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	if c.read != nil {
+		c.read(n)
+	}
+	return n, err
 }

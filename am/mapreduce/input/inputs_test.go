@@ -103,7 +103,7 @@ func TestCompressedFilesAreUnpacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got strings.Builder
-		if err := p.Feed(t.Context(), hdfstest.Local(t), &got, make([]byte, 100)); err != nil || got.String() != "a\nb\n" {
+		if err := p.Feed(t.Context(), hdfstest.Local(t), &got, make([]byte, 100), nil); err != nil || got.String() != "a\nb\n" {
 			t.Errorf("%s: %q, %v", ext, got.String(), err)
 		}
 	}

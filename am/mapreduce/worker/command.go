@@ -29,6 +29,8 @@ type command struct {
 	dir  string
 	env  []string // in addition to that of this process
 	log  *stderr
+
+	gauge *gauge // of what it reads; nil: nobody wants to know
 }
 
 // CommandError is the failure of a command.
@@ -62,14 +64,27 @@ var errEnough = errors.New("the command has closed its standard input")
 
 // stdin is a command's standard input. Only its own errors say that the command has read enough: where the input comes from
 // there are broken pipes as well.
-type stdin struct{ w io.Writer }
+type stdin struct {
+	w     io.Writer
+	gauge *gauge // nil: nobody wants to know how much it takes
+}
 
-func (s stdin) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
+// sip is how much is written to a command at once, in bytes, so that what it has taken is known about as exactly.
+const sip = 16 << 10
+
+func (s stdin) Write(b []byte) (written int, err error) {
+	for err == nil && written < len(b) {
+		var n int
+		n, err = s.w.Write(b[written:min(len(b), written+sip)])
+		written += n
+		if s.gauge != nil {
+			s.gauge.fed.Add(int64(n))
+		}
+	}
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		err = errEnough
 	}
-	return n, err
+	return written, err
 }
 
 // run runs the command with what feed writes as its input and has take read its output to the end. A command that doesn't
@@ -84,21 +99,30 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = lingering
 	cmd.Stderr = c.log
-	input, err := cmd.StdinPipe()
+	output, input, err := os.Pipe()
 	if err != nil {
 		return err
 	}
+	defer input.Close()
+	cmd.Stdin = output
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
+		output.Close()
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	output.Close()
+	if err != nil {
 		return &CommandError{c.role, c.line, err}
+	}
+	if c.gauge != nil {
+		c.gauge.pipe.Store(input)
+		defer c.gauge.release()
 	}
 	var feeding sync.WaitGroup
 	var fed error
 	feeding.Go(func() {
-		w := bufio.NewWriterSize(stdin{input}, lines.Chunk)
+		w := bufio.NewWriterSize(stdin{input, c.gauge}, lines.Chunk)
 		fed = feed(w)
 		if fed == nil {
 			fed = w.Flush()
@@ -108,6 +132,9 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 		}
 		if fed != nil {
 			cancel(fed) // before its input ends, so that it doesn't take this for the end
+		}
+		if c.gauge != nil {
+			c.gauge.hold(input)
 		}
 		input.Close()
 	})
@@ -121,6 +148,7 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 		feeding.Wait()
 	}
 	exited <- cmd.Wait()
+	input.Close() // somebody else may hold the other end, and read nothing
 	feeding.Wait()
 	c.log.flush()
 	if cause := context.Cause(ctx); cause != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,15 +32,20 @@ type task struct {
 	memory *lines.Memory
 	stats  job.Counters // only changed by the task itself
 
-	progress atomic.Int64 // in millionths
-	active   atomic.Int64 // when something moved, ns since 1970
+	gauge  atomic.Pointer[gauge] // of what runs now
+	told   atomic.Uint64         // bits of the latest fraction
+	active atomic.Int64          // when something moved, ns since 1970
 }
 
 func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
 
-func (t *task) setProgress(f float64) {
-	t.progress.Store(int64(f * 1e6))
-	t.touch()
+// fraction is how far the task is, from 0 to 1. What its command has read is a sign of life, too.
+func (t *task) fraction() float64 {
+	f := t.gauge.Load().fraction()
+	if t.told.Swap(math.Float64bits(f)) != math.Float64bits(f) {
+		t.touch()
+	}
+	return f
 }
 
 func (t *task) command(role, line string, pieces []input.Piece) *command {
@@ -146,12 +152,20 @@ func (t *task) runMap(ctx context.Context) (lines.File, string, error) {
 // mapAll runs the mapper over the split. Each file has a mapper of its own, as in Hadoop Streaming: it may depend on where a
 // file begins, and on its name. Only a user who has said that it doesn't gets one for all of them.
 func (t *task) mapAll(ctx context.Context, in *lines.Counter, take func(io.Reader) error) error {
-	progress := &progressWriter{t: t, total: t.Split.Length}
-	in.W = progress
+	var before int64
 	run := func(pieces []input.Piece) error {
-		return t.command("mapper", t.spec.Job.Mapper, pieces).run(ctx, func(w io.Writer) error {
-			progress.w = w
-			return t.feed(ctx, in, pieces)
+		c := t.command("mapper", t.spec.Job.Mapper, pieces)
+		c.gauge = &gauge{}
+		for _, p := range pieces {
+			c.gauge.total += p.Length
+		}
+		whole := float64(max(t.Split.Length, 1))
+		c.gauge.from, c.gauge.to = float64(before)/whole, float64(before+c.gauge.total)/whole
+		before += c.gauge.total
+		t.gauge.Store(c.gauge)
+		return c.run(ctx, func(w io.Writer) error {
+			in.W = &measured{w, t, c.gauge}
+			return t.feed(ctx, in, pieces, c.gauge)
 		}, take)
 	}
 	if t.spec.Job.Packed {
@@ -166,28 +180,27 @@ func (t *task) mapAll(ctx context.Context, in *lines.Counter, take func(io.Reade
 }
 
 // feed writes the lines of some pieces.
-func (t *task) feed(ctx context.Context, w io.Writer, pieces []input.Piece) error {
+func (t *task) feed(ctx context.Context, w io.Writer, pieces []input.Piece, g *gauge) error {
 	buf := make([]byte, lines.Chunk)
 	for i := range pieces {
-		if err := pieces[i].Feed(ctx, t.files, w, buf); err != nil {
+		if err := pieces[i].Feed(ctx, t.files, w, buf, func(n int) { g.stored.Add(int64(n)) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type progressWriter struct {
-	w       io.Writer
-	t       *task
-	written int64
-	total   int64
+// measured counts what is made for a command.
+type measured struct {
+	w     io.Writer
+	t     *task
+	gauge *gauge
 }
 
-func (p *progressWriter) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	p.written += int64(n)
-	p.t.setProgress(min(1, float64(p.written)/float64(max(p.total, 1))))
-	return n, err
+func (m *measured) Write(b []byte) (int, error) {
+	m.gauge.made.Add(int64(len(b))) // before the command can read it
+	m.t.touch()
+	return m.w.Write(b)
 }
 
 // write writes the task's part of the job's output, and counts its lines.
@@ -246,15 +259,22 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	s.counters = t.stats
 	s.file = t.temp
 	s.alive = t.touch
-	s.progress = func(done int) { t.setProgress(float64(done) / float64(max(s.maps, 1)) / 3) }
+	fetching := &gauge{to: 1. / 3, total: int64(max(s.maps, 1))}
+	fetching.made.Store(1)
+	fetching.fed.Store(1)
+	t.gauge.Store(fetching)
+	s.progress = func(done int) {
+		fetching.stored.Store(int64(done))
+		t.touch()
+	}
 	if err := s.run(ctx); err != nil {
 		return "", err
 	}
-	t.setProgress(1. / 3)
-	total := s.size()
+	g := &gauge{from: 1. / 3, to: 1, total: s.size()}
+	t.gauge.Store(g)
 	in := &lines.Counter{}
 	feed := func(w io.Writer) error {
-		in.W = &reduceProgress{w, t, 0, total}
+		in.W = &merged{measured{w, t, g}}
 		return s.merge(ctx, in)
 	}
 	var out string
@@ -262,7 +282,9 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	if t.spec.Job.Reducer == "" {
 		out, err = t.write(ctx, writerTo(feed), job.ReduceOutputRecords)
 	} else {
-		err = t.command("reducer", t.spec.Job.Reducer, nil).run(ctx, feed, func(r io.Reader) (err error) {
+		c := t.command("reducer", t.spec.Job.Reducer, nil)
+		c.gauge = g
+		err = c.run(ctx, feed, func(r io.Reader) (err error) {
 			out, err = t.write(ctx, copyOf(r, t.touch), job.ReduceOutputRecords)
 			return err
 		})
@@ -271,19 +293,12 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	return out, err
 }
 
-type reduceProgress struct {
-	w              io.Writer
-	t              *task
-	written, total int64
-}
+// merged counts what is read of the shuffle's output: it is all that is made for the reducer.
+type merged struct{ measured }
 
-func (p *reduceProgress) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	before := p.written / lines.Chunk
-	if p.written += int64(n); p.written/lines.Chunk != before {
-		p.t.setProgress(1./3 + 2./3*min(1, float64(p.written)/float64(max(p.total, 1))))
-	}
-	return n, err
+func (m *merged) Write(b []byte) (int, error) {
+	m.gauge.stored.Add(int64(len(b)))
+	return m.measured.Write(b)
 }
 
 // workFolder makes the folder in which the task's commands run: an own one, in which the job's files are.

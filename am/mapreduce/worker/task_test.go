@@ -34,6 +34,7 @@ func testTask(t *testing.T, mapper string, pieces ...input.Piece) *task {
 		spec:       &job.Spec{Job: job.Job{Mapper: mapper}}, app: testApp, files: hdfstest.Local(t), dir: dir, log: newStderr(io.Discard), stats: job.Counters{},
 		memory: &lines.Memory{}, temp: func(name string) string { return filepath.Join(dir, name) },
 	}
+	x.gauge.Store(&gauge{})
 	x.touch()
 	return x
 }

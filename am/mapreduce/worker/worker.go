@@ -143,6 +143,7 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 		log: newStderr(os.Stderr), stats: job.Counters{}, memory: &w.sorting,
 	}
 	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
+	t.gauge.Store(&gauge{})
 	t.touch()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -248,7 +249,7 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 		}
 		var resp job.ProgressResponse
 		err := w.master.Insist(ctx, "/worker/progress", job.ProgressReport{
-			Worker: w.container, ID: t.ID, Progress: float64(t.progress.Load()) / 1e6, Status: status,
+			Worker: w.container, ID: t.ID, Progress: t.fraction(), Status: status,
 		}, &resp)
 		switch {
 		case ctx.Err() != nil:
