@@ -92,7 +92,7 @@ func (w *world) step(t *rapid.T) {
 	s := w.s
 	w.now += rapid.Int64Range(0, 700).Draw(t, "ms")
 	host := func() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 4).Draw(t, "host")) }
-	switch event := rapid.IntRange(0, 13).Draw(t, "event"); {
+	switch event := rapid.IntRange(0, 15).Draw(t, "event"); {
 	case event == 0 || len(w.nodes) == 0:
 		h := host()
 		w.nodes = append(w.nodes, s.AddNode(NodeSpec{
@@ -148,6 +148,14 @@ func (w *world) step(t *rapid.T) {
 		case 2:
 			s.UpdateBlacklist(a, []string{host()}, []string{host()})
 		}
+	case event == 14 && len(w.held) > 0:
+		d := rapid.SampledFrom(w.held).Draw(t, "container")
+		to := res(rapid.Int64Range(0, 5).Draw(t, "gb"), rapid.Int64Range(0, 5).Draw(t, "cores"))
+		if was := s.Held(d.Container); s.SetHeld(d.Container, to) != (s.Held(d.Container) == to) || s.Held(d.Container) != was && s.Held(d.Container) != to {
+			t.Fatalf("%+v takes %v, is to take %v, and takes %v", d, was, to, s.Held(d.Container))
+		}
+	case event == 15 && len(w.held) > 0:
+		s.ResizeContainer(rapid.SampledFrom(w.held).Draw(t, "container").Container, res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")))
 	case event == 12:
 		if err := s.SetTree(w.tree(t)); err != nil {
 			t.Fatal(err)

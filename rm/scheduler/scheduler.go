@@ -132,6 +132,15 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 	return s.core.ResizeContainer(h, to)
 }
 
+// SetHeld changes what a running container takes on its node, at most its claim, and reports whether it could. Its application, user
+// and queues stay charged with the claim.
+func (s *Scheduler) SetHeld(h ContainerHandle, to records.Resource) bool {
+	return s.core.SetHeld(h, to)
+}
+
+// Held is what a container takes on its node.
+func (s *Scheduler) Held(h ContainerHandle) records.Resource { return s.core.Held(h) }
+
 // Promise has the room of a container, once it is freed, go to an application before others. The promise ends with the next call of
 // Schedule, and where the application or the node is removed.
 func (s *Scheduler) Promise(h ContainerHandle, to AppHandle) { s.core.Promise(h, to) }

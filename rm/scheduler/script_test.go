@@ -23,6 +23,7 @@ import (
 //	ask NAME COUNT SIZE  more: at=HOST or RACK (also with count for it), strict, key=PRIORITY, work=KIND
 //	black NAME ±HOST …   changes its blacklist
 //	free NAME [COUNT]    its oldest containers end
+//	hold NAME SIZE       its newest container is to take so much on its node; whether it can
 //	doom NAME [COUNT]    its newest containers become killable; those that are killed are freed after the run
 //	rekeep NAME NODE     the node of its first reservation is kept no more, and another one is
 //	run [MS]             decisions are made, MS later than the last time
@@ -181,6 +182,9 @@ func (p *script) command(w []string) []string {
 			s.Free(c)
 		}
 		p.held[h] = p.held[h][n:]
+	case "hold":
+		held := p.held[p.apps[w[1]]]
+		return []string{fmt.Sprintf("%v", s.SetHeld(held[len(held)-1], p.size(w[2])))}
 	case "doom":
 		held, n := p.held[p.apps[w[1]]], int64(1)
 		if len(w) > 2 {

@@ -34,10 +34,15 @@ func (s *Core) checkContainers() error {
 				return fmt.Errorf("node %d isn't kept for container %d", c.Node, i)
 			}
 		default:
-			onNode[c.Node] = onNode[c.Node].Add(*s.Holds(c))
+			onNode[c.Node] = onNode[c.Node].Add(s.Held(handle.Container(i)))
 		}
 		if s.Rules.ReservedIsUsed || !c.Reserved() {
 			ofApp[c.App] = ofApp[c.App].Add(*s.Holds(c))
+		}
+	}
+	for h, held := range s.held {
+		if c := &s.Containers[h]; !c.Live() || c.Reserved() || held == *s.Holds(c) || !held.FitsIn(*s.Holds(c)) {
+			return fmt.Errorf("container %d is on record with %v on its node", h, held)
 		}
 	}
 	partly := 0

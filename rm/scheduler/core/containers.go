@@ -11,14 +11,14 @@ import (
 type Container struct {
 	App         handle.App
 	Node        handle.Node
-	size        int32 // what it holds, in Scheduler.sizes; nothing: there is no such container
+	size        int32 // its claim, in Core.sizes; nothing: there is no such container
 	Reservation int32 // where its node is kept for it and doesn't hold it yet, in Scheduler.keepings; else nothing
 }
 
 func (c *Container) Live() bool     { return c.size != order.Nothing }
 func (c *Container) Reserved() bool { return c.Reservation != order.Nothing }
 
-// Holds is what a container holds.
+// Holds is a container's claim: what its application, user and queues are charged.
 func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.size) }
 
 // newContainer makes a container, and endContainer ends it.
@@ -53,28 +53,46 @@ func (s *Core) Free(h handle.Container) {
 	a, n := c.App, c.Node
 	s.Policy.ContainerEnded(h)
 	back := s.Calc.Negative(s.Holds(c))
+	room := back
+	if len(s.held) > 0 {
+		held := s.Held(h)
+		room = s.Calc.Negative(&held)
+		delete(s.held, h)
+	}
 	s.endContainer(h)
-	s.charge(a, n, &back, -1)
+	s.chargeNode(&s.Nodes[n], &room, -1)
+	s.chargeApp(a, &back, -1)
 	s.NodeFreed(n)
 	s.unparkLimited()
 	s.settle(a)
 }
 
-// ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
-// for it or a queue would get above its maximum.
+// ResizeContainer changes a container's claim, and what it takes on its node with it, and reports whether it could: more is refused
+// where its node hasn't room for it or a queue would get above its maximum. Where the node is charged otherwise (SetHeld), only a
+// claim that is less than that changes it.
 func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	c := &s.Containers[h]
 	more := to.Sub(*s.Holds(c))
-	n := &s.Nodes[c.Node]
+	n, room := &s.Nodes[c.Node], more
+	held, other := s.held[h]
+	if other {
+		room = held.Min(to).Sub(held)
+	}
 	if size := s.Calc.Measure(more).Max(records.Resource{}); !size.IsZero() {
-		if !s.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
+		if !other && !s.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
 			return false
 		}
 	}
 	was := c.size
 	c.size, s.Recheck = s.sizes.Hold(&to), true
 	s.sizes.Drop(was)
-	s.charge(c.App, c.Node, &more, 0)
+	if other {
+		if s.held[h] = held.Min(to); s.held[h] == to {
+			delete(s.held, h)
+		}
+	}
+	s.chargeNode(n, &room, 0)
+	s.chargeApp(c.App, &more, 0)
 	s.NodeFreed(c.Node)
 	s.unparkLimited()
 	s.settle(c.App)

@@ -33,11 +33,12 @@ type Core struct {
 	freeNodes  []handle.Node
 	kinds      intern.Amounts // what nodes have
 	Index      nodeindex.Index
-	cursor     int              // where the next search for any node begins, so that load spreads
-	openNodes  int              // that take containers
-	partlyOpen int              // of those, for some kinds of work only
-	headroom   records.Resource // free on all open nodes
-	largest    records.Resource // of any open node, by type
+	cursor     int                                   // where the next search for any node begins, so that load spreads
+	held       map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
+	openNodes  int                                   // that take containers
+	partlyOpen int                                   // of those, for some kinds of work only
+	headroom   records.Resource                      // free on all open nodes
+	largest    records.Resource                      // of any open node, by type
 	smallest   records.Resource
 	resized    bool             // largest and smallest are out of date
 	cluster    records.Resource // of all open nodes, and what is still used on closed ones
@@ -80,6 +81,7 @@ type Core struct {
 // NewCore returns a core without nodes. policy makes the policy for queues of a kind.
 func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	c := &Core{
+		held:   map[handle.Container]records.Resource{},
 		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Index: nodeindex.New(cfg.Types.Len()), Classes: class.New(),
 		Names: intern.NewNames(), ByPath: map[string]int32{}, Running: map[string]int32{}, sizes: intern.NewAmounts(),
 		kinds: intern.NewAmounts(),

@@ -24,7 +24,7 @@ func (s *Core) Promise(h handle.Container, to handle.App) {
 	if !c.Live() || c.Reserved() || !s.Apps[to].Live {
 		return
 	}
-	s.promises = append(s.promises, Promised{app: to, node: c.Node, room: *s.Holds(c)})
+	s.promises = append(s.promises, Promised{app: to, node: c.Node, room: s.Held(h)})
 }
 
 // fulfilPromises gives promised room to those who have a promise, as far as limits of queues allow.

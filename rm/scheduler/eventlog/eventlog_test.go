@@ -156,6 +156,8 @@ func (l *live) step(t *rapid.T) {
 			Attempt: 1, ID: l.ids, Priority: 1, Since: l.now, AM: rapid.Bool().Draw(t, "master"),
 		}), c.app, c.node})
 		l.ids++
+	case what == 14 && len(l.containers) > 0:
+		l.s.SetHeld(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(0, 1).Draw(t, "held")))
 	case what == 13 && len(l.containers) > 0:
 		l.s.ResizeContainer(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))
 	default:

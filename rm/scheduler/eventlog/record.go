@@ -43,6 +43,7 @@ const (
 	Identify        Op = "identify"        // Attempt, First, AM, Containers
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
+	SetHeld         Op = "setHeld"         // Container, Resource; Open is the result
 	Step            Op = "step"            // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it, if that isn't its id; the scheduler isn't told

@@ -156,6 +156,13 @@ func (s *Driver) ResizeContainer(h scheduler.ContainerHandle, to records.Resourc
 	return ok
 }
 
+// SetHeld changes what a container takes on its node.
+func (s *Driver) SetHeld(h scheduler.ContainerHandle, to records.Resource) bool {
+	ok := s.Driver.SetHeld(h, to)
+	s.note(Record{Op: SetHeld, Container: h, Resource: amountsOf(to), Open: ok})
+	return ok
+}
+
 // SetTree replaces the queues. source is what they are made from.
 func (s *Driver) SetTree(t *queue.Tree, source *Source) error {
 	err := s.Driver.SetTree(t)

@@ -209,7 +209,7 @@ func (c *claims) onNode(leaf int32, nh handle.Node, size *records.Resource) (lis
 			break
 		}
 		if x := &c.Containers[k]; x.Node == nh && c.Apps[x.App].Leaf != leaf {
-			free = free.Add(c.Calc.Measure(*c.Holds(x)))
+			free = free.Add(c.Calc.Measure(c.Held(k)))
 			list = append(list, k)
 		}
 	}
