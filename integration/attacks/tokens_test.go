@@ -175,7 +175,7 @@ func (x *target) raftPort() {
 			x.t.Errorf("the greeting %.30q gets a vote: %q", hello, answer)
 		}
 	}
-	ctx, cancel := context.WithTimeout(x.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(x.t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := x.Leader(ctx, ""); err != nil {
 		x.t.Errorf("nobody leads after strangers were at the raft port: %v", err)

@@ -32,9 +32,10 @@ func TestDaemonsDie(t *testing.T) {
 		return err == nil && len(begun) == 2
 	})
 	before := jvms(t, l, app)
-	if len(before) != 3 {
-		t.Fatalf("containers %v, want a master and two maps", before)
-	}
+	await.Slowly(t, "a master and two maps have a JVM each", func() bool {
+		before = jvms(t, l, app)
+		return len(before) == 3
+	})
 	node, rm := l.Daemon("nodemanager1"), l.Daemon("resourcemanager")
 	node.Kill()
 	rm.Kill()
