@@ -75,6 +75,7 @@ lint:
 		if [ -n "$$unformatted" ]; then echo "not gofumpt formatted:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(TOOLS)/staticcheck ./...
+	$(GO) test -count=1 -run 'TestNothingIsReachedByItsPath|TestWhoWrites' ./internal/userfiles ./nm/container
 
 # Needs protoc (Debian: protobuf-compiler). The generated code is committed.
 generate:

@@ -11,8 +11,8 @@ import (
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/nm/allocation"
 	"heddle/nm/application"
-	"heddle/nm/container"
 	"heddle/nm/logs"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -116,15 +116,15 @@ func (a *appLogs) StartApplication(app application.Info) error {
 	return a.aggregator.StartApplication(logs.Start{App: app.ID, User: app.User, ACLs: acls, Wishes: logs.WishesFrom(app.LogContext)})
 }
 
-func isMaster(g container.Grant) bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }
+func isMaster(g allocation.Grant) bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }
 
-func (a *appLogs) ContainerStarted(g container.Grant) {
+func (a *appLogs) ContainerStarted(g allocation.Grant) {
 	if a.aggregator != nil {
 		a.aggregator.ContainerStarted(g.ID, isMaster(g))
 	}
 }
 
-func (a *appLogs) ContainerFinished(g container.Grant, exitCode int) {
+func (a *appLogs) ContainerFinished(g allocation.Grant, exitCode int) {
 	if a.aggregator != nil {
 		a.aggregator.ContainerFinished(logs.Ended{ID: g.ID, Master: isMaster(g), ExitCode: exitCode})
 	}

@@ -19,7 +19,6 @@ type large struct {
 var largePackages = map[string]large{
 	"rm/scheduler/core":           {3500, "it is one search: who is next and where it fits, with the state that both change"},
 	"rm/leader":                   {5400, "it is one leadership: what clients, ApplicationMasters and nodes ask of it, one thing a file"},
-	"nm/container":                {4000, "it is being cut: applications, admission and monitoring leave it"},
 	"rm/rest":                     {4800, "YARN's REST API is wide: it renders one kind of document a file"},
 	"cmd/heddle/internal/command": {4200, "there are many commands: one a file, which share nothing but their session"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},
@@ -33,7 +32,6 @@ var largeStructs = map[string]large{
 	"rm/scheduler/core.Core":              {180, "the search for who is next and where it fits, and what changes its state, work on one set of orders and indices"},
 	"rm/scheduler/policy/fair.Policy":     {68, "it is FairScheduler: each hook of the search is a method"},
 	"rm/scheduler/policy/capacity.Policy": {55, "it is CapacityScheduler: each hook of the search is a method"},
-	"nm/container.Container":              {102, "it is being cut: a container's states are becoming a table"},
 	"rm/rest.server":                      {135, "each path of YARN's API is a method"},
 	"rm/service.Service":                  {105, "each method of four protocols is a method"},
 	"cmd/heddle/internal/command.session": {90, "each command is a method"},

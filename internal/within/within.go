@@ -1,7 +1,11 @@
 // Package within limits the wait for calls that can't be interrupted, such as those to a disk that doesn't answer.
 package within
 
-import "context"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Do returns what f does, or the error of ctx when that ends before. Then f goes on beside the caller, which must not
 // touch what f works with.
@@ -22,4 +26,15 @@ func Do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		var none T
 		return none, ctx.Err()
 	}
+}
+
+// Wait reports whether all of a group have ended in that time. If not, it leaves them alone.
+func Wait(wg *sync.WaitGroup, most time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	_, err := Do(ctx, func() (struct{}, error) {
+		wg.Wait()
+		return struct{}{}, nil
+	})
+	return err == nil
 }

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"heddle/nm/allocation"
 	"heddle/nm/application"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
@@ -8,7 +9,7 @@ import (
 )
 
 // firstOf is what a container brings of its application.
-func firstOf(g Grant, lc *pb.ContainerLaunchContext) application.First {
+func firstOf(g allocation.Grant, lc *pb.ContainerLaunchContext) application.First {
 	return application.First{ID: g.ID.Attempt.App, User: g.User, Launch: lc, LogContext: g.LogContext}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/nm/admission"
+	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
@@ -37,7 +38,7 @@ type Container struct {
 
 	mu    sync.Mutex
 	state State
-	grant Grant
+	grant allocation.Grant
 	grown int32  // version of grant by which it got more, when it last did
 	token []byte // the identifier of the newest token
 
@@ -85,7 +86,7 @@ type kill struct {
 	Why      string `json:"why"`
 }
 
-func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Container {
+func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchContext) *Container {
 	c := &Container{
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
@@ -101,7 +102,7 @@ func (m *Manager) newContainer(g Grant, launch *pb.ContainerLaunchContext) *Cont
 func (c *Container) ID() records.ContainerID { return c.grant.ID } // never changes
 
 // Grant returns what the newest token says of the container.
-func (c *Container) Grant() Grant {
+func (c *Container) Grant() allocation.Grant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.grant
@@ -116,7 +117,7 @@ func (c *Container) State() State {
 
 // Status is what there is to know of a container at a moment.
 type Status struct {
-	Grant       Grant
+	Grant       allocation.Grant
 	State       State
 	ExitCode    int // records.ExitInvalid while it has not ended
 	Diagnostics string

@@ -22,6 +22,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/userfiles"
+	"heddle/nm/allocation"
 	"heddle/nm/application"
 	"heddle/nm/cgroup"
 	"heddle/nm/deletion"
@@ -258,13 +259,13 @@ func (f *fakeLogs) StartApplication(app application.Info) error {
 	return nil
 }
 
-func (f *fakeLogs) ContainerStarted(g Grant) {
+func (f *fakeLogs) ContainerStarted(g allocation.Grant) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.running[g.ID] = true
 }
 
-func (f *fakeLogs) ContainerFinished(g Grant, exitCode int) {
+func (f *fakeLogs) ContainerFinished(g allocation.Grant, exitCode int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.finished[g.ID] = exitCode
@@ -382,12 +383,12 @@ func (j job) token(version int32) []byte {
 	return b
 }
 
-func (j job) grant(version int32) Grant {
+func (j job) grant(version int32) allocation.Grant {
 	var id pb.ContainerTokenIdentifier
 	if err := proto.Unmarshal(j.token(version), &id); err != nil {
 		panic(err)
 	}
-	g, err := GrantFrom(&id, records.ResourceTypes{})
+	g, err := allocation.From(&id, records.ResourceTypes{})
 	if err != nil {
 		panic(err)
 	}

@@ -78,7 +78,7 @@ func (c life) live(from stage) {
 }
 
 // closing reports that the manager is being closed, and that this container is left to the next one.
-func (c *Container) closing() bool { return c.m.ctx.Err() != nil }
+func (c life) closing() bool { return c.m.ctx.Err() != nil }
 
 // prepare brings the container to the point where it can be launched.
 func (c life) prepare() error {
@@ -90,7 +90,7 @@ func (c life) prepare() error {
 	for _, s := range launchContext.GetServiceData() {
 		c.m.Aux.StartApplication(s.GetKey(), c.ID().Attempt.App, c.grant.User, s.GetValue())
 	}
-	req, err := c.request(launchContext)
+	req, err := request(c.ID(), c.grant.User, launchContext)
 	if err != nil {
 		return err
 	}
@@ -128,17 +128,9 @@ func (c life) takeGPUs() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	got, err := c.m.cfg.GPUs.Take(c.ID(), c.m.gpus(c.grant.Resource))
+	got, err := c.m.cfg.GPUs.Take(c.ID(), gpu.In(c.m.cfg.Types, c.grant.Resource))
 	c.record.GPUs = append([]gpu.Device{}, got...)
 	return err
-}
-
-// gpus is how many GPUs an amount of resources has.
-func (m *Manager) gpus(r records.Resource) int64 {
-	if i, ok := m.cfg.Types.Index(gpu.Type); ok {
-		return r[i]
-	}
-	return 0
 }
 
 // endUnlaunched finishes a container that could not be prepared.
@@ -483,9 +475,9 @@ func (c life) complete() {
 	c.m.changed()
 }
 
-// request is what the launch context wants localized.
-func (c *Container) request(lc *pb.ContainerLaunchContext) (localizer.Request, error) {
-	req := localizer.Request{Container: c.ID(), User: c.grant.User, Resources: make(map[string]localizer.Resource)}
+// request is what a container's launch context wants localized.
+func request(id records.ContainerID, user string, lc *pb.ContainerLaunchContext) (localizer.Request, error) {
+	req := localizer.Request{Container: id, User: user, Resources: make(map[string]localizer.Resource)}
 	for _, r := range lc.GetLocalResources() {
 		resource, err := localizer.ResourceFrom(r.GetValue())
 		if err != nil {

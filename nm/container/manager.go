@@ -10,7 +10,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/userfiles"
+	"heddle/internal/within"
 	"heddle/nm/admission"
+	"heddle/nm/allocation"
 	"heddle/nm/application"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
@@ -35,8 +37,8 @@ type Localizer interface {
 type Logs interface {
 	application.Logs
 	// ContainerStarted says that there may be logs of a container from now on, which may have been here before.
-	ContainerStarted(g Grant)
-	ContainerFinished(g Grant, exitCode int)
+	ContainerStarted(g allocation.Grant)
+	ContainerFinished(g allocation.Grant, exitCode int)
 }
 
 // AuxServices are the services that run beside containers, for instance the shuffle.
@@ -195,7 +197,7 @@ func (m *Manager) Close() {
 	m.blocked = true
 	m.mu.Unlock()
 	m.cancel()
-	if !waitAtMost(&m.lives, closePatience) {
+	if !within.Wait(&m.lives, closePatience) {
 		m.Log.Warn("Left what waits for a disk that doesn't answer")
 	}
 }
@@ -205,7 +207,7 @@ const closePatience = 15 * time.Second
 
 // Start accepts a container; it is localized and started in the background. What is refused leaves no trace: a
 // container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
-func (m *Manager) Start(g Grant, launch *pb.ContainerLaunchContext, token []byte) error {
+func (m *Manager) Start(g allocation.Grant, launch *pb.ContainerLaunchContext, token []byte) error {
 	m.mu.Lock()
 	switch _, was := m.stopped[g.ID]; {
 	case m.blocked:

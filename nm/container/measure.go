@@ -13,7 +13,7 @@ func (m *Manager) Targets() []monitor.Target {
 	var out []monitor.Target
 	for _, c := range m.Containers() {
 		c.mu.Lock()
-		t, ok := c.target(), c.state.is(observable...)
+		t, ok := targetOf(c), c.state.is(observable...)
 		t.Memory = c.grant.Resource.MemoryMB() << 20
 		c.mu.Unlock()
 		if ok && t.Group != nil {
@@ -23,8 +23,8 @@ func (m *Manager) Targets() []monitor.Target {
 	return out
 }
 
-// target is the container as a monitor looks at it, held to its limits of now. The lock is held.
-func (c *Container) target() monitor.Target {
+// targetOf is a container as a monitor looks at it, held to its limits of now. Its lock is held.
+func targetOf(c *Container) monitor.Target {
 	t := monitor.Target{ID: c.grant.ID, Group: c.box.get(), Keeper: c.record.Keeper.PID, Memory: c.box.limits().Memory}
 	if c.session != nil {
 		t.Leader = c.session.PID()
@@ -67,7 +67,7 @@ func (c life) watchMemory(ctx context.Context) (stop func()) {
 // outOfMemory says why the container has ended if the kernel has ended it for want of memory.
 func (c life) outOfMemory() string {
 	c.mu.Lock()
-	t := c.target()
+	t := targetOf(c.Container)
 	c.mu.Unlock()
 	return monitor.OutOfMemory(t)
 }

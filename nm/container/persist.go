@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/nm/allocation"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -63,6 +65,13 @@ func (c *Container) begin() <-chan error {
 	return c.m.ContainerRecords.Begin(c.ID().String()+recordKey, b)
 }
 
+// beginLocked is begin for who doesn't hold the lock.
+func (c *Container) beginLocked() <-chan error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begin()
+}
+
 // outcome is that of a write which is over already.
 func outcome(err error) <-chan error {
 	done := make(chan error, 1)
@@ -72,11 +81,8 @@ func outcome(err error) <-chan error {
 
 // Saved returns when what has happened to the container is on disk, or with an error.
 func (c *Container) Saved(ctx context.Context) error {
-	c.mu.Lock()
-	saved := c.begin()
-	c.mu.Unlock()
 	select {
-	case err := <-saved:
+	case err := <-c.beginLocked():
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("note down the state of container %s: %w", c.ID(), ctx.Err())
@@ -85,29 +91,16 @@ func (c *Container) Saved(ctx context.Context) error {
 
 // save keeps the record where nothing can be done about a failure: the container goes its way, and after a restart is
 // taken up where it was last noted to be. It waits for the disk.
-func (c *Container) save() {
-	c.mu.Lock()
-	saved := c.begin()
-	c.mu.Unlock()
-	c.report(<-saved)
-}
+func (c life) save() { report(c.log, <-c.beginLocked()) }
 
-// saveLater is save for who must not wait for a disk.
-func (c *Container) saveLater() {
-	c.mu.Lock()
-	saved := c.begin()
-	c.mu.Unlock()
-	c.logged(saved)
-}
-
-// logged has the outcome of a write logged if it is a failure.
+// logged has the outcome of a write logged if it is a failure, for who must not wait for a disk.
 func (c *Container) logged(saved <-chan error) {
-	go func() { c.report(<-saved) }()
+	go func() { report(c.log, <-saved) }()
 }
 
-func (c *Container) report(err error) {
+func report(log *logrus.Entry, err error) {
 	if err != nil {
-		c.log.WithError(err).Error("Could not note down the container's state")
+		log.WithError(err).Error("Could not note down the container's state")
 	}
 }
 
@@ -123,7 +116,7 @@ func (c *Container) forget() {
 
 // loaded is a container as the store has it.
 type loaded struct {
-	grant   Grant
+	grant   allocation.Grant
 	token   []byte
 	context *pb.ContainerLaunchContext
 	record  record
@@ -205,6 +198,6 @@ func parseRequest(b []byte, types records.ResourceTypes) (loaded, error) {
 		return loaded{}, err
 	}
 	var err error
-	l.grant, err = GrantFrom(&id, types)
+	l.grant, err = allocation.From(&id, types)
 	return l, err
 }

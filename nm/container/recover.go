@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
@@ -60,30 +61,13 @@ func (m *Manager) Recover() error {
 	}
 	m.sweepFolders()
 	m.apps.Resume()
-	waitAtMost(&reattached, recoveryPatience)
+	within.Wait(&reattached, recoveryPatience)
 	return nil
 }
 
 // recoveryPatience is how long Recover waits for disks and processes that don't answer. Whatever they have to do with
 // goes on when they do.
 const recoveryPatience = 5 * time.Second
-
-// waitAtMost reports whether all have ended in that time.
-func waitAtMost(wg *sync.WaitGroup, most time.Duration) bool {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		wg.Wait()
-	}()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
 
 // restore makes a container of what the store has. The lock is held.
 func (m *Manager) restore(l loaded) *Container {
@@ -202,7 +186,7 @@ func (c life) startAnew() {
 }
 
 func (c life) retained() localizer.Request {
-	req, err := c.request(c.LaunchContext())
+	req, err := request(c.ID(), c.grant.User, c.LaunchContext())
 	if err != nil {
 		c.log.WithError(err).Warn("Could not hold on to the container's resources")
 	}
@@ -228,7 +212,7 @@ func (m *Manager) sweepGroups() error {
 			m.sweepGroup(name)
 		})
 	}
-	waitAtMost(&swept, recoveryPatience)
+	within.Wait(&swept, recoveryPatience)
 	return nil
 }
 

@@ -41,7 +41,7 @@ type LocalizationStatus struct {
 }
 
 // cannot is the refusal of a call in the wrong state. The lock is held.
-func (c *Container) cannot(what string) error {
+func cannot(c *Container, what string) error {
 	return worded(fmt.Sprintf("Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%v].",
 		what, c.grant.ID, c.state, c.reinit != nil))
 }
@@ -62,7 +62,7 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != Running {
-		return c.cannot("LOCALIZE")
+		return cannot(c, "LOCALIZE")
 	}
 	for link := range resources {
 		c.asked[link] = LocalizationStatus{Key: link, State: pb.LocalizationState_L_PENDING}
@@ -161,14 +161,14 @@ func (c *Container) change(what string, r *reinit) error {
 	var req localizer.Request
 	if r.to.context != nil && !r.isRollback {
 		var err error
-		if req, err = c.request(r.to.context); err != nil {
+		if req, err = request(c.ID(), c.grant.User, r.to.context); err != nil {
 			return err
 		}
 	}
 	c.mu.Lock()
 	if c.state != Running {
 		defer c.mu.Unlock()
-		return c.cannot(what)
+		return cannot(c, what)
 	}
 	c.reinit = r
 	t := c.enter(Reinitializing)
@@ -181,9 +181,8 @@ func (c *Container) change(what string, r *reinit) error {
 				c.Diagnose(fmt.Sprintf("Container [%s] Re-init failed !! Resource could not be localized: %v\n", c.ID(), err))
 				c.mu.Lock()
 				c.reinit = nil
-				t := c.enterBefore(Reinitializing)
 				c.mu.Unlock()
-				c.announce(t)
+				c.undo(Reinitializing)
 				return
 			}
 			r.to.paths = result.Paths

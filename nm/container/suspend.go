@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/launch"
 	"heddle/yarn/pb"
 )
 
@@ -132,7 +132,7 @@ func (c command) want(suspended bool) error {
 }
 
 // wanted is want for who doesn't wait. It has no effect once the process is being ended: nothing is suspended any more then.
-func (c *Container) wanted(suspended bool) <-chan error {
+func (c command) wanted(suspended bool) <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.is(inProcess...) {
@@ -144,7 +144,7 @@ func (c *Container) wanted(suspended bool) <-chan error {
 // suspended says that a container has been paused or resumed.
 func (c command) suspended(word string) {
 	c.Diagnose(fmt.Sprintf("Container [%s] in [%s] state. The Container has been %s.\n", c.grant.ID, Paused, word))
-	c.saveLater()
+	c.logged(c.beginLocked())
 	c.m.changed()
 }
 
@@ -165,7 +165,7 @@ func (c life) settle(wanted bool) {
 		if err = x.freeze(); err == nil {
 			return
 		}
-		c.logged(c.wanted(false))
+		c.logged(x.wanted(false))
 		c.undo(Pausing)
 		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
 	}
@@ -175,21 +175,11 @@ func (c life) settle(wanted bool) {
 	}
 }
 
-// signals are what the commands of signalToContainer stand for.
-var signals = map[pb.SignalContainerCommand]struct {
-	signal syscall.Signal
-	name   string
-}{
-	pb.SignalContainerCommand_OUTPUT_THREAD_DUMP: {syscall.SIGQUIT, "SIGQUIT"},
-	pb.SignalContainerCommand_GRACEFUL_SHUTDOWN:  {syscall.SIGTERM, "SIGTERM"},
-	pb.SignalContainerCommand_FORCEFUL_SHUTDOWN:  {syscall.SIGKILL, "SIGKILL"},
-}
-
 // Signal sends the container's processes the signal that a command stands for.
 func (c *Container) Signal(command pb.SignalContainerCommand) error {
-	s, ok := signals[command]
-	if !ok {
-		return fmt.Errorf("signal container %s: unknown command %v", c.ID(), command)
+	signal, name, err := launch.SignalOf(command)
+	if err != nil {
+		return fmt.Errorf("signal container %s: %w", c.ID(), err)
 	}
 	c.mu.Lock()
 	session, state := c.session, c.state
@@ -197,12 +187,12 @@ func (c *Container) Signal(command pb.SignalContainerCommand) error {
 	if !state.is(observable...) || session == nil {
 		return fmt.Errorf("signal container %s: it %w but %s", c.ID(), ErrNotRunning, state)
 	}
-	err := session.Signal(s.signal)
+	err = session.Signal(signal)
 	result := "success"
 	if err != nil {
 		result = "failed"
 	}
 	c.Diagnose(fmt.Sprintf("Sent signal %v (%s) to pid %d as user %s for container %s, result=%s\n",
-		command, s.name, session.PID(), c.grant.User, c.ID(), result))
+		command, name, session.PID(), c.grant.User, c.ID(), result))
 	return err
 }

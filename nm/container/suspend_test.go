@@ -182,7 +182,7 @@ func TestRecoverySuspendsWhatWasToBe(t *testing.T) {
 	l := newLab(t)
 	c, _ := l.counter()
 	// the last life died when that was on disk, and not yet done
-	if err := <-c.wanted(true); err != nil {
+	if err := <-(command{Container: c}).wanted(true); err != nil {
 		t.Fatal(err)
 	}
 	l.restart()

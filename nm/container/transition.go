@@ -63,19 +63,15 @@ func (c *Container) toRunning(from ...State) change {
 
 // undo takes back a transition to from that came to nothing. One that is to be killed stays: Killing follows.
 func (c *Container) undo(from State) {
+	var t change
 	c.mu.Lock()
-	t := c.enterBefore(from)
+	switch {
+	case c.record.Kill != nil:
+	case from == Resuming:
+		t = c.enter(Paused, from)
+	default:
+		t = c.enter(c.running(), from)
+	}
 	c.mu.Unlock()
 	c.announce(t)
-}
-
-// enterBefore is undo for who holds the lock.
-func (c *Container) enterBefore(from State) change {
-	if c.record.Kill != nil {
-		return change{}
-	}
-	if from == Resuming {
-		return c.enter(Paused, from)
-	}
-	return c.enter(c.running(), from)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
+	"heddle/nm/gpu"
 	"heddle/yarn/records"
 )
 
@@ -28,7 +30,7 @@ func (e *staleVersion) Unwrap() error { return ErrVersion }
 //
 // The token is on disk before the kernel is told: a NodeManager that dies in between has its next life hold the
 // container to it.
-func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
+func (c *Container) Update(ctx context.Context, g allocation.Grant, token []byte) error {
 	wrap := func(err error) error {
 		return fmt.Errorf("change the size of container %s to %v: %w", c.ID(), g.Resource, err)
 	}
@@ -37,7 +39,7 @@ func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
 		return wrap(err)
 	}
 	defer x.release()
-	if err := c.mayUpdate(g); err != nil {
+	if err := x.mayUpdate(g); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -66,7 +68,7 @@ func (c *Container) Update(ctx context.Context, g Grant, token []byte) error {
 }
 
 // mayUpdate refuses an update that can't be made whatever the kernel says.
-func (c *Container) mayUpdate(g Grant) error {
+func (c command) mayUpdate(g allocation.Grant) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if g.Version <= c.grant.Version {
@@ -76,15 +78,15 @@ func (c *Container) mayUpdate(g Grant) error {
 }
 
 // checkGPUs refuses another number of GPUs to a container that has its own. The lock is held.
-func (c *Container) checkGPUs(g Grant) error {
-	if has, wants := int64(len(c.record.GPUs)), c.m.gpus(g.Resource); c.record.GPUs != nil && has != wants {
+func (c command) checkGPUs(g allocation.Grant) error {
+	if has, wants := int64(len(c.record.GPUs)), gpu.In(c.m.cfg.Types, g.Resource); c.record.GPUs != nil && has != wants {
 		return fmt.Errorf("change the size of container %s: it has %d GPUs and can't get %d, as its processes know which are theirs", c.ID(), has, wants)
 	}
 	return nil
 }
 
 // adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
-func (c command) adoptSize(g Grant) error {
+func (c command) adoptSize(g allocation.Grant) error {
 	if err := c.box.change(g.Resource, g.Resource); err != nil { // a suspended one holds all of it as well: its memory stays
 		return err
 	}

@@ -78,6 +78,14 @@ func Discover(dev string) ([]Device, error) {
 	return out, nil
 }
 
+// In is how many GPUs an amount of resources has.
+func In(types records.ResourceTypes, r records.Resource) int64 {
+	if i, ok := types.Index(Type); ok {
+		return r[i]
+	}
+	return 0
+}
+
 // Counted is a number of GPUs of which nothing but the number is known.
 func Counted(n int64) []Device {
 	out := make([]Device, max(0, n))

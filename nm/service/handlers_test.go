@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/nm/allocation"
 	"heddle/nm/application"
 	"heddle/nm/container"
 	"heddle/nm/disks"
@@ -35,8 +36,8 @@ func (nothing) Localize(context.Context, localizer.Request) (localizer.Result, e
 }
 func (nothing) Release(records.ContainerID)                                    {}
 func (nothing) StartApplication(application.Info) error                        { return nil }
-func (nothing) ContainerStarted(container.Grant)                               {}
-func (nothing) ContainerFinished(container.Grant, int)                         {}
+func (nothing) ContainerStarted(allocation.Grant)                              {}
+func (nothing) ContainerFinished(allocation.Grant, int)                        {}
 func (nothing) FinishApplication(context.Context, records.ApplicationID) error { return nil }
 func (nothing) Delete(...string) error                                         { return nil }
 func (nothing) DeleteNow(...string) error                                      { return nil }

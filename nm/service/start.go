@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -127,7 +128,7 @@ func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.Cont
 	if err != nil {
 		return err
 	}
-	grant, err := container.GrantFrom(id, s.Types)
+	grant, err := allocation.From(id, s.Types)
 	if err != nil {
 		return refusal("%v", err)
 	}
@@ -261,7 +262,7 @@ func (s *Service) Update(ctx context.Context, id *pb.ContainerTokenIdentifier, i
 	if err != nil {
 		return err
 	}
-	grant, err := container.GrantFrom(id, s.Types)
+	grant, err := allocation.From(id, s.Types)
 	if err != nil {
 		return refusal("%v", err)
 	}

@@ -1,4 +1,5 @@
-package container
+// Package allocation says what a ResourceManager has allocated on a node, as the token of a container has it.
+package allocation
 
 import (
 	"fmt"
@@ -24,8 +25,8 @@ type Grant struct {
 	LogContext          *pb.LogAggregationContext // nil: the defaults
 }
 
-// GrantFrom reads a token's identifier.
-func GrantFrom(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, error) {
+// From reads a token's identifier.
+func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, error) {
 	resource, err := types.From(id.GetResource())
 	if err != nil {
 		return Grant{}, fmt.Errorf("container %s: %w", records.ContainerIDFrom(id.GetContainerId()), err)
