@@ -62,7 +62,8 @@ func TestDivide(t *testing.T) {
 
 func parties(t *rapid.T) []fairshare.Party {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fairshare.Party {
-		p := fairshare.Party{Weight: rapid.Float64Range(0, 16).Draw(t, "weight"), Max: none, Active: rapid.Bool().Draw(t, "active")}
+		// a float, as in YARN: of a double that is small enough no ratio makes an amount
+		p := fairshare.Party{Weight: float64(rapid.Float32Range(0, 16).Draw(t, "weight")), Max: none, Active: rapid.Bool().Draw(t, "active")}
 		p.Min = rapid.Int64Range(0, 1000).Draw(t, "least")
 		if rapid.Bool().Draw(t, "bounded") {
 			p.Max = rapid.Int64Range(0, 3000).Draw(t, "most")
