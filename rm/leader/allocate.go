@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -23,26 +24,11 @@ type masters struct {
 	resizing   *resizing
 }
 
-// Grant is a container as its ApplicationMaster learns of it.
-type Grant struct {
-	ID                  records.ContainerID
-	Node                records.NodeID
-	NodeHTTPAddress     string // host:port
-	Resource            records.Resource
-	Priority            int32
-	AllocationRequestID int64
-	ExecutionType       pb.ExecutionType
-	Allocated           int64 // ms since 1970
-	AM                  bool
-	Tags                []string
-	Version             int32 // how often it was resized
-}
-
-// NodeUpdate tells ApplicationMasters of a node that came or went.
-type NodeUpdate struct {
-	Node records.NodeID
-	Kind pb.NodeUpdateType
-}
+// What ApplicationMasters learn.
+type (
+	Grant      = session.Grant
+	NodeUpdate = session.NodeUpdate
+)
 
 // Registration is the answer to an ApplicationMaster that registers.
 type Registration struct {
@@ -55,16 +41,16 @@ type Registration struct {
 
 // Register begins, or after a change of leaders resumes, the dialogue with an ApplicationMaster.
 func (ms *masters) Register(id records.AttemptID, host string, port int32, trackingURL string) (Registration, error) {
-	s := ms.sessions.am(id)
+	s := ms.masterSessions.Get(id)
 	if s == nil {
 		return Registration{}, refuse(InvalidAMRequest, "Application doesn't exist in cache %v", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.registered {
+	if s.dialogue.Registered() {
 		return Registration{}, refuse(InvalidAMRequest, "Application Master is already registered : %v", id.App)
 	}
-	s.seen.at(ms.Now())
+	s.seen.At(ms.Now())
 	trackingURL = ledger.Head(trackingURL, ledger.MaxURL)
 	var r Registration
 	err := ms.Do(func() error {
@@ -88,7 +74,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 	if err != nil {
 		return Registration{}, err
 	}
-	s.registered, s.responseID, s.last = true, 0, AllocateReply{}
+	s.dialogue.Register()
 	r.NewNodes = ms.newNodes(s, r.Previous)
 	return r, nil
 }
@@ -138,24 +124,23 @@ func (r *AllocateReply) empty() bool {
 // Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
 // once is in the same answer. An answer that was lost is given again to a caller that repeats its last call.
 func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
-	s := ms.sessions.am(id)
+	s := ms.masterSessions.Get(id)
 	if s == nil {
 		return AllocateReply{}, refuse(NoSuchAttempt,
 			"Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.at(ms.Now())
-	if !s.registered {
+	s.seen.At(ms.Now())
+	switch s.dialogue.Judge(call.ResponseID) {
+	case session.Unregistered:
 		return AllocateReply{}, refuse(NotRegistered, "AM is not registered for known application attempt: %v or RM had "+
 			"restarted after AM registered.  AM should re-register.", id)
-	}
-	switch {
-	case next(call.ResponseID) == s.responseID:
-		return s.last, nil
-	case call.ResponseID != s.responseID:
+	case session.Repeated:
+		return s.dialogue.Last(), nil
+	case session.OutOfOrder:
 		return AllocateReply{}, refuse(InvalidAMRequest, "Invalid responseId in AllocateRequest from application attempt: %v, "+
-			"expect responseId to be %d, but get %d", id, s.responseID, call.ResponseID)
+			"expect responseId to be %d, but get %d", id, s.dialogue.ResponseID(), call.ResponseID)
 	}
 	if p := call.Progress; !math.IsNaN(float64(p)) {
 		s.progress.Store(math.Float32bits(min(max(p, 0), 1)))
@@ -170,15 +155,12 @@ func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateRe
 	if err != nil {
 		return AllocateReply{}, err
 	}
-	s.seen.at(ms.Now())
-	reply.ResponseID = next(s.responseID)
+	s.seen.At(ms.Now())
+	reply.ResponseID = session.NextID(call.ResponseID)
 	reply.NewNodes = ms.newNodes(s, reply.Grants)
-	s.responseID, s.last = reply.ResponseID, reply
+	s.dialogue.Answered(reply)
 	return reply, nil
 }
-
-// next is the id of the answer after one; ids wrap to 0 (Hadoop: AMRMClientUtils.getNextResponseId).
-func next(responseID int32) int32 { return (responseID + 1) & math.MaxInt32 }
 
 // await returns when there is something to tell, or the time is up.
 func (ms *masters) await(s *amSession, wait time.Duration) {
@@ -222,7 +204,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if err != nil {
 		return err
 	}
-	ms.report(soft)
+	ms.acknowledge(soft)
 	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
 		ms.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,
@@ -241,28 +223,21 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
 	reply.Preemption = ms.preemption.preemptionOf(soft, id)
 	ms.AfterCommit(func() {
-		reply.Grants, soft.grants = soft.grants, nil
-		reply.Completed, soft.completed = soft.completed, nil
-		reply.Updated, soft.updated = soft.updated, nil
-		reply.Resized, soft.resized = soft.resized, nil
-		soft.session.told()
+		u := soft.box.Deliver()
+		reply.Grants, reply.Completed, reply.Updated, reply.Resized = u.Grants, u.Completed, u.Nodes, u.Resized
 		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
-		for i := range reply.Completed {
-			soft.told = append(soft.told, reply.Completed[i].ID)
-		}
 	})
 	return nil
 }
 
-// report forgets the ended containers that the ApplicationMaster was told of, now that it has come again.
-func (ms *masters) report(soft *appSoft) {
+// acknowledge forgets the ended containers in replies that the ApplicationMaster has received, now that it has called again.
+func (ms *masters) acknowledge(soft *appSoft) {
 	var known []records.ContainerID
-	for _, id := range soft.told {
+	for _, id := range soft.box.Acknowledge() {
 		if c := ms.work.Container(id); c != nil && !c.Live() {
 			known = append(known, id)
 		}
 	}
-	soft.told = nil
 	for part := range slices.Chunk(known, maxTogether) {
 		ms.Enter(&ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{
 			Containers: ledger.ContainerRefs(part...),
@@ -351,14 +326,14 @@ func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allo
 // Finish takes an ApplicationMaster's farewell. An attempt that is over already is fine, as farewells are repeated until
 // they are heard.
 func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
-	s := ms.sessions.am(id)
+	s := ms.masterSessions.Get(id)
 	if s == nil {
 		return ms.finished(id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.at(ms.Now())
-	if !s.registered {
+	s.seen.At(ms.Now())
+	if !s.dialogue.Registered() {
 		return refuse(NotRegistered, "Application Master is trying to unregister before registering for: %v", id.App)
 	}
 	err := ms.Do(func() error {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"heddle/rm/leader/session"
 	"heddle/yarn/records"
 )
 
@@ -11,37 +12,18 @@ import (
 // ApplicationMaster are taken one after the other.
 type amSession struct {
 	id       records.AttemptID
-	seen     seen
+	seen     session.Seen
 	progress atomic.Uint32 // bits of a float32, 0 to 1
-	wake     chan struct{} // has an element when there is something to tell
-	nudged   chan struct{} // has an element when a call that waits is to come back
+	wake     session.Bell  // rings when there are updates
+	nudged   session.Bell  // rings when a call that waits is to return
 
-	mu         sync.Mutex
-	registered bool
-	responseID int32
-	last       AllocateReply
-	keys       map[records.NodeID]int32 // master key of the NMToken that it has for a node
+	mu       sync.Mutex
+	dialogue session.Dialogue[AllocateReply]
+	keys     map[records.NodeID]int32 // master key of the NMToken that it has for a node
 }
 
 func newAMSession(id records.AttemptID) *amSession {
 	return &amSession{
-		id: id, wake: make(chan struct{}, 1), nudged: make(chan struct{}, 1), keys: map[records.NodeID]int32{},
-	}
-}
-
-func (s *amSession) wakeUp() { signal(s.wake) }
-
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// told takes note that everything there was to tell is told.
-func (s *amSession) told() {
-	select {
-	case <-s.wake:
-	default:
+		id: id, wake: session.NewBell(), nudged: session.NewBell(), keys: map[records.NodeID]int32{},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -47,15 +48,9 @@ type appSoft struct {
 	// inherited is that an earlier leadership has set when its lifetime ends.
 	inherited bool
 
-	// What the ApplicationMaster is told with its next heartbeat; all of it is committed.
-	grants    []Grant
-	completed []Completion
-	updated   []NodeUpdate
-	resized   []Resized
-	preempted []records.ContainerID // that it will lose
-	warned    int                   // how many of these it was told of already
-	// What it was told with the last one, and takes note of by coming again.
-	told []records.ContainerID
+	box       session.MasterBox     // for the ApplicationMaster's next heartbeat
+	preempted []records.ContainerID // that the ApplicationMaster will lose
+	warned    int                   // how many of these it knows already
 }
 
 // NewApplication hands out an id, and says how large a container can be.
@@ -355,7 +350,7 @@ func (as *applications) endApp(
 		as.AfterCommit(func() {
 			for node := range soft.nodes {
 				if n := as.nodes[node]; n != nil {
-					n.session.endApp(id)
+					n.session.box.EndApp(id)
 				}
 			}
 		})
@@ -396,7 +391,7 @@ func (cs *containers) cleanUp(c *ledger.Container) {
 	if n == nil {
 		return
 	}
-	cs.AfterCommit(func() { n.session.endContainer(id) })
+	cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 }
 
 // forgetOld drops the applications that ended longest ago when there are too many.

@@ -72,9 +72,10 @@ func (at *attempts) spare(soft *appSoft) {
 
 func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
 	soft.session = newAMSession(id)
-	soft.session.seen.at(at.Now())
+	soft.session.seen.At(at.Now())
+	soft.box.Open(soft.session.wake)
 	session := soft.session
-	at.AfterCommit(func() { at.sessions.putAM(session) })
+	at.AfterCommit(func() { at.masterSessions.Put(id, session) })
 }
 
 // launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
@@ -134,7 +135,7 @@ func (at *attempts) launched(id records.ContainerID, failure error) {
 	if failure == nil {
 		soft.misfires = 0
 		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
-		at.apps[app.ID].session.seen.at(at.Now())
+		at.apps[app.ID].session.seen.At(at.Now())
 		return
 	}
 	soft.misfires++
@@ -177,16 +178,13 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 	}
 	soft := at.apps[app.ID]
 	at.sched.ClearAsks(soft.handle)
-	soft.told, soft.grants, soft.updated = nil, nil, nil
+	soft.box.EndAttempt(keep)
 	soft.preempted, soft.warned = nil, 0
-	if !keep {
-		soft.completed = nil
-	}
 	at.Enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
 		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: end.diagnostics,
 		ExitStatus: end.exit, Excused: end.excused, KeepContainers: keep,
 	}})
-	at.AfterCommit(func() { at.sessions.dropAM(attempt.ID) })
+	at.AfterCommit(func() { at.masterSessions.Drop(attempt.ID) })
 }
 
 // failAttempt ends the current attempt as failed; the next one begins, unless there were too many.

@@ -1,20 +1,14 @@
 package leader
 
 import (
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
 // Completion is the end of a container.
-type Completion struct {
-	ID          records.ContainerID
-	Resource    records.Resource
-	ExitStatus  int32
-	Diagnostics string
-	Execution   pb.ExecutionType
-}
+type Completion = session.Completion
 
 // release ends containers that their ApplicationMaster doesn't want. Those that ended already are passed over.
 func (cs *containers) release(app *ledger.Application, ids []records.ContainerID) {
@@ -42,9 +36,9 @@ func (cs *containers) release(app *ledger.Application, ids []records.ContainerID
 	soft := cs.apps[app.ID]
 	cs.AfterCommit(func() { // once for all, as an ApplicationMaster may give back thousands
 		for _, p := range places {
-			p.node.session.endContainer(p.id)
+			p.node.session.box.EndContainers(p.id)
 		}
-		soft.tell(done)
+		soft.box.Complete(done)
 	})
 }
 
@@ -60,16 +54,7 @@ func (cs *containers) completeAt(app *ledger.Application, c *ledger.Container, e
 		return
 	}
 	soft, done := cs.apps[app.ID], []Completion{completion(c)}
-	cs.AfterCommit(func() { soft.tell(done) })
-}
-
-// tell has an ApplicationMaster learn of containers that have ended.
-func (s *appSoft) tell(done []Completion) {
-	if len(done) == 0 {
-		return
-	}
-	s.completed = join(s.completed, done)
-	s.session.wakeUp()
+	cs.AfterCommit(func() { soft.box.Complete(done) })
 }
 
 // end takes a live container's end into account.

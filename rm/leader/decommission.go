@@ -82,7 +82,7 @@ func (d *decommissioning) leaving() (nodes []*ledger.Node) {
 // names are what a node is listed by: what is known of the machine that it called from. Of a node that has not called
 // this leader yet there is but the host of its id.
 func (d *decommissioning) names(id records.NodeID) []string {
-	if s := d.sessions.node(id); s != nil {
+	if s := d.nodeSessions.Get(id); s != nil {
 		if names, ok := s.names.Load().([]string); ok {
 			return names
 		}

@@ -123,8 +123,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		cs.unstarted.add(c.ID, deadline, cs.waitsForStart)
 	}
 	cs.AfterCommit(func() {
-		soft.grants = join(soft.grants, grants)
-		soft.session.wakeUp()
+		soft.box.Grant(grants)
 	})
 }
 
@@ -136,14 +135,6 @@ func (cs *containers) identify(attempt int32, first int64, am bool, decisions []
 	}
 	cs.handles = handles
 	cs.sched.Identify(attempt, first, am, handles...)
-}
-
-// join appends to a list what the caller gives away, which becomes the list if there was nothing in it.
-func join[T any](list, more []T) []T {
-	if len(list) == 0 {
-		return more
-	}
-	return append(list, more...)
 }
 
 // grantOf is what an application is told of a container that lives.

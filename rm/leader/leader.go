@@ -9,6 +9,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/hosts"
 	"heddle/rm/leader/loop"
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -148,7 +149,9 @@ type core struct {
 	byHandle map[scheduler.AppHandle]*appSoft
 	nodes    map[records.NodeID]*nodeSoft
 	nodeOf   map[scheduler.NodeHandle]*nodeSoft
-	sessions sessions
+
+	masterSessions session.Registry[records.AttemptID, *amSession]
+	nodeSessions   session.Registry[records.NodeID, *nodeSession]
 }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.

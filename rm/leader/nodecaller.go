@@ -31,7 +31,7 @@ func (s *nodeSession) stranger(who NodeCaller) error {
 
 // callerOf checks who calls for a node. For one that hasn't registered with this leader speaks who can prove it.
 func (ns *nodeManagers) callerOf(id records.NodeID, who NodeCaller) error {
-	s := ns.sessions.node(id)
+	s := ns.nodeSessions.Get(id)
 	switch {
 	case s != nil:
 		return s.stranger(who)

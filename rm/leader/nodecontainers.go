@@ -39,10 +39,10 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 			cs.containerEndedAt(c, r.ExitStatus, r.Diagnostics, r.Times)
 		}
 		id := r.ID
-		cs.AfterCommit(func() { n.session.forget(id) })
+		cs.AfterCommit(func() { n.session.box.Forget(id) })
 	case !known:
 		id := r.ID
-		cs.AfterCommit(func() { n.session.endContainer(id) })
+		cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 	case c.State == ledger.ContainerAllocated:
 		cs.Enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
 			Containers: ledger.ContainerRefs(r.ID),
@@ -77,5 +77,5 @@ func (c *core) appOnNode(n *nodeSoft, id records.ApplicationID) {
 		soft.nodes[n.id] = true
 		return
 	}
-	c.AfterCommit(func() { n.session.endApp(id) })
+	c.AfterCommit(func() { n.session.box.EndApp(id) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -39,17 +40,12 @@ type NodeReply struct {
 	Action      pb.NodeAction
 	Diagnostics string
 	ResponseID  int32
-	Cleanup     []records.ContainerID
-	CleanupApps []records.ApplicationID
-	Removed     []records.ContainerID
-	Resource    *records.Resource
-	Signals     []Signal
-	Resized     []Grant // containers that are to have less from now on
+	session.Orders
 }
 
 // HeartbeatNode takes a node's heartbeat. One that brings nothing new is answered without the loop.
 func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
-	s := ns.sessions.node(call.Node)
+	s := ns.nodeSessions.Get(call.Node)
 	if s == nil {
 		if _, excluded := ns.decommissioning.hosts.Load().Excluded(call.Node.Host); excluded {
 			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
@@ -58,40 +54,39 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.registered {
+	if !s.dialogue.Registered() {
 		return resync("Node not found resyncing %v", call.Node), nil
 	}
 	if err := s.stranger(call.NodeCaller); err != nil {
-		if s.seen.silentSince(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
+		if s.seen.SilentFor(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
 			return resync("%v", err), nil // its machine may have another address by now
 		}
 		return NodeReply{}, err
 	}
-	switch {
-	case call.ResponseID+1 == s.responseID:
-		s.seen.at(ns.Now())
-		return s.last, nil
-	case call.ResponseID != s.responseID:
-		s.registered = false
-		return resync("Too far behind rm response id:%d nm response id:%d", s.responseID, call.ResponseID), nil
+	switch s.dialogue.Judge(call.ResponseID) {
+	case session.Repeated:
+		s.seen.At(ns.Now())
+		return s.dialogue.Last(), nil
+	case session.OutOfOrder:
+		s.dialogue.Drop()
+		return resync("Too far behind rm response id:%d nm response id:%d", s.dialogue.ResponseID(), call.ResponseID), nil
 	}
-	s.seen.at(ns.Now())
+	s.seen.At(ns.Now())
 	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	refused := call.Refused[:min(len(call.Refused), mostRefusals)]
-	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || s.responseID == 0 || !slices.Equal(s.refused, refused) {
+	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) {
 		call := call // what the loop reads is allocated for those that bring news alone
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
 	}
 	s.status, s.refused = call.Status, refused
-	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: s.responseID + 1}
-	s.out.take(&reply)
+	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
 	}
-	s.responseID, s.last = reply.ResponseID, reply
+	s.dialogue.Answered(reply)
 	return reply, nil
 }
 

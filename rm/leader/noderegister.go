@@ -49,8 +49,8 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 			ns.Settings.MinAllocation.MemoryMB(), ns.Settings.MinAllocation.VCores()), nil
 	}
 	rack := ledger.Head(ns.Rack(r.Node.Host), ledger.MaxName) // which may take a while, and holds up nobody else
-	defer ns.sessions.registering(r.Node)()
-	s := ns.sessions.node(r.Node)
+	defer ns.nodeSessions.Registering(r.Node)()
+	s := ns.nodeSessions.Get(r.Node)
 	if s == nil {
 		s = &nodeSession{id: r.Node}
 	}
@@ -60,7 +60,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		return shutdown("%s", twin), nil
 	}
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
-	s.seen.at(ns.Now())
+	s.seen.At(ns.Now())
 	err := ns.Do(func() error {
 		if against := ns.decommissioning.disallowed(&r); against != "" {
 			ns.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
@@ -75,7 +75,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	if err != nil || reply.Action != pb.NodeAction_NORMAL {
 		return reply, err
 	}
-	s.registered, s.responseID, s.last = true, 0, NodeReply{}
+	s.dialogue.Register()
 	s.instance = r.Instance
 	s.running = map[records.ContainerID]pb.ContainerSubState{}
 	s.refused = nil
@@ -84,7 +84,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	} else {
 		s.status = NodeStatus{Healthy: true}
 	}
-	s.seen.at(ns.Now())
+	s.seen.At(ns.Now())
 	return reply, nil
 }
 
@@ -94,7 +94,7 @@ func shutdown(format string, args ...any) NodeReply {
 
 // twin says why a registration must come from another node than the one that has the id, if it must.
 func (ns *nodeManagers) twin(s *nodeSession, r *NodeRegistration) string {
-	if !s.registered || s.seen.silentSince(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
+	if !s.dialogue.Registered() || s.seen.SilentFor(ns.Now(), twinPatience*ns.Settings.HeartbeatInterval) {
 		return ""
 	}
 	by, _ := s.caller.Load().(NodeCaller)
@@ -129,8 +129,8 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		ns.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	ns.AfterCommit(func() { ns.sessions.putNode(s) }) // in the loop's order, so that heartbeats find the session that the loop knows
-	if leaving {                                      // its NodeManager has started anew
+	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
+	if leaving {                                            // its NodeManager has started anew
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
 			DecommissionDeadline: proto.Int64(deadline),

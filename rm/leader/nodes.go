@@ -74,7 +74,7 @@ func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) e
 		}
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
 		ns.sched.SetCapability(n.handle, r)
-		ns.AfterCommit(func() { n.session.resize(r) })
+		ns.AfterCommit(func() { n.session.box.Offer(r) })
 		return nil
 	})
 }
@@ -106,7 +106,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})
 	ns.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
-	ns.AfterCommit(func() { ns.sessions.dropNode(id) })
+	ns.AfterCommit(func() { ns.nodeSessions.Drop(id) })
 	ns.forgetNodes()
 	ns.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
 }
@@ -127,8 +127,7 @@ func (cs *containers) endAllOn(node *ledger.Node, why string) {
 func (ns *nodeManagers) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
 	ns.AfterCommit(func() {
 		for _, soft := range ns.apps {
-			soft.updated = append(soft.updated, NodeUpdate{Node: id, Kind: kind})
-			soft.session.wakeUp()
+			soft.box.UpdateNode(NodeUpdate{Node: id, Kind: kind})
 		}
 	})
 }

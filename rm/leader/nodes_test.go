@@ -195,7 +195,7 @@ func TestConcurrentFirstRegistrations(t *testing.T) {
 			t.Errorf("the node is %v", s)
 		}
 		err := w.Do(func() error {
-			if got := w.sessions.node(n.node); got != w.core.nodes[n.node].session || len(w.sessions.underWay) > 0 {
+			if got := w.nodeSessions.Get(n.node); got != w.core.nodes[n.node].session || w.nodeSessions.UnderWay() > 0 {
 				t.Error("the loop knows another session than heartbeats find")
 			}
 			return nil

@@ -93,7 +93,7 @@ func (pr *preemption) tellPreempted(d *drive.Decision) {
 	pr.preemptionLog(d).Info("to be preempted: " + d.Reason)
 	soft.preempted = append(soft.preempted, pr.sched.ContainerID(d.Container))
 	if soft.session != nil {
-		soft.session.wakeUp()
+		soft.session.wake.Ring()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -27,10 +28,7 @@ type ContainerUpdate struct {
 }
 
 // Resized is a container that has another size, by the wish of its ApplicationMaster.
-type Resized struct {
-	Kind  pb.ContainerUpdateType
-	Grant Grant
-}
+type Resized = session.Resized
 
 // Unresized is a wish that is refused.
 type Unresized struct {
@@ -167,10 +165,9 @@ func (rs *resizing) resize(c *ledger.Container, to records.Resource, kind pb.Con
 	soft, node := rs.apps[c.ID.Attempt.App], rs.nodes[c.Node]
 	g := grantOf(c)
 	rs.AfterCommit(func() {
-		soft.resized = append(soft.resized, Resized{Kind: kind, Grant: g})
-		soft.session.wakeUp()
+		soft.box.Resize(Resized{Kind: kind, Grant: g})
 		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE && node != nil {
-			node.session.shrink(g)
+			node.session.box.Shrink(g)
 		}
 	})
 	return true
@@ -215,7 +212,7 @@ func (rs *resizing) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource
 	}
 	if !size.FitsIn(c.Resource) {
 		g := grantOf(c)
-		rs.AfterCommit(func() { n.session.shrink(g) })
+		rs.AfterCommit(func() { n.session.box.Shrink(g) })
 	}
 }
 

@@ -74,14 +74,8 @@ func (su *suspension) Signal(s Signal) error {
 			return refuse(NoSuchContainer, "Trying to signal an absent container %v", s.Container)
 		}
 		if n := su.nodes[c.Node]; n != nil {
-			su.AfterCommit(func() { n.session.signal(s) })
+			su.AfterCommit(func() { n.session.box.Signal(s) })
 		}
 		return nil
 	})
-}
-
-func (s *nodeSession) signal(sig Signal) {
-	s.out.mu.Lock()
-	defer s.out.mu.Unlock()
-	s.out.signals = append(s.out.signals, sig)
 }

@@ -78,9 +78,9 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	n.inherited = true
 	l.sched.SetOpen(n.handle, scheduler.OpenIf(node.State == pb.NodeState_NS_RUNNING))
 	n.session = &nodeSession{id: node.ID}
-	n.session.seen.at(l.Now())
+	n.session.seen.At(l.Now())
 	session := n.session
-	l.AfterCommit(func() { l.sessions.putNode(session) })
+	l.AfterCommit(func() { l.nodeSessions.Put(session.id, session) })
 }
 
 func (l *Leader) takeApp(app *ledger.Application) {
@@ -93,10 +93,11 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	soft := l.applications.addApp(app, asks)
 	soft.inherited = true
 	deadline := l.Now().Add(l.Settings.AllocationExpiry)
+	var ended []Completion
 	for c := range app.Containers.All() {
 		switch {
 		case !c.Live():
-			soft.completed = append(soft.completed, completion(c))
+			ended = append(ended, completion(c))
 			continue
 		case c.State == ledger.ContainerAllocated && !c.AM:
 			l.containers.unstarted.add(c.ID, deadline, l.containers.waitsForStart)
@@ -106,6 +107,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 		}
 		l.containers.restore(c)
 	}
+	soft.box.Complete(ended)
 	attempt := app.Current()
 	if attempt == nil || attempt.State.Ended() {
 		l.attempts.startAttempt(app)

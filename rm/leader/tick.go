@@ -30,7 +30,7 @@ func (l *Leader) tick() {
 
 func (ns *nodeManagers) expireNodes(now time.Time) {
 	for id, n := range ns.nodes {
-		if n.session.seen.silentSince(now, ns.Settings.NodeExpiry) {
+		if n.session.seen.SilentFor(now, ns.Settings.NodeExpiry) {
 			ns.removeNode(id, pb.NodeState_NS_LOST)
 		}
 	}
@@ -44,7 +44,7 @@ func (at *attempts) expireAttempts(now time.Time) {
 		if soft.session == nil || attempt.State < ledger.AttemptLaunched || attempt.State.Ended() {
 			continue
 		}
-		if !soft.session.seen.silentSince(now, at.Settings.AMExpiry) {
+		if !soft.session.seen.SilentFor(now, at.Settings.AMExpiry) {
 			continue
 		}
 		at.stopAM(app, attempt)

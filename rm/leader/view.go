@@ -130,7 +130,7 @@ func (vs *views) FairShares() map[string]records.Resource {
 
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.
 func (ms *masters) Progress(id records.AttemptID) float32 {
-	if s := ms.sessions.am(id); s != nil {
+	if s := ms.masterSessions.Get(id); s != nil {
 		return s.Progress()
 	}
 	return 0
@@ -141,13 +141,13 @@ func (s *amSession) Progress() float32 { return math.Float32frombits(s.progress.
 
 // Node returns the health and load that a node last reported; ok is false when it hasn't yet.
 func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, ok bool) {
-	s := ns.sessions.node(id)
+	s := ns.nodeSessions.Get(id)
 	if s == nil {
 		return NodeStatus{}, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status, s.registered
+	return s.status, s.dialogue.Registered()
 }
 
 // Totals are sums over the cluster.
@@ -174,7 +174,7 @@ func (vs *views) Totals() (sum Totals) {
 
 // Nudge makes an ApplicationMaster's call that waits for something to tell come back at once.
 func (ms *masters) Nudge(id records.AttemptID) {
-	if s := ms.sessions.am(id); s != nil {
-		signal(s.nudged)
+	if s := ms.masterSessions.Get(id); s != nil {
+		s.nudged.Ring()
 	}
 }

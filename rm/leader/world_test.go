@@ -185,6 +185,7 @@ func (w nodes) Resume(_ context.Context, _ records.NodeID, _ records.AttemptID, 
 func (w *world) same() {
 	w.t.Helper()
 	var working, committed bytes.Buffer
+	synctest.Wait() // nothing is under way
 	err := w.Do(func() error { return w.work.WriteSnapshot(&working) })
 	if err == nil {
 		w.mu.Lock()

@@ -1,0 +1,83 @@
+package session
+
+import "heddle/yarn/records"
+
+// MasterBox collects committed updates for the ApplicationMaster of an application. It outlives attempts. It is for the leader's loop.
+type MasterBox struct {
+	bell    Bell // of the current attempt's session
+	updates Updates
+	// unacknowledged are ended containers in the last delivery. The ApplicationMaster acknowledges them by its next call.
+	unacknowledged []records.ContainerID
+}
+
+// Updates are what an ApplicationMaster learns with one reply.
+type Updates struct {
+	Grants    []Grant
+	Completed []Completion
+	Nodes     []NodeUpdate
+	Resized   []Resized
+}
+
+// Open connects the box to the session of an attempt, whose bell is rung for each update.
+func (b *MasterBox) Open(bell Bell) { b.bell = bell }
+
+// Grant adds containers, which become the box's.
+func (b *MasterBox) Grant(grants []Grant) {
+	b.updates.Grants = join(b.updates.Grants, grants)
+	b.bell.Ring()
+}
+
+// Complete adds ended containers, which become the box's.
+func (b *MasterBox) Complete(done []Completion) {
+	if len(done) == 0 {
+		return
+	}
+	b.updates.Completed = join(b.updates.Completed, done)
+	b.bell.Ring()
+}
+
+// UpdateNode adds a node that came or went.
+func (b *MasterBox) UpdateNode(u NodeUpdate) {
+	b.updates.Nodes = append(b.updates.Nodes, u)
+	b.bell.Ring()
+}
+
+// Resize adds a container that has another size.
+func (b *MasterBox) Resize(r Resized) {
+	b.updates.Resized = append(b.updates.Resized, r)
+	b.bell.Ring()
+}
+
+// Deliver empties the box into a reply.
+func (b *MasterBox) Deliver() Updates {
+	out := b.updates
+	b.updates = Updates{}
+	b.bell.Hush()
+	for i := range out.Completed {
+		b.unacknowledged = append(b.unacknowledged, out.Completed[i].ID)
+	}
+	return out
+}
+
+// Acknowledge returns the ended containers in replies that the ApplicationMaster has received, now that it has called again.
+func (b *MasterBox) Acknowledge() (ids []records.ContainerID) {
+	ids, b.unacknowledged = b.unacknowledged, nil
+	return ids
+}
+
+// EndAttempt forgets what only the attempt that ends could use. With keep the next attempt learns of ended containers that this one
+// hasn't received.
+func (b *MasterBox) EndAttempt(keep bool) {
+	b.unacknowledged, b.updates.Grants, b.updates.Nodes = nil, nil, nil
+	if !keep {
+		b.updates.Completed = nil
+	}
+}
+
+// join appends more to a list. more is given away: it becomes the list if that is empty.
+func join[T any](list, more []T) []T {
+	if len(list) == 0 {
+		return more
+	}
+	return append(list, more...)
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"sync"
+
+	"heddle/yarn/records"
+)
+
+// NodeBox collects committed orders for a node. It is safe for concurrent use. The zero value is empty.
+type NodeBox struct {
+	mu     sync.Mutex
+	orders Orders
+}
+
+// Orders are what a node is told with one reply.
+type Orders struct {
+	Cleanup     []records.ContainerID // containers to end
+	CleanupApps []records.ApplicationID
+	Removed     []records.ContainerID // whose end was heard: the node may forget them
+	Resource    *records.Resource     // what the node offers from now on; nil: as before
+	Signals     []Signal
+	Resized     []Grant // containers that are to have less from now on
+}
+
+// EndContainers has the node end containers.
+func (b *NodeBox) EndContainers(ids ...records.ContainerID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Cleanup = append(b.orders.Cleanup, ids...)
+}
+
+// EndApp has the node clean up behind an application.
+func (b *NodeBox) EndApp(id records.ApplicationID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.CleanupApps = append(b.orders.CleanupApps, id)
+}
+
+// Forget has the node forget ended containers.
+func (b *NodeBox) Forget(ids ...records.ContainerID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Removed = append(b.orders.Removed, ids...)
+}
+
+// Shrink has the node hold a container to less.
+func (b *NodeBox) Shrink(g Grant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Resized = append(b.orders.Resized, g)
+}
+
+// Offer has the node offer other resources. The last ones count.
+func (b *NodeBox) Offer(r records.Resource) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Resource = &r
+}
+
+// Signal has the node send a command to a container.
+func (b *NodeBox) Signal(s Signal) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Signals = append(b.orders.Signals, s)
+}
+
+// Deliver empties the box into a reply.
+func (b *NodeBox) Deliver() Orders {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.orders
+	b.orders = Orders{}
+	return out
+}
