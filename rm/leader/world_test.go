@@ -27,7 +27,8 @@ type world struct {
 	t         *testing.T
 	mu        sync.Mutex
 	committed *ledger.State
-	lost      bool // the leader's proposals don't arrive any more
+	lost      bool      // the leader's proposals don't arrive any more
+	fates     chan bool // if there is one, whether each proposal arrives
 
 	*Leader
 	stop     context.CancelFunc
@@ -121,9 +122,10 @@ func (w *world) propose(batch *ledgerpb.Batch) func() error {
 		if err != nil {
 			return err
 		}
+		arrives := w.fates == nil || <-w.fates
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.lost {
+		if w.lost = w.lost || !arrives; w.lost {
 			return errors.New("leadership lost")
 		}
 		b := &ledgerpb.Batch{}
