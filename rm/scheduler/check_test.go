@@ -45,8 +45,8 @@ func TestCheckFinds(t *testing.T) {
 		harm func(c *core.Core, a *core.App)
 		want string
 	}{
-		"a node's sum":             {func(c *core.Core, _ *core.App) { c.Nodes[0].Used = unit }, "node 0 has <memory:1024"},
-		"a node that isn't kept":   {func(c *core.Core, _ *core.App) { c.Nodes[0].Reserved = 0 }, "node 0 isn't kept for container"},
+		"a node's sum":             {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Used = unit }, "node 0 has <memory:1024"},
+		"a node that isn't kept":   {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Reserved = 0 }, "node 0 isn't kept for container"},
 		"an application's sum":     {func(_ *core.Core, a *core.App) { a.Used = unit }, "application 0 has <memory:1024"},
 		"what is kept for it":      {func(_ *core.Core, a *core.App) { a.Reserved = unit }, "application 0 has"},
 		"what it waits for":        {func(_ *core.Core, a *core.App) { a.PendingSum = unit }, "application 0 waits for <memory:1024"},

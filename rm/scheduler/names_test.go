@@ -28,11 +28,11 @@ func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
 		s.UpdateBlacklist(a, shunned, last)
 		s.Schedule(int64(i))
 	}
-	if most := minNames + 3*names; s.core.Names.Len() > most || s.core.Names.Numbers() > most {
-		t.Errorf("after %d names %d are known, with room for %d; want at most %d", 2*calls*names, s.core.Names.Len(), s.core.Names.Numbers(), most)
+	if most := minNames + 3*names; s.core.Nodes.Names.Len() > most || s.core.Nodes.Names.Numbers() > most {
+		t.Errorf("after %d names %d are known, with room for %d; want at most %d", 2*calls*names, s.core.Nodes.Names.Len(), s.core.Nodes.Names.Numbers(), most)
 	}
 	for _, name := range []string{"n", "/r", "wanted", "shunned", shunned[0]} {
-		if id, ok := s.core.Names.Find(name); !ok || s.core.Name(id) != name {
+		if id, ok := s.core.Nodes.Names.Find(name); !ok || s.core.Nodes.Name(id) != name {
 			t.Errorf("%s is used, and forgotten", name)
 		}
 	}

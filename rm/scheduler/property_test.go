@@ -207,7 +207,7 @@ func TestNothingWaitsInVain(t *testing.T) {
 func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-		w.s.core.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
+		w.s.core.Nodes.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step(t)
 			s := w.s
@@ -215,8 +215,8 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if d.Kind != Allocate {
 					continue
 				}
-				if n := &s.core.Nodes[d.Node]; n.Open == NoWork || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
-					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.Used, *s.core.Capability(n))
+				if n := &s.core.Nodes.At[d.Node]; n.Open == NoWork || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Nodes.Capability(n))) {
+					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.Used, *s.core.Nodes.Capability(n))
 				}
 				for q := s.core.Apps[d.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {
 					if q := &s.core.Queues[q]; s.core.Limited(q) && !s.core.Calc.Measure(q.Used).FitsIn(s.core.Calc.Measure(q.Maximum)) {
@@ -258,7 +258,7 @@ func sameEventsSameDecisions(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 	decisions := func(thorough bool) *rapid.Generator[[]Decision] {
 		return rapid.Custom(func(t *rapid.T) []Decision {
 			w := world{tree: tree, s: New(Config{Tree: tree(t), Minimum: res(1, 1), Heartbeat: time.Second})}
-			w.s.core.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
+			w.s.core.Nodes.Names.SetLeast(rapid.IntRange(0, 8).Draw(t, "names that are kept"))
 			for range 60 {
 				w.step(t)
 				w.s.core.Recheck = w.s.core.Recheck || thorough

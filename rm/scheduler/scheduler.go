@@ -5,6 +5,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy"
 	"heddle/yarn/records"
 )
@@ -19,27 +20,27 @@ type (
 // What goes in and comes out.
 type (
 	Config       = core.Config
-	NodeSpec     = core.NodeSpec
+	NodeSpec     = nodeset.Spec
 	AppSpec      = core.AppSpec
 	Ask          = core.Ask
 	Decision     = core.Decision
 	DecisionKind = core.DecisionKind
 	Locality     = core.Locality
-	Work         = core.Work
-	Works        = core.Works
+	Work         = nodeset.Work
+	Works        = nodeset.Works
 )
 
 // Sets of kinds of work.
 const (
-	NoWork  = core.NoWork
-	AllWork = core.AllWork
+	NoWork  = nodeset.NoWork
+	AllWork = nodeset.AllWork
 )
 
 // WorkOf is the set of some kinds of work.
-func WorkOf(kinds ...Work) Works { return core.WorkOf(kinds...) }
+func WorkOf(kinds ...Work) Works { return nodeset.WorkOf(kinds...) }
 
 // OpenIf is all kinds of work if a node is open, and none if it isn't.
-func OpenIf(open bool) Works { return core.OpenIf(open) }
+func OpenIf(open bool) Works { return nodeset.OpenIf(open) }
 
 // Any is the resource name of an ask for any node.
 const Any = core.Any

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
@@ -106,7 +108,7 @@ func TestRowsAreAbsoluteAndServedOnce(t *testing.T) {
 	if got := grants(s); len(got) != 0 || s.Pending(a) != 0 || s.core.Apps[a].Requests != 0 {
 		t.Errorf("withdrawn, and yet %v, %d pending", got, s.Pending(a))
 	}
-	if used := s.core.Nodes[nodes[0]].Used; used != res(3, 3) {
+	if used := s.core.Nodes.At[nodes[0]].Used; used != res(3, 3) {
 		t.Errorf("the node holds %v", used)
 	}
 }
@@ -184,11 +186,11 @@ func (m *machine) check(t *rapid.T) {
 	var headroom, largest records.Resource
 	open := 0
 	for _, h := range m.nodes {
-		n := &s.core.Nodes[h]
+		n := &s.core.Nodes.At[h]
 		if n.Open != NoWork {
 			open++
-			headroom = headroom.Add(s.core.Capability(n).Sub(n.Used).Max(records.Resource{}))
-			largest = largest.Max(*s.core.Capability(n))
+			headroom = headroom.Add(s.core.Nodes.Capability(n).Sub(n.Used).Max(records.Resource{}))
+			largest = largest.Max(*s.core.Nodes.Capability(n))
 		}
 		if n.Used != used[h] {
 			t.Fatalf("node %d holds %v, its containers %v", h, n.Used, used[h])
@@ -196,9 +198,9 @@ func (m *machine) check(t *rapid.T) {
 		free := res(-1, -1)
 		free[records.Memory] = -1
 		if n.Open != NoWork {
-			free = s.core.Capability(n).Sub(n.Used)
+			free = s.core.Nodes.Capability(n).Sub(n.Used)
 		}
-		if s.core.Index.At(int(h)) != free || s.core.IndexOf(s.core.Sites[n.Rack].Rack).At(int(n.InRack)) != free {
+		if s.core.Nodes.Index.At(int(h)) != free || s.core.Nodes.IndexOf(s.core.Nodes.Sites[n.Rack].Rack).At(int(n.InRack)) != free {
 			t.Fatalf("the indices lag for node %d", h)
 		}
 	}
@@ -214,8 +216,8 @@ func (m *machine) check(t *rapid.T) {
 				continue
 			}
 			for _, nh := range m.nodes {
-				n := &s.core.Nodes[nh]
-				if _, ok := admits(d, n); ok && !d.Barred(a, n) && d.Capability.FitsIn(s.core.Capability(n).Sub(n.Used)) {
+				n := &s.core.Nodes.At[nh]
+				if _, ok := admits(d, n); ok && !d.Barred(a, n) && d.Capability.FitsIn(s.core.Nodes.Capability(n).Sub(n.Used)) {
 					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.Capability)
 				}
 			}
@@ -312,8 +314,8 @@ func TestRandomHistories(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
 			for _, c := range grants(m.s) {
-				if n := &m.s.core.Nodes[c.Node]; n.Open == NoWork || !c.Resource.IsZero() && !n.Used.FitsIn(*m.s.core.Capability(n)) {
-					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.Used, *m.s.core.Capability(n))
+				if n := &m.s.core.Nodes.At[c.Node]; n.Open == NoWork || !c.Resource.IsZero() && !n.Used.FitsIn(*m.s.core.Nodes.Capability(n)) {
+					t.Fatalf("%v was put on a node with no room: %v of %v", c, n.Used, *m.s.core.Nodes.Capability(n))
 				}
 				m.held = append(m.held, c)
 			}
@@ -348,7 +350,7 @@ func BenchmarkSchedule(b *testing.B) {
 }
 
 // admits reports how near a node is to where containers of the demand are preferred, and whether any may go there.
-func admits(d *core.Demand, n *core.Node) (Locality, bool) {
+func admits(d *core.Demand, n *nodeset.Node) (Locality, bool) {
 	switch {
 	case d.Wants(n.Host) > 0:
 		return NodeLocal, true

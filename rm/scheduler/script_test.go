@@ -298,13 +298,13 @@ func (p *script) decisions(list []Decision) (out []string) {
 			text = p.names[d.App] + " may start"
 		case Allocate:
 			p.held[d.App] = append(p.held[d.App], d.Container)
-			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Name(p.s.core.Nodes[d.Node].Host))
+			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host))
 		case Reserve:
-			text = fmt.Sprintf("%s is kept for %s", p.s.core.Name(p.s.core.Nodes[d.Node].Host), p.names[d.App])
+			text = fmt.Sprintf("%s is kept for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Unreserve:
-			text = fmt.Sprintf("%s is kept no more for %s", p.s.core.Name(p.s.core.Nodes[d.Node].Host), p.names[d.App])
+			text = fmt.Sprintf("%s is kept no more for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Kill:
-			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Name(p.s.core.Nodes[d.Node].Host))
+			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host))
 		}
 		count++
 		same := func(o Decision) bool {

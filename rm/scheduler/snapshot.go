@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
@@ -94,14 +96,14 @@ func timeout(d time.Duration) int64 {
 
 // snapNodes returns the places of nodes by their handles.
 func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
-	at := make([]int, len(s.core.Nodes))
-	for h := range s.core.Nodes {
+	at := make([]int, len(s.core.Nodes.At))
+	for h := range s.core.Nodes.At {
 		at[h] = -1
-		if n := &s.core.Nodes[h]; n.Live {
+		if n := &s.core.Nodes.At[h]; n.Live {
 			at[h] = len(out.Nodes)
-			p := preempt.Node{Host: s.core.Name(n.Host), Rack: s.core.Name(n.Rack), Closed: n.Open == core.NoWork, Handle: int32(h)}
-			if n.Open != core.NoWork {
-				p.Free = s.core.Capability(n).Sub(n.Used).Max(records.Resource{})
+			p := preempt.Node{Host: s.core.Nodes.Name(n.Host), Rack: s.core.Nodes.Name(n.Rack), Closed: n.Open == nodeset.NoWork, Handle: int32(h)}
+			if n.Open != nodeset.NoWork {
+				p.Free = s.core.Nodes.Capability(n).Sub(n.Used).Max(records.Resource{})
 			}
 			out.Nodes = append(out.Nodes, p)
 		}
@@ -166,7 +168,7 @@ func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask) {
 		}
 		for i := range d.Places {
 			if p := &d.Places[i]; p.Count > 0 {
-				asks = append(asks, preempt.Ask{Name: s.core.Name(p.Name), Capability: d.Capability, Count: int64(min(p.Count, d.Pending))})
+				asks = append(asks, preempt.Ask{Name: s.core.Nodes.Name(p.Name), Capability: d.Capability, Count: int64(min(p.Count, d.Pending))})
 			}
 		}
 	}

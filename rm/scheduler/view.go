@@ -23,7 +23,7 @@ func (s *Scheduler) Asks(h handle.App) []core.Ask {
 		}
 		for _, p := range d.Places {
 			if p.Count > 0 {
-				row.Name, row.Count, row.RelaxLocality = s.core.Name(p.Name), p.Count, p.Relax
+				row.Name, row.Count, row.RelaxLocality = s.core.Nodes.Name(p.Name), p.Count, p.Relax
 				rows = append(rows, row)
 			}
 		}
@@ -43,7 +43,7 @@ func (s *Scheduler) Excluded(h handle.App) int { return len(s.core.Apps[h].Black
 // (Hadoop: AbstractLeafQueue.getHeadroom).
 func (s *Scheduler) HeadroomOf(h handle.App) records.Resource {
 	s.core.Refresh()
-	out, a := s.core.Headroom(), &s.core.Apps[h]
+	out, a := s.core.Nodes.Headroom(), &s.core.Apps[h]
 	left := s.policy.HeadroomOf(a)
 	for i := range out {
 		if i == records.Memory || !s.core.Calc.MemoryOnly {
@@ -96,13 +96,13 @@ func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
 }
 
 // Headroom is what new asks could get at most: the free resources of all open nodes.
-func (s *Scheduler) Headroom() records.Resource { return s.core.Headroom() }
+func (s *Scheduler) Headroom() records.Resource { return s.core.Nodes.Headroom() }
 
 // Largest is, for each type, the most that any node that takes containers has.
-func (s *Scheduler) Largest() records.Resource { return s.core.Largest() }
+func (s *Scheduler) Largest() records.Resource { return s.core.Nodes.Largest() }
 
 // OpenNodes counts the nodes that take containers.
-func (s *Scheduler) OpenNodes() int { return s.core.OpenNodes() }
+func (s *Scheduler) OpenNodes() int { return s.core.Nodes.OpenNodes() }
 
 // Requests returns how many requests an application has that differ in priority or allocation request id, and how many rows for hosts
 // and racks these have. Served ones count while anything of their request is left.

@@ -200,10 +200,10 @@ func (s *Core) UpdateBlacklist(h handle.App, add, remove []string) {
 		a.Blacklist = map[int32]struct{}{}
 	}
 	for _, name := range add {
-		a.Blacklist[s.intern(name)] = struct{}{}
+		a.Blacklist[s.Nodes.Intern(name)] = struct{}{}
 	}
 	for _, name := range remove {
-		if id, ok := s.Names.Find(name); ok {
+		if id, ok := s.Nodes.Names.Find(name); ok {
 			delete(a.Blacklist, id)
 		}
 	}
@@ -283,7 +283,7 @@ func (s *Core) placeQueue(h int32) {
 func (s *Core) BlacklistOf(a *App) []string {
 	var names []string
 	for id := range a.Blacklist {
-		names = append(names, s.Name(id))
+		names = append(names, s.Nodes.Name(id))
 	}
 	slices.Sort(names)
 	return names

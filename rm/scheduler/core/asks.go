@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -23,7 +24,7 @@ type Ask struct {
 	Count               int32
 	RelaxLocality       bool // on Any and racks: containers may also go where only this row admits them
 	ExecutionType       pb.ExecutionType
-	Work                Work
+	Work                nodeset.Work
 }
 
 // Demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
@@ -41,9 +42,9 @@ type Demand struct {
 	RelaxAny     bool
 	classed      bool // holds its class
 	gone         bool
-	listed       bool  // is among Scheduler.parked
-	Choosy       bool  // has places
-	Work         Works // its kind
+	listed       bool          // is among Scheduler.parked
+	Choosy       bool          // has places
+	Work         nodeset.Works // its kind
 
 	Capability records.Resource
 	Size       records.Resource // of it what is measured
@@ -119,7 +120,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		}
 		s.setCapability(d, ask.Capability)
 		d.execution = ask.ExecutionType
-		if work := WorkOf(ask.Work); work != d.Work {
+		if work := nodeset.WorkOf(ask.Work); work != d.Work {
 			s.trim(d, 0)
 			d.Work = work
 		}
@@ -141,7 +142,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 }
 
 func (s *Core) updatePlace(d *Demand, ask *Ask) {
-	name := s.intern(ask.Name)
+	name := s.Nodes.Intern(ask.Name)
 	p := d.place(name)
 	if p == nil {
 		if d.placeOf == nil {
@@ -184,7 +185,7 @@ func (d *Demand) idle() bool {
 }
 
 // served takes one container on a node off the rows that it serves.
-func (d *Demand) served(n *Node, level Locality) {
+func (d *Demand) served(n *nodeset.Node, level Locality) {
 	d.Pending--
 	if level == NodeLocal {
 		d.take(n.Host)
@@ -204,6 +205,6 @@ func (d *Demand) take(name int32) {
 func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
-		RelaxLocality: d.RelaxAny, ExecutionType: d.execution, Work: Work(bits.TrailingZeros8(uint8(d.Work))),
+		RelaxLocality: d.RelaxAny, ExecutionType: d.execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))),
 	}
 }

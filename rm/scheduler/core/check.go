@@ -21,7 +21,7 @@ func (s *Core) Check() error {
 }
 
 func (s *Core) checkContainers() error {
-	onNode := make([]records.Resource, len(s.Nodes))
+	onNode := make([]records.Resource, len(s.Nodes.At))
 	ofApp, kept := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
 	for i := range s.Containers {
 		c := &s.Containers[i]
@@ -30,7 +30,7 @@ func (s *Core) checkContainers() error {
 			continue
 		case c.Reserved():
 			kept[c.App] = kept[c.App].Add(*s.Holds(c))
-			if s.Nodes[c.Node].Reserved != handle.Container(i) {
+			if s.Nodes.At[c.Node].Reserved != handle.Container(i) {
 				return fmt.Errorf("node %d isn't kept for container %d", c.Node, i)
 			}
 		default:
@@ -46,15 +46,15 @@ func (s *Core) checkContainers() error {
 		}
 	}
 	partly := 0
-	for h := range s.Nodes {
-		n := &s.Nodes[h]
+	for h := range s.Nodes.At {
+		n := &s.Nodes.At[h]
 		if n.Live && n.Used != onNode[h] {
 			return fmt.Errorf("node %d has %v, its containers %v", h, n.Used, onNode[h])
 		}
-		partly += n.partly()
+		partly += n.Partly()
 	}
-	if partly != s.partlyOpen {
-		return fmt.Errorf("%d nodes are open to some kinds of work only, not %d", partly, s.partlyOpen)
+	if partly != s.Nodes.PartlyOpen {
+		return fmt.Errorf("%d nodes are open to some kinds of work only, not %d", partly, s.Nodes.PartlyOpen)
 	}
 	for h := range s.Apps {
 		a := &s.Apps[h]

@@ -60,7 +60,7 @@ func (s *Core) Free(h handle.Container) {
 		delete(s.held, h)
 	}
 	s.endContainer(h)
-	s.chargeNode(&s.Nodes[n], &room, -1)
+	s.Nodes.Charge(&s.Nodes.At[n], &room, -1)
 	s.chargeApp(a, &back, -1)
 	s.NodeFreed(n)
 	s.unparkLimited()
@@ -73,13 +73,13 @@ func (s *Core) Free(h handle.Container) {
 func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	c := &s.Containers[h]
 	more := to.Sub(*s.Holds(c))
-	n, room := &s.Nodes[c.Node], more
+	n, room := &s.Nodes.At[c.Node], more
 	held, other := s.held[h]
 	if other {
 		room = held.Min(to).Sub(held)
 	}
 	if size := s.Calc.Measure(more).Max(records.Resource{}); !size.IsZero() {
-		if !other && !s.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
+		if !other && !s.Nodes.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 			delete(s.held, h)
 		}
 	}
-	s.chargeNode(n, &room, 0)
+	s.Nodes.Charge(n, &room, 0)
 	s.chargeApp(c.App, &more, 0)
 	s.NodeFreed(c.Node)
 	s.unparkLimited()
@@ -102,13 +102,13 @@ func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 func (s *Core) holdOn(a handle.App, n handle.Node, r *records.Resource) handle.Container {
 	h := s.newContainer(a, n, r)
 	s.charge(a, n, r, 1)
-	s.reindex(n)
+	s.Nodes.Reindex(n)
 	return h
 }
 
 // charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
 func (s *Core) charge(h handle.App, nh handle.Node, r *records.Resource, containers int) {
-	s.chargeNode(&s.Nodes[nh], r, containers)
+	s.Nodes.Charge(&s.Nodes.At[nh], r, containers)
 	s.chargeApp(h, r, containers)
 }
 

@@ -7,12 +7,15 @@ import (
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/intern"
 	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/nodeindex"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
 // Core holds queues, nodes, applications and containers, and decides what is the same for all policies. Make it with NewCore.
+//
+// It has many methods, and its package is large: each decision changes applications, users, queues, orders and nodes together, and
+// the sums over them must agree at the end of each call. What stands alone is in packages of its own (nodeset, order, class).
 type Core struct {
 	Config Config
 	Tree   *queue.Tree
@@ -29,21 +32,11 @@ type Core struct {
 	Orders     order.Arena
 	Classes    class.Table
 
-	Nodes      []Node
-	freeNodes  []handle.Node
-	kinds      intern.Amounts // what nodes have
-	Index      nodeindex.Index
-	cursor     int                                   // where the next search for any node begins, so that load spreads
-	held       map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
-	openNodes  int                                   // that take containers
-	partlyOpen int                                   // of those, for some kinds of work only
-	headroom   records.Resource                      // free on all open nodes
-	largest    records.Resource                      // of any open node, by type
-	smallest   records.Resource
-	resized    bool             // largest and smallest are out of date
-	cluster    records.Resource // of all open nodes, and what is still used on closed ones
-	stale      bool             // limits must be computed anew
+	cursor int                                   // where the next search for any node begins, so that load spreads
+	held   map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
+	stale  bool                                  // limits must be computed anew
 
+	Nodes      nodeset.Set
 	Apps       []App
 	freeApps   []handle.App
 	heldApps   []handle.App     // applications that wait for one of the limits on how many run at once, by submission
@@ -57,13 +50,11 @@ type Core struct {
 	freeReservations []int32
 
 	Changes  int64       // of what applications ask for and hold, of limits and of nodes
-	places   int64       // changes of which nodes there are
 	Demanded order.Arena // of demands
 	DemandOf []*Demand
 	Passed   int64 // demands and applications that were gone through one by one, which tests hold down
 
-	Names          intern.Names       // of hosts and racks
-	Sites          []Site             // hosts and racks by their name's number
+	waiting        []waiters          // demands that prefer a host or rack, by its name's number
 	awaited        []bool             // names that demands prefer, or did: those with waiters
 	Reserved       []handle.Container // in the order in which nodes were kept
 	scheduling     bool               // undone reservations are among the decisions
@@ -82,10 +73,10 @@ type Core struct {
 func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	c := &Core{
 		held:   map[handle.Container]records.Resource{},
-		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Index: nodeindex.New(cfg.Types.Len()), Classes: class.New(),
-		Names: intern.NewNames(), ByPath: map[string]int32{}, Running: map[string]int32{}, sizes: intern.NewAmounts(),
-		kinds: intern.NewAmounts(),
+		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Classes: class.New(), ByPath: map[string]int32{},
+		Running: map[string]int32{}, sizes: intern.NewAmounts(),
 	}
+	c.Nodes = nodeset.New(&c.Calc)
 	tree := cfg.Tree
 	if tree == nil {
 		tree = queue.Default(queue.FIFO)
@@ -109,7 +100,7 @@ func (s *Core) Schedule(now int64) []Decision {
 	s.Now = max(s.Now, now)
 	s.Out = append(s.Out[:0], s.undone...)
 	s.undone = s.undone[:0]
-	if s.Names.Crowded() {
+	if s.Nodes.Names.Crowded() {
 		s.forgetNames()
 	}
 	s.scheduling = true
@@ -142,42 +133,5 @@ func (s *Core) WakeAt(t int64) {
 		s.wakeup = t
 	}
 }
-
-// Largest is, for each type, the most that any node that takes containers has.
-func (s *Core) Largest() records.Resource {
-	s.measureNodes()
-	return s.largest
-}
-
-// Smallest is, for each type, the least that any node that takes containers has.
-func (s *Core) Smallest() records.Resource {
-	s.measureNodes()
-	return s.smallest
-}
-
-func (s *Core) measureNodes() {
-	if !s.resized {
-		return
-	}
-	s.resized, s.largest, s.smallest = false, records.Resource{}, records.Resource{}
-	first := true
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if n.Open == NoWork {
-			continue
-		}
-		has := *s.Capability(n)
-		s.largest = s.largest.Max(has)
-		if s.smallest = s.smallest.Min(has); first {
-			s.smallest, first = has, false
-		}
-	}
-}
-
-// OpenNodes counts the nodes that take containers.
-func (s *Core) OpenNodes() int { return s.openNodes }
-
-// Headroom is what new asks could get at most: the free resources of all open nodes.
-func (s *Core) Headroom() records.Resource { return s.headroom }
 
 func (s *Core) Format(r records.Resource) string { return s.Config.Types.Format(r) }

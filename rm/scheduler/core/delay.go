@@ -10,7 +10,7 @@ import (
 // YARN counts chances that were let pass, at most one for each node in an interval of heartbeats; here nothing hangs on
 // heartbeats, and k chances of N nodes are the time in which they would have come, k/N intervals.
 func (s *Core) Delays(d *Demand) (rack, anywhere int64) {
-	if !d.Choosy || s.openNodes == 0 {
+	if !d.Choosy || s.Nodes.OpenNodes() == 0 {
 		return 0, 0
 	}
 	return s.Policy.Delays(d)
@@ -19,7 +19,7 @@ func (s *Core) Delays(d *Demand) (rack, anywhere int64) {
 // hopes reports whether a node takes containers that is better placed than the rest: on a preferred host or, with racks, in a
 // preferred rack. Where there is none, waiting would be in vain.
 func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
-	if d.vain == s.places+1 {
+	if d.vain == s.Nodes.Places+1 {
 		return false // looked for already, since nodes, rows or blacklist have changed
 	}
 	for i := range d.Places {
@@ -27,17 +27,17 @@ func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
 		if p.Count == 0 {
 			continue
 		}
-		for _, nh := range s.Sites[p.Name].Nodes {
-			if n := &s.Nodes[nh]; !d.Barred(a, n) {
+		for _, nh := range s.Nodes.Sites[p.Name].Nodes {
+			if n := &s.Nodes.At[nh]; !d.Barred(a, n) {
 				return true
 			}
 		}
-		if r := s.Sites[p.Name].Rack; racks && r != nil && p.Relax {
+		if r := s.Nodes.Sites[p.Name].Rack; racks && r != nil && p.Relax {
 			return true
 		}
 	}
 	if racks {
-		d.vain = s.places + 1
+		d.vain = s.Nodes.Places + 1
 	}
 	return false
 }

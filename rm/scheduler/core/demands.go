@@ -182,7 +182,7 @@ func (s *Core) RequestsWith(h handle.App, asks []Ask) (requests, places int) {
 		if ask.Name == Any {
 			continue
 		}
-		if name, named := s.Names.Find(ask.Name); named && d != nil && d.place(name) != nil {
+		if name, named := s.Nodes.Names.Find(ask.Name); named && d != nil && d.place(name) != nil {
 			continue
 		}
 		if _, twice := rows[row{of, ask.Name}]; !twice {

@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 )
 
@@ -21,13 +22,13 @@ type reservations struct {
 }
 
 // NoteReady notes that a kept node may have room for what it is kept for.
-func (s *Core) NoteReady(n *Node) {
+func (s *Core) NoteReady(n *nodeset.Node) {
 	if c := &s.Containers[n.Reserved]; s.fitsOn(n, s.reservationAt[c.Reservation].Demand) {
 		s.ready = append(s.ready, c.Node)
 	}
 }
 
-func (s *Core) fitsOn(n *Node, d *Demand) bool { return d.Size.FitsIn(s.FreeOn(n)) }
+func (s *Core) fitsOn(n *nodeset.Node, d *Demand) bool { return d.Size.FitsIn(s.Nodes.Free(n)) }
 
 // placeOfReservation is the index of a reservation in Scheduler.reserved, which is in order of turns.
 func (s *Core) placeOfReservation(c handle.Container) int {
@@ -49,7 +50,7 @@ func (s *Core) countReservations() {
 func (s *Core) nextReady(i int) int {
 	first, left := len(s.Reserved), s.ready[:0]
 	for _, h := range s.ready {
-		n := &s.Nodes[h]
+		n := &s.Nodes.At[h]
 		if n.Reserved == handle.NoContainer || !s.fitsOn(n, s.ReservationOf(n.Reserved).Demand) {
 			continue
 		}
@@ -65,7 +66,7 @@ func (s *Core) nextReady(i int) int {
 // roomElsewhere is the classes of reservations for which some node that isn't kept has room.
 func (s *Core) roomElsewhere() (m order.Mask) {
 	for left := s.Classes.Taken(); left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Index.Has(s.Classes.Size(i)) {
+		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Nodes.Index.Has(s.Classes.Size(i)) {
 			m |= 1 << i
 		}
 	}
@@ -100,20 +101,20 @@ func (s *Core) fillOnce() {
 		}
 		c := s.Reserved[i]
 		x := &s.Containers[c]
-		d, n, app, at := s.reservationAt[x.Reservation].Demand, &s.Nodes[x.Node], x.App, x.Node
+		d, n, app, at := s.reservationAt[x.Reservation].Demand, &s.Nodes.At[x.Node], x.App, x.Node
 		if !all && open&(1<<d.Class) == 0 && !s.fitsOn(n, d) {
 			i++
 			continue
 		}
 		a := &s.Apps[app]
 		switch {
-		case d.Barred(a, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Capability(n))) || !s.within(app, d):
+		case d.Barred(a, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):
 			s.Withdraw(c)
 		case s.fitsOn(n, d):
 			s.dropReservation(c)
 			s.allocate(app, d, at, d.Level(n))
 			s.NodeFreed(at)
-		case elsewhere && s.Index.Has(&d.Size):
+		case elsewhere && s.Nodes.Index.Has(&d.Size):
 			other := s.findHost(a, d)
 			switch {
 			case other != handle.NoNode:
@@ -127,7 +128,7 @@ func (s *Core) fillOnce() {
 				continue
 			}
 			s.dropReservation(c)
-			s.allocate(app, d, other, d.Level(&s.Nodes[other]))
+			s.allocate(app, d, other, d.Level(&s.Nodes.At[other]))
 			s.NodeFreed(at)
 		default:
 			i++

@@ -25,9 +25,9 @@ func (s *Core) SetHeld(h handle.Container, to records.Resource) bool {
 	if !c.Live() || c.Reserved() || !to.FitsIn(*s.Holds(c)) || !to.Max(records.Resource{}).FitsIn(to) {
 		return false
 	}
-	n := &s.Nodes[c.Node]
+	n := &s.Nodes.At[c.Node]
 	more := to.Sub(s.Held(h))
-	free := s.FreeOn(n)
+	free := s.Nodes.Free(n)
 	if grows := s.Calc.Measure(more).Max(records.Resource{}); !grows.IsZero() && !s.Calc.Fits(&grows, &free) {
 		return false
 	}
@@ -37,7 +37,7 @@ func (s *Core) SetHeld(h handle.Container, to records.Resource) bool {
 		s.held[h] = to
 	}
 	s.Recheck = true
-	s.chargeNode(n, &more, 0)
+	s.Nodes.Charge(n, &more, 0)
 	s.NodeFreed(c.Node)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 )
 
 // In Fair queues what an application asks for less urgently gets nothing on nodes that its more urgent asks could have if
@@ -12,7 +13,7 @@ import (
 
 // Shuns reports whether a demand of an application may not go to a node now: it is barred from the node, or a more urgent ask
 // comes first there.
-func (s *Core) Shuns(a *App, d *Demand, n *Node) bool {
+func (s *Core) Shuns(a *App, d *Demand, n *nodeset.Node) bool {
 	if d.Barred(a, n) {
 		return true
 	}
@@ -25,17 +26,17 @@ func (s *Core) heldByOwn(a *App, d *Demand) bool {
 		return false
 	}
 	held := func(h handle.Node) bool {
-		return h != handle.NoNode && s.HasRoom(&s.Nodes[h], &d.Size) && !d.Barred(a, &s.Nodes[h]) && s.Shuns(a, d, &s.Nodes[h])
+		return h != handle.NoNode && s.Nodes.HasRoom(&s.Nodes.At[h], &d.Size) && !d.Barred(a, &s.Nodes.At[h]) && s.Shuns(a, d, &s.Nodes.At[h])
 	}
 	for i := range d.Places {
 		p := &d.Places[i]
 		if p.Count == 0 {
 			continue
 		}
-		if slices.ContainsFunc(s.Sites[p.Name].Nodes, held) {
+		if slices.ContainsFunc(s.Nodes.Sites[p.Name].Nodes, held) {
 			return true
 		}
-		if r := s.Sites[p.Name].Rack; r != nil && p.Relax && slices.ContainsFunc(r.Nodes, held) {
+		if r := s.Nodes.Sites[p.Name].Rack; r != nil && p.Relax && slices.ContainsFunc(r.Nodes, held) {
 			return true
 		}
 	}

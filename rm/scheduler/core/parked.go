@@ -6,11 +6,25 @@ import (
 	"heddle/yarn/records"
 )
 
+// waiters are the demands that prefer a host or rack.
+type waiters struct {
+	list []*Demand
+	full int // so many that those that wait no more are to be forgotten
+}
+
+// growWaiting makes room for waiters at names that are new.
+func (s *Core) growWaiting() {
+	for len(s.waiting) < s.Nodes.Names.Numbers() {
+		s.waiting, s.awaited = append(s.waiting, waiters{}), append(s.awaited, false)
+	}
+}
+
 // await enters a demand among those that prefer a host or rack, after forgetting those that don't any more.
 func (s *Core) await(name int32, d *Demand) {
-	site := &s.Sites[name]
-	if len(site.waiters) >= max(site.full, minWaiters) {
-		site.waiters = slices.DeleteFunc(site.waiters, func(d *Demand) bool {
+	s.growWaiting()
+	site := &s.waiting[name]
+	if len(site.list) >= max(site.full, minWaiters) {
+		site.list = slices.DeleteFunc(site.list, func(d *Demand) bool {
 			if d.gone {
 				return true
 			}
@@ -18,9 +32,9 @@ func (s *Core) await(name int32, d *Demand) {
 			p.waits = p.Count > 0
 			return !p.waits
 		})
-		site.full = 2 * len(site.waiters)
+		site.full = 2 * len(site.list)
 	}
-	site.waiters = append(site.waiters, d)
+	site.list = append(site.list, d)
 	s.awaited[name] = true
 }
 
@@ -29,7 +43,7 @@ const minWaiters = 8
 
 // wakePlace lets the demands that prefer a host, or rack, be tried there again.
 func (s *Core) wakePlace(name int32, host bool) {
-	list := s.Sites[name].waiters
+	list := s.waiting[name].list
 	left := list[:0]
 	for _, d := range list {
 		if d.gone {
@@ -46,7 +60,7 @@ func (s *Core) wakePlace(name int32, host bool) {
 		}
 	}
 	clear(list[len(left):])
-	s.Sites[name].waiters, s.awaited[name] = left, len(left) > 0
+	s.waiting[name].list, s.awaited[name] = left, len(left) > 0
 }
 
 // park keeps a demand from being tried until something changes.

@@ -4,6 +4,7 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
+	"heddle/rm/scheduler/nodeset"
 )
 
 // place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
@@ -34,7 +35,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		return
 	}
 	rack, anywhere := s.Delays(d)
-	if rack > 0 && s.Index.Has(&d.Size) && s.delayed(a, d, rack, false) {
+	if rack > 0 && s.Nodes.Index.Has(&d.Size) && s.delayed(a, d, rack, false) {
 		return
 	}
 	if n := s.findRack(a, d); n != handle.NoNode {
@@ -51,7 +52,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		}
 		return
 	}
-	if anywhere > 0 && s.Index.Has(&d.Size) && s.delayed(a, d, anywhere, true) {
+	if anywhere > 0 && s.Nodes.Index.Has(&d.Size) && s.delayed(a, d, anywhere, true) {
 		return
 	}
 	n, held := s.FindAny(a, d)
@@ -89,8 +90,8 @@ func (s *Core) findHost(a *App, d *Demand) handle.Node {
 			i -= len(d.Places)
 		}
 		if p := &d.Places[i]; p.Count > 0 {
-			for _, nh := range s.Sites[p.Name].Nodes {
-				if n := &s.Nodes[nh]; s.HasRoom(n, &d.Size) && !s.Shuns(a, d, n) {
+			for _, nh := range s.Nodes.Sites[p.Name].Nodes {
+				if n := &s.Nodes.At[nh]; s.Nodes.HasRoom(n, &d.Size) && !s.Shuns(a, d, n) {
 					d.at = i
 					return nh
 				}
@@ -108,11 +109,11 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 	}
 	for i := range d.Places {
 		p := &d.Places[i]
-		r := s.Sites[p.Name].Rack
+		r := s.Nodes.Sites[p.Name].Rack
 		if r == nil || !p.Relax || p.Count == 0 {
 			continue
 		}
-		if nh, _ := s.nextWithRoom(a, d, s.IndexOf(r), &r.cursor, r.Nodes); nh != handle.NoNode {
+		if nh, _ := s.nextWithRoom(a, d, s.Nodes.IndexOf(r), &r.Cursor, r.Nodes); nh != handle.NoNode {
 			return nh
 		}
 	}
@@ -123,13 +124,13 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 // FindAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
 // request of the application comes first.
 func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
-	return s.nextWithRoom(a, d, &s.Index, &s.cursor, nil)
+	return s.nextWithRoom(a, d, &s.Nodes.Index, &s.cursor, nil)
 }
 
 // nextWithRoom finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
 // the index is of; nil is all. held is as findAny tells it.
 func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
-	n := len(s.Nodes)
+	n := len(s.Nodes.At)
 	if of != nil {
 		n = len(of)
 	}
@@ -147,15 +148,15 @@ func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, 
 		if h = handle.Node(at); of != nil {
 			h = of[at]
 		}
-		if !s.Shuns(a, d, &s.Nodes[h]) {
+		if !s.Shuns(a, d, &s.Nodes.At[h]) {
 			return h, false
 		}
-		held = held || !d.Barred(a, &s.Nodes[h])
+		held = held || !d.Barred(a, &s.Nodes.At[h])
 	}
 	return handle.NoNode, held
 }
 
-func (a *App) Blacklisted(n *Node) bool {
+func (a *App) Blacklisted(n *nodeset.Node) bool {
 	if len(a.Blacklist) == 0 {
 		return false
 	}
@@ -168,7 +169,7 @@ func (a *App) Blacklisted(n *Node) bool {
 
 func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
 	a := &s.Apps[h]
-	d.served(&s.Nodes[nh], level)
+	d.served(&s.Nodes.At[nh], level)
 	a.askFor(-1)
 	back := s.Calc.Negative(&d.Capability)
 	s.Calc.Add(&a.PendingSum, &back)

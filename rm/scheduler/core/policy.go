@@ -3,6 +3,7 @@ package core
 import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -43,7 +44,7 @@ type Policy interface {
 	// HeldByOwn gets ready to look for a node for a demand, and reports whether a more urgent demand of the application keeps it from
 	// all nodes. Shuns then says whether one comes first on a node. Both are asked where Rules say ownFirst.
 	HeldByOwn(a *App, d *Demand) bool
-	Shuns(n *Node) bool
+	Shuns(n *nodeset.Node) bool
 
 	// Activate makes those applications of a leaf active that the limits on ApplicationMasters admit.
 	Activate(leaf int32)

@@ -37,7 +37,7 @@ func (s *Core) fulfilPromises() {
 				break
 			}
 			p.room = p.room.Sub(d.Capability).Max(records.Resource{})
-			s.allocate(p.app, d, p.node, d.Level(&s.Nodes[p.node]))
+			s.allocate(p.app, d, p.node, d.Level(&s.Nodes.At[p.node]))
 		}
 	}
 	s.promises = s.promises[:0]
@@ -45,12 +45,12 @@ func (s *Core) fulfilPromises() {
 
 // firstFor is an active application's most urgent demand that may have a container on a node now, nil if there is none.
 func (s *Core) firstFor(h handle.App, nh handle.Node) *Demand {
-	a, n := &s.Apps[h], &s.Nodes[nh]
+	a, n := &s.Apps[h], &s.Nodes.At[nh]
 	if !a.Active {
 		return nil
 	}
 	for d := range s.Demands(a) {
-		if d.Pending > 0 && s.HasRoom(n, &d.Size) && !d.Barred(a, n) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
+		if d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !d.Barred(a, n) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
 			return d
 		}
 	}

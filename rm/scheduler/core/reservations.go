@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -30,8 +31,8 @@ func (s *Core) reserves() bool {
 }
 
 // Reservable reports whether a node could be kept for a container, as far as the node goes.
-func (s *Core) Reservable(n *Node, size *records.Resource) bool {
-	return n.Open != NoWork && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Capability(n)))
+func (s *Core) Reservable(n *nodeset.Node, size *records.Resource) bool {
+	return n.Open != nodeset.NoWork && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n)))
 }
 
 // reserveAnywhere keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
@@ -42,10 +43,10 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 	}
 	at := 0
 	for {
-		if at = s.Index.Next(at, &s.Calc.Least); at < 0 {
-			return false, !s.Index.Has(&s.Calc.Least)
+		if at = s.Nodes.Index.Next(at, &s.Calc.Least); at < 0 {
+			return false, !s.Nodes.Index.Has(&s.Calc.Least)
 		}
-		n := &s.Nodes[at]
+		n := &s.Nodes.At[at]
 		if s.Reservable(n, &d.Size) && !d.Barred(a, n) {
 			break
 		}
@@ -62,8 +63,8 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 	}
 	for i := range d.Places {
 		p := &d.Places[i]
-		nodes := s.Sites[p.Name].Nodes
-		if r := s.Sites[p.Name].Rack; level == RackLocal {
+		nodes := s.Nodes.Sites[p.Name].Nodes
+		if r := s.Nodes.Sites[p.Name].Rack; level == RackLocal {
 			if nodes = nil; r != nil && p.Relax {
 				nodes = r.Nodes
 			}
@@ -72,7 +73,7 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 			continue
 		}
 		for _, nh := range nodes {
-			if nh != handle.NoNode && s.mayWaitOn(&s.Nodes[nh], a, d) {
+			if nh != handle.NoNode && s.mayWaitOn(&s.Nodes.At[nh], a, d) {
 				s.Reserve(h, a, d, nh)
 				return true
 			}
@@ -82,8 +83,8 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 }
 
 // mayWaitOn reports whether a node has something left that could be kept, and is large enough.
-func (s *Core) mayWaitOn(n *Node, a *App, d *Demand) bool {
-	free := s.FreeOn(n)
+func (s *Core) mayWaitOn(n *nodeset.Node, a *App, d *Demand) bool {
+	free := s.Nodes.Free(n)
 	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !d.Barred(a, n)
 }
 
@@ -93,12 +94,12 @@ func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
 	k := handle.Take(&s.reservationAt, &s.freeReservations)
 	s.reservationAt[k] = Reservation{Demand: d, Seq: s.reservationsMade, Since: s.Now}
 	s.Containers[c].Reservation = k
-	s.Nodes[nh].Reserved = c
+	s.Nodes.At[nh].Reserved = c
 	s.ReservedOf[d.Class]++
 	d.Reservations++
 	s.Reserved = append(s.Reserved, c)
 	s.chargeReserved(h, a, &d.Capability)
-	s.reindex(nh)
+	s.Nodes.Reindex(nh)
 	s.Policy.NodeChanged(nh)
 	s.announce(Decision{
 		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.Capability, Priority: d.Priority,
@@ -143,7 +144,7 @@ func (s *Core) dropReservation(c handle.Container) {
 	d.Reservations--
 	back := s.Calc.Negative(&size)
 	s.chargeReserved(x.App, &s.Apps[x.App], &back)
-	s.Nodes[x.Node].Reserved = handle.NoContainer
+	s.Nodes.At[x.Node].Reserved = handle.NoContainer
 	s.Policy.NodeChanged(x.Node)
 	s.announce(Decision{
 		Kind: Unreserve, Container: c, App: x.App, Node: x.Node, Resource: size, Priority: d.Priority,
@@ -173,18 +174,18 @@ func (s *Core) Unreserve(c handle.Container) bool {
 // MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
 // reservation, and the other node must be kept for nobody, large enough and one that the application wants.
 func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
-	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() || to < 0 || int(to) >= len(s.Nodes) {
+	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() || to < 0 || int(to) >= len(s.Nodes.At) {
 		return false
 	}
 	k := *s.ReservationOf(c)
-	h, n := s.Containers[c].App, &s.Nodes[to]
+	h, n := s.Containers[c].App, &s.Nodes.At[to]
 	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || k.Demand.Barred(a, n) || !k.Demand.RelaxAny {
 		return false
 	}
 	from := s.Containers[c].Node
 	s.dropReservation(c)
 	s.Reserve(h, &s.Apps[h], k.Demand, to)
-	s.ReservationOf(s.Nodes[to].Reserved).Since = k.Since
+	s.ReservationOf(s.Nodes.At[to].Reserved).Since = k.Since
 	s.NodeFreed(from)
 	s.NodeFreed(to)
 	return true
@@ -223,7 +224,7 @@ func (s *Core) within(h handle.App, d *Demand) bool {
 }
 
 // Level is how near a node is to where the demand wants its containers.
-func (d *Demand) Level(n *Node) Locality {
+func (d *Demand) Level(n *nodeset.Node) Locality {
 	switch {
 	case d.Wants(n.Host) > 0:
 		return NodeLocal

@@ -122,9 +122,9 @@ func (s *Core) remeasure() {
 		}
 	}
 	s.countReservations()
-	for h := range s.Nodes {
-		if s.Nodes[h].Live {
-			s.reindex(handle.Node(h))
+	for h := range s.Nodes.At {
+		if s.Nodes.At[h].Live {
+			s.Nodes.Reindex(handle.Node(h))
 		}
 	}
 }

@@ -230,10 +230,10 @@ func (s *Core) dropUser(h int32) {
 
 // Refresh computes limits and keys anew after the size of the cluster or the configuration has changed.
 func (s *Core) Refresh() {
-	if !s.stale && s.cluster == s.Calc.Cluster {
+	if !s.stale && s.Nodes.Cluster == s.Calc.Cluster {
 		return
 	}
-	s.stale, s.Calc.Cluster, s.Recheck = false, s.cluster, true
+	s.stale, s.Calc.Cluster, s.Recheck = false, s.Nodes.Cluster, true
 	s.Policy.AppsChanged()
 	s.limitQueues()
 	s.unparkLimited()

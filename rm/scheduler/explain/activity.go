@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
@@ -67,7 +69,7 @@ func (s *Explainer) OnNodes(h handle.App, nodes []handle.Node) (out [][]Activity
 		}
 		list := make([]Activity, len(nodes))
 		for i, n := range nodes {
-			list[i] = OnNode(s.core, a, d, &s.core.Nodes[n])
+			list[i] = OnNode(s.core, a, d, &s.core.Nodes.At[n])
 		}
 		out = append(out, list)
 	}
@@ -75,23 +77,23 @@ func (s *Explainer) OnNodes(h handle.App, nodes []handle.Node) (out [][]Activity
 }
 
 // OnNode says why a request that its queues have room for isn't served on a node.
-func OnNode(s *core.Core, a *core.App, d *core.Demand, n *core.Node) Activity {
+func OnNode(s *core.Core, a *core.App, d *core.Demand, n *nodeset.Node) Activity {
 	out := Activity{App: handle.NoApp, From: handle.NoApp, OnNode: true, State: ActivitySkipped}
 	if n.Reserved != handle.NoContainer && s.ReservationOf(n.Reserved).Demand == d {
 		out.State = ActivityReReserved
 	}
-	capability, free := s.Calc.Measure(*s.Capability(n)), s.FreeOn(n)
+	capability, free := s.Calc.Measure(*s.Nodes.Capability(n)), s.Nodes.Free(n)
 	switch {
-	case n.Open != core.NoWork && n.Open&d.Work == 0:
+	case n.Open != nodeset.NoWork && n.Open&d.Work == 0:
 		out.Diagnostic = nodeClosedToWork
 	case a.Blacklisted(n):
 		out.Diagnostic = nodeBlacklisted
 	case !d.RelaxAny && d.Wants(n.Host) == 0 && !d.Relaxes(n.Rack):
 		out.Diagnostic = nodeElsewhere
 	case !s.Calc.Fits(&d.Size, &capability):
-		out.Diagnostic = nodeTooSmall + insufficient(s, &d.Capability, *s.Capability(n))
+		out.Diagnostic = nodeTooSmall + insufficient(s, &d.Capability, *s.Nodes.Capability(n))
 	case !s.Calc.Fits(&d.Size, &free):
-		out.Diagnostic = nodeLacks + insufficient(s, &d.Capability, s.Capability(n).Sub(n.Used))
+		out.Diagnostic = nodeLacks + insufficient(s, &d.Capability, s.Nodes.Capability(n).Sub(n.Used))
 	default:
 		out.Diagnostic = nodeDelayed
 	}

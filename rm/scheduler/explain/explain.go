@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
@@ -130,7 +132,7 @@ func (s *Explainer) explainApp(h handle.App) []Reason {
 		r := s.explain(a, d)
 		r.Ask = d.Row()
 		if r.Node != handle.NoNode {
-			r.Host = s.core.Name(s.core.Nodes[r.Node].Host)
+			r.Host = s.core.Nodes.Name(s.core.Nodes.At[r.Node].Host)
 		}
 		out = append(out, r)
 	}
@@ -149,9 +151,9 @@ func (s *Explainer) WhatIf(path, name string, capability records.Resource, maste
 	if h, ok := s.core.Queues[leaf].Names[name]; ok {
 		u = s.core.Users[h]
 	}
-	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1, Work: core.WorkOf(0)}
+	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1, Work: nodeset.WorkOf(0)}
 	a := core.App{Leaf: leaf, Spec: core.AppSpec{User: name, AM: capability}, Am: capability, Demands: order.New(order.ByUse)}
-	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.OpenNodes()}
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.Nodes.OpenNodes()}
 	held := master && (s.explainParallel(&a, &r) || s.policy.ExplainMasters(&a, &u, &r)) ||
 		s.explainQueues(leaf, &d, &r, false) || s.policy.ExplainTurn(&a, &u, &d, &r) || s.explainNodes(&a, &d, &r) ||
 		s.explainQueues(leaf, &d, &r, true)
@@ -163,13 +165,13 @@ func (s *Explainer) WhatIf(path, name string, capability records.Resource, maste
 	}
 	r.Ask = core.Ask{Name: core.Any, Capability: capability, Count: 1, RelaxLocality: true}
 	if r.Node != handle.NoNode {
-		r.Host = s.core.Name(s.core.Nodes[r.Node].Host)
+		r.Host = s.core.Nodes.Name(s.core.Nodes.At[r.Node].Host)
 	}
 	return r, nil
 }
 
 func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
-	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.OpenNodes()}
+	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.Nodes.OpenNodes()}
 	u := &s.core.Users[a.User]
 	switch {
 	case !a.Runnable && s.explainParallel(a, &r):
@@ -251,7 +253,7 @@ func HeldByNoNodes(s *core.Core, size records.Resource, r *Reason) bool {
 
 // explainNodes counts the nodes that could take a container, and finds the one that lacks least.
 func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
-	if s.core.OpenNodes() == 0 {
+	if s.core.Nodes.OpenNodes() == 0 {
 		return HeldByNoNodes(s.core, d.Capability, r)
 	}
 	if s.explainReservation(a, d, r) {
@@ -281,9 +283,9 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	largest, freest := handle.NoNode, handle.NoNode
 	least := [2]float64{}
 	room, kept := false, false
-	for h := range s.core.Nodes {
-		n := &s.core.Nodes[h]
-		if n.Open == core.NoWork {
+	for h := range s.core.Nodes.At {
+		n := &s.core.Nodes.At[h]
+		if n.Open == nodeset.NoWork {
 			continue
 		}
 		if !d.RelaxAny && d.Wants(n.Host) == 0 && !d.Relaxes(n.Rack) {
@@ -297,14 +299,14 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 			continue
 		}
 		wanted++
-		if x := lack(d.Size, s.core.Calc.Measure(*s.core.Capability(n))); largest == handle.NoNode || x < least[0] {
+		if x := lack(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(n))); largest == handle.NoNode || x < least[0] {
 			largest, least[0] = handle.Node(h), x
 		}
-		if !d.Size.FitsIn(s.core.Calc.Measure(*s.core.Capability(n))) {
+		if !d.Size.FitsIn(s.core.Calc.Measure(*s.core.Nodes.Capability(n))) {
 			continue
 		}
 		r.Eligible++
-		free := s.core.Calc.Measure(s.core.Capability(n).Sub(n.Used))
+		free := s.core.Calc.Measure(s.core.Nodes.Capability(n).Sub(n.Used))
 		switch {
 		case !d.Size.FitsIn(free):
 		case n.Reserved != handle.NoContainer:
@@ -333,22 +335,22 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		r.Free = "the application's taking a node off its blacklist, or another node"
 	case r.Eligible == 0:
 		r.Limit, r.Node = TooLarge, largest
-		r.Short = Lacks(d.Size, s.core.Calc.Measure(*s.core.Capability(&s.core.Nodes[largest])))
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(&s.core.Nodes.At[largest])))
 		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
-			s.core.Name(s.core.Nodes[largest].Host), s.core.Format(r.Short))
+			s.core.Nodes.Name(s.core.Nodes.At[largest].Host), s.core.Format(r.Short))
 		r.Free = "a larger node, or a smaller request"
 	case room && s.explainDelay(d, r):
 	case room:
 		return false
 	case kept:
 		r.Limit, r.Node, r.Short = Reserved, freest, d.Size
-		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another container", s.core.Name(s.core.Nodes[freest].Host), size)
+		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another container", s.core.Nodes.Name(s.core.Nodes.At[freest].Host), size)
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
 		r.Limit, r.Node = ClusterFull, freest
-		r.Short = Lacks(d.Size, s.core.Calc.Measure(s.core.Capability(&s.core.Nodes[freest]).Sub(s.core.Nodes[freest].Used)))
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(s.core.Nodes.Capability(&s.core.Nodes.At[freest]).Sub(s.core.Nodes.At[freest].Used)))
 		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
-			s.core.Name(s.core.Nodes[freest].Host), s.core.Format(r.Short))
+			s.core.Nodes.Name(s.core.Nodes.At[freest].Host), s.core.Format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"
 	}
 	return true
@@ -381,15 +383,15 @@ func (s *Explainer) explainReservation(_ *core.App, d *core.Demand, r *Reason) b
 		return false
 	}
 	x := &s.core.Containers[s.lastReservation(d)]
-	n := &s.core.Nodes[x.Node]
+	n := &s.core.Nodes.At[x.Node]
 	r.Limit, r.Node, r.Eligible = HasReservation, x.Node, 1
-	r.Used, r.Bound = n.Used, *s.core.Capability(n)
-	r.Short = Lacks(d.Size, s.core.FreeOn(n))
+	r.Used, r.Bound = n.Used, *s.core.Nodes.Capability(n)
+	r.Short = Lacks(d.Size, s.core.Nodes.Free(n))
 	many := fmt.Sprintf(" (%d of %d reservations)", d.Reservations, d.Pending)
 	if !s.core.Rules.OnePerContainer {
 		many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.Reservations, d.Pending)
 	}
-	r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.core.Name(n.Host), many, s.core.Format(r.Short))
+	r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.core.Nodes.Name(n.Host), many, s.core.Format(r.Short))
 	r.Free = "the end of containers on that node, or room for it on another"
 	return true
 }

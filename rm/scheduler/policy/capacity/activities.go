@@ -3,6 +3,8 @@ package capacity
 import (
 	"slices"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
@@ -12,8 +14,8 @@ import (
 // node now. Only capacity queues are told of.
 func (p *Policy) Activities(h handle.Node) explain.Activity {
 	p.s.Refresh()
-	n := &p.s.Nodes[h]
-	least, free := p.s.Calc.Measure(p.s.Config.Minimum), p.s.FreeOn(n)
+	n := &p.s.Nodes.At[h]
+	least, free := p.s.Calc.Measure(p.s.Config.Minimum), p.s.Nodes.Free(n)
 	out := explain.Activity{Queue: p.s.Queues[core.Root].Cfg.Path, App: handle.NoApp, From: handle.NoApp, State: explain.ActivityRejected}
 	switch {
 	case !p.s.Calc.Fits(&least, &free):
@@ -31,7 +33,7 @@ func (p *Policy) Activities(h handle.Node) explain.Activity {
 type visit struct {
 	p        *Policy
 	s        *core.Core
-	node     *core.Node
+	node     *nodeset.Node
 	blockers map[int32]blocker
 }
 

@@ -164,8 +164,8 @@ func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, poor bool) 
 		c.Withdraw(waits)
 	}
 	c.Reserve(h, a, d, nh)
-	c.NoteReady(&c.Nodes[nh]) // it may have room already
-	c.reserved[c.Nodes[nh].Reserved] = true
+	c.NoteReady(&c.Nodes.At[nh]) // it may have room already
+	c.reserved[c.Nodes.At[nh].Reserved] = true
 	c.end(list)
 	return true
 }
@@ -178,7 +178,7 @@ func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poo
 		level = core.OffSwitch
 	}
 	consider := func(nh handle.Node) {
-		n := &c.Nodes[nh]
+		n := &c.Nodes.At[nh]
 		if !c.Reservable(n, &d.Size) || d.Barred(a, n) || d.Level(n) >= level {
 			return
 		}
@@ -203,7 +203,7 @@ func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poo
 
 // onNode lists the killable containers of other leaves that must end so that a container fits on a node.
 func (c *claims) onNode(leaf int32, nh handle.Node, size *records.Resource) (list []handle.Container, ok bool) {
-	free := c.FreeOn(&c.Nodes[nh])
+	free := c.Nodes.Free(&c.Nodes.At[nh])
 	for _, k := range c.p.killable {
 		if c.Calc.Fits(size, &free) {
 			break

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
@@ -97,12 +99,12 @@ func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
 
 func (p *Policy) HeldByOwn(*core.App, *core.Demand) bool { return false }
 
-func (p *Policy) Shuns(*core.Node) bool { return false }
+func (p *Policy) Shuns(*nodeset.Node) bool { return false }
 
 // Delays is Hadoop's RegularContainerAllocator.canAssign.
 func (p *Policy) Delays(d *core.Demand) (rack, anywhere int64) {
 	set := &p.s.Tree.Settings
-	beat, nodes := float64(p.s.Config.Heartbeat.Milliseconds()), float64(p.s.OpenNodes())
+	beat, nodes := float64(p.s.Config.Heartbeat.Milliseconds()), float64(p.s.Nodes.OpenNodes())
 	first := float64(max(set.NodeLocalityDelay, 0))
 	rack = int64(beat * min(first, nodes) / nodes)
 	chances := first + float64(set.RackLocalityDelay)

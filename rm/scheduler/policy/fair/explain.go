@@ -13,7 +13,7 @@ func (p *Policy) explainOwn(a *core.App, d *core.Demand, r *explain.Reason) bool
 	if d.Why != core.BehindOwn {
 		return false
 	}
-	largest := p.s.Largest()
+	largest := p.s.Nodes.Largest()
 	for e := range p.s.Demands(a) {
 		if e == d {
 			break
@@ -41,13 +41,13 @@ func (p *Policy) ExplainUnreserved(a *core.App, d *core.Demand, r *explain.Reaso
 	}
 	f := &p.s.Tree.Settings.Fair
 	due := p.dueTo(handle.App(p.s.Orders.Ref(a.El)), p.sharesNow())
-	switch kept, most := p.reservedFor(a), p.mostReserved(p.s.OpenNodes()); {
+	switch kept, most := p.reservedFor(a), p.mostReserved(p.s.Nodes.OpenNodes()); {
 	case !p.isLarge(a, d):
 		r.Text += fmt.Sprintf("; none is kept for it, as it is smaller than %s (reservation-threshold.increment-multiple)", p.s.Format(f.ReservedFrom))
 	case !p.isBelow(a, &due) && !p.leafStarves(a.Leaf):
 		r.Text += fmt.Sprintf("; none is kept for it, as the application has its fair share of %s", p.s.Format(due))
 	case kept >= most:
-		r.Text += fmt.Sprintf("; none is kept for it, as %d of %d nodes are kept for the application (reservable-nodes)", kept, p.s.OpenNodes())
+		r.Text += fmt.Sprintf("; none is kept for it, as %d of %d nodes are kept for the application (reservable-nodes)", kept, p.s.Nodes.OpenNodes())
 	}
 }
 

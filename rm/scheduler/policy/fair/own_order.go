@@ -3,6 +3,7 @@ package fair
 import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/nodeset"
 )
 
 // HeldByOwn lists the demands that come before one of an application's, and reports whether one of them keeps it from all nodes.
@@ -50,7 +51,7 @@ func (w *starve) clearAhead() { w.ahead, w.upTo, w.sizes = w.ahead[:0], nil, 0 }
 
 // everywhere reports whether all nodes are such as a demand could have a container on.
 func (p *Policy) everywhere(e *core.Demand) bool {
-	smallest := p.s.Smallest()
+	smallest := p.s.Nodes.Smallest()
 	return e.RelaxAny && !e.Choosy && p.s.Calc.Fits(&e.Size, &smallest)
 }
 
@@ -73,9 +74,9 @@ func (p *Policy) unblockAll() {
 }
 
 // Shuns reports whether a more urgent demand of the application whose turn it is comes first on a node.
-func (p *Policy) Shuns(n *core.Node) bool {
+func (p *Policy) Shuns(n *nodeset.Node) bool {
 	for _, e := range p.starve.ahead {
-		if _, ok := p.admits(e, n); ok && e.Size.FitsIn(*p.s.Capability(n)) {
+		if _, ok := p.admits(e, n); ok && e.Size.FitsIn(*p.s.Nodes.Capability(n)) {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"heddle/rm/scheduler/nodeset"
+
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
@@ -34,8 +36,8 @@ type starve struct {
 // NodeChanged enters a node into the index of those that may be kept.
 func (p *Policy) NodeChanged(h handle.Node) {
 	has := &nodeindex.Closed
-	if n := &p.s.Nodes[h]; n.Open != core.NoWork && n.Reserved == handle.NoContainer {
-		has = p.s.Capability(n)
+	if n := &p.s.Nodes.At[h]; n.Open != nodeset.NoWork && n.Reserved == handle.NoContainer {
+		has = p.s.Nodes.Capability(n)
 	}
 	p.starve.whole.Set(int(h), has)
 }
@@ -183,19 +185,19 @@ func (p *Policy) reserveNodes(h handle.App, d *core.Demand) {
 		if row.Count == 0 {
 			continue
 		}
-		site := &p.s.Sites[row.Name]
+		site := &p.s.Nodes.Sites[row.Name]
 		for _, nh := range site.Nodes {
 			p.reserveNode(h, a, d, nh, core.NodeLocal)
 		}
 		if site.Rack != nil {
 			for _, nh := range site.Rack.Nodes {
-				if nh != handle.NoNode && p.reservedInRack(h, p.s.Nodes[nh].Rack) < p.mostReserved(len(site.Rack.Nodes)-len(site.Rack.Free)) {
+				if nh != handle.NoNode && p.reservedInRack(h, p.s.Nodes.At[nh].Rack) < p.mostReserved(len(site.Rack.Nodes)-len(site.Rack.Free)) {
 					p.reserveNode(h, a, d, nh, core.RackLocal)
 				}
 			}
 		}
 	}
-	most := p.mostReserved(p.s.OpenNodes())
+	most := p.mostReserved(p.s.Nodes.OpenNodes())
 	for at := 0; p.reservedFor(a) < most; at++ {
 		if at = p.starve.whole.Next(at, &d.Size); at < 0 {
 			return
@@ -223,7 +225,7 @@ func (p *Policy) startDelay(d *core.Demand) {
 
 // reserveNode keeps a node for a demand, if it may go there and is so near.
 func (p *Policy) reserveNode(h handle.App, a *core.App, d *core.Demand, nh handle.Node, level core.Locality) {
-	n := &p.s.Nodes[nh]
+	n := &p.s.Nodes.At[nh]
 	if !p.s.Reservable(n, &d.Size) || p.s.Shuns(a, d, n) {
 		return
 	}
@@ -246,7 +248,7 @@ func (p *Policy) reservedFor(a *core.App) (n int) {
 
 func (p *Policy) reservedInRack(h handle.App, rack int32) (n int) {
 	for _, c := range p.s.Reserved {
-		if x := &p.s.Containers[c]; x.App == h && p.s.Nodes[x.Node].Rack == rack {
+		if x := &p.s.Containers[c]; x.App == h && p.s.Nodes.At[x.Node].Rack == rack {
 			n++
 		}
 	}
@@ -255,7 +257,7 @@ func (p *Policy) reservedInRack(h handle.App, rack int32) (n int) {
 
 // admits reports whether a demand may have a container on a node now, as far as places and their delays go, and how near the
 // node is then (Hadoop: FSAppAttempt.hasContainerForNode, assignContainer).
-func (p *Policy) admits(d *core.Demand, n *core.Node) (core.Locality, bool) {
+func (p *Policy) admits(d *core.Demand, n *nodeset.Node) (core.Locality, bool) {
 	if !d.Choosy {
 		return core.OffSwitch, d.RelaxAny
 	}

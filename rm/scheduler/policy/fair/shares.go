@@ -80,7 +80,7 @@ func (p *Policy) amLimit(leaf int32, of map[int32]*fairshare.Queue) (limit recor
 	if p := of[leaf]; p != nil {
 		due = p.Fair
 	}
-	headroom := p.s.Headroom()
+	headroom := p.s.Nodes.Headroom()
 	for i, n := range due {
 		if n == 0 {
 			n = min(headroom[i], q.Maximum[i])

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -54,7 +55,7 @@ func (p *Policy) Delays(*core.Demand) (rack, anywhere int64) { return 0, 0 }
 
 func (p *Policy) HeldByOwn(*core.App, *core.Demand) bool { return false }
 
-func (p *Policy) Shuns(*core.Node) bool { return false }
+func (p *Policy) Shuns(*nodeset.Node) bool { return false }
 
 // Activate admits all.
 func (p *Policy) Activate(leaf int32) {
@@ -82,7 +83,7 @@ func (p *Policy) UserLimit(q *core.Queue) records.Resource { return q.Maximum }
 
 func (p *Policy) UserLimitsOfAll() map[int32]records.Resource { return nil }
 
-func (p *Policy) HeadroomOf(*core.App) records.Resource { return p.s.Headroom() }
+func (p *Policy) HeadroomOf(*core.App) records.Resource { return p.s.Nodes.Headroom() }
 
 func (p *Policy) Shares() map[int32]*fairshare.Queue { return nil }
 
