@@ -19,6 +19,9 @@
 //
 // C(m), the containers of level m, leaves out straggling nodes, which never get copies.
 //
+// Where no other node of a straggler's level or above is left, algorithm 5.2.3 goes on with the lower levels: a slower node is
+// better than one that is stuck. The value says whether it is.
+//
 // Algorithm 5.2.2 begins with random centres. Here they are spread evenly over the nodes by speed, so that results repeat; and
 // levels that hardly differ are one, so that noise among equal nodes makes none.
 package speculate

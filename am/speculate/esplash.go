@@ -254,7 +254,11 @@ func (e *ESplash) judge(r *stage.Round) {
 func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64 {
 	level := e.levels[x.Node]
 	ratio := 1.
-	if rate := e.table[level][x.ID.Stage].rate; rate > 0 {
+	rate := e.table[level][x.ID.Stage].rate
+	if rate == 0 {
+		rate = 1 / e.table[0][x.ID.Stage].mean // nothing moves: that of what has finished, if anything has
+	}
+	if rate > 0 {
 		ratio = bound
 		if t.rate > 0 {
 			ratio = min(rate/t.rate, bound)
@@ -321,7 +325,10 @@ func (e *ESplash) hold(r *stage.Round) {
 
 // plan returns the least level for a copy, and what it is expected to win in seconds; 0 if it isn't worth while.
 func (e *ESplash) plan(now time.Duration, x *stage.Running) (minL int, value float64) {
-	minL, value = leastLevel(e.count, e.means(x.ID.Stage), max(1, e.levels[x.Node]), e.remaining(now, x))
+	means, left := e.means(x.ID.Stage), e.remaining(now, x)
+	if minL, value = leastLevel(e.count, means, max(1, e.levels[x.Node]), left); minL == 0 {
+		minL, value = leastLevel(e.count, means, 1, left)
+	}
 	return minL, value
 }
 

@@ -132,6 +132,34 @@ func TestNodeThatBecomesSlowStraggles(t *testing.T) {
 	}
 }
 
+// The last task of a job is stuck on a node that has finished nothing, and nothing else runs that it could be compared with.
+func TestLastTaskThatIsStuckAlone(t *testing.T) {
+	e := &ESplash{}
+	e.Ended(stage.Map, 1, 2*time.Second)
+	x := stage.Running{ID: id(0), Node: 0, Attempts: 1}
+	for now := time.Second; now < 20*time.Second; now += time.Second {
+		if c := e.Round(&stage.Round{Now: now, Running: []stage.Running{x}, Slots: []int{1, 1}}); len(c) > 0 {
+			if !e.Worth(c[0], now, x, 1) || e.Worth(c[0], now, x, 0) {
+				t.Errorf("worth while on node 1: %v, on node 0: %v", e.Worth(c[0], now, x, 1), e.Worth(c[0], now, x, 0))
+			}
+			return
+		}
+	}
+	t.Errorf("no copy: %+v", e.nodes)
+}
+
+// The only node of the highest level is stuck: a slower one helps.
+func TestOnlyFastNodeIsHelpedByASlowerOne(t *testing.T) {
+	e := &ESplash{}
+	s := simulate(1, 0.5, 0.5)
+	s.pass(e, 200)
+	s.speed[0] = 0
+	s.pass(e, 15)
+	if len(s.said) == 0 || s.said[0].Of != s.tasks[0].ID || s.said[0].MinLevel != 1 {
+		t.Fatalf("%+v", s.said)
+	}
+}
+
 // A slow node may straggle as well, and is then helped by its own level, too.
 func TestStragglerOnALowLevel(t *testing.T) {
 	e := &ESplash{}
@@ -230,7 +258,7 @@ func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 					}
 					minL, _ := e.plan(now, &x)
 					level, straggles := e.Level(n)
-					if level < minL || minL < max(1, e.levels[x.Node]) || straggles || !e.straggles(x.Node) {
+					if level < minL || minL < 1 || straggles || !e.straggles(x.Node) {
 						t.Fatalf("%+v is worth while on node %d of level %d, straggling: %v; the least is %d", x, n, level, straggles, minL)
 					}
 				}
