@@ -381,7 +381,7 @@ func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
 func (cs *containers) free(c *ledger.Container) {
 	if h, ok := handleOf(c); ok {
 		c.Handle = 0
-		_ = h
+		cs.sched.Free(h)
 	}
 }
 
