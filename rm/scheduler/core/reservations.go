@@ -11,7 +11,7 @@ import (
 
 // A reservation keeps a node for a container that doesn't fit on it yet, so that applications with small containers don't
 // starve one with large ones whose turn it is. The node takes nothing else until the reservation is filled or undone. In
-// capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see starve.go.
+// capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see package policy/fair.
 
 // Reservation is what is known of a container for which a node is kept.
 type Reservation struct {

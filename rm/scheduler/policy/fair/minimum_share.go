@@ -5,17 +5,17 @@ import (
 	"heddle/rm/scheduler/core"
 )
 
-// Where preemption is on, a leaf of a Fair tree that has been below its least share for its timeout has nodes kept for its
+// Where preemption is on, a leaf of a Fair tree that has been below its minimum share for its timeout has nodes kept for its
 // applications also when these have their own fair shares (Hadoop: FSLeafQueue.minShareStarvation, updateStarvedApps). YARN
 // marks of its applications, with each look, as many as want what is lacking, but looks at none again for a while, so that
 // all that want something are marked in the end; here they are at once.
 
-// starvedLeaves are the leaves below their least share, by path, and since when, in ms.
+// starvedLeaves are the leaves below their minimum share, by path, and since when, in ms.
 type starvedLeaves struct {
 	since, before map[string]int64
 }
 
-// findStarvedLeaves notes which leaves are below their least share.
+// findStarvedLeaves notes which leaves are below their minimum share.
 func (p *Policy) findStarvedLeaves() {
 	w := &p.starve.starvedLeaves
 	w.since, w.before = w.before, w.since
@@ -40,7 +40,7 @@ func (p *Policy) findStarvedLeaves() {
 	}
 }
 
-// belowMinimumShare reports whether a leaf wants more, and has less of anything than its least share. As in YARN, its policy isn't asked.
+// belowMinimumShare reports whether a leaf wants more, and has less of anything than its minimum share. As in YARN, its policy isn't asked.
 func belowMinimumShare(q *core.Queue, types int) bool {
 	for i := range types {
 		if q.Used[i] < min(q.Guaranteed[i], q.Maximum[i], q.Used[i]+q.Pending[i]) {
@@ -50,7 +50,7 @@ func belowMinimumShare(q *core.Queue, types int) bool {
 	return false
 }
 
-// leafStarves reports whether a leaf has been below its least share for its timeout.
+// leafStarves reports whether a leaf has been below its minimum share for its timeout.
 func (p *Policy) leafStarves(leaf int32) bool {
 	q := &p.s.Queues[leaf]
 	at, ok := p.starve.since[q.Cfg.Path]

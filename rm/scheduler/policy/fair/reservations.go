@@ -15,7 +15,7 @@ import (
 )
 
 // In Fair queues nodes are kept for applications that have less than their fair share, for containers of some size (Hadoop:
-// FSAppAttempt.isReservable; for others see least.go). Any node may be, also one without anything free, and several for one container: whichever has
+// FSAppAttempt.isReservable; for others see minimum_share.go). Any node may be, also one without anything free, and several for one container: whichever has
 // room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed anew,
 // and only for applications that nothing else could be found for.
 
@@ -118,7 +118,7 @@ func (p *Policy) isBelow(a *core.App, due *records.Resource) bool {
 	return a.Used[records.Memory] < due[records.Memory]
 }
 
-// starves reports whether an application has less than its fair share, or its leaf less than its least share.
+// starves reports whether an application has less than its fair share, or its leaf less than its minimum share.
 func (p *Policy) starves(h handle.App) bool {
 	a := &p.s.Apps[h]
 	due := p.dueTo(h, p.shares.of)
