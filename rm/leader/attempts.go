@@ -244,7 +244,7 @@ func excused(exit int32) bool {
 	return false
 }
 
-// amEnded takes note of the end of the current attempt's own container.
+// amEnded handles the end of the current attempt's own container.
 func (at *attempts) amEnded(app *ledger.Application, attempt *ledger.Attempt, exit int32, diagnostics string) {
 	if attempt.State == ledger.AttemptFinishing {
 		at.finish(app, attempt, exit)

@@ -71,7 +71,7 @@ func (cs *containers) containerEndedAt(c *ledger.Container, exit int32, diagnost
 	}
 }
 
-// appOnNode takes note of an application that a node has something of; one that is over is to be forgotten there.
+// appOnNode records that a node has something of an application. The node forgets an application that is over.
 func (c *core) appOnNode(n *nodeSoft, id records.ApplicationID) {
 	if soft := c.apps[id]; soft != nil {
 		soft.nodes[n.id] = true

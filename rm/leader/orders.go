@@ -52,7 +52,7 @@ func (su *suspension) record(id records.ContainerID, suspend bool) {
 	}
 }
 
-func (su *suspension) tell(ctx context.Context, node records.NodeID, id records.ContainerID, suspend bool) error {
+func (su *suspension) sendOrder(ctx context.Context, node records.NodeID, id records.ContainerID, suspend bool) error {
 	ctx, cancel := context.WithTimeout(ctx, orderPatience)
 	defer cancel()
 	if suspend {
@@ -61,8 +61,8 @@ func (su *suspension) tell(ctx context.Context, node records.NodeID, id records.
 	return su.Launcher.Resume(ctx, node, id.Attempt, id)
 }
 
-// told takes note of what a node has answered to an order. What it refuses is taken back, and what it didn't hear is repeated.
-func (su *suspension) told(id records.ContainerID, version int64, err error) {
+// settleOrder records the answer of a node to an order. What the node refuses is taken back, and what it did not receive is sent again.
+func (su *suspension) settleOrder(id records.ContainerID, version int64, err error) {
 	o := su.orders[id]
 	if o == nil || o.version != version {
 		return // there is a later one
@@ -91,9 +91,9 @@ func (su *suspension) repeatOrders(now time.Time) {
 		o.asking = true
 		node, suspend, version := c.Node, o.suspend, o.version
 		su.Go(func(ctx context.Context) {
-			err := su.tell(ctx, node, id, suspend)
+			err := su.sendOrder(ctx, node, id, suspend)
 			_ = su.Do(func() error { // the next leader compares what nodes register with
-				su.told(id, version, err)
+				su.settleOrder(id, version, err)
 				return nil
 			})
 		})

@@ -48,8 +48,8 @@ func (su *suspension) setSuspended(ctx context.Context, id records.ContainerID, 
 	if err != nil {
 		return err
 	}
-	err = su.tell(ctx, node, id, suspend)
-	if over := su.Do(func() error { su.told(id, version, err); return nil }); err == nil {
+	err = su.sendOrder(ctx, node, id, suspend)
+	if over := su.Do(func() error { su.settleOrder(id, version, err); return nil }); err == nil {
 		err = over
 	}
 	return err
