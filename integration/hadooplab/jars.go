@@ -22,7 +22,7 @@ var pom []byte
 const Version = "3.4.2"
 
 // errNoJava says that this machine can't run Hadoop.
-var errNoJava = fmt.Errorf("Hadoop takes Java, and java is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
+var errNoJava = fmt.Errorf("java, which Hadoop takes, is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
 
 // cacheDir is where jars are kept between test runs.
 func cacheDir() (string, error) {
