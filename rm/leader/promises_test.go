@@ -67,7 +67,10 @@ func (p *promises) takeOver() {
 	p.world.fates = nil
 	p.change = func(s *Settings) { s.MaxCompleted = 1000 } // so that none is forgotten
 	p.lead()
+	synctest.Wait() // what the leader began with is committed by itself
+	p.mu.Lock()
 	p.world.fates = fates
+	p.mu.Unlock()
 	p.nodes = map[records.NodeID]bool{}
 	for _, m := range p.masters {
 		m.registered, m.response, m.calling = false, 0, false

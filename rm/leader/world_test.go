@@ -122,7 +122,10 @@ func (w *world) propose(batch *ledgerpb.Batch) func() error {
 		if err != nil {
 			return err
 		}
-		arrives := w.fates == nil || <-w.fates
+		w.mu.Lock()
+		fates := w.fates
+		w.mu.Unlock()
+		arrives := fates == nil || <-fates
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.lost = w.lost || !arrives; w.lost {
