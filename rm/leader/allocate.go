@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -43,12 +44,12 @@ type Registration struct {
 func (ms *masters) Register(id records.AttemptID, host string, port int32, trackingURL string) (Registration, error) {
 	s := ms.masterSessions.Get(id)
 	if s == nil {
-		return Registration{}, refuse(InvalidAMRequest, "Application doesn't exist in cache %v", id)
+		return Registration{}, refusal.New(refusal.InvalidAMRequest, "Application doesn't exist in cache %v", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dialogue.Registered() {
-		return Registration{}, refuse(InvalidAMRequest, "Application Master is already registered : %v", id.App)
+		return Registration{}, refusal.New(refusal.InvalidAMRequest, "Application Master is already registered : %v", id.App)
 	}
 	s.seen.At(ms.Now())
 	trackingURL = ledger.Head(trackingURL, ledger.MaxURL)
@@ -82,7 +83,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 func (c *core) liveAttempt(id records.AttemptID) (*ledger.Application, *ledger.Attempt, error) {
 	app := c.work.Apps[id.App]
 	if app == nil || app.State.Ended() || app.Current() == nil || app.Current().ID != id || app.Current().State.Ended() {
-		return nil, nil, refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
+		return nil, nil, refusal.New(refusal.NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 	}
 	return app, app.Current(), nil
 }
@@ -126,7 +127,7 @@ func (r *AllocateReply) empty() bool {
 func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
 	s := ms.masterSessions.Get(id)
 	if s == nil {
-		return AllocateReply{}, refuse(NoSuchAttempt,
+		return AllocateReply{}, refusal.New(refusal.NoSuchAttempt,
 			"Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 	}
 	s.mu.Lock()
@@ -134,12 +135,12 @@ func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateRe
 	s.seen.At(ms.Now())
 	switch s.dialogue.Judge(call.ResponseID) {
 	case session.Unregistered:
-		return AllocateReply{}, refuse(NotRegistered, "AM is not registered for known application attempt: %v or RM had "+
+		return AllocateReply{}, refusal.New(refusal.NotRegistered, "AM is not registered for known application attempt: %v or RM had "+
 			"restarted after AM registered.  AM should re-register.", id)
 	case session.Repeated:
 		return s.dialogue.Last(), nil
 	case session.OutOfOrder:
-		return AllocateReply{}, refuse(InvalidAMRequest, "Invalid responseId in AllocateRequest from application attempt: %v, "+
+		return AllocateReply{}, refusal.New(refusal.InvalidAMRequest, "Invalid responseId in AllocateRequest from application attempt: %v, "+
 			"expect responseId to be %d, but get %d", id, s.dialogue.ResponseID(), call.ResponseID)
 	}
 	if p := call.Progress; !math.IsNaN(float64(p)) {
@@ -217,7 +218,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		ms.sched.UpdateAsks(soft.handle, asks)
-		soft.asked.update(asks, ms.Now().UnixMilli())
+		soft.asked.Update(asks, ms.Now().UnixMilli())
 	}
 	ms.containers.schedule()
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
@@ -254,14 +255,14 @@ func (rq *requests) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.A
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
 		if row.GetNodeLabelExpression() != "" {
-			return nil, refuse(InvalidLabel, noLabels)
+			return nil, refusal.New(refusal.InvalidLabel, noLabels)
 		}
 		capability, err := rq.fromPB(row.GetCapability())
 		if err != nil {
 			return nil, err
 		}
 		if row.GetNumContainers() < 0 {
-			return nil, refuse(InvalidResource, "Invalid resource request, number of containers %d is less than 0 for %s",
+			return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, number of containers %d is less than 0 for %s",
 				row.GetNumContainers(), row.GetResourceName())
 		}
 		if row.GetNumContainers() > 0 {
@@ -285,12 +286,12 @@ func (rq *requests) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.A
 func (ms *masters) checkCall(app *ledger.Application, call *AllocateCall) error {
 	for _, name := range call.BlacklistAdd {
 		if name == scheduler.Any {
-			return refuse(InvalidBlacklist, "Cannot add * to the blacklist!")
+			return refusal.New(refusal.InvalidBlacklist, "Cannot add * to the blacklist!")
 		}
 	}
 	for _, id := range call.Releases {
 		if id.Attempt.App != app.ID {
-			return refuse(InvalidRelease, "Cannot release container : %v not belonging to this application attempt : %v",
+			return refusal.New(refusal.InvalidRelease, "Cannot release container : %v not belonging to this application attempt : %v",
 				id, app.Current().ID)
 		}
 	}
@@ -302,7 +303,7 @@ func (ms *masters) checkCall(app *ledger.Application, call *AllocateCall) error 
 func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *AllocateCall) error {
 	mostRequests, mostPlaces := ms.Settings.MaxRequests, ms.Settings.MaxPlaces
 	if most := mostRequests + mostPlaces; mostRequests > 0 && mostPlaces > 0 && len(asks) > most {
-		return refuse(InvalidResource, "%v asks with %d rows at once; at most %d are taken (heddle.application.max-requests and "+
+		return refusal.New(refusal.InvalidResource, "%v asks with %d rows at once; at most %d are taken (heddle.application.max-requests and "+
 			"heddle.application.max-places, together)", soft.id, len(asks), most)
 	}
 	requests, places := ms.sched.Requests(soft.handle)
@@ -310,15 +311,15 @@ func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allo
 		requests, places = ms.sched.RequestsWith(soft.handle, asks)
 	}
 	if len(asks) > 0 && mostRequests > 0 && requests > mostRequests {
-		return refuse(InvalidResource, "%v would have %d requests that differ in priority or allocation request id; at most %d are taken "+
+		return refusal.New(refusal.InvalidResource, "%v would have %d requests that differ in priority or allocation request id; at most %d are taken "+
 			"(heddle.application.max-requests). Ask for several containers with one request, or for some of them later", soft.id, requests, mostRequests)
 	}
 	if len(asks) > 0 && mostPlaces > 0 && places > mostPlaces {
-		return refuse(InvalidResource, "%v would ask for %d hosts and racks in its requests; at most %d are taken (heddle.application.max-places)",
+		return refusal.New(refusal.InvalidResource, "%v would ask for %d hosts and racks in its requests; at most %d are taken (heddle.application.max-places)",
 			soft.id, places, mostPlaces)
 	}
 	if add := len(call.BlacklistAdd); add > 0 && mostPlaces > 0 && ms.sched.Excluded(soft.handle)+add > mostPlaces {
-		return refuse(InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
+		return refusal.New(refusal.InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
 	}
 	return nil
 }
@@ -334,7 +335,7 @@ func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus,
 	defer s.mu.Unlock()
 	s.seen.At(ms.Now())
 	if !s.dialogue.Registered() {
-		return refuse(NotRegistered, "Application Master is trying to unregister before registering for: %v", id.App)
+		return refusal.New(refusal.NotRegistered, "Application Master is trying to unregister before registering for: %v", id.App)
 	}
 	err := ms.Do(func() error {
 		app, attempt, err := ms.liveAttempt(id)
@@ -354,7 +355,7 @@ func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus,
 		}
 		return nil
 	})
-	if IsReason(err, NoSuchAttempt) {
+	if refusal.Is(err, refusal.NoSuchAttempt) {
 		return ms.finished(id)
 	}
 	if err == nil {
@@ -367,7 +368,7 @@ func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus,
 func (ms *masters) finished(id records.AttemptID) error {
 	return ms.Do(func() error {
 		if a := ms.work.Attempt(id); a == nil || a.State != ledger.AttemptFinished {
-			return refuse(NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
+			return refusal.New(refusal.NoSuchAttempt, "Application attempt %v doesn't exist in ApplicationMasterService cache.", id)
 		}
 		return nil
 	})

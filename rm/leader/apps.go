@@ -9,7 +9,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/asktime"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -27,7 +30,7 @@ type applications struct {
 	containers *containers
 	placement  *placement
 	requests   *requests
-	refusals   *startRefusals
+	refusals   *startrefusal.Refusals
 	issued     issued
 	seq        int64 // of the last application that the scheduler has got
 }
@@ -39,7 +42,7 @@ type appSoft struct {
 	amAsks  []scheduler.Ask  // for the ApplicationMaster's container
 	granted []drive.Decision // that aren't entered yet
 	session *amSession       // of the current attempt
-	asked   asked
+	asked   asktime.Times
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
 	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
 	// a row nodes have not answered.
@@ -70,27 +73,27 @@ func (as *applications) NewApplication(user string) (id records.ApplicationID, m
 // didn't hear the answer. One that names an unknown queue is taken, and fails with that reason, as in YARN.
 func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
 	if !ctx.HasApplicationId() {
-		return refuse(NoApplicationID, "ApplicationId cannot be null")
+		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")
 	}
 	id := records.ApplicationIDFrom(ctx.GetApplicationId())
 	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
-		return refuse(NoApplicationID, "%v is not an application id", id)
+		return refusal.New(refusal.NoApplicationID, "%v is not an application id", id)
 	}
 	if err := as.checkSubmission(id, user, ctx); err != nil {
 		return err
 	}
 	if ctx.HasQueue() && ctx.GetQueue() == "" {
-		return refuse(Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
+		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
 	}
 	path, against, err := as.placement.place(id, user, ctx.GetApplicationName(), queueOf(ctx))
 	if err != nil {
 		return err
 	}
 	if !ledger.IsName(path) { // a mapping may have put the application's name into it
-		return refuse(Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
 	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
-		return refuse(AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.closed(path, queueOf(ctx)))
+		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.closed(path, queueOf(ctx)))
 	}
 	return as.Do(func() error { return as.submit(id, user, path, against, ctx) })
 }
@@ -101,20 +104,20 @@ var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", ledger.MaxName)
 // checkSubmission refuses what can't be in the log.
 func (as *applications) checkSubmission(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
 	if !ledger.IsName(user) {
-		return refuse(Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
 	}
 	if queue := queueOf(ctx); !ledger.IsName(queue) {
-		return refuse(Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
 	}
 	if err := proto.CheckInitialized(ctx); err != nil {
-		return refuse(Refused, "%v can't be submitted: %v", id, err)
+		return refusal.New(refusal.Refused, "%v can't be submitted: %v", id, err)
 	}
 	most := ledger.MaxCommand - 4*ledger.MaxName
 	if limit := as.Settings.MaxSubmission; limit > 0 {
 		most = min(most, limit)
 	}
 	if size := proto.Size(ctx); size > most {
-		return refuse(Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put what is large into files "+
+		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put what is large into files "+
 			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
 	}
 	return as.checkTags(ctx.GetApplicationTags())
@@ -137,14 +140,14 @@ func (pl *placement) closed(path, asked string) string {
 func (as *applications) checkTags(tags []string) error {
 	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
 	if most := as.Settings.MaxTags; most > 0 && len(tags) > most {
-		return refuse(InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
+		return refusal.New(refusal.InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
 	}
 	for _, tag := range tags {
 		if most := as.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
-			return refuse(InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
+			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
 		}
 		if strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
-			return refuse(InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
+			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
 		}
 	}
 	return nil
@@ -164,7 +167,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 		return nil
 	}
 	if to, known := as.issued.of[id]; known && to != user {
-		return refuse(AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
+		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
 	}
 	asks, err := as.requests.amAsks(ctx, path)
 	if err != nil {
@@ -213,7 +216,7 @@ func (as *applications) lifetime(path string, asked []*pb.ApplicationTimeoutMap)
 			continue
 		}
 		if life = to.GetTimeout(); life <= 0 {
-			return 0, refuse(Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
+			return 0, refusal.New(refusal.Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
 		}
 	}
 	if q, ok := as.Settings.Queues.Find(path); ok {
@@ -270,7 +273,7 @@ func (as *applications) priority(id records.ApplicationID, user, path string, as
 	}
 	p, may := q.PriorityOf(user, asked, as.Settings.MaxPriority, as.Settings.ACLs, as.Settings.Groups)
 	if !may {
-		return 0, refuse(Refused, "org.apache.hadoop.security.AccessControlException: User %s (auth:SIMPLE) does not have permission to "+
+		return 0, refusal.New(refusal.Refused, "org.apache.hadoop.security.AccessControlException: User %s (auth:SIMPLE) does not have permission to "+
 			"submit/update %v for %d", user, id, p)
 	}
 	return p, nil
@@ -289,7 +292,7 @@ func (as *applications) maxAttempts(asked int32) int32 {
 func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	as.seq++
 	a := &appSoft{
-		id: app.ID, amAsks: asks, asked: asked{}, nodes: map[records.NodeID]bool{},
+		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
 		handle: as.sched.AddApp(drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, AM: amSize(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(),
@@ -306,7 +309,7 @@ func (as *applications) Kill(id records.ApplicationID, diagnostics string) error
 	return as.Do(func() error {
 		app := as.work.Apps[id]
 		if app == nil {
-			return refuse(NoSuchApplication, "Trying to kill an absent application %v", id)
+			return refusal.New(refusal.NoSuchApplication, "Trying to kill an absent application %v", id)
 		}
 		if !app.State.Ended() {
 			as.kill(app, diagnostics)
@@ -336,7 +339,7 @@ func (as *applications) endApp(
 		as.sched.RemoveApp(soft.handle)
 		delete(as.byHandle, soft.handle)
 		delete(as.apps, app.ID)
-		as.refusals.drop(app.ID)
+		as.refusals.EndApp(app.ID)
 	}
 	as.Enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
@@ -456,11 +459,11 @@ func (as *applications) SetExpiry(id records.ApplicationID, expires int64) (int6
 func (c *core) liveApp(id records.ApplicationID) (*ledger.Application, error) {
 	app := c.work.Apps[id]
 	if app == nil {
-		return nil, refuse(NoSuchApplication, "Application with id '%v' doesn't exist in RM. "+
+		return nil, refusal.New(refusal.NoSuchApplication, "Application with id '%v' doesn't exist in RM. "+
 			"Please check that the job submission was successful.", id)
 	}
 	if app.State.Ended() {
-		return nil, refuse(Refused, "Application %v is in %v state and can't be changed any more", id, app.State)
+		return nil, refusal.New(refusal.Refused, "Application %v is in %v state and can't be changed any more", id, app.State)
 	}
 	return app, nil
 }

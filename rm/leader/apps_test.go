@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -98,10 +99,10 @@ func TestLostAnswersAreGivenAgain(t *testing.T) {
 			t.Error(diff)
 		}
 		_, err := w.Allocate(am.attempt, AllocateCall{ResponseID: 7})
-		if !IsReason(err, InvalidAMRequest) || !strings.Contains(err.Error(), "expect responseId to be 1, but get 7") {
+		if !refusal.Is(err, refusal.InvalidAMRequest) || !strings.Contains(err.Error(), "expect responseId to be 1, but get 7") {
 			t.Errorf("wrong response id: %v", err)
 		}
-		if _, err := w.Register(am.attempt, "", 0, ""); !IsReason(err, InvalidAMRequest) {
+		if _, err := w.Register(am.attempt, "", 0, ""); !refusal.Is(err, refusal.InvalidAMRequest) {
 			t.Errorf("registered twice: %v", err)
 		}
 
@@ -146,7 +147,7 @@ func TestKill(t *testing.T) {
 		if err := w.Kill(id, "again"); err != nil {
 			t.Errorf("killing what is over: %v", err)
 		}
-		if err := w.Kill(records.ApplicationID{ClusterTimestamp: 1, ID: 1}, ""); !IsReason(err, NoSuchApplication) {
+		if err := w.Kill(records.ApplicationID{ClusterTimestamp: 1, ID: 1}, ""); !refusal.Is(err, refusal.NoSuchApplication) {
 			t.Errorf("killing what isn't there: %v", err)
 		}
 		w.same()
@@ -160,21 +161,21 @@ func TestSubmissionsThatAreRefused(t *testing.T) {
 			c.SetResource(records.ResourceTypes{}.PB(records.NewResource(10000, 1)))
 		})
 		err := w.Submit("alice", large)
-		if !IsReason(err, InvalidResource) || !strings.Contains(err.Error(), "Requested resource type=[memory-mb], Requested resource=<memory:10000, vCores:1>, maximum allowed allocation=<memory:8192, vCores:4>") {
+		if !refusal.Is(err, refusal.InvalidResource) || !strings.Contains(err.Error(), "Requested resource type=[memory-mb], Requested resource=<memory:10000, vCores:1>, maximum allowed allocation=<memory:8192, vCores:4>") {
 			t.Errorf("too large: %v", err)
 		}
 		w.node(1)
 		err = w.Submit("alice", submission(id, func(c *pb.ApplicationSubmissionContext) {
 			c.SetResource(records.ResourceTypes{}.PB(records.NewResource(5000, 1)))
 		}))
-		if !IsReason(err, InvalidResource) || !strings.Contains(err.Error(), "maximum allowed allocation=<memory:4096, vCores:4>") {
+		if !refusal.Is(err, refusal.InvalidResource) || !strings.Contains(err.Error(), "maximum allowed allocation=<memory:4096, vCores:4>") {
 			t.Errorf("larger than any node: %v", err)
 		}
 		err = w.Submit("alice", submission(id, func(c *pb.ApplicationSubmissionContext) { c.SetNodeLabelExpression("gpu") }))
-		if !IsReason(err, InvalidLabel) {
+		if !refusal.Is(err, refusal.InvalidLabel) {
 			t.Errorf("a label: %v", err)
 		}
-		if err := w.Submit("alice", &pb.ApplicationSubmissionContext{}); !IsReason(err, NoApplicationID) {
+		if err := w.Submit("alice", &pb.ApplicationSubmissionContext{}); !refusal.Is(err, refusal.NoApplicationID) {
 			t.Errorf("no id: %v", err)
 		}
 		if w.app(id) != nil {
@@ -197,22 +198,22 @@ func TestAsksThatAreRefused(t *testing.T) {
 		am := w.am(nil)
 		for name, c := range map[string]struct {
 			change func(*AllocateCall)
-			reason Reason
+			reason refusal.Reason
 		}{
 			"too large": {func(c *AllocateCall) {
 				c.Asks[0].SetCapability(records.ResourceTypes{}.PB(records.NewResource(1<<20, 1)))
-			}, InvalidResource},
+			}, refusal.InvalidResource},
 			"negative": {func(c *AllocateCall) {
 				c.Asks[0].SetCapability(records.ResourceTypes{}.PB(records.NewResource(-1, 1)))
-			}, InvalidResource},
-			"less than none":  {func(c *AllocateCall) { c.Asks[0].SetNumContainers(-1) }, InvalidResource},
-			"label":           {func(c *AllocateCall) { c.Asks[0].SetNodeLabelExpression("gpu") }, InvalidLabel},
-			"blacklist of *":  {func(c *AllocateCall) { c.BlacklistAdd = []string{"*"} }, InvalidBlacklist},
-			"foreign release": {func(c *AllocateCall) { c.Releases = []records.ContainerID{{}} }, InvalidRelease},
+			}, refusal.InvalidResource},
+			"less than none":  {func(c *AllocateCall) { c.Asks[0].SetNumContainers(-1) }, refusal.InvalidResource},
+			"label":           {func(c *AllocateCall) { c.Asks[0].SetNodeLabelExpression("gpu") }, refusal.InvalidLabel},
+			"blacklist of *":  {func(c *AllocateCall) { c.BlacklistAdd = []string{"*"} }, refusal.InvalidBlacklist},
+			"foreign release": {func(c *AllocateCall) { c.Releases = []records.ContainerID{{}} }, refusal.InvalidRelease},
 		} {
 			call := AllocateCall{ResponseID: am.response, Asks: ask(1)}
 			c.change(&call)
-			if _, err := w.Allocate(am.attempt, call); !IsReason(err, c.reason) {
+			if _, err := w.Allocate(am.attempt, call); !refusal.Is(err, c.reason) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -265,7 +266,7 @@ func TestSuspendAndResume(t *testing.T) {
 		n := &peer{w: w, node: w.node(1)}
 		am := w.am(nil)
 		task := am.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
-		if err := w.Suspend(w.t.Context(), task); !IsReason(err, Refused) {
+		if err := w.Suspend(w.t.Context(), task); !refusal.Is(err, refusal.Refused) {
 			t.Errorf("suspended before its start: %v", err)
 		}
 		n.heartbeat(runs(task))
@@ -275,7 +276,7 @@ func TestSuspendAndResume(t *testing.T) {
 		if err := w.Resume(w.t.Context(), task); err != nil || w.frozen[task] || w.state().Container(task).Suspended {
 			t.Errorf("resume: %v", err)
 		}
-		if err := w.Suspend(w.t.Context(), records.ContainerID{}); !IsReason(err, NoSuchContainer) {
+		if err := w.Suspend(w.t.Context(), records.ContainerID{}); !refusal.Is(err, refusal.NoSuchContainer) {
 			t.Errorf("suspended what isn't there: %v", err)
 		}
 	})
@@ -327,7 +328,7 @@ func TestTagsThatAreNamedTwiceCountOnce(t *testing.T) {
 		if err := submit("abcdefghijjihgfedcba"); err != nil {
 			t.Error(err)
 		}
-		if err := submit("abcdefghijk"); !IsReason(err, InvalidTag) || !strings.Contains(err.Error(), "a maximum of only 10 are allowed") {
+		if err := submit("abcdefghijk"); !refusal.Is(err, refusal.InvalidTag) || !strings.Contains(err.Error(), "a maximum of only 10 are allowed") {
 			t.Errorf("eleven: %v", err)
 		}
 	})

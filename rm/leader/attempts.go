@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -46,7 +47,7 @@ func (at *attempts) startAttempt(app *ledger.Application) {
 	at.Enter(&ledgerpb.Command{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(id)}})
 	soft := at.apps[app.ID]
 	at.openSession(soft, id)
-	clear(soft.asked)
+	soft.asked.Clear()
 	if app.Context.GetUnmanagedAm() {
 		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return
@@ -99,7 +100,7 @@ func (at *attempts) tryLaunch(ctx context.Context, launch Launch) {
 	defer cancel()
 	var err error
 	for ctx.Err() == nil {
-		if err = at.Launcher.Launch(ctx, launch); err == nil || IsReason(err, Refused) {
+		if err = at.Launcher.Launch(ctx, launch); err == nil || refusal.Is(err, refusal.Refused) {
 			break
 		}
 		log.WithError(err).Warn("launching an ApplicationMaster failed, trying again")
@@ -142,7 +143,7 @@ func (at *attempts) launched(id records.ContainerID, failure error) {
 	at.shunForMaster(soft, attempt.AMNode.Host)
 	at.failAttempt(app, attempt, attemptEnd{
 		diagnostics: fmt.Sprintf("Error launching %v. Got exception: %v", attempt.ID, failure),
-		exit:        records.ExitAborted, excused: !IsReason(failure, Refused) && soft.misfires <= maxMisfires,
+		exit:        records.ExitAborted, excused: !refusal.Is(failure, refusal.Refused) && soft.misfires <= maxMisfires,
 	})
 }
 
@@ -292,9 +293,9 @@ func (at *attempts) FailAttempt(id records.AttemptID) error {
 		app, attempt, err := at.liveAttempt(id)
 		if err != nil {
 			if at.work.Apps[id.App] == nil {
-				return refuse(NoSuchApplication, "Application with id '%v' doesn't exist in RM.", id.App)
+				return refusal.New(refusal.NoSuchApplication, "Application with id '%v' doesn't exist in RM.", id.App)
 			}
-			return refuse(NoSuchAttempt, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
+			return refusal.New(refusal.NoSuchAttempt, "ApplicationAttempt with id '%v' doesn't exist in RM.", id)
 		}
 		at.stopAM(app, attempt)
 		at.failAttempt(app, attempt, attemptEnd{

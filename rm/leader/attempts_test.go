@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -23,7 +24,7 @@ func TestFailedAttemptsAreRepeatedUpToTheLimit(t *testing.T) {
 		if a := w.app(id); a.State != ledger.AppAccepted || len(a.Attempts) != 2 || a.Attempts[0].State != ledger.AttemptFailed {
 			t.Fatalf("after the first failure: %v, %d attempts", a.State, len(a.Attempts))
 		}
-		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response}); !IsReason(err, NoSuchAttempt) {
+		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response}); !refusal.Is(err, refusal.NoSuchAttempt) {
 			t.Errorf("the failed attempt still speaks: %v", err)
 		}
 		second := <-w.launched
@@ -74,7 +75,7 @@ func TestKeptContainersGoOverToTheNextAttempt(t *testing.T) {
 
 func TestFailedLaunches(t *testing.T) {
 	run(t, func(w *world) {
-		w.nodesAnswer(refuse(Refused, "Unauthorized request to start container."))
+		w.nodesAnswer(refusal.New(refusal.Refused, "Unauthorized request to start container."))
 		w.node(1)
 		id := w.submit(nil)
 		time.Sleep(time.Second)
@@ -197,7 +198,7 @@ func TestIDsOfOthersAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Submit("mallory", submission(id, nil)); !IsReason(err, AccessDenied) {
+		if err := w.Submit("mallory", submission(id, nil)); !refusal.Is(err, refusal.AccessDenied) {
 			t.Errorf("taken: %v", err)
 		}
 		for range 2 { // clients repeat it when they don't hear the answer

@@ -11,6 +11,7 @@ import (
 
 	"heddle/rm/hosts"
 	"heddle/rm/leader/pipeline"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -66,11 +67,11 @@ func TestNamesThatAreNoUTF8AreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Submit(name, submission(id, nil)); !IsReason(err, Refused) {
+			if err := w.Submit(name, submission(id, nil)); !refusal.Is(err, refusal.Refused) {
 				t.Errorf("user %.20q: %v", name, err)
 			}
 			queue := submission(id, func(ctx *pb.ApplicationSubmissionContext) { ctx.SetQueue(name) })
-			if err := w.Submit("alice", queue); !IsReason(err, Refused) {
+			if err := w.Submit("alice", queue); !refusal.Is(err, refusal.Refused) {
 				t.Errorf("queue %.20q: %v", name, err)
 			}
 			reply, err := w.RegisterNode(NodeRegistration{
@@ -98,7 +99,7 @@ func TestSubmissionTooLargeForTheLogIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = w.Submit("alice", submission(id, withContext(1<<20)))
-		if !IsReason(err, Refused) || !strings.Contains(err.Error(), "heddle.submission.max-bytes") {
+		if !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "heddle.submission.max-bytes") {
 			t.Errorf("%v", err)
 		}
 		if err := w.Submit("alice", submission(id, withContext(1<<19))); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 )
@@ -32,7 +33,7 @@ func (ds *delegations) IssueDelegation(sign func(NewDelegation) (identifier, pas
 		}
 		id, password := sign(n)
 		if len(id) > maxIdentifier {
-			return refuse(Refused, "a delegation token for names of %d bytes can't be issued: they may have %d", len(id), maxIdentifier)
+			return refusal.New(refusal.Refused, "a delegation token for names of %d bytes can't be issued: they may have %d", len(id), maxIdentifier)
 		}
 		ds.Enter(&ledgerpb.Command{DelegationIssued: &ledgerpb.DelegationIssued{
 			Sequence: n.Sequence, Identifier: id, Password: password, RenewBy: ds.renewal(n.Max),
@@ -50,7 +51,7 @@ func (ds *delegations) renewal(most int64) int64 {
 func (ds *delegations) RenewDelegation(seq int32, identifier []byte, most int64) (until int64, err error) {
 	err = ds.Do(func() error {
 		if d, ok := ds.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
-			return refuse(NoSuchToken, "Renewal request for unknown token %d", seq)
+			return refusal.New(refusal.NoSuchToken, "Renewal request for unknown token %d", seq)
 		}
 		until = ds.renewal(most)
 		ds.Enter(&ledgerpb.Command{DelegationRenewed: &ledgerpb.DelegationRenewed{Sequence: seq, RenewBy: until}})
@@ -63,7 +64,7 @@ func (ds *delegations) RenewDelegation(seq int32, identifier []byte, most int64)
 func (ds *delegations) CancelDelegation(seq int32, identifier []byte) error {
 	return ds.Do(func() error {
 		if d, ok := ds.work.Delegations[seq]; !ok || !bytes.Equal(d.Identifier, identifier) {
-			return refuse(NoSuchToken, "Token not found: %d", seq)
+			return refusal.New(refusal.NoSuchToken, "Token not found: %d", seq)
 		}
 		ds.endDelegations(seq)
 		return nil

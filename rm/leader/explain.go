@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
@@ -60,7 +61,7 @@ func (vs *views) WhatIf(queue, user string, size records.Resource, master bool) 
 	err = vs.Do(func() error {
 		q, ok := vs.Settings.Queues.Find(queue)
 		if !ok || !q.Leaf() {
-			return refuse(Refused, "queue %q is not one that applications can be in", queue)
+			return refusal.New(refusal.Refused, "queue %q is not one that applications can be in", queue)
 		}
 		capability, err := vs.requests.normalize(size, vs.Settings.MaxAllocation)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -40,7 +41,7 @@ func TestFloodsOfRequestsAreRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "heddle.application."+c.key) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if IsReason(err, InvalidResource) == IsReason(err, InvalidBlacklist) {
+			if refusal.Is(err, refusal.InvalidResource) == refusal.Is(err, refusal.InvalidBlacklist) {
 				t.Errorf("%s is refused for another reason: %v", name, err)
 			}
 		}

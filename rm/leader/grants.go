@@ -92,7 +92,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
 		since := attempt.StartTime
 		if !am {
-			since = soft.asked.take(d.Priority, d.AllocationRequestID)
+			since = soft.asked.Take(d.Priority, d.AllocationRequestID)
 		}
 		if since > 0 {
 			g.Waited = max(now-since, 0) + 1

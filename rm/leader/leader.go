@@ -9,7 +9,9 @@ import (
 	"heddle/conf"
 	"heddle/rm/hosts"
 	"heddle/rm/leader/loop"
+	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -157,7 +159,7 @@ type core struct {
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
 func New(cfg Config) *Leader {
 	c := newCore(cfg)
-	refusals := &startRefusals{}
+	refusals := &startrefusal.Refusals{}
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
 		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
@@ -223,6 +225,9 @@ func (l *Leader) nextWake() int64 {
 	}
 	return next
 }
+
+// ErrDeposed is returned when leadership ended before the operation was committed. The next leader decides whether it took effect.
+var ErrDeposed = pipeline.ErrDeposed
 
 // Done is closed when the leader leads no more.
 func (l *Leader) Done() <-chan struct{} { return l.Ended() }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -25,7 +26,7 @@ func TestNewLeaderKeepsContainers(t *testing.T) {
 
 		w.depose()
 		w.lead()
-		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response}); !IsReason(err, NotRegistered) {
+		if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response}); !refusal.Is(err, refusal.NotRegistered) {
 			t.Fatalf("an ApplicationMaster that didn't register again: %v", err)
 		}
 		if r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{NodeCaller: atHome, Node: n.node, ResponseID: 1})); r.Action != pb.NodeAction_RESYNC {

@@ -3,6 +3,7 @@ package leader
 import (
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -18,7 +19,7 @@ func (pl *placement) Move(id records.ApplicationID, name string) (path string, e
 	err = pl.Do(func() error {
 		app := pl.work.Apps[id]
 		if app != nil && app.State.Ended() {
-			return refuse(Refused, "App in %v state cannot be moved.", app.State)
+			return refusal.New(refusal.Refused, "App in %v state cannot be moved.", app.State)
 		}
 		if app, err = pl.liveApp(id); err != nil {
 			return err
@@ -39,7 +40,7 @@ func (pl *placement) Move(id records.ApplicationID, name string) (path string, e
 func (pl *placement) target(app *ledger.Application, name string) (path string, err error) {
 	tree := pl.Settings.Queues
 	if tree.Kind == queue.FIFO {
-		return "", refuse(Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
+		return "", refusal.New(refusal.Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
 	q, known := tree.Find(name)
 	switch {
@@ -47,21 +48,21 @@ func (pl *placement) target(app *ledger.Application, name string) (path string, 
 		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.
 		to := tree.Path(name)
 		if at, there := pl.sched.Queue(to); !there || !at.Leaf {
-			return "", refuse(Refused, "Target queue %s not found or is not a leaf queue.", name)
+			return "", refusal.New(refusal.Refused, "Target queue %s not found or is not a leaf queue.", name)
 		}
 		return to, pl.fairMove(app, to)
 	case name == "" || !known:
-		return "", refuse(Refused, "The specified Queue: %s doesn't exist", name)
+		return "", refusal.New(refusal.Refused, "The specified Queue: %s doesn't exist", name)
 	case !q.Leaf():
-		return "", refuse(Refused, "The specified Queue: %s is not a Leaf Queue.", name)
+		return "", refusal.New(refusal.Refused, "The specified Queue: %s is not a Leaf Queue.", name)
 	case q.Path == app.Queue:
 		return q.Path, nil
 	}
 	if err := q.Admits(queue.App{ID: app.ID.String()}); err != nil {
-		return "", refuse(Refused, "%v", err)
+		return "", refusal.New(refusal.Refused, "%v", err)
 	}
 	if against := pl.full(app.ID, app.User, q.Path); against != "" {
-		return "", refuse(Refused, "%s", against)
+		return "", refusal.New(refusal.Refused, "%s", against)
 	}
 	return q.Path, nil
 }
@@ -80,9 +81,9 @@ func (pl *placement) fairMove(app *ledger.Application, to string) error {
 		const against = "Moving app attempt %v to queue %s would violate queue %s constraints on queue %s"
 		switch {
 		case q.Queue != nil && q.Runnable >= int(q.Queue.MaxParallelApps):
-			return refuse(Refused, against, app.Current().ID, to, "maxRunningApps", q.Path)
+			return refusal.New(refusal.Refused, against, app.Current().ID, to, "maxRunningApps", q.Path)
 		case !q.Used.Add(app.Used).FitsIn(q.Maximum):
-			return refuse(Refused, against, app.Current().ID, to, "maxShare", q.Path)
+			return refusal.New(refusal.Refused, against, app.Current().ID, to, "maxShare", q.Path)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -32,7 +33,7 @@ type NodeCall struct {
 	Containers []NodeContainer
 	Increased  []NodeContainer // that their ApplicationMasters have let grow since the last heartbeat, with their sizes
 	Logs       []*pb.LogAggregationReport
-	Refused    []StartRefusal // all that hold now
+	Refused    []startrefusal.Refusal // all that hold now
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -74,7 +75,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.seen.At(ns.Now())
 	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
-	refused := call.Refused[:min(len(call.Refused), mostRefusals)]
+	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) {
 		call := call // what the loop reads is allocated for those that bring news alone
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
@@ -126,7 +127,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 		ns.sched.SetOpen(n.handle, scheduler.AllWork)
 	}
 	ns.applications.logReports(call.Logs)
-	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), mostRefusals)])
+	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
 	return nil
 }
 
@@ -147,7 +148,24 @@ func (ns *nodeManagers) health(n *nodeSoft, node *ledger.Node, status NodeStatus
 	ns.Enter(&ledgerpb.Command{NodeUpdated: update})
 }
 
-// logReports takes note of how far nodes are with an application's logs.
+// refusedStarts passes on all that a node refuses now of live applications, and has the node hear when they end.
+func (ns *nodeManagers) refusedStarts(n *nodeSoft, all []startrefusal.Refusal) {
+	var live []startrefusal.Refusal
+	for _, r := range all {
+		ns.appOnNode(n, r.App)
+		if ns.apps[r.App] != nil {
+			live = append(live, r)
+		}
+	}
+	ns.refusals.Replace(n.id, live)
+}
+
+// RefusedStarts says which nodes refuse to start containers of a live application, and why; "" if none does.
+func (ns *nodeManagers) RefusedStarts(app records.ApplicationID) string {
+	return ns.refusals.Diagnostics(app)
+}
+
+// logReports records the state of an application's log aggregation, as nodes report it.
 func (as *applications) logReports(reports []*pb.LogAggregationReport) {
 	for _, r := range reports {
 		app := as.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]

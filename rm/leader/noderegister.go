@@ -138,7 +138,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
 	ns.sched.SetOpen(n.handle, scheduler.OpenIf(!leaving && len(r.Features) > 0))
-	ns.refusedStarts(n, nil) // its heartbeats tell
+	ns.refusals.Replace(n.id, nil) // its heartbeats tell
 	ns.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		ns.appOnNode(n, id)

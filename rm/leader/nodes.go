@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -20,7 +22,7 @@ type nodeManagers struct {
 	containers      *containers
 	decommissioning *decommissioning
 	resizing        *resizing
-	refusals        *startRefusals
+	refusals        *startrefusal.Refusals
 }
 
 // nodeSoft is what the leader's loop alone knows of a node.
@@ -29,7 +31,6 @@ type nodeSoft struct {
 	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
-	refused []records.ApplicationID // of whose containers it refuses to start any
 	// inherited is that an earlier leadership has set by when it leaves.
 	inherited bool
 }
@@ -65,11 +66,11 @@ func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) e
 	return ns.Do(func() error {
 		n := ns.nodes[id]
 		if n == nil {
-			return refuse(Refused, "Node %v is not registered", id)
+			return refusal.New(refusal.Refused, "Node %v is not registered", id)
 		}
 		for i := range r {
 			if r[i] < 0 {
-				return refuse(InvalidResource, "Invalid resource of node %v: %s", id, ns.Settings.Types.Format(r))
+				return refusal.New(refusal.InvalidResource, "Invalid resource of node %v: %s", id, ns.Settings.Types.Format(r))
 			}
 		}
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
@@ -97,7 +98,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 		return
 	}
 	ns.sched.SetOpen(n.handle, scheduler.NoWork)
-	ns.refusedStarts(n, nil)
+	ns.refusals.Replace(id, nil)
 	ns.containers.endAllOn(node, "Container released on a *lost* node")
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)

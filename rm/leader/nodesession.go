@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/startrefusal"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -21,7 +22,7 @@ type nodeSession struct {
 	instance string
 	status   NodeStatus
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
-	refused  []StartRefusal                               // known to the loop
+	refused  []startrefusal.Refusal                       // known to the loop
 
 	box session.NodeBox // for its next heartbeat
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -71,7 +72,7 @@ func (su *suspension) settleOrder(id records.ContainerID, version int64, err err
 	switch c := su.work.Container(id); {
 	case err == nil, c == nil, !c.Live():
 		delete(su.orders, id)
-	case IsReason(err, Refused):
+	case refusal.Is(err, refusal.Refused):
 		delete(su.orders, id)
 		su.record(id, !o.suspend)
 	}

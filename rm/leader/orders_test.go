@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -91,8 +92,8 @@ func TestOrdersThatNodesDontHearAreRepeated(t *testing.T) {
 func TestOrdersThatNodesRefuseAreTakenBack(t *testing.T) {
 	run(t, func(w *world) {
 		n, am, id := w.task()
-		w.Launcher = answering{nodes{w}, func(records.ContainerID) error { return refuse(Refused, "it doesn't stop") }}
-		if err := w.Suspend(context.Background(), id); !IsReason(err, Refused) || w.state().Container(id).Suspended {
+		w.Launcher = answering{nodes{w}, func(records.ContainerID) error { return refusal.New(refusal.Refused, "it doesn't stop") }}
+		if err := w.Suspend(context.Background(), id); !refusal.Is(err, refusal.Refused) || w.state().Container(id).Suspended {
 			t.Errorf("%v", err)
 		}
 		// what an ApplicationMaster has asked the node for goes on record

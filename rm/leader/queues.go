@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -148,7 +149,7 @@ func (q *queueAdmin) RefreshQueues() error {
 		return nil
 	}
 	if source.Mutable() {
-		return refuse(Refused, "Scheduler configuration is mutable. refreshQueues is not allowed in this scenario.")
+		return refusal.New(refusal.Refused, "Scheduler configuration is mutable. refreshQueues is not allowed in this scenario.")
 	}
 	settings, tree, err := readTree(source)
 	if err != nil {
@@ -252,14 +253,14 @@ func (q *queueAdmin) QueueConf() (conf ledger.QueueConf, err error) {
 func (pl *placement) place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
 	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
 	path, err = pl.Settings.Live.Tree().Place(app, pl.Settings.Groups)
-	var refusal *queue.Refusal
+	var refused *queue.Refusal
 	switch {
-	case !errors.As(err, &refusal):
+	case !errors.As(err, &refused):
 		return path, "", err
-	case refusal.Fails:
-		return path, refusal.Text, nil
+	case refused.Fails:
+		return path, refused.Text, nil
 	}
-	return path, "", refuse(Refused, "%s", refusal.Text)
+	return path, "", refusal.New(refusal.Refused, "%s", refused.Text)
 }
 
 // full says why a queue takes no further application, "" if it takes one: there are too many, or queues that were made for applications

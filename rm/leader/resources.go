@@ -3,6 +3,7 @@ package leader
 import (
 	"math"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -42,11 +43,11 @@ func (rq *requests) normalize(r, maximum records.Resource) (records.Resource, er
 	for i := range types.Len() {
 		name := types.At(i).Name
 		if r[i] < 0 {
-			return r, refuse(InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
 				"less than 0! Requested resource type=[%s], Requested resource=%s", name, types.Format(r))
 		}
 		if r[i] > maximum[i] {
-			return r, refuse(InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
 				"greater than maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum "+
 				"allowed allocation=%s, please note that maximum allowed allocation is calculated by scheduler based on "+
 				"maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
@@ -74,7 +75,7 @@ func (rq *requests) normalize(r, maximum records.Resource) (records.Resource, er
 func (rq *requests) fromPB(m *pb.Resource) (records.Resource, error) {
 	r, err := rq.Settings.Types.From(m)
 	if err != nil {
-		return r, refuse(InvalidResource, "Invalid resource request: %v", err)
+		return r, refusal.New(refusal.InvalidResource, "Invalid resource request: %v", err)
 	}
 	return r, nil
 }
@@ -88,7 +89,7 @@ func (rq *requests) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.Resou
 	rows := ctx.GetAmContainerResourceRequest()
 	if len(rows) == 0 {
 		if !ctx.HasResource() {
-			return nil, refuse(InvalidResource, "Invalid resource request, no resources requested")
+			return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, no resources requested")
 		}
 		row := &pb.ResourceRequest{}
 		row.SetResourceName("*")
@@ -102,12 +103,12 @@ func (rq *requests) amRequest(ctx *pb.ApplicationSubmissionContext) ([]*pb.Resou
 			label = ctx.GetNodeLabelExpression()
 		}
 		if label != "" {
-			return nil, refuse(InvalidLabel, noLabels)
+			return nil, refusal.New(refusal.InvalidLabel, noLabels)
 		}
 		anywhere = anywhere || row.GetResourceName() == "*"
 	}
 	if !anywhere {
-		return nil, refuse(InvalidResource, "Invalid resource request, no resource request specified with *")
+		return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, no resource request specified with *")
 	}
 	return rows, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/records"
 )
@@ -38,7 +39,7 @@ func (su *suspension) setSuspended(ctx context.Context, id records.ContainerID, 
 			return err
 		}
 		if n := su.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
-			return refuse(Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
+			return refusal.New(refusal.Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
 				"or its machine lacks a cgroup freezer", c.Node, id)
 		}
 		node, version = c.Node, su.want(id, suspend)
@@ -58,10 +59,10 @@ func (su *suspension) setSuspended(ctx context.Context, id records.ContainerID, 
 func (su *suspension) runningContainer(id records.ContainerID) (*ledger.Container, error) {
 	c := su.work.Container(id)
 	if c == nil || !c.Live() {
-		return nil, refuse(NoSuchContainer, "Container %v doesn't exist, or has ended", id)
+		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
 	}
 	if c.State == ledger.ContainerAllocated && !c.AM {
-		return nil, refuse(Refused, "Container %v has not been started yet", id)
+		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet", id)
 	}
 	return c, nil
 }
@@ -71,7 +72,7 @@ func (su *suspension) Signal(s Signal) error {
 	return su.Do(func() error {
 		c := su.work.Container(s.Container)
 		if c == nil || !c.Live() {
-			return refuse(NoSuchContainer, "Trying to signal an absent container %v", s.Container)
+			return refusal.New(refusal.NoSuchContainer, "Trying to signal an absent container %v", s.Container)
 		}
 		if n := su.nodes[c.Node]; n != nil {
 			su.AfterCommit(func() { n.session.box.Signal(s) })

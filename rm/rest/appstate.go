@@ -79,7 +79,7 @@ func (s *server) setState(c *yarnrest.Call) (yarnrest.Reply, error) {
 		why += " with the following diagnostics: " + want.Diagnostics
 	}
 	if err := l.Kill(a.ID, why); err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	r := yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)})
 	r.Status, r.Location = http.StatusAccepted, c.Self()+c.URL.EscapedPath()
@@ -122,7 +122,7 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	path, err := l.Move(a.ID, want.Queue)
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{path}), nil
 }
@@ -160,7 +160,7 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	p, err := l.UpdatePriority(a.ID, caller(c), want.Priority)
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{p}), nil
 }
@@ -215,7 +215,7 @@ func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	if a.Expires, err = l.SetExpiry(a.ID, at.UnixMilli()); err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
 }

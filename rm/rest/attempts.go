@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -253,11 +254,11 @@ func (s *server) signal(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	err = l.Signal(leader.Signal{Container: id, Command: pb.SignalContainerCommand(pb.SignalContainerCommand_value[command])})
-	if leader.IsReason(err, leader.NoSuchContainer) {
+	if refusal.Is(err, refusal.NoSuchContainer) {
 		return yarnrest.Say(http.StatusNotFound, "%v", err), nil
 	}
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.Reply{}, nil
 }

@@ -187,7 +187,7 @@ func (s *server) onContainer(
 		return yarnrest.Reply{}, err
 	}
 	if err := do(l, found.ID); err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	if again, ok := s.View.Container(found.ID); ok {
 		found = again

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/access"
-	"heddle/rm/leader"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -64,22 +64,22 @@ func rights(a *view.App) access.Application {
 	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
 }
 
-// refusal turns the leader's refusals into replies. Other errors pass unchanged.
-func refusal(err error) error {
-	var e *leader.Error
+// refusalReply turns the leader's refusals into replies. Other errors pass unchanged.
+func refusalReply(err error) error {
+	var e *refusal.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Reason {
-	case leader.NoSuchApplication:
+	case refusal.NoSuchApplication:
 		return yarnrest.NotFoundBy(yarnrest.ApplicationNotFound, "%s", e.Text)
-	case leader.NoSuchAttempt:
+	case refusal.NoSuchAttempt:
 		return yarnrest.NotFoundBy(yarnrest.ApplicationAttemptAbsent, "%s", e.Text)
-	case leader.NoSuchContainer:
+	case refusal.NoSuchContainer:
 		return yarnrest.NotFoundBy(yarnrest.ContainerNotFound, "%s", e.Text)
-	case leader.AccessDenied:
+	case refusal.AccessDenied:
 		return yarnrest.BadRequest("org.apache.hadoop.security.AccessControlException: %s", e.Text)
-	case leader.InvalidTag:
+	case refusal.InvalidTag:
 		return yarnrest.BadRequest("%s: %s", yarnrest.IllegalArgument, e.Text)
 	}
 	return yarnrest.BadRequest("%s", e.Text)

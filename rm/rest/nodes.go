@@ -226,7 +226,7 @@ func (s *server) setNodeResource(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	if err := l.SetNodeResource(n.ID, r); err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("resourceInfo", yarnrest.Natural, s.resource(r)), nil
 }

@@ -111,7 +111,7 @@ func (s *server) whatIf(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	h, err := l.WhatIf(name, user, size, master)
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("whatIf", yarnrest.Natural, whatIf{name, user, h.Limit == "", s.reason(&h)}), nil
 }

@@ -118,7 +118,7 @@ func (s *server) admins(onFile string, answer func(*yarnrest.Call, *leader.Leade
 func (s *server) schedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
 	conf, err := l.QueueConf()
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return properties(conf.Settings), nil
 }
@@ -126,7 +126,7 @@ func (s *server) schedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Rep
 func (s *server) schedulerConfVersion(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
 	conf, err := l.QueueConf()
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("configversion", yarnrest.Mapped, confVersion{strconv.FormatInt(conf.Version, 10)}), nil
 }
@@ -147,7 +147,7 @@ func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnre
 	}
 	if err := l.ChangeQueues(change); err != nil {
 		if errors.Is(err, leader.ErrDeposed) {
-			return yarnrest.Reply{}, refusal(err)
+			return yarnrest.Reply{}, refusalReply(err)
 		}
 		return yarnrest.Say(http.StatusBadRequest, "%s", whyNot(err)), nil
 	}
@@ -175,7 +175,7 @@ func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarn
 	settings, err := l.CheckChange(change)
 	switch {
 	case errors.Is(err, leader.ErrDeposed):
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	case err != nil:
 		return yarnrest.Say(http.StatusBadRequest, "CapacityScheduler configuration validation failed:java.io.IOException: %s", whyNot(err)), nil
 	}
@@ -185,7 +185,7 @@ func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarn
 func (s *server) formatSchedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
 	switch err := l.FormatQueues(); {
 	case errors.Is(err, leader.ErrDeposed):
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	case err != nil:
 		return yarnrest.Say(http.StatusBadRequest, "%s", whyNot(err)), nil
 	}

@@ -21,7 +21,7 @@ func (s *server) newApplication(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	id, maximum, err := l.NewApplication(caller(c))
 	if err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.OK("NewApplication", yarnrest.Unwrapped, newApplication{id.String(), s.resource(maximum)}), nil
 }
@@ -46,7 +46,7 @@ func (s *server) submit(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	if err := l.Submit(caller(c), ctx); err != nil {
-		return yarnrest.Reply{}, refusal(err)
+		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.Reply{
 		Status: http.StatusAccepted, Location: c.Self() + clusterBase + "/apps/" + given.ID,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
@@ -68,7 +69,7 @@ func (s *Service) submit(ctx context.Context, req *pb.SubmitApplicationRequest) 
 		return nil, ipc.NewException(ipc.AccessControlException, "an application can't be submitted without a user name")
 	}
 	if err := l.Submit(user, req.GetApplicationSubmissionContext()); err != nil {
-		if leader.IsReason(err, leader.AccessDenied) {
+		if refusal.Is(err, refusal.AccessDenied) {
 			return nil, ipc.NewException(ipc.YarnException, "%s: %v", ipc.AccessControlException, err)
 		}
 		return nil, s.exception(err)
@@ -351,7 +352,7 @@ func (s *Service) signal(ctx context.Context, req *pb.SignalContainerRequest) (*
 		return nil, s.refused(ctx, a.ID)
 	}
 	err = l.Signal(leader.Signal{Container: id, Command: req.GetCommand()})
-	if leader.IsReason(err, leader.NoSuchContainer) {
+	if refusal.Is(err, refusal.NoSuchContainer) {
 		return nil, ipc.NewException(ipc.YarnException, "%v", err)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -48,7 +49,7 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 	}
 	spec, err := c.launchContext(l, &launch)
 	if err != nil {
-		return &leader.Error{Reason: leader.Refused, Text: err.Error()}
+		return &refusal.Error{Reason: refusal.Refused, Text: err.Error()}
 	}
 	start := &pb.StartContainerRequest{}
 	start.SetContainerLaunchContext(spec)
@@ -60,7 +61,7 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 		return c.nodeError(launch.Container.Node, err)
 	}
 	if failed := resp.GetFailedRequests(); len(failed) > 0 && !again(failed[0].GetException()) {
-		return &leader.Error{Reason: leader.Refused, Text: failed[0].GetException().GetMessage()}
+		return &refusal.Error{Reason: refusal.Refused, Text: failed[0].GetException().GetMessage()}
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func again(e *pb.SerializedException) bool {
 func (c *Launcher) nodeError(node records.NodeID, err error) error {
 	var remote *ipc.RemoteError
 	if errors.As(err, &remote) && !ipc.IsClass(err, ipc.NMNotYetReady) && !ipc.IsClass(err, ipc.RetriableException) {
-		return &leader.Error{Reason: leader.Refused, Text: fmt.Sprintf("node %v: %v", node, err)}
+		return &refusal.Error{Reason: refusal.Refused, Text: fmt.Sprintf("node %v: %v", node, err)}
 	}
 	return fmt.Errorf("node %v: %w", node, err)
 }
@@ -180,7 +181,7 @@ func failure(node records.NodeID, failed []*pb.ContainerExceptionMap) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return &leader.Error{
-		Reason: leader.Refused, Text: fmt.Sprintf("node %v: %s", node, failed[0].GetException().GetMessage()),
+	return &refusal.Error{
+		Reason: refusal.Refused, Text: fmt.Sprintf("node %v: %s", node, failed[0].GetException().GetMessage()),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/access"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
@@ -108,32 +109,32 @@ func (s *Service) leader() (*leader.Leader, error) {
 	return nil, s.standby()
 }
 
-var classes = map[leader.Reason]string{
-	leader.NoSuchApplication: ipc.ApplicationNotFound,
-	leader.NoSuchAttempt:     ipc.AttemptNotFound,
-	leader.NoSuchContainer:   ipc.ContainerNotFound,
-	leader.NotRegistered:     ipc.MasterNotRegistered,
-	leader.InvalidAMRequest:  ipc.InvalidMasterRequest,
-	leader.InvalidResource:   ipc.InvalidResourceRequest,
-	leader.InvalidLabel:      ipc.InvalidLabelRequest,
-	leader.InvalidBlacklist:  ipc.InvalidBlacklistRequest,
-	leader.InvalidRelease:    ipc.InvalidContainerRelease,
-	leader.NoApplicationID:   ipc.ApplicationIDNotProvided,
-	leader.Refused:           ipc.YarnException,
-	leader.AccessDenied:      ipc.AccessControlException,
-	leader.NoSuchToken:       ipc.InvalidToken,
+var classes = map[refusal.Reason]string{
+	refusal.NoSuchApplication: ipc.ApplicationNotFound,
+	refusal.NoSuchAttempt:     ipc.AttemptNotFound,
+	refusal.NoSuchContainer:   ipc.ContainerNotFound,
+	refusal.NotRegistered:     ipc.MasterNotRegistered,
+	refusal.InvalidAMRequest:  ipc.InvalidMasterRequest,
+	refusal.InvalidResource:   ipc.InvalidResourceRequest,
+	refusal.InvalidLabel:      ipc.InvalidLabelRequest,
+	refusal.InvalidBlacklist:  ipc.InvalidBlacklistRequest,
+	refusal.InvalidRelease:    ipc.InvalidContainerRelease,
+	refusal.NoApplicationID:   ipc.ApplicationIDNotProvided,
+	refusal.Refused:           ipc.YarnException,
+	refusal.AccessDenied:      ipc.AccessControlException,
+	refusal.NoSuchToken:       ipc.InvalidToken,
 }
 
 // exception gives an error of the leader its Java class.
 func (s *Service) exception(err error) error {
-	var refusal *leader.Error
+	var refused *refusal.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refusal) && refusal.Reason == leader.InvalidTag:
-		return ipc.NewException(ipc.YarnException, "%s: %s", ipc.IllegalArgumentException, refusal.Text)
-	case errors.As(err, &refusal):
-		return ipc.NewException(classes[refusal.Reason], "%s", refusal.Text)
+	case errors.As(err, &refused) && refused.Reason == refusal.InvalidTag:
+		return ipc.NewException(ipc.YarnException, "%s: %s", ipc.IllegalArgumentException, refused.Text)
+	case errors.As(err, &refused):
+		return ipc.NewException(classes[refused.Reason], "%s", refused.Text)
 	case errors.Is(err, leader.ErrDeposed):
 		return s.deposed()
 	}

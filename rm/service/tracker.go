@@ -5,6 +5,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader"
+	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/ipc"
@@ -132,7 +133,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 		call.Increased = append(call.Increased, leader.NodeContainer{ID: records.ContainerIDFrom(c.GetId()), Resource: c.GetResource()})
 	}
 	for _, r := range req.GetHeddleRefusals() {
-		call.Refused = append(call.Refused, leader.StartRefusal{App: records.ApplicationIDFrom(r.GetApplicationId()), Reason: r.GetReason()})
+		call.Refused = append(call.Refused, startrefusal.Refusal{App: records.ApplicationIDFrom(r.GetApplicationId()), Reason: r.GetReason()})
 	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {

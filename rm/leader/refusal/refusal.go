@@ -1,14 +1,11 @@
-package leader
+// Package refusal holds the errors with which a leader refuses what clients, ApplicationMasters and nodes ask. Packages below rm/leader
+// make them with New. rm/service and rm/rest turn the reason into the exception that Hadoop has for it.
+package refusal
 
 import (
 	"errors"
 	"fmt"
-
-	"heddle/rm/leader/pipeline"
 )
-
-// ErrDeposed is returned when leadership ended before the operation was committed. The next leader decides whether it took effect.
-var ErrDeposed = pipeline.ErrDeposed
 
 // Reason says why something was refused.
 type Reason uint8
@@ -31,7 +28,7 @@ const (
 	NoSuchToken                     // SecretManager.InvalidToken
 )
 
-// Error is a refusal; its text is for whoever asked.
+// Error is a refusal. Its text is for the caller, and names what is wrong.
 type Error struct {
 	Reason Reason
 	Text   string
@@ -39,12 +36,13 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-func refuse(r Reason, format string, args ...any) error {
+// New makes a refusal with a text that fmt.Sprintf formats.
+func New(r Reason, format string, args ...any) error {
 	return &Error{Reason: r, Text: fmt.Sprintf(format, args...)}
 }
 
-// IsReason reports whether err is a refusal for that reason.
-func IsReason(err error, r Reason) bool {
+// Is reports whether err is, or wraps, a refusal for that reason.
+func Is(err error, r Reason) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Reason == r
 }

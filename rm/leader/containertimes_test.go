@@ -4,54 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"heddle/rm/ledger"
-	"heddle/rm/scheduler"
 )
 
-// Grants are taken for the asks that have waited longest, and asks that are taken back for the newest.
-func TestAsked(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := asked{}
-		var model []int64 // when each of those that wait was asked for
-		for now := int64(1); now < 30; now++ {
-			if rapid.Bool().Draw(t, "grant") {
-				got, want := a.take(20, -1), int64(0)
-				if len(model) > 0 {
-					want, model = model[0], model[1:]
-				}
-				if got != want {
-					t.Fatalf("asked for at %d, not %d", got, want)
-				}
-				continue
-			}
-			count := rapid.Int32Range(0, 5).Draw(t, "count")
-			for len(model) < int(count) {
-				model = append(model, now)
-			}
-			model = model[:count]
-			a.update([]scheduler.Ask{
-				{Priority: 20, AllocationRequestID: -1, Name: scheduler.Any, Count: count},
-				{Priority: 20, AllocationRequestID: -1, Name: "rack", Count: count + 7},
-			}, now)
-		}
-		if len(model) == 0 && len(a) != 0 {
-			t.Fatalf("nothing waits, and yet %v is kept", a)
-		}
-	})
-}
-
-func BenchmarkAsked(b *testing.B) {
-	a := asked{}
-	asks := []scheduler.Ask{{Priority: 20, Name: scheduler.Any, Count: 100}}
-	for b.Loop() {
-		a.update(asks, 1)
-		a.take(20, 0)
-	}
-}
-
-// Of a container is known when it was asked for and granted, and what its node told of it at its end, also by the next leader.
+// A leader knows when a container was asked for and granted, and what its node reported at its end. So does the next leader.
 func TestTimesOfContainers(t *testing.T) {
 	run(t, func(w *world) {
 		n := &peer{w: w, node: w.node(1)}
