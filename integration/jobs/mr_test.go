@@ -429,6 +429,52 @@ func TestStuckTask(t *testing.T) {
 	await.Slowly(c.t, "nothing of it is left", func() bool { return len(processes("sleep "+mark)) == 0 })
 }
 
+// A task that never gets on is copied to the other node, whose attempt counts. The stuck one ends while the job goes on.
+func TestStuckTaskIsCopied(t *testing.T) {
+	// Neither node has room for all maps: both do some of them, so that they can be compared.
+	c := startCluster(t, 1, 2, map[string]string{"yarn.nodemanager.resource.memory-mb": "5120"}, "127.0.0.1", "127.0.0.2")
+	const maps = 12
+	in := filepath.Join(c.dir, "in")
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for i := range maps {
+		line := fmt.Sprintf("%02d\n", i)
+		want.WriteString(line)
+		if err := os.WriteFile(filepath.Join(in, line[:2]), []byte(line), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, how := range []string{"esplash", "late"} {
+		t.Run(how, func(t *testing.T) {
+			c.t = t
+			out := filepath.Join(t.TempDir(), "out")
+			mark := fmt.Sprintf("2%d%d", i, os.Getpid())
+			wait, open := gate(t)
+			j := c.mr("-speculation", how, "-input", in, "-output", out, "-reducer", wait+"cat",
+				"-mapper", "case $mapreduce_task_attempt_id in *_m_000000_0) sleep "+mark+";; esac; sleep 1; cat",
+				"-D", "mapreduce.input.fileinputformat.split.maxsize=3") // a task for each file
+			id := "container_" + strings.TrimPrefix(j.application(), "application_")
+			await.Slowly(t, "the task is stuck", func() bool { return len(processes("sleep "+mark, id)) > 0 })
+			await.Slowly(t, "the reducer runs, as the copy is done, and the stuck command has gone", func() bool {
+				return len(processes("while [ ! -e", id)) == 1 && len(processes("sleep "+mark, id)) == 0
+			})
+			open()
+			r := j.end()
+			if got := c.output(out); got != want.String() {
+				t.Errorf("%q instead of %q", got, want.String())
+			}
+			n := r.Counters[jobCounters]
+			if killed := n["NUM_KILLED_MAPS"]; killed < 1 || n["TOTAL_LAUNCHED_MAPS"] != maps+killed || len(r.Failures) > 0 || r.Attempts != 1 {
+				t.Errorf("%+v", r)
+			}
+			await.Slowly(t, "neither processes nor cgroups of the job are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
+		})
+	}
+	c.t = t
+}
+
 func TestBackground(t *testing.T) {
 	c := startCluster(t, 1, 1, nil)
 	in, out := filepath.Join(c.dir, "in"), filepath.Join(c.dir, "out")
