@@ -55,18 +55,23 @@ func TestDominantKeys(t *testing.T) {
 		rank        uint8
 		shares      measure.Shares
 	}{
-		"memory dominates":                          {records.NewResource(4096, 4), records.Resource{}, 1, 1, measure.Shares{0.5, 0.25}},
-		"vcores dominate":                           {records.NewResource(2048, 8), records.Resource{}, 1, 1, measure.Shares{0.5, 0.25}},
-		"by weight":                                 {records.NewResource(2048, 8), records.Resource{}, 2, 1, measure.Shares{0.25, 0.125}},
-		"of weight 0":                               {records.NewResource(2048, 8), records.Resource{}, 0, 2, measure.Shares{0.5, 0.25}},
-		"dominant below the minimum share":          {records.NewResource(2048, 8), records.NewResource(0, 16), 2, 0, others(0.5)},
-		"both below the minimum share":              {records.NewResource(2048, 8), records.NewResource(8192, 16), 1, 0, others(0.5, 0.25)},
-		"only the other below its minimum share":    {records.NewResource(2048, 8), records.NewResource(8192, 0), 1, 1, measure.Shares{0.5, 0.25}},
-		"dominant at the minimum share":             {records.NewResource(2048, 8), records.NewResource(0, 8), 1, 1, measure.Shares{0.5, 0.25}},
-		"with nothing":                              {records.Resource{}, records.Resource{}, 1, 1, measure.Shares{}},
-		"with nothing, and a minimum share":         {records.Resource{}, records.NewResource(1024, 1), 1, 0, others(0, 0)},
-		"of one that the cluster hasn't: no share":  {records.Resource{1024, 1, 5}, records.Resource{}, 1, 1, measure.Shares{0.125, 0.0625}},
-		"the share of what the cluster hasn't is 0": {records.Resource{0, 0, 5}, records.Resource{}, 1, 1, measure.Shares{}},
+		"memory dominates":                       {records.NewResource(4096, 4), records.Resource{}, 1, 1, measure.Shares{0.5, 0.25}},
+		"vcores dominate":                        {records.NewResource(2048, 8), records.Resource{}, 1, 1, measure.Shares{0.5, 0.25}},
+		"by weight":                              {records.NewResource(2048, 8), records.Resource{}, 2, 1, measure.Shares{0.25, 0.125}},
+		"of weight 0":                            {records.NewResource(2048, 8), records.Resource{}, 0, 2, measure.Shares{0.5, 0.25}},
+		"dominant below the minimum share":       {records.NewResource(2048, 8), records.NewResource(0, 16), 2, 0, others(0.5)},
+		"both below the minimum share":           {records.NewResource(2048, 8), records.NewResource(8192, 16), 1, 0, others(0.5, 0.25)},
+		"only the other below its minimum share": {records.NewResource(2048, 8), records.NewResource(8192, 0), 1, 1, measure.Shares{0.5, 0.25}},
+		"dominant at the minimum share":          {records.NewResource(2048, 8), records.NewResource(0, 8), 1, 1, measure.Shares{0.5, 0.25}},
+		"of equal shares memory, which comes first, is dominant": {
+			records.NewResource(4096, 8), records.NewResource(8192, 0), 1, 0, others(0.5),
+		},
+		"with nothing, and a minimum share of memory alone": {records.Resource{}, records.NewResource(1024, 0), 1, 0, others(0)},
+		"of equal shares vcores aren't dominant":            {records.NewResource(4096, 8), records.NewResource(0, 16), 1, 1, measure.Shares{0.5, 0.5}},
+		"with nothing":                                      {records.Resource{}, records.Resource{}, 1, 1, measure.Shares{}},
+		"with nothing, and a minimum share":                 {records.Resource{}, records.NewResource(1024, 1), 1, 0, others(0, 0)},
+		"of one that the cluster hasn't: no share":          {records.Resource{1024, 1, 5}, records.Resource{}, 1, 1, measure.Shares{0.125, 0.0625}},
+		"the share of what the cluster hasn't is 0":         {records.Resource{0, 0, 5}, records.Resource{}, 1, 1, measure.Shares{}},
 	} {
 		k, shares := order.Key{Rank: 9}, measure.Shares{}
 		if !c.p.dominantKey(&k, &shares, &x.used, &x.least, x.weight) {

@@ -108,6 +108,10 @@ func TestCrowded(t *testing.T) {
 			t.Errorf("%d GB and %d vcores of 8: %v, want %v", x.memory, x.vcores, !x.want, x.want)
 		}
 	}
+	c.Calc.Cluster[2], c.Queues[0].Used[2] = 4, 4
+	if c.p.crowded() {
+		t.Error("other resources than memory and vcores count")
+	}
 }
 
 func TestBelowMinimumShare(t *testing.T) {
