@@ -175,6 +175,15 @@ func TestReasons(t *testing.T) {
 				r.Free = "a node that is open to it"
 			}),
 		},
+		"excluded nodes": {
+			settings: map[string]string{},
+			rows:     []scheduler.Ask{only(row(1, 1)), at(row(1, 1), "/r1")},
+			want: with(func(r *explain.Reason) {
+				r.Limit, r.Short = explain.Blacklisted, records.NewResource(1024, 0)
+				r.Text = "the application excludes each of the 1 nodes that the request admits (/r1, n7)"
+				r.Free = "the application's taking a node off its blacklist, or another node"
+			}),
+		},
 		"a closed node, and another one that isn't asked for": {
 			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.WorkOf(1)) },
 			rows:   []scheduler.Ask{only(row(1, 1)), at(row(1, 1), "/r0")},
@@ -217,7 +226,13 @@ func TestReasons(t *testing.T) {
 			if rows == nil {
 				rows = []scheduler.Ask{row(1, 1)}
 			}
-			must(t, s.Explain(hold(t, s, path, "u", rows...)), c.want)
+			h := hold(t, s, path, "u")
+			if c.want.Limit == explain.Blacklisted {
+				s.UpdateBlacklist(h, []string{"n7", "/r1"}, nil)
+			}
+			s.UpdateAsks(h, rows)
+			s.Schedule(0)
+			must(t, s.Explain(h), c.want)
 		})
 	}
 }
@@ -247,6 +262,11 @@ func TestReservedNodes(t *testing.T) {
 		Limit: explain.HasReservation, Node: 0, Host: "n0", Behind: -1, Open: 2, Eligible: 1, Used: gb(6), Bound: gb(10), Short: records.NewResource(2048, 0),
 		Text: "n0 is kept for it (1 of 2 reservations), and lacks <memory:2048, vCores:0> yet",
 		Free: "the end of containers on that node, or room for it on another",
+	})
+	must(t, s.Explain(hold(t, s, "root.b", "w", only(row(1, 3)), at(row(1, 3), "n0"))), explain.Reason{
+		Limit: explain.Reserved, Node: 0, Host: "n0", Behind: -1, Open: 2, Eligible: 1, Short: records.NewResource(3072, 0),
+		Text: "n0 has room for <memory:3072, vCores:3>, and is kept for another container",
+		Free: "the end of the reservation, or containers that end elsewhere",
 	})
 }
 
@@ -333,4 +353,41 @@ func TestWhatIf(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+}
+
+// A request that waits for a better place is told for how long yet; the end of the delay is no delay any more.
+func TestDelaysForLocality(t *testing.T) {
+	s := halves(t, map[string]string{"node-locality-delay": "2", "rack-locality-additional-delay": "0"})
+	hold(t, s, "root.b", "v", only(row(1, 10)), at(row(1, 10), "n0"))
+	h := hold(t, s, "root.a", "u")
+	s.Schedule(1000)
+	s.UpdateAsks(h, []scheduler.Ask{row(1, 1), at(row(1, 1), "n0")})
+	s.Schedule(1000)
+	must(t, s.Explain(h), explain.Reason{
+		Limit: explain.LocalityDelay, Node: -1, Behind: -1, Open: 2, Eligible: 2, Until: 2000,
+		Text: "it waits 1000 ms longer for room on one of the hosts or racks that it prefers",
+		Free: "room there, or the end of the delay (node-locality-delay)",
+	})
+	s.Schedule(1400)
+	if r := s.Explain(h)[0]; r.Text != "it waits 600 ms longer for room on one of the hosts or racks that it prefers" || r.Until != 2000 {
+		t.Errorf("said %+v", r)
+	}
+}
+
+// What nothing holds is served with the next decisions, after others.
+func TestNothingHoldsARequest(t *testing.T) {
+	s := halves(t, nil)
+	h := hold(t, s, "root.a", "u")
+	s.UpdateAsks(h, []scheduler.Ask{row(1, 2)})
+	must(t, s.Explain(h), explain.Reason{
+		Limit: explain.OthersFirst, Node: -1, Behind: -1, Open: 2, Eligible: 2,
+		Text: "there is room for <memory:2048, vCores:2>; others are served first", Free: "the next decisions",
+	})
+	seq++
+	waiting := s.AddApp(scheduler.AppSpec{Queue: "root.a", User: "u", Seq: seq, AM: gb(1)})
+	s.UpdateAsks(waiting, []scheduler.Ask{row(1, 2)})
+	must(t, s.Explain(waiting), explain.Reason{
+		Limit: explain.QueueMasters, Node: -1, Behind: -1, Open: 2, Queue: "root.a",
+		Text: "the limit of queue root.a on ApplicationMasters admits it now", Free: "the next look at the limit, at most half a second from now",
+	})
 }
