@@ -95,11 +95,17 @@ func (c *coordinator) assignment(id stage.AttemptID) *job.Assignment {
 // reportsPerSecond is how many reports of all workers are taken: they report less often the more of them there are.
 const reportsPerSecond = 300
 
+// reportEvery is how often a worker is to tell of its task.
+func (c *coordinator) reportEvery() time.Duration {
+	return min(max(job.ReportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond), job.LongPoll)
+}
+
 // ofProgress is all of a task's progress.
 const ofProgress = 1_000_000
 
-// progress takes in how a task gets on.
-func (c *coordinator) progress(_ context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
+// progress takes in how a task gets on. The answer is held back until the next report is due, so that a worker hears at once when
+// its task is cancelled.
+func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[r.Worker]
@@ -112,12 +118,27 @@ func (c *coordinator) progress(_ context.Context, r *job.ProgressReport) (job.Pr
 	}
 	before := c.overall()
 	c.step(stage.Progressed{
-		Slot: w.slot, Attempt: attemptOf(r.ID), Done: int64(max(0, min(r.Progress, 1)) * ofProgress), Total: ofProgress,
+		Slot: w.slot, Attempt: attemptOf(r.ID), Phase: phaseOf(r), Done: int64(max(0, min(r.Progress, 1)) * ofProgress), Total: ofProgress,
 	})
 	if c.overall() != before {
 		c.publish()
 	}
-	return job.ProgressResponse{Pause: max(job.ReportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond)}, nil
+	due := time.NewTimer(c.reportEvery())
+	defer due.Stop()
+	goesOn := func() bool { return w.task != nil && w.task.ID == r.ID && !c.over }
+	for goesOn() && c.wait(ctx, w.wake, due.C) {
+	}
+	return job.ProgressResponse{Abandon: !goesOn()}, nil
+}
+
+func phaseOf(r *job.ProgressReport) stage.Phase {
+	switch {
+	case r.ID.Kind == job.Map:
+		return stage.Mapping
+	case r.Shuffles:
+		return stage.Shuffling
+	}
+	return stage.Reducing
 }
 
 // finished takes in that a task is done, or has failed.

@@ -87,7 +87,7 @@ type workerState struct {
 	started bool
 	task    *job.Assignment // nil: it has none
 	exit    bool            // it is to go
-	wake    chan struct{}   // closed when task or exit has changed
+	wake    chan struct{}   // closed when it has got a task, or lost one that it may still do, or is to go
 	toldAt  time.Time       // when it was last told of events
 }
 
@@ -265,6 +265,7 @@ func (c *coordinator) launched(a stage.Launch, w *workerState) {
 func (c *coordinator) cancel(a stage.Cancel) {
 	w := c.slots[a.Slot]
 	w.task = nil
+	wake(&w.wake)
 	if a.Why == stage.InTheWay {
 		c.log.WithField("task", a.Attempt.String()).Info("Makes room for a map task")
 	}
@@ -299,6 +300,7 @@ const failuresKept = 100
 func (c *coordinator) fault(e *stage.AttemptError) {
 	if w := c.slots[c.machine.Attempts(e.ID.TaskID)[e.ID.Number].Slot]; w.task != nil && w.task.ID == idOf(e.ID) {
 		w.task = nil
+		wake(&w.wake)
 	}
 	f := job.Failure{Task: e.ID.String(), Host: e.Host, Error: e.Err.Error()}
 	var told *workError

@@ -73,12 +73,10 @@ func BenchmarkLargeJob(b *testing.B) {
 			if working == 0 {
 				b.Fatal("nobody has anything to do")
 			}
-			pause := job.ReportEvery
+			pause := p.c.reportEvery()
 			for at := pause; at < length; at += pause {
 				for w, id := range doing {
-					var r job.ProgressResponse
-					send(hurried, "/worker/progress", job.ProgressReport{Worker: w, ID: id, Progress: at.Seconds() / length.Seconds()}, &r)
-					pause = r.Pause
+					send(hurried, "/worker/progress", job.ProgressReport{Worker: w, ID: id, Progress: at.Seconds() / length.Seconds()}, &job.ProgressResponse{})
 					if id.Kind == job.Reduce {
 						var o job.OutputsResponse
 						send(hurried, "/worker/outputs", job.OutputsRequest{Worker: w, From: 0}, &o)

@@ -334,7 +334,7 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 		p.c.relieve()
 		p.now = p.now.Add(time.Second)
 	}
-	resp, err := p.c.progress(t.Context(), &job.ProgressReport{Worker: a, ID: reduce})
+	resp, err := p.report(&job.ProgressReport{Worker: a, ID: reduce})
 	if err != nil || !resp.Abandon {
 		t.Fatalf("%+v, %v: the reduce task goes on", resp, err)
 	}
@@ -429,7 +429,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 				}
 			case id.Kind == job.Reduce && p.c.machine.Facts().Maps.Done < maps:
 				// it waits for outputs, or learns that it's not wanted
-				if r, _ := p.c.progress(context.Background(), &job.ProgressReport{Worker: w, ID: id}); r.Abandon {
+				if r, _ := p.report(&job.ProgressReport{Worker: w, ID: id}); r.Abandon {
 					delete(doing, w)
 				}
 			default:

@@ -13,6 +13,13 @@ import (
 	"heddle/am/stage"
 )
 
+// report tells of a task without waiting until the next report is due.
+func (p *play) report(r *job.ProgressReport) (job.ProgressResponse, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return p.c.progress(ctx, r)
+}
+
 // pass lets time pass, a second at a time; alive are workers that go on talking.
 func (p *play) pass(d time.Duration, alive ...string) {
 	for range int(d / time.Second) {
@@ -25,7 +32,7 @@ func (p *play) pass(d time.Duration, alive ...string) {
 			if t != nil {
 				r.ID = t.ID
 			}
-			p.c.progress(context.Background(), r)
+			p.report(r)
 		}
 		p.c.relieve()
 	}
@@ -51,7 +58,7 @@ func TestFrozenWorkerIsGivenUp(t *testing.T) {
 		t.Fatalf("released: %v", p.cluster.released)
 	}
 	p.done(frozen, lost) // it thaws
-	if _, err := p.c.progress(context.Background(), &job.ProgressReport{Worker: frozen, ID: lost}); !errors.Is(err, signed.ErrGone) {
+	if _, err := p.report(&job.ProgressReport{Worker: frozen, ID: lost}); !errors.Is(err, signed.ErrGone) {
 		t.Errorf("progress of a worker that was given up: %v", err)
 	}
 	p.done(awake, kept)
@@ -214,7 +221,7 @@ func TestReportsWakeOnlyWhomTheyConcern(t *testing.T) {
 		t.Fatal("a container for a reduce task before the maps are done")
 	}
 	woken, news := p.c.workers[b].wake, p.c.news
-	p.c.progress(context.Background(), &job.ProgressReport{Worker: a, ID: id, Progress: 0.5})
+	p.report(&job.ProgressReport{Worker: a, ID: id, Progress: 0.5})
 	if p.c.workers[b].wake != woken || p.c.news != news {
 		t.Error("progress is news to workers")
 	}

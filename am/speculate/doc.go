@@ -14,6 +14,9 @@
 // A node that has finished nothing has no level yet. It may be a slow one that works as it always does: it straggles only if
 // its tasks hardly move. Tasks that have run for less than an epoch are never copied, as their estimates mean nothing.
 //
+// A reduce that fetches while maps still run waits for them. Its pace says nothing of its node, and a copy would wait as well:
+// such a reduce is neither part of a straggler value nor copied.
+//
 // EstEnd of equation 5.1 knows nothing of a task that stopped when it was almost done. What remains is therefore the larger
 // one of that estimate and of what the rate of the last epoch gives.
 //

@@ -200,7 +200,7 @@ func (e *ESplash) measure(r *stage.Round) {
 		x := &r.Running[i]
 		t := e.track(x.ID)
 		now := track{number: x.ID.Number, seen: true, at: r.Now, progress: sane(x.Progress)}
-		if t.seen && t.number == x.ID.Number && r.Now > t.at {
+		if t.seen && t.number == x.ID.Number && r.Now > t.at && !x.Waits {
 			now.rated = true
 			now.rate = max(0, now.progress-t.progress) / (r.Now - t.at).Seconds()
 			for _, l := range []int{0, e.levels[x.Node]} {

@@ -148,6 +148,53 @@ func TestLastTaskThatIsStuckAlone(t *testing.T) {
 	t.Errorf("no copy: %+v", e.nodes)
 }
 
+// A reduce that waits for maps is no sign of its node's health, and no copy of it would get on.
+func TestReducesThatWaitForMaps(t *testing.T) {
+	e, l := &ESplash{}, &Late{}
+	for node := range 2 {
+		for s := range stage.Stage(stages) {
+			e.Ended(s, node, 2*time.Second)
+			l.Ended(s, node, 2*time.Second)
+		}
+	}
+	reduce := func(i int) stage.Running {
+		return stage.Running{ID: stage.AttemptID{TaskID: stage.TaskID{Stage: stage.Reduce, Index: i}}, Node: 0, Attempts: 1, Waits: true}
+	}
+	r := &stage.Round{Running: []stage.Running{reduce(0), reduce(1)}, Slots: []int{3, 3}}
+	pass := func(seconds int) (out []stage.Copy) {
+		for range seconds {
+			r.Now += time.Second
+			out = append(out, e.Round(r)...)
+			out = append(out, l.Round(r)...)
+		}
+		return out
+	}
+	if got := pass(30); len(got) > 0 {
+		t.Fatalf("copies of reduces that wait: %+v", got)
+	}
+	if _, straggles := e.Level(0); straggles {
+		t.Error("a node straggles because its reduces wait")
+	}
+	// A map that is stuck beside them is found as soon as one that is alone: in the second epoch after it was seen first.
+	r.Running = append(r.Running, stage.Running{ID: id(0), Node: 0, Begun: r.Now, Attempts: 1})
+	var copies []stage.Copy
+	for range 3 * epoch / time.Second {
+		r.Now += time.Second
+		copies = append(copies, e.Round(r)...)
+	}
+	if len(copies) == 0 || copies[0].Of != id(0) {
+		t.Errorf("%+v instead of a copy of the stuck map; %+v", copies, e.nodes[0])
+	}
+	// When the maps are done, the reduces are judged by their pace since then.
+	r.Running = r.Running[:2]
+	for i := range r.Running {
+		r.Running[i].Waits = false
+	}
+	if got := pass(30); len(got) == 0 || got[0].Of.Stage != stage.Reduce {
+		t.Errorf("%+v instead of copies of reduces that are stuck", got)
+	}
+}
+
 // The only node of the highest level is stuck: a slower one helps.
 func TestOnlyFastNodeIsHelpedByASlowerOne(t *testing.T) {
 	e := &ESplash{}

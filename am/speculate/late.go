@@ -42,6 +42,9 @@ func (l *Late) Round(r *stage.Round) []stage.Copy {
 			copies++
 			continue
 		}
+		if x.Waits {
+			continue // a copy would wait as well
+		}
 		d := l.done[x.ID.Stage]
 		if d.n == 0 {
 			continue

@@ -59,9 +59,10 @@ func (m *Machine) look() *Round {
 }
 
 func (m *Machine) running(id AttemptID) Running {
-	a := m.attempt(id)
+	a, maps := m.attempt(id), &m.tables[Map]
 	return Running{
 		ID: id, Node: int(m.slots[a.Slot].host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
+		Waits: id.Stage == Reduce && a.Phase == Shuffling && maps.count[done] < len(maps.all),
 	}
 }
 

@@ -349,3 +349,46 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 		}
 	})
 }
+
+// seeing notes what a Speculator is shown.
+type seeing struct {
+	reckless
+	waits map[AttemptID]bool
+}
+
+func (s *seeing) Round(r *Round) []Copy {
+	s.waits = map[AttemptID]bool{}
+	for _, x := range r.Running {
+		s.waits[x.ID] = x.Waits
+	}
+	return nil
+}
+
+// A reduce waits as long as it shuffles and maps aren't done, or are done again.
+func TestReducesThatShuffleWaitForMaps(t *testing.T) {
+	see := &seeing{}
+	m := New(Job{Maps: 1, Reduces: 1, Tries: [2]int{4, 4}, NodeFailures: 3, Starter: always{}, Speculator: see})
+	mapper, reducer := AttemptID{TaskID{Map, 0}, 0}, AttemptID{TaskID{Reduce, 0}, 0}
+	m.Step(0, Tick{})
+	for s := range SlotID(2) {
+		m.Step(0, Granted{Request: RequestID(s + 1), Slot: s, Host: "h"})
+		m.Step(0, Ready{s})
+	}
+	on := m.attempt(reducer).Slot
+	look := func(when string, want bool) {
+		t.Helper()
+		m.Step(0, Tick{})
+		if got, ok := see.waits[reducer]; !ok || got != want || see.waits[mapper] {
+			t.Errorf("%s: %v", when, see.waits)
+		}
+	}
+	look("it has begun", true)
+	m.Step(0, Progressed{Slot: on, Attempt: reducer, Phase: Reducing, Done: 1, Total: 2})
+	look("it has all that it needs", false)
+	m.Step(0, Progressed{Slot: on, Attempt: reducer, Phase: Shuffling, Done: 1, Total: 2})
+	look("it shuffles", true)
+	m.Step(0, Finished{Slot: 1 - on, Attempt: mapper})
+	look("the map is done", false)
+	m.Step(0, Gone{Slot: 1 - on})
+	look("its output is lost", true)
+}

@@ -61,6 +61,7 @@ type Running struct {
 	Paused   time.Duration // of the time since then
 	Progress float64       // as it was told: usually from 0 to 1
 	Attempts int           // of its task that run
+	Waits    bool          // a reduce that shuffles before all maps are done: how it gets on is up to them, not to its node
 }
 
 // Elapsed is how long an attempt has been at work.

@@ -63,7 +63,7 @@ func (a *Assignment) Check(s *Spec) error {
 // How the conversation goes.
 const (
 	LongPoll    = 10 * time.Second       // how long a worker waits for an answer at most
-	ReportEvery = 500 * time.Millisecond // how often a worker tells of its task, unless an answer says otherwise
+	ReportEvery = 500 * time.Millisecond // how often a worker tells of its task; less often if there are many workers
 )
 
 // StatusRequest asks where a job is, as soon as that isn't Version any more.
@@ -84,12 +84,13 @@ type (
 		Worker   string
 		ID       TaskID
 		Progress float64
+		Shuffles bool // a reduce that doesn't have all map outputs yet
 		Counters Counters
 		Status   string
 	}
+	// ProgressResponse comes when the next report is due, or as soon as Abandon is true.
 	ProgressResponse struct {
 		Abandon bool
-		Pause   time.Duration // until the next report
 	}
 	DoneReport struct {
 		Worker   string

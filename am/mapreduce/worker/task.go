@@ -35,6 +35,8 @@ type task struct {
 	gauge  atomic.Pointer[gauge] // of what runs now
 	told   atomic.Uint64         // bits of the latest fraction
 	active atomic.Int64          // when something moved, ns since 1970
+
+	shuffles atomic.Bool // a reduce that doesn't have all map outputs yet
 }
 
 func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
@@ -267,9 +269,11 @@ func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 		fetching.stored.Store(int64(done))
 		t.touch()
 	}
+	t.shuffles.Store(true)
 	if err := s.run(ctx); err != nil {
 		return "", err
 	}
+	t.shuffles.Store(false)
 	g := &gauge{from: 1. / 3, to: 1, total: s.size()}
 	t.gauge.Store(g)
 	in := &lines.Counter{}

@@ -247,9 +247,10 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 			cancel(fmt.Errorf("%w for %v (%s)", errStuck, limit, job.KeyTimeout))
 			return
 		}
+		began := time.Now()
 		var resp job.ProgressResponse
 		err := w.master.Insist(ctx, "/worker/progress", job.ProgressReport{
-			Worker: w.container, ID: t.ID, Progress: t.fraction(), Status: status,
+			Worker: w.container, ID: t.ID, Progress: t.fraction(), Shuffles: t.shuffles.Load(), Status: status,
 		}, &resp)
 		switch {
 		case ctx.Err() != nil:
@@ -261,6 +262,6 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 			cancel(errAbandoned)
 			return
 		}
-		tick.Reset(max(job.ReportEvery, min(resp.Pause, job.LongPoll)))
+		tick.Reset(job.ReportEvery - time.Since(began)) // at once: the answer was held back until now
 	}
 }
