@@ -270,10 +270,10 @@ func TestSuspendAndResume(t *testing.T) {
 			t.Errorf("suspended before its start: %v", err)
 		}
 		n.heartbeat(runs(task))
-		if err := w.Suspend(w.t.Context(), task); err != nil || !w.frozen[task] || !w.state().Container(task).Suspended {
+		if err := w.Suspend(w.t.Context(), task); err != nil || !w.frozen[task] || !w.state().Container(task).Suspended() {
 			t.Errorf("suspend: %v", err)
 		}
-		if err := w.Resume(w.t.Context(), task); err != nil || w.frozen[task] || w.state().Container(task).Suspended {
+		if err := w.Resume(w.t.Context(), task); err != nil || w.frozen[task] || w.state().Container(task).Suspended() {
 			t.Errorf("resume: %v", err)
 		}
 		if err := w.Suspend(w.t.Context(), records.ContainerID{}); !refusal.Is(err, refusal.NoSuchContainer) {

@@ -22,9 +22,13 @@ type NodeContainer struct {
 // restore enters a live container of the ledger in the scheduler.
 func (cs *containers) restore(c *ledger.Container) {
 	soft := cs.apps[c.ID.Attempt.App]
-	handle(c, cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
+	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
 		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
-	}))
+	})
+	handle(c, h)
+	if held := c.Held(); held != c.Resource {
+		cs.sched.SetHeld(h, held)
+	}
 	soft.nodes[c.Node] = true
 }
 

@@ -42,15 +42,27 @@ func (su *suspension) want(id records.ContainerID, suspend bool) (version int64)
 }
 
 func (su *suspension) record(id records.ContainerID, suspend bool) {
-	if c := su.work.Container(id); c.Suspended == suspend {
-		return
-	}
-	refs := ledger.ContainerRefs(id)
-	if suspend {
+	c, refs := su.work.Container(id), ledger.ContainerRefs(id)
+	switch {
+	case c.Suspended() == suspend:
+	case su.work.Version >= 3:
+		su.Enter(c.ChangeLevel(levelOf(c, suspend), c.Held()))
+	case suspend:
 		su.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: refs}})
-	} else {
+	default:
 		su.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: refs}})
 	}
+}
+
+// levelOf is the level of a container that is suspended, or goes on with what it holds.
+func levelOf(c *ledger.Container, suspend bool) ledgerpb.Level {
+	switch {
+	case suspend:
+		return ledgerpb.Level_FROZEN
+	case c.Held() != c.Resource:
+		return ledgerpb.Level_SHRUNK
+	}
+	return ledgerpb.Level_RUNNING
 }
 
 func (su *suspension) sendOrder(ctx context.Context, node records.NodeID, id records.ContainerID, suspend bool) error {
@@ -104,14 +116,14 @@ func (su *suspension) repeatOrders(now time.Time) {
 // level takes into account whether a container is suspended, as its node reports; first is after its registration.
 func (su *suspension) level(c *ledger.Container, sub pb.ContainerSubState, first bool) {
 	suspended := sub == pb.ContainerSubState_CSS_PAUSED
-	if su.orders[c.ID] != nil || suspended == c.Suspended || !suspended && sub != pb.ContainerSubState_CSS_RUNNING {
+	if su.orders[c.ID] != nil || suspended == c.Suspended() || !suspended && sub != pb.ContainerSubState_CSS_RUNNING {
 		return
 	}
 	if n := su.work.Nodes[c.Node]; n == nil || !slices.Contains(n.Features, FeatureSuspend) {
 		return
 	}
 	if first {
-		su.want(c.ID, c.Suspended)
+		su.want(c.ID, c.Suspended())
 		su.orders[c.ID].again = su.Now()
 		return
 	}

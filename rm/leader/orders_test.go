@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -49,12 +51,12 @@ func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
 	run(t, func(w *world) {
 		_, am, id := w.task()
 		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
-			if !w.state().Container(id).Suspended {
+			if !w.state().Container(id).Suspended() {
 				t.Error("the node is told of what isn't on record")
 			}
 			return errors.New("no route to host")
 		}}
-		if err := w.Suspend(context.Background(), id); err == nil || !w.state().Container(id).Suspended {
+		if err := w.Suspend(context.Background(), id); err == nil || !w.state().Container(id).Suspended() {
 			t.Errorf("unheard: %v", err)
 		}
 		w.depose() // before the node has heard it
@@ -62,10 +64,67 @@ func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
 		n := &peer{w: w, node: w.node(1, runs(am), runs(id))}
 		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
 		time.Sleep(2 * time.Second)
-		if !w.isFrozen(id) || !w.state().Container(id).Suspended {
+		if !w.isFrozen(id) || !w.state().Container(id).Suspended() {
 			t.Error("the next leader doesn't bring the node to what is on record")
 		}
 		w.same()
+	})
+}
+
+// Once all members can apply levels, suspension is one: a container holds what it held before, at the next leader too, and goes on with that.
+func TestSuspensionLeavesWhatAContainerHolds(t *testing.T) {
+	run(t, func(w *world) {
+		_, am, id := w.task()
+		half := records.NewResource(512, 1)
+		if err := w.Do(func() error {
+			w.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: ledger.Version}})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		expect := func(level ledgerpb.Level, held records.Resource, version int32) {
+			t.Helper()
+			if c := w.state().Container(id); c.Level != level || c.Held() != held || c.LevelVersion != version {
+				t.Errorf("%v with %v, version %d", c.Level, c.Held(), c.LevelVersion)
+			}
+			_ = w.Do(func() error {
+				h, _ := handleOf(w.work.Container(id))
+				if got := w.sched.Held(h); got != held {
+					t.Errorf("the scheduler has it take %v", got)
+				}
+				return nil
+			})
+			w.same()
+		}
+		change := func(change func(ctx context.Context, id records.ContainerID) error) {
+			t.Helper()
+			if err := change(context.Background(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		whole := w.state().Container(id).Resource
+		change(w.Suspend)
+		change(w.Suspend)
+		expect(ledgerpb.Level_FROZEN, whole, 1)
+		change(w.Resume)
+		expect(ledgerpb.Level_RUNNING, whole, 2)
+		if err := w.Do(func() error {
+			c := w.work.Container(id)
+			h, _ := handleOf(c)
+			w.sched.SetHeld(h, half)
+			w.Enter(c.ChangeLevel(ledgerpb.Level_SHRUNK, half))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		change(w.Suspend)
+		expect(ledgerpb.Level_FROZEN, half, 4)
+		w.depose()
+		w.lead()
+		expect(ledgerpb.Level_FROZEN, half, 4)
+		w.node(1, runs(am), runs(id))
+		change(w.Resume)
+		expect(ledgerpb.Level_SHRUNK, half, 5)
 	})
 }
 
@@ -93,16 +152,16 @@ func TestOrdersThatNodesRefuseAreTakenBack(t *testing.T) {
 	run(t, func(w *world) {
 		n, am, id := w.task()
 		w.Launcher = answering{nodes{w}, func(records.ContainerID) error { return refusal.New(refusal.Refused, "it doesn't stop") }}
-		if err := w.Suspend(context.Background(), id); !refusal.Is(err, refusal.Refused) || w.state().Container(id).Suspended {
+		if err := w.Suspend(context.Background(), id); !refusal.Is(err, refusal.Refused) || w.state().Container(id).Suspended() {
 			t.Errorf("%v", err)
 		}
 		// what an ApplicationMaster has asked the node for goes on record
 		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_PAUSED))
-		if !w.state().Container(id).Suspended {
+		if !w.state().Container(id).Suspended() {
 			t.Error("a container that its ApplicationMaster has suspended runs on record")
 		}
 		n.heartbeat(runs(am), sub(id, pb.ContainerSubState_CSS_RUNNING))
-		if w.state().Container(id).Suspended {
+		if w.state().Container(id).Suspended() {
 			t.Error("a container that goes on is suspended on record")
 		}
 		w.same()

@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
 )
 
@@ -176,6 +178,27 @@ func (p *promises) call(m *caller, count int32, release int) {
 	})
 }
 
+// hold changes what a container takes of its node.
+func (p *promises) hold(node, which, quarters int) {
+	p.background(func() {
+		_ = p.Do(func() error {
+			n := p.work.Nodes[nodeID(node)]
+			if n == nil || len(n.Containers) == 0 {
+				return nil
+			}
+			c := n.Containers[which%len(n.Containers)]
+			held, level := c.Resource, ledgerpb.Level_RUNNING
+			if quarters < 4 {
+				held[records.Memory], level = held[records.Memory]*int64(quarters)/4, ledgerpb.Level_SHRUNK
+			}
+			if h, ok := handleOf(c); ok && p.sched.SetHeld(h, held) {
+				p.Enter(c.ChangeLevel(level, held))
+			}
+			return nil
+		})
+	})
+}
+
 // depose loses all batches under way, and puts the next leader in place.
 func (p *promises) depose() {
 	p.stop()
@@ -191,6 +214,9 @@ func (p *promises) check() {
 	used, containers := map[string]records.Resource{}, 0
 	for _, n := range p.work.Nodes {
 		for _, c := range n.Containers {
+			if h, ok := handleOf(c); ok && p.sched.Held(h) != c.Held() {
+				p.failf("%v takes %v by the scheduler, %v by the ledger", c.ID, p.sched.Held(h), c.Held())
+			}
 			queue := p.work.Apps[c.ID.Attempt.App].Queue
 			used[queue] = used[queue].Add(c.Resource)
 			containers++
@@ -223,7 +249,7 @@ func TestPromises(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 			return step{
 				rapid.SampledFrom([]string{
-					"submit", "node", "call", "call", "call", "call", "call", "commit", "commit all", "commit all", "commit all", "commit all", "depose",
+					"submit", "node", "call", "call", "call", "call", "call", "hold", "commit", "commit all", "commit all", "commit all", "commit all", "depose",
 				}).Draw(t, "what"),
 				rapid.IntRange(0, 11).Draw(t, "which"), rapid.Int32Range(0, 4).Draw(t, "asks"), rapid.IntRange(0, 3).Draw(t, "releases"),
 			}
@@ -231,6 +257,7 @@ func TestPromises(t *testing.T) {
 		p := &promises{known: map[records.ApplicationID]bool{}, granted: map[records.ContainerID]bool{}}
 		synctest.Test(t, func(t *testing.T) {
 			p.world = newWorld(t)
+			p.committed.Version = ledger.Version
 			p.fates = make(chan bool)
 			p.takeOver()
 			p.run(steps)
@@ -263,6 +290,8 @@ func (p *promises) run(steps []step) {
 			if p.collect(); len(p.masters) > 0 {
 				p.call(p.masters[s.which%len(p.masters)], s.asks, s.releases)
 			}
+		case "hold":
+			p.hold(1+s.which%3, s.which, int(s.asks))
 		case "commit":
 			p.commit()
 		case "commit all":

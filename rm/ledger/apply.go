@@ -96,9 +96,11 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	case c.ContainerConfirmed != nil:
 		return s.containerConfirmed(c.ContainerConfirmed)
 	case c.ContainersSuspended != nil:
-		return s.setSuspended(c.ContainersSuspended.GetContainers(), true)
+		return s.containersSuspended(c.ContainersSuspended.GetContainers(), true)
 	case c.ContainersResumed != nil:
-		return s.setSuspended(c.ContainersResumed.GetContainers(), false)
+		return s.containersSuspended(c.ContainersResumed.GetContainers(), false)
+	case c.ContainerLevelChanged != nil:
+		return s.containerLevelChanged(c.ContainerLevelChanged)
 	case c.NodeRegistered != nil:
 		return s.nodeRegistered(now, c.NodeRegistered)
 	case c.NodeUpdated != nil:

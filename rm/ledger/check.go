@@ -10,7 +10,8 @@ import (
 
 // Check verifies what must hold at any time:
 //
-//   - Sums equal those of the containers and applications that they sum up, and each container is filed under its id and its node.
+//   - Sums equal those of the containers and applications that they sum up: an application is charged what its containers claim, a node
+//     what they hold. Each container is filed under its id and its node, and what it holds is within its claim.
 //   - Nothing of an ended application lives, and of a live one's attempts only the last may.
 //   - The ids of containers and delegation tokens were issued. Those of applications need not be: clients may bring their own.
 //
@@ -71,14 +72,14 @@ type check struct{ errs []error }
 
 func (c *check) bad(format string, args ...any) { c.errs = append(c.errs, fmt.Errorf(format, args...)) }
 
-// sum is what live containers hold.
+// sum adds up live containers.
 type sum struct {
 	used records.Resource
 	live int
 }
 
-func (x *sum) add(c *Container) {
-	x.used = x.used.Add(c.Resource)
+func (x *sum) add(amount records.Resource) {
+	x.used = x.used.Add(amount)
 	x.live++
 }
 
@@ -110,9 +111,12 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 		if !cont.Live() {
 			continue
 		}
-		own.add(cont)
+		own.add(cont.Resource)
+		if err := cont.checkLevel(cont.Level, cont.Held()); err != nil {
+			c.errs = append(c.errs, err)
+		}
 		if h := held[cont.Node]; h != nil {
-			h.add(cont)
+			h.add(cont.Held())
 		}
 		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || cont.onNode >= len(n.Containers) || n.Containers[cont.onNode] != cont {
 			c.bad("%v is not filed under its node %v", cont.ID, cont.Node)

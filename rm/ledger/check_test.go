@@ -29,9 +29,15 @@ func checked(t *testing.T) *State {
 // Whatever Check says that it looks at is found when it is wrong.
 func TestCheckFinds(t *testing.T) {
 	for want, harm := range map[string]func(s *State, a *Application, n *Node){
-		"its sums say 1 with <memory:513":   func(_ *State, a *Application, _ *Node) { a.Used[records.Memory]++ },
-		"its sums say 2 with":               func(_ *State, a *Application, _ *Node) { a.Live++ },
-		"node n1:1 has 1 containers":        func(_ *State, _ *Application, n *Node) { n.Used[records.VCores]-- },
+		"its sums say 1 with <memory:513": func(_ *State, a *Application, _ *Node) { a.Used[records.Memory]++ },
+		"its sums say 2 with":             func(_ *State, a *Application, _ *Node) { a.Live++ },
+		"node n1:1 has 1 containers":      func(_ *State, _ *Application, n *Node) { n.Used[records.VCores]-- },
+		"its claim is <memory:512, vCores:1": func(_ *State, a *Application, n *Node) {
+			n.Containers[0].Level, n.Containers[0].held = ledgerpb.Level_SHRUNK, &records.Resource{513, 1}
+		},
+		"with <memory:1, vCores:1>, its sums say 1": func(_ *State, a *Application, n *Node) {
+			n.Containers[0].Level, n.Containers[0].held = ledgerpb.Level_SHRUNK, &records.Resource{1, 1}
+		},
 		"1 containers with <memory:512, vC": func(_ *State, _ *Application, n *Node) { n.Containers = append(n.Containers, nil) },
 		"is not filed under its node": func(_ *State, _ *Application, n *Node) {
 			n.Containers[0] = &Container{ID: n.Containers[0].ID}

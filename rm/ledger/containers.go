@@ -71,7 +71,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Cont
 func hold(app *Application, node *Node, c *Container) {
 	app.Used = app.Used.Add(c.Resource)
 	app.Live++
-	node.Used = node.Used.Add(c.Resource)
+	node.Used = node.Used.Add(c.Held())
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
 	c.node, c.onNode = node, len(node.Containers)
 	node.Containers = append(node.Containers, c)
@@ -80,7 +80,7 @@ func hold(app *Application, node *Node, c *Container) {
 // leave removes a live container from its node's list.
 func (c *Container) leave() {
 	n := c.node
-	n.Used = n.Used.Sub(c.Resource)
+	n.Used = n.Used.Sub(c.Held())
 	last := len(n.Containers) - 1
 	n.Containers[c.onNode] = n.Containers[last]
 	n.Containers[c.onNode].onNode = c.onNode
@@ -106,7 +106,7 @@ func finish(now int64, app *Application, c *Container, exit int32) {
 		}
 	}
 	c.State = ContainerCompleted
-	c.Suspended = false
+	c.setLevel(ledgerpb.Level_RUNNING, c.Resource)
 	c.ExitStatus = exit
 	c.Finished = now
 }
@@ -132,8 +132,13 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	to := amounts(c.GetResource())
 	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
 	app.Used = app.Used.Sub(cont.Resource).Add(to)
-	cont.node.Used = cont.node.Used.Sub(cont.Resource).Add(to)
+	held := to
+	if cont.held != nil {
+		held = cont.held.Min(to)
+	}
+	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
 	cont.Resource, cont.Resized = to, now
+	cont.setLevel(cont.Level, held)
 	cont.Confirmed = cont.Confirmed.Min(to)
 	cont.Version++
 	return nil
@@ -218,16 +223,6 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 		}
 		app.Containers.remove(cont)
 		app.remember(cont)
-		return nil
-	})
-}
-
-func (s *State) setSuspended(refs []*ledgerpb.ContainerRef, suspended bool) error {
-	return s.each(refs, func(_ *Application, cont *Container) error {
-		if !cont.Live() {
-			return fmt.Errorf("%v completed already", cont.ID)
-		}
-		cont.Suspended = suspended
 		return nil
 	})
 }

@@ -111,10 +111,10 @@ func TestContainersAreSuspendedAndResumedWhileTheyLive(t *testing.T) {
 	s := world(t)
 	suspend := &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}}
 	resume := &ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ContainerRefs(task)}}
-	expect(t, s, 100, suspend, func(want *State) { want.Container(task).Suspended = true })
-	expect(t, s, 100, resume, func(want *State) { want.Container(task).Suspended = false })
+	expect(t, s, 100, suspend, func(want *State) { want.Container(task).Level = ledgerpb.Level_FROZEN })
+	expect(t, s, 100, resume, func(want *State) { want.Container(task).Level = ledgerpb.Level_RUNNING })
 	run(t, s, 200, suspend, complete(task, 0))
-	if s.Container(task).Suspended {
+	if s.Container(task).Suspended() {
 		t.Error("it has ended, and is suspended")
 	}
 	refuse(t, s, suspend, nil)

@@ -272,6 +272,7 @@ func TestCommandsForWhatIsNotThereAreRefused(t *testing.T) {
 		{ContainersResumed: &ledgerpb.ContainersResumed{Containers: []*ledgerpb.ContainerRef{cont}}},
 		{ContainerResized: &ledgerpb.ContainerResized{Container: cont}},
 		{ContainerConfirmed: &ledgerpb.ContainerConfirmed{Container: cont}},
+		{ContainerLevelChanged: &ledgerpb.ContainerLevelChanged{Container: cont, Version: 1}},
 		{NodeUpdated: &ledgerpb.NodeUpdated{Node: NodeRef(unknown)}},
 		{NodeForgotten: &ledgerpb.NodeForgotten{Node: NodeRef(unknown)}},
 		{KeyActivated: &ledgerpb.KeyActivated{Kind: ledgerpb.KeyKind_WEB}},

@@ -24,7 +24,8 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 		return &ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: text(t, "rm")}}
 	},
 	"ledger_version_raised": func(t *rapid.T, _ *State) *ledgerpb.Command {
-		return &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: Version, Release: text(t, "release")}}
+		to := rapid.SampledFrom([]int32{Version, Version - 1}).Draw(t, "version")
+		return &ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: text(t, "release")}}
 	},
 	"key_rolled": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		return &ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{
@@ -129,6 +130,19 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 			Container: ContainerRef(someContainer(t, s)), Resource: Amounts(someSize(t)),
 		}}
 	},
+	"container_level_changed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := &ledgerpb.ContainerLevelChanged{
+			Container: ContainerRef(someContainer(t, s)), Level: ledgerpb.Level(rapid.Int32Range(0, 4).Draw(t, "level")),
+			Version: rapid.Int32Range(0, 2).Draw(t, "version"),
+		}
+		if there := s.Container(containerID(c.Container)); there != nil {
+			c.Version += there.LevelVersion
+		}
+		if c.Level != ledgerpb.Level_RUNNING && rapid.Bool().Draw(t, "less") {
+			c.Held = Amounts(someSize(t))
+		}
+		return &ledgerpb.Command{ContainerLevelChanged: c}
+	},
 	"node_registered": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		c := register(someNode(t), someSize(t).Times(9))
 		c.NodeRegistered.Features = rapid.SampledFrom([][]string{nil, {"suspend"}}).Draw(t, "features")
@@ -173,6 +187,7 @@ var (
 	kinds = slices.Sorted(maps.Keys(generators))
 	often = slices.Concat([]string{
 		"containers_allocated", "attempt_started", "application_submitted", "containers_allocated", "container_resized", "container_confirmed",
+		"ledger_version_raised", "container_level_changed", "container_level_changed",
 		"containers_running", "attempt_registered", "containers_completed", "containers_suspended", "containers_resumed", "containers_reported",
 		"node_registered", "attempt_launched", "attempt_ended", "attempt_finishing", "application_ended", "applications_forgotten",
 	}, kinds)

@@ -256,7 +256,7 @@ func (c *Container) record() *ledgerpb.Container {
 			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags,
 		},
 		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
-		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Suspended: c.Suspended,
+		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Level: c.Level, LevelVersion: c.LevelVersion,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Launched: c.Times.Launched, Ended: c.Times.Ended,
 		Version: c.Version, Resized: c.Resized,
 	}
@@ -265,6 +265,9 @@ func (c *Container) record() *ledgerpb.Container {
 	}
 	if c.Confirmed != c.Resource {
 		r.Confirmed = Amounts(c.Confirmed)
+	}
+	if c.held != nil {
+		r.Held = Amounts(*c.held)
 	}
 	return r
 }
@@ -294,7 +297,11 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		a.Attempts = append(a.Attempts, attempt)
 	}
 	for _, c := range r.GetPast() {
-		a.Past = append(a.Past, readContainer(a.ID, c))
+		past, err := readContainer(a.ID, c)
+		if err != nil {
+			return err
+		}
+		a.Past = append(a.Past, past)
 	}
 	a.PastMore = r.GetPastMore()
 	for _, c := range r.GetContainers() {
@@ -327,21 +334,32 @@ func restoreAttempt(app records.ApplicationID, r *ledgerpb.Attempt) (*Attempt, e
 }
 
 // readContainer reads a container of a snapshot.
-func readContainer(app records.ApplicationID, r *ledgerpb.Container) *Container {
+func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container, error) {
 	c := newContainer(records.AttemptID{App: app, Attempt: r.GetAttempt()}, r.GetGrant(), r.GetAllocated())
 	c.State = ContainerState(r.GetState())
 	c.Started, c.Finished = r.GetStarted(), r.GetFinished()
-	c.ExitStatus, c.Diagnostic, c.Suspended = r.GetExitStatus(), r.GetDiagnostics(), r.GetSuspended()
+	c.ExitStatus, c.Diagnostic, c.LevelVersion = r.GetExitStatus(), r.GetDiagnostics(), r.GetLevelVersion()
 	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
 	c.Version, c.Resized = r.GetVersion(), r.GetResized()
 	if r.GetConfirmed() != nil {
 		c.Confirmed = amounts(r.GetConfirmed())
 	}
-	return c
+	held := c.Resource
+	if r.GetHeld() != nil {
+		held = amounts(r.GetHeld())
+	}
+	if err := c.checkLevel(r.GetLevel(), held); err != nil {
+		return nil, err
+	}
+	c.setLevel(r.GetLevel(), held)
+	return c, nil
 }
 
 func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
-	c := readContainer(a.ID, r)
+	c, err := readContainer(a.ID, r)
+	if err != nil {
+		return err
+	}
 	a.Containers.Put(c)
 	if !c.Live() {
 		return nil

@@ -167,7 +167,7 @@ type Application struct {
 	// PastMore is the number of further ones.
 	Past     []*Container
 	PastMore int64
-	// Used is the sum of its live containers, Live their number.
+	// Used is the sum of what its live containers claim, Live their number.
 	Used records.Resource
 	Live int
 
@@ -232,19 +232,26 @@ const (
 	ContainerCompleted                // its end is still to be acknowledged by the ApplicationMaster
 )
 
-// Container is a granted container. It stays until its ApplicationMaster has acknowledged its end.
+// Container is a granted container. It stays until its ApplicationMaster has acknowledged its end. There are hundreds of thousands:
+// small fields stand side by side.
 type Container struct {
 	ID                  records.ContainerID
 	Node                records.NodeID
-	Resource            records.Resource
-	Priority            int32
+	Resource            records.Resource // its claim: what its application, user and queue are charged
 	AllocationRequestID int64
-	ExecutionType       pb.ExecutionType
-	AM                  bool
 	Tags                []string
+	Priority            int32
+	ExecutionType       pb.ExecutionType
 
 	Version int32 // how often it was resized
-	Resized int64 // when it was last, 0 = never
+	// Level is what its node is to do with it; LevelVersion counts how often that changed, from version 3 of the ledger on.
+	Level        ledgerpb.Level
+	LevelVersion int32
+	ExitStatus   int32
+	State        ContainerState
+	AM           bool
+
+	Resized int64 // when it was resized last, 0 = never
 	// Confirmed is the part of Resource that its node is known to give it. It is less than Resource after an increase, until
 	// its ApplicationMaster has brought the node the new token (Hadoop: RMContainerImpl.lastConfirmedResource).
 	Confirmed records.Resource
@@ -255,15 +262,14 @@ type Container struct {
 
 	node   *Node // while it lives
 	onNode int   // index in node.Containers
+	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
+	held *records.Resource
 
-	State      ContainerState
-	Suspended  bool
 	Asked      int64 // 0 = unknown
 	Allocated  int64
 	Started    int64 // when its node first reported it
 	Finished   int64
 	Times      Times
-	ExitStatus int32
 	Diagnostic string
 }
 
@@ -296,7 +302,7 @@ type Node struct {
 
 	httpAddress string // host:port
 
-	// Containers that live on it, in any order, and their sum.
+	// Containers that live on it, in any order, and the sum of what they hold.
 	Containers []*Container
 	Used       records.Resource
 }

@@ -164,6 +164,7 @@ var limited = map[reflect.Type]any{
 	reflect.TypeFor[AttemptState]():                     AttemptRunning,
 	reflect.TypeFor[ContainerState]():                   ContainerRunning,
 	reflect.TypeFor[ledgerpb.KeyKind]():                 ledgerpb.KeyKind_NM,
+	reflect.TypeFor[ledgerpb.Level]():                   ledgerpb.Level_SHRUNK,
 	reflect.TypeFor[Containers]():                       Containers{},
 	reflect.TypeFor[*pb.ApplicationSubmissionContext](): submit(1).ApplicationSubmitted.Context,
 }
@@ -244,6 +245,7 @@ func full(t testing.TB) *State {
 		c.ID.Attempt, c.Node, c.State = app.Current().ID, node.ID, ContainerCompleted
 	}
 	live.State = ContainerRunning
+	live.held = &records.Resource{1}
 	app.Containers.Put(live)
 	app.Containers.Put(reported)
 	hold(app, node, live)

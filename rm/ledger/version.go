@@ -11,9 +11,10 @@ import (
 //	1  the first
 //	2  versions; members that disagree find out (LeaderStarted.refused); ended applications keep only what can be asked for of
 //	   their submission, and no credentials; applications that never end keep their last attempts
+//	3  levels of containers: what a container takes of its node may be less than its claim (ContainerLevelChanged)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 2
+const Version = 3
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {

@@ -188,7 +188,7 @@ func (s *server) containerInfo(c *view.Container) containerInfo {
 		Logs: logsURL(c.NodeHTTPAddress, c.ID, c.User), State: "RUNNING", NodeHTTP: "http://" + c.NodeHTTPAddress,
 		Node: c.Node.String(), Resources: amountMap{s.amounts(c.Resource).Entry},
 	}
-	if c.Suspended {
+	if c.Suspended() {
 		out.State = "PAUSED"
 	}
 	return out

@@ -105,13 +105,13 @@ type ownContainer struct {
 func (s *server) ownContainerInfo(c *view.Container) ownContainer {
 	state := "RUNNING"
 	switch {
-	case c.Suspended:
+	case c.Suspended():
 		state = "SUSPENDED"
 	case c.Started == 0:
 		state = "ALLOCATED"
 	}
 	return ownContainer{
-		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended, state,
+		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), state,
 		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User),
 	}
 }

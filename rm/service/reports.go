@@ -142,7 +142,7 @@ func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
 	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
 	r.SetContainerExitStatus(0)
 	r.SetContainerState(pb.ContainerState_C_RUNNING)
-	if c.Suspended {
+	if c.Suspended() {
 		r.SetHeddleSuspended(true) // YARN has no such state of a container
 	}
 	if c.NodeHTTPAddress != "" {

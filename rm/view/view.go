@@ -260,7 +260,7 @@ func (v *Viewer) Suspended() map[records.NodeID]int {
 	v.Source.Read(func(s *ledger.State) {
 		for id, n := range s.Nodes {
 			for _, c := range n.Containers {
-				if c.Suspended {
+				if c.Suspended() {
 					counts[id]++
 				}
 			}

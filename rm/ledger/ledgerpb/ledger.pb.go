@@ -88,6 +88,61 @@ func (KeyKind) EnumDescriptor() ([]byte, []int) {
 	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{0}
 }
 
+// What a container's node is to do with it. Only RUNNING and FROZEN were written before version 3.
+type Level int32
+
+const (
+	Level_RUNNING Level = 0
+	Level_FROZEN  Level = 1
+	// It runs with less than it claims.
+	Level_SHRUNK Level = 2
+	// It is frozen, and its memory is taken back.
+	Level_RECLAIMED Level = 3
+)
+
+// Enum value maps for Level.
+var (
+	Level_name = map[int32]string{
+		0: "RUNNING",
+		1: "FROZEN",
+		2: "SHRUNK",
+		3: "RECLAIMED",
+	}
+	Level_value = map[string]int32{
+		"RUNNING":   0,
+		"FROZEN":    1,
+		"SHRUNK":    2,
+		"RECLAIMED": 3,
+	}
+)
+
+func (x Level) Enum() *Level {
+	p := new(Level)
+	*p = x
+	return p
+}
+
+func (x Level) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Level) Descriptor() protoreflect.EnumDescriptor {
+	return file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1].Descriptor()
+}
+
+func (Level) Type() protoreflect.EnumType {
+	return &file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1]
+}
+
+func (x Level) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Level.Descriptor instead.
+func (Level) EnumDescriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{1}
+}
+
 type Key_Place int32
 
 const (
@@ -121,11 +176,11 @@ func (x Key_Place) String() string {
 }
 
 func (Key_Place) Descriptor() protoreflect.EnumDescriptor {
-	return file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1].Descriptor()
+	return file_rm_ledger_ledgerpb_ledger_proto_enumTypes[2].Descriptor()
 }
 
 func (Key_Place) Type() protoreflect.EnumType {
-	return &file_rm_ledger_ledgerpb_ledger_proto_enumTypes[1]
+	return &file_rm_ledger_ledgerpb_ledger_proto_enumTypes[2]
 }
 
 func (x Key_Place) Number() protoreflect.EnumNumber {
@@ -134,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -237,6 +292,7 @@ type Command struct {
 	ContainersResumed     *ContainersResumed     `protobuf:"bytes,35,opt,name=containers_resumed,json=containersResumed,proto3" json:"containers_resumed,omitempty"`
 	ContainerResized      *ContainerResized      `protobuf:"bytes,36,opt,name=container_resized,json=containerResized,proto3" json:"container_resized,omitempty"`
 	ContainerConfirmed    *ContainerConfirmed    `protobuf:"bytes,37,opt,name=container_confirmed,json=containerConfirmed,proto3" json:"container_confirmed,omitempty"`
+	ContainerLevelChanged *ContainerLevelChanged `protobuf:"bytes,38,opt,name=container_level_changed,json=containerLevelChanged,proto3" json:"container_level_changed,omitempty"`
 	NodeRegistered        *NodeRegistered        `protobuf:"bytes,40,opt,name=node_registered,json=nodeRegistered,proto3" json:"node_registered,omitempty"`
 	NodeUpdated           *NodeUpdated           `protobuf:"bytes,41,opt,name=node_updated,json=nodeUpdated,proto3" json:"node_updated,omitempty"`
 	NodeForgotten         *NodeForgotten         `protobuf:"bytes,42,opt,name=node_forgotten,json=nodeForgotten,proto3" json:"node_forgotten,omitempty"`
@@ -442,6 +498,13 @@ func (x *Command) GetContainerResized() *ContainerResized {
 func (x *Command) GetContainerConfirmed() *ContainerConfirmed {
 	if x != nil {
 		return x.ContainerConfirmed
+	}
+	return nil
+}
+
+func (x *Command) GetContainerLevelChanged() *ContainerLevelChanged {
+	if x != nil {
+		return x.ContainerLevelChanged
 	}
 	return nil
 }
@@ -2313,7 +2376,7 @@ func (x *ContainersResumed) GetContainers() []*ContainerRef {
 	return nil
 }
 
-// A live container holds another amount from now on.
+// A live container claims another amount from now on.
 type ContainerResized struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Container     *ContainerRef          `protobuf:"bytes,1,opt,name=container,proto3" json:"container,omitempty"`
@@ -2419,6 +2482,77 @@ func (x *ContainerConfirmed) GetResource() *Amounts {
 	return nil
 }
 
+// A live container is to be at a level, and takes so much of its node from now on. From version 3 on.
+type ContainerLevelChanged struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Container *ContainerRef          `protobuf:"bytes,1,opt,name=container,proto3" json:"container,omitempty"`
+	Level     Level                  `protobuf:"varint,2,opt,name=level,proto3,enum=heddle.ledger.Level" json:"level,omitempty"`
+	// Where it isn't what the container claims.
+	Held *Amounts `protobuf:"bytes,3,opt,name=held,proto3" json:"held,omitempty"`
+	// Counts the changes of the container's level, this one included. One that was made already changes nothing.
+	Version       int32 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContainerLevelChanged) Reset() {
+	*x = ContainerLevelChanged{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerLevelChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerLevelChanged) ProtoMessage() {}
+
+func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerLevelChanged.ProtoReflect.Descriptor instead.
+func (*ContainerLevelChanged) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ContainerLevelChanged) GetContainer() *ContainerRef {
+	if x != nil {
+		return x.Container
+	}
+	return nil
+}
+
+func (x *ContainerLevelChanged) GetLevel() Level {
+	if x != nil {
+		return x.Level
+	}
+	return Level_RUNNING
+}
+
+func (x *ContainerLevelChanged) GetHeld() *Amounts {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+func (x *ContainerLevelChanged) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 type NodeRegistered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          *NodeRef               `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -2434,7 +2568,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2580,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2593,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2526,7 +2660,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +2672,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +2685,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2598,7 +2732,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2744,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2757,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2647,7 +2781,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2659,7 +2793,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2672,7 +2806,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2713,7 +2847,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2859,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2872,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2765,7 +2899,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2911,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2924,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2813,7 +2947,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +2959,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +2972,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -2896,7 +3030,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3042,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3055,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -3039,7 +3173,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3185,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3064,7 +3198,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -3094,7 +3228,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3240,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3253,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3185,7 +3319,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3197,7 +3331,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3210,7 +3344,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -3364,7 +3498,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3510,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3523,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3521,7 +3655,8 @@ type Container struct {
 	Finished    int64                  `protobuf:"varint,6,opt,name=finished,proto3" json:"finished,omitempty"`
 	ExitStatus  int32                  `protobuf:"varint,7,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
 	Diagnostics string                 `protobuf:"bytes,8,opt,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Suspended   bool                   `protobuf:"varint,9,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	// Before version 3 it was a boolean, true for FROZEN, which has the same bytes.
+	Level Level `protobuf:"varint,9,opt,name=level,proto3,enum=heddle.ledger.Level" json:"level,omitempty"`
 	// As the node told, in ms since 1970; 0 = unknown.
 	Accepted  int64 `protobuf:"varint,10,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	Localized int64 `protobuf:"varint,11,opt,name=localized,proto3" json:"localized,omitempty"`
@@ -3530,15 +3665,18 @@ type Container struct {
 	// How often it was resized, and when last, in ms since 1970.
 	Version int32 `protobuf:"varint,20,opt,name=version,proto3" json:"version,omitempty"`
 	Resized int64 `protobuf:"varint,21,opt,name=resized,proto3" json:"resized,omitempty"`
-	// Where it isn't what the container holds.
-	Confirmed     *Amounts `protobuf:"bytes,22,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// Where it isn't what the container claims.
+	Confirmed    *Amounts `protobuf:"bytes,22,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	LevelVersion int32    `protobuf:"varint,23,opt,name=level_version,json=levelVersion,proto3" json:"level_version,omitempty"`
+	// Where it isn't what the container claims.
+	Held          *Amounts `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3688,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3701,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3622,11 +3760,11 @@ func (x *Container) GetDiagnostics() string {
 	return ""
 }
 
-func (x *Container) GetSuspended() bool {
+func (x *Container) GetLevel() Level {
 	if x != nil {
-		return x.Suspended
+		return x.Level
 	}
-	return false
+	return Level_RUNNING
 }
 
 func (x *Container) GetAccepted() int64 {
@@ -3678,6 +3816,20 @@ func (x *Container) GetConfirmed() *Amounts {
 	return nil
 }
 
+func (x *Container) GetLevelVersion() int32 {
+	if x != nil {
+		return x.LevelVersion
+	}
+	return 0
+}
+
+func (x *Container) GetHeld() *Amounts {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
 type Node struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Registered           *NodeRegistered        `protobuf:"bytes,1,opt,name=registered,proto3" json:"registered,omitempty"`
@@ -3691,7 +3843,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3703,7 +3855,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3716,7 +3868,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -3765,7 +3917,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\x83\x13\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xe1\x13\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -3792,7 +3944,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x14containers_suspended\x18\" \x01(\v2\".heddle.ledger.ContainersSuspendedR\x13containersSuspended\x12O\n" +
 	"\x12containers_resumed\x18# \x01(\v2 .heddle.ledger.ContainersResumedR\x11containersResumed\x12L\n" +
 	"\x11container_resized\x18$ \x01(\v2\x1f.heddle.ledger.ContainerResizedR\x10containerResized\x12R\n" +
-	"\x13container_confirmed\x18% \x01(\v2!.heddle.ledger.ContainerConfirmedR\x12containerConfirmed\x12F\n" +
+	"\x13container_confirmed\x18% \x01(\v2!.heddle.ledger.ContainerConfirmedR\x12containerConfirmed\x12\\\n" +
+	"\x17container_level_changed\x18& \x01(\v2$.heddle.ledger.ContainerLevelChangedR\x15containerLevelChanged\x12F\n" +
 	"\x0fnode_registered\x18( \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\x0enodeRegistered\x12=\n" +
 	"\fnode_updated\x18) \x01(\v2\x1a.heddle.ledger.NodeUpdatedR\vnodeUpdated\x12C\n" +
 	"\x0enode_forgotten\x18* \x01(\v2\x1c.heddle.ledger.NodeForgottenR\rnodeForgotten\x12L\n" +
@@ -3945,7 +4098,12 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\x83\x01\n" +
 	"\x12ContainerConfirmed\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
-	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xf5\x01\n" +
+	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xc4\x01\n" +
+	"\x15ContainerLevelChanged\x129\n" +
+	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x12*\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x14.heddle.ledger.LevelR\x05level\x12*\n" +
+	"\x04held\x18\x03 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xf5\x01\n" +
 	"\x0eNodeRegistered\x12*\n" +
 	"\x04node\x18\x01 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x12\x1b\n" +
 	"\thttp_port\x18\x02 \x01(\x05R\bhttpPort\x12\x12\n" +
@@ -4067,7 +4225,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xf2\x03\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xd1\x04\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -4077,8 +4235,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bfinished\x18\x06 \x01(\x03R\bfinished\x12\x1f\n" +
 	"\vexit_status\x18\a \x01(\x05R\n" +
 	"exitStatus\x12 \n" +
-	"\vdiagnostics\x18\b \x01(\tR\vdiagnostics\x12\x1c\n" +
-	"\tsuspended\x18\t \x01(\bR\tsuspended\x12\x1a\n" +
+	"\vdiagnostics\x18\b \x01(\tR\vdiagnostics\x12*\n" +
+	"\x05level\x18\t \x01(\x0e2\x14.heddle.ledger.LevelR\x05level\x12\x1a\n" +
 	"\baccepted\x18\n" +
 	" \x01(\x03R\baccepted\x12\x1c\n" +
 	"\tlocalized\x18\v \x01(\x03R\tlocalized\x12\x1a\n" +
@@ -4086,7 +4244,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05ended\x18\r \x01(\x03R\x05ended\x12\x18\n" +
 	"\aversion\x18\x14 \x01(\x05R\aversion\x12\x18\n" +
 	"\aresized\x18\x15 \x01(\x03R\aresized\x124\n" +
-	"\tconfirmed\x18\x16 \x01(\v2\x16.heddle.ledger.AmountsR\tconfirmed\"\xda\x01\n" +
+	"\tconfirmed\x18\x16 \x01(\v2\x16.heddle.ledger.AmountsR\tconfirmed\x12#\n" +
+	"\rlevel_version\x18\x17 \x01(\x05R\flevelVersion\x12*\n" +
+	"\x04held\x18\x18 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +
@@ -4103,7 +4263,14 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\fCLIENT_TO_AM\x10\x04\x12\x0e\n" +
 	"\n" +
 	"DELEGATION\x10\x05\x12\a\n" +
-	"\x03WEB\x10\x06B\x1bZ\x19heddle/rm/ledger/ledgerpbb\x06proto3"
+	"\x03WEB\x10\x06*;\n" +
+	"\x05Level\x12\v\n" +
+	"\aRUNNING\x10\x00\x12\n" +
+	"\n" +
+	"\x06FROZEN\x10\x01\x12\n" +
+	"\n" +
+	"\x06SHRUNK\x10\x02\x12\r\n" +
+	"\tRECLAIMED\x10\x03B\x1bZ\x19heddle/rm/ledger/ledgerpbb\x06proto3"
 
 var (
 	file_rm_ledger_ledgerpb_ledger_proto_rawDescOnce sync.Once
@@ -4117,154 +4284,162 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 	return file_rm_ledger_ledgerpb_ledger_proto_rawDescData
 }
 
-var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
-	(Key_Place)(0),                          // 1: heddle.ledger.Key.Place
-	(*Batch)(nil),                           // 2: heddle.ledger.Batch
-	(*Command)(nil),                         // 3: heddle.ledger.Command
-	(*AppRef)(nil),                          // 4: heddle.ledger.AppRef
-	(*AttemptRef)(nil),                      // 5: heddle.ledger.AttemptRef
-	(*ContainerRef)(nil),                    // 6: heddle.ledger.ContainerRef
-	(*NodeRef)(nil),                         // 7: heddle.ledger.NodeRef
-	(*Amounts)(nil),                         // 8: heddle.ledger.Amounts
-	(*QueuesConfigured)(nil),                // 9: heddle.ledger.QueuesConfigured
-	(*ClusterCreated)(nil),                  // 10: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 11: heddle.ledger.LeaderStarted
-	(*LedgerVersionRaised)(nil),             // 12: heddle.ledger.LedgerVersionRaised
-	(*LeadershipOffered)(nil),               // 13: heddle.ledger.LeadershipOffered
-	(*KeyRolled)(nil),                       // 14: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 15: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 16: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 17: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 18: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 19: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 20: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 21: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 22: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 23: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 24: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 25: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 26: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 27: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 28: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 29: heddle.ledger.Completion
-	(*ContainerTimes)(nil),                  // 30: heddle.ledger.ContainerTimes
-	(*ContainersCompleted)(nil),             // 31: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 32: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 33: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 34: heddle.ledger.ContainersResumed
-	(*ContainerResized)(nil),                // 35: heddle.ledger.ContainerResized
-	(*ContainerConfirmed)(nil),              // 36: heddle.ledger.ContainerConfirmed
-	(*NodeRegistered)(nil),                  // 37: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 38: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 39: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 40: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 41: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 42: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 43: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 44: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 45: heddle.ledger.StateCount
-	(*Key)(nil),                             // 46: heddle.ledger.Key
-	(*Application)(nil),                     // 47: heddle.ledger.Application
-	(*Attempt)(nil),                         // 48: heddle.ledger.Attempt
-	(*Container)(nil),                       // 49: heddle.ledger.Container
-	(*Node)(nil),                            // 50: heddle.ledger.Node
-	nil,                                     // 51: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 52: heddle.yarn.ApplicationSubmissionContext
+	(Level)(0),                              // 1: heddle.ledger.Level
+	(Key_Place)(0),                          // 2: heddle.ledger.Key.Place
+	(*Batch)(nil),                           // 3: heddle.ledger.Batch
+	(*Command)(nil),                         // 4: heddle.ledger.Command
+	(*AppRef)(nil),                          // 5: heddle.ledger.AppRef
+	(*AttemptRef)(nil),                      // 6: heddle.ledger.AttemptRef
+	(*ContainerRef)(nil),                    // 7: heddle.ledger.ContainerRef
+	(*NodeRef)(nil),                         // 8: heddle.ledger.NodeRef
+	(*Amounts)(nil),                         // 9: heddle.ledger.Amounts
+	(*QueuesConfigured)(nil),                // 10: heddle.ledger.QueuesConfigured
+	(*ClusterCreated)(nil),                  // 11: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 12: heddle.ledger.LeaderStarted
+	(*LedgerVersionRaised)(nil),             // 13: heddle.ledger.LedgerVersionRaised
+	(*LeadershipOffered)(nil),               // 14: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 15: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 16: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 17: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 18: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 19: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 20: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 21: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 22: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 23: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 24: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 25: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 26: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 27: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 28: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 29: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 30: heddle.ledger.Completion
+	(*ContainerTimes)(nil),                  // 31: heddle.ledger.ContainerTimes
+	(*ContainersCompleted)(nil),             // 32: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 33: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 34: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 35: heddle.ledger.ContainersResumed
+	(*ContainerResized)(nil),                // 36: heddle.ledger.ContainerResized
+	(*ContainerConfirmed)(nil),              // 37: heddle.ledger.ContainerConfirmed
+	(*ContainerLevelChanged)(nil),           // 38: heddle.ledger.ContainerLevelChanged
+	(*NodeRegistered)(nil),                  // 39: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 40: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 41: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 42: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 43: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 44: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 45: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 46: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 47: heddle.ledger.StateCount
+	(*Key)(nil),                             // 48: heddle.ledger.Key
+	(*Application)(nil),                     // 49: heddle.ledger.Application
+	(*Attempt)(nil),                         // 50: heddle.ledger.Attempt
+	(*Container)(nil),                       // 51: heddle.ledger.Container
+	(*Node)(nil),                            // 52: heddle.ledger.Node
+	nil,                                     // 53: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 54: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
-	3,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	10, // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	11, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	14, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	15, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	13, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
-	12, // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
-	16, // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	17, // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	18, // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	19, // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	20, // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	21, // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	22, // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	23, // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	24, // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	25, // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	27, // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	28, // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	31, // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	32, // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	33, // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	34, // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	35, // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	36, // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
-	37, // 25: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	38, // 26: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	39, // 27: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	40, // 28: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	41, // 29: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	42, // 30: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	9,  // 31: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
-	4,  // 32: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	5,  // 33: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	51, // 34: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	0,  // 35: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,  // 36: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	4,  // 37: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	52, // 38: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	8,  // 39: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	4,  // 40: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	4,  // 41: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	4,  // 42: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	5,  // 43: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 44: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 45: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 46: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	5,  // 47: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	7,  // 48: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	8,  // 49: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	5,  // 50: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	26, // 51: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	6,  // 52: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 53: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	30, // 54: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	29, // 55: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	6,  // 56: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 57: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 58: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	6,  // 59: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	8,  // 60: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	6,  // 61: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	8,  // 62: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,  // 63: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	8,  // 64: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	7,  // 65: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	8,  // 66: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	7,  // 67: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	44, // 68: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	47, // 69: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	50, // 70: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	40, // 71: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	46, // 72: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	45, // 73: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	9,  // 74: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 75: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	1,  // 76: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	17, // 77: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	48, // 78: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	49, // 79: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	49, // 80: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	7,  // 81: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	26, // 82: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	8,  // 83: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	37, // 84: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	85, // [85:85] is the sub-list for method output_type
-	85, // [85:85] is the sub-list for method input_type
-	85, // [85:85] is the sub-list for extension type_name
-	85, // [85:85] is the sub-list for extension extendee
-	0,  // [0:85] is the sub-list for field type_name
+	4,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
+	11, // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	12, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	15, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	16, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	14, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	13, // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
+	17, // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	18, // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	19, // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	20, // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	21, // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	22, // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	23, // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	24, // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	25, // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	26, // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	28, // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	29, // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	32, // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	33, // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	34, // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	35, // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	36, // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
+	37, // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	38, // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
+	39, // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	40, // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	41, // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	42, // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	43, // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	44, // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	10, // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
+	5,  // 33: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,  // 34: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	53, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	0,  // 36: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,  // 37: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,  // 38: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	54, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,  // 40: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,  // 41: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,  // 42: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,  // 43: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,  // 44: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,  // 45: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,  // 46: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,  // 47: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,  // 48: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,  // 49: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,  // 50: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,  // 51: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	27, // 52: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,  // 53: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 54: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	31, // 55: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	30, // 56: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,  // 57: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 58: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 59: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,  // 60: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,  // 61: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,  // 62: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,  // 63: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,  // 64: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,  // 65: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,  // 66: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	8,  // 67: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,  // 68: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,  // 69: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,  // 70: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,  // 71: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	46, // 72: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	49, // 73: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	52, // 74: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	42, // 75: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	48, // 76: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	47, // 77: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	10, // 78: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 79: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,  // 80: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	18, // 81: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	50, // 82: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	51, // 83: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	51, // 84: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,  // 85: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	27, // 86: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,  // 87: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,  // 88: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,  // 89: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	39, // 90: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	91, // [91:91] is the sub-list for method output_type
+	91, // [91:91] is the sub-list for method input_type
+	91, // [91:91] is the sub-list for extension type_name
+	91, // [91:91] is the sub-list for extension extendee
+	0,  // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -4273,14 +4448,14 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 		return
 	}
 	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   50,
+			NumEnums:      3,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"fmt"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/records"
+)
+
+// A container has two amounts. Its claim (Container.Resource) is what its application, user and queue are charged. What it holds is what
+// it takes of its node, and what the node is charged. The two differ only while a level other than RUNNING is wanted. As few containers are
+// at such a level, what they hold stands outside of them.
+
+// Held is what a live container takes of its node now.
+func (c *Container) Held() records.Resource {
+	if c.held != nil {
+		return *c.held
+	}
+	return c.Resource
+}
+
+// Suspended reports whether the container is to stand still.
+func (c *Container) Suspended() bool {
+	return c.Level == ledgerpb.Level_FROZEN || c.Level == ledgerpb.Level_RECLAIMED
+}
+
+// ChangeLevel returns the command by which a live container goes to a level, and holds so much then.
+func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource) *ledgerpb.Command {
+	change := &ledgerpb.ContainerLevelChanged{Container: ContainerRef(c.ID), Level: level, Version: c.LevelVersion + 1}
+	if held != c.Resource {
+		change.Held = Amounts(held)
+	}
+	return &ledgerpb.Command{ContainerLevelChanged: change}
+}
+
+// setLevel changes the level and what is held. The sums of the node are the caller's business.
+func (c *Container) setLevel(level ledgerpb.Level, held records.Resource) {
+	c.Level, c.held = level, nil
+	if held != c.Resource {
+		c.held = &held
+	}
+}
+
+// checkLevel returns why a container can't be at a level and hold so much then, or nil.
+func (c *Container) checkLevel(level ledgerpb.Level, held records.Resource) error {
+	switch {
+	case ledgerpb.Level_name[int32(level)] == "":
+		return fmt.Errorf("%v: unknown level %d", c.ID, level)
+	case held == c.Resource:
+		return nil
+	case level == ledgerpb.Level_RUNNING:
+		return fmt.Errorf("%v holds %v, and can't run with less than its claim of %v: that is level %v", c.ID, held, c.Resource, ledgerpb.Level_SHRUNK)
+	case !held.FitsIn(c.Resource) || held != held.Max(records.Resource{}):
+		return fmt.Errorf("%v can't hold %v: its claim is %v", c.ID, held, c.Resource)
+	}
+	return nil
+}
+
+// containerLevelChanged takes each change of a container's level once, in the order of their versions. One that was made already, or
+// that a later one has replaced, changes nothing.
+func (s *State) containerLevelChanged(c *ledgerpb.ContainerLevelChanged) error {
+	_, cont, err := s.container(c.GetContainer())
+	switch {
+	case err != nil:
+		return err
+	case s.Version < 3:
+		return fmt.Errorf("%v can't change its level: the ledger has version %d, and this needs 3", cont.ID, s.Version)
+	case !cont.Live():
+		return fmt.Errorf("%v completed already", cont.ID)
+	}
+	held := cont.Resource
+	if c.GetHeld() != nil {
+		held = amounts(c.GetHeld())
+	}
+	switch next := cont.LevelVersion + 1; {
+	case c.GetVersion() > next || c.GetVersion() < 1:
+		return fmt.Errorf("%v can't take version %d of its level: the next is %d", cont.ID, c.GetVersion(), next)
+	case c.GetVersion() < next:
+		return nil
+	}
+	if err := cont.checkLevel(c.GetLevel(), held); err != nil {
+		return err
+	}
+	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
+	cont.setLevel(c.GetLevel(), held)
+	cont.LevelVersion++
+	return nil
+}
+
+// containersSuspended is how containers were frozen, and let go on, before version 3. They hold what they held.
+func (s *State) containersSuspended(refs []*ledgerpb.ContainerRef, suspended bool) error {
+	level := ledgerpb.Level_RUNNING
+	if suspended {
+		level = ledgerpb.Level_FROZEN
+	}
+	return s.each(refs, func(_ *Application, cont *Container) error {
+		if !cont.Live() {
+			return fmt.Errorf("%v completed already", cont.ID)
+		}
+		if err := cont.checkLevel(level, cont.Held()); err != nil {
+			return err
+		}
+		cont.Level = level
+		return nil
+	})
+}
