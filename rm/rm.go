@@ -18,6 +18,7 @@ import (
 	"heddle/internal/connections"
 	"heddle/rm/access"
 	"heddle/rm/leader"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -389,7 +390,7 @@ func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 }
 
 // tokenRenewer renews tokens that NameNodes issued.
-func (r *ResourceManager) tokenRenewer() leader.Tokens {
+func (r *ResourceManager) tokenRenewer() delegation.TokenRenewer {
 	if r.hdfs == nil {
 		return nil
 	}

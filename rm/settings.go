@@ -13,6 +13,7 @@ import (
 	"heddle/internal/secret"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
 	"heddle/yarn/records"
@@ -51,12 +52,12 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		},
 		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
 		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
-		KeepTokens:         keepTokens(c),
-		TokenCalls: leader.TokenCalls{
-			Timeout:    c.Duration(rm + "delegation-token-renewer.thread-timeout"),
-			Pause:      c.Duration(rm + "delegation-token-renewer.thread-retry-interval"),
-			Tries:      c.Int(rm + "delegation-token-renewer.thread-retry-max-attempts"),
-			CancelKept: c.Bool(rm + "delegation-token.always-cancel"),
+		TokenCalls: delegation.Calls{
+			Timeout:      c.Duration(rm + "delegation-token-renewer.thread-timeout"),
+			Pause:        c.Duration(rm + "delegation-token-renewer.thread-retry-interval"),
+			Tries:        c.Int(rm + "delegation-token-renewer.thread-retry-max-attempts"),
+			CancelAlways: c.Bool(rm + "delegation-token.always-cancel"),
+			CancelDelay:  tokenCancelDelay(c),
 		},
 
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
@@ -93,9 +94,9 @@ func (r *ResourceManager) hosts() *hosts.Lists {
 	return lists
 }
 
-// keepTokens is how long HDFS's tokens are needed after an application's end: nodes ask for them while they upload logs (Hadoop:
+// tokenCancelDelay is how long HDFS's tokens are needed after an application's end: nodes ask for them while they upload logs (Hadoop:
 // DelegationTokenRenewer).
-func keepTokens(c *conf.Config) time.Duration {
+func tokenCancelDelay(c *conf.Config) time.Duration {
 	if !c.Bool("yarn.log-aggregation-enable") {
 		return 0
 	}

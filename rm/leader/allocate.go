@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
@@ -19,7 +20,7 @@ type masters struct {
 	*core
 	attempts   *attempts
 	containers *containers
-	keys       *keys
+	keys       *masterkey.Keys
 	preemption *preemption
 	requests   *requests
 	resizing   *resizing
@@ -178,7 +179,7 @@ func (ms *masters) await(s *amSession, wait time.Duration) {
 // newNodes picks the nodes for which an ApplicationMaster needs a token: it has none yet, or one of an old key.
 func (ms *masters) newNodes(s *amSession, grants []Grant) []records.NodeID {
 	var nodes []records.NodeID
-	key := ms.keys.signing.nm.Load()
+	key := ms.keys.NMTokenKey()
 	for i := range grants {
 		n := grants[i].Node
 		if have, ok := s.keys[n]; !ok || have != key {

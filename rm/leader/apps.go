@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/asktime"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
@@ -26,7 +27,7 @@ import (
 type applications struct {
 	*core
 	attempts   *attempts
-	carried    *carried
+	carried    *delegation.Carried
 	containers *containers
 	placement  *placement
 	requests   *requests
@@ -200,7 +201,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	as.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	as.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
 	if against != "" {
-		as.carried.carry(as.work.Apps[id])
+		as.carried.Add(as.work.Apps[id])
 		as.endApp(as.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
 		return nil
 	}
@@ -300,7 +301,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	}
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
-	as.carried.carry(app)
+	as.carried.Add(app)
 	return a
 }
 
@@ -345,7 +346,7 @@ func (as *applications) endApp(
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
 		Diagnostics: diagnostics,
 	}})
-	as.carried.dropTokens(app.ID)
+	as.carried.EndApp(app.ID)
 	as.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
 		Info("application ended")
 	if soft != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/hosts"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
@@ -242,7 +243,7 @@ func FuzzSubmit(f *testing.F) {
 			_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
 			_ = w.Kill(id, diagnostics)
 			_, _ = w.Move(id, queue)
-			_ = w.IssueDelegation(func(NewDelegation) ([]byte, []byte) { return []byte(user), []byte(name) })
+			_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
 			_ = w.RefreshNodes(&hosts.Lists{}, true, 0)
 			_, _, _ = w.NewApplication("alice")
 			w.small()

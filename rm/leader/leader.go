@@ -8,7 +8,9 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/hosts"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/loop"
+	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
@@ -46,9 +48,7 @@ type Settings struct {
 
 	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
 	DelegationRenewal  time.Duration // within which it must be renewed
-	// KeepTokens is how long tokens of others outlive the application that brought them: its nodes may have logs to upload.
-	KeepTokens time.Duration
-	TokenCalls TokenCalls
+	TokenCalls         delegation.Calls
 
 	// PageURL is the address of an application's page.
 	PageURL func(records.ApplicationID) string
@@ -100,7 +100,7 @@ type Config struct {
 	// Versions finds the newest version of the ledger that all members can apply; it may be slow. nil leaves it as it is.
 	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
-	Tokens Tokens
+	Tokens delegation.TokenRenewer
 	// Wall is the clock on the wall. The leader has a clock of its own, which doesn't jump.
 	Wall func() time.Time
 	// Elapsed is how much time has passed since any time, and never goes back; nil is the machine's monotonic clock.
@@ -128,14 +128,14 @@ type Leader struct {
 	*suspension
 	*resizing
 	*preemption
-	*keys
-	*delegations
-	*carried
 	*queueAdmin
 	*placement
 	*requests
 	*views
 	*versions
+	keys        *masterkey.Keys
+	delegations *delegation.Issuer
+	carried     *delegation.Carried
 }
 
 // core is what all parts work with, as YARN's RMContext: the log, the scheduler, the clock, and who is there.
@@ -160,11 +160,16 @@ type core struct {
 func New(cfg Config) *Leader {
 	c := newCore(cfg)
 	refusals := &startrefusal.Refusals{}
+	keys := masterkey.New(c, c.work, masterkey.Config{
+		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
+	})
+	issuer := delegation.NewIssuer(c, c.work, cfg.Settings.DelegationLifetime, cfg.Settings.DelegationRenewal)
+	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
 		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
 		suspension: &suspension{core: c, orders: map[records.ContainerID]*order{}}, resizing: &resizing{core: c}, preemption: &preemption{core: c},
-		keys: &keys{core: c}, delegations: &delegations{c}, carried: newCarried(c), queueAdmin: &queueAdmin{c}, placement: &placement{c},
+		keys: keys, delegations: issuer, carried: carried, queueAdmin: &queueAdmin{c}, placement: &placement{c},
 		requests: &requests{c}, views: &views{core: c}, versions: &versions{core: c},
 	}
 	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
@@ -178,7 +183,7 @@ func New(cfg Config) *Leader {
 	l.nodeManagers.decommissioning, l.nodeManagers.resizing = l.decommissioning, l.resizing
 	l.decommissioning.nodeManagers = l.nodeManagers
 	l.decommissioning.hosts.Store(cfg.Hosts)
-	l.resizing.requests, l.preemption.containers, l.carried.delegations, l.views.requests = l.requests, l.containers, l.delegations, l.requests
+	l.resizing.requests, l.preemption.containers, l.views.requests = l.requests, l.containers, l.requests
 	return l
 }
 
@@ -228,6 +233,12 @@ func (l *Leader) nextWake() int64 {
 
 // ErrDeposed is returned when leadership ended before the operation was committed. The next leader decides whether it took effect.
 var ErrDeposed = pipeline.ErrDeposed
+
+// Keys returns the committed master keys of a kind.
+func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing { return l.keys.Ring(kind) }
+
+// Delegations issues, renews and cancels delegation tokens: call Issue, Renew and Cancel alone.
+func (l *Leader) Delegations() *delegation.Issuer { return l.delegations }
 
 // Done is closed when the leader leads no more.
 func (l *Leader) Done() <-chan struct{} { return l.Ended() }

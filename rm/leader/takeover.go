@@ -17,10 +17,10 @@ func (l *Leader) takeOver() error {
 		l.Enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: l.Time()}})
 	}
 	l.epoch = l.work.Epoch()
-	if err := l.keys.rollKeys(l.Now()); err != nil {
+	if err := l.keys.Roll(l.Now()); err != nil {
 		return err
 	}
-	l.keys.publishKeys()
+	l.keys.Publish()
 	l.queueAdmin.takeQueues()
 	for _, node := range l.nodesInOrder() {
 		l.takeNode(node)

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"heddle/rm/ledger"
-	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
-// tick looks at deadlines.
+// tick does what is due.
 func (l *Leader) tick() {
 	now := l.Now()
 	l.nodeManagers.expireNodes(now)
@@ -20,10 +19,12 @@ func (l *Leader) tick() {
 	l.resizing.expireGrown(now)
 	l.applications.expireApps(now)
 	l.suspension.repeatOrders(now)
-	l.carried.renewCarried(now)
-	l.delegations.expireDelegations(now)
+	l.carried.RenewDue(now)
+	if !l.justBegun(now) {
+		l.delegations.Expire(now)
+	}
 	l.versions.raiseVersion(now)
-	if err := l.keys.rollKeys(now); err != nil {
+	if err := l.keys.Roll(now); err != nil {
 		l.Log.WithError(err).Error("master keys are not rolled, to be tried again")
 	}
 }
@@ -89,55 +90,4 @@ func (as *applications) expireApps(now time.Time) {
 			as.kill(app, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 		}
 	}
-}
-
-// rollKeys replaces master keys that are due. A key that nodes check tokens with is handed to them first, and signs only
-// when every node that is not lost has it.
-func (k *keys) rollKeys(now time.Time) error {
-	for _, kind := range keyKinds {
-		ring := k.work.Keys[kind]
-		life := k.Settings.KeyLifetime[kind]
-		spread := kind == ledgerpb.KeyKind_NM || kind == ledgerpb.KeyKind_CONTAINER
-		switch {
-		case ring.Current.Secret == nil:
-			if err := k.roll(kind, false); err != nil {
-				return err
-			}
-		case ring.Next.Secret != nil:
-			if k.sinceRecorded(now, ring.Next.Rolled) > k.Settings.NodeExpiry*3/2 {
-				k.Enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
-				k.publishKeys()
-			}
-		case life > 0 && now.Sub(time.UnixMilli(ring.Current.Rolled)) > life:
-			if err := k.roll(kind, spread); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sinceRecorded is for how long something has been on record, as far as this leadership can tell: another one's clock may show
-// another time.
-func (c *core) sinceRecorded(now time.Time, ms int64) time.Duration {
-	if at := time.UnixMilli(ms); at.After(c.began) && !at.After(now) {
-		return now.Sub(at)
-	}
-	return now.Sub(c.began)
-}
-
-var keyKinds = []ledgerpb.KeyKind{
-	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB, ledgerpb.KeyKind_DELEGATION,
-	ledgerpb.KeyKind_CLIENT_TO_AM,
-}
-
-func (k *keys) roll(kind ledgerpb.KeyKind, next bool) error {
-	id, secret, err := k.NewKey(kind)
-	if err != nil {
-		return fmt.Errorf("make a master key of kind %v: %w", kind, err)
-	}
-	k.Enter(&ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{Kind: kind, KeyId: id, Secret: secret, Next: next}})
-	k.Log.WithField("kind", kind).WithField("key", id).Info("master key rolled")
-	k.publishKeys()
-	return nil
 }

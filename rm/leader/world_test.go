@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/eventlog"
@@ -40,7 +41,7 @@ type world struct {
 	frozen   map[records.ContainerID]bool
 	keys     int32
 	change   func(*Settings)
-	tokens   Tokens
+	tokens   delegation.TokenRenewer
 	record   *eventlog.Writer
 	ahead    atomic.Int64         // ns: by which the clock on the wall was set forward
 	passes   func() time.Duration // the time that passes, if it isn't the test's

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/ipc"
@@ -24,7 +24,7 @@ func (s *Service) NewDelegationToken(owner, realUser, renewer string) (token.Tok
 		return token.Token{}, err
 	}
 	var made token.Token
-	err = l.IssueDelegation(func(n leader.NewDelegation) (identifier, password []byte) {
+	err = l.Delegations().Issue(func(n delegation.Draft) (identifier, password []byte) {
 		id := token.Delegation{
 			Owner: owner, Renewer: shortName(renewer), RealUser: realUser,
 			IssueMS: n.Issued, MaxMS: n.Max, Sequence: n.Sequence, KeyID: n.Key.ID,
@@ -67,7 +67,7 @@ func (s *Service) RenewDelegationToken(user string, t token.Token) (until int64,
 	if err != nil {
 		return 0, err
 	}
-	until, err = l.RenewDelegation(id.Sequence, t.Identifier, id.MaxMS)
+	until, err = l.Delegations().Renew(id.Sequence, t.Identifier, id.MaxMS)
 	return until, s.exception(err)
 }
 
@@ -88,7 +88,7 @@ func (s *Service) CancelDelegationToken(user string, t token.Token) error {
 	if user != owner && (id.Renewer == "" || shortName(user) != id.Renewer) {
 		return ipc.NewException(ipc.AccessControlException, "%s is not authorized to cancel the token (%s)", user, describe(id))
 	}
-	return s.exception(l.CancelDelegation(id.Sequence, t.Identifier))
+	return s.exception(l.Delegations().Cancel(id.Sequence, t.Identifier))
 }
 
 func (s *Service) delegation(id token.Delegation, identifier []byte) (d ledger.Delegation, ok bool) {

@@ -1,0 +1,268 @@
+package delegation
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/ipc"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// TokenRenewer renews and cancels delegation tokens that others have issued (Hadoop: TokenRenewer). Its methods may block, and are called
+// beside the loop.
+type TokenRenewer interface {
+	// Renews reports whether it deals with tokens of a kind.
+	Renews(kind string) bool
+	// RenewToken makes a token good for longer, and returns until when. What the issuer refuses is an *ipc.RemoteError.
+	RenewToken(ctx context.Context, t token.Token) (until time.Time, err error)
+	CancelToken(ctx context.Context, t token.Token) error
+}
+
+// Calls says how often, and how patiently, the issuers of tokens are called.
+type Calls struct {
+	Timeout time.Duration // of a call
+	Pause   time.Duration // before a call that failed is repeated
+	Tries   int           // calls for one renewal or cancellation; a refused one is never repeated
+	// CancelAlways has tokens cancelled even if an application asked not to.
+	CancelAlways bool
+	// CancelDelay is how long foreign tokens outlive the last application that brought them: its nodes may have logs to upload.
+	CancelDelay time.Duration
+}
+
+// Carried are the delegation tokens in the credentials of live applications. They are renewed as long as one of the applications lives,
+// and cancelled after the last one unless one of them asked not to. Hadoop does so on secure clusters only. A failure isn't held against
+// an application: on a cluster without security hardly anybody checks tokens.
+type Carried struct {
+	loop   Loop
+	work   *ledger.State
+	issuer *Issuer
+	others TokenRenewer
+	calls  Calls
+	log    *logrus.Entry
+
+	all map[string]*carriedToken
+	of  map[records.ApplicationID][]*carriedToken
+}
+
+// NewCarried makes the empty set of a leadership with a working copy. issuer deals with the ResourceManager's own tokens, others with
+// those of other issuers; nil if nothing does.
+func NewCarried(loop Loop, work *ledger.State, issuer *Issuer, others TokenRenewer, calls Calls, log *logrus.Entry) *Carried {
+	return &Carried{
+		loop: loop, work: work, issuer: issuer, others: others, calls: calls, log: log,
+		all: map[string]*carriedToken{}, of: map[records.ApplicationID][]*carriedToken{},
+	}
+}
+
+type carriedToken struct {
+	token token.Token
+	name  string // in Carried.all
+	// own is whether this ResourceManager has issued it; id is then what its identifier says.
+	own    bool
+	id     token.Delegation
+	apps   map[records.ApplicationID]bool
+	spared bool // an application asked not to cancel it
+
+	due    time.Time // of the next renewal, or of the cancellation once no application is left; zero = never
+	asking bool      // a call about it is under way
+	failed int       // failed calls for the same renewal or cancellation
+}
+
+// Add adds the tokens of an application that begins. Own ones are renewed with its submission, others by the next RenewDue.
+func (ct *Carried) Add(app *ledger.Application) {
+	raw := app.Context.GetAmContainerSpec().GetTokens()
+	if len(raw) == 0 {
+		return
+	}
+	log := ct.log.WithField("application", app.ID)
+	credentials, err := token.DecodeCredentials(raw)
+	if err != nil {
+		log.WithError(err).Warn("its credentials can't be read, and their tokens are not renewed")
+		return
+	}
+	for _, named := range credentials.Tokens {
+		tok := named.Token
+		name := tok.Kind + "\x00" + tok.Service + "\x00" + string(tok.Identifier) + "\x00" + string(tok.Password)
+		c := ct.all[name]
+		if c == nil {
+			c = &carriedToken{token: tok, name: name, apps: map[records.ApplicationID]bool{}}
+			switch {
+			case tok.Kind == token.KindDelegation:
+				if c.own = true; !ct.ownToken(c) {
+					log.Warn("a delegation token in its credentials is none of this ResourceManager's, or not good any more")
+					continue
+				}
+			case ct.others == nil || !ct.others.Renews(tok.Kind):
+				continue
+			}
+			c.due = ct.loop.Now()
+			ct.all[name] = c
+		}
+		if c.apps[app.ID] {
+			continue // under two aliases
+		}
+		c.apps[app.ID] = true
+		c.spared = c.spared || !app.Context.GetCancelTokensWhenComplete() && !ct.calls.CancelAlways
+		ct.of[app.ID] = append(ct.of[app.ID], c)
+		if c.own {
+			ct.renewOwn(c)
+		}
+	}
+}
+
+// ownToken reports whether a token was issued here and is still good. Its bearer must know its password: the identifier alone can be
+// guessed.
+func (ct *Carried) ownToken(c *carriedToken) bool {
+	id, err := token.ParseDelegation(c.token.Identifier)
+	if err != nil {
+		return false
+	}
+	c.id = id
+	d, ok := ct.work.Delegations[id.Sequence]
+	return ok && hmac.Equal(d.Identifier, c.token.Identifier) && hmac.Equal(d.Password, c.token.Password) &&
+		d.RenewBy >= ct.loop.Now().UnixMilli()
+}
+
+// renewOwn renews a token of ours if it has a renewer. Without one nobody may renew it, and it expires.
+func (ct *Carried) renewOwn(c *carriedToken) {
+	c.due = time.Time{}
+	if c.id.Renewer == "" || !ct.ownToken(c) {
+		return
+	}
+	until := ct.issuer.renewal(c.id.MaxMS)
+	if until > ct.work.Delegations[c.id.Sequence].RenewBy {
+		ct.issuer.enterRenewal(c.id.Sequence, until)
+	}
+	if until < c.id.MaxMS {
+		c.due = ct.nextRenewal(time.UnixMilli(until))
+	}
+}
+
+// nextRenewal is when to renew a token that is good until then: after nine tenths of the time.
+func (ct *Carried) nextRenewal(until time.Time) time.Time {
+	now := ct.loop.Now()
+	return now.Add(until.Sub(now) * 9 / 10)
+}
+
+// EndApp removes the tokens of an application that has ended, and cancels those that no other application has.
+func (ct *Carried) EndApp(app records.ApplicationID) {
+	for _, c := range ct.of[app] {
+		if delete(c.apps, app); len(c.apps) > 0 {
+			continue
+		}
+		switch {
+		case c.spared:
+			delete(ct.all, c.name)
+		case c.own:
+			delete(ct.all, c.name)
+			if ct.ownToken(c) {
+				ct.issuer.end(c.id.Sequence)
+			}
+		default:
+			c.failed = 0
+			c.due = ct.loop.Now().Add(ct.calls.CancelDelay)
+			if ct.calls.CancelDelay == 0 {
+				ct.cancelForeign(c)
+			}
+		}
+	}
+	delete(ct.of, app)
+}
+
+// RenewDue renews and cancels tokens that are due. A leader calls it each second or so.
+func (ct *Carried) RenewDue(now time.Time) {
+	for _, c := range ct.all {
+		if c.asking || c.due.IsZero() || now.Before(c.due) {
+			continue
+		}
+		switch {
+		case c.own:
+			ct.renewOwn(c)
+		case len(c.apps) > 0:
+			ct.renewForeign(c)
+		default:
+			ct.cancelForeign(c)
+		}
+	}
+}
+
+func (ct *Carried) renewForeign(c *carriedToken) {
+	tok := c.token
+	c.asking = true
+	ct.loop.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
+		defer cancel()
+		until, err := ct.others.RenewToken(ctx, tok)
+		_ = ct.loop.Do(func() error { // the next leader renews them all
+			ct.renewedForeign(c, until, err)
+			return nil
+		})
+	})
+}
+
+func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error) {
+	c.asking = false
+	if len(c.apps) == 0 {
+		return // due is when it's cancelled
+	}
+	switch {
+	case err == nil:
+		c.failed, c.due = 0, time.Time{}
+		if until.After(ct.loop.Now()) {
+			c.due = ct.nextRenewal(until)
+		}
+	case !ct.again(c, "renewing", err):
+		c.due = time.Time{}
+	}
+}
+
+// again makes a failed call due once more, and reports whether it did: refusals, and calls beyond Calls.Tries, aren't repeated. Hadoop
+// repeats those that time out.
+func (ct *Carried) again(c *carriedToken, what string, err error) bool {
+	log := ct.log.WithField("token", fmt.Sprintf("%s of %s", c.token.Kind, c.token.Service)).WithError(err)
+	var refused *ipc.RemoteError
+	if errors.As(err, &refused) {
+		log.Warn(what + " a token in the credentials of an application was refused")
+		return false
+	}
+	if c.failed++; c.failed >= ct.calls.Tries {
+		log.WithField("tries", c.failed).Error(what + " a token in the credentials of an application failed and is given up: " +
+			"yarn.resourcemanager.delegation-token-renewer.thread-retry-max-attempts says how often it's tried")
+		return false
+	}
+	log.WithField("tries", c.failed).Warn(what + " a token in the credentials of an application failed, to be tried again")
+	c.due = ct.loop.Now().Add(ct.calls.Pause)
+	return true
+}
+
+func (ct *Carried) cancelForeign(c *carriedToken) {
+	tok := c.token
+	c.asking = true
+	ct.loop.AfterCommit(func() { // the end of the application is known
+		ct.loop.Go(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
+			defer cancel()
+			err := ct.others.CancelToken(ctx, tok)
+			_ = ct.loop.Do(func() error { // the next leader doesn't know it: it ends when nobody renews it
+				ct.cancelledForeign(c, err)
+				return nil
+			})
+		})
+	})
+}
+
+func (ct *Carried) cancelledForeign(c *carriedToken, err error) {
+	c.asking = false
+	switch {
+	case len(c.apps) > 0: // another one has come with it
+		c.failed, c.due = 0, ct.loop.Now()
+	case err == nil || !ct.again(c, "cancelling", err):
+		delete(ct.all, c.name)
+	}
+}
