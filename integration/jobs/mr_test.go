@@ -352,7 +352,7 @@ func TestBadJobsAreRefused(t *testing.T) {
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-D", "mapreduce.map.memory.mb=1000000"}, "1000000"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-inputformat", "X"}, "-inputformat X is not supported"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-mappr", "X"}, "-mappr"},
-		{[]string{"-mapper", "tr", "a", "b", "-input", in, "-output", out}, "quote commands"},
+		{[]string{"-mapper", "tr", "a", "b", "-input", in, "-output", out}, "put quotes around commands"},
 		{[]string{"-mapper", "cat", "-input", in, "-output", out, "-D", "mapreduce.job.queuename=nosuch"}, "nosuch"},
 	} {
 		j := c.mr(x.args...)
