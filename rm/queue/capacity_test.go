@@ -204,6 +204,34 @@ func TestLimitsRefused(t *testing.T) {
 	}
 }
 
+// A leaf takes each order by its name and by YARN's class of it, and one that is refused is told all names.
+func TestOrdersOfLeaves(t *testing.T) {
+	orderOf := func(value string) (string, error) {
+		tree, err := CapacityFromConf(load(t, with("queues=a", "a.capacity=100", "a.ordering-policy="+value)))
+		if err != nil {
+			return "", err
+		}
+		q, _ := tree.Find("root.a")
+		return q.OrderingPolicy, nil
+	}
+	for class, want := range map[string]string{
+		"FifoOrderingPolicy": "fifo", "FairOrderingPolicy": "fair", "FifoOrderingPolicyWithExclusivePartitions": "fifo-with-partitions",
+		"FifoOrderingPolicyForPendingApps": "fifo-for-pending-apps",
+	} {
+		for _, value := range []string{want, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy." + class} {
+			if got, err := orderOf(value); got != want || err != nil {
+				t.Errorf("%s: %s, %v", value, got, err)
+			}
+		}
+	}
+	const all = "fair, fifo, fifo-for-pending-apps, fifo-with-partitions"
+	for _, value := range []string{"lottery", "FairOrderingPolicy", policyPackage + "fair"} {
+		if _, err := orderOf(value); err == nil || !strings.Contains(err.Error(), all) {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 // A mistake is reported with its file and line, and all mistakes at once.
 func TestWhereMistakesAre(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"heddle/conf"
@@ -203,11 +204,20 @@ func (p *parser) weightKey(q *Queue, user string) string {
 
 const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
 
+// leafPolicies are the orders of applications that a leaf can have, with YARN's classes of them.
 var leafPolicies = map[string]string{
-	policyPackage + "FifoOrderingPolicy": "fifo", policyPackage + "FairOrderingPolicy": "fair",
-	policyPackage + "FifoOrderingPolicyWithExclusivePartitions": "fifo-with-partitions",
-	policyPackage + "FifoOrderingPolicyForPendingApps":          "fifo-for-pending-apps",
-	"fifo": "fifo", "fair": "fair", "fifo-with-partitions": "fifo-with-partitions", "fifo-for-pending-apps": "fifo-for-pending-apps",
+	"fifo": "FifoOrderingPolicy", "fair": "FairOrderingPolicy",
+	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
+}
+
+// leafPolicy returns the name of a leaf's order, which may be given as the name of its class. It reports whether there is one.
+func leafPolicy(v string) (name string, ok bool) {
+	for name, class := range leafPolicies {
+		if v == name || v == policyPackage+class {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // policy reads the order of a leaf's applications, or of a parent's queues. Parents inherit the order unless
@@ -226,8 +236,9 @@ func (p *parser) policy(q *Queue) {
 		return
 	}
 	name, v := p.own(q.Path, "ordering-policy", "fifo")
-	if q.OrderingPolicy = leafPolicies[v]; q.OrderingPolicy == "" {
-		p.fail(name, v, "it must be fifo or fair, as the queue holds applications")
+	known := false
+	if q.OrderingPolicy, known = leafPolicy(v); !known {
+		p.fail(name, v, fmt.Sprintf("it must be one of %s, as the queue holds applications", strings.Join(slices.Sorted(maps.Keys(leafPolicies)), ", ")))
 		q.OrderingPolicy = "fifo"
 	}
 	if q.OrderingPolicy == "fifo-with-partitions" {
