@@ -35,7 +35,7 @@ func (s queueSource) file() string {
 	return filepath.Join(s.conf.Dir(), queue.CapacityFile)
 }
 
-// Read implements leader.QueueSource. Settings are the properties of capacity-scheduler.xml as written, or the text
+// Read implements queueconf.Source. Settings are the properties of capacity-scheduler.xml as written, or the text
 // of fair-scheduler.xml under its name.
 func (s queueSource) Read() (map[string]string, time.Time, error) {
 	if s.kind == queue.FIFO {
@@ -69,7 +69,7 @@ func (s queueSource) Read() (map[string]string, time.Time, error) {
 	return settings, st.ModTime(), nil
 }
 
-// Build implements leader.QueueSource.
+// Build implements queueconf.Source.
 func (s queueSource) Build(settings map[string]string) (*queue.Tree, error) {
 	switch s.kind {
 	case queue.FIFO:
@@ -97,7 +97,7 @@ func (r *ResourceManager) watchFairFile(ctx context.Context, l *leader.Leader) {
 		}
 		return st.ModTime()
 	}
-	watchFile(ctx, r.fileInterval, changed, l.RefreshQueues, func(err error) {
+	watchFile(ctx, r.fileInterval, changed, l.QueueConf().Refresh, func(err error) {
 		for line := range strings.Lines(err.Error()) {
 			r.log.WithField("file", source.file()).Error("the queues stay unchanged: " + strings.TrimSpace(line))
 		}

@@ -42,17 +42,17 @@ func TestChangedQueuesSurvive(t *testing.T) {
 	lead := leaderOf(t, members)
 	l := lead.Leader()
 	add := &queue.Change{Add: []queue.QueueChange{{Queue: "root.night", Params: []queue.Setting{{Key: "capacity", Value: value("25")}}}}}
-	if err := l.ChangeQueues(add); err == nil || !strings.Contains(err.Error(), "add up to") {
+	if err := l.QueueConf().Change(add); err == nil || !strings.Contains(err.Error(), "add up to") {
 		t.Errorf("capacities that don't add up: got %v", err)
 	}
 	if got := queueNames(lead); strings.Contains(got, "night") {
 		t.Errorf("what was refused holds: %s", got)
 	}
 	add.Add = append(add.Add, queue.QueueChange{Queue: "root.default", Params: []queue.Setting{{Key: "capacity", Value: value("75")}}})
-	if err := l.ChangeQueues(add); err != nil {
+	if err := l.QueueConf().Change(add); err != nil {
 		t.Fatal(err)
 	}
-	before, err := l.QueueConf()
+	before, err := l.QueueConf().Recorded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestChangedQueuesSurvive(t *testing.T) {
 	if got := queueNames(next); got != want {
 		t.Errorf("the next leader has %s", got)
 	}
-	if after, err := next.Leader().QueueConf(); err != nil || after.Version != before.Version {
+	if after, err := next.Leader().QueueConf().Recorded(); err != nil || after.Version != before.Version {
 		t.Errorf("the next leader has version %d, %v", after.Version, err)
 	}
 	for _, m := range rest {

@@ -12,6 +12,7 @@ import (
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/pipeline"
+	"heddle/rm/leader/queueconf"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -60,7 +61,7 @@ type Settings struct {
 	// Live is what others than the leader read of them; nil is one of its own.
 	Live *queue.Live
 	// QueueSource reads them anew; nil leaves them as they are.
-	QueueSource QueueSource
+	QueueSource queueconf.Source
 	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
 	// ACLs has lists of queues say who may have which priorities (yarn.acl.enable).
@@ -128,11 +129,11 @@ type Leader struct {
 	*suspension
 	*resizing
 	*preemption
-	*queueAdmin
 	*placement
 	*requests
 	*views
 	*versions
+	queueConf   *queueconf.Admin
 	keys        *masterkey.Keys
 	delegations *delegation.Issuer
 	carried     *delegation.Carried
@@ -163,13 +164,16 @@ func New(cfg Config) *Leader {
 	keys := masterkey.New(c, c.work, masterkey.Config{
 		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
 	})
+	queues := queueconf.New(c, c.work, queueconf.Config{
+		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
+	})
 	issuer := delegation.NewIssuer(c, c.work, cfg.Settings.DelegationLifetime, cfg.Settings.DelegationRenewal)
 	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
 		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
 		suspension: &suspension{core: c, orders: map[records.ContainerID]*order{}}, resizing: &resizing{core: c}, preemption: &preemption{core: c},
-		keys: keys, delegations: issuer, carried: carried, queueAdmin: &queueAdmin{c}, placement: &placement{c},
+		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: &placement{c},
 		requests: &requests{c}, views: &views{core: c}, versions: &versions{core: c},
 	}
 	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers

@@ -21,7 +21,7 @@ func (l *Leader) takeOver() error {
 		return err
 	}
 	l.keys.Publish()
-	l.queueAdmin.takeQueues()
+	l.queueConf.Begin()
 	for _, node := range l.nodesInOrder() {
 		l.takeNode(node)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/queueconf"
 	"heddle/rm/queue"
 	yarnrest "heddle/yarn/rest"
 )
@@ -116,7 +117,7 @@ func (s *server) admins(onFile string, answer func(*yarnrest.Call, *leader.Leade
 }
 
 func (s *server) schedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
-	conf, err := l.QueueConf()
+	conf, err := l.QueueConf().Recorded()
 	if err != nil {
 		return yarnrest.Reply{}, refusalReply(err)
 	}
@@ -124,7 +125,7 @@ func (s *server) schedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Rep
 }
 
 func (s *server) schedulerConfVersion(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
-	conf, err := l.QueueConf()
+	conf, err := l.QueueConf().Recorded()
 	if err != nil {
 		return yarnrest.Reply{}, refusalReply(err)
 	}
@@ -145,7 +146,7 @@ func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnre
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := l.ChangeQueues(change); err != nil {
+	if err := l.QueueConf().Change(change); err != nil {
 		if errors.Is(err, leader.ErrDeposed) {
 			return yarnrest.Reply{}, refusalReply(err)
 		}
@@ -156,7 +157,7 @@ func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnre
 
 // whyNot words the refusal of a configuration as Hadoop does.
 func whyNot(err error) string {
-	var wrong *leader.QueueError
+	var wrong *queueconf.Error
 	if !errors.As(err, &wrong) {
 		return err.Error()
 	}
@@ -172,7 +173,7 @@ func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarn
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	settings, err := l.CheckChange(change)
+	settings, err := l.QueueConf().CheckChange(change)
 	switch {
 	case errors.Is(err, leader.ErrDeposed):
 		return yarnrest.Reply{}, refusalReply(err)
@@ -183,7 +184,7 @@ func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarn
 }
 
 func (s *server) formatSchedulerConf(_ *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
-	switch err := l.FormatQueues(); {
+	switch err := l.QueueConf().Format(); {
 	case errors.Is(err, leader.ErrDeposed):
 		return yarnrest.Reply{}, refusalReply(err)
 	case err != nil:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/hosts"
-	"heddle/rm/leader"
+	"heddle/rm/leader/queueconf"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -74,8 +74,8 @@ func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest)
 	if err != nil {
 		return nil, err
 	}
-	err = l.RefreshQueues()
-	var wrong *leader.QueueError
+	err = l.QueueConf().Refresh()
+	var wrong *queueconf.Error
 	switch {
 	case errors.As(err, &wrong):
 		return nil, ipc.NewException(ipc.YarnException, "Failed to re-init queues : %v", wrong)
