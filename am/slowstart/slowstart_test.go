@@ -65,6 +65,12 @@ func TestGapOfEquation43(t *testing.T) {
 			t.Errorf("%+v: due is %v", c, got)
 		}
 	}
+	// Where nobody knows of releases, the job's own maps are what releases slots.
+	own := facts(16)
+	own.Hints.Frequency, own.Hints.Available, own.Hints.Bandwidth = 0, 0, 25e6
+	if got := o.Gap(own); math.Abs(got-12) > 1e-9 {
+		t.Errorf("α is %v with 50 slots of 20 s", got)
+	}
 	// With as many reduces as available slots none would be released to maps any more.
 	f := facts(1)
 	f.Reduces.Tasks, f.Hints.Bandwidth = 50, 1

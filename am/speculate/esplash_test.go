@@ -27,6 +27,8 @@ func TestLeastLevelOfAlgorithm523(t *testing.T) {
 		// ExpT(1) = (10·40 + 10·20)/20 = 30, ExpT(2) = 20
 		"the fastest is best": {[]float64{0, 10, 10}, []float64{none, 40, 20}, 1, 100, 2, 10 * (100 - 20.) / 20},
 		"equal ones count":    {[]float64{0, 10, 10}, []float64{none, 20, 20}, 1, 100, 1, 80},
+		// ExpT(3) = 30, ExpT(2) = (300 + 10)/11 = 28.2, ExpT(1) = (310 + 250)/21 = 26.7
+		"containers weigh":    {[]float64{0, 10, 1, 10}, []float64{none, 25, 10, 30}, 1, 100, 1, (750 + 90 + 700) / 21.},
 		"not below its own":   {[]float64{0, 10, 10, 5}, []float64{none, 5, 30, 20}, 2, 100, 3, 5 * 80. / 25},
 		"a level without any": {[]float64{0, 10, 0}, []float64{none, 40, 20}, 1, 100, 1, 60},
 		"nothing known there": {[]float64{0, 10, 10}, []float64{none, 40, none}, 1, 100, 1, 10 * 60. / 20},

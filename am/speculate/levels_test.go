@@ -23,6 +23,7 @@ func TestGroupingOfAlgorithm521(t *testing.T) {
 		"another one is between":          {[]vector{{1, 4}, {4, 1}, {2, 2}, {9, 9}}, [][]int{{0, 1, 2}, {3}}},
 		"one meets in one dimension only": {[]vector{{1, 4}, {4, 1}, {3, 5}, {9, 9}}, [][]int{{0, 1, 2}, {3}}},
 		"what grows meets more":           {[]vector{{1, 4}, {4, 1}, {3, 7}, {8, 6}, {9, 9}}, [][]int{{0, 1, 2, 3}, {4}}},
+		"one touches the edge":            {[]vector{{1, 4}, {4, 1}, {4, 9}, {10, 10}}, [][]int{{0, 1, 2}, {3}}},
 		"one type only":                   {[]vector{{1, none}, {2, none}, {3, none}}, [][]int{{0}, {1}, {2}}},
 	} {
 		nodes := make([]int, len(c.at))
@@ -71,6 +72,16 @@ func TestEqualNodesAreOnOneLevel(t *testing.T) {
 	levels, highest := cluster(at, mostLevels)
 	if highest != 1 || levels[3] != 0 || slices.Max(levels) != 1 {
 		t.Errorf("%d levels: %v", highest, levels)
+	}
+}
+
+// Levels that hardly differ are one.
+func TestLevelsDifferByAQuarter(t *testing.T) {
+	for slow, want := range map[float64]int{1.1: 1, 1.5: 2} {
+		at := []vector{{20, 50}, {20, 50}, {20 * slow, 50 * slow}, {20 * slow, 50 * slow}}
+		if levels, highest := cluster(at, mostLevels); highest != want {
+			t.Errorf("nodes that take %v times as long: %v", slow, levels)
+		}
 	}
 }
 
