@@ -391,3 +391,44 @@ func TestWeightBySize(t *testing.T) {
 		}
 	}
 }
+
+// The place that an application leaves in its leaf is another's at once, not with the next look at the limit.
+func TestMovedApplicationsMakePlaceForOthers(t *testing.T) {
+	c := start(t, map[string]string{"root.a.maximum-am-resource-percent": "0.1"}, "n0")
+	first, second := c.app("root.a", "u", 0, row(1, 2)), c.app("root.a", "u", 0)
+	c.activates(first)
+	c.MoveApp(first, "root.b")
+	c.activates(second)
+	a, b := &c.Queues[c.ByPath["root.a"]], &c.Queues[c.ByPath["root.b"]]
+	if !c.Apps[first].Active || a.Active != 1 || b.Active != 1 || b.AmUsed != gb(1) || !a.Used.IsZero() || b.Used != gb(2) || b.Containers != 1 {
+		t.Errorf("root.a has %d active with %v, root.b %d with %v", a.Active, a.Used, b.Active, b.Used)
+	}
+}
+
+// A delay for locality that begins at time 0 ends as any other does, and the scheduler wakes up for it.
+func TestDelaysThatBeginAtTimeZeroEnd(t *testing.T) {
+	c := start(t, map[string]string{"node-locality-delay": "1", "rack-locality-additional-delay": "0"}, "n0", "n1")
+	c.app("root.b", "v", 0, only(row(1, 10)), at(row(1, 10), "n0"))
+	c.run(0)
+	h := c.app("root.a", "u", 0, row(1, 1), at(row(1, 1), "n0"))
+	if _, got := c.run(0); len(got[h]) != 0 || c.NextWake() <= 0 || c.NextWake() > 500 {
+		t.Fatalf("granted %v; wakes at %d", got, c.NextWake())
+	}
+	if _, got := c.run(c.NextWake() - 1); len(got[h]) != 0 {
+		t.Errorf("granted %v before the delay is over", got)
+	}
+	if _, got := c.run(c.NextWake()); len(got[h]) != 1 || c.Containers[got[h][0]].Node != 1 {
+		t.Errorf("granted %v after the delay, as node n1 has room", got)
+	}
+}
+
+// A node that an application excludes is no better place to wait for.
+func TestNobodyWaitsForANodeThatIsExcluded(t *testing.T) {
+	c := start(t, map[string]string{"node-locality-delay": "1", "rack-locality-additional-delay": "0"}, "n0", "n1")
+	h := c.app("root.a", "u", 0)
+	c.UpdateBlacklist(h, []string{"n0"}, nil)
+	c.UpdateAsks(h, []core.Ask{row(1, 1), at(row(1, 1), "n0")})
+	if _, got := c.run(0); len(got[h]) != 1 || c.Containers[got[h][0]].Node != 1 {
+		t.Errorf("granted %v", got)
+	}
+}
