@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -118,5 +119,28 @@ func TestManyCountersAreBounded(t *testing.T) {
 	fmt.Fprintln(s, "reporter:counter:g,n1,1")
 	if len(s.counters["g"]) != maxCounters || s.counters.Get("g", "n1") != 2 {
 		t.Errorf("%d counters", len(s.counters["g"]))
+	}
+}
+
+// The ApplicationMaster is told of a reduce that doesn't have all map outputs yet.
+func TestReduceSaysThatItShuffles(t *testing.T) {
+	x := testTask(t, "")
+	x.ID.Kind, x.spec.Job.Reducer = job.Reduce, "cat"
+	asked := errors.New("it has asked for map outputs")
+	_, err := x.runReduce(t.Context(), &shuffle{maps: 1, copies: 1, factor: 2, outputs: func(context.Context, int) (job.OutputsResponse, error) {
+		if !x.shuffles.Load() {
+			t.Error("it waits for outputs, and doesn't say so")
+		}
+		return job.OutputsResponse{}, asked
+	}})
+	if !errors.Is(err, asked) {
+		t.Fatal(err)
+	}
+	_, err = x.runReduce(t.Context(), &shuffle{copies: 1, factor: 2, outputs: func(ctx context.Context, _ int) (job.OutputsResponse, error) {
+		<-ctx.Done()
+		return job.OutputsResponse{}, ctx.Err()
+	}})
+	if err != nil || x.shuffles.Load() {
+		t.Errorf("%v, shuffles: %v, though there is nothing to fetch", err, x.shuffles.Load())
 	}
 }
