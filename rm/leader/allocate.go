@@ -15,7 +15,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// masters hold the dialogue with ApplicationMasters: registration, heartbeats and farewell.
+// masters hold the dialogue with ApplicationMasters: registration, heartbeats and unregistration.
 type masters struct {
 	*core
 	attempts   *attempts
@@ -325,8 +325,8 @@ func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *Allo
 	return nil
 }
 
-// Finish takes an ApplicationMaster's farewell. An attempt that is over already is fine, as farewells are repeated until
-// they are heard.
+// Finish unregisters an ApplicationMaster. An attempt that is over already is fine, as the call is repeated until
+// the ApplicationMaster has an answer.
 func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
 	s := ms.masterSessions.Get(id)
 	if s == nil {

@@ -71,7 +71,7 @@ func TestLifeOfAnApplication(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a := w.app(id); a.State != ledger.AppFinishing || w.Progress(am.attempt) != 1 {
-			t.Errorf("after the farewell: %v, progress %v", a.State, w.Progress(am.attempt))
+			t.Errorf("after unregistering: %v, progress %v", a.State, w.Progress(am.attempt))
 		}
 		reply = n.heartbeat(ended(l.Container.ID, 0))
 		a := w.app(id)
@@ -83,7 +83,7 @@ func TestLifeOfAnApplication(t *testing.T) {
 			t.Errorf("the node is not told that the application is over: %+v", reply)
 		}
 		if err := w.Finish(am.attempt, pb.FinalApplicationStatus_APP_SUCCEEDED, "", ""); err != nil {
-			t.Errorf("a repeated farewell: %v", err)
+			t.Errorf("unregistered again: %v", err)
 		}
 		w.same()
 	})

@@ -259,7 +259,7 @@ func (at *attempts) amEnded(app *ledger.Application, attempt *ledger.Attempt, ex
 	})
 }
 
-// finish ends an application whose ApplicationMaster has said farewell.
+// finish ends an application whose ApplicationMaster has unregistered.
 func (at *attempts) finish(app *ledger.Application, attempt *ledger.Attempt, exit int32) {
 	final, diagnostics := attempt.FinalStatus, attempt.Diagnostics
 	at.endAttempt(app, attempt, attemptEnd{

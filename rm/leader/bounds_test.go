@@ -164,7 +164,7 @@ func TestEndsOfManyContainersInOneHeartbeatComeIntoSeveralBatches(t *testing.T) 
 		if len(done) != many {
 			t.Errorf("%d ends", len(done))
 		}
-		am.allocate(AllocateCall{}) // takes note of them
+		am.allocate(AllocateCall{}) // after which the session knows them
 		w.small()
 		w.same()
 	})

@@ -55,9 +55,9 @@ func TestNodesLeaveGracefully(t *testing.T) {
 	run(t, func(w *world) {
 		am, n1, n2, c := w.leaving()
 		w.refresh(exclude(t, "n2"), true, time.Hour)
-		told := am.allocate(AllocateCall{Asks: ask(1)})
+		reply := am.allocate(AllocateCall{Asks: ask(1)})
 		var kinds []pb.NodeUpdateType
-		for _, u := range told.Updated {
+		for _, u := range reply.Updated {
 			if u.Node == n2.node {
 				kinds = append(kinds, u.Kind)
 			}

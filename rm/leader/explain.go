@@ -13,7 +13,7 @@ import (
 // Hold is why containers that were asked for are not there yet.
 type Hold struct {
 	explain.Reason
-	At records.NodeID // the nearest node, or the one that is kept; zero if there is none
+	At records.NodeID // the nearest node, or the reserved one; zero if there is none
 }
 
 // Explain says for each request of live applications that waits what holds it.
@@ -27,19 +27,19 @@ func (vs *views) Explain(ids ...records.ApplicationID) (map[records.ApplicationI
 				live, handles = append(live, i), append(handles, soft.handle)
 			}
 		}
-		told := 0
+		explained := 0
 		vs.sched.ExplainAll(handles, func(reasons []explain.Reason) bool {
-			id := ids[live[told]]
+			id := ids[live[explained]]
 			for _, r := range reasons {
 				out[id] = append(out[id], vs.reason(r))
 			}
-			told++
+			explained++
 			return again()
 		})
-		if told == len(live) {
+		if explained == len(live) {
 			return to
 		}
-		return live[told]
+		return live[explained]
 	})
 	return out, err
 }

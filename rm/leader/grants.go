@@ -137,7 +137,7 @@ func (cs *containers) identify(attempt int32, first int64, am bool, decisions []
 	cs.sched.Identify(attempt, first, am, handles...)
 }
 
-// grantOf is what an application is told of a container that lives.
+// grantOf describes a live container to its application.
 func grantOf(c *ledger.Container) Grant {
 	return Grant{
 		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,

@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// nodeManagers hold the dialogue with nodes: registration, heartbeats and farewell.
+// nodeManagers hold the dialogue with nodes: registration, heartbeats and unregistration.
 type nodeManagers struct {
 	*core
 	applications    *applications
@@ -80,7 +80,7 @@ func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) e
 	})
 }
 
-// UnregisterNode takes a node's farewell.
+// UnregisterNode removes a node that shuts down; its containers end. The caller must be the node itself.
 func (ns *nodeManagers) UnregisterNode(id records.NodeID, who NodeCaller) error {
 	if err := ns.callerOf(id, who); err != nil {
 		return err

@@ -12,25 +12,24 @@ import (
 	"heddle/yarn/records"
 )
 
-// What a container is to be, running or suspended, is put on record first; then its node is told, again and again until it answers. What
-// a node reports after it has registered is brought to what is on record: the leader that wanted it may have died before it told the node. What
-// changes on a node later without an order of ours, an ApplicationMaster has asked the node for; it goes on record.
+// The ledger records first whether a container runs or is suspended. Then the leader orders its node to do so, until the node answers.
+// When a node has registered, its containers are brought to what is on record: the last leader may have died before it sent the order.
+// If a container changes later without an order, its ApplicationMaster has asked the node for it, and the change goes on record.
 
-// order is what a node is still to be told of a container. Of two the later one holds.
+// order is one to suspend or resume a container that its node has not answered. A later order replaces it.
 type order struct {
 	suspend bool
 	version int64
 	asking  bool
-	again   time.Time // when it is told once more
+	again   time.Time // when to send it once more
 }
 
-// orderPause is the time between two tries to tell a node.
 const (
-	orderPause    = 5 * time.Second
-	orderPatience = 10 * time.Second
+	orderPause    = 5 * time.Second  // between two tries to send an order
+	orderPatience = 10 * time.Second // for the answer to one
 )
 
-// want puts on record what a container is to be, and notes that its node is to be told.
+// want records whether a container is to be suspended, and remembers the order until its node answers it.
 func (su *suspension) want(id records.ContainerID, suspend bool) (version int64) {
 	su.record(id, suspend)
 	su.version++
@@ -90,7 +89,7 @@ func (su *suspension) settleOrder(id records.ContainerID, version int64, err err
 	}
 }
 
-// repeatOrders tells nodes what they haven't heard.
+// repeatOrders sends the orders once more that nodes have not answered.
 func (su *suspension) repeatOrders(now time.Time) {
 	for id, o := range su.orders {
 		c := su.work.Container(id)
@@ -113,7 +112,8 @@ func (su *suspension) repeatOrders(now time.Time) {
 	}
 }
 
-// level takes into account whether a container is suspended, as its node reports; first is after its registration.
+// level compares whether a container is suspended, by its node's report, to what is on record. first is whether the report is the node's
+// first after its registration.
 func (su *suspension) level(c *ledger.Container, sub pb.ContainerSubState, first bool) {
 	suspended := sub == pb.ContainerSubState_CSS_PAUSED
 	if su.orders[c.ID] != nil || suspended == c.Suspended() || !suspended && sub != pb.ContainerSubState_CSS_RUNNING {

@@ -15,7 +15,7 @@ type preemption struct {
 	containers *containers
 }
 
-// Preemption is what an ApplicationMaster is told of containers that it will lose.
+// Preemption tells an ApplicationMaster which containers it will lose.
 type Preemption struct {
 	// Strict says that these very containers will go; otherwise any of the same size will do as well.
 	Strict     bool
@@ -23,7 +23,7 @@ type Preemption struct {
 	// Minimum times Count is what is to be given back, in units of the smallest container, unless it is strict.
 	Minimum records.Resource
 	Count   int32
-	New     bool // some of the containers weren't told of before
+	New     bool // the ApplicationMaster learns of some of the containers for the first time
 }
 
 // preempted is a container that has to end.
@@ -108,8 +108,8 @@ func (pr *preemption) killPreempted(p *preempted) {
 	pr.containers.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }
 
-// preemptionOf is what an ApplicationMaster is told with its heartbeat: under a Capacity tree once of each container, under a
-// Fair tree again and again while they live (Hadoop: FiCaSchedulerApp.getAllocation, FSAppAttempt.getPreemptionContainerIds).
+// preemptionOf is what the answer to an ApplicationMaster's heartbeat says of preemption. A Capacity tree announces each container once,
+// a Fair tree again and again while it lives (Hadoop: FiCaSchedulerApp.getAllocation, FSAppAttempt.getPreemptionContainerIds).
 func (pr *preemption) preemptionOf(soft *appSoft, attempt records.AttemptID) (p Preemption) {
 	var lost records.Resource
 	p.New = len(soft.preempted) > soft.warned

@@ -19,8 +19,8 @@ type suspension struct {
 // FeatureSuspend is the name under which nodes announce that they can suspend containers.
 const FeatureSuspend = "suspend"
 
-// Suspend freezes a running container; Resume lets it go on. They return when the node has done it. What is
-// on record by then goes on to hold if the node doesn't answer: it is told again.
+// Suspend freezes a running container; Resume lets it go on. They return when the node has done it. If
+// the node doesn't answer, what is on record still holds: the order is sent again.
 func (su *suspension) Suspend(ctx context.Context, id records.ContainerID) error {
 	return su.setSuspended(ctx, id, true)
 }

@@ -37,7 +37,7 @@ func (ns *nodeManagers) expireNodes(now time.Time) {
 	}
 }
 
-// expireAttempts ends attempts whose ApplicationMaster is silent, or has said farewell and won't go.
+// expireAttempts ends attempts whose ApplicationMaster is silent, or that has unregistered and still runs.
 func (at *attempts) expireAttempts(now time.Time) {
 	for id, soft := range at.apps {
 		app := at.work.Apps[id]

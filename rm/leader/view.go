@@ -59,14 +59,14 @@ func (vs *views) view(soft *appSoft) AppView {
 	return v
 }
 
-// Reserved is what nodes are kept for.
+// Reserved is what is reserved on nodes for an application.
 type Reserved struct {
 	Resource   records.Resource
 	Containers int
 	Requests   int // of one application: how many different ones the containers are of
 }
 
-// showReserved lets everybody see what is reserved now. It is seldom, and so reports needn't ask the loop.
+// showReserved publishes what is reserved now, so that reports needn't ask the loop. Reservations seldom change.
 func (vs *views) showReserved() {
 	type request struct {
 		app      scheduler.AppHandle

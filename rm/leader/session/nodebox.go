@@ -12,11 +12,11 @@ type NodeBox struct {
 	orders Orders
 }
 
-// Orders are what a node is told with one reply.
+// Orders are what a node has to do, as one reply says it.
 type Orders struct {
 	Cleanup     []records.ContainerID // containers to end
 	CleanupApps []records.ApplicationID
-	Removed     []records.ContainerID // whose end was heard: the node may forget them
+	Removed     []records.ContainerID // whose end the leader knows: the node may forget them
 	Resource    *records.Resource     // what the node offers from now on; nil: as before
 	Signals     []Signal
 	Resized     []Grant // containers that are to have less from now on
