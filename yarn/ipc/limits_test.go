@@ -26,6 +26,9 @@ type gated struct {
 	size                 int // of responses
 }
 
+// shortReply is the queue that gated says little of.
+const shortReply = "short"
+
 func newGated(size int) *gated { return &gated{open: make(chan struct{}), size: size} }
 
 func (g *gated) register(s *ipc.Server) {
@@ -37,6 +40,9 @@ func (g *gated) register(s *ipc.Server) {
 		}
 		select {
 		case <-g.open:
+			if req.GetQueueName() == shortReply {
+				return queue("x"), nil
+			}
 			return queue(strings.Repeat("x", g.size)), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -151,8 +151,8 @@ func TestUnreadRepliesTakeBoundedMemory(t *testing.T) {
 		return g.begun.Load() >= 20 && a.Connections <= 4
 	})
 	e := newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "bob"})
-	if _, err := protocol.GetQueueInfo.Call(testContext(t), e, ask("q")); err != nil {
-		t.Errorf("a client that reads: %v", err)
+	if _, err := protocol.GetQueueInfo.Call(testContext(t), e, ask(shortReply)); err != nil {
+		t.Errorf("a client that reads, and needs less than the others: %v", err)
 	}
 }
 
