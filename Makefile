@@ -6,6 +6,7 @@ BUILT         := $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 LDFLAGS       := -s -w -X heddle/conf.Version=$(VERSION) -X heddle/conf.Built=$(BUILT)
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM     := gotest.tools/gotestsum@v1.13.0
 PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
@@ -34,10 +35,19 @@ invariants:
 	$(GO) test -count=1 -tags invariants $(INVARIANTS)
 	$(GO) test -count=1 -tags invariants -run LeadersFall ./integration/chaos
 
+# Tests of daemons, disks and clocks share two cores with each other, and one of thousands may wait for its turn too long. A test that fails is
+# run once more by itself; `make test` names it at its end, and it is a fault to be mended. Nothing is run again after a data race, a panic, or
+# more than three failures.
+TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race \
+	--rerun-fails-run-root-test --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -timeout 25m $(3)
+
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
-	$(GO) test -count=1 -race -timeout 25m $$($(GO) list ./... | grep -v /integration/)
-	$(GO) test -count=1 -timeout 25m ./integration/...
+	@GOBIN=$(TOOLS) $(GO) install $(GOTESTSUM)
+	@rm -f bin/rerun-*.txt
+	$(call TESTSUM,units,$$($(GO) list ./... | grep -v /integration/),-race)
+	$(call TESTSUM,integration,./integration/...)
+	@if cat bin/rerun-*.txt 2>/dev/null | grep .; then echo "these tests failed, and passed by themselves: mend them"; fi
 
 # Jobs of Hadoop's and Spark's own clients; with integration-full also what takes long.
 integration: build
