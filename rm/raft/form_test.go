@@ -272,6 +272,7 @@ func TestAMemberLeaves(t *testing.T) {
 	if err := other.Remove(t.Context(), gone.cfg.ID); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a follower had one leave: %v", err)
 	}
+	await.Until(t, "the one that goes has something of the log", func() bool { return len(gone.fsm.all()) == 1 })
 	gone.stop(t)
 	if err := lead.Remove(t.Context(), gone.cfg.ID); err != nil {
 		t.Fatal(err)
@@ -279,7 +280,9 @@ func TestAMemberLeaves(t *testing.T) {
 	propose(t, lead, 1)
 	// It is still in the configuration, and must not come back with what it has.
 	gone.restart(t)
+	reign := leadership{[]*member{lead, other}, lead, term}
 	await.Until(t, "it is said why it stays out", func() bool {
+		lead, term = reign.now(t)
 		_, err := lead.AdoptMembers(term)
 		return err != nil && strings.Contains(err.Error(), "start it with an empty state folder")
 	})
@@ -289,7 +292,7 @@ func TestAMemberLeaves(t *testing.T) {
 	gone.stop(t)
 	gone.cfg.Dir = t.TempDir()
 	gone.restart(t)
-	lead.KeepMembers(term)
+	reign.keepMembers(t)
 	await.Until(t, "it has the log again", func() bool { return len(gone.fsm.all()) == 2 })
 }
 
