@@ -23,6 +23,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What a container's node is to do with it, and does. Each one leaves less to the container than the one before it.
+type ContainerLevel int32
+
+const (
+	ContainerLevel_LEVEL_RUNNING ContainerLevel = 0
+	// Runs with what the order says that it holds.
+	ContainerLevel_LEVEL_SHRUNK ContainerLevel = 1
+	// Runs with the least CPU and memory that a container is left (1 % of a core, 64 MB).
+	ContainerLevel_LEVEL_FOOTPRINT ContainerLevel = 2
+	// Stands still. Its memory stays where it is.
+	ContainerLevel_LEVEL_FROZEN ContainerLevel = 3
+	// Stands still, and what it doesn't hold of its memory is paged out.
+	ContainerLevel_LEVEL_RECLAIMED ContainerLevel = 4
+)
+
+// Enum value maps for ContainerLevel.
+var (
+	ContainerLevel_name = map[int32]string{
+		0: "LEVEL_RUNNING",
+		1: "LEVEL_SHRUNK",
+		2: "LEVEL_FOOTPRINT",
+		3: "LEVEL_FROZEN",
+		4: "LEVEL_RECLAIMED",
+	}
+	ContainerLevel_value = map[string]int32{
+		"LEVEL_RUNNING":   0,
+		"LEVEL_SHRUNK":    1,
+		"LEVEL_FOOTPRINT": 2,
+		"LEVEL_FROZEN":    3,
+		"LEVEL_RECLAIMED": 4,
+	}
+)
+
+func (x ContainerLevel) Enum() *ContainerLevel {
+	p := new(ContainerLevel)
+	*p = x
+	return p
+}
+
+func (x ContainerLevel) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ContainerLevel) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_heddle_proto_enumTypes[0].Descriptor()
+}
+
+func (ContainerLevel) Type() protoreflect.EnumType {
+	return &file_yarn_pb_heddle_proto_enumTypes[0]
+}
+
+func (x ContainerLevel) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
 // Suspends containers through the freezer of their cgroup; they keep their memory and their sockets.
 type SuspendContainersRequest struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -293,6 +348,1011 @@ func (b0 ResumeContainersResponse_builder) Build() *ResumeContainersResponse {
 	return m0
 }
 
+// An order to bring a container to a level. One whose version is not above that of the last order which the node took for the
+// container changes nothing: an order may be sent any number of times, in any order, in a heartbeat's reply and by orderContainers.
+type ContainerOrder struct {
+	state                    protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId   *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Level         ContainerLevel         `protobuf:"varint,2,opt,name=level,enum=heddle.yarn.ContainerLevel"`
+	xxx_hidden_Held          *Resource              `protobuf:"bytes,3,opt,name=held"`
+	xxx_hidden_BreathEveryMs int64                  `protobuf:"varint,4,opt,name=breath_every_ms,json=breathEveryMs"`
+	xxx_hidden_Version       int32                  `protobuf:"varint,5,opt,name=version"`
+	xxx_hidden_Beneficiary   *string                `protobuf:"bytes,6,opt,name=beneficiary"`
+	XXX_raceDetectHookData   protoimpl.RaceDetectHookData
+	XXX_presence             [1]uint32
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *ContainerOrder) Reset() {
+	*x = ContainerOrder{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerOrder) ProtoMessage() {}
+
+func (x *ContainerOrder) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ContainerOrder) GetContainerId() *ContainerId {
+	if x != nil {
+		return x.xxx_hidden_ContainerId
+	}
+	return nil
+}
+
+func (x *ContainerOrder) GetLevel() ContainerLevel {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 1) {
+			return x.xxx_hidden_Level
+		}
+	}
+	return ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerOrder) GetHeld() *Resource {
+	if x != nil {
+		return x.xxx_hidden_Held
+	}
+	return nil
+}
+
+func (x *ContainerOrder) GetBreathEveryMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_BreathEveryMs
+	}
+	return 0
+}
+
+func (x *ContainerOrder) GetVersion() int32 {
+	if x != nil {
+		return x.xxx_hidden_Version
+	}
+	return 0
+}
+
+func (x *ContainerOrder) GetBeneficiary() string {
+	if x != nil {
+		if x.xxx_hidden_Beneficiary != nil {
+			return *x.xxx_hidden_Beneficiary
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *ContainerOrder) SetContainerId(v *ContainerId) {
+	x.xxx_hidden_ContainerId = v
+}
+
+func (x *ContainerOrder) SetLevel(v ContainerLevel) {
+	x.xxx_hidden_Level = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+}
+
+func (x *ContainerOrder) SetHeld(v *Resource) {
+	x.xxx_hidden_Held = v
+}
+
+func (x *ContainerOrder) SetBreathEveryMs(v int64) {
+	x.xxx_hidden_BreathEveryMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+}
+
+func (x *ContainerOrder) SetVersion(v int32) {
+	x.xxx_hidden_Version = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *ContainerOrder) SetBeneficiary(v string) {
+	x.xxx_hidden_Beneficiary = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+}
+
+func (x *ContainerOrder) HasContainerId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ContainerId != nil
+}
+
+func (x *ContainerOrder) HasLevel() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ContainerOrder) HasHeld() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Held != nil
+}
+
+func (x *ContainerOrder) HasBreathEveryMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *ContainerOrder) HasVersion() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *ContainerOrder) HasBeneficiary() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *ContainerOrder) ClearContainerId() {
+	x.xxx_hidden_ContainerId = nil
+}
+
+func (x *ContainerOrder) ClearLevel() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Level = ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerOrder) ClearHeld() {
+	x.xxx_hidden_Held = nil
+}
+
+func (x *ContainerOrder) ClearBreathEveryMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_BreathEveryMs = 0
+}
+
+func (x *ContainerOrder) ClearVersion() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Version = 0
+}
+
+func (x *ContainerOrder) ClearBeneficiary() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_Beneficiary = nil
+}
+
+type ContainerOrder_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId *ContainerId
+	Level       *ContainerLevel
+	// What the container takes of its node from now on. None: what it was granted, or for FOOTPRINT the least there is.
+	Held *Resource
+	// How often a container that stands still runs for a moment, so that its heartbeats go out. 0: never.
+	BreathEveryMs *int64
+	Version       *int32
+	// For whom its resources were taken, as people are shown it: a queue, or an administrator.
+	Beneficiary *string
+}
+
+func (b0 ContainerOrder_builder) Build() *ContainerOrder {
+	m0 := &ContainerOrder{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = b.ContainerId
+	if b.Level != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		x.xxx_hidden_Level = *b.Level
+	}
+	x.xxx_hidden_Held = b.Held
+	if b.BreathEveryMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		x.xxx_hidden_BreathEveryMs = *b.BreathEveryMs
+	}
+	if b.Version != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_Version = *b.Version
+	}
+	if b.Beneficiary != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_Beneficiary = b.Beneficiary
+	}
+	return m0
+}
+
+// Gives a node orders at once that its next heartbeat's reply would bring. It is answered when the orders have been carried out.
+type OrderContainersRequest struct {
+	state            protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Order *[]*ContainerOrder     `protobuf:"bytes,1,rep,name=order"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *OrderContainersRequest) Reset() {
+	*x = OrderContainersRequest{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderContainersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderContainersRequest) ProtoMessage() {}
+
+func (x *OrderContainersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *OrderContainersRequest) GetOrder() []*ContainerOrder {
+	if x != nil {
+		if x.xxx_hidden_Order != nil {
+			return *x.xxx_hidden_Order
+		}
+	}
+	return nil
+}
+
+func (x *OrderContainersRequest) SetOrder(v []*ContainerOrder) {
+	x.xxx_hidden_Order = &v
+}
+
+type OrderContainersRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Order []*ContainerOrder
+}
+
+func (b0 OrderContainersRequest_builder) Build() *OrderContainersRequest {
+	m0 := &OrderContainersRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Order = &b.Order
+	return m0
+}
+
+type OrderContainersResponse struct {
+	state                     protoimpl.MessageState    `protogen:"opaque.v1"`
+	xxx_hidden_Suspension     *[]*ContainerSuspension   `protobuf:"bytes,1,rep,name=suspension"`
+	xxx_hidden_FailedRequests *[]*ContainerExceptionMap `protobuf:"bytes,2,rep,name=failed_requests,json=failedRequests"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
+}
+
+func (x *OrderContainersResponse) Reset() {
+	*x = OrderContainersResponse{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderContainersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderContainersResponse) ProtoMessage() {}
+
+func (x *OrderContainersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *OrderContainersResponse) GetSuspension() []*ContainerSuspension {
+	if x != nil {
+		if x.xxx_hidden_Suspension != nil {
+			return *x.xxx_hidden_Suspension
+		}
+	}
+	return nil
+}
+
+func (x *OrderContainersResponse) GetFailedRequests() []*ContainerExceptionMap {
+	if x != nil {
+		if x.xxx_hidden_FailedRequests != nil {
+			return *x.xxx_hidden_FailedRequests
+		}
+	}
+	return nil
+}
+
+func (x *OrderContainersResponse) SetSuspension(v []*ContainerSuspension) {
+	x.xxx_hidden_Suspension = &v
+}
+
+func (x *OrderContainersResponse) SetFailedRequests(v []*ContainerExceptionMap) {
+	x.xxx_hidden_FailedRequests = &v
+}
+
+type OrderContainersResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// Of all containers that there were orders for and that are on the node.
+	Suspension     []*ContainerSuspension
+	FailedRequests []*ContainerExceptionMap
+}
+
+func (b0 OrderContainersResponse_builder) Build() *OrderContainersResponse {
+	m0 := &OrderContainersResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Suspension = &b.Suspension
+	x.xxx_hidden_FailedRequests = &b.FailedRequests
+	return m0
+}
+
+// How far a node is with the orders for a container. In heartbeats for all containers that there was an order for.
+type ContainerSuspension struct {
+	state                   protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId  *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Version      int32                  `protobuf:"varint,2,opt,name=version"`
+	xxx_hidden_Wanted       ContainerLevel         `protobuf:"varint,3,opt,name=wanted,enum=heddle.yarn.ContainerLevel"`
+	xxx_hidden_Level        ContainerLevel         `protobuf:"varint,4,opt,name=level,enum=heddle.yarn.ContainerLevel"`
+	xxx_hidden_Held         *Resource              `protobuf:"bytes,5,opt,name=held"`
+	xxx_hidden_Swapped      int64                  `protobuf:"varint,6,opt,name=swapped"`
+	xxx_hidden_SinceMs      int64                  `protobuf:"varint,7,opt,name=since_ms,json=sinceMs"`
+	xxx_hidden_LastBreathMs int64                  `protobuf:"varint,8,opt,name=last_breath_ms,json=lastBreathMs"`
+	xxx_hidden_TookMs       int64                  `protobuf:"varint,9,opt,name=took_ms,json=tookMs"`
+	xxx_hidden_Reason       *string                `protobuf:"bytes,10,opt,name=reason"`
+	xxx_hidden_Failed       bool                   `protobuf:"varint,11,opt,name=failed"`
+	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
+	XXX_presence            [1]uint32
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *ContainerSuspension) Reset() {
+	*x = ContainerSuspension{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerSuspension) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerSuspension) ProtoMessage() {}
+
+func (x *ContainerSuspension) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ContainerSuspension) GetContainerId() *ContainerId {
+	if x != nil {
+		return x.xxx_hidden_ContainerId
+	}
+	return nil
+}
+
+func (x *ContainerSuspension) GetVersion() int32 {
+	if x != nil {
+		return x.xxx_hidden_Version
+	}
+	return 0
+}
+
+func (x *ContainerSuspension) GetWanted() ContainerLevel {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 2) {
+			return x.xxx_hidden_Wanted
+		}
+	}
+	return ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerSuspension) GetLevel() ContainerLevel {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 3) {
+			return x.xxx_hidden_Level
+		}
+	}
+	return ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerSuspension) GetHeld() *Resource {
+	if x != nil {
+		return x.xxx_hidden_Held
+	}
+	return nil
+}
+
+func (x *ContainerSuspension) GetSwapped() int64 {
+	if x != nil {
+		return x.xxx_hidden_Swapped
+	}
+	return 0
+}
+
+func (x *ContainerSuspension) GetSinceMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_SinceMs
+	}
+	return 0
+}
+
+func (x *ContainerSuspension) GetLastBreathMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_LastBreathMs
+	}
+	return 0
+}
+
+func (x *ContainerSuspension) GetTookMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_TookMs
+	}
+	return 0
+}
+
+func (x *ContainerSuspension) GetReason() string {
+	if x != nil {
+		if x.xxx_hidden_Reason != nil {
+			return *x.xxx_hidden_Reason
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *ContainerSuspension) GetFailed() bool {
+	if x != nil {
+		return x.xxx_hidden_Failed
+	}
+	return false
+}
+
+func (x *ContainerSuspension) SetContainerId(v *ContainerId) {
+	x.xxx_hidden_ContainerId = v
+}
+
+func (x *ContainerSuspension) SetVersion(v int32) {
+	x.xxx_hidden_Version = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 11)
+}
+
+func (x *ContainerSuspension) SetWanted(v ContainerLevel) {
+	x.xxx_hidden_Wanted = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 11)
+}
+
+func (x *ContainerSuspension) SetLevel(v ContainerLevel) {
+	x.xxx_hidden_Level = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 11)
+}
+
+func (x *ContainerSuspension) SetHeld(v *Resource) {
+	x.xxx_hidden_Held = v
+}
+
+func (x *ContainerSuspension) SetSwapped(v int64) {
+	x.xxx_hidden_Swapped = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 11)
+}
+
+func (x *ContainerSuspension) SetSinceMs(v int64) {
+	x.xxx_hidden_SinceMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 11)
+}
+
+func (x *ContainerSuspension) SetLastBreathMs(v int64) {
+	x.xxx_hidden_LastBreathMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 11)
+}
+
+func (x *ContainerSuspension) SetTookMs(v int64) {
+	x.xxx_hidden_TookMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 11)
+}
+
+func (x *ContainerSuspension) SetReason(v string) {
+	x.xxx_hidden_Reason = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 11)
+}
+
+func (x *ContainerSuspension) SetFailed(v bool) {
+	x.xxx_hidden_Failed = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 11)
+}
+
+func (x *ContainerSuspension) HasContainerId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ContainerId != nil
+}
+
+func (x *ContainerSuspension) HasVersion() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ContainerSuspension) HasWanted() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *ContainerSuspension) HasLevel() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *ContainerSuspension) HasHeld() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Held != nil
+}
+
+func (x *ContainerSuspension) HasSwapped() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *ContainerSuspension) HasSinceMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
+func (x *ContainerSuspension) HasLastBreathMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+}
+
+func (x *ContainerSuspension) HasTookMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
+}
+
+func (x *ContainerSuspension) HasReason() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
+}
+
+func (x *ContainerSuspension) HasFailed() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
+}
+
+func (x *ContainerSuspension) ClearContainerId() {
+	x.xxx_hidden_ContainerId = nil
+}
+
+func (x *ContainerSuspension) ClearVersion() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Version = 0
+}
+
+func (x *ContainerSuspension) ClearWanted() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Wanted = ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerSuspension) ClearLevel() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Level = ContainerLevel_LEVEL_RUNNING
+}
+
+func (x *ContainerSuspension) ClearHeld() {
+	x.xxx_hidden_Held = nil
+}
+
+func (x *ContainerSuspension) ClearSwapped() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_Swapped = 0
+}
+
+func (x *ContainerSuspension) ClearSinceMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_SinceMs = 0
+}
+
+func (x *ContainerSuspension) ClearLastBreathMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	x.xxx_hidden_LastBreathMs = 0
+}
+
+func (x *ContainerSuspension) ClearTookMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
+	x.xxx_hidden_TookMs = 0
+}
+
+func (x *ContainerSuspension) ClearReason() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+	x.xxx_hidden_Reason = nil
+}
+
+func (x *ContainerSuspension) ClearFailed() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
+	x.xxx_hidden_Failed = false
+}
+
+type ContainerSuspension_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId *ContainerId
+	// Of the last order that the node took.
+	Version *int32
+	Wanted  *ContainerLevel
+	Level   *ContainerLevel
+	// What it takes of the node now.
+	Held *Resource
+	// Bytes of it that are paged out.
+	Swapped *int64
+	// For how long it has had this level, in ms.
+	SinceMs *int64
+	// When it last began to run for a moment, in ms before now. None: it has not since it was suspended.
+	LastBreathMs *int64
+	// How long the last change of its level took, in ms.
+	TookMs *int64
+	// Why it isn't at the level that is wanted, if the node has stopped on the way: it goes on when that has passed, unless `failed`.
+	Reason *string
+	// The order can't be carried out at all. The container stays at `level`.
+	Failed *bool
+}
+
+func (b0 ContainerSuspension_builder) Build() *ContainerSuspension {
+	m0 := &ContainerSuspension{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = b.ContainerId
+	if b.Version != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 11)
+		x.xxx_hidden_Version = *b.Version
+	}
+	if b.Wanted != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 11)
+		x.xxx_hidden_Wanted = *b.Wanted
+	}
+	if b.Level != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 11)
+		x.xxx_hidden_Level = *b.Level
+	}
+	x.xxx_hidden_Held = b.Held
+	if b.Swapped != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 11)
+		x.xxx_hidden_Swapped = *b.Swapped
+	}
+	if b.SinceMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 11)
+		x.xxx_hidden_SinceMs = *b.SinceMs
+	}
+	if b.LastBreathMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 11)
+		x.xxx_hidden_LastBreathMs = *b.LastBreathMs
+	}
+	if b.TookMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 11)
+		x.xxx_hidden_TookMs = *b.TookMs
+	}
+	if b.Reason != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 11)
+		x.xxx_hidden_Reason = b.Reason
+	}
+	if b.Failed != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 11)
+		x.xxx_hidden_Failed = *b.Failed
+	}
+	return m0
+}
+
+// How a node's memory is, in heartbeats of nodes that take orders.
+type NodeMemory struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_SwapTotal   int64                  `protobuf:"varint,1,opt,name=swap_total,json=swapTotal"`
+	xxx_hidden_SwapFree    int64                  `protobuf:"varint,2,opt,name=swap_free,json=swapFree"`
+	xxx_hidden_Some        float32                `protobuf:"fixed32,3,opt,name=some"`
+	xxx_hidden_Full        float32                `protobuf:"fixed32,4,opt,name=full"`
+	xxx_hidden_PageOutRate int64                  `protobuf:"varint,5,opt,name=page_out_rate,json=pageOutRate"`
+	xxx_hidden_PageInRate  int64                  `protobuf:"varint,6,opt,name=page_in_rate,json=pageInRate"`
+	xxx_hidden_NoReclaim   *string                `protobuf:"bytes,7,opt,name=no_reclaim,json=noReclaim"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *NodeMemory) Reset() {
+	*x = NodeMemory{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeMemory) ProtoMessage() {}
+
+func (x *NodeMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *NodeMemory) GetSwapTotal() int64 {
+	if x != nil {
+		return x.xxx_hidden_SwapTotal
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetSwapFree() int64 {
+	if x != nil {
+		return x.xxx_hidden_SwapFree
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetSome() float32 {
+	if x != nil {
+		return x.xxx_hidden_Some
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetFull() float32 {
+	if x != nil {
+		return x.xxx_hidden_Full
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetPageOutRate() int64 {
+	if x != nil {
+		return x.xxx_hidden_PageOutRate
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetPageInRate() int64 {
+	if x != nil {
+		return x.xxx_hidden_PageInRate
+	}
+	return 0
+}
+
+func (x *NodeMemory) GetNoReclaim() string {
+	if x != nil {
+		if x.xxx_hidden_NoReclaim != nil {
+			return *x.xxx_hidden_NoReclaim
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *NodeMemory) SetSwapTotal(v int64) {
+	x.xxx_hidden_SwapTotal = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 7)
+}
+
+func (x *NodeMemory) SetSwapFree(v int64) {
+	x.xxx_hidden_SwapFree = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 7)
+}
+
+func (x *NodeMemory) SetSome(v float32) {
+	x.xxx_hidden_Some = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
+}
+
+func (x *NodeMemory) SetFull(v float32) {
+	x.xxx_hidden_Full = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
+}
+
+func (x *NodeMemory) SetPageOutRate(v int64) {
+	x.xxx_hidden_PageOutRate = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
+}
+
+func (x *NodeMemory) SetPageInRate(v int64) {
+	x.xxx_hidden_PageInRate = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+}
+
+func (x *NodeMemory) SetNoReclaim(v string) {
+	x.xxx_hidden_NoReclaim = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
+}
+
+func (x *NodeMemory) HasSwapTotal() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *NodeMemory) HasSwapFree() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *NodeMemory) HasSome() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *NodeMemory) HasFull() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *NodeMemory) HasPageOutRate() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *NodeMemory) HasPageInRate() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *NodeMemory) HasNoReclaim() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
+func (x *NodeMemory) ClearSwapTotal() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_SwapTotal = 0
+}
+
+func (x *NodeMemory) ClearSwapFree() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_SwapFree = 0
+}
+
+func (x *NodeMemory) ClearSome() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Some = 0
+}
+
+func (x *NodeMemory) ClearFull() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Full = 0
+}
+
+func (x *NodeMemory) ClearPageOutRate() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_PageOutRate = 0
+}
+
+func (x *NodeMemory) ClearPageInRate() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_PageInRate = 0
+}
+
+func (x *NodeMemory) ClearNoReclaim() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_NoReclaim = nil
+}
+
+type NodeMemory_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// In bytes.
+	SwapTotal *int64
+	SwapFree  *int64
+	// PSI: the share of the last 10 s, in percent, in which some processes, or all of them, waited for memory. None: the kernel doesn't say.
+	Some *float32
+	Full *float32
+	// Bytes a second, as measured when containers were last paged out and in. None: not measured yet.
+	PageOutRate *int64
+	PageInRate  *int64
+	// Why the node takes no more memory from containers at present. None: it does if it can ("reclaim" in its features).
+	NoReclaim *string
+}
+
+func (b0 NodeMemory_builder) Build() *NodeMemory {
+	m0 := &NodeMemory{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.SwapTotal != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 7)
+		x.xxx_hidden_SwapTotal = *b.SwapTotal
+	}
+	if b.SwapFree != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 7)
+		x.xxx_hidden_SwapFree = *b.SwapFree
+	}
+	if b.Some != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
+		x.xxx_hidden_Some = *b.Some
+	}
+	if b.Full != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
+		x.xxx_hidden_Full = *b.Full
+	}
+	if b.PageOutRate != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
+		x.xxx_hidden_PageOutRate = *b.PageOutRate
+	}
+	if b.PageInRate != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
+		x.xxx_hidden_PageInRate = *b.PageInRate
+	}
+	if b.NoReclaim != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		x.xxx_hidden_NoReclaim = b.NoReclaim
+	}
+	return m0
+}
+
 // What a Heddle NodeManager can do and which guarantees its machine lacks; field 20000 of a registration.
 type NodeCapabilities struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -307,7 +1367,7 @@ type NodeCapabilities struct {
 
 func (x *NodeCapabilities) Reset() {
 	*x = NodeCapabilities{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[4]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +1379,7 @@ func (x *NodeCapabilities) String() string {
 func (*NodeCapabilities) ProtoMessage() {}
 
 func (x *NodeCapabilities) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[4]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +1442,7 @@ func (x *NodeCapabilities) ClearInstance() {
 type NodeCapabilities_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
-	// Features by name: "suspend", "cpu-limit", "memory-limit", …
+	// Features by name: "suspend", "cpu-limit", "memory-limit", "levels" (takes a ContainerOrder), "reclaim", …
 	Features []string
 	// One sentence for each guarantee that the node can't give, with the reason.
 	Missing []string
@@ -416,7 +1476,7 @@ type StartRefusal struct {
 
 func (x *StartRefusal) Reset() {
 	*x = StartRefusal{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -428,7 +1488,7 @@ func (x *StartRefusal) String() string {
 func (*StartRefusal) ProtoMessage() {}
 
 func (x *StartRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[5]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +1579,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +1591,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[6]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +1655,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +1667,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[7]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +1702,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +1714,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[8]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +1777,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +1789,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +1826,46 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\fcontainer_id\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\"\xb0\x01\n" +
 	"\x18ResumeContainersResponse\x12G\n" +
 	"\x12succeeded_requests\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\x11succeededRequests\x12K\n" +
-	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"d\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\x8f\x02\n" +
+	"\x0eContainerOrder\x12;\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x121\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x05level\x12)\n" +
+	"\x04held\x18\x03 \x01(\v2\x15.heddle.yarn.ResourceR\x04held\x12&\n" +
+	"\x0fbreath_every_ms\x18\x04 \x01(\x03R\rbreathEveryMs\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\x05R\aversion\x12 \n" +
+	"\vbeneficiary\x18\x06 \x01(\tR\vbeneficiary\"K\n" +
+	"\x16OrderContainersRequest\x121\n" +
+	"\x05order\x18\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\x05order\"\xa8\x01\n" +
+	"\x17OrderContainersResponse\x12@\n" +
+	"\n" +
+	"suspension\x18\x01 \x03(\v2 .heddle.yarn.ContainerSuspensionR\n" +
+	"suspension\x12K\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\xa3\x03\n" +
+	"\x13ContainerSuspension\x12;\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x05R\aversion\x123\n" +
+	"\x06wanted\x18\x03 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x06wanted\x121\n" +
+	"\x05level\x18\x04 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x05level\x12)\n" +
+	"\x04held\x18\x05 \x01(\v2\x15.heddle.yarn.ResourceR\x04held\x12\x18\n" +
+	"\aswapped\x18\x06 \x01(\x03R\aswapped\x12\x19\n" +
+	"\bsince_ms\x18\a \x01(\x03R\asinceMs\x12$\n" +
+	"\x0elast_breath_ms\x18\b \x01(\x03R\flastBreathMs\x12\x17\n" +
+	"\atook_ms\x18\t \x01(\x03R\x06tookMs\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\x12\x16\n" +
+	"\x06failed\x18\v \x01(\bR\x06failed\"\xd5\x01\n" +
+	"\n" +
+	"NodeMemory\x12\x1d\n" +
+	"\n" +
+	"swap_total\x18\x01 \x01(\x03R\tswapTotal\x12\x1b\n" +
+	"\tswap_free\x18\x02 \x01(\x03R\bswapFree\x12\x12\n" +
+	"\x04some\x18\x03 \x01(\x02R\x04some\x12\x12\n" +
+	"\x04full\x18\x04 \x01(\x02R\x04full\x12\"\n" +
+	"\rpage_out_rate\x18\x05 \x01(\x03R\vpageOutRate\x12 \n" +
+	"\fpage_in_rate\x18\x06 \x01(\x03R\n" +
+	"pageInRate\x12\x1d\n" +
+	"\n" +
+	"no_reclaim\x18\a \x01(\tR\tnoReclaim\"d\n" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
@@ -779,37 +1878,61 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x1aTransferLeadershipResponse\"%\n" +
 	"\x13RemoveMemberRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
-	"\x14RemoveMemberResponseB\x10Z\x0eheddle/yarn/pb"
+	"\x14RemoveMemberResponse*q\n" +
+	"\x0eContainerLevel\x12\x11\n" +
+	"\rLEVEL_RUNNING\x10\x00\x12\x10\n" +
+	"\fLEVEL_SHRUNK\x10\x01\x12\x13\n" +
+	"\x0fLEVEL_FOOTPRINT\x10\x02\x12\x10\n" +
+	"\fLEVEL_FROZEN\x10\x03\x12\x13\n" +
+	"\x0fLEVEL_RECLAIMED\x10\x04B\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_yarn_pb_heddle_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_yarn_pb_heddle_proto_goTypes = []any{
-	(*SuspendContainersRequest)(nil),   // 0: heddle.yarn.SuspendContainersRequest
-	(*SuspendContainersResponse)(nil),  // 1: heddle.yarn.SuspendContainersResponse
-	(*ResumeContainersRequest)(nil),    // 2: heddle.yarn.ResumeContainersRequest
-	(*ResumeContainersResponse)(nil),   // 3: heddle.yarn.ResumeContainersResponse
-	(*NodeCapabilities)(nil),           // 4: heddle.yarn.NodeCapabilities
-	(*StartRefusal)(nil),               // 5: heddle.yarn.StartRefusal
-	(*TransferLeadershipRequest)(nil),  // 6: heddle.yarn.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 7: heddle.yarn.TransferLeadershipResponse
-	(*RemoveMemberRequest)(nil),        // 8: heddle.yarn.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 9: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 10: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 11: heddle.yarn.ContainerExceptionMap
-	(*ApplicationId)(nil),              // 12: heddle.yarn.ApplicationId
+	(ContainerLevel)(0),                // 0: heddle.yarn.ContainerLevel
+	(*SuspendContainersRequest)(nil),   // 1: heddle.yarn.SuspendContainersRequest
+	(*SuspendContainersResponse)(nil),  // 2: heddle.yarn.SuspendContainersResponse
+	(*ResumeContainersRequest)(nil),    // 3: heddle.yarn.ResumeContainersRequest
+	(*ResumeContainersResponse)(nil),   // 4: heddle.yarn.ResumeContainersResponse
+	(*ContainerOrder)(nil),             // 5: heddle.yarn.ContainerOrder
+	(*OrderContainersRequest)(nil),     // 6: heddle.yarn.OrderContainersRequest
+	(*OrderContainersResponse)(nil),    // 7: heddle.yarn.OrderContainersResponse
+	(*ContainerSuspension)(nil),        // 8: heddle.yarn.ContainerSuspension
+	(*NodeMemory)(nil),                 // 9: heddle.yarn.NodeMemory
+	(*NodeCapabilities)(nil),           // 10: heddle.yarn.NodeCapabilities
+	(*StartRefusal)(nil),               // 11: heddle.yarn.StartRefusal
+	(*TransferLeadershipRequest)(nil),  // 12: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 13: heddle.yarn.TransferLeadershipResponse
+	(*RemoveMemberRequest)(nil),        // 14: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 15: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 16: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 17: heddle.yarn.ContainerExceptionMap
+	(*Resource)(nil),                   // 18: heddle.yarn.Resource
+	(*ApplicationId)(nil),              // 19: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	10, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	10, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	11, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	10, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	10, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	11, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	12, // 6: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	16, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	16, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	17, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	16, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	16, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	17, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	16, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
+	0,  // 7: heddle.yarn.ContainerOrder.level:type_name -> heddle.yarn.ContainerLevel
+	18, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
+	5,  // 9: heddle.yarn.OrderContainersRequest.order:type_name -> heddle.yarn.ContainerOrder
+	8,  // 10: heddle.yarn.OrderContainersResponse.suspension:type_name -> heddle.yarn.ContainerSuspension
+	17, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	16, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
+	0,  // 13: heddle.yarn.ContainerSuspension.wanted:type_name -> heddle.yarn.ContainerLevel
+	0,  // 14: heddle.yarn.ContainerSuspension.level:type_name -> heddle.yarn.ContainerLevel
+	18, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
+	19, // 16: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -824,13 +1947,14 @@ func file_yarn_pb_heddle_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   10,
+			NumEnums:      1,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_yarn_pb_heddle_proto_goTypes,
 		DependencyIndexes: file_yarn_pb_heddle_proto_depIdxs,
+		EnumInfos:         file_yarn_pb_heddle_proto_enumTypes,
 		MessageInfos:      file_yarn_pb_heddle_proto_msgTypes,
 	}.Build()
 	File_yarn_pb_heddle_proto = out.File

@@ -2366,6 +2366,8 @@ type NodeHeartbeatRequest struct {
 	xxx_hidden_NodeAttributes                   *NodeAttributes          `protobuf:"bytes,7,opt,name=nodeAttributes"`
 	xxx_hidden_TokenSequenceNo                  int64                    `protobuf:"varint,8,opt,name=tokenSequenceNo"`
 	xxx_hidden_HeddleRefusals                   *[]*StartRefusal         `protobuf:"bytes,20000,rep,name=heddle_refusals,json=heddleRefusals"`
+	xxx_hidden_HeddleSuspensions                *[]*ContainerSuspension  `protobuf:"bytes,20001,rep,name=heddle_suspensions,json=heddleSuspensions"`
+	xxx_hidden_HeddleMemory                     *NodeMemory              `protobuf:"bytes,20002,opt,name=heddle_memory,json=heddleMemory"`
 	XXX_raceDetectHookData                      protoimpl.RaceDetectHookData
 	XXX_presence                                [1]uint32
 	unknownFields                               protoimpl.UnknownFields
@@ -2466,6 +2468,22 @@ func (x *NodeHeartbeatRequest) GetHeddleRefusals() []*StartRefusal {
 	return nil
 }
 
+func (x *NodeHeartbeatRequest) GetHeddleSuspensions() []*ContainerSuspension {
+	if x != nil {
+		if x.xxx_hidden_HeddleSuspensions != nil {
+			return *x.xxx_hidden_HeddleSuspensions
+		}
+	}
+	return nil
+}
+
+func (x *NodeHeartbeatRequest) GetHeddleMemory() *NodeMemory {
+	if x != nil {
+		return x.xxx_hidden_HeddleMemory
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatRequest) SetNodeStatus(v *NodeStatus) {
 	x.xxx_hidden_NodeStatus = v
 }
@@ -2496,11 +2514,19 @@ func (x *NodeHeartbeatRequest) SetNodeAttributes(v *NodeAttributes) {
 
 func (x *NodeHeartbeatRequest) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 11)
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleRefusals(v []*StartRefusal) {
 	x.xxx_hidden_HeddleRefusals = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleSuspensions(v []*ContainerSuspension) {
+	x.xxx_hidden_HeddleSuspensions = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleMemory(v *NodeMemory) {
+	x.xxx_hidden_HeddleMemory = v
 }
 
 func (x *NodeHeartbeatRequest) HasNodeStatus() bool {
@@ -2545,6 +2571,13 @@ func (x *NodeHeartbeatRequest) HasTokenSequenceNo() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
 }
 
+func (x *NodeHeartbeatRequest) HasHeddleMemory() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleMemory != nil
+}
+
 func (x *NodeHeartbeatRequest) ClearNodeStatus() {
 	x.xxx_hidden_NodeStatus = nil
 }
@@ -2570,6 +2603,10 @@ func (x *NodeHeartbeatRequest) ClearTokenSequenceNo() {
 	x.xxx_hidden_TokenSequenceNo = 0
 }
 
+func (x *NodeHeartbeatRequest) ClearHeddleMemory() {
+	x.xxx_hidden_HeddleMemory = nil
+}
+
 type NodeHeartbeatRequest_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -2582,7 +2619,9 @@ type NodeHeartbeatRequest_builder struct {
 	NodeAttributes                   *NodeAttributes
 	TokenSequenceNo                  *int64
 	// Heddle only. All that hold now; none when the node has withdrawn them.
-	HeddleRefusals []*StartRefusal
+	HeddleRefusals    []*StartRefusal
+	HeddleSuspensions []*ContainerSuspension
+	HeddleMemory      *NodeMemory
 }
 
 func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
@@ -2597,10 +2636,12 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_RegisteringCollectors = &b.RegisteringCollectors
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 11)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleRefusals = &b.HeddleRefusals
+	x.xxx_hidden_HeddleSuspensions = &b.HeddleSuspensions
+	x.xxx_hidden_HeddleMemory = b.HeddleMemory
 	return m0
 }
 
@@ -2766,6 +2807,7 @@ type NodeHeartbeatResponse struct {
 	xxx_hidden_ContainersToUpdate            *[]*Container                `protobuf:"bytes,17,rep,name=containers_to_update,json=containersToUpdate"`
 	xxx_hidden_AreNodeAttributesAcceptedByRM bool                         `protobuf:"varint,18,opt,name=areNodeAttributesAcceptedByRM,def=0"`
 	xxx_hidden_TokenSequenceNo               int64                        `protobuf:"varint,19,opt,name=tokenSequenceNo"`
+	xxx_hidden_HeddleOrders                  *[]*ContainerOrder           `protobuf:"bytes,20000,rep,name=heddle_orders,json=heddleOrders"`
 	XXX_raceDetectHookData                   protoimpl.RaceDetectHookData
 	XXX_presence                             [1]uint32
 	unknownFields                            protoimpl.UnknownFields
@@ -2961,9 +3003,18 @@ func (x *NodeHeartbeatResponse) GetTokenSequenceNo() int64 {
 	return 0
 }
 
+func (x *NodeHeartbeatResponse) GetHeddleOrders() []*ContainerOrder {
+	if x != nil {
+		if x.xxx_hidden_HeddleOrders != nil {
+			return *x.xxx_hidden_HeddleOrders
+		}
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetContainerTokenMasterKey(v *MasterKey) {
@@ -2976,7 +3027,7 @@ func (x *NodeHeartbeatResponse) SetNmTokenMasterKey(v *MasterKey) {
 
 func (x *NodeHeartbeatResponse) SetNodeAction(v NodeAction) {
 	x.xxx_hidden_NodeAction = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToCleanup(v []*ContainerId) {
@@ -2989,12 +3040,12 @@ func (x *NodeHeartbeatResponse) SetApplicationsToCleanup(v []*ApplicationId) {
 
 func (x *NodeHeartbeatResponse) SetNextHeartBeatInterval(v int64) {
 	x.xxx_hidden_NextHeartBeatInterval = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetDiagnosticsMessage(v string) {
 	x.xxx_hidden_DiagnosticsMessage = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToBeRemovedFromNm(v []*ContainerId) {
@@ -3007,7 +3058,7 @@ func (x *NodeHeartbeatResponse) SetSystemCredentialsForApps(v []*SystemCredentia
 
 func (x *NodeHeartbeatResponse) SetAreNodeLabelsAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeLabelsAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToDecrease(v []*Container) {
@@ -3036,12 +3087,16 @@ func (x *NodeHeartbeatResponse) SetContainersToUpdate(v []*Container) {
 
 func (x *NodeHeartbeatResponse) SetAreNodeAttributesAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeAttributesAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 20)
 }
 
 func (x *NodeHeartbeatResponse) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 19)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 20)
+}
+
+func (x *NodeHeartbeatResponse) SetHeddleOrders(v []*ContainerOrder) {
+	x.xxx_hidden_HeddleOrders = &v
 }
 
 func (x *NodeHeartbeatResponse) HasResponseId() bool {
@@ -3192,6 +3247,8 @@ type NodeHeartbeatResponse_builder struct {
 	ContainersToUpdate            []*Container
 	AreNodeAttributesAcceptedByRM *bool
 	TokenSequenceNo               *int64
+	// Heddle only. Sent until the node reports the version.
+	HeddleOrders []*ContainerOrder
 }
 
 func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
@@ -3199,29 +3256,29 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 20)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_ContainerTokenMasterKey = b.ContainerTokenMasterKey
 	x.xxx_hidden_NmTokenMasterKey = b.NmTokenMasterKey
 	if b.NodeAction != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 20)
 		x.xxx_hidden_NodeAction = *b.NodeAction
 	}
 	x.xxx_hidden_ContainersToCleanup = &b.ContainersToCleanup
 	x.xxx_hidden_ApplicationsToCleanup = &b.ApplicationsToCleanup
 	if b.NextHeartBeatInterval != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 20)
 		x.xxx_hidden_NextHeartBeatInterval = *b.NextHeartBeatInterval
 	}
 	if b.DiagnosticsMessage != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 20)
 		x.xxx_hidden_DiagnosticsMessage = b.DiagnosticsMessage
 	}
 	x.xxx_hidden_ContainersToBeRemovedFromNm = &b.ContainersToBeRemovedFromNm
 	x.xxx_hidden_SystemCredentialsForApps = &b.SystemCredentialsForApps
 	if b.AreNodeLabelsAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 20)
 		x.xxx_hidden_AreNodeLabelsAcceptedByRM = *b.AreNodeLabelsAcceptedByRM
 	}
 	x.xxx_hidden_ContainersToDecrease = &b.ContainersToDecrease
@@ -3231,13 +3288,14 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	x.xxx_hidden_AppCollectors = &b.AppCollectors
 	x.xxx_hidden_ContainersToUpdate = &b.ContainersToUpdate
 	if b.AreNodeAttributesAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 20)
 		x.xxx_hidden_AreNodeAttributesAcceptedByRM = *b.AreNodeAttributesAcceptedByRM
 	}
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 19)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 20)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
+	x.xxx_hidden_HeddleOrders = &b.HeddleOrders
 	return m0
 }
 
@@ -4816,7 +4874,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\t \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\"L\n" +
 	"\x1cUnRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\"\x1f\n" +
-	"\x1dUnRegisterNodeManagerResponse\"\xc3\x05\n" +
+	"\x1dUnRegisterNodeManagerResponse\"\xd6\x06\n" +
 	"\x14NodeHeartbeatRequest\x128\n" +
 	"\vnode_status\x18\x01 \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12g\n" +
@@ -4829,12 +4887,13 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x16registering_collectors\x18\x06 \x03(\v2\x1d.heddle.yarn.AppCollectorDataR\x15registeringCollectors\x12C\n" +
 	"\x0enodeAttributes\x18\a \x01(\v2\x1b.heddle.yarn.NodeAttributesR\x0enodeAttributes\x12(\n" +
 	"\x0ftokenSequenceNo\x18\b \x01(\x03R\x0ftokenSequenceNo\x12D\n" +
-	"\x0fheddle_refusals\x18\xa0\x9c\x01 \x03(\v2\x19.heddle.yarn.StartRefusalR\x0eheddleRefusals\"\xd9\x01\n" +
+	"\x0fheddle_refusals\x18\xa0\x9c\x01 \x03(\v2\x19.heddle.yarn.StartRefusalR\x0eheddleRefusals\x12Q\n" +
+	"\x12heddle_suspensions\x18\xa1\x9c\x01 \x03(\v2 .heddle.yarn.ContainerSuspensionR\x11heddleSuspensions\x12>\n" +
+	"\rheddle_memory\x18\xa2\x9c\x01 \x01(\v2\x17.heddle.yarn.NodeMemoryR\fheddleMemory\"\xd9\x01\n" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
-	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xdd\n" +
-	"\n" +
+	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xa1\v\n" +
 	"\x15NodeHeartbeatResponse\x12\x1f\n" +
 	"\vresponse_id\x18\x01 \x01(\x05R\n" +
 	"responseId\x12S\n" +
@@ -4858,7 +4917,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x0eapp_collectors\x18\x10 \x03(\v2\x1d.heddle.yarn.AppCollectorDataR\rappCollectors\x12H\n" +
 	"\x14containers_to_update\x18\x11 \x03(\v2\x16.heddle.yarn.ContainerR\x12containersToUpdate\x12K\n" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\x12 \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\x12(\n" +
-	"\x0ftokenSequenceNo\x18\x13 \x01(\x03R\x0ftokenSequenceNo\"z\n" +
+	"\x0ftokenSequenceNo\x18\x13 \x01(\x03R\x0ftokenSequenceNo\x12B\n" +
+	"\rheddle_orders\x18\xa0\x9c\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\fheddleOrders\"z\n" +
 	"\x15ContainerQueuingLimit\x12(\n" +
 	"\x10max_queue_length\x18\x01 \x01(\x05R\x0emaxQueueLength\x127\n" +
 	"\x19max_queue_wait_time_in_ms\x18\x02 \x01(\x05R\x14maxQueueWaitTimeInMs\"z\n" +
@@ -4962,13 +5022,16 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(*NodeAttribute)(nil),                           // 41: heddle.yarn.NodeAttribute
 	(*NodeCapabilities)(nil),                        // 42: heddle.yarn.NodeCapabilities
 	(*StartRefusal)(nil),                            // 43: heddle.yarn.StartRefusal
-	(LogAggregationStatus)(0),                       // 44: heddle.yarn.LogAggregationStatus
-	(*ContainerId)(nil),                             // 45: heddle.yarn.ContainerId
-	(*SignalContainerRequest)(nil),                  // 46: heddle.yarn.SignalContainerRequest
-	(*Token)(nil),                                   // 47: heddle.yarn.Token
-	(ContainerState)(0),                             // 48: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 49: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 50: heddle.yarn.ExecutionType
+	(*ContainerSuspension)(nil),                     // 44: heddle.yarn.ContainerSuspension
+	(*NodeMemory)(nil),                              // 45: heddle.yarn.NodeMemory
+	(LogAggregationStatus)(0),                       // 46: heddle.yarn.LogAggregationStatus
+	(*ContainerId)(nil),                             // 47: heddle.yarn.ContainerId
+	(*SignalContainerRequest)(nil),                  // 48: heddle.yarn.SignalContainerRequest
+	(*ContainerOrder)(nil),                          // 49: heddle.yarn.ContainerOrder
+	(*Token)(nil),                                   // 50: heddle.yarn.Token
+	(ContainerState)(0),                             // 51: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 52: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 53: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -5014,36 +5077,39 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	21, // 40: heddle.yarn.NodeHeartbeatRequest.registering_collectors:type_name -> heddle.yarn.AppCollectorData
 	11, // 41: heddle.yarn.NodeHeartbeatRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributes
 	43, // 42: heddle.yarn.NodeHeartbeatRequest.heddle_refusals:type_name -> heddle.yarn.StartRefusal
-	33, // 43: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
-	44, // 44: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
-	3,  // 45: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 46: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 47: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	45, // 48: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
-	33, // 49: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
-	45, // 50: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
-	20, // 51: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
-	35, // 52: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
-	46, // 53: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
-	37, // 54: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
-	19, // 55: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
-	21, // 56: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	35, // 57: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	33, // 58: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 59: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	47, // 60: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 61: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 62: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	45, // 63: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	48, // 64: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 65: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	49, // 66: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	50, // 67: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	68, // [68:68] is the sub-list for method output_type
-	68, // [68:68] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	44, // 43: heddle.yarn.NodeHeartbeatRequest.heddle_suspensions:type_name -> heddle.yarn.ContainerSuspension
+	45, // 44: heddle.yarn.NodeHeartbeatRequest.heddle_memory:type_name -> heddle.yarn.NodeMemory
+	33, // 45: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
+	46, // 46: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
+	3,  // 47: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 48: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 49: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	47, // 50: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
+	33, // 51: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
+	47, // 52: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
+	20, // 53: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
+	35, // 54: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
+	48, // 55: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
+	37, // 56: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
+	19, // 57: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
+	21, // 58: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	35, // 59: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
+	49, // 60: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
+	33, // 61: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 62: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	50, // 63: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 64: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 65: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	47, // 66: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	51, // 67: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 68: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	52, // 69: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	53, // 70: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	71, // [71:71] is the sub-list for method output_type
+	71, // [71:71] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }

@@ -138,6 +138,7 @@ var (
 // What Heddle's ResourceManager asks of Heddle's NodeManagers.
 var (
 	SuspendContainers = repeatable[pb.SuspendContainersRequest, pb.SuspendContainersResponse](ContainerControl, "suspendContainers")
+	OrderContainers   = repeatable[pb.OrderContainersRequest, pb.OrderContainersResponse](ContainerControl, "orderContainers")
 	ResumeContainers  = repeatable[pb.ResumeContainersRequest, pb.ResumeContainersResponse](ContainerControl, "resumeContainers")
 )
 

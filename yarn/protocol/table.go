@@ -89,6 +89,7 @@ func All() []Descriptor {
 		GetHDFSToken.Descriptor(), RenewHDFSToken.Descriptor(), CancelHDFSToken.Descriptor(),
 		GetProtocolVersions.Descriptor(),
 		GetProtocolSignature.Descriptor(),
+		OrderContainers.Descriptor(),
 		SuspendContainers.Descriptor(),
 		ResumeContainers.Descriptor(),
 		TransferLeadership.Descriptor(),
