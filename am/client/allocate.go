@@ -13,19 +13,20 @@ import (
 	"heddle/yarn/token"
 )
 
-// outgoing is what one Allocate tells.
+// outgoing is what one Allocate call sends to the ResourceManager.
 type outgoing struct {
 	changes  []change
 	releases []records.ContainerID
 	add, del []string
 }
 
-// Allocate tells what has changed since the last one and returns what has happened. If the ResourceManager can do so (see
-// Holds) and there is nothing to tell yet, it takes as long as MasterOptions.Hold. It is also the sign of life; without one
-// for some minutes the attempt is taken for dead.
+// Allocate sends what has changed since the last call, and returns what has happened. If there is nothing to send, a
+// ResourceManager that can hold answers back (see Holds) may take as long as MasterOptions.Hold. Allocate is also the
+// sign of life: call it at least once within yarn.am.liveness-monitor.expiry-interval-ms, or the attempt counts as
+// dead.
 //
-// Another ResourceManager having taken over is dealt with and reported by Allocation.Resynced. Of errors ErrDismissed means
-// that the attempt is over; after others Allocate may be tried again.
+// When another ResourceManager has taken over, Allocate registers anew and sets Allocation.Resynced. ErrDismissed means
+// that the attempt is over. Allocate may be tried again after any other error.
 func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 	m.calling.Lock()
 	defer m.calling.Unlock()
@@ -35,9 +36,9 @@ func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 		o := m.collect()
 		req := m.message(&o)
 		if out.Resynced || len(out.Refused) > 0 {
-			req.ClearHeddleWaitMs() // that is news enough
+			req.ClearHeddleWaitMs() // the caller has something to learn already
 		}
-		// From here on changes are too late for this call, and it may have to be nudged.
+		// Changes from here on miss this call. If it waits, Nudge ends it.
 		m.holding = req.GetHeddleWaitMs() > 0
 		m.mu.Unlock()
 		resp, err := m.allocate(ctx, req)
@@ -65,7 +66,7 @@ func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 			out.Refused = append(out.Refused, refusals...)
 		default:
 			m.mu.Lock()
-			// What the server refuses it has not taken.
+			// A request that the server refused had no effect.
 			m.unsure = m.unsure || ipc.Class(err) == ""
 			m.mu.Unlock()
 			return nil, m.failed("allocating", err)
@@ -73,7 +74,7 @@ func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 	}
 }
 
-// refused reports whether a ResourceManager doesn't like what is asked for.
+// refused reports whether the ResourceManager rejects something that the call asks for.
 func refused(err error) bool {
 	return slices.Contains([]string{
 		ipc.InvalidResourceRequest, ipc.InvalidLabelRequest,
@@ -88,8 +89,8 @@ func (m *Master) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.All
 	return resp, err
 }
 
-// sieve finds out which of the changes the ResourceManager refuses, by offering the requests of one class at a time, and
-// drops those.
+// sieve finds out which of the changes the ResourceManager refuses, and drops those. For that it offers the requests of
+// one class at a time.
 func (m *Master) sieve(ctx context.Context, changes []change, err error) ([]Refusal, error) {
 	groups := byClass(changes)
 	var out []Refusal
@@ -104,7 +105,7 @@ func (m *Master) sieve(ctx context.Context, changes []change, err error) ([]Refu
 			resp, err := m.allocate(ctx, req)
 			if err == nil {
 				m.mu.Lock()
-				m.asks.taken(group)
+				m.asks.markSent(group)
 				m.backlog = append(m.backlog, resp)
 				m.responseID = resp.GetResponseId()
 				m.mu.Unlock()
@@ -122,17 +123,17 @@ func (m *Master) sieve(ctx context.Context, changes []change, err error) ([]Refu
 	return out, nil
 }
 
-// collect gathers what is to be told.
+// collect gathers what hasn't been sent yet.
 func (m *Master) collect() outgoing {
 	o := outgoing{changes: m.asks.changes(m.types)}
-	for id, told := range m.releases {
-		if !told {
+	for id, sent := range m.releases {
+		if !sent {
 			o.releases = append(o.releases, id)
 		}
 	}
 	slices.SortFunc(o.releases, records.ContainerID.Compare)
-	for name, told := range m.blacklist {
-		if !told {
+	for name, sent := range m.blacklist {
+		if !sent {
 			o.add = append(o.add, name)
 		}
 	}
@@ -170,9 +171,9 @@ func (m *Master) message(o *outgoing) *pb.AllocateRequest {
 	return req
 }
 
-// told notes that everything has arrived.
-func (m *Master) told(o *outgoing) {
-	m.asks.taken(o.changes)
+// markSent records that the ResourceManager has got everything in o.
+func (m *Master) markSent(o *outgoing) {
+	m.asks.markSent(o.changes)
 	for _, id := range o.releases {
 		if _, waits := m.releases[id]; waits {
 			m.releases[id] = true
@@ -182,7 +183,7 @@ func (m *Master) told(o *outgoing) {
 		if _, on := m.blacklist[name]; on {
 			m.blacklist[name] = true
 		} else {
-			m.unlist[name] = true // taken off while it was being told
+			m.unlist[name] = true // taken off the list while the call was under way
 		}
 	}
 	for _, name := range o.del {
@@ -190,14 +191,14 @@ func (m *Master) told(o *outgoing) {
 	}
 }
 
-// digest takes an answer in.
+// digest applies the answer to a call.
 func (m *Master) digest(o *outgoing, resp *pb.AllocateResponse, out *Allocation) {
 	if m.unsure {
-		// This may be the repeated answer to an earlier call whose answer was lost. In that case what this call told was not
-		// looked at: tell it again.
+		// This may be the repeated answer to an earlier call whose answer was lost. Then the ResourceManager ignored
+		// what this call carried, so it is sent again.
 		m.unsure = false
 	} else {
-		m.told(o)
+		m.markSent(o)
 	}
 	m.responseID = resp.GetResponseId()
 	for _, earlier := range m.backlog {
@@ -215,8 +216,8 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		m.o.Token = renewed
 		m.rm.SetIdentity(ipc.Identity{Token: &renewed})
 	}
-	// A ResourceManager that answers at once has served what it was just told. A stock one hands out what it had allocated
-	// before.
+	// A ResourceManager that answers at once has already considered what this call asked for. A stock one hands out
+	// what it allocated before the call.
 	var rows map[*row]bool
 	if m.hold == 0 {
 		rows = rowsOf(changes)
@@ -228,8 +229,8 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		done := completed(s)
 		delete(m.releases, done.ID)
 		if !m.known[done.ID] {
-			// Nobody has seen it, or its end was told already: a ResourceManager that has taken over repeats what it can't be
-			// sure was heard.
+			// The caller doesn't know the container, or has heard of its end. A ResourceManager that has taken over
+			// repeats completions if it can't know that they were delivered.
 			continue
 		}
 		delete(m.known, done.ID)
@@ -248,13 +249,13 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 	m.clusterNodes = out.ClusterNodes
 }
 
-// allocated matches a container with a request, or gives it back at once.
-func (m *Master) allocated(c *pb.Container, told map[*row]bool, out *Allocation) {
+// allocated matches a container with a request. It releases the container if no request needs it.
+func (m *Master) allocated(c *pb.Container, sent map[*row]bool, out *Allocation) {
 	got := container(c, m.types)
 	if m.known[got.ID] {
 		return
 	}
-	p := m.asks.match(wireID{got.Priority, c.GetAllocationRequestId()}, got.Node.Host, got.Resource, told)
+	p := m.asks.match(wireID{got.Priority, c.GetAllocationRequestId()}, got.Node.Host, got.Resource, sent)
 	if p == nil {
 		m.log.WithField("container", got.ID.String()).Debug("Not needed (any more): released")
 		m.release(got.ID)
@@ -265,7 +266,7 @@ func (m *Master) allocated(c *pb.Container, told map[*row]bool, out *Allocation)
 	out.Containers = append(out.Containers, got)
 }
 
-// previous returns the containers of earlier attempts that were not known.
+// previous returns those containers of earlier attempts that the caller doesn't know yet.
 func (m *Master) previous(list []*pb.Container) []Container {
 	var out []Container
 	for _, c := range list {

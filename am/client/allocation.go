@@ -6,21 +6,21 @@ import (
 	"heddle/yarn/token"
 )
 
-// Allocation is what an Allocate brought.
+// Allocation is what an Allocate call returned.
 type Allocation struct {
-	Containers []Container // each serves a request
+	Containers []Container // newly allocated; each serves a request
 	Completed  []Completed
 	Nodes      []NodeUpdate
 	// Preemption names containers that the ResourceManager wants back.
 	Preemption []Preemption
-	// Previous are containers of earlier attempts that turned out to go on.
+	// Previous are running containers of earlier attempts that the ResourceManager has found since.
 	Previous []Container
-	// Refused are requests that the ResourceManager refuses. They are dropped.
+	// Refused are requests that the ResourceManager rejected. They are no longer outstanding.
 	Refused []Refusal
-	// Resynced says that another ResourceManager has taken over and knows everything again.
+	// Resynced says that another ResourceManager has taken over, and that the Master has sent it everything again.
 	Resynced bool
 
-	Headroom     records.Resource // what the application could still get
+	Headroom     records.Resource // what the application may still get
 	ClusterNodes int
 }
 
@@ -32,13 +32,13 @@ type Container struct {
 	Resource      records.Resource
 	Priority      int32
 	ExecutionType ExecutionType
-	Token         token.Token // the right to start it
-	Request       RequestID   // that it serves; 0 for containers of earlier attempts
+	Token         token.Token // permits to start it
+	Request       RequestID   // that the container serves; 0 for containers of earlier attempts
 	Tags          []string    // of that request
 }
 
 func container(c *pb.Container, types records.ResourceTypes) Container {
-	// Types that the configuration doesn't have are of no concern to the application.
+	// Ignore resource types that the configuration lacks: the application can't use them.
 	resource, _ := types.From(c.GetResource())
 	return Container{
 		ID:            records.ContainerIDFrom(c.GetId()),
@@ -62,15 +62,15 @@ func completed(s *pb.ContainerStatus) Completed {
 	return Completed{records.ContainerIDFrom(s.GetContainerId()), s.GetExitStatus(), s.GetDiagnostics()}
 }
 
-// NodeUpdate says that a node has come, gone, or is about to go.
+// NodeUpdate says that a node has joined, left, or is about to leave.
 type NodeUpdate struct {
 	Node   records.NodeID
 	State  pb.NodeState
 	Rack   string
-	Health string // report of an unhealthy node
+	Health string // why the node is unhealthy
 }
 
-// Usable reports whether containers on the node go on.
+// Usable reports whether containers on the node continue to run.
 func (n NodeUpdate) Usable() bool {
 	switch n.State {
 	case pb.NodeState_NS_NEW, pb.NodeState_NS_RUNNING, pb.NodeState_NS_DECOMMISSIONING:
@@ -86,7 +86,7 @@ func nodeUpdate(n *pb.NodeReport) NodeUpdate {
 // Preemption names a container that the ResourceManager wants back.
 type Preemption struct {
 	Container records.ContainerID
-	// Strict containers will be taken; of the others any that free as much will do.
+	// Strict containers will be taken. Others are spared if the application releases as much elsewhere.
 	Strict bool
 }
 
@@ -101,7 +101,7 @@ func preemption(m *pb.PreemptionMessage) []Preemption {
 	return out
 }
 
-// Refusal names requests that the ResourceManager refuses, and why.
+// Refusal names requests that the ResourceManager rejected, and why.
 type Refusal struct {
 	Requests []RequestID
 	Err      error

@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Applications is what a user asks the ResourceManager about applications. It is safe for use by several goroutines.
+// Applications has the calls of a user about applications. It is safe for concurrent use.
 type Applications struct {
 	rm    ipc.Invoker
 	at    string
@@ -21,11 +21,11 @@ type Applications struct {
 	poll  time.Duration
 }
 
-// clientPatience is how long people wait for a ResourceManager unless yarn.resourcemanager.connect.max-wait.ms says otherwise:
-// longer than a change of leaders takes, and not the quarter of an hour that is its default.
+// clientPatience is how long people wait for a ResourceManager, unless yarn.resourcemanager.connect.max-wait.ms is set.
+// It is longer than a change of leaders takes; that key's default of 15 minutes is too long for a person.
 const clientPatience = 30 * time.Second
 
-// Applications returns the view of a user; an empty one is User.
+// Applications returns the calls in the name of a user. An empty name stands for the result of User.
 func (c *Cluster) Applications(user string) (*Applications, error) {
 	if user == "" {
 		var err error
@@ -46,7 +46,7 @@ func (c *Cluster) Applications(user string) (*Applications, error) {
 	}, nil
 }
 
-// failed says what could not be done, and whom was asked if nobody answered.
+// failed wraps an error with what failed, and with the address if nobody answered.
 func (a *Applications) failed(what string, err error) error {
 	if ipc.Class(err) != "" {
 		return fmt.Errorf("%s: %w", what, err)
@@ -54,18 +54,18 @@ func (a *Applications) failed(what string, err error) error {
 	return fmt.Errorf("%s: no answer from the ResourceManager at %s: %w", what, a.at, err)
 }
 
-// New gets an id for an application, and the largest resource that one of its containers can have.
+// New gets an application id, and the largest resource that a container can have.
 func (a *Applications) New(ctx context.Context) (records.ApplicationID, records.Resource, error) {
 	resp, err := protocol.GetNewApplication.Call(ctx, a.rm, &pb.GetNewApplicationRequest{})
 	if err != nil {
 		return records.ApplicationID{}, records.Resource{}, a.failed("a new application", err)
 	}
-	// Types that the configuration doesn't have are of no concern to who can't ask for them.
+	// Ignore resource types that the configuration lacks: nobody can ask for them.
 	maximum, _ := a.types.From(resp.GetMaximumCapability())
 	return records.ApplicationIDFrom(resp.GetApplicationId()), maximum, nil
 }
 
-// Submission is an application that is to run.
+// Submission describes an application to submit.
 type Submission struct {
 	ID       records.ApplicationID // from New
 	Name     string
@@ -75,13 +75,13 @@ type Submission struct {
 	Tags     []string
 	AM       Launch
 	Resource records.Resource // of the ApplicationMaster's container
-	// MaxAttempts is how often the ApplicationMaster is started at most; 0: as often as the cluster allows.
+	// MaxAttempts is how often the ApplicationMaster is started at most. 0 means as often as the cluster allows.
 	MaxAttempts int
-	// KeepContainers lets containers go on when their ApplicationMaster has ended and another one is started.
+	// KeepContainers lets containers run on when their ApplicationMaster has ended and another one is started.
 	KeepContainers bool
-	// Unmanaged applications bring an ApplicationMaster that is running somewhere.
+	// Unmanaged applications have an ApplicationMaster that the cluster doesn't start.
 	Unmanaged bool
-	// Lifetime is when the application is killed at the latest; 0: never.
+	// Lifetime is how long the application may run before it is killed; 0 means without limit.
 	Lifetime time.Duration
 }
 
@@ -118,7 +118,8 @@ func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionCo
 	return m, nil
 }
 
-// Submit submits an application and returns when it has been accepted. A refusal carries the ResourceManager's reason.
+// Submit submits an application, and returns when the ResourceManager has accepted it. If the ResourceManager refuses
+// it, the error has the reason.
 func (a *Applications) Submit(ctx context.Context, s Submission) error {
 	m, err := s.PB(a.types)
 	if err != nil {
@@ -127,7 +128,7 @@ func (a *Applications) Submit(ctx context.Context, s Submission) error {
 	return a.SubmitContext(ctx, m)
 }
 
-// SubmitContext is Submit for an application in its wire form.
+// SubmitContext does the same for an application in its wire form.
 func (a *Applications) SubmitContext(ctx context.Context, m *pb.ApplicationSubmissionContext) error {
 	id := records.ApplicationIDFrom(m.GetApplicationId())
 	req := &pb.SubmitApplicationRequest{}
@@ -140,7 +141,7 @@ func (a *Applications) SubmitContext(ctx context.Context, m *pb.ApplicationSubmi
 		r, err := a.Report(ctx, id)
 		switch {
 		case ipc.IsClass(err, ipc.ApplicationNotFound):
-			// Another ResourceManager has taken over that hasn't heard of it.
+			// Another ResourceManager has taken over, and doesn't know the application.
 			if _, err := protocol.SubmitApplication.Call(ctx, a.rm, req); err != nil {
 				return a.failed(what, err)
 			}
@@ -166,21 +167,22 @@ type Report struct {
 	Name    string
 	State   pb.YarnApplicationState
 	Final   pb.FinalApplicationStatus
-	// Host and Port are where its ApplicationMaster listens; Host is empty, and Port -1, where it doesn't.
+	// Host and Port are where the ApplicationMaster listens. Host is empty and Port is -1 if it doesn't listen.
 	Host string
 	Port int32
-	// TrackingURL leads there through the ResourceManager's proxy, OriginalTrackingURL does so directly.
+	// TrackingURL leads to the application's pages through the ResourceManager's proxy; OriginalTrackingURL is their
+	// own address.
 	TrackingURL, OriginalTrackingURL string
 	Diagnostics                      string
 	Progress                         float32
-	Started, Finished                time.Time             // Finished is zero before
-	PB                               *pb.ApplicationReport // all of it
+	Started, Finished                time.Time             // Finished is zero while it runs
+	PB                               *pb.ApplicationReport // the whole report
 }
 
-// Ended reports whether the application is over.
+// Ended reports whether the application has finished, failed or been killed.
 func (r *Report) Ended() bool { return r.State >= pb.YarnApplicationState_FINISHED }
 
-// Succeeded reports whether the application is over and has been a success.
+// Succeeded reports whether the application has finished and declared itself successful.
 func (r *Report) Succeeded() bool {
 	return r.State == pb.YarnApplicationState_FINISHED && r.Final == pb.FinalApplicationStatus_APP_SUCCEEDED
 }
@@ -202,7 +204,7 @@ func report(m *pb.ApplicationReport) Report {
 	return r
 }
 
-// absent turns Hadoop's word for nothing into nothing.
+// absent turns the strings that Hadoop uses for "no value" into an empty string.
 func absent(s string) string {
 	if s == "N/A" {
 		return ""
@@ -210,7 +212,7 @@ func absent(s string) string {
 	return s
 }
 
-// Report asks about one application.
+// Report asks about one application. IsNotFound recognizes the error for an unknown one.
 func (a *Applications) Report(ctx context.Context, id records.ApplicationID) (Report, error) {
 	req := &pb.GetApplicationReportRequest{}
 	req.SetApplicationId(id.PB())
@@ -221,7 +223,7 @@ func (a *Applications) Report(ctx context.Context, id records.ApplicationID) (Re
 	return report(resp.GetApplicationReport()), nil
 }
 
-// Wait asks about an application again and again until it is over, or until enough, which may be nil, returns true.
+// Wait polls an application until it has ended, or until enough returns true. enough may be nil.
 func (a *Applications) Wait(ctx context.Context, id records.ApplicationID, enough func(Report) bool) (Report, error) {
 	for {
 		r, err := a.Report(ctx, id)
@@ -237,7 +239,8 @@ func (a *Applications) Wait(ctx context.Context, id records.ApplicationID, enoug
 	}
 }
 
-// MasterToken waits until the ApplicationMaster of an unmanaged application is expected, and returns its token.
+// MasterToken waits until the ResourceManager expects the ApplicationMaster of an unmanaged application, and returns
+// its token.
 func (a *Applications) MasterToken(ctx context.Context, id records.ApplicationID) (records.AttemptID, token.Token, error) {
 	r, err := a.Wait(ctx, id, func(r Report) bool { return r.PB.HasAmRmToken() })
 	if err == nil && !r.PB.HasAmRmToken() {
@@ -249,7 +252,8 @@ func (a *Applications) MasterToken(ctx context.Context, id records.ApplicationID
 	return r.Attempt, token.FromPB(r.PB.GetAmRmToken()), nil
 }
 
-// Kill kills an application and returns when that is on record. One that is over already is no error.
+// Kill kills an application, and returns when the ResourceManager has recorded that. It returns nil if the application
+// has ended already.
 func (a *Applications) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
 	req := &pb.KillApplicationRequest{}
 	req.SetApplicationId(id.PB())
@@ -270,7 +274,7 @@ func (a *Applications) Kill(ctx context.Context, id records.ApplicationID, diagn
 	}
 }
 
-// List lists applications as a request describes them; nil stands for all.
+// List returns the applications that a request selects; nil selects all.
 func (a *Applications) List(ctx context.Context, req *pb.GetApplicationsRequest) ([]Report, error) {
 	if req == nil {
 		req = &pb.GetApplicationsRequest{}
@@ -286,5 +290,5 @@ func (a *Applications) List(ctx context.Context, req *pb.GetApplicationsRequest)
 	return out, nil
 }
 
-// IsNotFound reports whether the ResourceManager doesn't know an application.
+// IsNotFound reports whether err says that the ResourceManager doesn't know the application.
 func IsNotFound(err error) bool { return ipc.IsClass(err, ipc.ApplicationNotFound) }

@@ -9,17 +9,16 @@ import (
 	"heddle/yarn/records"
 )
 
-// asks is what an ApplicationMaster wants and what the ResourceManager has been told of it.
+// asks holds what an ApplicationMaster wants, and what it has sent to the ResourceManager.
 //
-// ResourceManagers keep, for every pair of priority and allocation request id, one capability and a number of rows: for
-// hosts, racks, and "*", in which all containers count. Rows are absolute. When a container is allocated they take one off
-// "*", and off the rows of its host and rack where there are such. (A stock one allocates on a host that is asked for only if
-// its rack has a row as well.)
+// For every pair of priority and allocation request id, ResourceManagers keep one capability and a number of rows: for
+// hosts, for racks, and "*", which counts all containers. A row has an absolute count. An allocation takes one off "*",
+// and one off the rows of its host and rack if they exist. (A stock ResourceManager allocates on a requested host only
+// if the host's rack has a row as well.)
 //
-// Requests that such a set of rows can stand for together form a class: same priority, resource and execution type, and
-// either all may go anywhere, or all are confined to the same places. Each class of a priority has an allocation request
-// id of its own, which comes back with the containers. Which request of a class a container serves is decided when it
-// arrives.
+// Requests that share such a set of rows form a class. They have the same priority, resource and execution type. Either
+// all may go anywhere, or all are confined to the same places. Each class of a priority has its own allocation request
+// id, which comes back with the containers. match decides on arrival which request of the class a container serves.
 type asks struct {
 	rack    func(host string) string
 	classes map[classKey]*class
@@ -35,7 +34,7 @@ type classKey struct {
 	places    string // of strict requests
 }
 
-// wireID is what the ResourceManager knows a class by.
+// wireID identifies a class to the ResourceManager.
 type wireID struct {
 	priority  int32
 	requestID int64
@@ -45,23 +44,23 @@ type class struct {
 	classKey
 	wireID wireID
 	rows   map[string]*row
-	// Requests that are waiting, oldest first: all, those without any preference, and by preferred host and rack. Served
-	// ones are dropped when they are met.
+	// Waiting requests, oldest first: all of them, those without any preference, and those by preferred host and rack.
+	// Readers drop served requests when they come across them.
 	all, free queue
 	at        map[string]*queue
 }
 
 type row struct {
 	want int32
-	// told is what the ResourceManager has in its row, as far as can be known.
-	told  int32
+	// sent is the count in the ResourceManager's row, as far as the Master can know.
+	sent  int32
 	relax bool
 }
 
 type pending struct {
 	id RequestID
 	Request
-	racks []string // of Hosts, and Racks
+	racks []string // the racks of Hosts, and Racks
 	left  int32
 	class *class
 }
@@ -72,7 +71,7 @@ func newAsks(rack func(host string) string) *asks {
 	}
 }
 
-// add enters a request.
+// add enters a request, and returns its id.
 func (a *asks) add(r Request) RequestID {
 	r = r.normalized()
 	a.last++
@@ -121,7 +120,7 @@ func (c *class) count(p *pending, n int32) {
 		c.row(h, true).want += n
 	}
 	for _, r := range p.racks {
-		// The rack of a host is there for the host's sake only, unless it may be used itself.
+		// The rack of a host has a row only because the host's row needs it, unless the rack may be used itself.
 		_, named := slices.BinarySearch(p.Racks, r)
 		c.row(r, p.RelaxLocality || named).want += n
 	}
@@ -136,7 +135,7 @@ func (c *class) row(name string, relax bool) *row {
 	return r
 }
 
-// withdraw takes back n containers of a request, or what is left of it, and returns how many that were.
+// withdraw takes back n containers of a request, or as many as are left. It returns how many it took back.
 func (a *asks) withdraw(id RequestID, n int) int {
 	p := a.wanted[id]
 	if p == nil || n <= 0 {
@@ -155,7 +154,7 @@ func (a *asks) take(p *pending, n int32) {
 	}
 }
 
-// outstanding is the number of containers that are asked for.
+// outstanding returns the number of containers that are asked for and haven't arrived.
 func (a *asks) outstanding() int {
 	n := 0
 	for _, c := range a.classes {
@@ -166,9 +165,9 @@ func (a *asks) outstanding() int {
 	return n
 }
 
-// match finds the request that an allocated container serves and takes it off; nil if it isn't needed. Rows in told were
-// told after the container had been allocated.
-func (a *asks) match(id wireID, host string, has records.Resource, told map[*row]bool) *pending {
+// match finds the request that an allocated container serves, and counts the container off. It returns nil if no
+// request needs it. The rows in sent were sent after the ResourceManager had allocated the container.
+func (a *asks) match(id wireID, host string, has records.Resource, sent map[*row]bool) *pending {
 	c := a.byID[id]
 	if c == nil || !c.resource.FitsIn(has) {
 		// ResourceManagers before Hadoop 3 don't know allocation request ids.
@@ -178,8 +177,8 @@ func (a *asks) match(id wireID, host string, has records.Resource, told map[*row
 	}
 	rack := a.rack(host)
 	for _, name := range []string{anyNode, rack, host} {
-		if r := c.rows[name]; r != nil && r.told > 0 && !told[r] {
-			r.told--
+		if r := c.rows[name]; r != nil && r.sent > 0 && !sent[r] {
+			r.sent--
 		}
 	}
 	p := c.find(host, rack)
@@ -200,8 +199,8 @@ func (a *asks) fitting(priority int32, has records.Resource) *class {
 	return best
 }
 
-// find returns the request that is best served on a host: one that wants to be there, one that wants to be near, one that
-// doesn't mind, and last any that may be there.
+// find returns the request that a host serves best: first one that prefers the host, then one that prefers its rack,
+// then one without preferences, and last any that may run there.
 func (c *class) find(host, rack string) *pending {
 	if p := c.at[host].first(); p != nil {
 		return p
@@ -220,12 +219,12 @@ func (c *class) find(host, rack string) *pending {
 	return nil
 }
 
-// changes returns the rows that the ResourceManager doesn't have as they are wanted.
+// changes returns the rows whose counts differ from those that the ResourceManager has.
 func (a *asks) changes(types records.ResourceTypes) []change {
 	var out []change
 	for _, c := range a.classes {
 		for name, r := range c.rows {
-			if r.want != r.told {
+			if r.want != r.sent {
 				out = append(out, change{c, r, name, r.want, c.message(name, r, types)})
 			}
 		}
@@ -263,19 +262,19 @@ func (c *class) message(name string, r *row, types records.ResourceTypes) *pb.Re
 	return m
 }
 
-// taken notes that the ResourceManager has got the rows.
-func (a *asks) taken(changes []change) {
+// markSent records that the ResourceManager has got the rows.
+func (a *asks) markSent(changes []change) {
 	for _, ch := range changes {
-		ch.row.told = ch.want
+		ch.row.sent = ch.want
 	}
 	a.tidy()
 }
 
-// tidy drops what is over.
+// tidy drops rows, classes and requests that are no longer needed.
 func (a *asks) tidy() {
 	for key, c := range a.classes {
 		for name, r := range c.rows {
-			if r.want == 0 && r.told == 0 {
+			if r.want == 0 && r.sent == 0 {
 				delete(c.rows, name)
 				if c.at[name].first() == nil {
 					delete(c.at, name)
@@ -289,17 +288,17 @@ func (a *asks) tidy() {
 	}
 }
 
-// forget is for a ResourceManager that knows nothing: everything is to be told anew.
+// forget makes everything unsent, for a ResourceManager that knows nothing.
 func (a *asks) forget() {
 	for _, c := range a.classes {
 		for _, r := range c.rows {
-			r.told = 0
+			r.sent = 0
 		}
 	}
 	a.tidy()
 }
 
-// refuse drops the classes of rows that the ResourceManager doesn't accept and returns the requests.
+// refuse drops the classes whose rows the ResourceManager rejected, and returns their requests.
 func (a *asks) refuse(changes []change) []RequestID {
 	var ids []RequestID
 	for _, ch := range changes {
@@ -312,7 +311,7 @@ func (a *asks) refuse(changes []change) []RequestID {
 	return slices.Compact(ids)
 }
 
-// byClass groups changes.
+// byClass groups changes by their class.
 func byClass(changes []change) [][]change {
 	groups := map[*class][]change{}
 	for _, ch := range changes {
@@ -332,8 +331,8 @@ func rowsOf(changes []change) map[*row]bool {
 	return rows
 }
 
-// queue holds requests in the order of their arrival. Those that are served are dropped when they are met, or when they
-// are most of it.
+// queue holds requests in the order of their arrival. It drops served requests when it comes across them, or when they
+// are more than half of it.
 type queue struct {
 	items []*pending
 	pops  int
@@ -341,7 +340,7 @@ type queue struct {
 
 func (q *queue) push(p *pending) { q.items = append(q.items, p) }
 
-// first returns the oldest request that waits; nil if none does. A nil queue is empty.
+// first returns the oldest waiting request, or nil. A nil queue is empty.
 func (q *queue) first() *pending {
 	if q == nil {
 		return nil
@@ -361,7 +360,7 @@ func (q *queue) first() *pending {
 	return q.items[q.pops]
 }
 
-// waiting returns all requests that wait, oldest first.
+// waiting returns all waiting requests, oldest first.
 func (q *queue) waiting() []*pending {
 	if q.first() == nil {
 		return nil

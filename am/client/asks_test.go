@@ -115,7 +115,7 @@ func TestStockResourceManagerServesAllRequests(t *testing.T) {
 			rm.update(messages(changes))
 			a.taken(changes)
 			if again := a.changes(records.ResourceTypes{}); len(again) != 0 {
-				t.Fatalf("after everything was told there is still %v", again[0].message)
+				t.Fatalf("after everything was sent there is still %v", again[0].message)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -274,7 +274,7 @@ func TestContainersFromBeforeTheRows(t *testing.T) {
 		t.Fatal("the container serves nothing")
 	}
 	if again := a.changes(records.ResourceTypes{}); len(again) != 1 || again[0].want != 5 {
-		t.Errorf("5 are still wanted, and the ResourceManager believes 6; told: %v", again)
+		t.Errorf("5 are still wanted, and the ResourceManager believes 6; sent: %v", again)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Cluster is a cluster as a configuration describes it. It is safe for use by several goroutines.
+// Cluster makes connections to the cluster that a configuration describes. It is safe for concurrent use.
 type Cluster struct {
 	conf  *conf.Config
 	types records.ResourceTypes
@@ -27,8 +27,8 @@ type Cluster struct {
 	rpc   *ipc.Client
 }
 
-// NewCluster returns a cluster; nothing is connected yet. It fails if the configuration has no ResourceManager, or
-// impossible resource types. log may be nil.
+// NewCluster returns a cluster, and connects to nothing yet. It fails if the configuration has no ResourceManager, or
+// invalid resource types. log may be nil.
 func NewCluster(c *conf.Config, log *logrus.Entry) (*Cluster, error) {
 	if log == nil {
 		l := logrus.New()
@@ -42,7 +42,7 @@ func NewCluster(c *conf.Config, log *logrus.Entry) (*Cluster, error) {
 	if _, err := c.RMAddresses(clientAddress); err != nil {
 		return nil, err
 	}
-	// A server that is cut off doesn't close its connections: a call that takes this long goes to the next one.
+	// A server that is cut off doesn't close its connections. A call that takes this long goes to the next server.
 	rpc := ipc.NewClient(ipc.ClientConfig{
 		ConnectTimeout: 5 * time.Second, CallTimeout: maxHold + 10*time.Second, Log: log,
 		MaxResponseLength: c.Int("ipc.maximum.response.length"),
@@ -50,7 +50,7 @@ func NewCluster(c *conf.Config, log *logrus.Entry) (*Cluster, error) {
 	return &Cluster{conf: c, types: types, log: log, rpc: rpc}, nil
 }
 
-// maxHold is the longest time that a ResourceManager is asked to hold back an answer.
+// maxHold is the longest time for which a Master lets a ResourceManager hold an answer back.
 const maxHold = 10 * time.Second
 
 const (
@@ -64,7 +64,7 @@ func (c *Cluster) Close() { c.rpc.Close() }
 // Types returns the resource types of the cluster.
 func (c *Cluster) Types() records.ResourceTypes { return c.types }
 
-// resourceManager returns whichever ResourceManager is active.
+// resourceManager returns a connection to the active ResourceManager.
 func (c *Cluster) resourceManager(key string, p ipc.Protocol, who ipc.Identity, patience time.Duration) (*ipc.Failover, string, error) {
 	at, err := c.conf.RMAddresses(key)
 	if err != nil {
@@ -78,28 +78,28 @@ func (c *Cluster) resourceManager(key string, p ipc.Protocol, who ipc.Identity, 
 	return c.rpc.Failover(addrs, p, who, policy), strings.Join(addrs, ", "), nil
 }
 
-// User returns who this process acts as without tokens: $HADOOP_USER_NAME, else its user on this machine.
+// User returns the user whom this process acts as without tokens: $HADOOP_USER_NAME, or else its user on this machine.
 func User() (string, error) {
 	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
 		return name, nil
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "", fmt.Errorf("can't find out your user name; set HADOOP_USER_NAME: %w", err)
+		return "", fmt.Errorf("can't determine your user name; set HADOOP_USER_NAME: %w", err)
 	}
 	return u.Username, nil
 }
 
-// defaultRack is the rack of hosts that nobody placed elsewhere.
+// defaultRack is the rack of hosts that no topology places elsewhere.
 const defaultRack = "/default-rack"
 
-// Racks knows which rack a host is in, as far as the ResourceManager has told. It is safe for use by several goroutines.
+// Racks remembers which rack a host is in, as the ResourceManager reported it. It is safe for concurrent use.
 type Racks struct {
 	mu sync.Mutex
 	of map[string]string
 }
 
-// Of returns the rack of a host, /default-rack if it isn't known.
+// Of returns the rack of a host. It is /default-rack if the ResourceManager hasn't named the host.
 func (r *Racks) Of(host string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *Racks) Of(host string) string {
 	return defaultRack
 }
 
-// Learn takes over the racks of nodes.
+// Learn remembers the racks in a list of nodes.
 func (r *Racks) Learn(nodes []*pb.NodeReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (r *Racks) Learn(nodes []*pb.NodeReport) {
 	}
 }
 
-// NodeReports lists the cluster's nodes in the given states, or in all.
+// NodeReports lists the cluster's nodes in the given states; without states it lists all.
 func (a *Applications) NodeReports(ctx context.Context, states ...pb.NodeState) ([]*pb.NodeReport, error) {
 	req := &pb.GetClusterNodesRequest{}
 	req.SetNodeStates(states)

@@ -8,10 +8,10 @@ import (
 	"heddle/yarn/token"
 )
 
-// TokenFileVariable names the file with a container's credentials.
+// TokenFileVariable is the environment variable that names the file with a container's credentials.
 const TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
 
-// LoadCredentials reads the credentials that the NodeManager left for this process. getenv is os.LookupEnv if nil.
+// LoadCredentials reads the credentials that the NodeManager wrote for this process. getenv defaults to os.LookupEnv.
 func LoadCredentials(getenv func(string) (string, bool)) (*token.Credentials, error) {
 	if getenv == nil {
 		getenv = os.LookupEnv
@@ -31,7 +31,7 @@ func LoadCredentials(getenv func(string) (string, bool)) (*token.Credentials, er
 	return c, nil
 }
 
-// WithoutMasterToken returns the credentials for containers: all but those that only the ApplicationMaster may have.
+// WithoutMasterToken returns a copy of the credentials without the token that only the ApplicationMaster may have.
 func WithoutMasterToken(c *token.Credentials) *token.Credentials {
 	out := &token.Credentials{Secrets: c.Secrets}
 	for _, t := range c.Tokens {
@@ -42,7 +42,7 @@ func WithoutMasterToken(c *token.Credentials) *token.Credentials {
 	return out
 }
 
-// Tokens returns the tokens among credentials.
+// Tokens returns the tokens in c without their aliases.
 func Tokens(c *token.Credentials) []token.Token {
 	var out []token.Token
 	for _, t := range c.Tokens {

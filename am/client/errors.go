@@ -10,15 +10,15 @@ import (
 	"heddle/yarn/records"
 )
 
-// ErrDismissed is the error of calls of an ApplicationMaster that the ResourceManager doesn't want any more: its attempt is
-// over, or unknown. It should stop; another attempt may be on its way.
+// ErrDismissed says that the ResourceManager doesn't know the attempt of this ApplicationMaster, or that the attempt is
+// over. The ApplicationMaster should stop: another attempt may have begun.
 var ErrDismissed = errors.New("the ResourceManager doesn't know this application attempt (any more)")
 
-// ContainerError is a NodeManager's refusal to start, stop or tell about a container.
+// ContainerError is a NodeManager's refusal to start, stop or describe a container.
 type ContainerError struct {
 	Container records.ContainerID
 	Node      records.NodeID
-	Class     string // of Java, as in yarn/ipc
+	Class     string // the Java exception's name, as in yarn/ipc
 	Text      string
 }
 
@@ -26,13 +26,13 @@ func (e *ContainerError) Error() string {
 	return fmt.Sprintf("container %v on node %v: %s", e.Container, e.Node, e.Text)
 }
 
-// IsClass reports whether err is, or wraps, a NodeManager's refusal of that class, or an exception of it.
+// IsClass reports whether err is a NodeManager's refusal or a remote exception of the class, or wraps one.
 func IsClass(err error, class string) bool {
 	var c *ContainerError
 	return errors.As(err, &c) && c.Class == class || ipc.IsClass(err, class)
 }
 
-// refusal makes an error of what a node says about one of several containers.
+// refusal returns the error for one container in a node's answer.
 func refusal(node records.NodeID, m *pb.ContainerExceptionMap) *ContainerError {
 	e := m.GetException()
 	text := e.GetMessage()
@@ -47,7 +47,7 @@ func refusal(node records.NodeID, m *pb.ContainerExceptionMap) *ContainerError {
 	return &ContainerError{records.ContainerIDFrom(m.GetContainerId()), node, e.GetClassName(), text}
 }
 
-// relaunch reports whether a node refuses because it has the container already.
+// relaunch reports whether the node refuses because it has the container already.
 func (e *ContainerError) relaunch() bool {
 	return e.Class == ipc.YarnException && strings.Contains(e.Text, "Attempt to relaunch the same container")
 }

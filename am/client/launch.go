@@ -13,50 +13,50 @@ import (
 	"heddle/yarn/token"
 )
 
-// Launch says what a container is to do.
+// Launch describes a container to start.
 type Launch struct {
-	// Command is run by a shell, its parts joined by blanks. <LOG_DIR> stands for the container's log folder, {{NAME}} for a
-	// variable of its environment.
+	// Command is run by a shell, its parts joined by blanks. <LOG_DIR> stands for the container's log folder, and
+	// {{NAME}} for a variable of its environment.
 	Command []string
-	// Env values are expanded by a shell: a $ or a quotation mark in them means something.
+	// A shell expands the values of Env: dollar signs and quotation marks have their shell meaning.
 	Env map[string]string
-	// Resources are put into the container's work folder under the names that are the keys.
+	// Resources appear in the container's work folder under their keys.
 	Resources map[string]Resource
-	// ServiceData is for auxiliary services of the node, by their names.
+	// ServiceData is passed to the node's auxiliary services, by their names.
 	ServiceData map[string][]byte
 	Credentials *token.Credentials
-	// ACLs say who may see and change the application; they matter for ApplicationMasters.
+	// ACLs say who may see and change the application. Only those of an ApplicationMaster have an effect.
 	ACLs map[pb.ApplicationAccessType]string
 }
 
-// Resource is a file that a node fetches for a container.
+// Resource is a file that a node downloads for a container.
 type Resource struct {
 	URL        string // scheme://authority/path
 	Size       int64  // bytes
-	ModTime    int64  // ms since 1970; a file that has another one is refused
+	ModTime    int64  // ms since 1970; a node refuses the file if it has changed since
 	Type       ResourceType
 	Visibility Visibility
-	Pattern    string // of a Pattern resource: which entries of the archive are unpacked
+	Pattern    string // of a Pattern resource: matches the archive's entries to unpack
 }
 
 // ResourceType is what a node does with a Resource.
 type ResourceType = pb.LocalResourceType
 
-// Visibility is with whom the copy of a Resource on a node is shared.
+// Visibility says who shares a node's copy of a Resource.
 type Visibility = pb.LocalResourceVisibility
 
 // Types and visibilities of resources.
 const (
 	File    = pb.LocalResourceType_FILE
 	Archive = pb.LocalResourceType_ARCHIVE // unpacked
-	Pattern = pb.LocalResourceType_PATTERN // unpacked as far as Pattern says, and kept as well
+	Pattern = pb.LocalResourceType_PATTERN // matching entries are unpacked; the archive is kept as well
 
-	Public      = pb.LocalResourceVisibility_PUBLIC      // all users; the file must be readable for everybody
+	Public      = pb.LocalResourceVisibility_PUBLIC      // all users; everybody must be able to read the file
 	Private     = pb.LocalResourceVisibility_PRIVATE     // all applications of the user
 	Application = pb.LocalResourceVisibility_APPLICATION // the application's containers
 )
 
-// PB returns the wire form. It fails for resources without a proper URL.
+// PB returns the wire form. It fails if the URL of a resource has no scheme or no path.
 func (l Launch) PB() (*pb.ContainerLaunchContext, error) {
 	m := &pb.ContainerLaunchContext{}
 	m.SetCommand(l.Command)
@@ -106,7 +106,7 @@ func (l Launch) PB() (*pb.ContainerLaunchContext, error) {
 	return m, nil
 }
 
-// PB returns the wire form. It fails if the URL isn't one.
+// PB returns the wire form. It fails if the URL has no scheme or no path.
 func (r Resource) PB() (*pb.LocalResource, error) {
 	u, err := parseURL(r.URL)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r Resource) PB() (*pb.LocalResource, error) {
 	return m, nil
 }
 
-// parseURL splits a file's name as hdfsadapter writes it: a path that isn't escaped.
+// parseURL splits a file's name as hdfsadapter writes it. Its path isn't escaped.
 func parseURL(s string) (*pb.URL, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || scheme == "" {

@@ -16,25 +16,26 @@ import (
 	"heddle/yarn/token"
 )
 
-// MasterOptions say who an ApplicationMaster is.
+// MasterOptions say who an ApplicationMaster is, and where others reach it.
 type MasterOptions struct {
 	Attempt records.AttemptID
 	Token   token.Token // of kind token.KindAMRM
-	// Where the application can be reached: host and port for its own clients (port -1: it has none), and the address of
-	// its web pages, which may be empty.
+	// Host and Port are where the application's clients reach it (port -1: nowhere). TrackingURL is the address of its
+	// web pages, and may be empty.
 	Host        string
 	Port        int32
 	TrackingURL string
-	// Hold is how long answers may be held back by a ResourceManager that can do so; 5 s, at most 10 s.
+	// Hold is how long the ResourceManager may hold answers back if it can; 5 s by default, at most 10 s.
 	Hold time.Duration
-	// Racks knows where hosts are, for requests that prefer hosts. It is kept up to date. nil: a new one.
+	// Racks places the hosts that requests prefer. The Master keeps it up to date. nil stands for a new one.
 	Racks *Racks
 }
 
-// Master is the conversation of one ApplicationMaster with the ResourceManager. What is asked for, released and
-// blacklisted is noted down at once, told with the next Allocate, and told again to a ResourceManager that has taken over.
+// Master is the dialogue of one ApplicationMaster with the ResourceManager. Its methods note requests, releases and
+// blacklisted hosts at once. The next Allocate sends them, and sends them again to a ResourceManager that has taken
+// over.
 //
-// All methods may be called by several goroutines, but there is one Allocate at a time.
+// All methods are safe for concurrent use. Calls of Allocate, Register and Finish wait for each other.
 type Master struct {
 	o     MasterOptions
 	types records.ResourceTypes
@@ -47,22 +48,22 @@ type Master struct {
 
 	mu           sync.Mutex
 	asks         *asks
-	releases     map[records.ContainerID]bool // not yet confirmed; true: told
-	blacklist    map[string]bool              // true: told
-	unlist       map[string]bool              // names to be taken off the blacklist
-	known        map[records.ContainerID]bool // containers that the caller has, or had from an earlier attempt
+	releases     map[records.ContainerID]bool // unconfirmed; true: sent
+	blacklist    map[string]bool              // true: sent
+	unlist       map[string]bool              // names to take off the blacklist
+	known        map[records.ContainerID]bool // containers that the caller knows, those of earlier attempts included
 	progress     float32
 	clusterNodes int
 	responseID   int32
-	hold         time.Duration // of this ResourceManager; 0 if it holds back nothing
-	holding      bool          // an Allocate is under way that can be nudged
-	unsure       bool          // the last call may have been taken without an answer having come
+	hold         time.Duration // agreed with this ResourceManager; 0 if it answers at once
+	holding      bool          // an Allocate call waits that Nudge can end
+	unsure       bool          // the last call may have taken effect, but its answer is lost
 	maximum      records.Resource
-	backlog      []*pb.AllocateResponse // not yet taken in
+	backlog      []*pb.AllocateResponse // not applied yet
 }
 
-// Master returns the conversation of an ApplicationMaster, which begins with Register. It fails if the configuration lacks
-// a ResourceManager's address.
+// Master returns the dialogue of an ApplicationMaster. Call Register first. Master fails if the configuration lacks a
+// ResourceManager's address.
 func (c *Cluster) Master(o MasterOptions) (*Master, error) {
 	if o.Hold <= 0 {
 		o.Hold = 5 * time.Second
@@ -83,22 +84,22 @@ func (c *Cluster) Master(o MasterOptions) (*Master, error) {
 	}, nil
 }
 
-// NMTokens returns the tokens for nodes that the ResourceManager has given so far; they keep coming with Allocate.
+// NMTokens returns the tokens for nodes that the ResourceManager has given. Allocate adds those that arrive later.
 func (m *Master) NMTokens() *NMTokens { return m.nm }
 
 // Registration is what an ApplicationMaster learns when it registers.
 type Registration struct {
-	Maximum records.Resource // of a container; zero if it isn't known
+	Maximum records.Resource // of a container; zero if unknown
 	Queue   string           // full path
-	// ClientKey is the key of the tokens that clients come with; empty without security.
+	// ClientKey signs the tokens of the application's clients. It is empty without security.
 	ClientKey []byte
-	// Previous are containers of earlier attempts that go on.
+	// Previous are containers of earlier attempts that still run.
 	Previous []Container
-	// Holds says that the ResourceManager holds answers back until there is something to tell.
+	// Holds says that the ResourceManager holds answers back until there is something to report.
 	Holds bool
 }
 
-// Register begins the conversation.
+// Register begins the dialogue.
 func (m *Master) Register(ctx context.Context) (Registration, error) {
 	m.calling.Lock()
 	defer m.calling.Unlock()
@@ -114,8 +115,8 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 	m.mu.Unlock()
 	resp, err := protocol.RegisterApplicationMaster.Call(ctx, m.rm, req)
 	if already(err) {
-		// An answer was lost on the way, and what was in it, too.
-		m.log.WithError(err).Warn("the attempt was registered already; the ResourceManager's answer to that is lost")
+		// The answer to the first call was lost, and its contents with it.
+		m.log.WithError(err).Warn("the attempt is registered already, but the ResourceManager's answer was lost")
 		resp, err = &pb.RegisterApplicationMasterResponse{}, nil
 	}
 	if err != nil {
@@ -139,12 +140,12 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 	return r, nil
 }
 
-// already reports whether an attempt to register fails because an earlier one succeeded.
+// already reports whether registering failed because an earlier call had succeeded.
 func already(err error) bool {
 	return ipc.IsClass(err, ipc.InvalidMasterRequest) && strings.Contains(err.Error(), "already registered")
 }
 
-// resync tells everything anew to a ResourceManager that knows nothing.
+// resync registers anew with a ResourceManager that knows nothing of the attempt, and marks everything as unsent.
 func (m *Master) resync(ctx context.Context) ([]Container, error) {
 	r, err := m.register(ctx)
 	if err != nil {
@@ -163,7 +164,7 @@ func (m *Master) resync(ctx context.Context) ([]Container, error) {
 	return r.Previous, nil
 }
 
-// failed explains an error.
+// failed adds the attempt, the action and the ResourceManager's address to an error.
 func (m *Master) failed(what string, err error) error {
 	if ipc.IsClass(err, ipc.AttemptNotFound) || ipc.IsClass(err, ipc.InvalidToken) {
 		err = fmt.Errorf("%w: %w", ErrDismissed, err)
@@ -171,7 +172,7 @@ func (m *Master) failed(what string, err error) error {
 	return fmt.Errorf("%v: %s with the ResourceManager (%s): %w", m.o.Attempt, what, m.at, err)
 }
 
-// Request asks for containers. It fails with a *TooLargeError if none of the cluster's nodes could have one.
+// Request asks for containers. It fails with a *TooLargeError if no node of the cluster could have such a container.
 func (m *Master) Request(r Request) (RequestID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,21 +182,21 @@ func (m *Master) Request(r Request) (RequestID, error) {
 	return m.asks.add(r), nil
 }
 
-// Withdraw takes a number of a request's containers back that have not arrived, and returns how many those were.
+// Withdraw takes back up to count containers of a request that haven't arrived. It returns how many it took back.
 func (m *Master) Withdraw(id RequestID, count int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.asks.withdraw(id, count)
 }
 
-// Outstanding is the number of containers that are asked for and have not arrived.
+// Outstanding returns the number of containers that are asked for and haven't arrived.
 func (m *Master) Outstanding() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.asks.outstanding()
 }
 
-// Release gives containers back, running or not.
+// Release gives containers back, whether they run or not.
 func (m *Master) Release(ids ...records.ContainerID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +206,7 @@ func (m *Master) Release(ids ...records.ContainerID) {
 }
 
 func (m *Master) release(id records.ContainerID) {
-	// A ResourceManager refuses the whole call if one of the containers isn't this application's.
+	// A ResourceManager refuses the whole call if one of the containers belongs to another application.
 	if _, twice := m.releases[id]; !twice && id.Attempt.App == m.o.Attempt.App {
 		m.releases[id] = false
 	}
@@ -222,45 +223,44 @@ func (m *Master) Blacklist(add, remove []string) {
 		}
 	}
 	for _, name := range remove {
-		if told, on := m.blacklist[name]; on {
+		if sent, on := m.blacklist[name]; on {
 			delete(m.blacklist, name)
-			if told {
+			if sent {
 				m.unlist[name] = true
 			}
 		}
 	}
 }
 
-// ClusterNodes is how many nodes the cluster has, as far as is known.
+// ClusterNodes returns how many nodes the cluster had at the last Allocate.
 func (m *Master) ClusterNodes() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.clusterNodes
 }
 
-// SetProgress notes down how much of the work is done, from 0 to 1.
+// SetProgress sets how much of the work is done, from 0 to 1. The next Allocate sends it.
 func (m *Master) SetProgress(p float32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.progress = min(max(p, 0), 1)
 }
 
-// SetTrackingURL changes the address of the application's web pages.
+// SetTrackingURL changes the address of the application's web pages. The next Allocate sends it.
 func (m *Master) SetTrackingURL(url string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.o.TrackingURL = url
 }
 
-// Holds reports whether the ResourceManager holds answers back, so that calling Allocate without pause costs nothing.
+// Holds reports whether the ResourceManager holds answers back. If so, call Allocate again without a pause.
 func (m *Master) Holds() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.hold > 0
 }
 
-// Nudge has an Allocate that waits for news return at once, as there is something to tell. It does nothing if there is
-// no such call.
+// Nudge ends a waiting Allocate, so that the next one can send what has changed. It does nothing if none waits.
 func (m *Master) Nudge(ctx context.Context) error {
 	m.mu.Lock()
 	holding := m.holding
@@ -274,12 +274,12 @@ func (m *Master) Nudge(ctx context.Context) error {
 func (m *Master) nudge(ctx context.Context) error {
 	req := &pb.AllocateRequest{}
 	req.SetHeddleNudge(true)
-	// Not by way of Failover: another server might be one that takes this for an ordinary call.
+	// Failover isn't used here: another server might treat this call as an ordinary one.
 	_, err := protocol.Allocate.Call(ctx, m.rm.Active(), req)
 	return err
 }
 
-// Finish ends the conversation and repeats itself until the ResourceManager has taken it in.
+// Finish unregisters the attempt. It repeats the call until the ResourceManager has recorded it.
 func (m *Master) Finish(ctx context.Context, status pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
 	m.calling.Lock()
 	defer m.calling.Unlock()
@@ -288,9 +288,10 @@ func (m *Master) Finish(ctx context.Context, status pb.FinalApplicationStatus, d
 	req.SetDiagnostics(diagnostics)
 	req.SetTrackingUrl(trackingURL)
 	if m.Holds() {
-		// An Allocate that the caller has given up is still held at the other end, and this call would queue behind it.
+		// The ResourceManager may still hold an Allocate that the caller has given up. This call would queue behind
+		// that.
 		if err := m.nudge(ctx); err != nil {
-			m.log.WithError(err).Debug("can't end a call under way early")
+			m.log.WithError(err).Debug("can't end the waiting Allocate early")
 		}
 	}
 	for {
@@ -314,5 +315,5 @@ func (m *Master) Finish(ctx context.Context, status pb.FinalApplicationStatus, d
 	}
 }
 
-// finishPause is how long to wait until a farewell is repeated that the ResourceManager has not yet written down.
+// finishPause is how long to wait before Finish repeats a call that the ResourceManager hasn't recorded yet.
 const finishPause = 100 * time.Millisecond

@@ -323,7 +323,7 @@ func TestDismissal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := m.Allocate(t.Context()); !errors.Is(err, ErrDismissed) {
-		t.Errorf("the ApplicationMaster of an application that was killed is told: %v", err)
+		t.Errorf("the ApplicationMaster of an application that was killed is sent: %v", err)
 	}
 	rep, err := w.apps.Wait(t.Context(), m.o.Attempt.App, nil)
 	if err != nil || rep.State != pb.YarnApplicationState_KILLED {
@@ -369,7 +369,7 @@ func TestFailover(t *testing.T) {
 	if m.Outstanding() != 0 {
 		t.Errorf("%d containers are asked for", m.Outstanding())
 	}
-	if told := m.blacklist["elsewhere"]; !told {
+	if sent := m.blacklist["elsewhere"]; !sent {
 		t.Error("the new leader doesn't know the blacklist")
 	}
 	if err := m.Finish(t.Context(), pb.FinalApplicationStatus_APP_SUCCEEDED, "", ""); err != nil {

@@ -16,7 +16,8 @@ import (
 	"heddle/yarn/token"
 )
 
-// NMTokens holds what an ApplicationMaster identifies itself to NodeManagers with. It is safe for use by several goroutines.
+// NMTokens holds the tokens by which an ApplicationMaster identifies itself to NodeManagers. It is safe for concurrent
+// use.
 type NMTokens struct {
 	mu sync.Mutex
 	of map[records.NodeID]token.Token
@@ -36,7 +37,7 @@ func (n *NMTokens) learn(list []*pb.NMToken) {
 	}
 }
 
-// Of returns the token for a node.
+// Of returns the token for a node, and whether there is one.
 func (n *NMTokens) Of(node records.NodeID) (token.Token, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,7 +45,7 @@ func (n *NMTokens) Of(node records.NodeID) (token.Token, bool) {
 	return t, ok
 }
 
-// Nodes starts and stops containers. It is safe for use by several goroutines.
+// Nodes starts and stops containers. It is safe for concurrent use.
 type Nodes struct {
 	attempt  records.AttemptID
 	tokens   *NMTokens
@@ -52,11 +53,12 @@ type Nodes struct {
 	log      *logrus.Entry
 	types    records.ResourceTypes
 	patience time.Duration
-	pause    time.Duration // longest
+	pause    time.Duration // the longest between two tries
 	slots    chan struct{}
 }
 
-// Nodes returns access to the NodeManagers for an attempt. At most the given number of calls are under way at a time (0: 100).
+// Nodes returns the calls of an attempt to NodeManagers. At most so many calls are under way at a time; 0 stands for
+// 100.
 func (c *Cluster) Nodes(attempt records.AttemptID, tokens *NMTokens, calls int) *Nodes {
 	if calls <= 0 {
 		calls = 100
@@ -76,10 +78,10 @@ func (n *Nodes) node(id records.NodeID) (*ipc.Endpoint, error) {
 	return n.rpc.Endpoint(id.String(), protocol.ContainerManagement, ipc.Identity{User: n.attempt.String(), Token: &t}), nil
 }
 
-// Start starts a container and returns what the auxiliary services of its node have to say. That may be nil if an answer
-// was lost. A node that can't be reached, or isn't ready, is tried again for as long as
-// yarn.client.nodemanager-connect.max-wait-ms says; what it refuses is a *ContainerError or, if it concerns the whole call,
-// a *ipc.RemoteError.
+// Start starts a container, and returns what the auxiliary services of its node answer. That may be nil if an answer
+// was lost. If a node can't be reached or isn't ready, Start tries again for as long as
+// yarn.client.nodemanager-connect.max-wait-ms says. A refusal of the container is a *ContainerError; one of the whole
+// call is an *ipc.RemoteError.
 func (n *Nodes) Start(ctx context.Context, c *Container, launch *pb.ContainerLaunchContext) (map[string][]byte, error) {
 	start := &pb.StartContainerRequest{}
 	start.SetContainerLaunchContext(launch)
@@ -109,7 +111,7 @@ func (n *Nodes) Start(ctx context.Context, c *Container, launch *pb.ContainerLau
 	return services, nil
 }
 
-// Stop stops a container. One that is over, or unknown to its node, is no error.
+// Stop stops a container. It returns nil if the container has ended, or if its node doesn't know it.
 func (n *Nodes) Stop(ctx context.Context, node records.NodeID, id records.ContainerID) error {
 	req := &pb.StopContainersRequest{}
 	req.SetContainerId([]*pb.ContainerId{id.PB()})
@@ -131,7 +133,7 @@ type ContainerStatus struct {
 	Diagnostics string
 }
 
-// Status asks a node about a container. That the node doesn't know it is a *ContainerError.
+// Status asks a node about a container. If the node doesn't know the container, the error is a *ContainerError.
 func (n *Nodes) Status(ctx context.Context, node records.NodeID, id records.ContainerID) (ContainerStatus, error) {
 	req := &pb.GetContainerStatusesRequest{}
 	req.SetContainerId([]*pb.ContainerId{id.PB()})
@@ -156,8 +158,8 @@ func (n *Nodes) Status(ctx context.Context, node records.NodeID, id records.Cont
 	return status, nil
 }
 
-// try makes a call until it succeeds or it is clear that it won't. again tells the call that an earlier one may have been
-// carried out.
+// try makes a call until it succeeds, or until trying again is pointless. again tells the call that an earlier try may
+// have taken effect.
 func (n *Nodes) try(ctx context.Context, id records.NodeID, call func(node *ipc.Endpoint, again bool) error) error {
 	begin := time.Now()
 	again := false
@@ -190,8 +192,8 @@ func (n *Nodes) try(ctx context.Context, id records.NodeID, call func(node *ipc.
 	}
 }
 
-// worthRepeating reports whether a node may answer otherwise if it is asked later: it can't be reached, has just been
-// started, or asks for patience.
+// worthRepeating reports whether a later try may succeed: the node can't be reached, has just been started, or asks the
+// caller to wait.
 func worthRepeating(err error) bool {
 	if errors.Is(err, ipc.ErrClientClosed) {
 		return false

@@ -11,18 +11,18 @@ import (
 
 // Request asks for containers.
 type Request struct {
-	Priority int32 // lower numbers are served first
+	Priority int32 // lower numbers are more urgent
 	Resource records.Resource
-	// Hosts and Racks are where the containers are wanted, by the names that NodeManagers have; the racks of hosts need not
-	// be named. Both may be empty.
+	// Hosts and Racks are where the containers are wanted, by the names that NodeManagers have. Both may be empty.
+	// Racks of hosts need not be listed.
 	Hosts, Racks []string
-	// RelaxLocality lets containers be elsewhere, too, if need be. Without it they are on Hosts and Racks and nowhere else.
-	// It means nothing where there are neither. (Without it a stock CapacityScheduler never serves a request for racks alone
-	// while yarn.scheduler.capacity.node-locality-delay is positive: name the racks' hosts as well.)
+	// RelaxLocality allows containers elsewhere, too, if need be. Without it they run on Hosts and Racks only. It has
+	// no effect if both are empty. (Without it a stock CapacityScheduler never serves a request for racks alone while
+	// yarn.scheduler.capacity.node-locality-delay is positive: name the racks' hosts as well.)
 	RelaxLocality bool
 	Count         int           // 0 stands for 1
 	ExecutionType ExecutionType // 0 stands for Guaranteed
-	// Tags are the application's own. They aren't sent; containers that serve the request have them.
+	// Tags belong to the application. They aren't sent; containers that serve the request have them.
 	Tags []string
 }
 
@@ -35,10 +35,10 @@ const (
 	Opportunistic = pb.ExecutionType_OPPORTUNISTIC
 )
 
-// RequestID names a Request until all of its containers are there.
+// RequestID names a Request. It is valid until all containers of the request have arrived.
 type RequestID int64
 
-// TooLargeError refuses a request that no node of the cluster could ever serve.
+// TooLargeError refuses a request that no node of the cluster can serve.
 type TooLargeError struct {
 	Type               records.ResourceType
 	Requested, Maximum int64
@@ -56,14 +56,14 @@ func unit(t records.ResourceType) string {
 	return " " + t.Units
 }
 
-// check refuses requests that a ResourceManager would refuse, which would cost the whole call.
+// check refuses what a ResourceManager would refuse. One bad request would fail the whole call.
 func (r *Request) check(maximum records.Resource, types records.ResourceTypes) error {
 	if r.Count < 0 {
 		return fmt.Errorf("a request asks for %d containers: ask for at least one", r.Count)
 	}
 	for i := range types.Len() {
 		if r.Resource[i] < 0 {
-			return fmt.Errorf("a container of %d %s", r.Resource[i], types.At(i).Name)
+			return fmt.Errorf("a container can't have %d %s", r.Resource[i], types.At(i).Name)
 		}
 		if !maximum.IsZero() && r.Resource[i] > maximum[i] {
 			return &TooLargeError{types.At(i), r.Resource[i], maximum[i]}
@@ -71,16 +71,16 @@ func (r *Request) check(maximum records.Resource, types records.ResourceTypes) e
 	}
 	for _, name := range slices.Concat(r.Hosts, r.Racks) {
 		if name == "" || name == anyNode {
-			return fmt.Errorf("%q can't name a host or rack", name)
+			return fmt.Errorf("%q isn't the name of a host or rack", name)
 		}
 	}
 	return nil
 }
 
-// anyNode is the resource name of the row that all of a request's containers count in (YARN: ResourceRequest.ANY).
+// anyNode is the resource name of the row that counts all containers of a request (YARN: ResourceRequest.ANY).
 const anyNode = "*"
 
-// normalized returns the request with its zero values filled in and names in order, without repetition.
+// normalized fills zero values in, and sorts names and removes duplicates.
 func (r Request) normalized() Request {
 	r.Count = max(r.Count, 1)
 	if r.ExecutionType == 0 {
@@ -102,7 +102,7 @@ func set(names []string) []string {
 	return slices.Compact(names)
 }
 
-// places identifies where the containers of a strict request may be.
+// places is a key for the places that a strict request allows.
 func (r *Request) places() string {
 	if r.RelaxLocality {
 		return ""

@@ -8,15 +8,16 @@ import (
 	"heddle/yarn/token"
 )
 
-// ClientSecrets checks the tokens by which clients prove to an ApplicationMaster who they are (ipc.ServerConfig.Secrets of a
-// port of its own, with ipc.AuthToken; Hadoop: ClientToAMTokenSecretManager). The ResourceManager hands such tokens out with
-// reports of the application, on secure clusters, and those of Heddle that heddle.am.client-tokens asks for it.
+// ClientSecrets checks the tokens by which clients prove to an ApplicationMaster who they are (Hadoop:
+// ClientToAMTokenSecretManager). Use it as ipc.ServerConfig.Secrets of a port that takes ipc.AuthToken. The
+// ResourceManager gives such tokens out with application reports on secure clusters, and everywhere if
+// heddle.am.client-tokens is set.
 type ClientSecrets struct {
 	attempt records.AttemptID
 	key     *token.MasterKey
 }
 
-// NewClientSecrets takes the attempt that is served, and the ClientKey of its registration.
+// NewClientSecrets takes the served attempt, and the ClientKey from its Registration.
 func NewClientSecrets(attempt records.AttemptID, key []byte) ClientSecrets {
 	return ClientSecrets{attempt, token.NewMasterKey(0, key)}
 }

@@ -90,7 +90,7 @@ func userName() (string, error) {
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "", fmt.Errorf("can't find out your user name; set HADOOP_USER_NAME: %w", err)
+		return "", fmt.Errorf("can't determine your user name; set HADOOP_USER_NAME: %w", err)
 	}
 	return u.Username, nil
 }
