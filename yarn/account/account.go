@@ -24,8 +24,8 @@ type Account struct {
 
 // Directory looks users up and remembers them for a while. It is safe for concurrent use.
 type Directory struct {
-	// Keep is how long groups that were found are remembered (hadoop.security.groups.cache.secs), KeepNone how long it is that a
-	// user wasn't found (hadoop.security.groups.negative-cache.secs).
+	// Keep is how long groups are remembered (hadoop.security.groups.cache.secs). KeepNone is how long a user that
+	// wasn't found is remembered as such (hadoop.security.groups.negative-cache.secs).
 	Keep, KeepNone time.Duration
 	// Patience bounds a look-up.
 	Patience time.Duration
@@ -44,27 +44,27 @@ type entry struct {
 	until  time.Time
 }
 
-// maxKnown bounds what is remembered: names come from whoever calls.
+// maxKnown bounds how many users are remembered, because callers choose the names.
 const maxKnown = 10000
 
 // System is this machine's directory, with Hadoop's default times.
 var System = &Directory{Keep: 5 * time.Minute, KeepNone: 30 * time.Second, Patience: 10 * time.Second, Now: time.Now}
 
-// Forget has all users looked up anew, as after a change of their groups.
+// Forget drops what is remembered. Call it after a change of users' groups.
 func (d *Directory) Forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known = nil
 }
 
-// Asked returns how often the machine was asked for the groups of a user, and how long that took altogether.
+// Asked returns how often the machine was asked for the groups of a user, and how long that took in all.
 func (d *Directory) Asked() (n int64, took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.asked, d.took
 }
 
-// Groups returns the names of the groups that a user is in, the primary one first.
+// Groups returns the names of a user's groups, the primary one first.
 func (d *Directory) Groups(name string) ([]string, error) {
 	now := d.Now()
 	d.mu.Lock()
@@ -96,7 +96,7 @@ func (d *Directory) Groups(name string) ([]string, error) {
 	return e.groups, e.err
 }
 
-// Lookup returns the numbers of a user, as they are now.
+// Lookup returns the ids of a user and of the user's groups. It always asks the machine.
 func (d *Directory) Lookup(name string) (Account, error) {
 	var a Account
 	for flag, into := range map[string]*int{"-u": &a.UID, "-g": &a.GID} {
@@ -119,19 +119,19 @@ func (d *Directory) numbers(name, flag string) ([]int, error) {
 	out := make([]int, len(words))
 	for i, w := range words {
 		if out[i], err = strconv.Atoi(w); err != nil {
-			return nil, fmt.Errorf("user %q: id %s says %q", name, flag, w)
+			return nil, fmt.Errorf("user %q: id %s printed %q", name, flag, w)
 		}
 	}
 	return out, nil
 }
 
-// words is what id says of a user.
+// words returns the words that id prints for a user.
 func (d *Directory) words(name, flag string) ([]string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
-		return nil, fmt.Errorf("%q is not the name of a user", name)
+		return nil, fmt.Errorf("%q can't be the name of a user", name)
 	}
 	if _, err := strconv.Atoi(name); err == nil {
-		// id takes a number for a user's number
+		// id would read the name as a user's number.
 		return nil, fmt.Errorf("user %q: a name that is a number can't be looked up", name)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.Patience)
@@ -147,11 +147,11 @@ func (d *Directory) words(name, flag string) ([]string, error) {
 	case err == nil && len(words) > 0:
 		return words, nil
 	case errors.As(err, &exit) && len(words) > 0:
-		return words, nil // a group without a name: id gives its number, and complains
+		return words, nil // id prints the number of a group without a name, and exits with an error
 	case complaint.Len() > 0:
 		return nil, fmt.Errorf("user %q: %s", name, strings.TrimSpace(complaint.String()))
 	case err == nil:
-		err = errors.New("id says nothing")
+		err = errors.New("id printed nothing")
 	}
 	return nil, fmt.Errorf("user %q: %w", name, err)
 }

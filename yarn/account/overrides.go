@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// GroupsExcept returns a function like Groups that knows the groups of some users without asking the machine. They are written as in
-// hadoop.user.group.static.mapping.overrides: user=group,group;user=; where the last one has no groups, which is an error of the
-// function.
+// GroupsExcept returns a function like Groups that takes the groups of some users from overrides instead of the
+// machine. The form is that of hadoop.user.group.static.mapping.overrides: user=group,group;user=. For a user with an
+// empty list of groups the function returns an error, as Hadoop does.
 func (d *Directory) GroupsExcept(overrides string) (func(name string) ([]string, error), error) {
 	static := map[string][]string{}
 	for part := range strings.SplitSeq(overrides, ";") {

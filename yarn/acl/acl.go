@@ -11,7 +11,7 @@ type List struct {
 	text   string
 }
 
-// Parse reads a list: users, a blank, groups, each joined by commas. A "*" anywhere is everybody.
+// Parse reads a list: users, a blank, groups, each joined by commas. A "*" anywhere means everybody.
 func Parse(s string) List {
 	l := List{users: map[string]bool{}, groups: map[string]bool{}, text: s}
 	users, groups, _ := strings.Cut(s, " ")
@@ -32,8 +32,8 @@ func add(set map[string]bool, names string) {
 	}
 }
 
-// Allows reports whether a user is on the list, by name or by one of his groups, which are looked up only if needed. A
-// failed look-up admits nobody.
+// Allows reports whether a user is on the list, by name or by a group. It calls groupsOf only if it has to. If that
+// fails, no group matches.
 func (l List) Allows(user string, groupsOf func(user string) ([]string, error)) bool {
 	if l.all || l.users[user] {
 		return true

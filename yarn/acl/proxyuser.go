@@ -11,7 +11,7 @@ import (
 )
 
 // ProxyUsers says which users may act for which others, and from where (Hadoop: DefaultImpersonationProvider). The zero
-// value lets nobody.
+// value allows nobody to.
 type ProxyUsers struct {
 	rules map[string]*proxyRule
 }
@@ -50,17 +50,17 @@ func NewProxyUsers(settings map[string]string) ProxyUsers {
 	return p
 }
 
-// Refusal is why somebody may not, in Hadoop's words.
+// Refusal is the reason why somebody may not act for somebody else, in Hadoop's words.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
 func refusal(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// hostPatience bounds the look-up of a rule's host.
+// hostPatience bounds the look-up of a host that a rule names.
 const hostPatience = 2 * time.Second
 
-// Allow returns nil when a user who asks from an address may act for another one, and a Refusal otherwise.
+// Allow returns nil if realUser, who calls from an address, may act for user. Otherwise the error is a Refusal.
 func (p ProxyUsers) Allow(ctx context.Context, realUser, user string, from netip.Addr, groupsOf func(user string) ([]string, error)) error {
 	r := p.rules[realUser]
 	if r == nil || !r.mayActFor(user, groupsOf) {

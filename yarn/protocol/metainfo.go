@@ -14,8 +14,8 @@ import (
 // serveMetaInfo answers questions about the protocols of a server as Hadoop's servers do.
 func serveMetaInfo(s *ipc.Server) {
 	serve(s, GetProtocolVersions, func(context.Context, *pb.GetProtocolVersionsRequest) (*pb.GetProtocolVersionsResponse, error) {
-		// Hadoop's servers fail on every such call: their response has an entry for each kind of RPC, of which those
-		// that are not served lack a required field. Clients don't make it.
+		// Hadoop's servers fail on every such call. Their response has an entry for each kind of RPC, and entries for
+		// kinds that aren't served lack a required field. Clients don't make this call.
 		return nil, ipc.NewException(ipc.UninitializedMessage, "Message missing required fields: rpcKind")
 	})
 	serve(s, GetProtocolSignature, func(_ context.Context, req *pb.GetProtocolSignatureRequest) (*pb.GetProtocolSignatureResponse, error) {

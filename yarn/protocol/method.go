@@ -14,21 +14,21 @@ type Method[Req, Resp any] struct {
 	newRequest, newResponse func() proto.Message
 }
 
-// message says that a pointer to T is a protobuf message.
+// message constrains a type parameter: *T must be a protobuf message.
 type message[T any] interface {
 	*T
 	proto.Message
 }
 
-// repeatable defines a method that may be sent again when nobody knows whether it was carried out. Beyond those that
-// Hadoop marks @Idempotent or @AtMostOnce these are all that only ask.
+// repeatable defines a method that may be sent again when nobody knows whether an earlier call took effect: those that
+// Hadoop marks @Idempotent or @AtMostOnce, and all that change nothing.
 func repeatable[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name string) Method[Req, Resp] {
 	m := once[Req, Resp, Q, P](p, name)
 	m.Repeatable = true
 	return m
 }
 
-// once defines a method that must not be sent again unless it is known that it was not carried out.
+// once defines a method that must not be sent again unless the earlier call certainly had no effect.
 func once[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name string) Method[Req, Resp] {
 	return Method[Req, Resp]{
 		Method:      ipc.Method{Protocol: p, Name: name},
@@ -37,7 +37,7 @@ func once[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name s
 	}
 }
 
-// Call calls the method. What the server refuses is an *ipc.RemoteError.
+// Call calls the method. If the server refuses, the error is an *ipc.RemoteError.
 func (m Method[Req, Resp]) Call(ctx context.Context, to ipc.Invoker, req *Req) (*Resp, error) {
 	resp := m.newResponse()
 	if err := to.Invoke(ctx, m.Method, any(req).(proto.Message), resp); err != nil {
@@ -46,8 +46,8 @@ func (m Method[Req, Resp]) Call(ctx context.Context, to ipc.Invoker, req *Req) (
 	return any(resp).(*Resp), nil
 }
 
-// Serve makes h the handler of the method on a server, under the rules of ipc.Handler. A server that serves anything
-// also serves MetaInfo about it.
+// Serve makes h the handler of the method on a server, under the rules of ipc.Handler. A server with any method also
+// serves Hadoop's questions about its protocols (MetaInfo).
 func (m Method[Req, Resp]) Serve(s *ipc.Server, h func(ctx context.Context, req *Req) (*Resp, error)) {
 	serve(s, m, h)
 	if _, ok := s.Protocol(MetaInfo.Name); !ok {

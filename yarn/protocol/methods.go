@@ -2,7 +2,7 @@ package protocol
 
 import "heddle/yarn/pb"
 
-// What clients ask the ResourceManager (port 8032).
+// Calls of clients to the ResourceManager (port 8032).
 var (
 	GetNewApplication           = repeatable[pb.GetNewApplicationRequest, pb.GetNewApplicationResponse](ApplicationClient, "getNewApplication")
 	GetApplicationReport        = repeatable[pb.GetApplicationReportRequest, pb.GetApplicationReportResponse](ApplicationClient, "getApplicationReport")
@@ -41,14 +41,14 @@ var (
 	GetNodesToAttributes        = repeatable[pb.GetNodesToAttributesRequest, pb.GetNodesToAttributesResponse](ApplicationClient, "getNodesToAttributes")
 )
 
-// What ApplicationMasters ask the ResourceManager (port 8030).
+// Calls of ApplicationMasters to the ResourceManager (port 8030).
 var (
 	RegisterApplicationMaster = repeatable[pb.RegisterApplicationMasterRequest, pb.RegisterApplicationMasterResponse](ApplicationMaster, "registerApplicationMaster")
 	FinishApplicationMaster   = repeatable[pb.FinishApplicationMasterRequest, pb.FinishApplicationMasterResponse](ApplicationMaster, "finishApplicationMaster")
 	Allocate                  = repeatable[pb.AllocateRequest, pb.AllocateResponse](ApplicationMaster, "allocate")
 )
 
-// What ApplicationMasters and the ResourceManager ask a NodeManager.
+// Calls of ApplicationMasters and the ResourceManager to a NodeManager.
 var (
 	StartContainers              = once[pb.StartContainersRequest, pb.StartContainersResponse](ContainerManagement, "startContainers")
 	StopContainers               = repeatable[pb.StopContainersRequest, pb.StopContainersResponse](ContainerManagement, "stopContainers")
@@ -64,14 +64,14 @@ var (
 	GetLocalizationStatuses      = repeatable[pb.GetLocalizationStatusesRequest, pb.GetLocalizationStatusesResponse](ContainerManagement, "getLocalizationStatuses")
 )
 
-// What NodeManagers ask the ResourceManager (port 8031).
+// Calls of NodeManagers to the ResourceManager (port 8031).
 var (
 	RegisterNodeManager   = repeatable[pb.RegisterNodeManagerRequest, pb.RegisterNodeManagerResponse](ResourceTracker, "registerNodeManager")
 	NodeHeartbeat         = repeatable[pb.NodeHeartbeatRequest, pb.NodeHeartbeatResponse](ResourceTracker, "nodeHeartbeat")
 	UnRegisterNodeManager = repeatable[pb.UnRegisterNodeManagerRequest, pb.UnRegisterNodeManagerResponse](ResourceTracker, "unRegisterNodeManager")
 )
 
-// What administrators ask the ResourceManager (port 8033).
+// Calls of administrators to the ResourceManager (port 8033).
 var (
 	RefreshQueues                       = repeatable[pb.RefreshQueuesRequest, pb.RefreshQueuesResponse](Administration, "refreshQueues")
 	RefreshNodes                        = repeatable[pb.RefreshNodesRequest, pb.RefreshNodesResponse](Administration, "refreshNodes")
@@ -97,7 +97,7 @@ var (
 	DeleteFederationPoliciesByQueues    = once[pb.DeleteFederationQueuePoliciesRequest, pb.DeleteFederationQueuePoliciesResponse](Administration, "deleteFederationPoliciesByQueues")
 )
 
-// What failover controllers and administrators ask each of several ResourceManagers (port 8033).
+// Calls of failover controllers and administrators to one of several ResourceManagers (port 8033).
 var (
 	MonitorHealth        = repeatable[pb.MonitorHealthRequest, pb.MonitorHealthResponse](HAService, "monitorHealth")
 	TransitionToActive   = repeatable[pb.TransitionToActiveRequest, pb.TransitionToActiveResponse](HAService, "transitionToActive")
@@ -106,13 +106,13 @@ var (
 	GetServiceStatus     = repeatable[pb.GetServiceStatusRequest, pb.GetServiceStatusResponse](HAService, "getServiceStatus")
 )
 
-// What a localizer process asks its NodeManager (port 8040).
+// Calls of a localizer process to its NodeManager (port 8040).
 var (
 	LocalizerHeartbeat = repeatable[pb.LocalizerStatus, pb.LocalizerHeartbeatResponse](Localization, "heartbeat")
 )
 
-// What HDFS clients ask the NameNode about names, attributes and places of files. Hadoop marks rename2 and delete
-// @AtMostOnce, but relies on a repeated call having the number of the first one, which Client doesn't give it.
+// Calls of HDFS clients to the NameNode about names, attributes and places of files. Hadoop marks rename2 and delete
+// @AtMostOnce. It recognizes a repeated call by the call id of the first one, and ipc.Client gives every try a new id.
 var (
 	GetBlockLocations = repeatable[pb.GetBlockLocationsRequest, pb.GetBlockLocationsResponse](HDFSClient, "getBlockLocations")
 	GetFileInfo       = repeatable[pb.GetFileInfoRequest, pb.GetFileInfoResponse](HDFSClient, "getFileInfo")
@@ -129,20 +129,20 @@ var (
 	CancelHDFSToken = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](HDFSClient, "cancelDelegationToken")
 )
 
-// What any server tells about its protocols.
+// Questions that any server answers about its protocols.
 var (
 	GetProtocolVersions  = repeatable[pb.GetProtocolVersionsRequest, pb.GetProtocolVersionsResponse](MetaInfo, "getProtocolVersions")
 	GetProtocolSignature = repeatable[pb.GetProtocolSignatureRequest, pb.GetProtocolSignatureResponse](MetaInfo, "getProtocolSignature")
 )
 
-// What Heddle's ResourceManager asks of Heddle's NodeManagers.
+// Calls of Heddle's ResourceManager to Heddle's NodeManagers.
 var (
 	SuspendContainers = repeatable[pb.SuspendContainersRequest, pb.SuspendContainersResponse](ContainerControl, "suspendContainers")
 	OrderContainers   = repeatable[pb.OrderContainersRequest, pb.OrderContainersResponse](ContainerControl, "orderContainers")
 	ResumeContainers  = repeatable[pb.ResumeContainersRequest, pb.ResumeContainersResponse](ContainerControl, "resumeContainers")
 )
 
-// Heddle's LeaderControl, on the port of ResourceManagerAdministrationProtocol.
+// Calls to the leading ResourceManager (Heddle's own), on the port of ResourceManagerAdministrationProtocol.
 var (
 	TransferLeadership = once[pb.TransferLeadershipRequest, pb.TransferLeadershipResponse](LeaderControl, "transferLeadership")
 	RemoveMember       = once[pb.RemoveMemberRequest, pb.RemoveMemberResponse](LeaderControl, "removeMember")

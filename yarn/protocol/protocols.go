@@ -18,8 +18,8 @@ var (
 	HDFSClient = ipc.Protocol{Name: "org.apache.hadoop.hdfs.protocol.ClientProtocol", Version: 1}
 	MetaInfo   = ipc.Protocol{Name: "org.apache.hadoop.ipc.ProtocolMetaInfoPB", Version: 1}
 
-	// ContainerControl is Heddle's own: what its ResourceManager asks of its NodeManagers beyond YARN.
+	// ContainerControl is Heddle's own: the ResourceManager's calls to NodeManagers beyond YARN's.
 	ContainerControl = ipc.Protocol{Name: "heddle.ContainerControl", Version: 1}
-	// LeaderControl is Heddle's own: what its ResourceManagers ask of the one that leads.
+	// LeaderControl is Heddle's own: the ResourceManagers' calls to the leading one.
 	LeaderControl = ipc.Protocol{Name: "heddle.LeaderControl", Version: 1}
 )

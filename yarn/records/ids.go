@@ -155,7 +155,7 @@ func ParseNodeID(s string) (NodeID, error) {
 	return NodeID{Host: host, Port: int32(n)}, nil
 }
 
-// fields splits prefix_a_b_… into n numbers. The first is 64 bits wide, the last as well, those between 32.
+// fields splits prefix_a_b_… into n numbers. The first and the last have 64 bits, those between have 32.
 func fields(s, prefix string, n int) ([]int64, error) {
 	parts := strings.Split(s, "_")
 	if parts[0] != prefix || len(parts) != n+1 {
@@ -176,7 +176,7 @@ func fields(s, prefix string, n int) ([]int64, error) {
 	return out, nil
 }
 
-// digits reads a number of at most so many bits with its sign, which it can't have.
+// digits reads a decimal number without a sign that fits into so many bits, sign bit included.
 func digits(s string, bits int) (v int64, ok bool) {
 	if s == "" || s[0] == '+' || s[0] == '-' {
 		return 0, false
@@ -222,7 +222,7 @@ func (id AttemptID) PB() *pb.ApplicationAttemptId {
 	return m
 }
 
-// PB returns the wire form; like Hadoop's it leaves app_id unset, which the attempt id repeats.
+// PB returns the wire form. Like Hadoop's it leaves app_id unset, because the attempt id contains it.
 func (id ContainerID) PB() *pb.ContainerId {
 	m := &pb.ContainerId{}
 	m.SetAppAttemptId(id.Attempt.PB())

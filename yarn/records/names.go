@@ -6,8 +6,8 @@ import (
 	"heddle/yarn/pb"
 )
 
-// The protobuf enums carry prefixes that Hadoop's Java enums, and with them REST and command lines, don't have. These
-// functions give the Java names.
+// The protobuf enums carry prefixes that Hadoop's Java enums don't have. These functions return the Java names, which
+// REST and commands show.
 
 // NodeStateName returns NEW, RUNNING, UNHEALTHY, …
 func NodeStateName(s pb.NodeState) string { return strings.TrimPrefix(s.String(), "NS_") }

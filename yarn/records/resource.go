@@ -91,8 +91,8 @@ func (r Resource) FitsIn(o Resource) bool {
 // IsZero reports whether every amount is 0.
 func (r Resource) IsZero() bool { return r == Resource{} }
 
-// String returns <memory:M, vCores:V>, as Hadoop prints resources of the two standard types; further types follow by
-// index. ResourceTypes.Format knows their names.
+// String returns <memory:M, vCores:V>, as Hadoop prints resources of the two standard types. It names further types by
+// their index; ResourceTypes.Format knows their names.
 func (r Resource) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[Memory], r[VCores])
@@ -117,8 +117,8 @@ type ResourceTypes struct {
 	more []ResourceType
 }
 
-// NewResourceTypes returns the two standard types followed by more. It fails when there are more than MaxResourceTypes
-// in all, a name is empty, repeated or standard, or a unit is unknown.
+// NewResourceTypes returns the two standard types followed by more. It fails if there are more than MaxResourceTypes in
+// all, if a name is empty, repeated or standard, or if a unit is unknown.
 func NewResourceTypes(more ...ResourceType) (ResourceTypes, error) {
 	if len(more) > MaxResourceTypes-2 {
 		return ResourceTypes{}, fmt.Errorf("%d resource types besides memory-mb and vcores: at most %d are possible",
@@ -174,7 +174,7 @@ func (t ResourceTypes) Format(r Resource) string {
 	return b.String()
 }
 
-// PB returns the wire form. Like Hadoop's it says memory and vcores twice, in fields of their own and in the map.
+// PB returns the wire form. Like Hadoop's it states memory and vcores twice: in fields of their own and in the map.
 func (t ResourceTypes) PB(r Resource) *pb.Resource {
 	m := &pb.Resource{}
 	m.SetMemory(r[Memory])
@@ -193,9 +193,9 @@ func (t ResourceTypes) PB(r Resource) *pb.Resource {
 	return m
 }
 
-// From reads the wire form. Memory and vcores come from their own fields (Hadoop: ResourcePBImpl), further types from the
-// map, converted to the type's unit; types that the cluster doesn't have are skipped when their amount is 0 and
-// otherwise an error. A nil message is the zero Resource.
+// From reads the wire form. Memory and vcores come from their own fields (Hadoop: ResourcePBImpl), further types from
+// the map, converted to the type's unit. A type that the cluster doesn't have is an error unless its amount is 0. A nil
+// message is the zero Resource.
 func (t ResourceTypes) From(m *pb.Resource) (Resource, error) {
 	r := Resource{Memory: m.GetMemory(), VCores: int64(m.GetVirtualCores())}
 	for _, info := range m.GetResourceValueMap() {

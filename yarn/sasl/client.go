@@ -22,8 +22,8 @@ func NewClient(username, password string, random io.Reader) *Client {
 
 var challengeNames = set("realm", "qop", "algorithm", "nonce", "maxbuf", "charset", "cipher", "rspauth", "stale")
 
-// Respond answers a challenge. Of several realms it takes the first; of the offered qualities of protection it needs
-// "auth", which is also what no offer means.
+// Respond answers a challenge. It takes the first of several realms. It fails unless the server offers the quality of
+// protection "auth", or names none, which means the same.
 func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	if len(challenge) > maxChallenge {
 		return nil, errorf("DIGEST-MD5: Invalid digest-challenge length. Got:  %d Expected < %d", len(challenge), maxChallenge)

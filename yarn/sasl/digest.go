@@ -28,8 +28,8 @@ func Username(identifier []byte) string { return base64.StdEncoding.EncodeToStri
 // Password returns the SASL password that stands for a token's password.
 func Password(password []byte) string { return base64.StdEncoding.EncodeToString(password) }
 
-// Identifier is the inverse of Username. Like Java's decoder it also takes the URL-safe alphabet, ignores characters of
-// neither, and stops at the padding.
+// Identifier is the inverse of Username. Like Java's decoder it accepts the URL-safe alphabet as well, ignores
+// characters of neither alphabet, and stops at the padding.
 func Identifier(username string) []byte {
 	username, _, _ = strings.Cut(username, "=")
 	clean := make([]byte, 0, len(username))
@@ -66,7 +66,7 @@ func newNonce(random io.Reader) (string, error) {
 	return base64.StdEncoding.EncodeToString(b[:]), nil
 }
 
-// digest is what a response's digest is made of.
+// digest has everything that goes into a response's digest.
 type digest struct {
 	username, password   string
 	realm, nonce, cnonce string
@@ -74,8 +74,8 @@ type digest struct {
 	authzid              []byte // nil if there is none
 }
 
-// sum returns the 32 hexadecimal digits of RFC 2831 §2.1.2.1; method is "AUTHENTICATE" in the client's direction and
-// empty in the server's.
+// sum returns the 32 hexadecimal digits of RFC 2831 §2.1.2.1. method is "AUTHENTICATE" from client to server, and empty
+// from server to client.
 func (d *digest) sum(method string) string {
 	var inner, a1, kd []byte
 	inner = append(inner, latin1(d.username)...)

@@ -9,7 +9,7 @@ import (
 // Error is a refusal by the mechanism; its text is what Java's SaslException would carry.
 type Error struct {
 	Text string
-	// Err is the reason that lies outside of the mechanism, if there is one: a user that the password source refused.
+	// Err is a reason from outside the mechanism, if there is one, such as an unknown user.
 	Err error
 }
 
@@ -24,13 +24,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func errorf(format string, args ...any) error { return &Error{Text: fmt.Sprintf(format, args...)} }
 
-// directives are the name=value pairs of a challenge or response, names in lower case. A nil value is never stored: a
-// name is there or it isn't.
+// directives are the name=value pairs of a challenge or response, names in lower case. No value is nil: nil means that
+// the name is absent.
 type directives map[string][]byte
 
 // parse splits a list of name=value or name="value" with commas or white space between the pairs. Names are not case
-// sensitive. known lists the names to keep; one of them that comes twice is an error, except realm where realms are
-// collected: then the first one stays in the map.
+// sensitive. known lists the names to keep. A known name that comes twice is an error, except for realm if realms are
+// collected: the map has the first realm then.
 func parse(b []byte, known map[string]bool, realms *[]string) (directives, error) {
 	out := directives{}
 	put := func(name string, value []byte) error {
@@ -82,8 +82,8 @@ func parse(b []byte, known map[string]bool, realms *[]string) (directives, error
 	return out, nil
 }
 
-// parseName reads a name and the = after it; at is where its value begins. Only a name without = that ends the list has
-// no value and at is the end of b; the JDK takes that for an empty value.
+// parseName reads a name and the = after it. at is where its value begins. A name at the end of the list may lack the
+// =; then at is len(b), and the value is empty, as in the JDK.
 func parseName(b []byte, i int) (name string, at int, err error) {
 	start := i
 	for ; i < len(b) && b[i] != '='; i++ {
@@ -115,7 +115,7 @@ func parseValueStart(b []byte, start, end, equals int) (string, int, error) {
 	return string(b[start:end]), at, nil
 }
 
-// parseQuoted reads a quoted string from behind its first quote to the character after its last one.
+// parseQuoted reads the quoted string whose first quote precedes i. It returns the index after the last quote.
 func parseQuoted(b []byte, i int, name string) ([]byte, int, error) {
 	value := []byte{}
 	for ; i < len(b); i++ {
@@ -146,7 +146,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// appendQuoted appends name="value", escaping what may not stand in a quoted string.
+// appendQuoted appends name="value" and escapes quotes and backslashes.
 func appendQuoted(b []byte, name, value string) []byte {
 	b = append(append(b, name...), '=', '"')
 	if bytes.IndexFunc([]byte(value), needsEscape) < 0 {

@@ -1,11 +1,11 @@
-// Package sasl is the DIGEST-MD5 mechanism (RFC 2831) as Hadoop uses it to prove the possession of a token: quality of
-// protection "auth" only, one realm, no authorization id, one exchange.
+// Package sasl is the DIGEST-MD5 mechanism (RFC 2831), by which Hadoop's peers prove that they have a token. It
+// supports what Hadoop uses: quality of protection "auth", one realm, no authorization id, one exchange.
 //
 //	server → client  challenge   realm, nonce, qop, charset, algorithm
 //	client → server  response    user name, nonce, client nonce, digest of them all and the password
 //	server → client  rspauth     digest that proves that the server knows the password too
 //
-// The user name is the Base64 of a token's identifier, and the password the Base64 of its password; Username and Password
-// return them. Directives, their order and the texts of refusals are those of the JDK's com.sun.security.sasl.digest,
-// which the peers, Hadoop's Java processes, use.
+// The user name is the Base64 of a token's identifier, and the password the Base64 of its password; Username and
+// Password return them. Directives, their order and the texts of refusals are those of the JDK's
+// com.sun.security.sasl.digest, which Hadoop's Java processes use.
 package sasl

@@ -35,8 +35,8 @@ func (s *Server) Challenge() []byte {
 var responseNames = set("username", "realm", "nonce", "cnonce", "nc", "qop", "digest-uri", "response", "maxbuf",
 	"charset", "cipher", "authzid", "auth-param")
 
-// Evaluate checks the client's response. password gives the SASL password of a user name; if it fails, so does the
-// exchange, with an *Error that wraps its error. The result goes back to the client as proof that the server knows the
+// Evaluate checks the client's response. password returns the SASL password of a user name. If it fails, Evaluate
+// returns an *Error that wraps its error. The result goes back to the client as proof that the server knows the
 // password too. After a failure the exchange is over.
 func (s *Server) Evaluate(response []byte, password func(username string) (string, error)) (rspauth []byte, err error) {
 	if len(response) > maxResponse {
@@ -68,10 +68,10 @@ func (s *Server) Evaluate(response []byte, password func(username string) (strin
 	return []byte("rspauth=" + d.sum("")), nil
 }
 
-// Username is the name that has proved itself; it is empty until Evaluate has succeeded.
+// Username is the user name of a client that has proved itself. It is empty until Evaluate has succeeded.
 func (s *Server) Username() string { return s.user }
 
-// check looks at all directives except the digest itself, in the JDK's order.
+// check verifies all directives except the digest itself, in the JDK's order.
 func (s *Server) check(v directives) (*digest, error) {
 	if charset, ok := v["charset"]; ok && string(charset) != "utf-8" {
 		return nil, violation("Incompatible charset value: " + string(charset))

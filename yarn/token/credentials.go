@@ -11,31 +11,30 @@ import (
 	"heddle/yarn/writable"
 )
 
-// Format is how credentials are written.
+// Format is a serialization of credentials.
 type Format byte
 
 const (
-	FormatWritable Format = 0 // what Hadoop writes unless told otherwise
+	FormatWritable Format = 0 // Hadoop's default
 	FormatProtobuf Format = 1
 )
 
 const credentialsMagic = "HDTS"
 
-// Credentials are the tokens and secrets of an application, as containers find them in the file container_tokens and as
-// ContainerLaunchContext.tokens carries them. The order is kept: credentials that are read and written are the same
-// bytes again.
+// Credentials are the tokens and secrets of an application. Containers find them in the file container_tokens;
+// ContainerLaunchContext.tokens carries them. Their order is kept: decoding and encoding again yields the same bytes.
 type Credentials struct {
 	Tokens  []NamedToken
 	Secrets []NamedSecret
 }
 
-// NamedToken is a token and the alias it goes by, often its service.
+// NamedToken is a token with its alias, which is often its service.
 type NamedToken struct {
 	Alias string
 	Token Token
 }
 
-// NamedSecret is a secret and the alias it goes by.
+// NamedSecret is a secret with its alias.
 type NamedSecret struct {
 	Alias  string
 	Secret []byte
@@ -83,7 +82,7 @@ func (c *Credentials) Secret(alias string) ([]byte, bool) {
 	return nil, false
 }
 
-// Encode writes the credentials in a format.
+// Encode writes the credentials in a format. It fails for an unknown one.
 func (c *Credentials) Encode(f Format) ([]byte, error) {
 	b := append([]byte(credentialsMagic), byte(f))
 	switch f {
@@ -112,7 +111,7 @@ func (c *Credentials) appendWritable(b []byte) []byte {
 	return b
 }
 
-// PB returns the message that the protobuf format consists of.
+// PB returns the message of the protobuf format.
 func (c *Credentials) PB() *pb.Credentials {
 	m := &pb.Credentials{}
 	tokens := make([]*pb.CredentialsKV, len(c.Tokens))
@@ -132,11 +131,11 @@ func (c *Credentials) PB() *pb.Credentials {
 	return m
 }
 
-// ErrNoCredentials is for input that does not begin as credentials do.
+// ErrNoCredentials is the error for input that doesn't begin with the magic bytes of credentials.
 var ErrNoCredentials = errors.New("no credentials: they begin with HDTS")
 
-// DecodeCredentials reads either format. Bytes behind the credentials are ignored, since Spark sends the whole buffer
-// that it wrote them to. Of tokens with the same alias, as of secrets, the last one counts.
+// DecodeCredentials reads either format. It ignores bytes after the credentials, because Spark sends its whole buffer.
+// Of several tokens or secrets with one alias, the last one counts.
 func DecodeCredentials(b []byte) (*Credentials, error) {
 	if len(b) < len(credentialsMagic)+1 || string(b[:len(credentialsMagic)]) != credentialsMagic {
 		return nil, ErrNoCredentials
@@ -160,8 +159,8 @@ func DecodeCredentials(b []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// collector takes up credentials in the order that they come in. It looks aliases up in maps, because input of many
-// megabytes may come from anybody.
+// collector gathers credentials in the order of the input. Maps find an alias quickly, because anybody may send many
+// megabytes of them.
 type collector struct {
 	Credentials
 	tokens, secrets map[string]int // places by alias

@@ -9,12 +9,12 @@ import (
 	"heddle/yarn/records"
 )
 
-// Encode returns the bytes of an identifier that is a protobuf message, which is what gets signed: fields in ascending
-// order, as Java's verifiers, which encode an identifier anew before they compute its HMAC, need it.
+// Encode returns the bytes of a protobuf identifier, which a key then signs. Fields are in ascending order: Java's
+// verifiers encode the identifier again before they compute its HMAC.
 func Encode(m proto.Message) ([]byte, error) { return Append(nil, m) }
 
-// Append appends what Encode returns. Two messages of one type after each other are one identifier if all fields of the second have
-// higher numbers than those of the first.
+// Append appends the bytes that Encode returns. Two messages of one type form one identifier if every field number of
+// the second is higher than those of the first.
 func Append(b []byte, m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(b, m)
 	if err != nil {
@@ -37,7 +37,7 @@ func (id AMRM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts under.
+// User is the name that the bearer acts as.
 func (id AMRM) User() string { return id.Attempt.String() }
 
 // ParseAMRM reads the bytes of the identifier.
@@ -67,7 +67,7 @@ func (id NM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts under.
+// User is the name that the bearer acts as.
 func (id NM) User() string { return id.Attempt.String() }
 
 // ParseNM reads the bytes of the identifier.
@@ -81,7 +81,7 @@ func ParseNM(b []byte) (NM, error) {
 	}, nil
 }
 
-// ParseContainer reads the identifier of a container token; the name that its bearer acts under is the container's id.
+// ParseContainer reads the identifier of a container token. Its bearer acts under the container's id.
 func ParseContainer(b []byte) (*pb.ContainerTokenIdentifier, error) {
 	m := &pb.ContainerTokenIdentifier{}
 	if err := decode(b, m, m.HasContainerId); err != nil {
@@ -104,7 +104,7 @@ func (id ClientToAM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts under.
+// User is the name that the bearer acts as.
 func (id ClientToAM) User() string { return id.Client }
 
 // ParseClientToAM reads the bytes of the identifier.
@@ -120,9 +120,9 @@ func ParseClientToAM(b []byte) (ClientToAM, error) {
 type Delegation struct {
 	Owner    string // whom the bearer acts as
 	Renewer  string // who may renew the token
-	RealUser string // who got it, if that was not the owner
-	IssueMS  int64  // milliseconds since 1970, as MaxMS
-	MaxMS    int64  // it can't be renewed beyond that
+	RealUser string // who obtained it, if not the owner
+	IssueMS  int64  // milliseconds since 1970
+	MaxMS    int64  // milliseconds since 1970; it can't be renewed beyond that
 	Sequence int32
 	KeyID    int32
 }
@@ -146,7 +146,8 @@ func (id Delegation) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is whom the bearer acts as, and on whose connection if that is somebody else.
+// User returns the owner, as whom the bearer acts, and the real user who opened the connection, if that is somebody
+// else.
 func (id Delegation) User() (user, realUser string) {
 	if id.RealUser == id.Owner {
 		return id.Owner, ""
@@ -166,7 +167,7 @@ func ParseDelegation(b []byte) (Delegation, error) {
 	}, nil
 }
 
-// decode parses an identifier, and wants the field that has asks for.
+// decode parses an identifier. It fails if has, which checks the required field, returns false.
 func decode(b []byte, m proto.Message, has func() bool) error {
 	name := m.ProtoReflect().Descriptor().Name()
 	if err := proto.Unmarshal(b, m); err != nil {
@@ -178,7 +179,7 @@ func decode(b []byte, m proto.Message, has func() bool) error {
 	return nil
 }
 
-// mustEncode is for messages without required fields and with valid strings, whose encoding can't fail.
+// mustEncode is for messages without required fields and with valid strings. Encoding those can't fail.
 func mustEncode(m proto.Message) []byte {
 	b, err := Encode(m)
 	if err != nil {

@@ -13,7 +13,7 @@ const ShuffleSecretAlias = "MapReduceShuffleToken"
 // JobTokenAlias is the alias of a MapReduce job's token in the credentials of its tasks.
 const JobTokenAlias = "JobToken"
 
-// Job returns the token of a MapReduce job, whose service is the job's id as well (job_<timestamp>_<number>).
+// Job returns the token of a MapReduce job. Its service is the job's id (job_<timestamp>_<number>).
 func Job(key *MasterKey, jobID string) Token {
 	return key.Mint(KindJob, jobID, writable.AppendText(nil, jobID))
 }
@@ -27,8 +27,8 @@ func ParseJob(identifier []byte) (jobID string, err error) {
 	return jobID, nil
 }
 
-// ShuffleSecret returns the key of a job's shuffle out of what the job gives to the aux service mapreduce_shuffle when a
-// container starts: a Writable token whose password it is. Bytes behind the token are ignored.
+// ShuffleSecret returns the key of a job's shuffle from the service data that a job's container start carries for
+// mapreduce_shuffle. The data is a Writable token, and the key is its password. Bytes after the token are ignored.
 func ShuffleSecret(serviceData []byte) (secret []byte, jobID string, err error) {
 	t, err := Read(writable.NewReader(serviceData))
 	if err != nil {

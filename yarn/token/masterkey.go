@@ -3,7 +3,7 @@ package token
 import (
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1" // what YARN's tokens are signed with
+	"crypto/sha1" // YARN signs tokens with it
 	"crypto/subtle"
 	"fmt"
 	"hash"
@@ -16,20 +16,19 @@ import (
 const (
 	// PasswordLength is the length of a token's password, in bytes.
 	PasswordLength = sha1.Size
-	// GeneratedKeyLength is the length of a key that Hadoop generates, in bytes. Keys of any length are good.
+	// GeneratedKeyLength is the length of a key that Hadoop generates, in bytes. Keys of other lengths work as well.
 	GeneratedKeyLength = 8
 )
 
-// MasterKey signs tokens, and is shared by those that make them and those that check them. It may be used from many
-// goroutines.
+// MasterKey signs and checks tokens. It is safe for concurrent use.
 type MasterKey struct {
 	id     int32
 	secret []byte
-	// macs are ready to use: the hash of the padded key, with which every HMAC begins, is computed once.
+	// macs are hashes that have read the padded key, with which every HMAC begins. So that is computed once.
 	macs sync.Pool
 }
 
-// NewMasterKey returns the key of an id and its secret bytes.
+// NewMasterKey returns the key with an id and its secret bytes.
 func NewMasterKey(id int32, secret []byte) *MasterKey {
 	k := &MasterKey{id: id, secret: append([]byte{}, secret...)}
 	k.macs.New = func() any { return &mac{hash: hmac.New(sha1.New, k.secret)} }
@@ -83,7 +82,8 @@ func (k *MasterKey) AppendSign(b, identifier []byte) []byte {
 	return b
 }
 
-// Verify reports whether password is that of the token with this identifier. It takes the same time for every wrong one.
+// Verify reports whether password belongs to the token with this identifier. Its time doesn't depend on which bytes
+// differ.
 func (k *MasterKey) Verify(identifier, password []byte) bool {
 	m := k.macs.Get().(*mac)
 	m.hash.Reset()

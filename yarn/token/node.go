@@ -8,23 +8,23 @@ import (
 	"heddle/yarn/records"
 )
 
-// KindNode is the kind of a token by which a NodeManager proves to the ResourceManager, and that to it, that both know the
-// cluster's secret. YARN has none.
+// KindNode is the kind of a token by which a NodeManager and the ResourceManager prove to each other that they know the
+// cluster's secret. YARN has no such token.
 const KindNode = "HEDDLE_NODE_TOKEN"
 
-// NodeKeyUse is what the key of node tokens is derived for (secret.Secret.Key), NodeKeyLength its length in bytes.
+// NodeKeyUse is what the key of node tokens is derived for (secret.Secret.Key); NodeKeyLength is its length in bytes.
 const (
 	NodeKeyUse    = "node registration"
 	NodeKeyLength = 32
 )
 
-// Node makes the token of a node, whose identifier is the node's id.
+// Node returns the token of a node. Its identifier is the node's id.
 func Node(key []byte, node records.NodeID) Token {
 	identifier := []byte(node.String())
 	return Token{Identifier: identifier, Password: nodePassword(key, identifier), Kind: KindNode}
 }
 
-// ParseNode returns the node of an identifier, and the password that belongs to it.
+// ParseNode returns the node that an identifier names, and the password of its token.
 func ParseNode(key, identifier []byte) (node records.NodeID, password []byte, err error) {
 	node, err = records.ParseNodeID(string(identifier))
 	if err != nil {

@@ -23,20 +23,20 @@ const (
 	KindHDFS       = "HDFS_DELEGATION_TOKEN"
 )
 
-// Token is one token. The slices are shared, not copied: treat them as read-only.
+// Token is one token. Copies share the slices: treat them as read-only.
 type Token struct {
 	Identifier []byte
 	Password   []byte
 	Kind       string
-	Service    string // "ip:port" or empty; see Service functions of the owner of the kind
+	Service    string // "ip:port" or empty; depends on the kind
 }
 
-// String shows everything but the password.
+// String shows everything except the password.
 func (t Token) String() string {
 	return fmt.Sprintf("Kind: %s, Service: %s, Ident: %x", t.Kind, t.Service, t.Identifier)
 }
 
-// Equal reports whether all four parts are the same.
+// Equal reports whether all four parts are equal.
 func (t Token) Equal(o Token) bool {
 	return t.Kind == o.Kind && t.Service == o.Service && bytes.Equal(t.Identifier, o.Identifier) &&
 		bytes.Equal(t.Password, o.Password)
@@ -94,7 +94,7 @@ func (t Token) URLString() string {
 	return base64.RawURLEncoding.EncodeToString(t.AppendWritable(nil))
 }
 
-// ParseURLString reads what URLString wrote. As Hadoop's decoder does it also takes standard Base64, padding and white
+// ParseURLString reads what URLString wrote. Like Hadoop's decoder it also accepts standard Base64, padding and white
 // space, and ignores bytes after the token.
 func ParseURLString(s string) (Token, error) {
 	s = strings.Map(func(c rune) rune {

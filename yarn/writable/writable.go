@@ -45,8 +45,8 @@ func AppendBytes(b, p []byte) []byte { return append(AppendVLong(b, int64(len(p)
 // AppendText appends s, which Java takes for UTF-8, after its length in bytes.
 func AppendText(b []byte, s string) []byte { return append(AppendVLong(b, int64(len(s))), s...) }
 
-// Reader takes values from the front of a byte string. After an error it is used no more: what it has left is not
-// defined. Nothing that it returns aliases its input.
+// Reader takes values from the front of a byte string. Don't use it after an error. What it returns doesn't alias its
+// input, except for Rest.
 type Reader struct {
 	rest []byte
 }
@@ -54,7 +54,7 @@ type Reader struct {
 // NewReader returns a reader of b.
 func NewReader(b []byte) *Reader { return &Reader{rest: b} }
 
-// Rest is what has not been read yet; it aliases the input.
+// Rest returns the unread bytes. They alias the input.
 func (r *Reader) Rest() []byte { return r.rest }
 
 func (r *Reader) take(n int) ([]byte, error) {
