@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Activity is what a server has done since it was made.
+// Activity sums up a server's work since NewServer.
 type Activity struct {
-	Connections    int   // that are open
+	Connections    int   // open now
 	Running        int64 // calls in their handlers
 	Answered       int64
 	Failed         int64         // of Answered
-	Took           time.Duration // from the handlers' begin to their end, of all answered calls together
+	Took           time.Duration // time that handlers took for all answered calls together
 	Received, Sent int64         // bytes
-	Requests       int64         // bytes of memory that requests under way take
-	Replies        int64         // bytes that wait for clients to read them
+	Requests       int64         // memory that requests under way take, in bytes
+	Replies        int64         // replies that clients haven't read yet, in bytes
 }
 
-// MethodActivity is what a server has done of one method.
+// MethodActivity sums up a server's calls of one method.
 type MethodActivity struct {
 	Method   Method
 	Answered int64
@@ -28,7 +28,7 @@ type MethodActivity struct {
 	Took     time.Duration
 }
 
-// count sums up calls.
+// count counts calls and adds up their times.
 type count struct{ answered, failed, took atomic.Int64 }
 
 func (c *count) add(took time.Duration, err error) {
@@ -45,13 +45,13 @@ type activity struct {
 	running, received, sent atomic.Int64
 }
 
-// begin counts a call that begins, and returns when.
+// begin counts a call, and returns the time of its begin.
 func (a *activity) begin() time.Time {
 	a.running.Add(1)
 	return time.Now()
 }
 
-// end counts the end of a call, also for its method, nil if there is none of the name.
+// end counts the end of a call. It also counts it for method m, unless m is nil.
 func (a *activity) end(began time.Time, m *served, err error) {
 	took := time.Since(began)
 	a.add(took, err)
@@ -61,7 +61,7 @@ func (a *activity) end(began time.Time, m *served, err error) {
 	a.running.Add(-1)
 }
 
-// Activity returns what the server has done.
+// Activity returns the server's counts.
 func (s *Server) Activity() Activity {
 	a := &s.activity
 	return Activity{
@@ -72,7 +72,7 @@ func (s *Server) Activity() Activity {
 	}
 }
 
-// Methods returns what the server has done of each method that it serves, by their names.
+// Methods returns the counts of each method that the server serves, in the order of their names.
 func (s *Server) Methods() (list []MethodActivity) {
 	for _, p := range s.services {
 		for _, m := range p.methods {

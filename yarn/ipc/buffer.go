@@ -5,13 +5,12 @@ import (
 	"sync"
 )
 
-// A buffer is a byte slice that is used again. Whoever has one may give it to free once, and must not touch its bytes
-// afterwards.
+// A buffer is a reusable byte slice. Its owner calls free at most once, and must not touch the bytes afterwards.
 type buffer struct {
 	b []byte
 }
 
-// Buffers come in capacities of powers of two; larger ones than the last class are left to the garbage collector.
+// Capacities of buffers are powers of two. The garbage collector takes buffers above the largest one.
 const (
 	minBufferBits = 9  // 512 bytes
 	maxBufferBits = 18 // 256 KiB

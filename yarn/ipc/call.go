@@ -5,12 +5,12 @@ import (
 	"net/netip"
 )
 
-// AuthMethod is how a peer has proved who it is.
+// AuthMethod says how a peer has proved its identity.
 type AuthMethod int
 
 const (
-	AuthMethodSimple AuthMethod = iota // it hasn't: it says so
-	AuthMethodToken                    // by knowing the password of a token
+	AuthMethodSimple AuthMethod = iota // it hasn't proved it, only stated it
+	AuthMethodToken                    // it knows the password of a token
 )
 
 // String returns Hadoop's name of the method.
@@ -21,22 +21,22 @@ func (m AuthMethod) String() string {
 	return "SIMPLE"
 }
 
-// Peer is who is at the other end of a server's connection. It doesn't change during the life of the connection and is
-// shared by all of its calls.
+// Peer is the client of a server's connection. It stays the same for the life of the connection, and all calls share
+// it.
 type Peer struct {
-	// User is who the calls are made for, RealUser who makes them if that is somebody else. User is empty if a client
-	// without authentication didn't name itself.
+	// User is whom the calls are made for. RealUser is who makes them, if that is somebody else. User is empty if a
+	// client without authentication sent no name.
 	User, RealUser string
 	Auth           AuthMethod
 	Addr           netip.AddrPort
 
-	// Of peers with a token.
+	// These are set for peers with a token.
 	TokenKind       string
 	TokenIdentifier []byte
-	Identifier      any // what Secrets made of it
+	Identifier      any // what Secrets parsed it into
 }
 
-// Call is what a handler can know of the call that it answers; CallFrom finds it.
+// Call describes a call to its handler. CallFrom returns it.
 type Call struct {
 	*Peer
 	Conn *Conn
@@ -48,7 +48,7 @@ type Call struct {
 	CallerContext string // free text, for audit logs
 }
 
-// Conn is the identity of a server's connection.
+// Conn identifies a server's connection.
 type Conn struct {
 	id  uint64
 	ctx context.Context
@@ -57,7 +57,7 @@ type Conn struct {
 // ID is unique among the connections of a Server.
 func (c *Conn) ID() uint64 { return c.id }
 
-// Context is done when the connection has ended; context.AfterFunc cleans up what was kept for it.
+// Context ends when the connection ends. Use context.AfterFunc to clean up what belongs to the connection.
 func (c *Conn) Context() context.Context { return c.ctx }
 
 // NewConn returns an identity for tests of handlers.
@@ -65,8 +65,8 @@ func NewConn(ctx context.Context, id uint64) *Conn { return &Conn{id: id, ctx: c
 
 type callKey struct{}
 
-// handlerContext is the context of a handler. It is the connection's, so that it is done when nobody is there any more to
-// read the reply, plus the call.
+// handlerContext is the context of a handler: the connection's context with the call. It ends when the connection ends,
+// because then nobody can read the reply.
 type handlerContext struct {
 	context.Context
 	call Call
@@ -79,7 +79,7 @@ func (c *handlerContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// CallFrom returns the call that a handler's context belongs to, or nil.
+// CallFrom returns the call of a handler's context, or nil.
 func CallFrom(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c

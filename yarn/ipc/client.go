@@ -18,21 +18,22 @@ import (
 
 // Identity is who calls.
 type Identity struct {
-	// User is who the calls are for. RealUser, if set, is who makes them on the user's behalf; the server must allow it.
+	// User is whom the calls are for. RealUser, if set, is who makes them on the user's behalf; the server must allow
+	// it.
 	User, RealUser string
-	// Token, if set, is offered to the server by SASL. A server that takes no tokens falls back to User, unless the token
-	// is to prove the server to the client as well.
+	// Token, if set, is offered to the server by SASL. If the server takes no tokens, the client falls back to User,
+	// unless the token must prove the server's identity as well.
 	Token        *token.Token
 	RequireToken bool
 }
 
 // ClientConfig configures a Client. Zero values stand for the defaults that are named with the fields.
 type ClientConfig struct {
-	ConnectTimeout    time.Duration // for connecting and authenticating; 20 s
-	CallTimeout       time.Duration // from sending a request to having its response; 2 min; negative: none
-	PingInterval      time.Duration // of silence, while responses are awaited, until a ping is sent; 1 min
-	MaxIdle           time.Duration // after that an unused connection is closed; 10 s
-	WriteTimeout      time.Duration // for 256 KiB of requests to be taken by the server; 1 min
+	ConnectTimeout    time.Duration // limit for connecting and authenticating; 20 s
+	CallTimeout       time.Duration // limit from sending a request to its response; 2 min; negative: none
+	PingInterval      time.Duration // of silence before a ping, while calls wait for responses; 1 min
+	MaxIdle           time.Duration // an unused connection is closed after this time; 10 s
+	WriteTimeout      time.Duration // limit for sending 256 KiB of requests; 1 min
 	MaxResponseLength int           // longest packet from a server, in bytes; DefaultMaxDataLength
 
 	CallerContext string // sent with every call, for the server's audit log
@@ -58,7 +59,8 @@ func (c *ClientConfig) setDefaults() {
 	}
 }
 
-// Client keeps connections, one for every address, protocol and identity that is in use, and makes calls through them.
+// Client makes calls. It keeps one connection for each address, protocol and identity in use. It is safe for concurrent
+// use.
 type Client struct {
 	cfg    ClientConfig
 	id     string // of 16 random bytes, in every call
@@ -79,20 +81,20 @@ type connKey struct {
 	addr, protocol, user, realUser, token string
 }
 
-// ErrClientClosed is the error of calls after Close.
+// ErrClientClosed is the error of calls after Close, and of calls that Close interrupts.
 var ErrClientClosed = errors.New("ipc: client closed")
 
-// ErrConnectTimeout is the error of connections that were not made within the ConnectTimeout.
+// ErrConnectTimeout says that no connection was made within the ConnectTimeout.
 var ErrConnectTimeout = errors.New("no connection in time")
 
-// ErrCallTimeout is the error of calls that were not answered within the CallTimeout.
+// ErrCallTimeout says that a call had no answer within the CallTimeout.
 var ErrCallTimeout = errors.New("no answer in time")
 
-// ConnError is the failure of a call for want of a connection.
+// ConnError says that a call failed because its connection did.
 type ConnError struct {
 	Addr   string
 	Method string
-	// Sent says that the request may have reached the server and may have been carried out.
+	// Sent says that the request may have reached the server and taken effect.
 	Sent bool
 	Err  error
 }
@@ -101,7 +103,7 @@ func (e *ConnError) Error() string { return fmt.Sprintf("%s of %s: %v", e.Method
 
 func (e *ConnError) Unwrap() error { return e.Err }
 
-// AuthError is the failure to agree with a server on a way to authenticate, or a server that failed to prove itself.
+// AuthError says that client and server agree on no way to authenticate, or that the server didn't prove its identity.
 type AuthError struct {
 	Addr string
 	Err  error
@@ -121,7 +123,7 @@ func NewClient(cfg ClientConfig) *Client {
 	return c
 }
 
-// Close closes all connections; calls under way fail.
+// Close closes all connections. Calls under way fail with ErrClientClosed.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -137,22 +139,22 @@ func (c *Client) Close() {
 	c.wg.Wait()
 }
 
-// Endpoint returns an Invoker for one address (host:port) and protocol. It connects when it is first used, and again
-// when its connection has ended; it does not repeat calls.
+// Endpoint returns an Invoker for one address (host:port) and protocol. It connects on first use, and again after its
+// connection has ended. It doesn't repeat calls.
 func (c *Client) Endpoint(addr string, p Protocol, who Identity) *Endpoint {
 	e := &Endpoint{client: c, addr: addr, protocol: p}
 	e.SetIdentity(who)
 	return e
 }
 
-// Endpoint is the peer at one address.
+// Endpoint calls the server at one address.
 type Endpoint struct {
 	client   *Client
 	addr     string
 	protocol Protocol
 
 	who  atomic.Pointer[identity]
-	conn atomic.Pointer[clientConn] // the last one, to save looking it up
+	conn atomic.Pointer[clientConn] // the last one, which saves a look-up
 }
 
 type identity struct {
@@ -160,10 +162,10 @@ type identity struct {
 	key connKey
 }
 
-// Addr is the address that the endpoint was made for.
+// Addr returns the endpoint's address, host:port.
 func (e *Endpoint) Addr() string { return e.addr }
 
-// SetIdentity changes who makes the calls that follow, as when a token has been renewed.
+// SetIdentity sets who makes the calls that follow, for example after a token was renewed.
 func (e *Endpoint) SetIdentity(who Identity) {
 	id := &identity{who, connKey{addr: e.addr, protocol: e.protocol.Name, user: who.User, realUser: who.RealUser}}
 	if who.Token != nil {
@@ -182,7 +184,7 @@ func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message
 	}
 	who := e.who.Load()
 	call := e.client.newCall(m, resp)
-	// A connection that was found in use may turn out to have ended; then there is a new one.
+	// A connection found in the cache may have ended. Then try once more with a new one.
 	for first := true; ; first = false {
 		conn := e.conn.Load()
 		if !first || conn == nil || conn.key != who.key {
@@ -210,7 +212,8 @@ func (e *Endpoint) Invoke(ctx context.Context, m Method, req, resp proto.Message
 	}
 }
 
-// connectFailure says which call could not be made; what the server refused stays what it is.
+// connectFailure adds the method and address to the reason why no connection was made. Refusals of the server keep
+// their type.
 func (e *Endpoint) connectFailure(m Method, err error) error {
 	r, a, gone := (*RemoteError)(nil), (*AuthError)(nil), callerGone{}
 	switch {
@@ -223,10 +226,11 @@ func (e *Endpoint) connectFailure(m Method, err error) error {
 	}
 }
 
-// callerGone is the end of a caller's context, as opposed to timeouts of our own, some of which pretend to be such ends.
+// callerGone says that the caller's context has ended. Our own timeouts, some of which look like that, are not
+// callerGone.
 type callerGone struct{ error }
 
-// connect returns the connection for an identity, which may have to be made first.
+// connect returns the connection of an identity, and makes one if there is none.
 func (c *Client) connect(ctx context.Context, who *identity) (*clientConn, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -254,7 +258,7 @@ func (c *Client) connect(ctx context.Context, who *identity) (*clientConn, error
 	}
 }
 
-// drop forgets a connection that has ended.
+// drop removes a connection that has ended from the cache.
 func (c *Client) drop(conn *clientConn) {
 	c.mu.Lock()
 	if c.conns[conn.key] == conn {

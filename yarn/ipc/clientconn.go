@@ -16,14 +16,14 @@ import (
 	"heddle/yarn/pb"
 )
 
-// clientConn is a connection to a server. Its goroutine connects, then reads responses.
+// clientConn is a connection to a server. Its goroutine connects, and then reads responses.
 type clientConn struct {
 	client *Client
 	key    connKey
 	who    Identity
 
-	ready      chan struct{} // closed when connected, or not
-	connectErr error         // good once ready is closed
+	ready      chan struct{} // closed when connecting has succeeded or failed
+	connectErr error         // valid once ready is closed
 
 	nc  net.Conn
 	in  packetReader
@@ -32,11 +32,11 @@ type clientConn struct {
 	used atomic.Uint64 // calls made
 
 	mu        sync.Mutex
-	calls     map[int32]*clientCall // without a response
+	calls     map[int32]*clientCall // calls that wait for a response
 	connected bool
-	err       error // why the connection has ended
+	err       error // the reason why the connection has ended
 
-	// Of the sweeper.
+	// These belong to the sweeper.
 	lastActivity uint64
 	lastChange   time.Time
 }
@@ -60,14 +60,14 @@ func (c *Client) newCall(m Method, resp proto.Message) *clientCall {
 	return call
 }
 
-// free takes a call back that nobody waits for and no connection knows.
+// free reuses a call for which nobody waits and which is in no connection's table.
 func (c *Client) free(call *clientCall) {
 	call.timer.Stop()
 	call.resp, call.err = nil, nil
 	c.calls.Put(call)
 }
 
-// finish is called once, by whoever has taken the call out of the connection's table.
+// finish wakes the caller. Only the goroutine that removed the call from the connection's table calls it.
 func (c *clientCall) finish(err error) {
 	c.err = err
 	c.done <- struct{}{}
@@ -77,7 +77,7 @@ func (c *clientConn) run() {
 	defer c.client.wg.Done()
 	err := c.connect()
 	c.mu.Lock()
-	if err == nil && c.err != nil { // the client was closed meanwhile
+	if err == nil && c.err != nil { // Close came in between
 		err = c.err
 		c.shut(err)
 	}
@@ -97,7 +97,7 @@ func (c *clientConn) run() {
 	c.out.join()
 }
 
-// connect dials, authenticates and sends the connection context. The context isn't answered if it is right.
+// connect dials, authenticates and sends the connection context. A server doesn't answer a correct context.
 func (c *clientConn) connect() error {
 	cfg := &c.client.cfg
 	ctx, cancel := context.WithTimeout(c.client.ctx, cfg.ConnectTimeout)
@@ -124,7 +124,7 @@ func (c *clientConn) connect() error {
 	return nil
 }
 
-// connectError finds out whether an attempt to connect has failed for taking too long.
+// connectError replaces the error of an attempt that took too long by ErrConnectTimeout.
 func connectError(ctx context.Context, err error) error {
 	if ctx.Err() == context.DeadlineExceeded {
 		return ErrConnectTimeout
@@ -151,7 +151,7 @@ func (c *clientConn) sendContext(simple bool) error {
 	return c.sendMessage(callContext, c.client.id, m)
 }
 
-// sendMessage sends an out-of-band message; nil is none, as in a ping.
+// sendMessage sends an out-of-band message. A nil message sends the header alone, as a ping does.
 func (c *clientConn) sendMessage(callID int32, clientID string, m proto.Message) error {
 	size := 0
 	if m != nil {
@@ -169,14 +169,14 @@ func (c *clientConn) sendMessage(callID int32, clientID string, m proto.Message)
 	return c.out.send(buf, 0)
 }
 
-// register makes a call known, so that its response finds it. since tells await what the connection had read by then.
+// register enters a call into the table, so that its response finds it. Pass since, a count of packets read, to await.
 func (c *clientConn) register(id int32, call *clientCall) (since uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, c.err
 	}
-	if c.calls[id] != nil { // ids have come round, and this one is still under way
+	if c.calls[id] != nil { // ids have wrapped around, and this one is still in use
 		return 0, fmt.Errorf("call id %d is in use", id)
 	}
 	c.calls[id] = call
@@ -184,7 +184,7 @@ func (c *clientConn) register(id int32, call *clientCall) (since uint64, err err
 	return c.in.activity.Load(), nil
 }
 
-// forget removes a call and reports whether it was still there; if not, it is being finished.
+// forget removes a call from the table. It returns false if the call is being finished already.
 func (c *clientConn) forget(id int32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,7 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 		early = fmt.Errorf("%s of %s: %w", call.method.Name, c.key.addr, ctx.Err())
 	case <-expired:
 		early = &ConnError{c.key.addr, call.method.Name, true, ErrCallTimeout}
-		if c.in.activity.Load() == since { // a server that says nothing at all is gone
+		if c.in.activity.Load() == since { // the server has sent nothing at all: it is gone
 			defer c.fail(ErrCallTimeout)
 		}
 	}
@@ -231,14 +231,14 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 			c.client.free(call)
 			return early
 		}
-		<-call.done // the response has come after all
+		<-call.done // the response arrived just now
 	}
 	err := call.err
 	c.client.free(call)
 	return err
 }
 
-// readOne reads a response and hands it to its call.
+// readOne reads a response and gives it to its call.
 func (c *clientConn) readOne() error {
 	packet, owner, err := c.in.next()
 	if err != nil {
@@ -268,7 +268,7 @@ func (c *clientConn) readOne() error {
 		other.Method = ""
 		return &other
 	}
-	if call == nil { // nobody waits for it any more
+	if call == nil { // the caller has given up
 		return nil
 	}
 	b, _, err := delimited(body)
@@ -315,7 +315,7 @@ func (c *clientConn) shut(err error) {
 	_ = c.nc.Close()
 }
 
-// fail ends the connection; all calls without a response fail with err.
+// fail ends the connection. All calls without a response fail with err.
 func (c *clientConn) fail(err error) {
 	c.client.drop(c)
 	c.mu.Lock()
@@ -326,7 +326,7 @@ func (c *clientConn) fail(err error) {
 	c.calls = nil
 	c.mu.Unlock()
 	if !connected {
-		return // run will notice
+		return // run notices
 	}
 	c.shut(err)
 	for _, call := range calls {
@@ -344,7 +344,7 @@ func (c *clientConn) callError(call *clientCall, err error) error {
 	return &ConnError{c.key.addr, call.method.Name, true, err}
 }
 
-// tick is called by the sweeper.
+// tick pings a quiet server and closes an idle connection. The sweeper calls it.
 func (c *clientConn) tick(now time.Time) {
 	select {
 	case <-c.ready:
@@ -359,7 +359,7 @@ func (c *clientConn) tick(now time.Time) {
 	}
 	quiet, waiting, ended := now.Sub(c.lastChange), len(c.calls) > 0, c.err != nil
 	if !ended && !waiting && quiet > cfg.MaxIdle {
-		c.err = errIdle // from here on no call can begin
+		c.err = errIdle // register refuses calls from here on
 	}
 	if waiting && quiet > cfg.PingInterval {
 		c.lastChange = now // until the next ping
@@ -371,7 +371,7 @@ func (c *clientConn) tick(now time.Time) {
 	case idle:
 		c.fail(errIdle)
 	case waiting && quiet > cfg.PingInterval:
-		_ = c.sendMessage(callPing, c.client.id, nil) // its failure ends the connection
+		_ = c.sendMessage(callPing, c.client.id, nil) // if it fails, the connection ends
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/sasl"
 )
 
-// authenticate sends the preamble and, if there is a token to offer, goes through SASL. simple is whether the connection
+// authenticate sends the preamble. If there is a token, it then goes through SASL. simple says that the connection
 // context has to name the user.
 func (c *clientConn) authenticate() (simple bool, err error) {
 	preamble := newBuffer(preambleLength)
@@ -40,7 +40,7 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 		return false, err
 	}
 	switch offer.GetState() {
-	case pb.RpcSasl_SUCCESS: // the server knows of no tokens
+	case pb.RpcSasl_SUCCESS: // the server takes no tokens
 		if c.who.RequireToken {
 			return false, c.unproven()
 		}
@@ -58,19 +58,19 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 		case sameAuth(auth, simpleAuth()) && c.who.RequireToken:
 			return false, c.unproven()
 		case sameAuth(auth, simpleAuth()):
-			return true, c.sendSASL(pb.RpcSasl_INITIATE, nil, auth) // not answered
+			return true, c.sendSASL(pb.RpcSasl_INITIATE, nil, auth) // the server doesn't answer this
 		}
 	}
 	var methods []string
 	for _, auth := range offer.GetAuths() {
 		methods = append(methods, auth.GetMethod())
 	}
-	return false, &AuthError{c.key.addr, fmt.Errorf("the server wants one of [%s], none of which this client has", strings.Join(methods, ", "))}
+	return false, &AuthError{c.key.addr, fmt.Errorf("the server wants one of [%s], and this client has none of them", strings.Join(methods, ", "))}
 }
 
-// unproven is the failure of a server that wants no proof, and so gives none either.
+// unproven is the error for a server that asks for no proof, and so gives none either.
 func (c *clientConn) unproven() error {
-	return &AuthError{c.key.addr, errors.New("the server doesn't prove who it is, and takes anybody")}
+	return &AuthError{c.key.addr, errors.New("the server asks for no token, so it can't prove its identity")}
 }
 
 // proveToken goes through DIGEST-MD5.

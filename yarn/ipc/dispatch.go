@@ -11,25 +11,25 @@ import (
 	"heddle/yarn/pb"
 )
 
-// job is a call on its way through the server. It is the context of its handler too, to be a single allocation.
+// job is a call on its way through the server. It is also the handler's context, to save an allocation.
 type job struct {
 	handlerContext
 	conn   *serverConn
-	served *served // what was called, once it is known
+	served *served // the method, once it is known
 	body   []byte  // RequestHeader and request
-	buf    *buffer // that body is in
-	taken  int     // bytes of the server's memory
-	large  bool    // the packet is one for which memory is counted with care
+	buf    *buffer // holds body
+	taken  int     // bytes counted in the server's memory
+	large  bool    // the packet is large, so its decoded size is counted as well
 }
 
-// accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more.
-// If it succeeds it owns the packet's buffer.
+// accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more. If it
+// succeeds, it owns the packet's buffer.
 func (c *serverConn) accept(h *requestHeader, body []byte, owner *buffer) error {
 	if err := c.out.begin(c.srv.cfg.MaxCallsPerConnection, c.srv.cfg.MaxQueuedReplies); err != nil {
 		return err
 	}
 	large := owner != nil
-	if !large { // the packet is in the read buffer, which the next one overwrites
+	if !large { // the next packet overwrites the read buffer
 		owner = newBuffer(len(body))
 		if err := c.srv.requests.take(c, cap(owner.b)); err != nil {
 			owner.free()
@@ -54,7 +54,7 @@ func (c *serverConn) accept(h *requestHeader, body []byte, owner *buffer) error 
 	s := c.srv
 	s.calls.Add(1)
 	select {
-	case s.work <- j: // a goroutine whose stack has grown already
+	case s.work <- j: // an idle worker, whose stack has grown already
 	default:
 		go j.run()
 	}
@@ -74,8 +74,8 @@ func (s *Server) worker() {
 	}
 }
 
-// run answers the call. A response that makes the encoder panic, most likely because its handler still changes it, costs
-// the connection and not the server.
+// run answers the call. If encoding the response panics, most likely because the handler still changes it, only the
+// connection ends, not the server.
 func (j *job) run() {
 	defer j.conn.srv.calls.Done()
 	defer func() { j.conn.srv.requests.end(j.taken) }()
@@ -123,7 +123,7 @@ func (j *job) invoke() (resp proto.Message, err error) {
 	return m.handler(&j.handlerContext, req)
 }
 
-// makeRoom counts the memory that a large request takes once it is decoded.
+// makeRoom counts the memory that a large request will take once it is decoded. It fails if there isn't enough.
 func (j *job) makeRoom(b []byte, req proto.Message) error {
 	if !j.large {
 		return nil
@@ -141,7 +141,7 @@ func (j *job) makeRoom(b []byte, req proto.Message) error {
 	return NewException(RetriableException, "%s: the memory for requests is used up, try again", j.call.Method)
 }
 
-// free frees the packet, which has been decoded.
+// free gives the packet's buffer back once the packet is decoded.
 func (j *job) free() {
 	if j.large {
 		j.conn.srv.requests.end(cap(j.buf.b))
@@ -202,7 +202,7 @@ func (j *job) decode() (*served, proto.Message, error) {
 	return m, req, nil
 }
 
-// appendMessage appends m, whose proto.Size is size, after its length.
+// appendMessage appends m after its length. size is its proto.Size.
 func appendMessage(b []byte, m proto.Message, size int) ([]byte, error) {
 	b = protowire.AppendVarint(b, uint64(size))
 	return proto.MarshalOptions{UseCachedSize: true, AllowPartial: true}.MarshalAppend(b, m)

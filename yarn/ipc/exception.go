@@ -11,8 +11,8 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Java classes that Hadoop's clients react to. A client makes the exception anew from class and text, so a class must
-// exist there and have a constructor that takes a String; these do.
+// Java classes that Hadoop's clients react to. A client builds the exception from class and text, so the class must
+// exist in its libraries and have a constructor that takes a String. These do.
 const (
 	IOException              = "java.io.IOException"
 	FileNotFoundException    = "java.io.FileNotFoundException"
@@ -59,10 +59,10 @@ const (
 
 const yarnExceptions = "org.apache.hadoop.yarn.exceptions."
 
-// Exception is what a handler returns to say which Java exception the caller shall get.
+// Exception is the error by which a handler chooses the Java exception that the caller gets.
 type Exception struct {
 	Class string // fully qualified, one of the constants above
-	Text  string // what getMessage() gives; the first line is what users see
+	Text  string // the result of getMessage(); users see its first line
 }
 
 // NewException returns an Exception of the class, with a formatted text.
@@ -73,7 +73,7 @@ func NewException(class, format string, args ...any) *Exception {
 // Error returns the text without the class, so that an Exception reads well inside of another error.
 func (e *Exception) Error() string { return e.Text }
 
-// RemoteError is the failure of a call that the peer reported.
+// RemoteError is a failure that the peer reported.
 type RemoteError struct {
 	Class  string
 	Text   string // may have more lines: a Java stack trace
@@ -91,7 +91,7 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s of %s: %s: %s", e.Method, e.Addr, e.Class, first)
 }
 
-// Message is the first line of the text.
+// Message returns the first line of the text.
 func (e *RemoteError) Message() string {
 	first, _, _ := cutLine(e.Text)
 	return first
@@ -109,7 +109,7 @@ func cutLine(s string) (first, rest string, more bool) {
 // IsClass reports whether err is, or wraps, a RemoteError or Exception of the Java class.
 func IsClass(err error, class string) bool { return Class(err) == class && class != "" }
 
-// Class returns the Java class of the RemoteError or Exception that err is or wraps, or the empty string.
+// Class returns the Java class of the RemoteError or Exception that err is or wraps. Without one it returns "".
 func Class(err error) string {
 	if r := (*RemoteError)(nil); errors.As(err, &r) {
 		return r.Class
@@ -120,7 +120,7 @@ func Class(err error) string {
 	return ""
 }
 
-// failure is a failed call or connection as it goes over the wire.
+// failure is the wire form of a failed call or connection.
 type failure struct {
 	class, text string
 	detail      pb.RpcResponseHeader_RpcErrorCode
@@ -129,8 +129,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.class + ": " + f.text }
 
-// failureOf finds the wire form of what a handler returned. An Exception gives its class wherever in the chain it is,
-// with the text of the whole chain.
+// failureOf returns the wire form of a handler's error. An Exception anywhere in the chain gives its class; the text is
+// that of the whole chain.
 func failureOf(err error) *failure {
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
@@ -158,17 +158,17 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// fatalHeader is a packet that is wrong in itself; the connection ends.
+// fatalHeader is the failure for an invalid packet. The connection ends.
 func fatalHeader(class, format string, args ...any) *failure {
 	return &failure{class, fmt.Sprintf(format, args...), pb.RpcResponseHeader_FATAL_INVALID_RPC_HEADER, true}
 }
 
-// fatalAuth is a failed authentication or authorization; the connection ends.
+// fatalAuth is the failure of authentication or authorization. The connection ends.
 func fatalAuth(class, format string, args ...any) *failure {
 	return &failure{class, fmt.Sprintf(format, args...), pb.RpcResponseHeader_FATAL_UNAUTHORIZED, true}
 }
 
-// fatalDecode is an undecodable header; the connection ends.
+// fatalDecode is the failure for a header that can't be decoded. The connection ends.
 func fatalDecode(message string, err error) *failure {
 	return &failure{
 		RpcServerException, "Error decoding " + message + ": " + InvalidProtocolBuffer + ": " + err.Error(),

@@ -12,18 +12,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RetryPolicy bounds how long a Failover tries. Zero bounds are none, but the deadline of a call's context always ends
-// it.
+// RetryPolicy bounds how long a Failover tries. A bound of zero means no bound. The deadline of a call's context always
+// counts as well.
 type RetryPolicy struct {
 	MaxAttempts int           // tries of one call, the first one included
 	MaxElapsed  time.Duration // from the first try to the beginning of the last one
-	// Base is the first pause, after all addresses have been tried in a row; it doubles with every further round up to Max.
-	// Pauses vary at random between half and one and a half of that. The defaults are 100 ms and 10 s.
+	// Base is the first pause, which comes after all addresses have failed in a row. Every further round doubles it, up
+	// to Max. Pauses vary at random between half and one and a half times that. The defaults are 100 ms and 10 s.
 	Base, Max time.Duration
 	// Random returns numbers in [0, 1); the default is math/rand/v2.
 	Random func() float64
-	// Waiting, if set, is told before each pause what the last server to fail has said, and how long ago the first try of
-	// the call was.
+	// Waiting, if set, is called before each pause with the last server's error and the time since the first try of the
+	// call.
 	Waiting func(err error, since time.Duration)
 }
 
@@ -35,7 +35,7 @@ func (p *RetryPolicy) setDefaults() {
 	}
 }
 
-// pause is how long to wait before the n-th pause's end, counted from 0.
+// pause returns the length of the n-th pause, counted from 0.
 func (p *RetryPolicy) pause(n int) time.Duration {
 	d := p.Max
 	if n < 32 && p.Base<<n > 0 && p.Base<<n < p.Max {
@@ -44,8 +44,8 @@ func (p *RetryPolicy) pause(n int) time.Duration {
 	return time.Duration(float64(d) * (0.5 + p.Random()))
 }
 
-// Failover makes calls to whichever of several servers is active, and remembers which one that was. With a single
-// address it just tries again.
+// Failover calls whichever of several servers is active, and remembers which one that was. With a single address it
+// tries that one again.
 //
 // After an error it decides as Hadoop's clients do (RetryPolicies.FailoverOnNetworkExceptionRetry):
 //
@@ -75,22 +75,22 @@ func (c *Client) Failover(addrs []string, p Protocol, who Identity, policy Retry
 	return f
 }
 
-// SetIdentity changes who makes the calls that follow.
+// SetIdentity sets who makes the calls that follow.
 func (f *Failover) SetIdentity(who Identity) {
 	for _, e := range f.endpoints {
 		e.SetIdentity(who)
 	}
 }
 
-// Active is the server that the next call goes to.
+// Active returns the server that the next call goes to.
 func (f *Failover) Active() *Endpoint { return f.endpoint(f.current.Load()) }
 
-// Current is the address that the next call goes to.
+// Current returns the address that the next call goes to.
 func (f *Failover) Current() string { return f.Active().addr }
 
 func (f *Failover) endpoint(n uint64) *Endpoint { return f.endpoints[n%uint64(len(f.endpoints))] }
 
-// Invoke implements Invoker. If it gives up, the error wraps that of the last try, and ctx's if that was the reason.
+// Invoke implements Invoker. When it gives up, the error wraps that of the last try, and that of ctx if ctx has ended.
 func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message) error {
 	start := time.Now()
 	var last error
@@ -114,7 +114,7 @@ func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message
 		}
 		var pause time.Duration
 		if what == tryNext {
-			// Whoever fails first moves on; the others follow it.
+			// Only the first call that fails moves on. Those that fail later find it done.
 			f.current.CompareAndSwap(at, at+1)
 			failovers++
 		}
@@ -134,7 +134,7 @@ func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message
 	}
 }
 
-// afterTries adds the last failure of a server to the failure that ended a call.
+// afterTries adds the last server's failure to the error that ended a call.
 func afterTries(err, last error) error {
 	if last == nil {
 		return err
@@ -164,7 +164,7 @@ const (
 	tryNext
 )
 
-// decide says what to do after an error.
+// decide chooses the next step after an error.
 func decide(err error, repeatable bool) decision {
 	switch Class(err) {
 	case "":

@@ -5,16 +5,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// What a message, and a string or number in it, take in memory beside their bytes, about.
+// Estimates of the bytes that a message, and a string or number in it, takes in memory beside its contents.
 const (
 	messageFootprint = 160
 	fieldFootprint   = 24
-	// maxFootprintDepth is how deep messages are looked into. The decoder goes no deeper than 10,000.
+	// maxFootprintDepth bounds how deep footprint looks into messages. The decoder itself goes no deeper than 10,000.
 	maxFootprintDepth = 100
 )
 
-// footprint is about how many bytes a message takes once it is decoded: two bytes of a packet may be a message, which
-// takes much more. What doesn't parse is left to the decoder.
+// footprint estimates how many bytes a message takes once it is decoded. Two bytes of a packet may be a message that
+// takes many more. Bytes that don't parse are left to the decoder.
 func footprint(b []byte, d protoreflect.MessageDescriptor) int { return footprintAt(b, d, 0) }
 
 func footprintAt(b []byte, d protoreflect.MessageDescriptor, depth int) int {
@@ -34,7 +34,7 @@ func footprintAt(b []byte, d protoreflect.MessageDescriptor, depth int) int {
 		b = b[n:]
 		f := fields.ByNumber(num)
 		switch {
-		case f == nil: // kept as it is
+		case f == nil: // an unknown field, kept as bytes
 			total += n
 		case typ != protowire.BytesType:
 			total += fieldFootprint

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// parseError is a request that does not parse, in the words of protobuf-java (InvalidProtocolBufferException).
+// parseError says why a request doesn't parse, in the words of protobuf-java (InvalidProtocolBufferException).
 type parseError string
 
 func (e parseError) Error() string { return string(e) }
@@ -30,7 +30,7 @@ const (
 // maxNesting is protobuf-java's limit of messages within messages.
 const maxNesting = 100
 
-// unmarshal parses b into m and wants every required field of proto2.
+// unmarshal parses b into m. It fails if a required field of proto2 is missing.
 func unmarshal(b []byte, m proto.Message) error {
 	if err := unmarshalPartial(b, m); err != nil {
 		return err
@@ -38,7 +38,7 @@ func unmarshal(b []byte, m proto.Message) error {
 	return checkRequired(m)
 }
 
-// unmarshalPartial parses b into m, whose required fields may be missing.
+// unmarshalPartial parses b into m. Required fields may be missing.
 func unmarshalPartial(b []byte, m proto.Message) error {
 	if err := (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(b, m); err != nil {
 		return diagnose(b, m)
@@ -54,8 +54,8 @@ func checkRequired(m proto.Message) error {
 	return parseError("Message missing required fields: " + strings.Join(missingFields(nil, "", m.ProtoReflect()), ", "))
 }
 
-// missingFields appends the paths of missing required fields in protobuf-java's order: of a message itself, then of the
-// messages in its fields.
+// missingFields appends the paths of missing required fields in protobuf-java's order: those of a message itself, then
+// those of the messages in its fields.
 func missingFields(out []string, prefix string, m protoreflect.Message) []string {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -81,7 +81,7 @@ func missingFields(out []string, prefix string, m protoreflect.Message) []string
 	return out
 }
 
-// diagnose finds out why b does not parse as a message of m's type, which may be nil of its type.
+// diagnose finds out why b doesn't parse as m's type. m may be a nil pointer of that type.
 func diagnose(b []byte, m proto.Message) error {
 	if err := diagnoseMessage(b, m.ProtoReflect().Descriptor(), 0); err != nil {
 		return err

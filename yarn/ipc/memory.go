@@ -6,16 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// errMemory ends the connection that holds most while there is not enough memory for all.
+// errMemory ends the connection that holds most when memory is used up.
 var errMemory = errors.New("the connection held most of its server's memory while that was used up")
 
 // memory bounds the bytes that all connections of a server hold for one purpose: requests under way, or replies. It
-// tells apart what depends on a client, i.e. the begin of a request or replies that wait to be read, and what is being
-// worked on. Where all is used up the connection goes whose client holds most: who needs little always gets through.
-// Work is waited for.
+// distinguishes bytes whose end depends on a client (requests that still arrive, replies that wait to be read) from
+// bytes of work under way. When memory is used up, it ends the connection whose client holds most. So a client that
+// needs little always gets through. It waits for the end of work.
 type memory struct {
 	limit   int64
-	held    func(*serverConn) *atomic.Int64 // bytes that depend on a connection's client
+	held    func(*serverConn) *atomic.Int64 // bytes that a connection's client holds
 	used    atomic.Int64
 	working atomic.Int64 // of used
 	waiters atomic.Int32
@@ -31,7 +31,7 @@ func newMemory(limit int, held func(*serverConn) *atomic.Int64) *memory {
 	return m
 }
 
-// add and remove tell of connections.
+// add enters a connection; remove drops it.
 func (m *memory) add(c *serverConn) {
 	m.mu.Lock()
 	m.conns[c] = struct{}{}
@@ -44,7 +44,7 @@ func (m *memory) remove(c *serverConn) {
 	m.mu.Unlock()
 }
 
-// take counts n more bytes that depend on c's client. It waits for room, and fails when the connection has to end.
+// take counts n more bytes that c's client holds. It waits for room, and fails when the connection has to end.
 func (m *memory) take(c *serverConn, n int) error {
 	if m.try(n) {
 		m.held(c).Add(int64(n))
@@ -63,7 +63,7 @@ func (m *memory) take(c *serverConn, n int) error {
 		case victim != nil:
 			m.evict(victim)
 		case m.working.Load() == 0:
-			return errMemory // only clients could give anything back
+			return errMemory // clients hold everything, and nothing will be freed
 		default:
 			m.changed.Wait()
 		}
@@ -72,7 +72,7 @@ func (m *memory) take(c *serverConn, n int) error {
 	return nil
 }
 
-// evict ends a connection, and waits until anybody has given something back.
+// evict ends a connection, and waits until some memory is given back.
 func (m *memory) evict(victim *serverConn) {
 	m.mu.Unlock()
 	victim.evict()
@@ -82,7 +82,7 @@ func (m *memory) evict(victim *serverConn) {
 	}
 }
 
-// try counts n bytes if there is room.
+// try counts n bytes if there is room, and reports whether there was.
 func (m *memory) try(n int) bool {
 	for {
 		used := m.used.Load()
@@ -95,7 +95,7 @@ func (m *memory) try(n int) bool {
 	}
 }
 
-// largest is the connection whose client holds most of those that hold more than n; nil: none does.
+// largest returns the connection whose client holds most, if that is more than n. Otherwise it returns nil.
 func (m *memory) largest(n int64) (victim *serverConn) {
 	for c := range m.conns {
 		if has := m.held(c).Load(); has > n {
@@ -105,20 +105,20 @@ func (m *memory) largest(n int64) (victim *serverConn) {
 	return victim
 }
 
-// give takes back what was counted for c's client.
+// give gives back n bytes that c's client held.
 func (m *memory) give(c *serverConn, n int) {
-	m.used.Add(-int64(n)) // first: who sees that a connection holds nothing finds the room
+	m.used.Add(-int64(n)) // first: whoever sees that a connection holds nothing must find the room
 	m.held(c).Add(-int64(n))
 	m.wake()
 }
 
-// begin makes work of what was counted for c's client.
+// begin turns n bytes that c's client held into work.
 func (m *memory) begin(c *serverConn, n int) {
 	m.working.Add(int64(n))
 	m.held(c).Add(-int64(n))
 }
 
-// work counts n more bytes of work, if there is room or clients that hold more can make some.
+// work counts n more bytes of work. It fails if there is no room and clients don't hold enough to make any.
 func (m *memory) work(n int) bool {
 	if int64(n) > m.limit {
 		return false
@@ -140,14 +140,14 @@ func (m *memory) work(n int) bool {
 	return true
 }
 
-// end takes back bytes of work.
+// end gives back n bytes of work.
 func (m *memory) end(n int) {
 	m.working.Add(-int64(n))
 	m.used.Add(-int64(n))
 	m.wake()
 }
 
-// wake has those who wait look again.
+// wake makes those who wait look again.
 func (m *memory) wake() {
 	if m.waiters.Load() == 0 {
 		return

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// smallPacket is the size up to which packets are copied together to go out in one write.
+	// smallPacket is the largest packet that is copied together with others into one write.
 	smallPacket = 8 << 10
-	// writePiece is how much has to go out within the write timeout: a peer that takes less is dead.
+	// writePiece is how much must be written within the write timeout. A peer that takes less counts as dead.
 	writePiece = 256 << 10
 )
 
-// outbox writes packets to a connection: many senders, one writer at a time, one write for all small packets that are
-// waiting. Its goroutine runs only while there is something to write.
+// outbox writes packets to a connection. It has many senders and one writer at a time, which writes all waiting small
+// packets at once. Its goroutine runs only while there is something to write.
 //
-// On a server it also counts the calls that have been accepted and not yet been answered, since what bounds them is how
-// fast answers leave. The order of packets is not kept.
+// On a server it also counts calls that have been accepted but not answered, because the speed of writing answers
+// bounds them. Packets may change their order.
 type outbox struct {
 	nc      net.Conn
 	timeout time.Duration // for one writePiece
-	written func(n int)   // told of what replies were charged and take no memory any more; nil: nobody counts
+	written func(n int)   // called with the charged bytes that are free again; nil: nobody counts
 
 	mu      sync.Mutex
 	changed sync.Cond // pending, queued, running or err
@@ -31,10 +31,10 @@ type outbox struct {
 	large   []*buffer
 	queued  int   // bytes that are waiting, being written, or reserved
 	replies int   // in small and large
-	charged int   // for those replies
+	charged int   // bytes charged for those replies
 	pending int   // calls accepted, their replies not yet written
 	running bool  // a flush is under way
-	err     error // why nothing is written any more
+	err     error // the reason why the outbox has failed
 }
 
 func (o *outbox) init(nc net.Conn, timeout time.Duration) {
@@ -42,8 +42,8 @@ func (o *outbox) init(nc net.Conn, timeout time.Duration) {
 	o.changed.L = &o.mu
 }
 
-// begin accepts a call. It waits while there are limit calls pending, or more than maxQueued bytes waiting to be
-// written, and fails once the outbox has.
+// begin accepts a call. It waits while limit calls are pending, or more than maxQueued bytes wait to be written. It
+// fails once the outbox has failed.
 func (o *outbox) begin(limit, maxQueued int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,8 +69,8 @@ func (o *outbox) notify() {
 	}
 }
 
-// reserve waits until there is room for n bytes, which send must be told of then: large responses are not even encoded
-// before a client that reads slowly has taken earlier ones.
+// reserve waits for room for n bytes; pass n to sendReserved. So a large response isn't even encoded before a slow
+// client has read the earlier ones.
 func (o *outbox) reserve(n, maxQueued int) {
 	o.mu.Lock()
 	for o.err == nil && o.queued > 0 && o.queued+n > maxQueued {
@@ -80,12 +80,14 @@ func (o *outbox) reserve(n, maxQueued int) {
 	o.mu.Unlock()
 }
 
-// send queues a packet, and takes the buffer over. It never blocks. replies is how many pending calls it answers, 0 or 1.
+// send queues a packet and owns its buffer from then on. It never blocks. replies is how many pending calls it answers,
+// 0 or 1.
 func (o *outbox) send(b *buffer, replies int) error {
 	return o.sendReserved(b, replies, 0, 0)
 }
 
-// sendReserved is send of a packet for which bytes have been reserved, more or less, and charged.
+// sendReserved does the same with a packet for which bytes have been reserved and charged. The packet's size may differ
+// from both.
 func (o *outbox) sendReserved(b *buffer, replies, reserved, charged int) error {
 	o.mu.Lock()
 	if o.err != nil {
@@ -121,7 +123,7 @@ func (o *outbox) sendReserved(b *buffer, replies, reserved, charged int) error {
 	return nil
 }
 
-// flush writes until nothing is waiting. If others are likely to have something to send soon it lets them run first.
+// flush writes until nothing waits. others says that more packets are likely soon: it lets their senders run first.
 func (o *outbox) flush(others bool) {
 	if others {
 		runtime.Gosched()
@@ -153,7 +155,7 @@ func (o *outbox) flush(others bool) {
 		o.pending -= replies
 		if err != nil && o.err == nil {
 			o.err = err
-			_ = o.nc.Close() // so that the reader, too, learns of it
+			_ = o.nc.Close() // so that the reader fails too
 		}
 		o.notify()
 	}
@@ -187,7 +189,7 @@ func (o *outbox) drain() {
 	o.mu.Unlock()
 }
 
-// flushed waits until all packets queued so far are written, or the outbox has failed; calls may still be pending.
+// flushed waits until all packets queued so far are written, or the outbox has failed. Calls may still be pending.
 func (o *outbox) flushed() {
 	o.mu.Lock()
 	for o.err == nil && o.running {
@@ -196,8 +198,7 @@ func (o *outbox) flushed() {
 	o.mu.Unlock()
 }
 
-// fail makes the outbox drop what it has and will get. The connection has to be closed by the caller; then fail's
-// sibling join returns.
+// fail drops all packets, now and later. The caller then closes the connection, and may wait with join.
 func (o *outbox) fail(err error) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -207,7 +208,7 @@ func (o *outbox) fail(err error) {
 	o.mu.Unlock()
 }
 
-// join waits for the writing goroutine to end; the outbox must have failed, and the connection be closed.
+// join waits until the writing goroutine has ended. Call fail and close the connection first.
 func (o *outbox) join() {
 	o.mu.Lock()
 	for o.running {

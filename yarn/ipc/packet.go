@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	// readBuffer is kept by every connection for as long as it lives.
+	// readBuffer is the size of the buffer that every connection has for all of its life, in bytes.
 	readBuffer = 4 << 10
-	// firstChunk is what is allocated for a packet before any of its bytes have come; from there it doubles.
+	// firstChunk is how much is allocated for a packet before any of its bytes have arrived. From there it doubles.
 	firstChunk = 64 << 10
-	// readPiece is how much of a large packet has to come within the read timeout: a peer that sends less is dead.
+	// readPiece is how much of a large packet must arrive within the read timeout. A peer that sends less counts as
+	// dead.
 	readPiece = 256 << 10
 )
 
-// packetReader takes packets off a connection.
+// packetReader reads packets from a connection.
 type packetReader struct {
 	r   *bufio.Reader
 	max int // the longest packet, in bytes
-	// activity counts packets and pieces of large ones, for whoever watches for idle connections.
+	// activity counts packets and pieces of large ones. Watchers of idle connections read it.
 	activity atomic.Uint64
-	within   atomic.Bool // a large packet has begun to come
+	within   atomic.Bool // a large packet has begun to arrive
 
-	// Where memory is counted: grow is asked before a packet takes n bytes, shrink told when it takes them no more
-	// although nobody got the packet.
+	// These count memory: grow is called before a packet takes n bytes, shrink when it is dropped.
 	grow   func(n int) error
 	shrink func(n int)
 }
 
-// lengthError is a packet whose length can't be right.
+// lengthError says that a packet's length can't be right.
 type lengthError struct {
 	length int32
 	max    int
@@ -41,9 +41,9 @@ func (e *lengthError) Error() string {
 	return fmt.Sprintf("packet of %d bytes, the limit is %d", e.length, e.max)
 }
 
-// next returns a packet without its length. The bytes are good until the following call of next; if owner is not nil
-// they are in that buffer, and the caller may keep them until it frees it. At the end of the stream the error is io.EOF
-// between packets and io.ErrUnexpectedEOF within one.
+// next returns a packet without its length. The bytes are valid until the next call. If owner isn't nil, it holds them,
+// and the caller may keep them until it frees owner. At the end of the stream the error is io.EOF between packets, and
+// io.ErrUnexpectedEOF within one.
 func (p *packetReader) next() (packet []byte, owner *buffer, err error) {
 	head, err := p.r.Peek(4)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *packetReader) next() (packet []byte, owner *buffer, err error) {
 	return owner.b, owner, nil
 }
 
-// large reads the n bytes of a large packet. Memory grows as they come.
+// large reads a large packet of n bytes. Memory grows as they arrive.
 func (p *packetReader) large(n int) (*buffer, error) {
 	owner := &buffer{}
 	for len(owner.b) < n {
@@ -102,7 +102,7 @@ func (p *packetReader) large(n int) (*buffer, error) {
 	return owner, nil
 }
 
-// larger returns a buffer of n bytes with those of another one, which is free then.
+// larger moves the bytes of a buffer into a new one of n bytes, and frees the old one.
 func (p *packetReader) larger(of *buffer, n int) (*buffer, error) {
 	larger := newBuffer(n)
 	if p.grow != nil {
@@ -117,7 +117,7 @@ func (p *packetReader) larger(of *buffer, n int) (*buffer, error) {
 	return larger, nil
 }
 
-// drop frees a buffer of a packet that nobody will get.
+// drop frees the buffer of a packet that won't be delivered.
 func (p *packetReader) drop(b *buffer) {
 	if p.shrink != nil {
 		p.shrink(cap(b.b))

@@ -16,15 +16,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// AuthMode is which peers a server lets in.
+// AuthMode says which peers a server admits.
 type AuthMode int
 
 const (
-	// AuthSimple believes what clients say; a client that starts SASL is told to go on without (ports 8031, 8033, 8040).
+	// AuthSimple believes what clients say; a client that starts SASL must continue without it (ports 8031, 8033, 8040).
 	AuthSimple AuthMode = iota
-	// AuthSimpleOrToken offers both; a client that has a token for this server uses it (port 8032).
+	// AuthSimpleOrToken offers both. A client with a token for this server uses it (port 8032).
 	AuthSimpleOrToken
-	// AuthToken wants a token from everybody (port 8030 and the NodeManager's).
+	// AuthToken demands a token from everybody (port 8030 and the NodeManager's).
 	AuthToken
 )
 
@@ -40,66 +40,67 @@ func (m AuthMode) available() string {
 	}
 }
 
-// Bearer is what a server knows of a token and of who has it.
+// Bearer describes a token and its bearer.
 type Bearer struct {
 	Password []byte
-	// User is who the bearer acts as; a token without one is refused. RealUser is set if the token was got by somebody
-	// else on the user's behalf.
+	// User is whom the bearer acts as. A token without one is refused. RealUser is who obtained the token, if that was
+	// somebody else.
 	User, RealUser string
 	Kind           string
-	Identifier     any // for handlers: whatever the identifier was parsed into
+	Identifier     any // the parsed identifier, for handlers
 }
 
-// Secrets knows the passwords of tokens. It is called from many goroutines.
+// Secrets knows the passwords of tokens. It must be safe for concurrent use.
 type Secrets interface {
-	// Bearer returns what there is to know of the token with the identifier. An *Exception reaches the client as it is:
+	// Bearer returns the bearer of the token with the identifier. An *Exception reaches the client unchanged:
 	// InvalidToken makes it give up, StandbyException try another server, RetriableException the same one again. For
-	// ErrMalformedIdentifier the connection is closed without an answer, as Hadoop does.
+	// ErrMalformedIdentifier the server closes the connection without an answer, as Hadoop does.
 	Bearer(identifier []byte) (Bearer, error)
 }
 
-// ErrMalformedIdentifier is for identifiers that don't even parse.
+// ErrMalformedIdentifier says that an identifier doesn't even parse.
 var ErrMalformedIdentifier = errors.New("malformed token identifier")
 
 // ServerConfig configures a Server. Zero values stand for the defaults that are named with the fields.
 type ServerConfig struct {
 	Auth    AuthMode
-	Secrets Secrets // needed unless Auth is AuthSimple
-	// Unproven is what the log says of a client that couldn't prove who it is, if that isn't "".
+	Secrets Secrets // required unless Auth is AuthSimple
+	// Unproven, if set, is the log line for a client that couldn't prove who it is.
 	Unproven string
 
-	// Gate, if set, is asked before every call, with the name of the protocol that is called, and before a token is
-	// looked at, with an empty name. Its error is the answer; a standby returns a StandbyException here.
+	// Gate, if set, is called before every call with the name of its protocol, and with "" before a token is checked.
+	// Its error is the answer. A standby returns a StandbyException here.
 	Gate func(protocol string) error
 
-	// MayImpersonate, if set, decides whether a user that is connected from the address may act as another one. Its
-	// error is the reason against it. Without it nobody may.
+	// MayImpersonate, if set, decides whether a user who is connected from the address may act as another one. Its
+	// error is the reason for a refusal. Without it nobody may.
 	MayImpersonate func(realUser, user string, from netip.Addr) error
 
 	MaxDataLength         int           // longest packet from a client, in bytes; DefaultMaxDataLength
-	MaxConnections        int           // further ones are closed at once; 0: no bound
-	MaxCallsPerConnection int           // accepted and not yet answered; then the connection isn't read; 256
-	MaxQueuedReplies      int           // bytes on a connection; beyond them nothing is read or encoded; 16 MiB
+	MaxConnections        int           // more are closed at once; 0: no limit
+	MaxCallsPerConnection int           // unanswered; the server reads no more before it answers some; 256
+	MaxQueuedReplies      int           // bytes on a connection; the server reads no calls beyond that; 16 MiB
 	IdleTimeout           time.Duration // without a packet or a call under way; 10 min; negative: never
-	HandshakeTimeout      time.Duration // from accept to connection context; 2 min; negative: none
-	ReadTimeout           time.Duration // for 256 KiB of a request that has begun to come; 1 min
-	WriteTimeout          time.Duration // for 256 KiB of replies to be taken by the client; 1 min
+	HandshakeTimeout      time.Duration // limit from accept to connection context; 2 min; negative: none
+	ReadTimeout           time.Duration // limit for 256 KiB of a request that has begun to arrive; 1 min
+	WriteTimeout          time.Duration // limit for writing 256 KiB of replies; 1 min
 
-	// MaxRequests and MaxReplies bound the bytes that requests under way, and replies that wait to be read, take of all
-	// connections together; 256 MiB each, and at least twice the longest packet. Where they are used up the connection
-	// ends that holds most of them.
+	// MaxRequests and MaxReplies bound the bytes of memory of requests under way, and of unread replies, over all
+	// connections. The default is 256 MiB each, and at least twice the longest packet. When memory is used up, the
+	// connection that holds most of it ends.
 	MaxRequests, MaxReplies int
 
 	Log *logrus.Entry // nil: nothing is logged
 }
 
-// Before a connection has said who it is, it may send packets of maxHandshakePacket bytes, maxHandshake in all.
+// A connection may send packets of maxHandshakePacket bytes, and maxHandshake bytes in all, before its connection
+// context.
 const (
 	maxHandshakePacket = 64 << 10
 	maxHandshake       = 256 << 10
 )
 
-// defaultMaxMemory is how much requests, and replies, may take.
+// defaultMaxMemory is the default of MaxRequests and MaxReplies, in bytes.
 const defaultMaxMemory = 256 << 20
 
 func (c *ServerConfig) setDefaults() {
@@ -135,7 +136,7 @@ func discard() *logrus.Entry {
 // ErrServerClosed is what Serve returns after Shutdown or Close.
 var ErrServerClosed = errors.New("ipc: server closed")
 
-// Server answers calls. All of its listeners share one way of authentication.
+// Server answers calls. All of its listeners share one AuthMode.
 type Server struct {
 	cfg ServerConfig
 
@@ -189,13 +190,13 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	}, nil
 }
 
-// Handle registers the handler of a method; newRequest returns an empty request for it. It panics if the method has a
-// handler already, if another version of the protocol is served, or if the server runs.
+// Handle registers the handler of a method. newRequest returns an empty request for it. It panics if the method has a
+// handler already, if another version of the protocol is served, or if the server runs already.
 func (s *Server) Handle(m Method, newRequest func() proto.Message, h Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.started {
-		panic(fmt.Sprintf("ipc: %s is registered with a server that runs", m))
+		panic(fmt.Sprintf("ipc: %s was registered while the server runs", m))
 	}
 	p := s.services[m.Protocol.Name]
 	if p == nil {
@@ -211,7 +212,7 @@ func (s *Server) Handle(m Method, newRequest func() proto.Message, h Handler) {
 	p.methods[m.Name] = &served{method: m, newRequest: newRequest, handler: h}
 }
 
-// Protocol returns the protocol of the name and whether it is served.
+// Protocol returns the protocol with the name, and whether it is served.
 func (s *Server) Protocol(name string) (Protocol, bool) {
 	p, ok := s.services[name]
 	if !ok {
@@ -220,8 +221,8 @@ func (s *Server) Protocol(name string) (Protocol, bool) {
 	return p.protocol, true
 }
 
-// Serve accepts connections until Shutdown or Close, when it returns ErrServerClosed, or until the listener fails. It
-// closes the listener. Several listeners may be served at once.
+// Serve accepts connections until Shutdown or Close, and then returns ErrServerClosed. It returns earlier if the
+// listener fails. It closes the listener. One server may serve several listeners at once.
 func (s *Server) Serve(l net.Listener) error {
 	if !s.start(l) {
 		_ = l.Close()
@@ -249,7 +250,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return fmt.Errorf("ipc: accepting connections at %s: %w", l.Addr(), err)
 		}
-		// Out of file descriptors, most likely: wait for connections to end.
+		// The process most likely has no free file descriptors. Wait until connections end.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 		s.cfg.Log.WithError(err).WithField("address", l.Addr().String()).Warn("can't accept a connection; trying again")
 		select {
@@ -286,7 +287,7 @@ func (s *Server) accept(nc net.Conn) {
 	if s.stopping || (s.cfg.MaxConnections > 0 && len(s.open) >= s.cfg.MaxConnections) {
 		if !s.stopping {
 			s.cfg.Log.WithField("peer", nc.RemoteAddr().String()).
-				Warnf("connection refused: there are %d, the limit", len(s.open))
+				Warnf("connection refused: %d are open, which is the limit", len(s.open))
 		}
 		_ = nc.Close()
 		return
@@ -308,15 +309,15 @@ func (s *Server) accept(nc net.Conn) {
 	}()
 }
 
-// Connections is the number of open connections.
+// Connections returns the number of open connections.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
-// Shutdown stops accepting connections and calls, waits until all calls under way are answered, and closes the
-// connections. If ctx is done before that, it closes them as they are and returns the error of ctx.
+// Shutdown accepts no more connections and calls, waits until all calls under way are answered, and closes the
+// connections. If ctx ends first, it closes them at once and returns an error that wraps the one of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
@@ -344,7 +345,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close closes the listeners and connections at once and waits for handlers to return; their contexts are done.
+// Close closes the listeners and connections at once, which ends the handlers' contexts. It waits until the handlers
+// return.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.stopping = true
@@ -364,7 +366,7 @@ func (s *Server) Close() {
 	s.background.Wait()
 }
 
-// sweep closes idle connections and those that don't get through the handshake.
+// sweep closes idle connections, and those whose handshake takes too long.
 func (s *Server) sweep() {
 	defer s.background.Done()
 	limit := s.cfg.IdleTimeout

@@ -20,13 +20,13 @@ import (
 )
 
 // lingerTime and lingerBytes bound what is read from a client after the last reply. Closing a socket with unread bytes
-// would reset the connection, and the client might lose that reply.
+// resets the connection, and the client could lose that reply.
 const (
 	lingerTime  = time.Second
 	lingerBytes = 1 << 20
 )
 
-// serverConn is one client's connection. Its goroutine reads; calls run on others.
+// serverConn is one client's connection. Its goroutine reads calls; other goroutines run them.
 type serverConn struct {
 	srv    *Server
 	nc     net.Conn
@@ -36,22 +36,22 @@ type serverConn struct {
 	cancel context.CancelFunc
 	log    *logrus.Entry
 
-	// Of the reading goroutine.
+	// These belong to the reading goroutine.
 	useSASL       bool // the client asked for it, and hasn't been switched to SIMPLE
 	negotiated    bool // the methods have been sent
 	digest        *sasl.Server
-	bearer        *Bearer // whose token has been proved
+	bearer        *Bearer // the bearer of the proved token
 	identifier    []byte
 	peer          *Peer
 	protocolName  string // of the connection context
 	hasContext    atomic.Bool
 	clientID      string // the last one, since all calls have the same
 	callerContext string // likewise
-	handshakeLeft int    // bytes that may come before the connection context
+	handshakeLeft int    // bytes still allowed before the connection context
 
-	requestBytes, replyBytes atomic.Int64 // that wait for the client, see memory
+	requestBytes, replyBytes atomic.Int64 // bytes that the client holds, see memory
 
-	// Of the sweeper.
+	// These belong to the sweeper.
 	accepted     time.Time
 	lastActivity uint64
 	lastChange   time.Time
@@ -72,7 +72,7 @@ func newServerConn(s *Server, nc net.Conn, id uint64) *serverConn {
 	return c
 }
 
-// errSilent ends a connection about which the client is told nothing.
+// errSilent ends a connection without a reply.
 var errSilent = errors.New("connection closed without an answer")
 
 // serve reads until the connection ends.
@@ -110,7 +110,7 @@ func isUnauthorized(err error) bool {
 	return errors.As(err, &f) && f.detail == pb.RpcResponseHeader_FATAL_UNAUTHORIZED
 }
 
-// isProtocolError tells what deserves a log line from clients that went away.
+// isProtocolError reports whether an error deserves a log line. The loss of a client doesn't.
 func isProtocolError(err error) bool {
 	l := (*lengthError)(nil)
 	return isFatal(err) || errors.Is(err, errSilent) || errors.Is(err, errMemory) || errors.As(err, &l)
@@ -123,7 +123,7 @@ func levelOf(err error) logrus.Level {
 	return logrus.DebugLevel
 }
 
-// abort ends the connection now; it may be called from anywhere, more than once.
+// abort ends the connection at once. Any goroutine may call it, more than once.
 func (c *serverConn) abort(err error) {
 	if err == nil {
 		err = net.ErrClosed
@@ -135,7 +135,7 @@ func (c *serverConn) abort(err error) {
 	c.srv.replies.wake()
 }
 
-// evict ends the connection so that others get its memory.
+// evict ends the connection to free its memory for others.
 func (c *serverConn) evict() {
 	if c.id.ctx.Err() == nil {
 		c.log.Warn(errMemory)
@@ -145,10 +145,10 @@ func (c *serverConn) evict() {
 
 var errStopping = errors.New("server is shutting down")
 
-// stop makes the reading goroutine take no more calls; those under way are answered.
+// stop ends the reading of calls. Calls under way are still answered.
 func (c *serverConn) stop() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
 
-// linger tells the client that nothing will follow, and waits a moment for it to close the connection.
+// linger ends the sending side, and waits a moment for the client to close the connection.
 func (c *serverConn) linger() {
 	if t, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		_ = t.CloseWrite()
@@ -157,7 +157,7 @@ func (c *serverConn) linger() {
 	_, _ = io.CopyN(io.Discard, c.in.r, lingerBytes)
 }
 
-// checkIdle is called by the sweeper.
+// checkIdle ends the connection if it exceeds a time limit. The sweeper calls it.
 func (c *serverConn) checkIdle(now time.Time) {
 	if a := c.in.activity.Load(); a != c.lastActivity || !c.out.idle() {
 		c.lastActivity, c.lastChange = a, now
@@ -204,8 +204,8 @@ func (c *serverConn) handshake() error {
 	return nil
 }
 
-// badVersion answers a client of another version in a way that it may understand. What comes without the magic is
-// answered the same way.
+// badVersion answers a client of another version in a form that it may understand. Clients that don't send "hrpc" get
+// the same answer.
 func (c *serverConn) badVersion(version int8) error {
 	f := &failure{
 		VersionMismatch, fmt.Sprintf("Server IPC version %d cannot communicate with client version %d", Version, version),
@@ -231,7 +231,7 @@ func (c *serverConn) sendRaw(b []byte) {
 	_ = c.out.send(buf, 0)
 }
 
-// readError turns the deadline that stop sets into errStopping.
+// readError replaces the deadline error that stop causes by errStopping.
 func (c *serverConn) readError(err error) error {
 	if t := net.Error(nil); errors.As(err, &t) && t.Timeout() {
 		return errStopping
@@ -239,12 +239,12 @@ func (c *serverConn) readError(err error) error {
 	return err
 }
 
-// readOne reads a packet and does what it says. An error ends the connection; the client has been told.
+// readOne reads a packet and handles it. An error ends the connection; the client has been told why.
 func (c *serverConn) readOne() error {
 	packet, owner, err := c.in.next()
 	if err != nil {
 		if l := (*lengthError)(nil); errors.As(err, &l) {
-			c.linger() // Hadoop says nothing either
+			c.linger() // no reply, as in Hadoop
 		}
 		return c.readError(err)
 	}
@@ -306,7 +306,7 @@ func checkHeader(h *requestHeader) *failure {
 	return nil
 }
 
-// refuse sends the last reply of the connection and returns the failure. Such replies don't echo the client id.
+// refuse sends the last reply of the connection, and returns the failure. Such replies lack the client id.
 func (c *serverConn) refuse(callID, retryCount int32, f *failure) error {
 	c.reply(&responseHeader{
 		callID: callID, retryCount: retryCount, status: pb.RpcResponseHeader_FATAL,
@@ -315,7 +315,7 @@ func (c *serverConn) refuse(callID, retryCount int32, f *failure) error {
 	return f
 }
 
-// outOfBand handles calls with negative ids.
+// outOfBand handles messages with negative call ids.
 func (c *serverConn) outOfBand(h *requestHeader, body []byte) error {
 	switch h.callID {
 	case callContext:
@@ -335,7 +335,7 @@ func (c *serverConn) outOfBand(h *requestHeader, body []byte) error {
 	}
 }
 
-// connectionContext learns who the client is, and for which protocol it has come.
+// connectionContext learns who the client is, and which protocol it will call.
 func (c *serverConn) connectionContext(body []byte) error {
 	if c.hasContext.Load() {
 		return fatalHeader(RpcServerException, "Connection context already processed")
@@ -351,7 +351,7 @@ func (c *serverConn) connectionContext(body []byte) error {
 	info := m.GetUserInfo()
 	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
 	if info.HasEffectiveUser() && (user == "" || info.HasRealUser() && realUser == "") {
-		return errSilent // Java has no user without a name, and closes the connection
+		return errSilent // Java allows no user without a name; it closes the connection
 	}
 	addr := remoteAddr(c.nc)
 	if c.bearer == nil {
@@ -408,7 +408,7 @@ func remoteAddr(nc net.Conn) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// reply sends a response header and, if it is not nil, a message. If that can't be encoded the reply says so.
+// reply sends a response header and, unless m is nil, a message. If m can't be encoded, the reply says so.
 func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 	const headerRoom = 128
 	size := 0

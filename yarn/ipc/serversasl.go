@@ -7,16 +7,16 @@ import (
 	"heddle/yarn/sasl"
 )
 
-// notEnabled is the refusal of an authentication method.
+// notEnabled is the failure for an authentication method that the server doesn't offer.
 func (c *serverConn) notEnabled(method string) *failure {
 	return fatalAuth(AccessControlException, "%s authentication is not enabled.  Available:%s", method,
 		c.srv.cfg.Auth.available())
 }
 
-// saslMessage handles an RpcSasl message of the client. The exchange is one of
+// saslMessage handles an RpcSasl message of the client. There are four exchanges:
 //
-//	NEGOTIATE → SUCCESS without methods                     a server without tokens: the client goes on without SASL
-//	NEGOTIATE → NEGOTIATE with methods, INITIATE of SIMPLE  no reply: the client goes on without SASL
+//	NEGOTIATE → SUCCESS without methods                     a server without tokens: the client continues without SASL
+//	NEGOTIATE → NEGOTIATE with methods, INITIATE of SIMPLE  no reply: the client continues without SASL
 //	NEGOTIATE → NEGOTIATE with methods, INITIATE of TOKEN with the response to the challenge → SUCCESS with rspauth
 //	INITIATE of TOKEN, empty → CHALLENGE, RESPONSE → SUCCESS with rspauth
 func (c *serverConn) saslMessage(body []byte) error {
@@ -52,7 +52,7 @@ func (c *serverConn) saslMessage(body []byte) error {
 	}
 }
 
-// negotiate sends the methods that the server offers, TOKEN first and with a challenge to save a round trip.
+// negotiate sends the methods that the server offers. TOKEN is first and has a challenge, which saves a round trip.
 func (c *serverConn) negotiate() error {
 	c.negotiated = true
 	m := &pb.RpcSasl{}
@@ -108,7 +108,7 @@ func sameAuth(a, b *pb.RpcSasl_SaslAuth) bool {
 		a.HasServerId() == b.HasServerId() && a.GetServerId() == b.GetServerId() && !a.HasChallenge() && !b.HasChallenge()
 }
 
-// initiate begins the method that the client has chosen, which must be exactly one that was offered.
+// initiate begins the method that the client has chosen. It must be one that was offered.
 func (c *serverConn) initiate(m *pb.RpcSasl) error {
 	if len(m.GetAuths()) != 1 {
 		return fatalAuth(SaslException, "Client mechanism is malformed")
@@ -122,12 +122,12 @@ func (c *serverConn) initiate(m *pb.RpcSasl) error {
 		return c.evaluate(m)
 	case c.negotiated:
 		return c.notEnabled(chosen.GetMethod())
-	default: // a client that guesses wrong is told what there is
+	default: // a client that guessed wrong gets the list of methods
 		return c.negotiate()
 	}
 }
 
-// evaluate checks the client's response to the challenge, or sends the challenge if it hasn't been.
+// evaluate checks the client's response to the challenge. If no challenge was sent yet, it sends one.
 func (c *serverConn) evaluate(m *pb.RpcSasl) error {
 	if !m.HasToken() {
 		return fatalAuth(SaslException, "Client did not send a token")
@@ -174,8 +174,8 @@ func (c *serverConn) evaluate(m *pb.RpcSasl) error {
 	return nil
 }
 
-// saslFailure finds what to tell the client. Exceptions of Secrets and Gate reach it as they are, which is how it learns
-// that it should try another server; other errors of theirs are none of its business.
+// saslFailure chooses what the client learns of an error. Exceptions of Secrets and Gate reach it unchanged; a
+// StandbyException makes it try another server. Other errors stay on the server.
 func saslFailure(err error) error {
 	if errors.Is(err, ErrMalformedIdentifier) {
 		return errors.Join(errSilent, err)

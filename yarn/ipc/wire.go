@@ -14,8 +14,8 @@ const (
 	// Version is the version of the IPC layer, not of a protocol on top of it.
 	Version = 9
 
-	// DefaultMaxDataLength is the largest packet that Hadoop's servers and clients take, without its length bytes
-	// (ipc.maximum.data.length, ipc.maximum.response.length).
+	// DefaultMaxDataLength is the largest packet that Hadoop's servers and clients accept, in bytes, without the four
+	// length bytes (ipc.maximum.data.length, ipc.maximum.response.length).
 	DefaultMaxDataLength = 128 << 20
 
 	preambleLength = 7
@@ -27,7 +27,7 @@ const (
 
 // Ids of out-of-band calls.
 const (
-	callUnknown = -1 // in replies to what can't be told
+	callUnknown = -1 // in replies to a call whose id is unknown
 	callContext = -3
 	callPing    = -4
 	callSASL    = -33
@@ -36,10 +36,11 @@ const (
 // noRetryCount is the retry count of calls that don't count retries.
 const noRetryCount = -1
 
-// requestHeader is an RpcRequestHeader, decoded by hand because every call has one. Slices alias the packet.
+// requestHeader is a decoded RpcRequestHeader. Every call has one, so parse is written by hand. Slices alias the
+// packet.
 type requestHeader struct {
-	kind          int32 // −1 if it is missing or not a known one
-	op            int32 // likewise
+	kind          int32 // −1 if it is missing or unknown
+	op            int32 // −1 if it is missing or unknown
 	callID        int32
 	retryCount    int32
 	clientID      []byte
@@ -52,7 +53,7 @@ const (
 	headerLacksContextText
 )
 
-// parse decodes b, which must have been delimited. It fails where protobuf-java's parser would.
+// parse decodes b, which holds the header without its length. It fails where protobuf-java's parser would.
 func (h *requestHeader) parse(b []byte) error {
 	*h = requestHeader{kind: -1, op: -1, retryCount: noRetryCount}
 	seen := 0
@@ -126,7 +127,7 @@ func (h *requestHeader) parse(b []byte) error {
 	return nil
 }
 
-// callerContext returns the text of an RPCCallerContext, nil if it has none, and whether it parses.
+// callerContext returns the text of an RPCCallerContext, or nil if it has none, and whether it parses.
 func callerContext(b []byte) (text []byte, ok bool) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -148,7 +149,7 @@ func callerContext(b []byte) (text []byte, ok bool) {
 
 func zigzag(v uint64) int32 { return int32(uint32(v)>>1) ^ -int32(v&1) }
 
-// callHeader is a RequestHeader: which method of which protocol is called. Slices alias the packet.
+// callHeader is a decoded RequestHeader, which names the method and its protocol. Slices alias the packet.
 type callHeader struct {
 	method, protocol []byte
 	version          uint64
@@ -211,7 +212,7 @@ type responseHeader struct {
 	retryCount int32
 	clientID   string
 
-	// Of failures only.
+	// These are set for failures only.
 	class, text string
 	detail      pb.RpcResponseHeader_RpcErrorCode
 }
@@ -239,8 +240,8 @@ func (h *responseHeader) append(b []byte) []byte {
 	return protowire.AppendVarint(append(b, 8<<3), retry)
 }
 
-// delimited splits b into a message that begins with its length and what follows it. As protobuf-java does with a
-// CodedInputStream over a whole packet, it takes a message that claims to be longer than the packet to end with it.
+// delimited splits b into a message with a length in front, and the rest. If the message claims to be longer than b, it
+// is taken to end with b, as by protobuf-java's CodedInputStream over a whole packet.
 func delimited(b []byte) (message, rest []byte, err error) {
 	var v uint64
 	for i := 0; ; i++ {
@@ -268,7 +269,7 @@ func delimited(b []byte) (message, rest []byte, err error) {
 	return b[:n:n], b[n:], nil
 }
 
-// startPacket reserves the length of a packet that endPacket fills in.
+// startPacket leaves room for a packet's length, which endPacket fills in.
 func startPacket(b []byte) []byte { return append(b, 0, 0, 0, 0) }
 
 // endPacket writes the length of the packet that begins at start.
@@ -277,7 +278,7 @@ func endPacket(b []byte, start int) []byte {
 	return b
 }
 
-// parse decodes b, which must have been delimited.
+// parse decodes b, which holds the header without its length.
 func (h *responseHeader) parse(b []byte) (clientID []byte, err error) {
 	*h = responseHeader{retryCount: noRetryCount, detail: pb.RpcResponseHeader_ERROR_APPLICATION}
 	seen := 0
