@@ -15,7 +15,7 @@ const (
 	WADLType = "application/vnd.sun.wadl+xml"
 )
 
-// Format is what a client is answered in.
+// Format is the format of an answer.
 type Format uint8
 
 // Formats of answers.
@@ -24,7 +24,7 @@ const (
 	XML
 	Text
 	HTML
-	WADL // a description of what can be asked
+	WADL // a description of paths and methods
 )
 
 var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml"}
@@ -34,8 +34,8 @@ func (f Format) ContentType() string {
 	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType}[f]
 }
 
-// Negotiate picks the format that a client prefers, by the quality it gives each and then by its own order; of the formats
-// that a wildcard admits, the first offered. Without a header it is the first as well. ok is false when none will do.
+// Negotiate picks the format that a client prefers: by the quality it gives each, then by its own order. Of the formats
+// that a wildcard matches, and without a header, it picks the first offered one. ok is false if none will do.
 func Negotiate(accept []string, offered ...Format) (f Format, ok bool) {
 	if len(accept) == 0 {
 		return offered[0], true
@@ -60,7 +60,7 @@ func Negotiate(accept []string, offered ...Format) (f Format, ok bool) {
 	return f, ok
 }
 
-// mediaRange reads one part of an Accept header; one that is malformed has quality 0.
+// mediaRange parses one part of an Accept header. A malformed part has quality 0.
 func mediaRange(part string) (media string, q float64) {
 	media, params, err := mime.ParseMediaType(part)
 	if err != nil {
@@ -73,7 +73,7 @@ func mediaRange(part string) (media string, q float64) {
 	if !given {
 		return media, 1
 	}
-	if q, err = strconv.ParseFloat(text, 64); err != nil || !(q <= 1) { // NaN neither
+	if q, err = strconv.ParseFloat(text, 64); err != nil || !(q <= 1) { // NaN fails, too
 		return media, 0
 	}
 	return media, q

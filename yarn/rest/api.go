@@ -23,11 +23,11 @@ import (
 // Call is a request on its way to a handler.
 type Call struct {
 	*http.Request
-	Format Format // to answer in
+	Format Format // of the answer
 	api    *API
 	query  url.Values
 	w      http.ResponseWriter
-	body   *share // of the memory for bodies; nil: none was read
+	body   *share // its share of the memory for bodies; nil: no body was read
 }
 
 // Var is a variable of the path.
@@ -39,8 +39,8 @@ func (c *Call) Var(name string) string {
 	return raw
 }
 
-// Query returns the parameters of the query. What is malformed stays as it is, as in Hadoop, so that it isn't taken for something
-// that nobody said.
+// Query returns the parameters of the query. Malformed escapes stay as they are, as in Hadoop, so that they don't turn
+// into values that nobody sent.
 func (c *Call) Query() url.Values {
 	if c.query != nil {
 		return c.query
@@ -73,7 +73,7 @@ func (c *Call) Decode(to Target) error {
 	return Decode(c.Header.Get("Content-Type"), body, to)
 }
 
-// Body reads the body as it is, but for compression, up to the API's limit.
+// Body reads the body, decompressed if need be, up to MaxBody. Its errors are of type *Error.
 func (c *Call) Body() ([]byte, error) {
 	in := c.Request.Body
 	if c.body == nil {
@@ -84,7 +84,7 @@ func (c *Call) Body() ([]byte, error) {
 	if c.Header.Get("Content-Encoding") == "gzip" {
 		gz, err := gzip.NewReader(http.MaxBytesReader(nil, in, c.api.MaxBody))
 		if err != nil {
-			return nil, badBody("the body is not what its Content-Encoding says: %v", err)
+			return nil, badBody("the body doesn't match its Content-Encoding: %v", err)
 		}
 		in = gz
 	}
@@ -104,10 +104,10 @@ func (c *Call) Body() ([]byte, error) {
 	return body, nil
 }
 
-// bodyFootprint is about how much memory a byte of a body takes until the request is answered.
+// bodyFootprint estimates how many bytes of memory a byte of a body takes until the request is answered.
 const bodyFootprint = 4
 
-// counted is a body whose bytes count as memory that is used.
+// counted is a body whose bytes count as used memory.
 type counted struct {
 	io.Reader
 	call *Call
@@ -121,17 +121,17 @@ func (r *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// done frees what the call holds.
+// done frees the memory that the call holds.
 func (c *Call) done() {
 	if c.body != nil {
 		c.body.close()
 	}
 }
 
-// Self is the address that the client asked, scheme and host, to be put before a path.
+// Self returns scheme and host as the client addressed them. Put it before a path.
 func (c *Call) Self() string { return Self(c.Request) }
 
-// Self is the address that a client asked, scheme and host, to be put before a path.
+// Self returns scheme and host as the client addressed them. Put it before a path.
 func Self(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil {
@@ -140,61 +140,62 @@ func Self(r *http.Request) string {
 	return scheme + r.Host
 }
 
-// Reply is an answer. One field beside Status and Location is set at most; an answer may be empty.
+// Reply is an answer. At most one field besides Status and Location is set; an answer may be empty.
 type Reply struct {
 	Status   int // 0 is 200
 	Location string
 	Document *Document
-	Text     string // as it is, under the content type of the format, as YARN writes it
-	// Serve writes the answer itself, status and headers included.
+	Text     string // sent unchanged, with the content type of the format, as in YARN
+	// Serve writes the whole answer, with status and headers.
 	Serve http.HandlerFunc
 
-	ready func() // called when all that is left is to send it; may be nil
+	ready func() // called before the answer is sent; may be nil
 }
 
-// OK is a reply with a document.
+// OK returns a reply with a document.
 func OK(root string, style Style, value any) Reply {
 	return Reply{Document: &Document{root, style, value}}
 }
 
-// Say is a reply with a text.
+// Say returns a reply with a text.
 func Say(status int, format string, args ...any) Reply {
 	return Reply{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 
-// Handler answers calls. A failure is best an *Error.
+// Handler answers calls. Return an *Error to choose the status; Failed handles other errors.
 type Handler func(*Call) (Reply, error)
 
 // Endpoint is one method of a path.
 type Endpoint struct {
 	Handle Handler
-	Takes  []string // media types that a body may have; nil when it has none that matters
-	Gives  []Format // formats of the answer; nil is JSON and XML
+	Takes  []string // media types of the body; nil if the body is ignored
+	Gives  []Format // formats of the answer; nil stands for JSON and XML
 }
 
-// TakesDocument are the types of bodies for Decode.
+// TakesDocument lists the types of bodies that Decode reads.
 var TakesDocument = []string{"application/json", "application/xml", "text/xml"}
 
-// Methods are the endpoints of a path by HTTP method. GET serves HEAD as well, and OPTIONS needs no entry.
+// Methods are the endpoints of a path by HTTP method. GET serves HEAD as well. OPTIONS needs no entry.
 type Methods map[string]Endpoint
 
 // API routes requests to handlers.
 type API struct {
-	// MaxBody is the size of the largest body that Decode takes, in bytes.
+	// MaxBody is the size of the largest body that Body and Decode read, in bytes.
 	MaxBody int64
-	// Failed turns what a handler returned, if it is no *Error, into a reply; nil, or !ok, makes it a 500.
+	// Failed turns an error of a handler that is no *Error into a reply. If it is nil or returns false, the reply is a
+	// 500.
 	Failed func(c *Call, err error) (r Reply, ok bool)
 	Log    *logrus.Entry
 
 	bodies, answers *budget
-	// slots are for requests that are answered at a time with documents, which takes memory until they are written.
+	// slots bound how many answers with documents are under way at once, because each takes memory until it is written.
 	slots chan struct{}
 
 	router *mux.Router
 	paths  []string
 }
 
-// Paths are those that were added.
+// Paths returns the paths that were added, in that order.
 func (a *API) Paths() []string { return slices.Clone(a.paths) }
 
 // NewAPI returns an API without paths.
@@ -208,16 +209,16 @@ func NewAPI(log *logrus.Entry) *API {
 	return a
 }
 
-// maxDocuments is how many documents are made at a time.
+// maxDocuments is the number of slots.
 const maxDocuments = 64
 
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// SetMemory bounds the bytes that bodies of requests, and answers, take each; DefaultMemory where it isn't called.
+// SetMemory bounds the bytes of all bodies, and the bytes of all answers, to n each. The default is DefaultMemory.
 func (a *API) SetMemory(n int) { a.bodies, a.answers = newBudget(n), newBudget(n) }
 
-// Handle adds a path, with variables in braces. It is served with a slash at the end as well.
+// Handle adds a path, with variables in braces. It is served with a trailing slash as well.
 func (a *API) Handle(path string, m Methods) {
 	allow := []string{http.MethodOptions}
 	for method := range m {
@@ -233,10 +234,10 @@ func (a *API) Handle(path string, m Methods) {
 	})
 }
 
-// matrix are parameters of a part of a path, which JAX-RS has and nothing here takes.
+// matrix matches matrix parameters in a path, which JAX-RS has and nothing here uses.
 var matrix = regexp.MustCompile(`;[^/]*`)
 
-// tidy takes what is of no account from a path: a slash at its end, and parameters of its parts.
+// tidy removes from a path what doesn't matter: a trailing slash, and matrix parameters.
 func tidy(r *http.Request) *http.Request {
 	path := matrix.ReplaceAllString(r.URL.EscapedPath(), "")
 	if strings.HasSuffix(path, "/") && len(path) > 1 {
@@ -289,9 +290,9 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 		ErrorPage(w, r, http.StatusBadRequest, "Accept or Content-Type can't be read")
 	case !ok:
 		w.Header().Set("Allow", allow)
-		a.write(w, c, fail(http.StatusMethodNotAllowed, "%s is not allowed here, but %s", r.Method, allow))
+		a.write(w, c, fail(http.StatusMethodNotAllowed, "%s is not allowed here; these are: %s", r.Method, allow))
 	case !acceptable:
-		ErrorPage(w, r, http.StatusNotAcceptable, "None of the types in Accept can be had")
+		ErrorPage(w, r, http.StatusNotAcceptable, "This path answers in none of the types in Accept")
 	case !e.takes(r):
 		a.write(w, c, fail(http.StatusUnsupportedMediaType, "Content-Type is %q; it must be one of %s",
 			r.Header.Get("Content-Type"), strings.Join(e.Takes, ", ")))
@@ -302,7 +303,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	}
 }
 
-// show answers a request that changes nothing. Its client is gone, or others are served first, if it gets no slot.
+// show answers a request that changes nothing. It waits for a slot, and answers nothing if the client leaves first.
 func (a *API) show(w http.ResponseWriter, c *Call, h Handler) {
 	select {
 	case a.slots <- struct{}{}:
@@ -316,7 +317,7 @@ func (a *API) show(w http.ResponseWriter, c *Call, h Handler) {
 	a.write(w, c, reply)
 }
 
-// malformed reports whether a header that tells of types can't be read.
+// malformed reports whether an Accept or Content-Type header can't be parsed.
 func malformed(h http.Header) bool {
 	if kind, _, _ := strings.Cut(h.Get("Content-Type"), ";"); kind != "" && !strings.Contains(kind, "/") {
 		return true
@@ -324,8 +325,8 @@ func malformed(h http.Header) bool {
 	return slices.ContainsFunc(h.Values("Accept"), func(list string) bool { return strings.HasPrefix(strings.TrimSpace(list), ";") })
 }
 
-// options answers with the methods of a path, as a document if the client takes any. Hadoop's clients, who say by such a
-// request who they are, count nothing else as a success.
+// options answers with the methods of a path, as a document if the client accepts any. Hadoop's clients authenticate
+// with such a request, and count only a 200 as success.
 func options(w http.ResponseWriter, r *http.Request, allow string) {
 	w.Header().Set("Allow", allow)
 	if _, ok := Negotiate(r.Header.Values("Accept"), WADL); !ok {
@@ -360,7 +361,7 @@ func (e *Endpoint) takes(r *http.Request) bool {
 	return slices.Contains(e.Takes, strings.ToLower(strings.TrimSpace(media)))
 }
 
-// call runs a handler and makes a reply of its failure.
+// call runs a handler, and turns its error or panic into a reply.
 func (a *API) call(c *Call, h Handler) (reply Reply) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -430,5 +431,5 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	_, _ = w.Write(body)
 }
 
-// answerFootprint is what an answer takes beside its bytes: a compressor, mostly.
+// answerFootprint is the memory that an answer takes besides its bytes, mostly for a compressor.
 const answerFootprint = 1 << 20

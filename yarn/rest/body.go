@@ -14,28 +14,28 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep a body may be nested, and maxElements of how many elements it may be: a few bytes of a body are an element,
-// which takes many times as much memory.
+// maxDepth bounds the nesting of a body, and maxElements the number of its elements. An element of a few bytes takes
+// many times as much memory.
 const (
 	maxDepth    = 64
 	maxElements = 1 << 18
 )
 
-// element is a body, or a part of it, whether it came as JSON or XML: a text, or members in the order in which they came.
+// element is a body or a part of it, from JSON or XML: a text, or members in the order of the input.
 type element struct {
 	name    string
 	text    string
 	members []element
 }
 
-// Target is what a body is to be read into.
+// Target says into what a body is read.
 type Target struct {
-	Root    string // element that the document consists of
-	Wrapped bool   // in JSON as well
+	Root    string // name of the root element
+	Wrapped bool   // JSON has the root element, too
 	Value   any    // pointer to a struct with yarn tags
 }
 
-// Decode reads a body. Its errors are of type *Error.
+// Decode reads a body into a target. Its errors are of type *Error.
 func Decode(contentType string, body []byte, to Target) error {
 	media, _, err := mime.ParseMediaType(contentType)
 	var root element
@@ -57,7 +57,7 @@ func Decode(contentType string, body []byte, to Target) error {
 	return nil
 }
 
-// tree is a body that is being read.
+// tree counts the elements of a body that is being read.
 type tree struct{ elements int }
 
 // add adds a member to an element.
@@ -71,7 +71,7 @@ func (t *tree) add(to *element, m element) error {
 
 const unmarshal = "javax.xml.bind.UnmarshalException"
 
-// parseError words an error as JAXB does.
+// parseError returns the error in JAXB's words.
 func parseError(class string, err error) error {
 	return badBody("%s\n - with linked exception:\n[%s: %v]", unmarshal, class, err)
 }
@@ -127,7 +127,7 @@ func unexpected(got, want string) error {
 	return badBody("%s: unexpected element (uri:\"\", local:%q). Expected elements are <{}%s>", unmarshal, got, want)
 }
 
-// readJSON reads the value that a token begins. A list becomes members of the same name, null nothing.
+// readJSON reads the value that begins with token t. A list becomes members of the same name; null becomes nothing.
 func (b *tree) readJSON(d *json.Decoder, t json.Token, to *element, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
@@ -209,7 +209,7 @@ func parseXML(body []byte, to Target) (element, error) {
 	return root, nil
 }
 
-// readXML reads what an element has inside.
+// readXML reads the contents of an element.
 func (b *tree) readXML(d *xml.Decoder, to *element, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
@@ -243,7 +243,7 @@ func (b *tree) readXML(d *xml.Decoder, to *element, depth int) error {
 	}
 }
 
-// fill sets the fields of a struct that a body has, and leaves the others alone.
+// fill sets those fields of a struct that occur in the body, and leaves the others unchanged.
 func fill(v reflect.Value, e *element) {
 	p := planOf(v.Type())
 	for i := range e.members {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// DefaultMemory is how many bytes the bodies of requests under way, and of answers that wait to be read, take each.
+// DefaultMemory bounds the bytes of bodies of requests under way, and those of unread answers, each.
 const DefaultMemory = 256 << 20
 
-// budgetGrace is how long a client may take before it has to make room for others.
+// budgetGrace is how long a client may hold memory that others wait for.
 const budgetGrace = 5 * time.Second
 
-// errNoMemory is for a request that found no room before its client went away.
+// errNoMemory says that a request found no room before its client went away.
 var errNoMemory = errors.New("the memory for requests is used up")
 
-// budget bounds the bytes that all requests hold for their clients. Where it is used up those are cut off that take
-// longest, if they have had their time; else newcomers wait.
+// budget bounds the bytes that all requests hold for their clients. When it is used up, it cuts off the client that has
+// held memory longest, if that is longer than budgetGrace. Otherwise newcomers wait.
 type budget struct {
 	limit int
 
@@ -32,9 +32,9 @@ type budget struct {
 type share struct {
 	budget *budget
 	opened time.Time
-	since  time.Time // it was opened, or got room after it had waited with nothing: that wasn't its client's doing
+	since  time.Time // when it was opened, or got its first room: waiting for that isn't the client's fault
 	bytes  int
-	cut    func() // ends the client's connection; nil: it isn't the client that is waited for
+	cut    func() // ends the client's connection; nil: nothing depends on the client now
 	gone   bool   // cut was called
 }
 
@@ -42,7 +42,7 @@ func newBudget(limit int) *budget {
 	return &budget{limit: limit, shares: map[*share]struct{}{}, changed: make(chan struct{})}
 }
 
-// open begins a share of nothing.
+// open begins an empty share. cut ends the client's connection.
 func (b *budget) open(cut func()) *share {
 	now := time.Now()
 	s := &share{budget: b, opened: now, since: now, cut: cut}
@@ -52,7 +52,7 @@ func (b *budget) open(cut func()) *share {
 	return s
 }
 
-// take counts n more bytes. It waits for room until ctx is done. One request may always go on, whatever it needs.
+// take counts n more bytes. It waits for room until ctx ends. One request always gets what it needs.
 func (s *share) take(ctx context.Context, n int) error {
 	b := s.budget
 	b.mu.Lock()
@@ -83,7 +83,8 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// press cuts off whoever takes longest, if that is too long, and says when to look again otherwise.
+// press cuts off the client that has held memory longest, if its time is over. Otherwise it returns how long that
+// takes.
 func (b *budget) press() time.Duration {
 	var oldest *share
 	for s := range b.shares {
@@ -102,19 +103,19 @@ func (b *budget) press() time.Duration {
 	return budgetGrace
 }
 
-// before reports whether a share is the one that makes room first, of two.
+// before reports whether s must make room before o.
 func (s *share) before(o *share) bool {
 	return cmp.Or(s.since.Compare(o.since), s.opened.Compare(o.opened)) < 0
 }
 
-// settle says that the client is waited for no more.
+// settle says that nothing depends on the client any more.
 func (s *share) settle() {
 	s.budget.mu.Lock()
 	s.cut = nil
 	s.budget.mu.Unlock()
 }
 
-// close gives everything back.
+// close gives all bytes back.
 func (s *share) close() {
 	b := s.budget
 	b.mu.Lock()

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// compressedTypes are those of answers that are compressed for who asks for it. Hadoop does so with all that its APIs
-// answer, however small, and with nothing else: neither pages nor /jmx and /conf.
+// compressedTypes are the types of answers that are compressed if the client asks for it. As in Hadoop, these are all
+// answers of the APIs, however small, and nothing else: neither pages nor /jmx and /conf.
 var compressedTypes = []string{"application/json", "application/xml", "application/vnd.sun.wadl+xml", "text/plain"}
 
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// takesGzip reports whether a client names gzip among the encodings it takes. As for Hadoop, a wildcard is no name.
+// takesGzip reports whether a client accepts gzip by name. As in Hadoop, a wildcard doesn't count.
 func takesGzip(h http.Header) bool {
 	for _, header := range h.Values("Accept-Encoding") {
 		for part := range strings.SplitSeq(header, ",") {
@@ -28,26 +28,27 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// compressor is a ResponseWriter that compresses answers of some types. Headers are held back until the first byte shows
-// that there is something to compress. finish must follow, unless the handler gave up: what is cut off must look so.
+// compressor is a ResponseWriter that compresses answers of some types. It holds headers back until the first byte
+// shows that there is something to compress. Call finish at the end, unless the handler failed: a truncated answer must
+// look truncated.
 type compressor struct {
 	http.ResponseWriter
-	status int // 0: not told yet
+	status int // 0: not set yet
 	sent   bool
-	gz     *gzip.Writer // nil: goes as it is
+	gz     *gzip.Writer // nil: not compressed
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (c *compressor) WriteHeader(status int) {
 	switch {
 	case status < http.StatusOK:
-		c.ResponseWriter.WriteHeader(status) // there is another to come
+		c.ResponseWriter.WriteHeader(status) // the final status follows
 	case c.status == 0:
 		c.status = status
 	}
 }
 
-// send sends the headers, and decides.
+// send decides whether to compress, and sends the headers.
 func (c *compressor) send(body bool) {
 	if c.sent {
 		return
@@ -61,7 +62,7 @@ func (c *compressor) send(body bool) {
 		h.Del("Content-Length")
 		h.Del("Accept-Ranges")
 		if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
-			h.Set("ETag", "W/"+tag) // the bytes are others
+			h.Set("ETag", "W/"+tag) // compressed bytes differ
 		}
 		c.gz = compressors.Get().(*gzip.Writer)
 		c.gz.Reset(c.ResponseWriter)
@@ -93,7 +94,7 @@ func (c *compressor) Write(b []byte) (int, error) {
 	return c.gz.Write(b)
 }
 
-// ReadFrom lets files go to the socket within the kernel if they go as they are.
+// ReadFrom lets the kernel copy files to the socket if they aren't compressed.
 func (c *compressor) ReadFrom(r io.Reader) (int64, error) {
 	c.send(true)
 	if c.gz == nil {
@@ -114,16 +115,16 @@ func (c *compressor) FlushError() error {
 }
 
 // Flush implements http.Flusher.
-func (c *compressor) Flush() { _ = c.FlushError() } // a client that is gone is told by the next Write
+func (c *compressor) Flush() { _ = c.FlushError() } // the next Write reports a lost client
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (c *compressor) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// finish ends the answer.
+// finish ends a compressed answer.
 func (c *compressor) finish() {
 	c.send(false)
 	if c.gz != nil {
-		_ = c.gz.Close() // a client that is gone needs no answer
+		_ = c.gz.Close() // nobody can tell a lost client
 		c.gz.Reset(nil)
 		compressors.Put(c.gz)
 	}

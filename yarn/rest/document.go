@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how a document is written as JSON. In XML all look the same.
+// Style is a form of a document in JSON. There is only one form in XML.
 type Style uint8
 
 // Styles of JSON.
@@ -19,14 +19,14 @@ const (
 	Mapped                 // {"n":"1","list":"a"}
 )
 
-// Document is a struct to be written under the name of a root element.
+// Document is a struct with the name of its root element.
 type Document struct {
 	Root  string
 	Style Style
 	Value any
 }
 
-// JSON writes the document in its style.
+// JSON returns the document in its style.
 func (d Document) JSON() []byte {
 	w := jsonWriter{mapped: d.Style == Mapped}
 	if d.Style == Natural {
@@ -40,7 +40,7 @@ func (d Document) JSON() []byte {
 	return w.b
 }
 
-// XML writes the document.
+// XML returns the document in XML.
 func (d Document) XML() []byte {
 	var w xmlWriter
 	w.b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`)
@@ -48,7 +48,7 @@ func (d Document) XML() []byte {
 	return w.b.Bytes()
 }
 
-// follow takes pointers and interfaces away; the zero Value stands for nil.
+// follow follows pointers and interfaces to their value. It returns the zero Value for nil.
 func follow(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -56,7 +56,7 @@ func follow(v reflect.Value) reflect.Value {
 	return v
 }
 
-// absent reports whether a field is left out.
+// absent reports whether a field is omitted.
 func (f *field) absent(v reflect.Value) bool {
 	switch {
 	case !v.IsValid():
@@ -79,7 +79,7 @@ func (w *jsonWriter) key(name string) {
 	w.b = append(appendString(w.b, name), ':')
 }
 
-// object writes a struct. One without members is {} at the root, and null further down in the mapped style.
+// object writes a struct. A struct without members is {} at the root, and null further down in the mapped style.
 func (w *jsonWriter) object(v reflect.Value, root bool) {
 	start := len(w.b)
 	w.b = append(w.b, '{')
@@ -160,8 +160,8 @@ func appendScalar(b []byte, v reflect.Value) []byte {
 	panic("rest: a document can't hold a " + v.Type().String())
 }
 
-// appendFloat writes a float as Java's Float.toString and Double.toString do: always with a fraction, and with an exponent
-// outside of [0.001, 10,000,000). What JSON has no number for is written as 0.
+// appendFloat writes a float as Java's Float.toString and Double.toString do: always with a fraction, and with an
+// exponent outside of [0.001, 10,000,000). Infinities and NaN, which JSON lacks, are written as 0.
 func appendFloat(b []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		f = 0
@@ -191,7 +191,7 @@ func appendScientific(b []byte, f float64, bits int) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string; bytes that are no UTF-8 become U+FFFD.
+// appendString writes a JSON string. Bytes that aren't UTF-8 become U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -234,7 +234,7 @@ type xmlWriter struct {
 	scratch []byte
 }
 
-// element writes a value as one element, a slice as one each.
+// element writes a value as an element, and a slice as one element for each value.
 func (w *xmlWriter) element(name string, v reflect.Value) {
 	v = follow(v)
 	if v.Kind() == reflect.Slice {
@@ -256,7 +256,7 @@ func (w *xmlWriter) element(name string, v reflect.Value) {
 	w.b.WriteByte('>')
 }
 
-// object writes what follows an element's name: attributes, the end of the tag, children.
+// object writes what follows an element's name: attributes, the end of the tag, and children.
 func (w *xmlWriter) object(v reflect.Value) {
 	p := planOf(v.Type())
 	for i := range p.fields {

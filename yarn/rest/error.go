@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Error is an answer that says what was wrong, as YARN's RemoteException.
+// Error is a refusal in the form of YARN's RemoteException.
 type Error struct {
 	Status  int
 	Class   string // the Java class of the exception
-	Message string // "" is left out
+	Message string // omitted if empty
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -21,7 +21,7 @@ type remoteException struct {
 	ClassName string `yarn:"javaClassName"`
 }
 
-// Document is the body of the answer.
+// Document returns the body of the answer.
 func (e *Error) Document() Document {
 	short := e.Class[strings.LastIndexByte(e.Class, '.')+1:]
 	short = short[strings.LastIndexByte(short, '$')+1:]
@@ -30,7 +30,7 @@ func (e *Error) Document() Document {
 
 const webapp = "org.apache.hadoop.yarn.webapp."
 
-// Classes of exceptions that clients meet.
+// Names of the Java exceptions that clients meet.
 const (
 	BadRequestException      = webapp + "BadRequestException"
 	NotFoundException        = webapp + "NotFoundException"
@@ -50,42 +50,42 @@ const (
 	ContainerNotFound        = "org.apache.hadoop.yarn.exceptions.ContainerNotFoundException"
 )
 
-// BadRequest is a 400. YARN wraps the reason in a java.lang.Exception, and so does this.
+// BadRequest returns a 400. Like YARN it wraps the reason in a java.lang.Exception.
 func BadRequest(format string, args ...any) error {
 	return &Error{http.StatusBadRequest, BadRequestException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
 }
 
-// BadRequestBy is a 400 for an exception of another class.
+// BadRequestBy returns a 400 for an exception of another class.
 func BadRequestBy(class, format string, args ...any) error {
 	return &Error{http.StatusBadRequest, BadRequestException, class + ": " + fmt.Sprintf(format, args...)}
 }
 
-// Illegal is a 400 with a bare IllegalArgumentException.
+// Illegal returns a 400 with a bare IllegalArgumentException.
 func Illegal(format string, args ...any) error {
 	return &Error{http.StatusBadRequest, IllegalArgument, fmt.Sprintf(format, args...)}
 }
 
-// NotFound is a 404.
+// NotFound returns a 404.
 func NotFound(format string, args ...any) error {
 	return &Error{http.StatusNotFound, NotFoundException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
 }
 
-// NotFoundBy is a 404 for an exception of another class.
+// NotFoundBy returns a 404 for an exception of another class.
 func NotFoundBy(class, format string, args ...any) error {
 	return &Error{http.StatusNotFound, NotFoundException, class + ": " + fmt.Sprintf(format, args...)}
 }
 
-// Forbidden is a 403.
+// Forbidden returns a 403.
 func Forbidden(format string, args ...any) error {
 	return &Error{http.StatusForbidden, ForbiddenException, "java.lang.Exception: " + fmt.Sprintf(format, args...)}
 }
 
-// Unauthorized is a 401 for somebody who is known, and not admitted.
+// Unauthorized returns a 401 for a known user who isn't admitted.
 func Unauthorized(format string, args ...any) error {
 	return &Error{http.StatusUnauthorized, AuthorizationException, fmt.Sprintf(format, args...)}
 }
 
-// badBody is a 400 for a body that can't be read.
+// badBody returns a 400 for a body that can't be read.
 func badBody(format string, args ...any) error {
 	return &Error{http.StatusBadRequest, WebApplicationException, fmt.Sprintf(format, args...)}
 }

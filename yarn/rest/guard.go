@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Guard keeps a browser that shows other people's pages from acting for its user: pages whose host is made to mean this machine
-// (DNS rebinding), and pages of other origins that have requests sent which change something.
+// Guard protects users whose browsers show hostile pages. It stops pages whose host name was made to point to this
+// machine (DNS rebinding), and pages of other origins that send requests which change something.
 type Guard struct {
-	// Hosts are the names under which this server may be asked for, in lower case. Addresses, names of the loopback, and
-	// names without a dot need not be listed: no stranger can make them mean another machine than they do.
+	// Hosts are the names of this server, in lower case. Addresses, names of the loopback, and names without a dot need
+	// not be listed: a stranger can't make them point elsewhere.
 	Hosts map[string]bool
-	// AnyHost admits all names.
+	// AnyHost accepts all names.
 	AnyHost bool
-	// Origins are other origins whose pages may change something, as the configuration of cross-origin requests has them.
+	// Origins accepts other origins whose pages may change something, by the configuration of cross-origin requests.
 	Origins func(origin string) bool
 }
 
-// Wrap refuses requests that come from other people's pages.
+// Wrap refuses requests from other people's pages.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !g.knows(r.Host):
-			ErrorPage(w, r, http.StatusMisdirectedRequest, "This server is not known by that name. heddle.http.allowed-hosts lists names that it has.")
+			ErrorPage(w, r, http.StatusMisdirectedRequest, "This server does not have that name. Add it to heddle.http.allowed-hosts if it should.")
 		case g.foreign(r):
 			ErrorPage(w, r, http.StatusForbidden, "A page of another origin may not change anything here")
 		default:
@@ -34,7 +34,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// knows reports whether a Host header names this server. Clients before HTTP/1.1 send none.
+// knows reports whether a Host header names this server. Clients before HTTP/1.1 send no such header.
 func (g *Guard) knows(host string) bool {
 	if g.AnyHost || host == "" {
 		return true
@@ -45,13 +45,13 @@ func (g *Guard) knows(host string) bool {
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
 	if _, err := netip.ParseAddr(name); err == nil {
-		return true // a page at an address is this server's own
+		return true // only this server's pages have its address as host
 	}
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || !strings.Contains(name, ".") || g.Hosts[name]
 }
 
-// foreign reports whether a request that changes something comes from a page of another origin. Programs send neither of
-// the headers, and browsers always one of them.
+// foreign reports whether a page of another origin sent a request that changes something. Programs send neither of the
+// headers, browsers at least one of them.
 func (g *Guard) foreign(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -70,7 +70,7 @@ func (g *Guard) foreign(r *http.Request) bool {
 	return true
 }
 
-// CSRF asks requests that change something for a header that only programs, and pages of this origin, can send (Hadoop:
+// CSRF requires a header in requests that change something. Only programs and pages of this origin can send it (Hadoop:
 // RestCsrfPreventionFilter).
 type CSRF struct {
 	Header  string
@@ -78,7 +78,7 @@ type CSRF struct {
 	Browser func(userAgent string) bool
 }
 
-// Wrap refuses requests of browsers without the header.
+// Wrap refuses browsers' requests without the header.
 func (c *CSRF) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !c.Browser(r.UserAgent()) || c.Ignored[r.Method] || len(r.Header.Values(c.Header)) > 0 {

@@ -11,7 +11,7 @@ import (
 // errorType is the content type of Jetty's error pages.
 const errorType = "text/html;charset=iso-8859-1"
 
-// NoSuchPage answers that there is nothing at a path, as YARN's web applications do.
+// NoSuchPage answers as YARN's web applications do when there is nothing at a path.
 func NoSuchPage(w http.ResponseWriter, _ *http.Request) {
 	Page(w, http.StatusNotFound, "Sorry, got error 404", "<p>Please consult the documentation for the pages and paths that there are.</p>")
 }
@@ -25,8 +25,8 @@ func Page(w http.ResponseWriter, status int, title, body string) {
 		title, body)
 }
 
-// ErrorPage answers with an error that is not the API's own: in the format that the client takes, as Jetty does, and with
-// nothing but the status if that is none of HTML, text and JSON, or if the request was to change something.
+// ErrorPage answers with an error that doesn't come from the API. Like Jetty it uses HTML, text or JSON, whichever the
+// client accepts. It sends the status alone if the client accepts none, or if the request was to change something.
 func ErrorPage(w http.ResponseWriter, r *http.Request, status int, message string) {
 	h := w.Header()
 	h.Set("Cache-Control", "must-revalidate,no-cache,no-store")
@@ -64,7 +64,7 @@ func ErrorPage(w http.ResponseWriter, r *http.Request, status int, message strin
 	}
 }
 
-// ascii escapes what HTML gives a meaning, and what Latin-1 may lack.
+// ascii escapes what has a meaning in HTML, and what Latin-1 may lack.
 func ascii(s string) string {
 	var b strings.Builder
 	for _, r := range html.EscapeString(s) {

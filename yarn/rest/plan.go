@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// plan is what is known of a struct type.
+// plan describes a struct type.
 type plan struct {
 	fields []field
 	byName map[string]*field
@@ -18,13 +18,13 @@ type field struct {
 	name      string
 	index     []int
 	omitEmpty bool // a zero value is left out
-	repeat    bool // in natural JSON a list is written as the same key again and again, as YARN does for some maps
+	repeat    bool // natural JSON repeats the key for each element, as YARN does for some maps
 	xsi       bool // the type's name: a member "type" in JSON, an attribute in XML
 }
 
 var plans sync.Map // of reflect.Type to *plan
 
-// planOf returns the plan of a struct type; it panics when a tag is wrong.
+// planOf returns the plan of a struct type. It panics if a tag is wrong.
 func planOf(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
@@ -39,7 +39,7 @@ func planOf(t reflect.Type) *plan {
 	return actual.(*plan)
 }
 
-// add adds the fields of a struct, and where it is embedded those of another one.
+// add adds the fields of a struct, those of embedded structs included.
 func (p *plan) add(t reflect.Type, outer []int) {
 	for i := range t.NumField() {
 		sf := t.Field(i)

@@ -1,5 +1,5 @@
-// Package auth identifies web users as Hadoop's simple authentication does: by the parameter user.name, then by the signed
-// cookie that the answer to it sets.
+// Package auth identifies web users as Hadoop's simple authentication does: by the parameter user.name, and afterwards
+// by the signed cookie that the first answer sets.
 package auth
 
 import (
@@ -14,11 +14,11 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Identity is who makes a request.
+// Identity says who makes a request.
 type Identity struct {
-	User   string // "" if nobody can be told
-	Real   string // who acts for User; "" when he does so himself
-	Method string // how he proved it, as YARN calls it: SIMPLE, or simple, or TOKEN, or null
+	User   string // "" if unknown
+	Real   string // who acts for User; "" if it is User
+	Method string // YARN's name of the method of authentication: SIMPLE, simple, TOKEN or null
 }
 
 type contextKey struct{}
@@ -29,27 +29,27 @@ func From(ctx context.Context) Identity {
 	return id
 }
 
-// With returns a context for a request of somebody.
+// With returns a context with an identity.
 func With(ctx context.Context, id Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, id)
 }
 
-// Filter finds out who makes a request. It is not to be changed once it is in use.
+// Filter identifies who makes a request. Don't change it once it is in use.
 type Filter struct {
-	// Anonymous admits requests that name nobody.
+	// Anonymous admits requests without a user.
 	Anonymous bool
-	// Static is the user of such requests; "" is nobody.
+	// Static is the user of anonymous requests; "" stands for nobody.
 	Static string
-	// Delegation is the mode that ResourceManagers have when no other is configured: a request may be made for somebody
-	// else (doAs).
+	// Delegation selects the mode that ResourceManagers use unless another one is configured: requests may act for
+	// somebody else (doAs).
 	Delegation bool
-	// Delegations are the tokens of the delegation mode; nil is none.
+	// Delegations issues and checks the tokens of the delegation mode; nil means no tokens.
 	Delegations Delegations
-	// MayActFor decides on doAs. Its error is told to the client.
+	// MayActFor decides on doAs. The client sees its error.
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
-	// Secrets sign cookies, the first one; the others still count. Without one there are no cookies.
+	// Secrets returns the keys of cookies: the first one signs, all verify. Without secrets there are no cookies.
 	Secrets func() [][]byte
-	// Validity is how long a cookie holds.
+	// Validity is how long a cookie is valid.
 	Validity                 time.Duration
 	CookiePath, CookieDomain string
 	Now                      func() time.Time
@@ -62,7 +62,7 @@ func (f *Filter) secrets() [][]byte {
 	return f.Secrets()
 }
 
-// kind is the type of tokens; those of one mode don't count in another.
+// kind is the type of the mode's cookies. Cookies of other modes don't count.
 func (f *Filter) kind() string {
 	if f.Delegation {
 		return "simple-dt"
@@ -77,7 +77,7 @@ func (f *Filter) method() string {
 	return "simple"
 }
 
-// Wrap passes requests on with the identity of who makes them, or refuses them.
+// Wrap identifies who makes a request, and passes it on with that identity or refuses it.
 func (f *Filter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := parameters(r.URL.RawQuery)
@@ -123,7 +123,7 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// refuse asks the client to say who he is. bad is what was wrong with his cookie.
+// refuse answers that the client must authenticate. bad, if not nil, says what is wrong with its cookie.
 func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 	message := "Authentication required"
 	if bad != nil {
@@ -143,7 +143,7 @@ func (f *Filter) actFor(r *http.Request, realUser, user string) error {
 	return f.MayActFor(r.Context(), realUser, user, from)
 }
 
-// pairs are the parameters of a query in their order. Unlike url.Values they keep what url.ParseQuery drops.
+// pairs are the parameters of a query in their order. Unlike url.Values they keep malformed ones.
 type pairs []struct{ key, value string }
 
 func parameters(raw string) (out pairs) {

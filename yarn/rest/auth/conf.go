@@ -16,13 +16,13 @@ const (
 	prefix            = "hadoop.http.authentication."
 )
 
-// Configured reports whether the configuration asks for Hadoop's own authentication filter, rather than leaving it to YARN.
+// Configured reports whether the configuration selects Hadoop's own authentication filter instead of YARN's.
 func Configured(c *conf.Config) bool {
 	return slices.Contains(c.Strings("hadoop.http.filter.initializers"), initializer)
 }
 
-// FromConf makes the filter that the configuration asks for. Its Secrets is set if there is a file of the secret; it is up to
-// the caller otherwise, as are MayActFor and Delegation.
+// FromConf returns the filter that the configuration describes. It sets Secrets if there is a secret file. The caller
+// sets Secrets otherwise, and always MayActFor and Delegation.
 func FromConf(c *conf.Config) (*Filter, error) {
 	f := &Filter{
 		Anonymous: c.Bool(prefix + "simple.anonymous.allowed"),
@@ -35,7 +35,7 @@ func FromConf(c *conf.Config) (*Filter, error) {
 	f.CookiePath, _ = c.Get(prefix + "cookie.path")
 	f.CookieDomain, _ = c.Get(prefix + "cookie.domain")
 	if kind := c.Text(prefix + "type"); Configured(c) && kind != "simple" {
-		return nil, fmt.Errorf("%stype is %q, and only simple can be had", prefix, kind)
+		return nil, fmt.Errorf("%stype is %q, only simple is supported", prefix, kind)
 	}
 	if slices.Contains(c.Strings("hadoop.http.filter.initializers"), staticInitializer) {
 		f.Static = c.Text("hadoop.http.staticuser.user")
@@ -54,7 +54,7 @@ func FromConf(c *conf.Config) (*Filter, error) {
 	return f, nil
 }
 
-// RandomSecret is for a process whose cookies no other one needs to know.
+// RandomSecret returns a new secret, for a process that shares its cookies with no other.
 func RandomSecret() func() [][]byte {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails

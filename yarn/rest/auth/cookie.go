@@ -14,7 +14,7 @@ import (
 // CookieName is the name of Hadoop's authentication cookie.
 const CookieName = "hadoop.auth"
 
-// token is what a cookie says (Hadoop: AuthenticationToken).
+// token is the content of a cookie (Hadoop: AuthenticationToken).
 type token struct {
 	user    string // u=
 	name    string // p=, the principal
@@ -26,7 +26,7 @@ func (t token) String() string {
 	return fmt.Sprintf("u=%s&p=%s&t=%s&e=%d", t.user, t.name, t.kind, t.expires)
 }
 
-// invalid says why a cookie doesn't count, in Hadoop's words.
+// invalid says why a cookie isn't accepted, in Hadoop's words.
 type invalid string
 
 func (e invalid) Error() string { return string(e) }
@@ -62,7 +62,7 @@ func parseToken(s string) (token, error) {
 	return t, nil
 }
 
-// sign appends a signature (Hadoop: Signer.sign).
+// sign returns the text with a signature (Hadoop: Signer.sign).
 func sign(secret []byte, text string) string {
 	return text + "&s=" + signature(secret, text)
 }
@@ -75,7 +75,8 @@ func signature(secret []byte, text string) string {
 
 const signerException = "org.apache.hadoop.security.authentication.util.SignerException: "
 
-// verify returns the text of a signed one (Hadoop: Signer.verifyAndExtract). Any of the secrets may have signed it.
+// verify returns the text without its signature (Hadoop: Signer.verifyAndExtract). Any of the secrets may have signed
+// it.
 func verify(secrets [][]byte, signed string) (string, error) {
 	i := strings.LastIndex(signed, "&s=")
 	if i < 0 {
@@ -90,8 +91,8 @@ func verify(secrets [][]byte, signed string) (string, error) {
 	return "", invalid(signerException + "Invalid signature")
 }
 
-// fromCookie returns the token that a request's cookie holds. ok is false without a cookie; err says why one that is there
-// doesn't count.
+// fromCookie returns the token in a request's cookie. ok is false without a cookie. err says why a cookie isn't
+// accepted.
 func (f *Filter) fromCookie(r *http.Request) (t token, ok bool, err error) {
 	c, err := r.Cookie(CookieName)
 	if err != nil || strings.Trim(c.Value, `"`) == "" {
@@ -116,12 +117,12 @@ func (f *Filter) fromCookie(r *http.Request) (t token, ok bool, err error) {
 func (f *Filter) setCookie(h http.Header, t token) {
 	secrets := f.secrets()
 	if len(secrets) == 0 {
-		return // no cluster yet; the client goes on naming its user
+		return // there are no secrets yet; the client keeps sending its user's name
 	}
 	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+f.attributes())
 }
 
-// dropCookie has the client forget its cookie.
+// dropCookie makes the client forget its cookie.
 func (f *Filter) dropCookie(h http.Header) {
 	h.Add("Set-Cookie", CookieName+"="+f.attributes())
 }
@@ -141,5 +142,5 @@ func (f *Filter) newToken(user string) token {
 	return token{user: user, name: user, kind: f.kind(), expires: f.Now().Add(f.Validity).UnixMilli() / 1000 * 1000}
 }
 
-// validity is Hadoop's default for how long a cookie holds.
+// validity is Hadoop's default for the validity of a cookie.
 const validity = 10 * time.Hour

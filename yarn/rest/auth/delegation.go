@@ -8,25 +8,25 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Delegations hands out tokens with which their bearers act for somebody, and takes them. Tokens are texts for URLs.
+// Delegations issues, renews and checks tokens that let their bearers act for a user. Tokens are in the form for URLs.
 type Delegations interface {
-	// Issue makes a token for a user; realUser is who asks for it, "" if that is the user himself.
+	// Issue makes a token for user. realUser is who asks for it, or "" if that is user.
 	Issue(user, realUser, renewer string) (token string, err error)
-	// Renew makes a token good for longer, until the time in ms since 1970 that it returns.
+	// Renew extends a token's validity, and returns until when, in ms since 1970.
 	Renew(user, token string) (until int64, err error)
 	Cancel(user, token string) error
-	// Verify says whom a token lets its bearer act for, and who asked for it.
+	// Verify returns the user for whom a token's bearer may act, and who obtained it.
 	Verify(token string) (user, realUser string, err error)
 }
 
-// Headers and the parameter that carry tokens; the second header is that of YARN before Hadoop 3.
+// The headers and the parameter that carry tokens. YARN before Hadoop 3 used the second header.
 const (
 	tokenHeader    = "X-Hadoop-Delegation-Token"
 	oldTokenHeader = "Hadoop-YARN-Auth-Delegation-Token"
 	tokenParameter = "delegation"
 )
 
-// operations on tokens, which any path takes as the parameter op, with the method of each (Hadoop:
+// operations on tokens, with their HTTP methods. Any path accepts one as the parameter op (Hadoop:
 // DelegationTokenAuthenticator.DelegationTokenOperation).
 var operations = map[string]string{
 	"GETDELEGATIONTOKEN": http.MethodGet, "RENEWDELEGATIONTOKEN": http.MethodPut, "CANCELDELEGATIONTOKEN": http.MethodPut,
@@ -34,7 +34,7 @@ var operations = map[string]string{
 
 func is(name string) func(string) bool { return func(key string) bool { return key == name } }
 
-// bearer finds out by a token who makes a request. known is whether there is a token.
+// bearer identifies by a token who makes a request. known says whether there is a token.
 func (f *Filter) bearer(r *http.Request, query pairs) (id Identity, known bool, err error) {
 	if f.Delegations == nil || !f.Delegation {
 		return id, false, nil
@@ -52,7 +52,7 @@ func (f *Filter) bearer(r *http.Request, query pairs) (id Identity, known bool, 
 	return Identity{User: user, Real: realUser, Method: "TOKEN"}, true, err
 }
 
-// operate does what a request wants done with tokens. done is whether it was for that.
+// operate carries out an operation on tokens. done is false if the request asks for none.
 func (f *Filter) operate(w http.ResponseWriter, r *http.Request, query pairs, id Identity, known bool) (done bool) {
 	if f.Delegations == nil || !f.Delegation || r.Method == http.MethodOptions {
 		return false
@@ -123,7 +123,7 @@ type refusal struct {
 	Class     string `yarn:"javaClassName"`
 }
 
-// remoteException is a 403 in the form that Hadoop's filters have (HttpExceptionUtils).
+// remoteException answers with a 403 in the form of Hadoop's filters (HttpExceptionUtils).
 func remoteException(w http.ResponseWriter, class string, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)

@@ -13,8 +13,9 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Guards are what keeps browsers that show other people's pages from acting for their users at the web port of a role,
-// resourcemanager or nodemanager. own are further names of this server; origins, if set, admits pages of other origins.
+// Guards returns what protects users of a web port whose browsers show hostile pages (rest.Guard and rest.CSRF). role
+// is resourcemanager or nodemanager. own are further names of this server. origins, if set, admits pages of other
+// origins.
 func Guards(c *conf.Config, role string, origins func(string) bool, own ...string) (func(http.Handler) http.Handler, error) {
 	g := &rest.Guard{Hosts: map[string]bool{}, Origins: origins}
 	if name, err := os.Hostname(); err == nil {
@@ -45,7 +46,7 @@ func Guards(c *conf.Config, role string, origins func(string) bool, own ...strin
 	}, nil
 }
 
-// csrfFrom makes the filter that the configuration asks for; nil is none.
+// csrfFrom returns the filter that the configuration describes, or nil.
 func csrfFrom(c *conf.Config, prefix string) (*rest.CSRF, error) {
 	if !c.Bool(prefix + "enabled") {
 		return nil, nil
@@ -62,7 +63,7 @@ func csrfFrom(c *conf.Config, prefix string) (*rest.CSRF, error) {
 	for _, a := range agents {
 		p, err := regexp.Compile("^(?:" + a + ")$")
 		if err != nil {
-			return nil, fmt.Errorf("%sbrowser-useragents-regex: %q is no regular expression: %w", prefix, a, err)
+			return nil, fmt.Errorf("%sbrowser-useragents-regex: %q is not a regular expression: %w", prefix, a, err)
 		}
 		patterns = append(patterns, p)
 	}

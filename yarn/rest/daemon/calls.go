@@ -9,15 +9,15 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// callsWindow is what averages are taken over at least, as Hadoop's are over the time between two looks of its own.
+// callsWindow is the shortest time over which means are taken. Hadoop takes them between two snapshots of its own.
 const callsWindow = 10 * time.Second
 
-// Calls shows what a server of calls does, as the bean RpcActivityForPort<port>.
+// Calls shows the activity of an RPC server as the bean RpcActivityForPort<port>.
 type Calls struct {
 	Name     string // of the service, such as ResourceTrackerService
 	Port     int
 	Activity func() ipc.Activity
-	// Methods are the counts by methods, as of ipc.Server; nil is none.
+	// Methods returns the counts of each method, as ipc.Server does; nil means no counts.
 	Methods func() []ipc.MethodActivity
 
 	mu      sync.Mutex
@@ -25,16 +25,16 @@ type Calls struct {
 	methods map[string]*window
 }
 
-// window keeps means of the last span of time that has ended.
+// window keeps the means of the last completed span of time.
 type window struct {
-	at   time.Time // when the present one began
+	at   time.Time // begin of the present span
 	n    int64
 	took time.Duration
-	mean float64 // ms a call took in the one before
-	rate int64   // calls a second in the one before
+	mean float64 // mean time of a call in the previous span, ms
+	rate int64   // calls a second in the previous span
 }
 
-// Bean returns the counts. Calls go to their handlers at once, so there is no queue whose length or times could be told.
+// Bean returns the counts. Calls go to their handlers at once: there is no queue to show lengths or times of.
 func (c *Calls) Bean(service, host string, now time.Time) Bean {
 	a := c.Activity()
 	c.mu.Lock()
@@ -81,8 +81,8 @@ func (c *Calls) Bean(service, host string, now time.Time) Bean {
 	)}
 }
 
-// Detailed returns the counts by methods, as the bean RpcDetailedActivityForPort<port>. As there is no queue, a call takes
-// overall what its handler takes.
+// Detailed returns the counts of each method as the bean RpcDetailedActivityForPort<port>. Without a queue, the overall
+// time of a call is that of its handler.
 func (c *Calls) Detailed(service, host string, now time.Time) Bean {
 	name := "RpcDetailedActivityForPort" + strconv.Itoa(c.Port)
 	attrs := []Attr{{"tag.port", strconv.Itoa(c.Port)}, {"tag.Context", "rpcdetailed"}, {"tag.Hostname", host}}
@@ -109,8 +109,8 @@ func (c *Calls) Detailed(service, host string, now time.Time) Bean {
 	return Bean{"Hadoop:service=" + service + ",name=" + name, name, attrs}
 }
 
-// look returns the mean time of calls, in ms, and the calls a second, of the last window that has ended; of the present one
-// as long as there was none. n and took are of all calls there ever were.
+// look returns the mean time of calls in ms, and calls a second, of the last completed window. Before the first one is
+// complete they are those of the present window. n and took count all calls so far.
 func (w *window) look(n int64, took time.Duration, now time.Time) (mean float64, rate int64) {
 	first := w.at.IsZero()
 	if passed := now.Sub(w.at); first || passed >= callsWindow {

@@ -8,8 +8,8 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Get serves GET and HEAD, and refuses other methods as Jetty's servlets do. Hadoop's clients ask OPTIONS first, to which
-// an authentication filter would answer with a cookie (PseudoAuthenticator), and go on only after a 200.
+// Get serves GET and HEAD, and refuses other methods as Jetty's servlets do. Hadoop's clients send OPTIONS first,
+// expecting an authentication filter's cookie (PseudoAuthenticator). They continue only after a 200.
 func Get(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
@@ -24,7 +24,7 @@ func Get(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// answer writes a body. A client that is gone needs none.
+// answer writes a body. Nobody can tell a lost client about an error.
 func answer(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

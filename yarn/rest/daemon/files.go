@@ -19,8 +19,8 @@ import (
 //go:embed yarn.css
 var style []byte
 
-// ServeLogs serves a daemon's own logs, below /logs/, out of a folder. No link in it is followed, and files are shown as text whatever
-// they are called: some of them are written by users, and must not become pages of the daemon's origin.
+// ServeLogs serves a daemon's own logs below /logs/ out of a folder. It follows no links. It shows all files as text
+// whatever their names: users write some of them, and those must not become pages of the daemon's origin.
 func ServeLogs(w http.ResponseWriter, r *http.Request, folder string) {
 	var elems []string
 	if name := strings.Trim(strings.TrimPrefix(r.URL.Path, "/logs"), "/"); name != "" {
@@ -39,13 +39,13 @@ func ServeLogs(w http.ResponseWriter, r *http.Request, folder string) {
 		return
 	}
 	if !strings.HasSuffix(r.URL.Path, "/") {
-		To(r.URL.EscapedPath()+"/")(w, r) // links in the list are relative
+		To(r.URL.EscapedPath()+"/")(w, r) // the list has relative links
 		return
 	}
 	rest.Page(w, http.StatusOK, "Directory: "+r.URL.Path, LogList(entries))
 }
 
-// LogList is a list of the entries of a folder with logs, as HTML. Links are left out, as they aren't followed.
+// LogList returns a list of the entries of a log folder as HTML. It omits links, because ServeLogs doesn't follow them.
 func LogList(entries []fs.FileInfo) string {
 	var b strings.Builder
 	for _, e := range entries {
@@ -72,14 +72,15 @@ func serveText(w http.ResponseWriter, r *http.Request, f *os.File) {
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
-// Quarantine marks a response whose body users have written: a browser neither guesses its type nor runs anything in it.
+// Quarantine marks a response whose body users have written. A browser then neither guesses its type nor runs anything
+// in it.
 func Quarantine(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 }
 
-// Common adds to mux what daemons of Hadoop's have beside all else: /robots.txt, which keeps away what follows links, and /static.
-// Of the files there the style sheet is served, which others' pages use; scripts and pictures are those of pages that Heddle hasn't.
+// Common adds what all of Hadoop's daemons serve: /robots.txt, which keeps crawlers away, and /static. Of the files
+// there it serves the style sheet, which others' pages use. The scripts and pictures belong to pages that Heddle lacks.
 func Common(mux *http.ServeMux) {
 	mux.Handle("/robots.txt", Get(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, rest.TextType, []byte("User-agent: *\nDisallow: /\n"))
@@ -94,7 +95,7 @@ func Common(mux *http.ServeMux) {
 	}))
 }
 
-// To redirects to a path of the same daemon.
+// To returns a handler that redirects to a path of the same daemon.
 func To(path string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", rest.Self(r)+path)

@@ -11,27 +11,27 @@ import (
 	"heddle/internal/machine"
 )
 
-// Java makes the beans of a JVM that monitoring of Hadoop reads, with what Go's runtime and the machine have in the place
-// of a JVM's figures. Threads are goroutines.
+// Java makes the beans of a JVM that Hadoop's monitoring reads. Figures of Go's runtime and the machine take the place
+// of a JVM's; threads are goroutines.
 type Java struct {
 	started time.Time
 	machine *machine.Sampler
 	own     ownLoad
 }
 
-// NewJava returns the maker of a process that started at a time.
+// NewJava returns the beans' maker for a process that started at a time.
 func NewJava(started time.Time) *Java {
 	j := &Java{started: started, machine: machine.NewSampler("/")}
-	_, _ = j.machine.Sample() // the load is over the time from one look to the next; where nothing is told, figures are 0
+	_, _ = j.machine.Sample() // the load counts from this sample; without samples figures are 0
 	return j
 }
 
-// Beans returns the beans.
+// Beans returns the beans as of now.
 func (j *Java) Beans(now time.Time) []Bean {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	const kind = "Go runtime"
-	host, _ := os.Hostname() // as elsewhere: what isn't told is left out
+	host, _ := os.Hostname() // unknown values are omitted
 	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": m.HeapSys, "used": m.HeapAlloc}
 	rest := map[string]any{"committed": m.Sys - m.HeapSys, "init": 0, "max": -1, "used": m.StackInuse + m.MSpanInuse + m.MCacheInuse}
 	beans := []Bean{
@@ -61,15 +61,15 @@ func (j *Java) Beans(now time.Time) []Bean {
 	return beans
 }
 
-// system is about the machine.
+// system describes the machine.
 func (j *Java) system() Bean {
-	use, _ := j.machine.Sample() // as above
+	use, _ := j.machine.Sample() // without samples figures are 0
 	load := 0.0
 	if use.CPU > 0 && use.Processors > 0 {
 		load = min(1, use.CPU/float64(use.Processors))
 	}
 	var own syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own) // fails for bad arguments only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own) // only bad arguments make it fail
 	return Bean{"java.lang:type=OperatingSystem", "Go runtime", []Attr{
 		{"Name", map[string]string{"linux": "Linux", "darwin": "Mac OS X"}[runtime.GOOS]},
 		{"Arch", runtime.GOARCH},

@@ -28,8 +28,8 @@ type Attr struct {
 // beanType is the content type of /jmx.
 const beanType = "application/json; charset=utf8"
 
-// JMX serves /jmx: all beans, those whose name matches the pattern ?qry=, or the attribute ?get=name::attribute. Mistakes are
-// answered with 200, as by Hadoop: with a text for one in the form of ?get=, and with {} for what is no name of beans.
+// JMX serves /jmx: all beans, those whose names match the pattern ?qry=, or the attribute ?get=name::attribute. As in
+// Hadoop, mistakes get a 200: with a message for a malformed ?get=, and with {} for a malformed pattern.
 func JMX(beans func() []Bean) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Methods", "GET")
@@ -65,7 +65,7 @@ func JMX(beans func() []Bean) http.Handler {
 	})
 }
 
-// only is the bean with one of its attributes, or with a word on that it has none.
+// only returns the bean with one of its attributes, or with a message that it lacks the attribute.
 func (b Bean) only(name string) Bean {
 	i := slices.IndexFunc(b.Attrs, func(a Attr) bool { return a.Name == name })
 	if i < 0 {
@@ -74,7 +74,7 @@ func (b Bean) only(name string) Bean {
 	return Bean{b.Name, b.Type, b.Attrs[i : i+1]}
 }
 
-// isPattern reports whether a text has the form of a name of beans: domain:key=value,… with at most one * among them.
+// isPattern reports whether a text has the form of a bean's name, domain:key=value,… with at most one * as a key.
 func isPattern(s string) bool {
 	_, keys, ok := strings.Cut(s, ":")
 	seen := make(map[string]bool)
@@ -109,10 +109,10 @@ func encode(beans []Bean) []byte {
 	return layOut(b.Bytes())
 }
 
-// layOut gives compact JSON the layout of Jackson's DefaultPrettyPrinter, for scripts that look for "name" : value.
+// layOut formats compact JSON like Jackson's DefaultPrettyPrinter, for scripts that look for "name" : value.
 func layOut(compact []byte) []byte {
 	var out bytes.Buffer
-	var open []byte // brackets around
+	var open []byte // open brackets
 	objects := 0
 	line := func() { out.WriteString("\n" + strings.Repeat("  ", objects)) }
 	inText, escaped := false, false
@@ -136,7 +136,7 @@ func layOut(compact []byte) []byte {
 		case '}', ']':
 			open = open[:len(open)-1]
 			switch {
-			case compact[i-1] == '{' || compact[i-1] == '[': // there is a space already
+			case compact[i-1] == '{' || compact[i-1] == '[': // a space is there already
 			case c == '}':
 				objects--
 				line()
@@ -165,9 +165,9 @@ func attr(b *bytes.Buffer, name string, value any) {
 	if f, ok := value.(float64); ok {
 		switch {
 		case math.IsNaN(f) || math.IsInf(f, 0):
-			value = fmt.Sprint(f) // what JSON has no number for is a text in Hadoop's answers as well
+			value = fmt.Sprint(f) // Hadoop writes infinities and NaN as strings, too
 		case f == math.Trunc(f) && math.Abs(f) < 1e15:
-			value = json.RawMessage(strconv.FormatFloat(f, 'f', 1, 64)) // which shows that it is no whole number by kind
+			value = json.RawMessage(strconv.FormatFloat(f, 'f', 1, 64)) // a fraction shows that the attribute is a float
 		}
 	}
 	for i, v := range []any{name, value} {
@@ -176,13 +176,13 @@ func attr(b *bytes.Buffer, name string, value any) {
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			text, _ = json.Marshal(err.Error()) // texts never fail
+			text, _ = json.Marshal(err.Error()) // strings can always be encoded
 		}
 		b.Write(text)
 	}
 }
 
-// matches matches a bean's name with a pattern of JMX: domain:key=value,… where * and ? stand for any characters, and ,*
+// matches matches a bean's name with a JMX pattern: domain:key=value,… where * and ? stand for any characters, and ,*
 // for any further keys.
 func matches(pattern, name string) bool {
 	domain, keys, _ := strings.Cut(pattern, ":")
@@ -215,7 +215,7 @@ func properties(s string) map[string]string {
 	return out
 }
 
-// like matches with the wildcards * and ?.
+// like matches a string with a pattern of * and ?.
 func like(pattern, s string) bool {
 	star, mark := -1, 0
 	p, i := 0, 0
@@ -226,7 +226,7 @@ func like(pattern, s string) bool {
 			p++
 		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
 			p, i = p+1, i+1
-		case star >= 0: // let the last * take one more
+		case star >= 0: // extend the match of the last *
 			mark++
 			p, i = star+1, mark
 		default:
@@ -236,8 +236,8 @@ func like(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Process is the bean JvmMetrics of a daemon such as ResourceManager, with what Go's runtime has in the place of a JVM's
-// figures: sizes in MiB, threads are goroutines.
+// Process is the bean JvmMetrics of a daemon such as ResourceManager. Figures of Go's runtime take the place of a
+// JVM's: sizes are in MiB, threads are goroutines.
 func Process(service, host string) Bean {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

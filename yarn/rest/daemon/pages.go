@@ -16,17 +16,18 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Configuration is what /conf shows, as conf.Config does. The writers show one key, or all for "".
+// Configuration is the configuration that /conf shows, such as a conf.Config. The writers write one key, or all keys
+// for "".
 type Configuration interface {
 	WriteXML(w io.Writer, key string) error
 	WriteJSON(w io.Writer, key string) error
 }
 
-// Conf serves /conf. The Accept header asks for XML or JSON, and ?name= for one key.
+// Conf serves /conf. The Accept header chooses XML or JSON; ?name= chooses one key.
 func Conf(c Configuration) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		write, kind := c.WriteXML, "text/xml;charset=utf-8"
-		// Like Hadoop, which doesn't weigh what else there is.
+		// As in Hadoop, other types and their qualities don't count.
 		if strings.Contains(r.Header.Get("Accept"), "application/json") {
 			write, kind = c.WriteJSON, rest.JSONType
 		}
@@ -43,7 +44,7 @@ func Conf(c Configuration) http.Handler {
 	})
 }
 
-// Stacks serves /stacks: what all goroutines are doing.
+// Stacks serves /stacks, the stacks of all goroutines.
 func Stacks() http.Handler {
 	return Get(func(w http.ResponseWriter, _ *http.Request) {
 		for size := 1 << 18; ; size *= 2 {
@@ -56,9 +57,9 @@ func Stacks() http.Handler {
 	})
 }
 
-// LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is one logger, whichever
-// Java class ?log= names. mayChange decides who may change it; nil is everybody. "yarn daemonlog" prints the lines that are
-// marked as output.
+// LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is only one logger,
+// for every Java class in ?log=. mayChange decides who may change the level; nil allows everybody. "yarn daemonlog"
+// prints the lines that are marked as output.
 func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -84,12 +85,12 @@ func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.H
 	})
 }
 
-// result writes a line of HTML in the form that LogLevel.CLI looks for: it takes away the marker, and all tags.
+// result writes a line of HTML with the marker that LogLevel.CLI looks for. The CLI prints it without marker and tags.
 func result(b *strings.Builder, format string, args ...any) {
 	fmt.Fprintf(b, "<!-- OUTPUT -->"+format+"<br />\n", args...)
 }
 
-// setLevel returns what came of it, as HTML.
+// setLevel sets the level, and returns the result as HTML.
 func setLevel(logger *logrus.Logger, level string) string {
 	l, err := logrus.ParseLevel(level)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// ownLoad is the part of the machine's processors that this process uses. The zero value is ready for use.
+// ownLoad measures the share of the machine's processors that this process uses. The zero value is ready for use.
 type ownLoad struct {
 	mu   sync.Mutex
 	at   time.Time
 	used time.Duration
 }
 
-// load is from the last look on, 0 to 1; used is the processor time since the process began.
+// load returns the share since the previous call, from 0 to 1. used is the processor time since the process began.
 func (l *ownLoad) load(used time.Duration, now time.Time) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *ownLoad) load(used time.Duration, now time.Time) float64 {
 	return min(1, float64(more)/float64(passed)/float64(runtime.NumCPU()))
 }
 
-// openFiles is the number of open files; 0 where the machine doesn't tell.
+// openFiles returns the number of open files, or 0 if the machine doesn't say.
 func openFiles() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -39,7 +39,7 @@ func openFiles() int {
 	return len(entries) - 1 // the folder itself is open as well
 }
 
-// maxFiles is how many files may be open.
+// maxFiles returns the limit of open files.
 func maxFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -48,7 +48,7 @@ func maxFiles() uint64 {
 	return uint64(limit.Cur)
 }
 
-// committed is the size of the process's address space in bytes; 0 where the machine doesn't tell.
+// committed returns the size of the process's address space in bytes, or 0 if the machine doesn't say.
 func committed() int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"heddle/yarn/account"
 )
 
-// Users is the bean UgiMetrics: how often the machine was asked for the groups of users. Nobody logs in without Kerberos.
+// Users is the bean UgiMetrics: how often the machine was asked for users' groups. Logins are always 0 without
+// Kerberos.
 func Users(service, host string) Bean {
 	asked, took := account.System.Asked()
 	mean := 0.0
@@ -27,8 +28,8 @@ func Users(service, host string) Bean {
 	}}
 }
 
-// Sources are the beans of Hadoop's metrics system, whose sources are beans of the service. There are no sinks: who wants figures
-// asks for them.
+// Sources returns the beans of Hadoop's metrics system, whose sources are the given beans. There are no sinks:
+// monitoring reads the figures itself.
 func Sources(service, host string, beans []Bean) []Bean {
 	prefix := "Hadoop:service=" + service + ","
 	n := 0

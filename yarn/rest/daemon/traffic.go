@@ -21,7 +21,7 @@ type Traffic struct {
 	squares           float64 // of ms
 }
 
-// Wrap counts what goes through next.
+// Wrap counts the requests that next serves.
 func (t *Traffic) Wrap(next http.Handler) http.Handler {
 	t.since = time.Now()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func (t *Traffic) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// Bean returns the counts, of the server of a service on a port.
+// Bean returns the counts for a service on a port.
 func (t *Traffic) Bean(service, host string, port int) Bean {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,7 @@ func (t *Traffic) Bean(service, host string, port int) Bean {
 	}}
 }
 
-// counted notes down the status and size of an answer.
+// counted records the status and size of an answer.
 type counted struct {
 	http.ResponseWriter
 	status int
@@ -107,12 +107,12 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom lets files go to the socket within the kernel.
+// ReadFrom lets the kernel copy files to the socket.
 func (c *counted) ReadFrom(r io.Reader) (int64, error) {
 	n, err := io.Copy(c.ResponseWriter, r)
 	c.bytes += n
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Timeouts of a client. They are for a piece, not for the whole.
+// Timeouts for a client. Each is for a piece, none for a whole request.
 const (
 	headerTimeout = 30 * time.Second // for all headers of a request
 	readTimeout   = 30 * time.Second // for the next bytes of a body
-	writeTimeout  = time.Minute      // for piece bytes of an answer to be taken
+	writeTimeout  = time.Minute      // for writing piece bytes of an answer
 	idleTimeout   = time.Minute      // between requests
 	piece         = 64 << 10
 )
 
-// MaxHeader is how long the headers of a request may be where nothing else is configured.
+// MaxHeader is the default limit of a request's headers, in bytes.
 const MaxHeader = 64 << 10
 
-// Server is an HTTP server with these deadlines. Use its Serve, not the http.Server's.
+// Server is an HTTP server with these deadlines. Call its Serve, not the one of http.Server.
 type Server struct{ http.Server }
 
-// New returns a server. complaints takes what net/http says of connections; nil is its default.
+// New returns a server. complaints gets net/http's messages about connections; nil stands for the standard logger.
 func New(h http.Handler, maxHeader int, complaints *log.Logger) *Server {
 	return &Server{http.Server{
 		Handler: WithReadDeadlines(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: complaints,
@@ -46,7 +46,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return &conn{c}, nil
 }
 
-// conn sets a deadline for each piece that is written. net/http sets none itself unless it has a WriteTimeout.
+// conn sets a deadline for each piece that is written. net/http sets none unless there is a WriteTimeout.
 type conn struct{ net.Conn }
 
 func (c *conn) Write(b []byte) (written int, err error) {
@@ -64,7 +64,7 @@ func (c *conn) Write(b []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom lets the kernel send files by itself, a piece at a time, if the connection can do that.
+// ReadFrom lets the kernel send files, a piece at a time, if the connection supports that.
 func (c *conn) ReadFrom(r io.Reader) (sent int64, err error) {
 	to, ok := c.Conn.(io.ReaderFrom)
 	from, limited := r.(*io.LimitedReader)
@@ -75,7 +75,7 @@ func (c *conn) ReadFrom(r io.Reader) (sent int64, err error) {
 		if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return sent, err
 		}
-		next := io.LimitedReader{R: from.R, N: min(from.N, piece)} // one that net knows how to send
+		next := io.LimitedReader{R: from.R, N: min(from.N, piece)} // net recognizes this type
 		n, err := to.ReadFrom(&next)
 		sent += n
 		from.N -= n
@@ -86,7 +86,7 @@ func (c *conn) ReadFrom(r io.Reader) (sent int64, err error) {
 	return sent, nil
 }
 
-// CloseWrite is what net/http wants to end a connection gently.
+// CloseWrite lets net/http end a connection gently.
 func (c *conn) CloseWrite() error {
 	if t, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return t.CloseWrite()
@@ -94,7 +94,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// WithReadDeadlines has bodies of requests go on coming.
+// WithReadDeadlines requires that the bytes of a request's body keep arriving.
 func WithReadDeadlines(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -102,27 +102,27 @@ func WithReadDeadlines(h http.Handler) http.Handler {
 			return
 		}
 		b := &body{r.Body, http.NewResponseController(w)}
-		b.extend() // also for a body that nobody reads: net/http skips it
+		b.extend() // also for an unread body, which net/http skips
 		clone := *r
 		clone.Body = b
 		h.ServeHTTP(w, &clone)
 	})
 }
 
-// body is the body of a request whose next bytes have to come soon.
+// body is the body of a request whose next bytes must arrive soon.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 }
 
-// A ResponseWriter that has no deadlines is one of a test, or of a connection that was taken over.
+// A ResponseWriter without deadlines belongs to a test, or to a connection that was taken over.
 func (b *body) extend() { _ = b.control.SetReadDeadline(time.Now().Add(readTimeout)) }
 
 func (b *body) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		_ = b.control.SetReadDeadline(time.Time{}) // the handler may take its time
+		_ = b.control.SetReadDeadline(time.Time{}) // the handler itself has no deadline
 	}
 	return n, err
 }
