@@ -113,7 +113,7 @@ func TestStockResourceManagerServesAllRequests(t *testing.T) {
 		tell := func() {
 			changes := a.changes(records.ResourceTypes{})
 			rm.update(messages(changes))
-			a.taken(changes)
+			a.markSent(changes)
 			if again := a.changes(records.ResourceTypes{}); len(again) != 0 {
 				t.Fatalf("after everything was sent there is still %v", again[0].message)
 			}
@@ -265,11 +265,11 @@ func TestContainerWithoutRequestID(t *testing.T) {
 func TestContainersFromBeforeTheRows(t *testing.T) {
 	a := newAsks(rackOf)
 	a.add(Request{Resource: records.NewResource(1024, 1), Count: 4})
-	a.taken(a.changes(records.ResourceTypes{}))
+	a.markSent(a.changes(records.ResourceTypes{}))
 	a.add(Request{Resource: records.NewResource(1024, 1), Count: 2})
 	changes := a.changes(records.ResourceTypes{}) // "*" is 6, while one of the 4 is allocated
 	rows := rowsOf(changes)
-	a.taken(changes)
+	a.markSent(changes)
 	if a.match(wireID{}, "h0", records.NewResource(1024, 1), rows) == nil {
 		t.Fatal("the container serves nothing")
 	}
@@ -288,7 +288,7 @@ func BenchmarkMatch(b *testing.B) {
 				Hosts: []string{fmt.Sprintf("h%d", i%hosts), fmt.Sprintf("h%d", (i*7)%hosts), fmt.Sprintf("h%d", (i*31)%hosts)},
 			})
 		}
-		a.taken(a.changes(records.ResourceTypes{}))
+		a.markSent(a.changes(records.ResourceTypes{}))
 		for i := range 10000 {
 			if a.match(wireID{}, fmt.Sprintf("h%d", i%hosts), records.NewResource(1024, 1), nil) == nil {
 				b.Fatal("not needed")
