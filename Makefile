@@ -39,7 +39,7 @@ invariants:
 # run once more by itself; `make test` names it at its end, and it is a fault to be mended. Nothing is run again after a data race, a panic, or
 # more than three failures.
 TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race \
-	--rerun-fails-run-root-test --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -timeout 25m $(3)
+	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -timeout 25m $(3)
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
