@@ -77,7 +77,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	c := start(t, hadooplab.Options{NodeManagers: 1, Site: map[string]string{
 		"yarn.nodemanager.disk-health-checker.interval-ms":                              "500",
-		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "90",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
 	}})
 	node := c.Daemon("nodemanager1")
 	if err := node.Stop(); err != nil { // it takes its leave, and comes back under another port

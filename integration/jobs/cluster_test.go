@@ -76,7 +76,8 @@ func startCluster(t *testing.T, rms, nms int, set map[string]string, hosts ...st
 		"yarn.resourcemanager.ha.enabled":         fmt.Sprint(rms > 1),
 		"yarn.nodemanager.resource.memory-mb":     "8192",
 		"yarn.nodemanager.delete.debug-delay-sec": "0",
-		"heddle.log.level":                        "info",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+		"heddle.log.level": "info",
 	}
 	var ids []string
 	for i := range rms {
