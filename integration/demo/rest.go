@@ -74,9 +74,9 @@ func (c *cluster) metrics(ctx context.Context) (m clusterMetrics, err error) {
 
 // job is the application that runs, as the leader sees it.
 func (c *cluster) job(ctx context.Context) (app, error) {
-	id := c.leads(ctx)
-	if id == "" {
-		return app{}, fmt.Errorf("no ResourceManager leads")
+	id, err := c.leader(ctx)
+	if err != nil {
+		return app{}, err
 	}
 	apps, err := get[struct {
 		App []app `json:"app"`

@@ -112,11 +112,11 @@ func (c *cluster) strike(ctx context.Context, middle <-chan struct{}) error {
 	}
 	// what has begun is brought to its end, also if the job is quicker
 	ctx = context.WithoutCancel(ctx)
-	old := c.leads(ctx)
-	i := c.find(old)
-	if i < 0 {
-		return fmt.Errorf("no ResourceManager leads in the middle of the job")
+	old, err := c.leader(ctx)
+	if err != nil {
+		return fmt.Errorf("in the middle of the job: %w", err)
 	}
+	i := c.find(old)
 	victim := c.procs[i]
 	c.procs = append(c.procs[:i:i], c.procs[i+1:]...)
 	struck := time.Now()
