@@ -35,7 +35,8 @@ type share struct {
 	since  time.Time // when it was opened, or got its first room: waiting for that isn't the client's fault
 	bytes  int
 	cut    func() // ends the client's connection; nil: nothing depends on the client now
-	gone   bool   // cut was called
+	gone   bool   // cut was called, at cutAt
+	cutAt  time.Time
 }
 
 func newBudget(limit int) *budget {
@@ -61,7 +62,8 @@ func (s *share) take(ctx context.Context, n int) error {
 		if s.gone {
 			return errNoMemory
 		}
-		wait, changed := b.press(), b.changed
+		wait := b.press()
+		changed := b.changed
 		b.mu.Unlock()
 		t := time.NewTimer(wait)
 		select {
@@ -83,23 +85,27 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// press cuts off the client that has held memory longest, if its time is over. Otherwise it returns how long that
-// takes.
+// press cuts off the client that has held memory longest, if its time is over. It returns when to look again, unless
+// something changes before. While a client that was cut off still releases its memory, no other one is: that may be
+// enough for all who wait.
 func (b *budget) press() time.Duration {
 	var oldest *share
+	releasing := false
 	for s := range b.shares {
+		releasing = releasing || s.gone && s.bytes > 0 && time.Since(s.cutAt) < budgetGrace
 		if s.cut != nil && !s.gone && s.bytes > 0 && (oldest == nil || s.before(oldest)) {
 			oldest = s
 		}
 	}
-	if oldest == nil {
+	if oldest == nil || releasing {
 		return budgetGrace
 	}
 	if left := budgetGrace - time.Since(oldest.since); left > 0 {
 		return left
 	}
-	oldest.gone = true
+	oldest.gone, oldest.cutAt = true, time.Now()
 	oldest.cut()
+	b.wake() // it may wait for more itself
 	return budgetGrace
 }
 
@@ -122,7 +128,12 @@ func (s *share) close() {
 	delete(b.shares, s)
 	b.used -= s.bytes
 	s.bytes = 0
+	b.wake()
+	b.mu.Unlock()
+}
+
+// wake makes all who wait look again.
+func (b *budget) wake() {
 	close(b.changed)
 	b.changed = make(chan struct{})
-	b.mu.Unlock()
 }
