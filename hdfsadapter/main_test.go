@@ -2,7 +2,6 @@ package hdfsadapter
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -13,21 +12,16 @@ import (
 
 	"heddle/conf"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // cluster is the HDFS of this package's tests.
 var cluster = hadooplab.NewShared(hadooplab.Options{DataNodes: 2})
 
 func TestMain(m *testing.M) {
-	code := cluster.Run(m)
-	if code == 0 {
-		// The library leaves a goroutine behind for every file whose DataNode fails while it is written.
-		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/colinmarc/hdfs/v2/internal/transfer.(*blockWriteStream).ackPackets")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	// The library leaves a goroutine behind for every file whose DataNode fails while it is written.
+	theirs := goleak.IgnoreAnyFunction("github.com/colinmarc/hdfs/v2/internal/transfer.(*blockWriteStream).ackPackets")
+	os.Exit(await.NoGoroutines(cluster.Run(m), theirs))
 }
 
 // newAdapter returns an adapter for a configuration folder.

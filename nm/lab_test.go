@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/conf"
 	"heddle/internal/await"
@@ -27,12 +26,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if path, _ := binary(); path != "" {
-			os.RemoveAll(filepath.Dir(path))
-		}
-		os.Exit(code)
-	}))
+	code := await.NoGoroutines(m.Run())
+	if path, _ := binary(); path != "" {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
 }
 
 // The keys of the recorded cluster.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
@@ -29,7 +29,7 @@ import (
 	"heddle/yarn/token"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // member is a running ResourceManager.
 type member struct {

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/internal/needs"
@@ -24,7 +22,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("HADOOPLAB_TO_BE_KILLED"); dir != "" {
 		os.Exit(toBeKilled(dir))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(await.NoGoroutines(m.Run()))
 }
 
 func TestHDFS(t *testing.T) {

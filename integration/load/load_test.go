@@ -3,19 +3,20 @@ package load
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/records"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // resourceManager runs one on ports of its own and returns options that point at it.
 func resourceManager(tb testing.TB) Options {

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/conf"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/records"
 )
 
@@ -23,7 +23,7 @@ var (
 	full   = hadooplab.Full()
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 func scenarios(t *testing.T) map[string]string {
 	t.Helper()

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/await"
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CONTAINER_TEST_NODE"); dir != "" {
 		runNode(dir)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(await.NoGoroutines(m.Run()))
 }
 
 // lab is a node without the wire: everything below the service is real.

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
+	"heddle/internal/await"
 	"heddle/internal/needs"
 	"heddle/internal/userfiles"
 	"heddle/nm/launch"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 const source = `
 package org.example;

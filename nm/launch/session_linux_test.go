@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/internal/await"
 	"heddle/internal/userfiles"
@@ -22,7 +21,7 @@ import (
 	"heddle/nm/proc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 type lab struct {
 	t      *testing.T

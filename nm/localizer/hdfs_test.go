@@ -10,25 +10,17 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // cluster is the HDFS of this package's tests.
 var cluster = hadooplab.NewShared(hadooplab.Options{DataNodes: 1, Site: map[string]string{"dfs.permissions.enabled": "true"}})
 
 func TestMain(m *testing.M) {
-	code := cluster.Run(m)
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(await.NoGoroutines(cluster.Run(m)))
 }
 
 // hdfsNode is a node whose default file system is an HDFS, and a directory there.

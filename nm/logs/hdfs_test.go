@@ -2,14 +2,11 @@ package logs
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
@@ -31,14 +28,7 @@ var cluster = hadooplab.NewShared(hadooplab.Options{DataNodes: 1, Site: map[stri
 }})
 
 func TestMain(m *testing.M) {
-	code := cluster.Run(m)
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(await.NoGoroutines(cluster.Run(m)))
 }
 
 func onHDFS(t testing.TB, o hdfsadapter.Options) *hdfsadapter.Adapter {

@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"heddle/internal/await"
 	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 func TestRecordings(t *testing.T) {
 	const secret, app = "2e37e34321da33bd", "application_1795253712789_0001"

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"heddle/internal/await"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("HOLD_STATE_FOLDER"); dir != "" {
 		hold(dir)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(await.NoGoroutines(m.Run()))
 }
 
 // hold writes and is then killed by the parent.

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/conf"
 	"heddle/internal/await"
@@ -23,7 +22,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // cluster is a group of ResourceManagers with their web ports, and no node.
 type cluster struct {

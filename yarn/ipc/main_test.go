@@ -3,15 +3,15 @@ package ipc_test
 import (
 	"context"
 	"net"
+	"os"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // serve runs a server on a port of its own until the test ends, and returns its address. register adds the methods.
 func serve(t testing.TB, cfg ipc.ServerConfig, register func(*ipc.Server)) (*ipc.Server, string) {

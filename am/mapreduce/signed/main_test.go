@@ -1,9 +1,10 @@
 package signed
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"heddle/internal/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,14 +15,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/signed"
+	"heddle/internal/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // mapped writes the output of a map task.
 func mapped(t *testing.T, o *outputs, m, attempt, reduces int, text []string) {
