@@ -74,14 +74,9 @@ func TestCallTimeout(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	addr := deadAddr(t)
 	e := newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"})
-	err = clusterMetrics(testContext(t), e)
+	err := clusterMetrics(testContext(t), e)
 	c := (*ipc.ConnError)(nil)
 	if !errors.As(err, &c) || c.Sent || c.Addr != addr || c.Method != "getClusterMetrics" {
 		t.Errorf("got %v", err)

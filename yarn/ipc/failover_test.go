@@ -8,8 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"heddle/internal/ports"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -58,15 +60,10 @@ func newMember(t *testing.T, err error) *member {
 	return m
 }
 
-// deadAddr is an address at which nobody listens.
+// deadAddr is an address at which nobody listens while the test runs.
 func deadAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return ports.Loopback(t, 1)[0]
 }
 
 func failover(t *testing.T, p ipc.RetryPolicy, addrs ...string) *ipc.Failover {
@@ -173,27 +170,39 @@ func TestLostConnections(t *testing.T) {
 
 func TestFailoverGivesUp(t *testing.T) {
 	a := newMember(t, standby)
-	dead := deadAddr(t)
 	p := quick
 	p.MaxAttempts = 5
 	if err := clusterMetrics(testContext(t), failover(t, p, a.addr)); !ipc.IsClass(err, ipc.StandbyException) ||
 		a.calls.Load() != 5 || !strings.Contains(err.Error(), "5 tries") {
 		t.Errorf("after some attempts: %v, %d calls", err, a.calls.Load())
 	}
-	c := (*ipc.ConnError)(nil)
-	start := time.Now()
-	err := clusterMetrics(testContext(t), failover(t, ipc.RetryPolicy{MaxElapsed: 30 * time.Millisecond, Base: time.Millisecond}, dead))
-	if !errors.As(err, &c) || time.Since(start) > 10*time.Second {
-		t.Errorf("after some time: %v", err)
-	}
-	// The caller's deadline wins over any policy, also in the middle of a pause.
-	for _, base := range []time.Duration{time.Millisecond, time.Hour} {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-		err = clusterMetrics(ctx, failover(t, ipc.RetryPolicy{Base: base}, dead))
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &c) {
-			t.Errorf("at the deadline: %v", err)
-		}
+}
+
+// Nobody listens in the bubble, so that time passes in pauses only.
+func TestFailoverGivesUpInTime(t *testing.T) {
+	refused := errors.New("refused")
+	for _, x := range []struct {
+		policy         ipc.RetryPolicy
+		patience, took time.Duration // of the caller, and until it is told
+		want           error
+	}{
+		{ipc.RetryPolicy{MaxElapsed: 30 * time.Millisecond, Base: time.Millisecond, Max: time.Millisecond}, time.Hour, 30 * time.Millisecond, refused},
+		{ipc.RetryPolicy{MaxElapsed: time.Minute, Base: time.Hour}, time.Hour, 0, refused},
+		// The caller's deadline wins over any policy, also in the middle of a pause.
+		{ipc.RetryPolicy{Base: time.Millisecond}, 50 * time.Millisecond, 50 * time.Millisecond, context.DeadlineExceeded},
+		{ipc.RetryPolicy{Base: time.Hour}, 50 * time.Millisecond, 50 * time.Millisecond, context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x.policy.Random = func() float64 { return 0.5 }
+			client := newClient(t, ipc.ClientConfig{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }})
+			ctx, cancel := context.WithTimeout(context.Background(), x.patience)
+			defer cancel()
+			start := time.Now()
+			err := clusterMetrics(ctx, client.Failover([]string{"rm:1"}, protocol.ApplicationClient, ipc.Identity{User: "u"}, x.policy))
+			if c := (*ipc.ConnError)(nil); !errors.Is(err, x.want) || !errors.As(err, &c) || time.Since(start) != x.took {
+				t.Errorf("got %v after %v, want %v after %v", err, time.Since(start), x.want, x.took)
+			}
+		})
 	}
 }
 
@@ -228,23 +237,15 @@ func TestFailoverWithTokens(t *testing.T) {
 
 // Whoever waits for a server learns that, and why.
 func TestFailoverTellsThatItWaits(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c := ipc.NewClient(ipc.ClientConfig{})
-	t.Cleanup(c.Close)
+	addr := deadAddr(t)
+	c := newClient(t, ipc.ClientConfig{})
 	var told []error
 	var longest time.Duration
 	f := c.Failover([]string{addr}, ipc.Protocol{Name: "p", Version: 1}, ipc.Identity{User: "u"}, ipc.RetryPolicy{
 		MaxAttempts: 4, Base: time.Millisecond,
 		Waiting: func(err error, since time.Duration) { told, longest = append(told, err), max(longest, since) },
 	})
-	err = f.Invoke(t.Context(), ipc.Method{Protocol: ipc.Protocol{Name: "p", Version: 1}, Name: "m"}, &pb.GetServiceStatusRequest{}, &pb.GetServiceStatusResponse{})
+	err := f.Invoke(t.Context(), ipc.Method{Protocol: ipc.Protocol{Name: "p", Version: 1}, Name: "m"}, &pb.GetServiceStatusRequest{}, &pb.GetServiceStatusResponse{})
 	if err == nil || len(told) != 3 || longest <= 0 {
 		t.Fatalf("%v; told %d times, at last after %v, want 3 for 4 tries", err, len(told), longest)
 	}
