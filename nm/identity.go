@@ -18,6 +18,8 @@ type identity struct {
 	WebPort      int    `json:"webPort"`
 	ClusterID    string `json:"clusterID,omitempty"`
 	RMIdentifier int64  `json:"rmIdentifier,omitempty"`
+
+	known bool // to containers that the state holds
 }
 
 const identityKey = "identity"
@@ -31,8 +33,8 @@ func checkIdentity(s *settings, state *store.Store) (identity, error) {
 		return identity{}, err
 	}
 	errOccupied := errors.New("occupied")
-	occupied := errors.Is(state.Bucket("containers").ForEach("", func(string, []byte) error { return errOccupied }), errOccupied)
-	if !occupied {
+	was.known = errors.Is(state.Bucket("containers").ForEach("", func(string, []byte) error { return errOccupied }), errOccupied)
+	if !was.known {
 		if was.Host != s.address.Host || s.address.Port != 0 && was.Port != s.address.Port {
 			was.Host, was.Port = s.address.Host, 0
 		}
@@ -53,16 +55,20 @@ func checkIdentity(s *settings, state *store.Store) (identity, error) {
 
 // listen opens a port. A free one that an earlier life has got is taken again if that is possible, and must be if
 // containers know it.
-func listen(at conf.Address, earlier int, key string) (net.Listener, int, error) {
+func (id identity) listen(at conf.Address, earlier int, key string) (net.Listener, int, error) {
 	port := at.Port
 	if port == 0 {
 		port = earlier
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(at.Host, strconv.Itoa(port)))
-	if err != nil {
-		if at.Port == 0 && earlier != 0 {
-			return nil, 0, fmt.Errorf("%s: port %d, which containers of this node know, can't be had again: %w", key, earlier, err)
-		}
+	again := at.Port == 0 && earlier != 0
+	if err != nil && again && !id.known {
+		l, err = net.Listen("tcp", net.JoinHostPort(at.Host, "0"))
+	}
+	switch {
+	case err != nil && again:
+		return nil, 0, fmt.Errorf("%s: port %d, which containers of this node know, can't be had again: %w", key, earlier, err)
+	case err != nil:
 		return nil, 0, fmt.Errorf("%s: %w", key, err)
 	}
 	return l, l.Addr().(*net.TCPAddr).Port, nil

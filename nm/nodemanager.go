@@ -138,12 +138,12 @@ func (n *NodeManager) openPorts() (err error) {
 	if err != nil {
 		return err
 	}
-	if n.listener, port, err = listen(n.s.listen, n.identity.Port, "yarn.nodemanager.address"); err != nil {
+	if n.listener, port, err = n.identity.listen(n.s.listen, n.identity.Port, "yarn.nodemanager.address"); err != nil {
 		return err
 	}
 	n.listener = counter.Listen(n.listener, "yarn.nodemanager.address")
 	n.closing(func() { n.listener.Close() })
-	if n.webListener, webPort, err = listen(n.s.webBind, n.identity.WebPort, "yarn.nodemanager.webapp.address"); err != nil {
+	if n.webListener, webPort, err = n.identity.listen(n.s.webBind, n.identity.WebPort, "yarn.nodemanager.webapp.address"); err != nil {
 		return err
 	}
 	n.webListener = counter.Listen(n.webListener, "yarn.nodemanager.webapp.address")

@@ -2,6 +2,8 @@ package nm
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -331,6 +333,40 @@ func TestStateOfAnotherNode(t *testing.T) {
 	l.stop() // its containers end
 	l.set = append(l.set, "yarn.nodemanager.address=127.0.0.1:0", "yarn.resourcemanager.cluster-id=two")
 	l.up()
+}
+
+// A port that a node got in an earlier life may be somebody else's by now. Only where containers know it, the node can't do without.
+func TestAPortThatIsTakenMeanwhile(t *testing.T) {
+	l := newLab(t, "yarn.nodemanager.recovery.supervised=true", "heddle.node.id=n").up()
+	first := l.node.Node()
+	l.stop()
+	taken, err := net.Listen("tcp", first.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.up()
+	if second := l.node.Node(); second.Host != first.Host || second.Port == first.Port {
+		t.Errorf("%v after %v", second, first)
+	}
+	taken.Close()
+	l.running(l.run(containerID(1, 1), "sleep 600; :"))
+	second := l.node.Node()
+	l.stop()
+	if taken, err = net.Listen("tcp", second.String()); err != nil {
+		t.Fatal(err)
+	}
+	n, err := New(Options{Conf: l.conf(), Log: quiet()})
+	if err == nil {
+		n.Close()
+	}
+	if want := fmt.Sprintf("yarn.nodemanager.address: port %d, which containers of this node know", second.Port); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	taken.Close()
+	l.set = append(l.set, "yarn.nodemanager.recovery.supervised=false")
+	if l.up(); l.node.Node() != second {
+		t.Errorf("%v, and %v before", l.node.Node(), second)
+	}
 }
 
 // An ApplicationMaster that is refused containers often tells nobody but its log.
