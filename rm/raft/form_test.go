@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"heddle/internal/await"
+	"heddle/internal/ports"
 )
 
 // found leaves the state that the only member of a group has.
@@ -26,20 +26,17 @@ func found(t *testing.T, cfg Config) {
 	}
 }
 
-// apart are members of one configuration, none of which is started.
+// apart are members of one configuration, none of which is started. Their addresses on loopback stay theirs until the test ends.
 func apart(t *testing.T, n int) []*member {
 	t.Helper()
 	members := make([]*member, n)
 	var list []Member
-	for i := range members {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+	for i, address := range ports.Loopback(t, n) {
 		id := fmt.Sprintf("rm%d", i+1)
-		list = append(list, Member{ID: id, Address: l.Addr().String()})
+		list = append(list, Member{ID: id, Address: address})
 		members[i] = &member{cfg: Config{
-			ID: id, Cluster: "test", Dir: filepath.Join(t.TempDir(), id), Listener: l, Log: quiet(),
+			ID: id, Cluster: "test", Dir: filepath.Join(t.TempDir(), id), Listener: listen(t, address), Log: quiet(),
+			// long, so that nobody loses the leadership because other tests keep the machine busy
 			HeartbeatTimeout: time.Second, ElectionTimeout: time.Second, LeaseTimeout: 800 * time.Millisecond,
 		}}
 	}

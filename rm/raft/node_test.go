@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,12 +16,12 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.uber.org/goleak"
 
 	"heddle/internal/await"
+	"heddle/internal/ports"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // register is an FSM that remembers its entries.
 type register struct {
@@ -94,33 +95,13 @@ type member struct {
 // group starts n members on loopback; their addresses stay the same over restarts.
 func group(t *testing.T, n int, change func(*Config)) []*member {
 	t.Helper()
-	members := make([]*member, n)
-	var list []Member
-	for i := range members {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := fmt.Sprintf("rm%d", i+1)
-		list = append(list, Member{ID: id, Address: l.Addr().String()})
-		members[i] = &member{cfg: Config{
-			ID: id, Cluster: "test", Dir: filepath.Join(t.TempDir(), id), Listener: l, Log: quiet(),
-			// long, so that nobody loses the leadership because other tests keep the machine busy
-			HeartbeatTimeout: time.Second, ElectionTimeout: time.Second, LeaseTimeout: 800 * time.Millisecond,
-		}}
-	}
+	members := apart(t, n)
 	for _, m := range members {
-		m.cfg.Members = list
 		if change != nil {
 			change(&m.cfg)
 		}
 		m.start(t)
 	}
-	t.Cleanup(func() {
-		for _, m := range members {
-			m.stop(t)
-		}
-	})
 	return members
 }
 
@@ -148,12 +129,17 @@ func (m *member) stop(t *testing.T) {
 func (m *member) restart(t *testing.T) {
 	t.Helper()
 	m.stop(t)
-	l, err := net.Listen("tcp", m.cfg.Listener.Addr().String())
+	m.cfg.Listener = listen(t, m.cfg.Listener.Addr().String())
+	m.start(t)
+}
+
+func listen(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.cfg.Listener = l
-	m.start(t)
+	return l
 }
 
 // leader waits until one of the members begins to lead.
@@ -301,12 +287,7 @@ func TestThreeMembersAgreeAndFailOver(t *testing.T) {
 	if err := second.VerifyLeader(); err != nil {
 		t.Error(err)
 	}
-	l, err := net.Listen("tcp", first.cfg.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	first.cfg.Listener = l
-	first.start(t)
+	first.restart(t)
 	await.Until(t, "the old leader catches up", func() bool { return len(first.fsm.all()) == 101 })
 	if a, b := first.fsm.all(), second.fsm.all(); strings.Join(a, " ") != strings.Join(b, " ") {
 		t.Errorf("members disagree:\n%v\n%v", a, b)
@@ -365,12 +346,7 @@ func TestSnapshotReplacesTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Until(t, "a snapshot", func() bool { return lead.Stats()["last_snapshot_index"] > "1" })
-	l, err := net.Listen("tcp", late.cfg.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	late.cfg.Listener = l
-	late.start(t)
+	late.restart(t)
 	await.Until(t, "the late member catches up", func() bool { return len(late.fsm.all()) == 500 })
 }
 
@@ -461,10 +437,7 @@ func TestMembersMoveWithTheConfiguration(t *testing.T) {
 		}
 	}
 	moved.stop(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t, ports.Loopback(t, 1)[0])
 	moved.cfg.Listener = l
 	list := append([]Member(nil), lead.cfg.Members...)
 	for i := range list {

@@ -2,7 +2,6 @@ package raft
 
 import (
 	"context"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -50,11 +49,7 @@ func TestTransferToAFrozenMemberLeavesALeader(t *testing.T) {
 	}
 	at := frozen.cfg.Listener.Addr().String()
 	frozen.stop(t)
-	l, err := net.Listen("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	defer listen(t, at).Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range 2 {
