@@ -92,7 +92,7 @@ func (p *nodeProcess) launch() {
 	p.cmd.Dir = "/"
 	p.cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR=")
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	p.cmd.WaitDelay = time.Second
+	p.cmd.WaitDelay = time.Minute // none but what outlives it in error holds its output open
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (x *target) garbage() {
 				x.t.Errorf("the port for %s: %v", name, err)
 				break
 			}
-			_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			_, _ = io.WriteString(c, p) // it may be closed before all is read
 			_ = c.(*net.TCPConn).CloseWrite()
 			answer, err := io.ReadAll(io.LimitReader(c, 1<<20))
