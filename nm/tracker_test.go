@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,14 @@ func TestRegistrationAndHeartbeats(t *testing.T) {
 	}
 }
 
+// ended reports whether some heartbeat says that a container ended with an exit code. It is said once, and so in the last one for a moment only.
+func ended(beats []*pb.NodeHeartbeatRequest, id records.ContainerID, exitCode int32, why string) bool {
+	return slices.ContainsFunc(beats, func(b *pb.NodeHeartbeatRequest) bool {
+		s := status(b, id)
+		return s.GetState() == pb.ContainerState_C_COMPLETE && s.GetExitStatus() == exitCode && strings.Contains(s.GetDiagnostics(), why)
+	})
+}
+
 func TestEndsAreToldAtOnceAndOnce(t *testing.T) {
 	l := newLab(t)
 	l.rm.interval = 3600_000
@@ -110,8 +119,7 @@ func TestEndsAreToldAtOnceAndOnce(t *testing.T) {
 	l.rm.reply(func(m *pb.NodeHeartbeatResponse) { m.SetContainersToCleanup(ids(other.ID())) })
 	l.node.kick()
 	l.rm.seen("the kill", func(beats []*pb.NodeHeartbeatRequest) bool {
-		s := status(beats[len(beats)-1], other.ID())
-		return s.GetExitStatus() == records.ExitKilledByResourceManager && strings.Contains(s.GetDiagnostics(), "Container Killed by ResourceManager\n")
+		return ended(beats, other.ID(), records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")
 	})
 }
 
@@ -295,7 +303,7 @@ func TestASupervisedNodeLeavesItsContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.rm.seen("the end", func(b []*pb.NodeHeartbeatRequest) bool {
-		return status(b[len(b)-1], c.ID()).GetExitStatus() == 9
+		return ended(b, c.ID(), 9, "")
 	})
 	// stop it as a whole
 	l.set = nil
