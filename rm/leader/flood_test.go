@@ -64,7 +64,7 @@ func (w *world) fullNode() func(*pb.ApplicationSubmissionContext) {
 // Many containers that wait for room to grow get it all the same, if a moment later.
 func TestThousandsOfContainersThatWaitToGrow(t *testing.T) {
 	runWorld(t, func(s *Settings) { s.MinAllocation = records.NewResource(1, 0) }, func(w *world) {
-		const n = 2 * fewGrowths
+		const n = 512 // more than the driver tries with each step
 		node := &peer{w: w, node: w.nodeOf(1, records.NewResource(512+1000*(n+1), 2*n))}
 		am := w.am(nil)
 		grants := am.allocate(AllocateCall{Asks: ask(n + 1)}).Grants

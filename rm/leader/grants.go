@@ -29,7 +29,6 @@ type containers struct {
 
 // schedule has the driver decide, and carries its decisions out. Where containers must end, it decides again.
 func (cs *containers) schedule() {
-	cs.resizing.grow()
 	reserved := false
 	for cs.step(&reserved) {
 		continue
@@ -54,6 +53,8 @@ func (cs *containers) step(reserved *bool) bool {
 			soft.granted = append(soft.granted, *d)
 		case drive.Kill:
 			killed = append(killed, preempted{cs.sched.ContainerID(d.Container), d.Reason})
+		case drive.Grow:
+			cs.resizing.hasGrown(d)
 		case drive.Tell:
 			cs.preemption.tellPreempted(d)
 		case drive.Killable:

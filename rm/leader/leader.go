@@ -222,7 +222,7 @@ func newCore(cfg Config) *core {
 func (l *Leader) Run(ctx context.Context, ready func()) error {
 	return l.Loop.Run(ctx, loop.Hooks{
 		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: l.tick,
-		NextWake: l.nextWake, Wake: func() {}, // schedule is what is due
+		NextWake: l.nextWake,
 	})
 }
 

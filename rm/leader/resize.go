@@ -1,12 +1,13 @@
 package leader
 
 import (
-	"slices"
 	"time"
 
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -15,7 +16,6 @@ import (
 type resizing struct {
 	*core
 	requests *requests
-	growing  growths   // containers that are to grow as soon as there is room
 	grown    grownList // containers that were given more, by the time when their nodes must know
 }
 
@@ -35,33 +35,6 @@ type Unresized struct {
 	Index   int // of the wish in its call
 	Reason  string
 	Version int32 // of the container
-}
-
-// growth is a container that waits for room to grow.
-type growth struct {
-	id records.ContainerID
-	to records.Resource
-}
-
-// growths are the containers that wait for room to grow, the first that asked first.
-type growths struct {
-	list  []growth
-	known map[records.ContainerID]bool
-	due   time.Time // when those of a long list are tried again
-}
-
-// A few containers are tried whenever something has happened; thousands so seldom that it takes a small part of the loop's time.
-const (
-	fewGrowths  = 256
-	growthPause = 5 * time.Microsecond // for each
-)
-
-func (g *growths) add(id records.ContainerID, to records.Resource) {
-	if g.known == nil {
-		g.known = map[records.ContainerID]bool{}
-	}
-	g.known[id] = true
-	g.list = append(g.list, growth{id, to})
 }
 
 // grown is a container that was given more, of which its node must know by a deadline.
@@ -108,7 +81,7 @@ const (
 )
 
 // resizeAll takes an application's wishes to change containers, and returns what is refused. Less is given at once; more as
-// soon as the node has it and the queue's maximum allows it, before anybody else gets something there.
+// soon as the driver decides so.
 func (rs *resizing) resizeAll(app *ledger.Application, wishes []ContainerUpdate) (refused []Unresized) {
 	for i := range wishes {
 		if reason, version := rs.resizeOne(app, &wishes[i]); reason != "" {
@@ -126,7 +99,8 @@ func (rs *resizing) resizeOne(app *ledger.Application, u *ContainerUpdate) (reas
 	if u.Version != c.Version {
 		return wrongVersion, c.Version
 	}
-	if rs.growing.known[c.ID] {
+	h, there := handleOf(c)
+	if there && rs.sched.Growing(h) {
 		return outstanding, c.Version
 	}
 	more := u.Kind == pb.ContainerUpdateType_INCREASE_RESOURCE
@@ -144,18 +118,33 @@ func (rs *resizing) resizeOne(app *ledger.Application, u *ContainerUpdate) (reas
 	if err != nil || !small.FitsIn(large) {
 		return outOfRange, c.Version
 	}
-	if !rs.resize(c, to, u.Kind) {
-		rs.growing.add(c.ID, to)
+	switch {
+	case !there:
+	case more:
+		rs.sched.Grow(h, to)
+	default:
+		rs.shrink(c, h, to)
 	}
 	return "", c.Version
 }
 
-// resize gives a container another size if it can have it now, and tells whom it concerns: its ApplicationMaster, who brings
-// the node word of more, and the node itself of less.
-func (rs *resizing) resize(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) bool {
-	if h, ok := handleOf(c); !ok || !rs.sched.ResizeContainer(h, to) {
-		return false
+// shrink gives a container less.
+func (rs *resizing) shrink(c *ledger.Container, h scheduler.ContainerHandle, to records.Resource) {
+	if rs.sched.ResizeContainer(h, to) {
+		rs.resized(c, to, pb.ContainerUpdateType_DECREASE_RESOURCE)
 	}
+}
+
+// hasGrown carries out the decision that a container has more from now on.
+func (rs *resizing) hasGrown(d *drive.Decision) {
+	if c := rs.work.Container(rs.sched.ContainerID(d.Container)); c != nil && c.Live() {
+		rs.resized(c, d.Resource, pb.ContainerUpdateType_INCREASE_RESOURCE)
+	}
+}
+
+// resized records a container's new size and tells whom it concerns: its ApplicationMaster, who brings the node word of more, and
+// the node itself of less.
+func (rs *resizing) resized(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) {
 	rs.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
@@ -169,30 +158,6 @@ func (rs *resizing) resize(c *ledger.Container, to records.Resource, kind pb.Con
 		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE && node != nil {
 			node.session.box.Shrink(g)
 		}
-	})
-	return true
-}
-
-// grow tries the containers that wait for room.
-func (rs *resizing) grow() {
-	g := &rs.growing
-	if len(g.list) == 0 {
-		return
-	}
-	if n := len(g.list); n > fewGrowths {
-		now := rs.Now()
-		if now.Before(g.due) {
-			return
-		}
-		g.due = now.Add(time.Duration(n) * growthPause)
-	}
-	g.list = slices.DeleteFunc(g.list, func(w growth) bool {
-		c := rs.work.Container(w.id)
-		if c != nil && c.Live() && !rs.resize(c, w.to, pb.ContainerUpdateType_INCREASE_RESOURCE) {
-			return false
-		}
-		delete(g.known, w.id)
-		return true
 	})
 }
 
@@ -234,6 +199,8 @@ func (rs *resizing) expireGrown(now time.Time) {
 			continue
 		}
 		rs.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
-		rs.resize(c, c.Confirmed, pb.ContainerUpdateType_DECREASE_RESOURCE)
+		if h, there := handleOf(c); there {
+			rs.shrink(c, h, c.Confirmed)
+		}
 	}
 }

@@ -34,10 +34,9 @@ type Config struct {
 type Hooks struct {
 	Begin     func() error // the first operation; the loop ends if it fails
 	Ready     func()       // once Begin is committed
-	AfterEach func()       // after each operation, before its caller is answered
+	AfterEach func()       // after each operation, before its caller is answered, and at the time that NextWake says
 	Tick      func()       // an operation, each TickInterval
-	NextWake  func() int64 // when Wake is due before the next tick, in ms since 1970; 0 is never
-	Wake      func()       // an operation
+	NextWake  func() int64 // when AfterEach is due before the next tick, in ms since 1970; 0 is never
 }
 
 // Loop runs operations. Do, Go, Now, InSlices and Ended are safe for concurrent use; what is the Pipeline's is for operations and hooks.
@@ -133,7 +132,7 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 			l.drain(run)
 		case <-wake.C:
 			due = 0
-			unheard(hooks.Wake)
+			unheard(func() {})
 		case <-tick.C:
 			unheard(hooks.Tick)
 		case err := <-begin.done:

@@ -6,6 +6,7 @@
 //
 //   - Allocate: it names the new container (Identify) and tells the application.
 //   - Kill: it ends the container, frees it, and calls Step again until no decision is of this kind.
+//   - Grow: it tells the application and the node, and puts on record what the container holds now.
 //   - Tell: it has the application learn that it will lose the container.
 //   - The others ask for nothing; they are for whoever shows or logs them.
 //

@@ -24,6 +24,7 @@ const (
 const (
 	Tell     Kind = iota + Kill + 1 // the application will lose the container unless it gives enough back
 	Killable                        // the container ends as soon as its room is needed; then a Kill says so
+	Grow                            // the container is as large as it was to be (Driver.Grow)
 )
 
 // Decision is what was decided. Only App is set where the kind is Activate.
@@ -59,6 +60,7 @@ type Driver struct {
 	next     int64                                // when the next round is due; 0: with the next Step, if preemption is on by then
 	killable map[scheduler.ContainerHandle]string // why containers are killable
 	notes    []note
+	growing  growths
 
 	out   []Decision
 	kills int // in out
@@ -85,7 +87,12 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 // preemption if one is due. Where containers have to be killed it leaves off: the caller frees them and calls Step again. The
 // slice is good until the next call.
 func (d *Driver) Step(now int64) []Decision {
-	if d.Place(now); d.tree == nil || d.now < d.next || d.killing() {
+	killed := d.killing() // what those held is for the applications for which they were killed
+	d.begin(now)
+	if len(d.growing.list) > 0 && !killed {
+		d.grow()
+	}
+	if d.place(); d.tree == nil || d.now < d.next || d.killing() {
 		return d.out
 	}
 	if d.round() && !d.killing() {
@@ -96,11 +103,15 @@ func (d *Driver) Step(now int64) []Decision {
 
 // Place is Step without rounds, for replays of logs in which what rounds did stands as events of its own.
 func (d *Driver) Place(now int64) []Decision {
+	d.begin(now)
+	d.place()
+	return d.out
+}
+
+func (d *Driver) begin(now int64) {
 	d.now = max(d.now, now)
 	d.out = d.out[:0]
 	d.kills = 0
-	d.place()
-	return d.out
 }
 
 func (d *Driver) place() {

@@ -62,6 +62,9 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r records.Resource, c Container) scheduler.ContainerHandle {
 	h := d.Scheduler.Restore(a, n, r)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})
+	if len(d.growing.list) > 0 {
+		d.growing.moved(d.ContainerID(h), h)
+	}
 	return h
 }
 
@@ -78,6 +81,9 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 func (d *Driver) Free(h scheduler.ContainerHandle) {
 	if len(d.killable) > 0 {
 		delete(d.killable, h)
+	}
+	if d.Growing(h) {
+		d.growing.moved(d.ContainerID(h), gone)
 	}
 	d.Scheduler.Free(h)
 }

@@ -88,7 +88,7 @@ func newWorld(t *rapid.T, tree func(*rapid.T) *queue.Tree, kinds map[drive.Kind]
 
 func (w *world) step(t *rapid.T) {
 	queues := []string{"root.a", "root.b"}
-	switch event := rapid.IntRange(0, 13).Draw(t, "event"); {
+	switch event := rapid.IntRange(0, 14).Draw(t, "event"); {
 	case event == 0 || len(w.nodes) == 0:
 		w.nodes = append(w.nodes, w.d.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("n", len(w.nodes)), Rack: "/r", Capability: gb(rapid.Int64Range(1, 8).Draw(t, "size")),
@@ -121,6 +121,11 @@ func (w *world) step(t *rapid.T) {
 		w.apps = slices.DeleteFunc(w.apps, func(h scheduler.AppHandle) bool { return h == a })
 	case event == 8:
 		w.d.MoveApp(rapid.SampledFrom(w.apps).Draw(t, "app"), rapid.SampledFrom(queues).Draw(t, "queue"))
+	case event == 14:
+		if all := w.containers(); len(all) > 0 {
+			h := rapid.SampledFrom(all).Draw(t, "container")
+			w.d.Grow(h, w.live[h].Resource.Add(gb(rapid.Int64Range(1, 4).Draw(t, "growth"))))
+		}
 	case event == 9 && rapid.IntRange(0, 5).Draw(t, "whether") == 0:
 		if err := w.d.SetTree(w.tree(t)); err != nil {
 			t.Fatal(err)
@@ -163,6 +168,13 @@ func (w *world) decide(t *rapid.T) bool {
 				w.d.Identify(1, w.ids, master, d.Container)
 			}
 			w.live[d.Container], w.masters[d.Container] = d, master
+		case drive.Grow:
+			c := w.live[d.Container]
+			if c.Resource == d.Resource || !c.Resource.FitsIn(d.Resource) {
+				w.fault("%v grows from %v to %v", w.d.ContainerID(d.Container), c.Resource, d.Resource)
+			}
+			c.Resource = d.Resource
+			w.live[d.Container] = c
 		case drive.Tell, drive.Killable, drive.Kill:
 			w.chosen(&d)
 		}

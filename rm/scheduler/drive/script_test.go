@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 //	ask NAME COUNT SIZE  more: at=HOST strict priority=N
 //	free NAME [COUNT]    its oldest containers end
 //	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
+//	grow NAME/N SIZE     a container is to grow; growing NAME lists those of an application that wait for that
 //	step TIME            decides; what is killed is freed, and decided again. Containers are called NAME/NUMBER
 //	losses NAME          which of its containers are to go
 //	due                  when the next round is due
@@ -188,6 +190,18 @@ func (p *script) command(w []string) []string {
 		return p.step(p.duration(w[1]).Milliseconds())
 	case "losses":
 		return p.losses(p.apps[w[1]])
+	case "grow":
+		if !p.d.Grow(p.container(w[1]).Container, gb(p.number(w[2]))) {
+			return []string{"no"}
+		}
+	case "growing":
+		var names []string
+		for _, c := range p.held[p.apps[w[1]]] {
+			if p.d.Growing(c.Container) {
+				names = append(names, p.name(c))
+			}
+		}
+		return []string{cmp.Or(strings.Join(names, " "), "none")}
 	case "due":
 		return []string{(time.Duration(p.d.NextRound()) * time.Millisecond).String()}
 	default:
@@ -264,6 +278,8 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, fmt.Sprintf("%s is reserved for %s", p.node(d.Node), name))
 	case drive.Unreserve:
 		out = append(out, fmt.Sprintf("%s is reserved no more for %s", p.node(d.Node), name))
+	case drive.Grow:
+		out = append(out, fmt.Sprintf("%s grows to %d GB", p.name(d), d.Resource.MemoryMB()/1024))
 	case drive.Tell:
 		out = append(out, fmt.Sprintf("%s is told of", p.name(d)))
 	case drive.Killable:
@@ -275,6 +291,19 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, "  "+d.Reason)
 	}
 	return out
+}
+
+// container finds one by its name.
+func (p *script) container(name string) *drive.Decision {
+	for _, list := range p.held {
+		for i := range list {
+			if p.name(list[i]) == name {
+				return &list[i]
+			}
+		}
+	}
+	p.t.Fatalf("which container is %s?", name)
+	return nil
 }
 
 func (p *script) name(d drive.Decision) string {

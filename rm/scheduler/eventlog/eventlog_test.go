@@ -116,7 +116,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 18).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 19).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -158,6 +158,8 @@ func (l *live) step(t *rapid.T) {
 		l.ids++
 	case what == 14 && len(l.containers) > 0:
 		l.s.SetHeld(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(0, 1).Draw(t, "held")))
+	case what == 15 && len(l.containers) > 0:
+		l.s.Grow(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(2, 4).Draw(t, "growth")))
 	case what == 13 && len(l.containers) > 0:
 		l.s.ResizeContainer(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))
 	default:

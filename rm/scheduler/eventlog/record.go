@@ -10,8 +10,9 @@ import (
 )
 
 // Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
-// the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own.
-const Version = 2
+// the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
+// the third one growth was, too: Resize stood for it.
+const Version = 3
 
 // Header begins a session.
 type Header struct {
@@ -43,6 +44,7 @@ const (
 	Identify        Op = "identify"        // Attempt, First, AM, Containers
 	Free            Op = "free"            // Container
 	Resize          Op = "resize"          // Container, Resource; Open is the result
+	Grow            Op = "grow"            // Container, Resource; Open is the result
 	SetHeld         Op = "setHeld"         // Container, Resource; Open is the result
 	Step            Op = "step"            // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
@@ -169,7 +171,7 @@ type Decision struct {
 
 var kinds = [...]string{
 	drive.Allocate: "allocate", drive.Activate: "activate", drive.Reserve: "reserve", drive.Unreserve: "unreserve",
-	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable",
+	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable", drive.Grow: "grow",
 }
 
 func decisionsOf(decisions []drive.Decision) []Decision {

@@ -156,6 +156,13 @@ func (s *Driver) ResizeContainer(h scheduler.ContainerHandle, to records.Resourc
 	return ok
 }
 
+// Grow has a container grow when there is room.
+func (s *Driver) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
+	ok := s.Driver.Grow(h, to)
+	s.note(Record{Op: Grow, Container: h, Resource: amountsOf(to), Open: ok})
+	return ok
+}
+
 // SetHeld changes what a container takes on its node.
 func (s *Driver) SetHeld(h scheduler.ContainerHandle, to records.Resource) bool {
 	ok := s.Driver.SetHeld(h, to)

@@ -140,7 +140,7 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, SetHeld:
+	case Restore, Free, Resize, Grow, SetHeld:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -279,6 +279,12 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	if r.Op == Resize {
 		if ok := p.Driver.ResizeContainer(r.Container, size); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d could be resized to %v: %v; now: %v", r.Container, size, r.Open, ok)}
+		}
+		return nil
+	}
+	if r.Op == Grow {
+		if ok := p.Driver.Grow(r.Container, size); ok != r.Open {
+			return &Difference{What: fmt.Sprintf("container %d waited for room to grow to %v: %v; now: %v", r.Container, size, r.Open, ok)}
 		}
 		return nil
 	}
