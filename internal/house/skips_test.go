@@ -23,6 +23,7 @@ var skips = map[string]map[string]int{
 		"nm/launch/session_linux_test.go":     1,
 		"internal/userfiles/hostile_test.go":  1,
 		"internal/hungdisk/hungdisk_linux.go": 1,
+		"internal/swapfile/swapfile_linux.go": 1,
 		"integration/attacks/target_test.go":  1,
 		"integration/campaign/seeds_test.go":  1,
 		"integration/cli/standalone_test.go":  1,
@@ -35,6 +36,8 @@ var skips = map[string]map[string]int{
 		"nm/shuffle/load_test.go":               1,
 		"internal/hungdisk/hungdisk_linux.go":   2,
 		"internal/hungdisk/hungdisk_other.go":   1,
+		"internal/swapfile/swapfile_linux.go":   1,
+		"internal/swapfile/swapfile_other.go":   1,
 		"integration/archives/archives_test.go": 1,
 		"integration/faults/node_test.go":       1,
 		"integration/vm/vm_test.go":             1, // only root, on Linux and amd64

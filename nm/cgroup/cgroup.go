@@ -43,6 +43,8 @@ var ErrNotFound = errors.New("no such group")
 // Limits bound a group. A zero field sets no bound.
 type Limits struct {
 	Memory int64   // bytes, of anonymous and page cache memory together; reaching it kills (see OOM)
+	High   int64   // bytes from which on memory is paged out, and nobody is killed: processes that need more wait
+	Swap   int64   // bytes that may be paged out; 0: none, if Memory is bounded
 	Shares float64 // weight under contention, in vcores: a group of 2 gets twice what a group of 1 gets
 	CPU    float64 // cores that may be used even when others are idle
 	Pids   int64   // processes and threads
@@ -66,6 +68,7 @@ type Capabilities struct {
 	MemoryLimit bool // Limits.Memory
 	PidsLimit   bool // Limits.Pids
 	OOMEvents   bool // Group.OOM
+	Reclaim     bool // Limits.High and .Swap, Group.Reclaim, also of programs' memory. The machine may get and lose swap meanwhile
 
 	// Missing has a sentence for each guarantee that can't be given, with the reason.
 	Missing []string
@@ -85,6 +88,7 @@ func (c Capabilities) Features() []string {
 		{c.MemoryLimit, "memory-limit"},
 		{c.PidsLimit, "pids-limit"},
 		{c.OOMEvents, "oom-events"},
+		{c.Reclaim, "reclaim"},
 	} {
 		if f.have {
 			out = append(out, f.name)
@@ -124,6 +128,17 @@ type Group interface {
 	SetLimits(l Limits) error
 
 	Usage() (Usage, error)
+
+	// Memory returns what the group's memory is made of.
+	Memory() (Memory, error)
+
+	// Reclaim takes so many bytes of memory back, page cache first, and returns how many it were. Where no more can be taken the error is
+	// EBUSY. It may be called while the group is frozen. Without Limits.Swap only page cache is taken. It leaves the limits as they
+	// were; other calls of Reclaim and SetLimits must wait until it has returned.
+	Reclaim(ctx context.Context, bytes int64) (taken int64, err error)
+
+	// PageIn begins to read back what was paged out, ahead of need.
+	PageIn(ctx context.Context) error
 
 	// Processes returns the pids in the group, without zombies.
 	Processes() ([]int, error)

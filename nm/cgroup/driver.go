@@ -36,6 +36,9 @@ type limiter interface {
 	// kernel begins with and the one for so many vcores. The folder is "" where groups have no weight.
 	weight(vcores float64) (top, file, initial, value string)
 	capable(c *Capabilities)
+	swaps() bool // whether Limits.High and .Swap have an effect, given a machine with swap
+	memory(name string) (Memory, error)
+	reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error)
 	limited(name string) []string // what to remove at the end besides the holder's folders
 	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
 	// changed reports whether there was a kill that it did not know of.
@@ -62,6 +65,10 @@ func (d *kernelDriver) Capabilities() Capabilities {
 	c := Capabilities{Suspend: true, KillTree: true}
 	d.limiter.capable(&c)
 	c.Missing = slices.Clone(d.missing)
+	var why string
+	if c.Reclaim, why = d.canReclaim(); !c.Reclaim && c.MemoryLimit {
+		c.Missing = append(c.Missing, why)
+	}
 	return c
 }
 
@@ -125,7 +132,8 @@ func (d *kernelDriver) Open(name string) (Group, error) {
 
 func (d *kernelDriver) group(name string) (*kernelGroup, error) {
 	g := &kernelGroup{d: d, name: name}
-	if d.Capabilities().OOMEvents {
+	var can Capabilities
+	if d.limiter.capable(&can); can.OOMEvents {
 		use, err := d.limiter.usage(name)
 		if err != nil {
 			return nil, err

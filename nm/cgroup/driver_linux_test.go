@@ -21,7 +21,13 @@ import (
 	"heddle/nm/proc"
 )
 
-func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+func TestMain(m *testing.M) {
+	if size := os.Getenv(holdVariable); size != "" {
+		hold(size)
+		return
+	}
+	os.Exit(await.NoGoroutines(m.Run()))
+}
 
 func quiet() *logrus.Entry {
 	l := logrus.New()

@@ -16,6 +16,8 @@ type fakeV2 struct {
 	groups map[string]*fakeGroup
 	writes []string // "path=value"
 	deny   func(path string) error
+
+	meminfo string
 }
 
 type fakeGroup struct {
@@ -24,7 +26,7 @@ type fakeGroup struct {
 }
 
 func newFakeV2(top string, controllers ...string) *fakeV2 {
-	f := &fakeV2{top: top, groups: make(map[string]*fakeGroup)}
+	f := &fakeV2{top: top, groups: make(map[string]*fakeGroup), meminfo: "MemTotal:  8192 kB\nSwapTotal:  1024 kB\nSwapFree:  1024 kB\n"}
 	f.groups[top] = f.group(controllers)
 	return f
 }
@@ -78,6 +80,9 @@ func (f *fakeV2) populated(path string) bool {
 }
 
 func (f *fakeV2) read(path string) (string, error) {
+	if path == "/proc/meminfo" {
+		return f.meminfo, nil
+	}
 	dir, file := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	g, ok := f.groups[dir]
@@ -143,10 +148,13 @@ func (f *fakeV2) write(path, value string) error {
 				other.files["cgroup.procs"] = ""
 			}
 		}
-	case "memory.reclaim": // page cache only
+	case "memory.reclaim": // page cache only, unless the group may swap
 		want, _ := strconv.ParseInt(value, 10, 64)
 		current, _ := strconv.ParseInt(g.files["memory.current"], 10, 64)
-		left := max(current-want, g.anon())
+		left := max(current-want, 0)
+		if g.files["memory.swap.max"] == "0" {
+			left = max(left, g.anon())
+		}
 		g.files["memory.current"] = strconv.FormatInt(left, 10)
 		if current-left < want {
 			return fail(syscall.EAGAIN)

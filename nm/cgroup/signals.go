@@ -33,7 +33,8 @@ func newSignals(log *logrus.Entry, missing []string) *signals {
 	return &signals{log: log, missing: append(missing,
 		"a container's CPU, memory and number of processes have no limit that the kernel enforces",
 		"a process of a container that leaves its session, outlives its parent and cleans its environment can't be found",
-		"containers are suspended by SIGSTOP, which their processes can undo")}
+		"containers are suspended by SIGSTOP, which their processes can undo",
+		"the memory of suspended containers stays where it is, and counts as held: taking it back takes cgroups")}
 }
 
 func (*signals) Kind() Kind { return None }
@@ -79,6 +80,15 @@ type signalGroup struct {
 func (g *signalGroup) Name() string           { return g.name }
 func (g *signalGroup) OOM() <-chan struct{}   { return nil }
 func (g *signalGroup) SetLimits(Limits) error { return nil }
+
+// Memory can't be told apart in the process table.
+func (g *signalGroup) Memory() (Memory, error) { return Memory{-1, -1, -1}, nil }
+
+func (g *signalGroup) Reclaim(context.Context, int64) (int64, error) {
+	return 0, fmt.Errorf("take memory back from group %s: that takes cgroups: %w", g.name, errors.ErrUnsupported)
+}
+
+func (g *signalGroup) PageIn(context.Context) error { return nil }
 
 func (g *signalGroup) Add(pid int) error {
 	p, err := proc.Read(pid)

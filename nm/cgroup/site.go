@@ -28,7 +28,7 @@ func (s *site) lacks(format string, args ...any) {
 // limited controllers, and what a machine without them can't do.
 var limited = []struct{ controller, loss string }{
 	{"cpu", "containers get no share of the CPU of their own, nor a limit"},
-	{"memory", "a container's memory is only looked at now and then"},
+	{"memory", "a container's memory is only looked at now and then, and can't be taken back while it is suspended"},
 	{"pids", "the number of a container's processes has no limit"},
 }
 
@@ -189,5 +189,7 @@ func (s *site) placeV2(v2 *unified, m mount, wanted []string) error {
 	if _, err := s.tree.read(filepath.Join(probe, "cgroup.freeze")); err != nil {
 		return fmt.Errorf("the kernel can't freeze v2 groups (Linux 5.2 can): %w", err)
 	}
+	_, err = s.tree.read(filepath.Join(probe, "memory.swap.max"))
+	v2.swapping = err == nil
 	return nil
 }

@@ -137,12 +137,17 @@ func keyed(t tree, path, key string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return inText(path, text, key)
+}
+
+// inText is keyed for a file that has been read. A unit after the number is left alone.
+func inText(path, text, key string) (int64, error) {
 	for line := range strings.Lines(text) {
-		k, v, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if k != key {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != key {
 			continue
 		}
-		n, err := strconv.ParseInt(v, 10, 64)
+		n, err := strconv.ParseInt(f[1], 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %s: %w", path, key, err)
 		}

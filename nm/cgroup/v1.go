@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -65,18 +66,102 @@ func (l *legacy) set(name string, to Limits) error {
 		}
 	}
 	if l.has("memory") {
-		if err := l.tree.write(l.path("memory", name, "memory.limit_in_bytes"), minusOr(to.Memory)); err != nil {
+		if err := l.setMemory(name, to); err != nil {
 			return err
-		}
-		if to.Memory > 0 {
-			// As in v2: what outgrows its limit is to end, not to swap. Kernels may lack or refuse the file.
-			_ = l.tree.write(l.path("memory", name, "memory.swappiness"), "0")
 		}
 	}
 	if l.has("pids") {
 		return l.tree.write(l.path("pids", name, "pids.max"), maxOr(to.Pids))
 	}
 	return nil
+}
+
+// setMemory bounds memory. v1 has one limit: where a group is to page out rather than end (Limits.High), that is the limit, and nobody is
+// killed at it; Limits.Memory bounds memory and swap together then. Kernels may lack or refuse files that the swap concerns.
+func (l *legacy) setMemory(name string, to Limits) error {
+	file := func(file string) string { return l.path("memory", name, file) }
+	if name == "" { // all groups together
+		return l.tree.write(file("memory.limit_in_bytes"), minusOr(to.Memory))
+	}
+	if to.Swap > 0 {
+		_ = l.tree.write(file("memory.swappiness"), "100")
+	} else if to.Memory > 0 {
+		// As in v2: what outgrows its limit is to end, not to swap.
+		_ = l.tree.write(file("memory.swappiness"), "0")
+	}
+	_ = l.tree.write(file("memory.memsw.limit_in_bytes"), "-1") // it must never be less than the limit
+	oom := file("memory.oom_control")
+	if to.High <= 0 {
+		if err := l.tree.write(file("memory.limit_in_bytes"), minusOr(to.Memory)); err != nil {
+			return err
+		}
+		if spared, err := keyed(l.tree, oom, "oom_kill_disable"); err == nil && spared != 0 {
+			return l.tree.write(oom, "0")
+		}
+		return nil
+	}
+	if err := l.tree.write(oom, "1"); err != nil {
+		return err
+	}
+	if err := l.tree.write(file("memory.limit_in_bytes"), minusOr(to.High)); err != nil {
+		return err
+	}
+	if to.Memory > to.High {
+		_ = l.tree.write(file("memory.memsw.limit_in_bytes"), minusOr(to.Memory))
+	}
+	return nil
+}
+
+func (l *legacy) swaps() bool { return l.has("memory") }
+
+func (l *legacy) memory(name string) (m Memory, err error) {
+	if !l.has("memory") {
+		return Memory{-1, -1, -1}, nil
+	}
+	stat := l.path("memory", name, "memory.stat")
+	text, err := l.tree.read(stat)
+	if err == nil {
+		m.Anon, err = inText(stat, text, "total_rss")
+	}
+	if err == nil {
+		m.File, err = inText(stat, text, "total_cache")
+	}
+	if err != nil {
+		return m, err
+	}
+	if m.Swapped, err = inText(stat, text, "total_swap"); err != nil { // a kernel without swap accounting
+		m.Swapped = -1
+	}
+	return m, nil
+}
+
+// reclaim lowers the limit step by step and puts it back. Nobody is killed meanwhile: those that need more wait. A NodeManager that dies
+// in between leaves the limit where it is, until its next life sets the group's limits.
+func (l *legacy) reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error) {
+	if !l.has("memory") {
+		return 0, fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
+	}
+	limit, oom := l.path("memory", name, "memory.limit_in_bytes"), l.path("memory", name, "memory.oom_control")
+	before, err := number(l.tree, limit)
+	if err != nil {
+		return 0, err
+	}
+	disabled, err := keyed(l.tree, oom, "oom_kill_disable")
+	if err != nil {
+		return 0, err
+	}
+	if err := l.tree.write(oom, "1"); err != nil {
+		return 0, err
+	}
+	use := func() (int64, error) { return number(l.tree, l.path("memory", name, "memory.usage_in_bytes")) }
+	taken, err = reclaim(ctx, bytes, use, func(to int64) error {
+		err := l.tree.write(limit, strconv.FormatInt(to, 10))
+		if errors.Is(err, syscall.EBUSY) { // it took less
+			return nil
+		}
+		return err
+	})
+	return taken, errors.Join(err, l.tree.write(limit, strconv.FormatInt(before, 10)), l.tree.write(oom, strconv.FormatInt(disabled, 10)))
 }
 
 // setCPU writes quota and period. The kernel checks their ratio at every write, so the quota is lifted in between.

@@ -19,6 +19,7 @@ type unified struct {
 	tree        tree
 	top         string   // folder that holds the groups
 	controllers []string // enabled for the groups: cpu, memory, pids
+	swapping    bool     // the kernel counts what groups have paged out
 	events      watching
 }
 
@@ -105,19 +106,18 @@ func (u *unified) set(name string, l Limits) error {
 			return err
 		}
 	}
-	if u.has("memory") {
-		if err := u.unsqueeze(name); err != nil {
-			return err
-		}
+	if !u.has("memory") {
+		return nil
 	}
-	if u.has("memory") && l.Memory > 0 {
+	if l.Memory > 0 || l.Swap > 0 {
 		// A container's memory is memory: without this one that outgrows its limit would swap instead of ending.
 		// The kernel may have no swap accounting; then there is nothing to turn off.
-		if err := u.tree.write(u.path(name, "memory.swap.max"), "0"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := u.tree.write(u.path(name, "memory.swap.max"), strconv.FormatInt(l.Swap, 10))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	return u.squeeze(name, l.High)
 }
 
 // roomPatience is how often the kernel is asked to take back memory that a group uses beyond a limit it is to get.
@@ -141,7 +141,7 @@ func (u *unified) makeRoom(name string, limit int64) error {
 		return fmt.Errorf("a memory limit of %d bytes is less than the %d in use that can't be taken back: %w", limit, least, syscall.EBUSY)
 	}
 	if anon, err := keyed(u.tree, u.path(name, "memory.stat"), "anon"); err == nil && anon > limit {
-		return refusal(anon) // a container's memory isn't swapped, so that there is no use in trying
+		return refusal(anon) // a running container's memory isn't swapped, so that there is no use in trying
 	}
 	if err := u.tree.write(u.path(name, "memory.high"), strconv.FormatInt(limit, 10)); err != nil {
 		return err
@@ -156,21 +156,76 @@ func (u *unified) makeRoom(name string, limit int64) error {
 	if used, err = number(u.tree, u.path(name, "memory.current")); err != nil || used <= limit {
 		return err
 	}
-	return errors.Join(refusal(used), u.unsqueeze(name))
+	return errors.Join(refusal(used), u.squeeze(name, 0))
 }
 
-// unsqueeze lifts what makeRoom has set, in this life of the NodeManager or an earlier one: it would slow a group down that is
-// within its limit.
-func (u *unified) unsqueeze(name string) error {
+// squeeze has the group's memory paged out from so many bytes on. With 0 it lifts what was set, also by makeRoom, in this life of the
+// NodeManager or an earlier one: it would slow a group down that is within its limit.
+func (u *unified) squeeze(name string, from int64) error {
 	high := u.path(name, "memory.high")
 	now, err := u.tree.read(high)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(now) == "max" {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(now) == maxOr(from) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return u.tree.write(high, "max")
+	return u.tree.write(high, maxOr(from))
+}
+
+func (u *unified) swaps() bool { return u.swapping }
+
+func (u *unified) memory(name string) (m Memory, err error) {
+	if !u.has("memory") {
+		return Memory{-1, -1, -1}, nil
+	}
+	stat := u.path(name, "memory.stat")
+	text, err := u.tree.read(stat)
+	if err == nil {
+		m.Anon, err = inText(stat, text, "anon")
+	}
+	if err == nil {
+		m.File, err = inText(stat, text, "file")
+	}
+	if err != nil {
+		return m, err
+	}
+	if m.Swapped, err = number(u.tree, u.path(name, "memory.swap.current")); errors.Is(err, fs.ErrNotExist) {
+		m.Swapped, err = -1, nil
+	}
+	return m, err
+}
+
+// reclaim uses memory.reclaim, or memory.high where the kernel is older than Linux 5.19.
+func (u *unified) reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error) {
+	if !u.has("memory") {
+		return 0, fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
+	}
+	use := func() (int64, error) { return number(u.tree, u.path(name, "memory.current")) }
+	high := u.path(name, "memory.high")
+	before, err := u.tree.read(high)
+	if err != nil {
+		return 0, err
+	}
+	lowered := false
+	taken, err = reclaim(ctx, bytes, use, func(to int64) error {
+		now, err := use()
+		if err != nil || now <= to {
+			return err
+		}
+		switch err = u.tree.write(u.path(name, "memory.reclaim"), strconv.FormatInt(now-to, 10)); {
+		case errors.Is(err, fs.ErrNotExist):
+			lowered = true
+			return u.tree.write(high, strconv.FormatInt(to, 10))
+		case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EINTR): // it took less
+			return nil
+		}
+		return err
+	})
+	if lowered {
+		err = errors.Join(err, u.tree.write(high, strings.TrimSpace(before)))
+	}
+	return taken, err
 }
 
 func (u *unified) usage(name string) (Usage, error) {

@@ -1,0 +1,94 @@
+package cgroup
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+)
+
+// Memory is what a group's memory is made of, in bytes. Fields that the driver can't tell are −1.
+type Memory struct {
+	Anon    int64 // of programs; only swap can take it back
+	File    int64 // page cache, files in memory (tmpfs) included
+	Swapped int64 // paged out
+}
+
+// reclaimStep is how much is taken back by one call of the kernel. Small steps are never refused by v1, and each ends within about a
+// tenth of a second: so soon can it be interrupted.
+const reclaimStep = 64 << 20
+
+// reclaimPatience is how many steps in a row may come to nothing.
+const reclaimPatience = 3
+
+// reclaim takes bytes back from a group in small steps. use tells what it uses, and lower has the kernel bring that down to an amount, as
+// far as it can. The error is EBUSY where no more can be taken back.
+func reclaim(ctx context.Context, bytes int64, use func() (int64, error), lower func(to int64) error) (taken int64, err error) {
+	begun, err := use()
+	if err != nil {
+		return 0, err
+	}
+	goal, now, vain := max(0, begun-bytes), begun, 0
+	for now > goal {
+		if err := ctx.Err(); err != nil {
+			return begun - now, err
+		}
+		if err := lower(max(goal, now-reclaimStep)); err != nil {
+			return begun - now, err
+		}
+		before := now
+		if now, err = use(); err != nil {
+			return begun - before, err
+		}
+		if now < before {
+			vain = 0
+		} else if vain++; vain == reclaimPatience {
+			return max(0, begun-now), fmt.Errorf("%d of %d bytes can't be taken back: %w", now-goal, bytes, syscall.EBUSY)
+		}
+	}
+	return begun - now, nil
+}
+
+// swap returns the bytes of swap that the machine has.
+func swap(t tree) (int64, error) {
+	text, err := t.read("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	kb, err := inText("/proc/meminfo", text, "SwapTotal:")
+	return kb << 10, err
+}
+
+// canReclaim reports whether memory of programs can be taken back, and why if not.
+func (d *kernelDriver) canReclaim() (bool, string) {
+	const loss = "the memory of suspended containers stays where it is, and counts as held"
+	if !d.limiter.swaps() {
+		return false, "the kernel doesn't count what groups have paged out: " + loss
+	}
+	switch n, err := swap(d.tree); {
+	case err != nil:
+		return false, fmt.Sprintf("%v: %s", err, loss)
+	case n == 0:
+		return false, "the machine has no swap: " + loss
+	}
+	return true, ""
+}
+
+func (g *kernelGroup) Memory() (Memory, error) {
+	m, err := g.d.limiter.memory(g.name)
+	return m, g.wrap("measure the memory of", err)
+}
+
+func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
+	taken, err := g.d.limiter.reclaim(ctx, g.name, bytes)
+	return taken, g.wrap("take memory back from", err)
+}
+
+func (g *kernelGroup) PageIn(ctx context.Context) error {
+	pids, err := g.d.holder.pids(g.name)
+	for _, pid := range pids {
+		if err == nil {
+			err = pageIn(ctx, pid)
+		}
+	}
+	return g.wrap("page in", err)
+}
