@@ -1,0 +1,306 @@
+package suspend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"heddle/nm/cgroup"
+	"heddle/yarn/records"
+)
+
+// Processes are those of a container, as a ladder handles them. A call lasts no longer than the kernel takes for one step, so that a kill
+// comes between any two; the context ends with the kill.
+type Processes interface {
+	// Size is what the container was granted.
+	Size() records.Resource
+	// Hold limits the processes to an amount of memory and CPU, beyond which they slow down. Whether they may be paged out is page.
+	// With all of the container's size, and page false, they have the limits of a container that was never suspended.
+	Hold(ctx context.Context, held records.Resource, page bool) error
+	Freeze(ctx context.Context) error
+	Thaw(ctx context.Context) error
+	// Reclaim pages out so many bytes, and returns how many it were. The error is EBUSY where no more can be.
+	Reclaim(ctx context.Context, bytes int64) (int64, error)
+	PageIn(ctx context.Context) error
+	Memory() (cgroup.Memory, error)
+	// CPU is the time that the processes have used so far.
+	CPU() (time.Duration, error)
+}
+
+// Node is what the ladders of a node share. The zero Node keeps nobody from taking memory back.
+type Node struct {
+	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
+	Full  func() string
+	Rates Rates
+}
+
+// slice is how many bytes are taken back between two looks at whether more should be.
+const slice = 256 << 20
+
+// aheadPatience is how long a container that is resumed waits for what was paged out. It fetches the rest as it needs it.
+const aheadPatience = time.Second
+
+// Ladder brings a container to levels. State may be called at any time, everything else by one goroutine at a time.
+type Ladder struct {
+	p    Processes
+	node *Node
+
+	mu    sync.Mutex
+	state State
+}
+
+// NewLadder returns the ladder of a container that runs.
+func NewLadder(p Processes, node *Node) *Ladder {
+	l := &Ladder{p: p, node: node}
+	l.Reset()
+	return l
+}
+
+// State returns how far the ladder is.
+func (l *Ladder) State() State {
+	l.mu.Lock()
+	s := l.state
+	l.mu.Unlock()
+	if s.Have == Running && !s.Lags() {
+		return s
+	}
+	if m, err := l.p.Memory(); err == nil {
+		s.Swapped = max(0, m.Swapped)
+	}
+	return s
+}
+
+// Reset says that the container's processes are new, or gone: they have nothing that was taken from them. The last version stays.
+func (l *Ladder) Reset() {
+	size := l.p.Size()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = State{Order: Order{Held: size, Version: l.state.Version}, Holds: size, Since: time.Now()}
+}
+
+// Refuse notes that an order can't be carried out: the container stays what it is, and the order's version is known.
+func (l *Ladder) Refuse(version int32, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Version, l.state.Failed, l.state.Reason = version, true, why
+}
+
+// Resized is what the container holds when it is granted another size: that size, but for what was taken from it.
+func (l *Ladder) Resized(from, to records.Resource) records.Resource {
+	return resized(l.State().Holds, from, to)
+}
+
+// Resize says that the container was granted another size, and holds what Resized says.
+func (l *Ladder) Resize(from, to records.Resource) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Held, l.state.Holds = resized(l.state.Held, from, to), resized(l.state.Holds, from, to)
+}
+
+func resized(held, from, to records.Resource) records.Resource {
+	for k := range held {
+		if held[k] == from[k] || held[k] > to[k] {
+			held[k] = to[k]
+		}
+	}
+	return held
+}
+
+// Set brings the container to the order's level, and returns when it is there: an error means that it isn't. Memory that can't be taken is
+// none: the state says so (Lags, Reason), and Settle tries again. An order whose Check says no must not come here.
+func (l *Ladder) Set(ctx context.Context, o Order) error {
+	begun := time.Now()
+	if err := l.Step(ctx, o); err != nil {
+		return err
+	}
+	err := l.Settle(ctx)
+	l.mu.Lock()
+	l.state.Took = time.Since(begun)
+	l.mu.Unlock()
+	return err
+}
+
+// Step is the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
+func (l *Ladder) Step(ctx context.Context, o Order) error {
+	l.mu.Lock()
+	have := l.state.Have
+	l.state.Order, l.state.Failed, l.state.Reason = o, false, ""
+	l.mu.Unlock()
+	if !o.Level.Still() {
+		return l.run(ctx, o, have)
+	}
+	if have.Still() {
+		return nil
+	}
+	if err := l.p.Freeze(ctx); err != nil {
+		return err
+	}
+	l.reached(Frozen)
+	return nil
+}
+
+// run lets the processes run with what they are to hold.
+func (l *Ladder) run(ctx context.Context, o Order, have Level) error {
+	size := l.p.Size()
+	less := o.Held.MemoryMB() < size.MemoryMB()
+	switch {
+	case o.Held == size:
+		if err := l.open(ctx, have); err != nil {
+			return err
+		}
+	case less && !have.Still():
+		return nil // Settle takes the CPU before the memory
+	default:
+		if err := l.p.Hold(ctx, o.Held, less); err != nil {
+			return err
+		}
+	}
+	if have.Still() {
+		if err := l.p.Thaw(ctx); err != nil {
+			return err
+		}
+	}
+	if less {
+		l.reached(Shrunk)
+		return nil
+	}
+	l.holds(o.Held)
+	l.reached(o.Level)
+	return nil
+}
+
+// open gives the processes all of their size: memory first, then what was paged out, then the CPU.
+func (l *Ladder) open(ctx context.Context, have Level) error {
+	size := l.p.Size()
+	slow := size
+	if !have.Still() {
+		slow[records.VCores] = l.State().Holds.VCores()
+	}
+	if err := l.p.Hold(ctx, slow, false); err != nil {
+		return err
+	}
+	before, err := l.p.Memory()
+	if err == nil && before.Swapped != 0 { // a driver that can't tell says −1
+		begun := time.Now()
+		brief, cancel := context.WithTimeout(ctx, aheadPatience)
+		err := l.p.PageIn(brief)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if after, e := l.p.Memory(); err == nil && e == nil {
+			l.node.Rates.pagedIn(before.Swapped-after.Swapped, time.Since(begun))
+		}
+	}
+	if slow == size {
+		return nil
+	}
+	return l.p.Hold(ctx, size, false)
+}
+
+// Settle takes the memory from the container that it isn't to hold. It does nothing where nothing is left to do.
+func (l *Ladder) Settle(ctx context.Context) error {
+	s := l.State()
+	if !s.Lags() {
+		return nil
+	}
+	size := l.p.Size()
+	if s.Held.MemoryMB() >= size.MemoryMB() {
+		if s.Holds.MemoryMB() < size.MemoryMB() {
+			if err := l.p.Hold(ctx, s.Held, false); err != nil {
+				return err
+			}
+		}
+		l.holds(s.Held)
+		l.reached(s.Level)
+		return nil
+	}
+	// The CPU goes first, all of it: what is written meanwhile would have to be paged out as well.
+	slow := size
+	slow[records.VCores] = 0
+	if err := l.p.Hold(ctx, slow, true); err != nil {
+		return err
+	}
+	switch reason, err := l.shrink(ctx, s.Held.MemoryMB()<<20); {
+	case err != nil:
+		return err
+	case reason != "":
+		return l.stop(ctx, s.Order, reason)
+	}
+	err := l.p.Hold(ctx, s.Held, true)
+	if errors.Is(err, syscall.EBUSY) { // it has grown meanwhile
+		return l.stop(ctx, s.Order, err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	l.holds(s.Held)
+	l.reached(s.Level)
+	return nil
+}
+
+// stop leaves the container with the memory that could not be taken from it, and with the CPU that it is to have.
+func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
+	holds := l.p.Size()
+	holds[records.VCores] = o.Held.VCores()
+	if err := l.p.Hold(ctx, holds, true); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Holds, l.state.Reason = holds, reason
+	return nil
+}
+
+// shrink takes memory back until no more than so many bytes are left. reason is why it stopped before.
+func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err error) {
+	for {
+		m, err := l.p.Memory()
+		if err != nil {
+			return "", err
+		}
+		over := max(0, m.Anon) + max(0, m.File) - left
+		if over <= 0 {
+			return "", nil
+		}
+		if l.node.Full != nil {
+			if why := l.node.Full(); why != "" {
+				return why, nil
+			}
+		}
+		begun := time.Now()
+		taken, err := l.p.Reclaim(ctx, min(over, slice))
+		if err == nil || errors.Is(err, syscall.EBUSY) {
+			l.node.Rates.pagedOut(taken, time.Since(begun))
+		}
+		if errors.Is(err, syscall.EBUSY) && taken <= 0 {
+			return fmt.Sprintf("%d MB of its memory can't be paged out", over>>20), nil
+		}
+		if err != nil && !errors.Is(err, syscall.EBUSY) {
+			return "", err
+		}
+	}
+}
+
+// reached notes that the container has a level.
+func (l *Ladder) reached(level Level) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.state
+	if s.Have == level {
+		return
+	}
+	if s.Have.Still() != level.Still() {
+		s.LastBreath = time.Time{}
+	}
+	s.Have, s.Since = level, time.Now()
+}
+
+func (l *Ladder) holds(r records.Resource) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Holds, l.state.Reason = r, ""
+}

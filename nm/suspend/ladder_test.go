@@ -1,0 +1,215 @@
+package suspend
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"heddle/yarn/records"
+)
+
+var r = records.NewResource
+
+func at(l Level, memory, vcores int64) Order { return Order{Level: l, Held: r(memory, vcores)} }
+
+// The CPU goes before the memory and comes after it; what was paged out is read ahead; limits are those of the last order alone.
+func TestStepsOfTheLadder(t *testing.T) {
+	all := at(Running, 1024, 2)
+	for name, c := range map[string]struct {
+		orders []Order
+		want   string // what the last order has it do
+	}{
+		"frozen":                     {[]Order{at(Frozen, 1024, 0)}, "freeze"},
+		"frozen, running":            {[]Order{at(Frozen, 1024, 0), all}, "hold 1024/2, thaw"},
+		"reclaimed":                  {[]Order{at(Reclaimed, 64, 0)}, "freeze, hold 1024/0 page, reclaim 256, reclaim 256, reclaim 24, hold 64/0 page"},
+		"frozen, reclaimed":          {[]Order{at(Frozen, 1024, 0), at(Reclaimed, 500, 0)}, "hold 1024/0 page, reclaim 100, hold 500/0 page"},
+		"reclaimed, running":         {[]Order{at(Reclaimed, 64, 0), all}, "hold 1024/2, page in, thaw"},
+		"reclaimed, frozen":          {[]Order{at(Reclaimed, 64, 0), at(Frozen, 1024, 0)}, "hold 1024/0"},
+		"reclaimed twice":            {[]Order{at(Reclaimed, 64, 0), at(Reclaimed, 64, 0)}, ""},
+		"shrunk":                     {[]Order{at(Shrunk, 500, 1)}, "hold 1024/0 page, reclaim 100, hold 500/1 page"},
+		"shrunk, the CPU only":       {[]Order{at(Shrunk, 1024, 1)}, "hold 1024/1"},
+		"shrunk, shrunk more":        {[]Order{at(Shrunk, 500, 1), at(Shrunk, 400, 1)}, "hold 1024/0 page, reclaim 100, hold 400/1 page"},
+		"shrunk, running":            {[]Order{at(Shrunk, 500, 1), all}, "hold 1024/1, page in, hold 1024/2"},
+		"footprint":                  {[]Order{at(Footprint, 64, 0)}, "hold 1024/0 page, reclaim 256, reclaim 256, reclaim 24, hold 64/0 page"},
+		"footprint, reclaimed":       {[]Order{at(Footprint, 64, 0), at(Reclaimed, 64, 0)}, "freeze, hold 1024/0 page, hold 64/0 page"},
+		"reclaimed, shrunk":          {[]Order{at(Reclaimed, 64, 0), at(Shrunk, 500, 1)}, "hold 500/1 page, thaw, hold 1024/0 page, hold 500/1 page"},
+		"reclaimed, shrunk, running": {[]Order{at(Reclaimed, 64, 0), at(Shrunk, 500, 1), all}, "hold 1024/1, page in, hold 1024/2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			l := NewLadder(f, &Node{})
+			for _, o := range c.orders {
+				f.did = nil
+				if err := o.Check(f.size, true); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Set(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				if s := l.State(); s.Have != o.Level || s.Holds != o.Held || s.Lags() || s.Reason != "" || f.frozen != o.Level.Still() {
+					t.Errorf("after %v: %+v", o, s)
+				}
+				if f.held.MemoryMB() > o.Held.MemoryMB() || f.anon > o.Held.MemoryMB()<<20 {
+					t.Errorf("after %v it may have %v and has %d MB", o, f.held, f.anon>>20)
+				}
+			}
+			if got := strings.Join(f.did, ", "); got != c.want {
+				t.Errorf("it did %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// What can't be paged out stays with the container: it keeps all of its memory, doesn't run into a limit, and another try goes on.
+func TestMemoryThatCannotBeTaken(t *testing.T) {
+	var why string
+	for name, c := range map[string]struct {
+		begin, pass func(f *fake)
+		order       Order
+		reason      string
+	}{
+		"it is locked": {
+			func(f *fake) { f.stuck = 500 << 20 }, func(f *fake) { f.stuck = 0 }, at(Reclaimed, 64, 0), "436 MB of its memory can't be paged out",
+		},
+		"swap is full": {
+			func(*fake) { why = "swap is full" }, func(*fake) { why = "" }, at(Shrunk, 64, 1), "swap is full",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			c.begin(f)
+			l := NewLadder(f, &Node{Full: func() string { return why }})
+			if err := l.Set(t.Context(), c.order); err != nil {
+				t.Fatal(err)
+			}
+			s := l.State()
+			if !s.Lags() || s.Reason != c.reason || s.Holds != r(1024, c.order.Held.VCores()) || f.held != s.Holds || s.Level != c.order.Level {
+				t.Errorf("at first %+v, limited to %v", s, f.held)
+			}
+			c.pass(f)
+			if err := l.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := l.State(); s.Lags() || s.Reason != "" || s.Holds != c.order.Held || f.held != c.order.Held {
+				t.Errorf("at last %+v, limited to %v", s, f.held)
+			}
+		})
+	}
+}
+
+// A kill before any step has the ladder return at once. Whoever takes it up again brings it where it was to go.
+func TestKilledAtEachStep(t *testing.T) {
+	orders := []Order{at(Shrunk, 500, 1), at(Reclaimed, 64, 0), at(Shrunk, 500, 1), at(Frozen, 1024, 0), at(Running, 1024, 2)}
+	steps := func(kill int) (did []string, err error) {
+		f := newFake()
+		l := NewLadder(f, &Node{})
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		n := 0
+		f.before = func(string) {
+			if n++; n == kill {
+				cancel()
+			}
+		}
+		for _, o := range orders {
+			if err = l.Set(ctx, o); err != nil {
+				did = slices.Clone(f.did)
+				f.before = nil
+				if e := l.Set(context.Background(), o); e != nil || l.State().Lags() || f.frozen != o.Level.Still() {
+					t.Errorf("killed before step %d, and set again: %v, %+v", kill, e, l.State())
+				}
+				return did, err
+			}
+		}
+		return f.did, nil
+	}
+	all, err := steps(0)
+	if err != nil || len(all) < 15 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	for kill := 1; kill <= len(all); kill++ {
+		did, err := steps(kill)
+		if !errors.Is(err, context.Canceled) || !slices.Equal(did, all[:kill-1]) {
+			t.Errorf("killed before step %d it did %q, %v", kill, did, err)
+		}
+	}
+}
+
+func TestOrdersThatMakeNoSense(t *testing.T) {
+	size := r(1024, 2)
+	for name, c := range map[string]struct {
+		order   Order
+		reclaim bool
+		want    string
+	}{
+		"good":                       {at(Reclaimed, 64, 0), true, ""},
+		"good without swap":          {at(Frozen, 1024, 0), false, ""},
+		"an unknown level":           {at(7, 1024, 2), true, "level 7 is not one of running, shrunk, footprint, frozen, reclaimed"},
+		"more than it has":           {at(Shrunk, 2048, 2), true, "can't hold <memory:2048, vCores:2>: it was granted <memory:1024, vCores:2>"},
+		"less than nothing":          {at(Shrunk, 1024, -1), true, "can't hold"},
+		"running with less":          {at(Running, 512, 2), true, "less is level shrunk"},
+		"below the footprint":        {at(Reclaimed, 10, 0), true, "the least that a suspended container keeps are 64 MB"},
+		"memory back without swap":   {at(Reclaimed, 64, 0), false, "this node can't take memory back"},
+		"frozen without its memory":  {at(Frozen, 64, 0), true, "a container that is frozen keeps its memory"},
+		"breaths that go backwards":  {Order{Level: Frozen, Held: size, BreathEvery: -1}, true, "breathe"},
+		"a small container is whole": {Order{Level: Reclaimed, Held: size}, true, ""},
+	} {
+		err := c.order.Check(size, c.reclaim)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := at(Reclaimed, 32, 0).Check(r(32, 1), true); err != nil {
+		t.Errorf("a container smaller than the footprint: %v", err)
+	}
+}
+
+// Where an order leaves open what is held, it is what the level leaves.
+func TestWhatALevelLeaves(t *testing.T) {
+	some := r(100, 1)
+	for level, want := range map[Level]records.Resource{Running: r(1024, 2), Shrunk: r(1024, 2), Footprint: r(64, 0), Frozen: r(1024, 0), Reclaimed: r(64, 0)} {
+		if got := (Order{Level: level}).Fill(nil, r(1024, 2)); got.Held != want {
+			t.Errorf("%v holds %v", level, got.Held)
+		}
+		if got := (Order{Level: level}).Fill(&some, r(1024, 2)); got.Held != some {
+			t.Errorf("%v holds %v, not %v", level, got.Held, some)
+		}
+		if back, err := ParseLevel(level.String()); err != nil || back != level || level.PB().String() != "LEVEL_"+strings.ToUpper(level.String()) {
+			t.Errorf("%v: %v, %v, %v", level, back, err, level.PB())
+		}
+	}
+	if _, err := ParseLevel("asleep"); err == nil || !strings.Contains(err.Error(), "running, shrunk, footprint, frozen, reclaimed") {
+		t.Error(err)
+	}
+}
+
+// Another size changes what a container holds only where nothing was taken from it.
+func TestResizeOfWhatIsShrunk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		l := NewLadder(f, &Node{})
+		if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []records.Resource{r(2048, 4), r(50, 1)} {
+			before := f.size
+			f.size = size
+			l.Resize(before, size)
+			want := r(min(64, size.MemoryMB()), 0)
+			if s := l.State(); s.Held != want || s.Holds != want {
+				t.Errorf("of %v it is to hold %v, and holds %v", size, s.Held, s.Holds)
+			}
+		}
+		l.Reset()
+		if s := l.State(); s.Have != Running || s.Holds != r(50, 1) || s.Lags() {
+			t.Errorf("after all it is %+v", s)
+		}
+		l.Resize(r(50, 1), r(60, 1))
+		if s := l.State(); s.Holds != r(60, 1) {
+			t.Errorf("running it holds %v", s.Holds)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package suspend
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Pressure is how a machine's memory is.
+type Pressure struct {
+	Total, Available    int64   // bytes of memory: all there is, and what programs could still get
+	SwapTotal, SwapFree int64   // bytes
+	Some, Full          float64 // percent of the last 10 s in which some processes, or all, waited for memory; −1: the kernel doesn't say
+}
+
+// ReadPressure reads how memory is from /proc below root ("/" as a rule).
+func ReadPressure(root string) (Pressure, error) {
+	p := Pressure{Some: -1, Full: -1}
+	b, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
+	if err != nil {
+		return p, fmt.Errorf("look at the machine's memory: %w", err)
+	}
+	p.meminfo(string(b))
+	b, err = os.ReadFile(filepath.Join(root, "proc/pressure/memory"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) { // not built in, or turned off
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("look at the machine's memory: %w", err)
+	}
+	return p, p.psi(string(b))
+}
+
+func (p *Pressure) meminfo(text string) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kb, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil || kb < 0 || kb > 1<<50 {
+			continue
+		}
+		switch f[0] {
+		case "MemTotal:":
+			p.Total = kb << 10
+		case "MemAvailable:":
+			p.Available = kb << 10
+		case "SwapTotal:":
+			p.SwapTotal = kb << 10
+		case "SwapFree:":
+			p.SwapFree = kb << 10
+		}
+	}
+}
+
+// psi reads lines like "some avg10=0.12 avg60=0.00 avg300=0.00 total=123".
+func (p *Pressure) psi(text string) error {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			return fmt.Errorf("pressure of memory: line %q", line)
+		}
+		value, ok := strings.CutPrefix(f[1], "avg10=")
+		percent, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil || !(percent >= 0 && percent <= 100) {
+			return fmt.Errorf("pressure of memory: %q is no avg10 of percents", f[1])
+		}
+		switch f[0] {
+		case "some":
+			p.Some = percent
+		case "full":
+			p.Full = percent
+		}
+	}
+	return nil
+}
+
+const (
+	scarce    = 20.0     // Full beyond which the machine has no time for more paging
+	scarceOf  = 20       // if less than this part of the memory is available, too: taking memory back makes pressure of its own
+	leastSwap = 32 << 20 // bytes of free swap, or a sixteenth of it if that is less
+)
+
+// Refusal returns why no more memory should be taken from containers, or "".
+func (p Pressure) Refusal() string {
+	switch {
+	case p.SwapTotal == 0:
+		return "the machine has no swap"
+	case p.SwapFree < min(leastSwap, p.SwapTotal/16):
+		return fmt.Sprintf("swap is full: %d of %d MB are free", p.SwapFree>>20, p.SwapTotal>>20)
+	case p.Full > scarce && p.Available < p.Total/scarceOf:
+		return fmt.Sprintf("the machine is short of memory: all processes waited for it in %.0f %% of the last 10 s", p.Full)
+	}
+	return ""
+}
