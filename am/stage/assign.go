@@ -31,11 +31,14 @@ func (m *Machine) serve(id SlotID) {
 		m.launch(id, t, false)
 		return
 	}
-	if m.copyTo(id) {
+	if m.copies.takenBy(id) {
 		return
 	}
 	if m.over || m.dispensable(s) {
 		m.remove(id)
+		if len(s.outputs) > 0 && !m.over {
+			m.deserted = append(m.deserted, id)
+		}
 		m.do(GiveBack{Slot: id})
 	}
 }
@@ -72,12 +75,21 @@ func (m *Machine) may(s *slot, t *task) bool {
 
 // pick returns a task for a slot: a map whose input is on its host, another one, or a reduce.
 func (m *Machine) pick(s *slot) *task {
-	if m.over || m.nodes[s.host].bad {
+	if m.over || s.spent || m.nodes[s.host].bad {
 		return nil
 	}
 	may := func(t *task) bool { return m.may(s, t) }
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	fits := m.due && s.memory >= m.job.ReduceMemory
+	if m.job.PerTask {
+		switch {
+		case s.stage == Map:
+			return maps.next(s.host, may)
+		case fits:
+			return reduces.next(s.host, may)
+		}
+		return nil
+	}
 	// Once reduces begin, all of them do in a row. Maps that have to be repeated go first, as all reduces wait for them; and
 	// at least one slot goes on with maps.
 	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 {
@@ -93,11 +105,21 @@ func (m *Machine) pick(s *slot) *task {
 
 // dispensable reports whether a slot without a task can go: nothing waits for it, and nobody needs what it has.
 func (m *Machine) dispensable(s *slot) bool {
-	if len(s.outputs) > 0 {
+	if len(s.outputs) > 0 && !m.fetched() {
 		return false
+	}
+	if s.spent || m.job.PerTask && m.wanted(s.pool) == 0 {
+		return true
 	}
 	return m.nodes[s.host].bad || m.tables[Map].count[waiting] == 0 &&
 		(m.tables[Reduce].count[waiting] == 0 || s.memory < m.job.ReduceMemory)
+}
+
+// fetched reports whether nobody needs the outputs of maps any more: all reduces have them. Where one has failed, others may as
+// well, and where tasks are copied, a copy needs them again.
+func (m *Machine) fetched() bool {
+	maps, reduces := &m.tables[Map], &m.tables[Reduce]
+	return m.job.Speculator == nil && maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
 }
 
 // launch has a slot begin with a task.
@@ -112,11 +134,12 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 	}
 	if t.id.Stage == Reduce {
 		a.Phase = Shuffling
+		m.fetching++
 	}
 	t.attempts = append(t.attempts, a)
 	t.active++
 	b.active = append(b.active, a.ID)
-	s.task, s.busy, s.ready, s.idle = a.ID, true, false, false
+	s.task, s.busy, s.ready, s.idle, s.spent = a.ID, true, false, false, m.job.PerTask
 	m.reckon(s)
 	m.do(Launch{Slot: id, Attempt: a.ID, Copy: copied})
 }
@@ -125,6 +148,7 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 func (m *Machine) part(a *Attempt, as State) {
 	t := m.task(a.ID.TaskID)
 	b := &m.tables[a.ID.Stage]
+	m.notePhase(a, Reducing)
 	a.State, a.Ended, a.blamed = as, m.now, nil
 	t.active--
 	b.active = slices.DeleteFunc(b.active, func(o AttemptID) bool { return o == a.ID })
@@ -167,7 +191,8 @@ func (m *Machine) shift(t *task, to phase) {
 		b.advance(t, 0)
 		if t.request != 0 {
 			m.requests[t.request].stale = true
-			m.stale = append(m.stale, t.request)
+			p := &m.pools[m.poolOf(t.id.Stage)]
+			p.stale = append(p.stale, t.request)
 		}
 	case done:
 		b.advance(t, millionths)
@@ -185,7 +210,8 @@ func (m *Machine) progressed(e Progressed) {
 		return
 	}
 	t, a := m.task(e.Attempt.TaskID), m.attempt(e.Attempt)
-	a.Seen, a.Phase, a.Done, a.Total = m.now, e.Phase, e.Done, e.Total
+	m.notePhase(a, e.Phase)
+	a.Seen, a.Done, a.Total = m.now, e.Done, e.Total
 	best := a.millionths()
 	if t.active > 1 {
 		for i := range t.attempts {
@@ -195,6 +221,27 @@ func (m *Machine) progressed(e Progressed) {
 		}
 	}
 	m.tables[t.id.Stage].advance(t, best)
+}
+
+// notePhase notes what an attempt does now.
+func (m *Machine) notePhase(a *Attempt, p Phase) {
+	if a.ID.Stage == Map {
+		return
+	}
+	if a.Phase == Shuffling {
+		m.fetching--
+	}
+	if a.Phase = p; p == Shuffling {
+		m.fetching++
+	}
+}
+
+// outputsAt are the outputs of maps that are where a slot is: its own, or its node's.
+func (m *Machine) outputsAt(s *slot) *[]AttemptID {
+	if m.job.PerTask {
+		return &m.nodes[s.host].outputs
+	}
+	return &s.outputs
 }
 
 // finished takes in that an attempt is done: the first of a task's wins.
@@ -218,16 +265,15 @@ func (m *Machine) finished(e Finished) {
 	m.shift(t, done)
 	m.do(Accept{Slot: e.Slot, Attempt: e.Attempt})
 	if t.id.Stage == Map && len(m.tables[Reduce].all) > 0 {
-		s.outputs = append(s.outputs, e.Attempt)
+		at := m.outputsAt(s)
+		*at = append(*at, e.Attempt)
 	}
 	for i := range t.attempts {
 		if t.attempts[i].State == Active {
 			m.cancel(t.attempts[i].ID, Overtaken)
 		}
 	}
-	if i := slices.IndexFunc(m.copies, func(c pendingCopy) bool { return c.Of.TaskID == t.id }); i >= 0 {
-		m.drop(i)
-	}
+	m.copies.dropOf(t.id)
 	if m.job.Speculator != nil {
 		m.job.Speculator.Ended(t.id.Stage, int(s.host), took)
 	}

@@ -8,25 +8,32 @@ type pendingCopy struct {
 	request RequestID // 0: none is open
 }
 
-// speculate drops copies that aren't worth while any more, and has new ones made.
-func (m *Machine) speculate() {
-	p := m.job.Speculator
+// copies are those of a Machine's job that are pending, and what its Speculator is shown.
+type copies struct {
+	m       *Machine
+	pending []pendingCopy
+	shown   Round
+}
+
+// round drops copies that aren't worth while any more, and has new ones made.
+func (c *copies) round() {
+	m, p := c.m, c.m.job.Speculator
 	if p == nil {
 		return
 	}
-	for i := 0; i < len(m.copies); i++ {
-		if r, ok := m.original(m.copies[i].Of); !ok || !p.Worth(m.copies[i].Copy, m.now, r, -1) {
-			m.drop(i)
+	for i := 0; i < len(c.pending); i++ {
+		if r, ok := c.original(c.pending[i].Of); !ok || !p.Worth(c.pending[i].Copy, m.now, r, -1) {
+			c.drop(i)
 			i--
 		}
 	}
 	if m.over {
 		return
 	}
-	for _, c := range p.Round(m.look()) {
-		pending := slices.ContainsFunc(m.copies, func(o pendingCopy) bool { return o.Of.TaskID == c.Of.TaskID })
-		if _, ok := m.original(c.Of); ok && !pending {
-			m.copies = append(m.copies, pendingCopy{Copy: c})
+	for _, x := range p.Round(c.look()) {
+		pending := slices.ContainsFunc(c.pending, func(o pendingCopy) bool { return o.Of.TaskID == x.Of.TaskID })
+		if _, ok := c.original(x.Of); ok && !pending {
+			c.pending = append(c.pending, pendingCopy{Copy: x})
 			m.stirred = true // a slot that waits may take it
 		}
 	}
@@ -34,31 +41,39 @@ func (m *Machine) speculate() {
 		m.stirred = false
 		m.match()
 	}
-	for i := range m.copies {
-		if c := &m.copies[i]; c.request == 0 {
-			m.wantCopy(c)
+	for i := range c.pending {
+		if x := &c.pending[i]; x.request == 0 {
+			c.ask(x)
 		}
 	}
 }
 
 // look gathers what runs.
-func (m *Machine) look() *Round {
-	r := &m.round
+func (c *copies) look() *Round {
+	m, r := c.m, &c.shown
 	r.Now, r.Running, r.Slots = m.now, r.Running[:0], r.Slots[:0]
 	for s := range m.tables {
 		b := &m.tables[s]
 		r.Waiting[s] = b.count[waiting]
 		for _, id := range b.active {
-			r.Running = append(r.Running, m.running(id))
+			r.Running = append(r.Running, c.running(id))
 		}
 	}
+	r.Levels = r.Levels[:0]
 	for i := range m.nodes {
 		r.Slots = append(r.Slots, m.nodes[i].most)
+		if m.leveled {
+			r.Levels = append(r.Levels, m.nodes[i].level)
+		}
+	}
+	if !m.leveled {
+		r.Levels = nil
 	}
 	return r
 }
 
-func (m *Machine) running(id AttemptID) Running {
+func (c *copies) running(id AttemptID) Running {
+	m := c.m
 	a, maps := m.attempt(id), &m.tables[Map]
 	return Running{
 		ID: id, Node: int(m.slots[a.Slot].host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
@@ -67,7 +82,8 @@ func (m *Machine) running(id AttemptID) Running {
 }
 
 // original returns an attempt that may have a copy: it runs, and no other one of its task does.
-func (m *Machine) original(id AttemptID) (Running, bool) {
+func (c *copies) original(id AttemptID) (Running, bool) {
+	m := c.m
 	if int(id.Stage) >= stages || id.Index < 0 || id.Index >= len(m.tables[id.Stage].all) {
 		return Running{}, false
 	}
@@ -75,64 +91,81 @@ func (m *Machine) original(id AttemptID) (Running, bool) {
 	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 {
 		return Running{}, false
 	}
-	return m.running(id), true
+	return c.running(id), true
 }
 
 // drop forgets a copy that is pending.
-func (m *Machine) drop(i int) {
-	if id := m.copies[i].request; id != 0 && m.requests[id].open {
+func (c *copies) drop(i int) {
+	m := c.m
+	if id := c.pending[i].request; id != 0 && m.requests[id].open {
 		m.requests[id].open = false
 		m.do(Withdraw{id})
 	}
-	m.copies = slices.Delete(m.copies, i, i+1)
+	c.pending = slices.Delete(c.pending, i, i+1)
 }
 
-// wantCopy asks for a container on the hosts where a copy is worth while, if such are known.
-func (m *Machine) wantCopy(c *pendingCopy) {
-	r, ok := m.original(c.Of)
+// dropOf forgets the pending copy of a task, if there is one.
+func (c *copies) dropOf(t TaskID) {
+	if i := slices.IndexFunc(c.pending, func(x pendingCopy) bool { return x.Of.TaskID == t }); i >= 0 {
+		c.drop(i)
+	}
+}
+
+func (c *copies) dropAll() {
+	for len(c.pending) > 0 {
+		c.drop(0)
+	}
+}
+
+// ask asks for a container on the hosts where a copy is worth while, if such are known.
+func (c *copies) ask(x *pendingCopy) {
+	m := c.m
+	r, ok := c.original(x.Of)
 	if !ok {
 		return
 	}
-	w := Want{Task: c.Of.TaskID, Strict: true}
+	w := Want{Task: x.Of.TaskID, Strict: true}
 	for i := range m.nodes {
-		if n := &m.nodes[i]; n.most > 0 && !n.bad && m.job.Speculator.Worth(c.Copy, m.now, r, i) {
+		if n := &m.nodes[i]; n.most > 0 && !n.bad && m.job.Speculator.Worth(x.Copy, m.now, r, i) {
 			w.Hosts = append(w.Hosts, n.name)
 		}
 	}
 	if len(w.Hosts) == 0 {
 		return
 	}
-	c.request = m.ask(request{task: c.Of.TaskID, open: true, copy: true})
-	w.Request = c.request
+	x.request = m.ask(request{task: x.Of.TaskID, open: true, copy: true})
+	w.Request = x.request
 	m.do(w)
 }
 
-// copyTo gives a slot that waits a copy, if one is worth while there.
-func (m *Machine) copyTo(id SlotID) bool {
+// takenBy gives a slot that waits a copy, if one is worth while there.
+func (c *copies) takenBy(id SlotID) bool {
+	m := c.m
 	s := &m.slots[id]
-	if m.over || m.nodes[s.host].bad {
+	if m.over || s.spent || m.nodes[s.host].bad {
 		return false
 	}
-	for i := range m.copies {
-		c := m.copies[i]
-		r, ok := m.original(c.Of)
-		if !ok || c.Of.Stage == Reduce && s.memory < m.job.ReduceMemory || !m.job.Speculator.Worth(c.Copy, m.now, r, int(s.host)) {
+	for i := range c.pending {
+		x := c.pending[i]
+		r, ok := c.original(x.Of)
+		if !ok || x.Of.Stage == Reduce && s.memory < m.job.ReduceMemory || m.job.PerTask && x.Of.Stage != s.stage ||
+			!m.job.Speculator.Worth(x.Copy, m.now, r, int(s.host)) {
 			continue
 		}
-		m.drop(i)
-		m.launch(id, m.task(c.Of.TaskID), true)
+		c.drop(i)
+		m.launch(id, m.task(x.Of.TaskID), true)
 		return true
 	}
 	return false
 }
 
-// copyArrives takes in that the request for a copy was served, and reports whether the copy is still worth while there.
-func (m *Machine) copyArrives(id RequestID, h host) bool {
-	for i := range m.copies {
-		if c := &m.copies[i]; c.request == id {
-			c.request = 0
-			r, ok := m.original(c.Of)
-			return ok && m.job.Speculator.Worth(c.Copy, m.now, r, int(h))
+// arrives takes in that the request for a copy was served, and reports whether the copy is still worth while there.
+func (c *copies) arrives(id RequestID, h host) bool {
+	for i := range c.pending {
+		if x := &c.pending[i]; x.request == id {
+			x.request = 0
+			r, ok := c.original(x.Of)
+			return ok && c.m.job.Speculator.Worth(x.Copy, c.m.now, r, int(h))
 		}
 	}
 	return false

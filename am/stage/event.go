@@ -56,6 +56,15 @@ type (
 		Err   error
 	}
 
+	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.
+	NodeLost struct{ Host string }
+
+	// Hinted says what the ResourceManager knows of the whole cluster: all of it that holds now.
+	Hinted struct {
+		Hints  Hints
+		Levels map[string]int // by host, from 1; higher ones are faster; nil: it knows none
+	}
+
 	// Unfetchable says that the reduce on a slot can't get a map's output. Missing says that its host doesn't have it.
 	Unfetchable struct {
 		Slot    SlotID
@@ -76,4 +85,6 @@ func (Progressed) event()  {}
 func (Finished) event()    {}
 func (Failed) event()      {}
 func (Gone) event()        {}
+func (NodeLost) event()    {}
+func (Hinted) event()      {}
 func (Unfetchable) event() {}

@@ -29,15 +29,34 @@ func (m *Machine) fail(id AttemptID, why error, counts bool) {
 	if t.active == 0 && t.phase == running {
 		m.shift(t, waiting)
 	}
+	if counts {
+		b.failed++
+	}
+	if id.Stage == Reduce && t.phase == waiting {
+		m.missDeserted()
+	}
 	if !counts {
 		return
 	}
-	b.failed++
 	m.strike(h)
 	f := &AttemptError{ID: id, Host: m.nodes[h].name, Err: why}
 	m.do(Fault{f})
 	if t.failed++; t.failed >= m.job.Tries[id.Stage] {
 		m.end(fmt.Errorf("%v task %d failed %d times, at last %w", id.Stage, id.Index, t.failed, f))
+	}
+}
+
+// missDeserted has outputs made again that were given up with their slots: a reduce needs them after all.
+func (m *Machine) missDeserted() {
+	slots := m.deserted
+	m.deserted = nil
+	for _, id := range slots {
+		s := &m.slots[id]
+		outputs := s.outputs
+		s.outputs = nil
+		for _, o := range outputs {
+			m.lose(o)
+		}
 	}
 }
 
@@ -52,8 +71,8 @@ func (m *Machine) lose(id AttemptID) {
 		return
 	}
 	a := m.attempt(id)
-	s := &m.slots[a.Slot]
-	s.outputs = slices.DeleteFunc(s.outputs, func(o AttemptID) bool { return o == id })
+	at := m.outputsAt(&m.slots[a.Slot])
+	*at = slices.DeleteFunc(*at, func(o AttemptID) bool { return o == id })
 	m.tables[Map].outBytes -= a.OutBytes
 	t.winner = -1
 	m.shift(t, waiting)
@@ -123,5 +142,5 @@ func (m *Machine) Disputed(e Unfetchable) bool {
 		return false
 	}
 	t := &m.tables[Map].all[e.Map]
-	return t.phase == done && t.winner == e.Number && m.slots[t.attempts[t.winner].Slot].known
+	return t.phase == done && t.winner == e.Number && (m.job.PerTask || m.slots[t.attempts[t.winner].Slot].known)
 }

@@ -56,7 +56,10 @@ type Job struct {
 	// NodeFailures of tasks have a node avoided.
 	NodeFailures int
 	// Silence is how long a slot may say nothing; 0: as long as it likes.
-	Silence    time.Duration
+	Silence time.Duration
+	// PerTask has a slot do one task, of the stage that it was asked for, and go, as Hadoop's MapReduce does. Nodes serve the outputs
+	// of maps then: these outlive their slots, and are lost with their nodes. Otherwise slots do one task after the other.
+	PerTask    bool
 	Starter    Starter
 	Speculator Speculator // nil: no copies
 }

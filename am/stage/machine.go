@@ -2,6 +2,8 @@ package stage
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -9,6 +11,9 @@ import (
 const never time.Duration = -1 << 62
 
 // Machine is the state of a job. It may be used by one goroutine at a time.
+//
+// It has a method for each event of a job and for each decision. They change the same slots, tasks and requests, so that only what has
+// a state of its own is a part: a table of tasks, a pool of slots and requests, and the copies that are pending.
 type Machine struct {
 	job  Job
 	now  time.Duration
@@ -18,16 +23,15 @@ type Machine struct {
 	inputs   [][]host // by map
 	slots    []slot   // by SlotID
 	live     []SlotID // that the job has
-	idle     [classes]int
+	pools    [stages]pool
 	nodes    []node
 	names    map[string]host // only looked up
 	hosts    int             // that have slots
 	requests []request       // by RequestID
-	asked    []RequestID     // open ones, the latest last; those that aren't open any more are dropped when they are met
-	stale    []RequestID     // likewise, of tasks that don't wait any more
-	open     int
-	copies   []pendingCopy
-	round    Round
+	copies   copies
+	fetching int      // attempts at reduces that shuffle
+	deserted []SlotID // that were given up with outputs which nobody needed any more
+	leveled  bool     // the levels of nodes are known
 
 	clusterNodes int
 	bad          int // nodes
@@ -46,7 +50,7 @@ type Machine struct {
 }
 
 // outlook is what decides whether a slot without a task waits, goes, or gets a task.
-type outlook struct{ over, due, noMaps, noReduces bool }
+type outlook struct{ over, due, noMaps, noReduces, fetched bool }
 
 // request is for a container.
 type request struct {
@@ -61,6 +65,7 @@ func New(j Job) *Machine {
 	m := &Machine{
 		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never,
 	}
+	m.copies.m = m
 	for s, n := range [stages]int{j.Maps, j.Reduces} {
 		b := &m.tables[s]
 		b.all = make([]task, n)
@@ -120,6 +125,10 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 		}
 	case Gone:
 		m.gone(e)
+	case NodeLost:
+		m.nodeLost(e)
+	case Hinted:
+		m.hinted(e)
 	case Unfetchable:
 		m.unfetchable(e)
 	}
@@ -154,7 +163,7 @@ func (m *Machine) settle() {
 	}
 	m.due = !m.over && len(reduces.all) > 0 && m.reducesDue()
 	m.adjust()
-	now := outlook{m.over, m.due, maps.count[waiting] == 0, reduces.count[waiting] == 0}
+	now := outlook{m.over, m.due, maps.count[waiting] == 0, reduces.count[waiting] == 0, m.fetched()}
 	if m.stirred || now != m.seen {
 		m.stirred, m.seen = false, now
 		m.match()
@@ -162,9 +171,7 @@ func (m *Machine) settle() {
 	}
 	if m.over && !m.told {
 		m.told = true
-		for len(m.copies) > 0 {
-			m.drop(0)
-		}
+		m.copies.dropAll()
 		m.do(End{m.err})
 	}
 }
@@ -221,7 +228,18 @@ func (m *Machine) tick() {
 		m.stirred = true
 	}
 	m.relieve()
-	m.speculate()
+	m.copies.round()
+}
+
+// hinted takes in what the ResourceManager knows.
+func (m *Machine) hinted(e Hinted) {
+	m.facts.Hints, m.leveled = e.Hints, e.Levels != nil
+	for i := range m.nodes {
+		m.nodes[i].level = 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Levels)) {
+		m.nodes[m.host(name)].level = e.Levels[name]
+	}
 }
 
 // starving is how long a map waits while only reduces run, until one of those, which all wait for its output, goes.
@@ -230,7 +248,7 @@ const starving = 5 * time.Second
 // relieve makes room for maps.
 func (m *Machine) relieve() {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
-	stuck := !m.over && maps.count[waiting] > 0 && m.free() == 0 && maps.count[running] == 0 && reduces.count[running] > 0
+	stuck := !m.over && maps.count[waiting] > 0 && m.free(m.poolOf(Map)) == 0 && maps.count[running] == 0 && reduces.count[running] > 0
 	switch {
 	case !stuck:
 		m.starved = never
@@ -244,8 +262,9 @@ func (m *Machine) relieve() {
 				continue
 			}
 			for n := range t.attempts {
-				if t.attempts[n].State == Active {
-					m.cancel(t.attempts[n].ID, InTheWay)
+				if a := &t.attempts[n]; a.State == Active {
+					m.cancel(a.ID, InTheWay)
+					m.devote(a.Slot, Map)
 				}
 			}
 			m.shift(t, waiting)

@@ -59,13 +59,13 @@ func (m *Machine) check(t fatal) {
 				active, out, b.count, b.progress, b.redo, len(b.active), b.outBytes)
 		}
 	}
-	var idle [classes]int
+	var idle [stages][classes]int
 	slots := make([]int, len(m.nodes))
 	for _, id := range m.live {
 		s := &m.slots[id]
 		slots[s.host]++
-		idle[s.class]++
-		if s.class != m.classify(s) || !s.known {
+		idle[s.pool][s.class]++
+		if s.class != m.classify(s) || s.pool != m.poolOf(s.stage) || !s.known {
 			t.Fatalf("slot %d is of class %d, not %d", id, m.classify(s), s.class)
 		}
 	}
@@ -74,14 +74,25 @@ func (m *Machine) check(t fatal) {
 			t.Fatalf("%d slots on %s, noted are %d", slots[i], m.nodes[i].name, m.nodes[i].slots)
 		}
 	}
-	open := 0
+	var open [stages]int
 	for _, r := range m.requests {
 		if r.open && !r.copy {
-			open++
+			open[m.poolOf(r.task.Stage)]++
 		}
 	}
-	if idle != m.idle || open != m.open {
-		t.Fatalf("slots %v, %d requests; noted are %v, %d", idle, open, m.idle, m.open)
+	for p := range m.pools {
+		if idle[p] != m.pools[p].idle || open[p] != m.pools[p].open {
+			t.Fatalf("slots %v, %d requests; noted are %v, %d", idle[p], open[p], m.pools[p].idle, m.pools[p].open)
+		}
+	}
+	fetching := 0
+	for _, id := range m.tables[Reduce].active {
+		if m.attempt(id).Phase == Shuffling {
+			fetching++
+		}
+	}
+	if fetching != m.fetching {
+		t.Fatalf("%d reduces shuffle, noted are %d", fetching, m.fetching)
 	}
 }
 
@@ -111,6 +122,9 @@ func (r *reckless) Round(v *Round) (out []Copy) {
 func (r *reckless) Worth(_ Copy, _ time.Duration, _ Running, node int) bool {
 	return node < 0 || node%2 == 0
 }
+
+// phases are those that an attempt of a stage may be in.
+var phases = [stages][2]Phase{{Mapping, Mapping}, {Shuffling, Reducing}}
 
 // cluster does what a machine wants, and breaks a lot.
 type cluster struct {
@@ -220,7 +234,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 		if c.ended {
 			break
 		}
-		if len(c.asks) > j.Maps+2*j.Reduces+j.Maps+len(c.m.copies) {
+		if len(c.asks) > j.Maps+2*j.Reduces+j.Maps+len(c.m.copies.pending) {
 			t.Fatalf("%d requests for %d and %d tasks", len(c.asks), j.Maps, j.Reduces)
 		}
 		busy := make([]SlotID, 0, len(c.doing))
@@ -232,7 +246,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 		if trouble > 0 && len(c.hosts) > 0 {
 			trouble--
 			s := SlotID(draw(len(c.hosts), "slot"))
-			switch draw(6, "what") {
+			switch draw(7, "what") {
 			case 0:
 				c.drop(s)
 				c.step(Gone{Slot: s, Fault: draw(2, "fault") == 0, Err: errors.New("it is gone")})
@@ -250,7 +264,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 				}
 			case 3:
 				if id, ok := c.doing[s]; ok {
-					c.step(Progressed{Slot: s, Attempt: id, Done: int64(draw(20, "done")) - 5, Total: int64(draw(12, "total")) - 1})
+					c.step(Progressed{Slot: s, Attempt: id, Phase: phases[id.Stage][draw(2, "phase")], Done: int64(draw(20, "done")) - 5, Total: int64(draw(12, "total")) - 1})
 				}
 			case 4: // somebody says what isn't true
 				id := AttemptID{TaskID{Map, draw(max(1, j.Maps), "index")}, draw(3, "number")}
@@ -260,6 +274,8 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 			case 5:
 				c.step(Granted{Slot: SlotID(len(c.hosts)), Host: "stranger", Memory: 1})
 				c.hosts = append(c.hosts, "stranger")
+			case 6:
+				c.step(NodeLost{c.hosts[s]})
 			}
 			if c.ended {
 				break
@@ -313,7 +329,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := Job{
 			Maps: rapid.IntRange(0, 8).Draw(t, "maps"), Reduces: rapid.IntRange(0, 3).Draw(t, "reduces"), Tries: [2]int{1000, 1000},
-			NodeFailures: 3, ReduceMemory: 1, Starter: rapid.SampledFrom([]Starter{always{}, afterMaps{}}).Draw(t, "starter"),
+			NodeFailures: 3, ReduceMemory: 1, PerTask: rapid.Bool().Draw(t, "one task for each slot"), Starter: rapid.SampledFrom([]Starter{always{}, afterMaps{}}).Draw(t, "starter"),
 			Hosts: func(i int) []string { return []string{fmt.Sprint("h", i%3)} },
 		}
 		want := rapid.SliceOfN(rapid.Bool(), 0, 5).Draw(t, "copies")

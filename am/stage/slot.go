@@ -19,7 +19,10 @@ type slot struct {
 	task    AttemptID
 	busy    bool // with task
 	outputs []AttemptID
+	stage   Stage // that it was asked for
+	spent   bool  // it has had the one task that it may have
 	class   class
+	pool    int
 	seen    time.Duration
 }
 
@@ -36,7 +39,7 @@ const (
 
 func (m *Machine) classify(s *slot) class {
 	switch {
-	case !s.idle || m.nodes[s.host].bad:
+	case !s.idle || s.spent || m.nodes[s.host].bad:
 		return busy
 	case !s.heard:
 		return coming
@@ -48,14 +51,23 @@ func (m *Machine) classify(s *slot) class {
 
 // reckon notes what a slot can do now.
 func (m *Machine) reckon(s *slot) {
-	m.idle[s.class]--
-	s.class = m.classify(s)
-	m.idle[s.class]++
+	m.pools[s.pool].idle[s.class]--
+	s.class, s.pool = m.classify(s), m.poolOf(s.stage)
+	m.pools[s.pool].idle[s.class]++
 }
 
-func (m *Machine) admit(id SlotID, h host, memory int64) {
+// devote gives a slot that has had its task another one, of a stage.
+func (m *Machine) devote(id SlotID, to Stage) {
 	s := &m.slots[id]
-	*s = slot{host: h, memory: memory, known: true, idle: true, seen: m.now}
+	s.stage, s.spent = to, false
+	if s.known {
+		m.reckon(s)
+	}
+}
+
+func (m *Machine) admit(id SlotID, h host, memory int64, asked Stage) {
+	s := &m.slots[id]
+	*s = slot{host: h, memory: memory, known: true, idle: true, seen: m.now, stage: asked, pool: m.poolOf(asked)}
 	m.live = append(m.live, id)
 	n := &m.nodes[h]
 	if n.slots++; n.slots == 1 {
@@ -63,7 +75,7 @@ func (m *Machine) admit(id SlotID, h host, memory int64) {
 	}
 	n.most = max(n.most, n.slots)
 	s.class = m.classify(s)
-	m.idle[s.class]++
+	m.pools[s.pool].idle[s.class]++
 }
 
 // remove forgets a slot, but for what it was doing.
@@ -79,7 +91,7 @@ func (m *Machine) remove(id SlotID) {
 	if n.slots--; n.slots == 0 {
 		m.hosts--
 	}
-	m.idle[s.class]--
+	m.pools[s.pool].idle[s.class]--
 }
 
 // leave gives a slot up. why is the failure of its task, which counts if the slot or its node is to blame.
@@ -94,10 +106,11 @@ func (m *Machine) leave(id SlotID, why error, fault bool) {
 	} else if fault && !s.heard {
 		m.strike(s.host)
 	}
-	outputs := s.outputs
-	s.outputs = nil
-	for _, o := range outputs {
-		m.lose(o)
+	if len(s.outputs) > 0 {
+		m.deserted = append(m.deserted, id)
+	}
+	if !m.fetched() {
+		m.missDeserted()
 	}
 	m.stirred = true
 }
@@ -131,6 +144,18 @@ type node struct {
 	most    int // slots at once
 	strikes int // tasks that have failed there
 	bad     bool
+	level   int         // 0: it isn't known
+	outputs []AttemptID // that it serves
+}
+
+// nodeLost takes in that a node is lost.
+func (m *Machine) nodeLost(e NodeLost) {
+	n := &m.nodes[m.host(e.Host)]
+	outputs := n.outputs
+	n.outputs = nil
+	for _, o := range outputs {
+		m.lose(o)
+	}
 }
 
 // host returns the number of a host.
@@ -169,8 +194,12 @@ const forgiving = 30 * time.Second
 
 // forgive takes bad nodes into use again, once and for all, if nothing runs without them.
 func (m *Machine) forgive() {
-	free := m.idle[coming] + m.idle[able] + m.idle[small]
-	if m.over || m.bad == 0 || m.wanted() == 0 || m.tables[Map].count[running]+m.tables[Reduce].count[running]+free > 0 {
+	free, wanted := 0, 0
+	for p := range m.pools {
+		free += m.pools[p].idle[coming] + m.pools[p].idle[able] + m.pools[p].idle[small]
+		wanted += m.wanted(p)
+	}
+	if m.over || m.bad == 0 || wanted == 0 || m.tables[Map].count[running]+m.tables[Reduce].count[running]+free > 0 {
 		m.barren = never
 		return
 	}

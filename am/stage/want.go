@@ -2,96 +2,126 @@ package stage
 
 import "container/heap"
 
-// wanted is how many tasks a slot could begin with now.
-func (m *Machine) wanted() int {
+// pool is what slots without a task, and requests, have in common that can stand in for each other: all of a job's or, where a
+// slot is for one stage, a stage's.
+type pool struct {
+	idle  [classes]int
+	asked []RequestID // open ones, the latest last; those that aren't open any more are dropped when they are met
+	stale []RequestID // likewise, of tasks that don't wait any more
+	open  int
+}
+
+// leastNeeded returns an open request: the latest of one whose task doesn't wait any more, or else the latest.
+func (p *pool) leastNeeded(requests []request) RequestID {
+	for len(p.stale) > 0 {
+		id := p.stale[len(p.stale)-1]
+		p.stale = p.stale[:len(p.stale)-1]
+		if r := &requests[id]; r.open && r.stale {
+			return id
+		}
+	}
+	for {
+		id := p.asked[len(p.asked)-1]
+		p.asked = p.asked[:len(p.asked)-1]
+		if requests[id].open {
+			return id
+		}
+	}
+}
+
+// poolOf is the number of a stage's pool.
+func (m *Machine) poolOf(s Stage) int {
+	if m.job.PerTask {
+		return int(s)
+	}
+	return 0
+}
+
+// wanted is how many tasks the slots of a pool could begin with now.
+func (m *Machine) wanted(pool int) (n int) {
 	if m.over {
 		return 0
 	}
-	n := m.tables[Map].count[waiting]
-	if m.due {
+	if pool == m.poolOf(Map) {
+		n += m.tables[Map].count[waiting]
+	}
+	if pool == m.poolOf(Reduce) && m.due {
 		n += m.tables[Reduce].count[waiting]
 	}
 	return n
 }
 
-// free is the number of slots that could take a task, or are on their way.
-func (m *Machine) free() int {
-	n := m.idle[coming] + m.idle[able]
-	if m.tables[Map].count[waiting] > 0 {
-		n += m.idle[small]
+// free is the number of a pool's slots that could take a task, or are on their way.
+func (m *Machine) free(pool int) int {
+	idle := &m.pools[pool].idle
+	n := idle[coming] + idle[able]
+	if pool == m.poolOf(Map) && m.tables[Map].count[waiting] > 0 {
+		n += idle[small]
 	}
 	return n
 }
 
 // adjust asks for containers for the tasks that wait, or takes back what isn't needed any more.
 func (m *Machine) adjust() {
-	n := max(0, m.wanted()-m.free()) - m.open
-	for ; n < 0; n++ {
-		id := m.leastNeeded()
-		m.do(Withdraw{id})
-		m.served(id)
-	}
-	for ; n > 0; n-- {
-		t := m.unasked()
-		if t == nil {
-			return
+	for i := range m.pools {
+		p := &m.pools[i]
+		n := max(0, m.wanted(i)-m.free(i)) - p.open
+		for ; n < 0; n++ {
+			id := p.leastNeeded(m.requests)
+			m.do(Withdraw{id})
+			m.served(id)
 		}
-		w := Want{Request: m.ask(request{task: t.id, open: true}), Task: t.id}
-		for _, h := range m.inputsOf(t) {
-			w.Hosts = append(w.Hosts, m.nodes[h].name)
+		for ; n > 0; n-- {
+			t := m.unasked(i)
+			if t == nil {
+				break
+			}
+			w := Want{Request: m.ask(request{task: t.id, open: true}), Task: t.id}
+			for _, h := range m.inputsOf(t) {
+				w.Hosts = append(w.Hosts, m.nodes[h].name)
+			}
+			t.request = w.Request
+			m.do(w)
 		}
-		t.request = w.Request
-		m.do(w)
 	}
 }
 
 // unasked returns a task that waits and for which no container was asked for: reduces first, if they begin before the maps end.
-func (m *Machine) unasked() *task {
+func (m *Machine) unasked(pool int) *task {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
-	if m.due && maps.redo == 0 {
+	ofMaps, ofReduces := pool == m.poolOf(Map), pool == m.poolOf(Reduce) && m.due
+	if ofReduces && (!ofMaps || maps.redo == 0) {
 		if t := reduces.firstOf(&reduces.unasked, unasked); t != nil {
 			return t
 		}
 	}
-	if t := maps.firstOf(&maps.unasked, unasked); t != nil || !m.due {
-		return t
+	if ofMaps {
+		if t := maps.firstOf(&maps.unasked, unasked); t != nil {
+			return t
+		}
 	}
-	return reduces.firstOf(&reduces.unasked, unasked)
+	if ofReduces {
+		return reduces.firstOf(&reduces.unasked, unasked)
+	}
+	return nil
 }
 
 func (m *Machine) ask(r request) RequestID {
 	id := RequestID(len(m.requests))
 	m.requests = append(m.requests, r)
 	if !r.copy {
-		m.asked = append(m.asked, id)
-		m.open++
+		p := &m.pools[m.poolOf(r.task.Stage)]
+		p.asked = append(p.asked, id)
+		p.open++
 	}
 	return id
-}
-
-// leastNeeded returns an open request: the latest of one whose task doesn't wait any more, or else the latest.
-func (m *Machine) leastNeeded() RequestID {
-	for len(m.stale) > 0 {
-		id := m.stale[len(m.stale)-1]
-		m.stale = m.stale[:len(m.stale)-1]
-		if r := &m.requests[id]; r.open && r.stale {
-			return id
-		}
-	}
-	for {
-		id := m.asked[len(m.asked)-1]
-		m.asked = m.asked[:len(m.asked)-1]
-		if m.requests[id].open {
-			return id
-		}
-	}
 }
 
 // served drops a request. Its task may have to ask again.
 func (m *Machine) served(id RequestID) {
 	r := &m.requests[id]
 	r.open = false
-	m.open--
+	m.pools[m.poolOf(r.task.Stage)].open--
 	t := m.task(r.task)
 	t.request = 0
 	if t.phase == waiting {
@@ -104,20 +134,23 @@ func (m *Machine) granted(e Granted) {
 	for int(e.Slot) >= len(m.slots) {
 		m.slots = append(m.slots, slot{})
 	}
-	forCopy := false
-	if id := e.Request; id > 0 && int(id) < len(m.requests) && m.requests[id].open {
-		if forCopy = m.requests[id].copy; !forCopy {
+	forCopy, asked := false, Map
+	if id := e.Request; id > 0 && int(id) < len(m.requests) {
+		asked = m.requests[id].task.Stage
+		switch r := &m.requests[id]; {
+		case !r.open:
+		case r.copy:
+			r.open = false
+			forCopy = m.copies.arrives(id, m.host(e.Host))
+		default:
 			m.served(id)
-		} else {
-			m.requests[id].open = false
-			forCopy = m.copyArrives(id, m.host(e.Host))
 		}
 	}
-	h := m.host(e.Host)
-	if m.over || m.nodes[h].bad || m.wanted() <= m.free() && !forCopy {
+	h, pool := m.host(e.Host), m.poolOf(asked)
+	if m.over || m.nodes[h].bad || m.wanted(pool) <= m.free(pool) && !forCopy {
 		m.do(GiveBack{Slot: e.Slot})
 		return
 	}
-	m.admit(e.Slot, h, e.Memory)
+	m.admit(e.Slot, h, e.Memory, asked)
 	m.do(Start{e.Slot})
 }
