@@ -9,7 +9,8 @@
 //
 // The straggler value of section 5.2.2 is a sum that only grows, so that each node passes the threshold in the end. Here it is
 // a moving average over epochs of the mean over the node's tasks, from which the 1 that a healthy task adds by its progress
-// rate is taken off. A healthy node settles near 0. Single terms are bounded: one wild estimate doesn't mark a node.
+// rate is taken off. A healthy node settles near 0. Single terms are bounded: one wild estimate doesn't mark a node. A node on which
+// nothing runs keeps its value: nothing shows that it has recovered.
 //
 // A node that has finished nothing has no level yet. It may be a slow one that works as it always does: it straggles only if
 // its tasks hardly move. Tasks that have run for less than an epoch are never copied, as their estimates mean nothing.

@@ -240,11 +240,10 @@ func (e *ESplash) judge(r *stage.Round) {
 	}
 	for i := range e.nodes {
 		n := &e.nodes[i]
-		latest := 0.0
-		if e.running[i] > 0 {
-			latest = e.sums[i] / float64(e.running[i])
+		if e.running[i] == 0 {
+			continue // nothing shows that it has recovered
 		}
-		n.value += weight * (latest - n.value)
+		n.value += weight * (e.sums[i]/float64(e.running[i]) - n.value)
 		n.straggles = n.value > threshold
 	}
 }

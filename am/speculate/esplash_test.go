@@ -134,6 +134,25 @@ func TestNodeThatBecomesSlowStraggles(t *testing.T) {
 	}
 }
 
+// A straggler on which nothing runs any more gets no copies: nothing shows that it has recovered.
+func TestStragglerWithoutTasksStaysOne(t *testing.T) {
+	e := &ESplash{}
+	s := simulate(1, 1, 1)
+	s.pass(e, 200)
+	s.speed[1] = 0
+	s.pass(e, 15)
+	if _, straggles := e.Level(1); !straggles {
+		t.Fatal("a node that is stuck doesn't straggle")
+	}
+	for range 60 {
+		s.now += time.Second
+		e.Round(&stage.Round{Now: s.now, Running: s.tasks[:1], Slots: []int{1, 1, 1}})
+	}
+	if _, straggles := e.Level(1); !straggles {
+		t.Error("it recovers without having done anything")
+	}
+}
+
 // The last task of a job is stuck on a node that has finished nothing, and nothing else runs that it could be compared with.
 func TestLastTaskThatIsStuckAlone(t *testing.T) {
 	e := &ESplash{}
