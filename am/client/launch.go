@@ -18,7 +18,7 @@ type Launch struct {
 	// Command is run by a shell, its parts joined by blanks. <LOG_DIR> stands for the container's log folder, and
 	// {{NAME}} for a variable of its environment.
 	Command []string
-	// A shell expands the values of Env: dollar signs and quotation marks have their shell meaning.
+	// A shell expands the values of Env: dollar signs and quotation marks have their shell meaning. Quote takes it from them.
 	Env map[string]string
 	// Resources appear in the container's work folder under their keys.
 	Resources map[string]Resource
@@ -27,6 +27,11 @@ type Launch struct {
 	Credentials *token.Credentials
 	// ACLs say who may see and change the application. Only those of an ApplicationMaster have an effect.
 	ACLs map[pb.ApplicationAccessType]string
+}
+
+// Quote makes a text a value of Launch.Env that a shell leaves as it is. NodeManagers put values between double quotes.
+func Quote(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 }
 
 // Resource is a file that a node downloads for a container.

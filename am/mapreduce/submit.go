@@ -163,7 +163,7 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		Resource: s.MasterSize.Resource(),
 		AM: am.Launch{
 			Command:   []string{"exec ./" + job.BinaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
-			Env:       map[string]string{"HADOOP_USER_NAME": quote(s.User)},
+			Env:       map[string]string{"HADOOP_USER_NAME": client.Quote(s.User)},
 			Resources: localResources(resources),
 		},
 	})
@@ -174,11 +174,6 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		x.log.WithError(e).Debugf("Staged files of jobs that are over, removed: %v", removed)
 	}
 	return nil
-}
-
-// quote has a shell leave a text as it is between the double quotes that NodeManagers put around values.
-func quote(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 }
 
 // stage puts the job's files where nodes can fetch them. It returns those for the ApplicationMaster.
