@@ -1,0 +1,136 @@
+package mapreduce
+
+import (
+	"heddle/rm/scheduler"
+	"heddle/sim"
+	"heddle/yarn/records"
+)
+
+// node is a node of a cluster.
+type node struct {
+	name     string
+	is       *Nodes
+	handle   scheduler.NodeHandle
+	known    bool // to the scheduler
+	down     bool
+	since    sim.Time
+	factor   float64    // of its speed, by changes
+	attempts []*attempt // that run there, in the order in which they began
+	slots    []holder   // that are there
+}
+
+func (c *cluster) addNode(is *Nodes, name string) {
+	n := &node{name: name, is: is, factor: 1}
+	c.nodes = append(c.nodes, n)
+	c.enter(n)
+	c.capacity = c.capacity.Add(records.NewResource(is.Memory, is.VCores))
+}
+
+// enter makes a node known to the scheduler.
+func (c *cluster) enter(n *node) {
+	n.handle = c.sched.AddNode(scheduler.NodeSpec{Host: n.name, Rack: rack, Capability: records.NewResource(n.is.Memory, n.is.VCores)})
+	n.known = true
+	for len(c.at) <= int(n.handle) {
+		c.at = append(c.at, nil)
+	}
+	c.at[n.handle] = n
+}
+
+const rack = "/default-rack"
+
+// speed is how fast a node does tasks of a type.
+func (n *node) speed(kind, stage string) float64 {
+	if n.down {
+		return 0
+	}
+	s := n.is.Speed
+	if s == 0 {
+		s = 1
+	}
+	for _, name := range []string{kind + "." + stage, kind, stage} {
+		if v, ok := n.is.Speeds[name]; ok {
+			s = v
+			break
+		}
+	}
+	return s * n.factor
+}
+
+// fetches is which part of the bandwidth a reduce has there.
+func (n *node) fetches() float64 {
+	if n.down {
+		return 0
+	}
+	return min(n.factor, 1)
+}
+
+// changed makes a change of the scenario.
+type changed struct{ *cluster }
+
+func (c changed) Handle(i int64) {
+	c.changes++
+	x := &c.s.Changes[i]
+	for _, n := range c.nodes {
+		if n.name != x.Node && n.is.Name != x.Node {
+			continue
+		}
+		for _, a := range n.attempts {
+			a.settle()
+		}
+		if x.Speed != nil {
+			n.factor = *x.Speed
+		}
+		if x.Down != nil && *x.Down != n.down {
+			if n.down = *x.Down; n.down {
+				n.since = c.engine.Now()
+				c.engine.At(n.since+seconds(c.setting(c.s.Settings.Expiry, defaultExpiry)), expired(c), c.indexOf(n))
+			} else {
+				c.back(n)
+			}
+		}
+		for _, a := range n.attempts {
+			a.plan()
+		}
+	}
+}
+
+func (c *cluster) indexOf(n *node) int64 {
+	for i := range c.nodes {
+		if c.nodes[i] == n {
+			return int64(i)
+		}
+	}
+	return -1
+}
+
+// expired notices that a node is lost, if it still is.
+type expired struct{ *cluster }
+
+func (c expired) Handle(i int64) {
+	n := c.nodes[i]
+	if n.down && n.known && c.engine.Now()-n.since >= seconds(c.setting(c.s.Settings.Expiry, defaultExpiry)) {
+		c.lose(n)
+		c.sched.RemoveNode(n.handle)
+		n.known = false
+	}
+}
+
+// back is a node that registers again: nothing of what ran there is left.
+func (c *cluster) back(n *node) {
+	c.lose(n)
+	if !n.known {
+		c.enter(n)
+	}
+}
+
+// lose ends what runs on a node, and tells all jobs.
+func (c *cluster) lose(n *node) {
+	slots := n.slots
+	n.slots = nil
+	for _, h := range slots {
+		h.job.lost(h.slot, true)
+	}
+	for _, j := range c.jobs {
+		j.nodeLost(n)
+	}
+}

@@ -1,0 +1,116 @@
+package mapreduce
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const valid = `{
+  "seed": 7,
+  "settings": {"slowstart": "omo", "bandwidth": 50},
+  "nodes": [
+    {"name": "fast", "count": 2, "memory": 4096, "vcores": 4, "speeds": {"sort.map": 2}},
+    {"name": "slow", "memory": 4096, "vcores": 4, "speed": 0.5}
+  ],
+  "changes": [
+    {"at": 10, "node": "slow", "speed": 0.1},
+    {"at": 20, "node": "fast1", "down": true}
+  ],
+  "jobs": [
+    {"name": "sort", "type": "sort", "maps": {"tasks": 4, "seconds": 10, "memory": 1024, "output": 64},
+     "reduces": {"tasks": 1, "seconds": 5, "memory": 1024}}
+  ]
+}`
+
+func TestScenarioIsRead(t *testing.T) {
+	s, err := Read("it", []byte(valid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Seed != 7 || s.Settings.SlowStart != "omo" || s.Nodes[0].Speeds["sort.map"] != 2 || *s.Changes[0].Speed != 0.1 || !*s.Changes[1].Down || s.Jobs[0].Maps.Output != 64 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What is wrong with a file is said by file, line and reason.
+func TestWrongScenariosAreRefused(t *testing.T) {
+	for _, x := range []struct{ from, to, want string }{
+		{`"seed": 7,`, `"sede": 7,`, "it:2: sede isn't known: a scenario has seed, "},
+		{`"seed": 7,`, `"seed": "7",`, "it:2: seed must be a number"},
+		{`"seed": 7,`, `"seed": 7.5,`, "it:2: seed: a JSON number 7.5 is no uint64"},
+		{`"seed": 7,`, `"seed": 7`, "it:3: invalid character"},
+		{`"seed": 7,`, "\"seed\": 7,\n\n\"seed\": 8,", "it:4: seed is there twice"},
+		{`"bandwidth": 50`, `"bandwidth": -1`, "it:3: settings.bandwidth: -1 is out of range: give a number from 0 to"},
+		{`"omo"`, `"soon"`, `it:3: settings.slowstart: "soon" isn't known: give "omo"`},
+		{`"omo"`, `0.5`, `it:3: settings.slowstart must be text in quotes`},
+		{`"name": "slow", "memory"`, `"name": "fast2", "memory"`, `it:6: nodes[1].name: there are two nodes "fast2"`},
+		{`"sort.map": 2`, `"sort.map": 0`, "it:5: nodes[0].speeds.sort.map: 0 is out of range"},
+		{`"node": "slow", "speed"`, `"node": "slwo", "speed"`, `it:9: changes[0].node: there is no node "slwo"`},
+		{`, "down": true`, ``, "it:10: changes[1]: nothing changes: give speed or down"},
+		{`"down": true`, `"down": "yes"`, "it:10: changes[1].down must be true or false"},
+		{`"tasks": 4`, `"tasks": 0`, ""},
+		{`"seconds": 10, "memory": 1024`, `"seconds": 10, "memory": 8192`, "it:13: jobs[0].maps.memory: 8192 is out of range: give a number from 1 to 4096"},
+		{`"reduces": {`, `"reduces": [{`, "it:14: jobs[0].reduces must be a JSON object, not a list"},
+		{`"seconds": 5,`, `"seconds": 5, "output": 9,`, "it:14: jobs[0].reduces.output: only maps have outputs"},
+		{"\n}", "", "it:15: it ends in the middle"},
+		{"\n}", "\n}\n{", "it:17: there is more after the scenario"},
+	} {
+		text := strings.Replace(valid, x.from, x.to, 1)
+		if strings.HasPrefix(x.from, "\n}") {
+			text = strings.TrimSuffix(valid, "\n}") + x.to
+		}
+		_, err := Read("it", []byte(text))
+		var where *FileError
+		switch {
+		case x.want == "" && err != nil:
+			t.Errorf("%s is refused: %v", x.to, err)
+		case x.want != "" && (err == nil || !strings.HasPrefix(err.Error(), x.want) || !errors.As(err, &where)):
+			t.Errorf("%s: %v instead of %s…", x.to, err, x.want)
+		}
+	}
+	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that isn't there: %v", err)
+	}
+}
+
+// The scenarios of the documentation run.
+func TestDocumentedScenarios(t *testing.T) {
+	files, err := filepath.Glob("../../docs/scenarios/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		s, err := ReadFile(f)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := Run(s); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
+
+// Whatever a file has in it: it is a scenario that makes sense, or refused with a line that it has.
+func FuzzRead(f *testing.F) {
+	f.Add(valid)
+	f.Add(`{"nodes":[{"name":"n","memory":1,"vcores":1}],"jobs":[{"name":"j","maps":{"tasks":1,"memory":1}}]}`)
+	f.Add(`[[[[`)
+	f.Add(`{"nodes": null}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Read("file", []byte(text))
+		if err != nil {
+			var where *FileError
+			if !errors.As(err, &where) || where.Line < 1 || where.Line > 1+strings.Count(text, "\n") || where.What == "" {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		if flaw := s.check(); flaw != nil {
+			t.Fatalf("%+v", flaw)
+		}
+	})
+}
