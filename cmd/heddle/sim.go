@@ -75,6 +75,7 @@ func newSim(s *source) *cobra.Command {
 	f.DurationVar(&o.cutoff, "cutoff", 0, "mean duration of a task above which a job is reported as long; 0: no such line")
 	f.StringVar(&o.record, "record", "", "file for the scheduler's events, for heddle replay")
 	f.StringVar(&o.jobsFile, "jobs", "", "file for a line about each job")
+	c.AddCommand(newSimRun(), newSimStudy())
 	return c
 }
 

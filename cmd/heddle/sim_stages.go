@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"heddle/sim/mapreduce"
+	"heddle/sim/study"
+)
+
+// newSimRun simulates what a file says.
+func newSimRun() *cobra.Command {
+	var brief bool
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Simulate MapReduce jobs on nodes that differ and fail, as a file says",
+		Long: "Simulates the jobs of a scenario, with the decisions of the scheduler and of heddle mr in virtual time, and prints as JSON what\n" +
+			"became of each job, task and attempt. docs/scenarios.md describes the file. The same file gives the same output.",
+		Args:    cobra.ExactArgs(1),
+		Example: "  heddle sim run docs/scenarios/stragglers.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := mapreduce.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			r, failure := mapreduce.Run(s)
+			if r == nil {
+				return failure
+			}
+			if brief {
+				for i := range r.Jobs {
+					r.Jobs[i].Maps, r.Jobs[i].Reduces = nil, nil
+				}
+			}
+			if err := r.Write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if failure != nil {
+				return fmt.Errorf("%s: %w", args[0], failure)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&brief, "brief", false, "print jobs without their tasks")
+	return c
+}
+
+// newSimStudy repeats the experiments of a text.
+func newSimStudy() *cobra.Command {
+	var seeds int
+	var picture string
+	c := &cobra.Command{
+		Use:   "study " + strings.Join(study.Names(), "|"),
+		Short: "Repeat the experiments that a technique's authors report",
+		Long: "Simulates the nodes, jobs and disturbances of the experiments with OMO and eSplash, and prints what comes out beside what their\n" +
+			"authors report. docs/studies has the results.",
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: study.Names(),
+		Example:   "  heddle sim study omo --svg omo.svg",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := study.Run(args[0], seeds)
+			if err != nil {
+				return err
+			}
+			if picture != "" {
+				if err := writeFile(picture, func(w io.Writer) error { return s.SVG(w) }); err != nil {
+					return err
+				}
+			}
+			return s.Write(cmd.OutOrStdout())
+		},
+	}
+	c.Flags().IntVar(&seeds, "seeds", 5, "how often each is simulated, with other random numbers")
+	c.Flags().StringVar(&picture, "svg", "", "file for a picture of what runs over time")
+	return c
+}

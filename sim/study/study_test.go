@@ -1,0 +1,83 @@
+package study
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"heddle/sim/mapreduce"
+)
+
+// The shapes that the texts report, with one seed: lazy start ends before Fair over divided slots, at its best setting, and no later than
+// Fair over the same containers at its best, but for noise.
+func TestLazyStartEndsBeforeFair(t *testing.T) {
+	w := workloads[0]
+	best := map[slots]float64{}
+	for _, how := range []slots{static, shared} {
+		for _, x := range slowstarts {
+			r, err := mapreduce.Run(cluster(w.nodes, how, w.jobs(how), mapreduce.Settings{SlowStart: x}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, ok := best[how]; !ok || r.Makespan < b {
+				best[how] = r.Makespan
+			}
+		}
+	}
+	r, err := mapreduce.Run(cluster(w.nodes, shared, w.jobs(shared), mapreduce.Settings{SlowStart: "omo", Hints: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Makespan > 0.85*best[static] || r.Makespan > 1.05*best[shared] {
+		t.Errorf("lazy start ends after %v s; Fair at its best after %v", r.Makespan, best)
+	}
+}
+
+// Without stragglers eSplash makes hardly any useless copies, where LATE makes many.
+func TestESplashMakesFewUselessCopies(t *testing.T) {
+	useless := map[string]int{}
+	for _, how := range []string{"late", "esplash"} {
+		s := mixed(how, "configured", nil)
+		s.Seed = 1
+		r, err := mapreduce.Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		useless[how] = r.Copies - r.Useful
+	}
+	if useless["late"] < 10 || 5*useless["esplash"] > useless["late"] {
+		t.Errorf("useless copies: %v", useless)
+	}
+}
+
+func TestPictureIsXML(t *testing.T) {
+	r, err := mapreduce.Run(mixed("esplash", "measured", slowed("level4-1", true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := (&Study{Timelines: []Timeline{{"a < b", r, 120}}}).SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	shapes := 0
+	for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polygon" {
+			shapes++
+		}
+	}
+	if shapes != len(kinds) || strings.Contains(b.String(), "NaN") {
+		t.Errorf("%d shapes: %s", shapes, b.String())
+	}
+	if _, err := Run("none", 1); err == nil || !strings.Contains(err.Error(), "esplash and omo") {
+		t.Errorf("%v", err)
+	}
+}
