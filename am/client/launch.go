@@ -29,7 +29,8 @@ type Launch struct {
 	ACLs map[pb.ApplicationAccessType]string
 }
 
-// Quote makes a text a value of Launch.Env that a shell leaves as it is. NodeManagers put values between double quotes.
+// Quote makes a text a value of Launch.Env that a shell leaves as it is, or a Launch.Command in which only the container's own shell
+// expands something: NodeManagers put both between double quotes in a script.
 func Quote(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 }

@@ -35,6 +35,9 @@ var tree = sync.OnceValues(func() (map[string]*pkg, error) {
 			if base := d.Name(); name != root && (base == "testdata" || base == "bin" || strings.HasPrefix(base, ".")) {
 				return fs.SkipDir
 			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); name != root && err == nil {
+				return fs.SkipDir // another module
+			}
 			return nil
 		}
 		if !strings.HasSuffix(name, ".go") {
