@@ -209,6 +209,37 @@ func TestOutputThatCannotBeFetchedIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A worker that only waits with its outputs goes when all reduce tasks have fetched them.
+func TestWorkerGoesWhenItsOutputsAreFetched(t *testing.T) {
+	p, r := mapsDone(t, 1, "r0", "r1")
+	mapper := p.c.slots[0].ID.String()
+	goes := func() bool {
+		t.Helper()
+		n, err := p.next(mapper)
+		if err != nil || n.Task != nil {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		return n.Exit
+	}
+	for i, shuffles := range []bool{false, true} {
+		p.report(&job.ProgressReport{Worker: r[i], ID: job.TaskID{Kind: job.Reduce, Index: i}, Progress: 0.4, Shuffles: shuffles})
+	}
+	if goes() {
+		t.Fatal("it goes, though a reduce task fetches")
+	}
+	woken := p.c.slots[0].wake
+	p.report(&job.ProgressReport{Worker: r[1], ID: job.TaskID{Kind: job.Reduce, Index: 1}, Progress: 0.4})
+	select {
+	case <-woken:
+	default:
+		t.Error("it isn't told to go")
+	}
+	if !p.c.slots[0].exit {
+		t.Error("it stays, though nobody needs it")
+	}
+	p.check(t)
+}
+
 // Every report woke all workers that waited for something.
 func TestReportsWakeOnlyWhomTheyConcern(t *testing.T) {
 	p := newPlay(2, 1)

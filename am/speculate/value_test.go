@@ -39,6 +39,39 @@ func TestStragglerValueOfSection522(t *testing.T) {
 	}
 }
 
+// Section 5.2.2, ST: mean and deviation of what the nodes of a level took, later ones weighing more, and the mean progress of what runs
+// there; the first line is for all levels.
+func TestStatisticsOfSection522(t *testing.T) {
+	e := &ESplash{nodes: make([]performance, 3), levels: []int{1, 1, 2}, highest: 2}
+	e.nodes[0].done[stage.Map] = moments{n: 2, sum: 30 + 50, sq: 900 + 2500}
+	e.nodes[1].done[stage.Map] = moments{n: 2, sum: 40 + 40, sq: 1600 + 1600}
+	e.nodes[2].done[stage.Map] = moments{n: 4, sum: 80, sq: 1600}
+	e.summarize()
+	for level, want := range map[int][2]float64{1: {40, math.Sqrt(50)}, 2: {20, 0.05 * 20}, 0: {30, math.Sqrt(8200/8. - 900)}} {
+		if got := e.table[level][stage.Map]; !near(got.mean, want[0]) || !near(got.dev, want[1]) {
+			t.Errorf("level %d: %v ± %v instead of %v", level, got.mean, got.dev, want)
+		}
+	}
+	if !math.IsNaN(e.table[1][stage.Reduce].mean) {
+		t.Errorf("reduces take %v, and none has finished", e.table[1][stage.Reduce].mean)
+	}
+	r := &stage.Round{}
+	for n := range 3 {
+		r.Running = append(r.Running, stage.Running{ID: id(n), Node: n, Attempts: 1})
+	}
+	e.measure(r)
+	r.Now = 10 * time.Second
+	for n, p := range []float64{0.1, 0.3, 0.8} {
+		r.Running[n].Progress = p
+	}
+	e.measure(r)
+	for level, want := range []float64{0.04, 0.02, 0.08} {
+		if got := e.table[level][stage.Map].rate; !near(got, want) {
+			t.Errorf("level %d: progress of %v a second instead of %v", level, got, want)
+		}
+	}
+}
+
 // What remains is EstEnd of equation 5.1 or, if that is more, what the rate of the latest epoch gives.
 func TestRemainingTime(t *testing.T) {
 	e, x := halfway()
