@@ -31,12 +31,13 @@ func newBenchRM(s *source) *cobra.Command {
 		Use:   "rm",
 		Short: "Load a ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
 		Long: `Simulated NodeManagers and ApplicationMasters speak YARN's protocols to the ResourceManager that the configuration
-names; without a configuration one is started for the time of the measurement. Without --rate every ApplicationMaster asks for as much as it gets, which measures throughput; with a rate asks come
-at random times, which measures the time from asking for a container to holding it.
+names. Without a configuration, one is started for the measurement. Without --rate, every ApplicationMaster asks for as many
+containers as it can get, which measures throughput. With a rate, asks come at random times, which measures the time from
+asking for a container to getting it.
 
-Use a cluster without work and without other nodes. With --stock a YARN (from Maven's jars; it takes a JDK, and mvn the first
-time), a YARN tuned for throughput and a Heddle are started here, one after the other and each anew in every run, and a table
-in Markdown shows medians (least–most). Give Java time to compile: --warmup 15s.`,
+Use a cluster without work and without other nodes. With --stock, this command starts a YARN (from Maven's jars; it needs a JDK,
+and mvn the first time), a YARN tuned for throughput, and a Heddle, one after the other and anew for each run. It prints a table
+in Markdown with medians (least–most). Give Java time to compile: --warmup 15s.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.NodeResource = records.NewResource(memory, cores)
@@ -86,22 +87,22 @@ in Markdown shows medians (least–most). Give Java time to compile: --warmup 15
 	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "time between a node's heartbeats")
 	f.IntVar(&o.Masters, "ams", 8, "simulated ApplicationMasters")
 	f.Int64Var(&containerMB, "container-memory", 1024, "memory of a container, in MB")
-	f.Float64Var(&o.Rate, "rate", 0, "containers per second that all ApplicationMasters ask for; 0 = as many as are granted")
-	f.IntVar(&o.Outstanding, "outstanding", 100, "asks that an ApplicationMaster keeps open without --rate")
-	f.DurationVar(&o.Interval, "am-interval", 0, "time between an ApplicationMaster's calls; 0 = one after the other")
-	f.DurationVar(&o.Hold, "hold", 0, "life of a container")
-	f.BoolVar(&o.EndByNode, "end-by-node", false, "containers are started and end on their nodes, instead of being given back")
+	f.Float64Var(&o.Rate, "rate", 0, "containers per second that all ApplicationMasters ask for; 0 = as many as they get")
+	f.IntVar(&o.Outstanding, "outstanding", 100, "pending containers of an ApplicationMaster without --rate")
+	f.DurationVar(&o.Interval, "am-interval", 0, "time between an ApplicationMaster's calls; 0 = without a pause")
+	f.DurationVar(&o.Hold, "hold", 0, "how long a container lives")
+	f.BoolVar(&o.EndByNode, "end-by-node", false, "start containers and let them end on their nodes, instead of giving them back")
 	f.DurationVar(&o.Warmup, "warmup", 3*time.Second, "time before the measurement")
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
-	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle here in turn, and measure each")
+	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
-// fillAddresses takes the ResourceManagers' addresses from the configuration.
+// fillAddresses sets the ResourceManagers' addresses from the configuration.
 func fillAddresses(c *conf.Config, o *load.Options) error {
 	for _, p := range []struct {
 		key string

@@ -31,12 +31,14 @@ func newBenchJobs() *cobra.Command {
 		Short: "Compare how long jobs take on Heddle and on a stock Hadoop",
 		Long: `Runs the same jobs on several clusters, in turn, and prints how long they took. The clusters have one file system.
 
-Without --cluster a stock Hadoop (from Maven's jars; it takes a JDK, and mvn the first time), a Heddle, and a Heddle whose node keeps
-archives of Java classes are started on this machine. With it, hadoop, hdfs and spark-submit are looked up in PATH. Each job is run once on each cluster
-before it counts, but for terasort. The table is in Markdown: medians (least–most, number of runs) and ratios to the first cluster.
+Without --cluster, this command starts a stock Hadoop (from Maven's jars; it needs a JDK, and mvn the first time), a Heddle, and a
+Heddle whose node keeps archives of Java classes. With --cluster, it looks for hadoop, hdfs and spark-submit in PATH. Each job except
+terasort runs once on each cluster before its times count. The table is in Markdown: medians (least–most, number of runs) and ratios
+to the first cluster.
 
-It says in advance how long it will take. A run that fails is tried once more and else named below the table. With --budget, what would not be done in
-time is left out, beginning with the last job; interrupted, it prints what it has measured. With --save the table is in a file all the while.`,
+The command first prints how long it will take. It repeats a run that fails; if that fails as well, a line below the table names it.
+With --budget, it leaves out what would take too long, beginning with the last job. If you interrupt it, it prints what it has
+measured. With --save, a file has the table at any time.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Runs < 1 || o.WarmUp < 0 || o.Budget < 0 || o.Limit < 0 {
@@ -88,31 +90,31 @@ time is left out, beginning with the last job; interrupted, it prints what it ha
 			r, err := walltime.Run(cmd.Context(), o)
 			err = errors.Join(err, printTimes(cmd.OutOrStdout(), r, asJSON))
 			if clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder); clean != nil {
-				o.Tell(fmt.Sprintf("%s is left over: %v", o.Folder, clean))
+				o.Tell(fmt.Sprintf("can't remove %s: %v", o.Folder, clean))
 			}
 			return err
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; name at least two")
-	f.StringSliceVar(&only, "only", nil, "the jobs to run, the most important ones first (default: all whose programs are there)")
+	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; give at least two")
+	f.StringSliceVar(&only, "only", nil, "the jobs to run, the most important ones first (default: all whose programs are installed)")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each job on each cluster")
-	f.IntVar(&o.WarmUp, "warm-up", 1, "runs of each job on each cluster before those that count")
-	f.IntVar(&sizes.Text, "text-mb", 6, "size of the text whose words are counted, in MB")
-	f.IntVar(&sizes.Terasort, "terasort-mb", 1000, "size of what is sorted, in MB")
+	f.IntVar(&o.WarmUp, "warm-up", 1, "runs of each job on each cluster before its times count")
+	f.IntVar(&sizes.Text, "text-mb", 6, "size of the text for wordcount, in MB")
+	f.IntVar(&sizes.Terasort, "terasort-mb", 1000, "size of terasort's input, in MB")
 	f.DurationVar(&o.Budget, "budget", 0, "how long everything may take, including preparations; 0 is no limit")
 	f.DurationVar(&o.Limit, "limit", 10*time.Minute, "how long one run may take before it counts as failed")
 	f.StringVar(&save, "save", "", "save the table in this file as it grows")
 	f.StringVar(&p.Examples, "examples", "", "Hadoop's jar of MapReduce examples (with --cluster)")
 	f.StringVar(&p.Streaming, "streaming", "", "Hadoop's jar of streaming (with --cluster)")
-	f.StringVar(&p.Spark, "spark", os.Getenv("SPARK_HOME"), "folder of Spark (default $SPARK_HOME; else, without --cluster, it is fetched from PyPI the first time)")
-	f.StringVar(&folder, "folder", "/tmp/heddle-bench", "beginning of the name of a folder on the clusters' file system")
+	f.StringVar(&p.Spark, "spark", os.Getenv("SPARK_HOME"), "folder of Spark (default $SPARK_HOME; without that and without --cluster, it is downloaded from PyPI the first time)")
+	f.StringVar(&folder, "folder", "/tmp/heddle-bench", "prefix of a folder's name on the clusters' file system")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.StringVar(&p.SparkPi, "spark-pi", "", "a jar with a class SparkPi (with --cluster)")
 	return c
 }
 
-// wantsSpark reports whether one of the jobs needs Spark; with no jobs named, all are run.
+// wantsSpark reports whether one of the jobs needs Spark. No names stand for all jobs.
 func wantsSpark(only []string) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(job string) bool {
 		return strings.HasPrefix(job, "pi.py") || strings.HasPrefix(job, "SparkPi")
@@ -126,7 +128,7 @@ func printTimes(w io.Writer, r walltime.Report, asJSON bool) error {
 	return r.Print(w)
 }
 
-// saveTimes replaces the file as a whole, so that a reader never finds half a table.
+// saveTimes replaces the whole file at once, so that a reader never finds half a table.
 func saveTimes(path string, r walltime.Report, asJSON bool) error {
 	var b bytes.Buffer
 	if err := printTimes(&b, r, asJSON); err != nil {

@@ -17,13 +17,14 @@ import (
 	"heddle/integration/walltime"
 )
 
-// rival is a ResourceManager that is compared with others.
+// rival is one of the ResourceManagers to compare.
 type rival struct {
 	name string
 	lab  hadooplab.Options
 }
 
-// rivals are YARN's ResourceManager with its defaults, the same tuned as its documentation suggests for throughput, and Heddle's.
+// rivals returns YARN's ResourceManager with its defaults, the same tuned for throughput as its documentation suggests,
+// and Heddle's.
 func rivals(heddle string) []rival {
 	const capacity = "yarn.scheduler.capacity."
 	common := map[string]string{
@@ -52,13 +53,13 @@ func rivals(heddle string) []rival {
 	return []rival{{"stock", plain}, {"stock, tuned", fast}, {"heddle", ours}}
 }
 
-// rivalry is what was measured of one ResourceManager, run by run.
+// rivalry holds the measurements of one ResourceManager, run by run.
 type rivalry struct {
 	Name string
 	Runs []load.Result
 }
 
-// benchStock measures all ResourceManagers in turn, each with a new process in every run, and reports progress to tell.
+// benchStock measures all ResourceManagers in turn, with a new process for every run. It reports progress to tell.
 func benchStock(ctx context.Context, o load.Options, runs int, tell io.Writer) ([]rivalry, error) {
 	heddle, err := os.Executable()
 	if err != nil {
@@ -71,7 +72,7 @@ func benchStock(ctx context.Context, o load.Options, runs int, tell io.Writer) (
 	}
 	for run := range runs {
 		for k := range all {
-			i := (k + run) % len(all) // nobody is always first
+			i := (k + run) % len(all) // each is first in turn
 			res, err := benchRival(ctx, all[i].lab, o)
 			if err != nil {
 				return out, fmt.Errorf("%s, run %d: %w", all[i].name, run+1, err)
@@ -131,7 +132,7 @@ func printRivals(w io.Writer, all []rivalry, asJSON bool) error {
 	return t.Flush()
 }
 
-// spread formats the median of several numbers, with minimum and maximum.
+// spread formats the median of several numbers with their minimum and maximum.
 func spread(all []float64, format string) string {
 	s := fmt.Sprintf(format, walltime.Median(all))
 	if len(all) > 1 {

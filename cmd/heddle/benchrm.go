@@ -15,14 +15,14 @@ import (
 	"heddle/rm"
 )
 
-// ownPatience is how long a benchmark's ResourceManager may take to open its ports.
+// ownPatience bounds how long a benchmark's ResourceManager may take to open its ports.
 const ownPatience = 20 * time.Second
 
 // named reports whether the command line or the environment names a cluster.
 func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
 
-// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and changes the configuration
-// to name it. stop ends it and removes the folder.
+// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and sets its
+// addresses in the configuration. stop ends it and removes the folder.
 func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
@@ -35,7 +35,7 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 	}
 	args := []string{"rm", "-D", "heddle.state.dir=" + dir, "-D", "heddle.log.level=warn"}
 	var ports []string
-	var held []net.Listener // until all are found, so that they differ
+	var held []net.Listener // kept open until all ports are chosen, so that they differ
 	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -70,13 +70,13 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 		select {
 		case err := <-ended:
 			said, _ := os.ReadFile(logFile)
-			return nil, errors.Join(fmt.Errorf("the ResourceManager of the benchmark ended (%w): %s", err, said), remove())
+			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has ended (%w): %s", err, said), remove())
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), stop())
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(fmt.Errorf("the ResourceManager of the benchmark doesn't listen after %v", ownPatience), stop())
+			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has not opened its ports after %v", ownPatience), stop())
 		}
 	}
 	return stop, nil

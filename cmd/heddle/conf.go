@@ -52,7 +52,7 @@ func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 	return c, log, nil
 }
 
-// loadRole is load for daemons: without a configuration folder they serve this machine only.
+// loadRole loads the configuration of a daemon. Without a configuration folder the daemon serves this machine only.
 func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	c, log, err := s.load()
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	return c, log, nil
 }
 
-// logger returns the log that the configuration describes.
+// logger returns the log that the configuration asks for.
 func logger(c *conf.Config) *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(os.Stderr)
@@ -88,7 +88,7 @@ func newConf(s *source) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check [DIR]",
 		Short: "Validate a configuration folder without starting anything",
-		Long: "Reads the configuration as the daemons do. Lists errors (the daemons would refuse to start),\n" +
+		Long: "Reads the configuration as the daemons do. Lists errors, with which the daemons would refuse to start,\n" +
 			"suspicious settings, and settings of YARN that Heddle doesn't implement. Exits with 1 if there are errors.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -150,7 +150,7 @@ func newConf(s *source) *cobra.Command {
 	return c
 }
 
-// typesAreFine reports whether the types of resources can be read. If they can't, the report says so already, and queues can't be
+// typesAreFine reports whether the resource types can be read. If not, the report says so already, and queues can't be
 // checked.
 func typesAreFine(c *conf.Config) bool {
 	_, err := c.ResourceTypes()

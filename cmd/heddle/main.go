@@ -1,7 +1,8 @@
 // Command heddle is every role of a Heddle cluster, and its command line.
 //
-// Each role or command is a file: rm and nm (roles.go, nm.go), mr, sim, replay, conf, bench. The commands that resemble yarn's are in
-// internal/command. A role reads its configuration, builds the parts and runs them until it is told to stop; it decides nothing itself.
+// Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, sim, replay, conf, bench. The commands that
+// resemble yarn's are in internal/command. A daemon's file reads its configuration, builds the parts, and runs them
+// until it is told to stop. It has no logic of its own.
 package main
 
 import (
@@ -37,7 +38,7 @@ func main() {
 	os.Exit(1)
 }
 
-// exitCode ends the program with a status, without a message: it was printed already.
+// exitCode ends the program with a status and without a message, because that was printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
@@ -59,7 +60,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// Groups of commands in the help.
+// Groups of commands in the help text.
 const (
 	roles = "roles"
 	tools = "tools"

@@ -27,10 +27,10 @@ func newMR(s *source) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mr -input PATH -output DIR -mapper COMMAND [options]",
 		Short: "Run a streaming MapReduce job",
-		Long: `Runs commands over files in parallel, as Hadoop Streaming does and with its options. The mapper reads lines of the
-input and writes lines; these reach the reducer sorted, those with the same key (the part before the first tab) together.
+		Long: `Runs commands over files in parallel, like Hadoop Streaming and with its options. The mapper reads lines of the
+input and writes lines. The reducer reads them sorted: lines with the same key (the part before the first tab) follow each other.
 
-With one reduce task the output is that of   cat INPUT | MAPPER | LC_ALL=C sort | REDUCER
+With one reduce task the output equals that of   cat INPUT | MAPPER | LC_ALL=C sort | REDUCER
 
 ` + mrOptions().usage(),
 		Example: `  heddle mr -input /data/text -output /data/counts -mapper 'tr -s " " "\n"' -reducer 'uniq -c'
@@ -84,7 +84,7 @@ type mrJob struct {
 	definitions list
 	environment list
 	conf        string
-	file        string // conf, if it names a file and not a folder
+	file        string // conf, if it is a file
 	verbose     bool
 	binary      string
 	json        bool
@@ -92,7 +92,7 @@ type mrJob struct {
 	background  bool
 }
 
-// list is an option that may be repeated.
+// list collects the values of an option that may be repeated.
 type list []string
 
 func (l *list) String() string { return strings.Join(*l, " ") }
@@ -102,7 +102,7 @@ func (l *list) Set(v string) error {
 	return nil
 }
 
-// commas is a list option whose values may themselves be lists.
+// commas collects values that are separated by commas, of an option that may be repeated.
 type commas struct{ to *[]string }
 
 func (c commas) String() string { return "" }
@@ -112,7 +112,7 @@ func (c commas) Set(v string) error {
 	return nil
 }
 
-// splitInputs splits at commas, except those inside braces, which are alternatives of a pattern.
+// splitInputs splits at commas, except for those inside braces, which separate alternatives of a pattern.
 func splitInputs(s string) []string {
 	var out []string
 	depth, from := 0, 0
@@ -141,24 +141,24 @@ func mrOptions() *mrJob {
 	f.StringVar(&o.job.Output, "output", "", "`DIR` for the output, which must not exist")
 	f.StringVar(&o.job.Mapper, "mapper", "", "`COMMAND` that turns input lines into output lines")
 	f.StringVar(&o.job.Combiner, "combiner", "", "`COMMAND` that reduces a map task's own output")
-	f.StringVar(&o.job.Reducer, "reducer", "", "`COMMAND` that reads sorted lines; without one these are the output; NONE: no sorting either")
-	f.IntVar(&o.reduces, "numReduceTasks", -1, "reduce tasks, `N`; 0 makes the mappers' output the job's (default 1)")
-	f.StringVar(&o.format, "inputformat", "", "`FORMAT`: TextInputFormat, or CombineTextInputFormat: one mapper reads several small files in a row")
+	f.StringVar(&o.job.Reducer, "reducer", "", "`COMMAND` that reads sorted lines; without one the sorted lines are the output; NONE: don't sort either")
+	f.IntVar(&o.reduces, "numReduceTasks", -1, "number of reduce tasks, `N`; with 0 the mappers' output is the job's (default 1)")
+	f.StringVar(&o.format, "inputformat", "", "`FORMAT`: TextInputFormat, or CombineTextInputFormat, which lets one mapper read several small files")
 	f.Var((*list)(&o.job.Files), "file", "local `FILE` for the commands; may be repeated")
 	f.Var(commas{&o.job.Files}, "files", "files for the commands, `A,B`; local, or with a scheme; #name changes the name")
-	f.Var(commas{&o.job.Archives}, "archives", "archives for the commands, `A,B`, which are unpacked")
+	f.Var(commas{&o.job.Archives}, "archives", "archives to unpack for the commands, `A,B`")
 	f.Var(&o.environment, "cmdenv", "variable of the commands' environment, `NAME=VALUE`; may be repeated")
 	f.Var(&o.definitions, "D", "setting of the job, `KEY=VALUE`; may be repeated")
 	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
-	f.StringVar(&o.job.Speculation, "speculation", "", "`RULE` by which slow tasks are done twice: esplash, late or none (default none)")
-	f.StringVar(&o.job.SlowStart, "slowstart", "", "when reduces begin, `RULE`: omo, as late as their shuffle allows, or the part of the maps that is done, 0.05 to 1.0")
+	f.StringVar(&o.job.Speculation, "speculation", "", "`RULE` that starts copies of slow tasks: esplash, late or none (default none)")
+	f.StringVar(&o.job.SlowStart, "slowstart", "", "`RULE` that says when reduces begin: omo (as late as their shuffle allows), or the share of maps that have ended, 0.05 to 1.0")
 	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
 	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR), or a file of settings for the job")
-	f.StringVar(&o.binary, "binary", "", "heddle `FILE` for the nodes, if they run another system than this machine")
-	f.BoolVar(&o.json, "json", false, "print a report as JSON when the job is over")
+	f.StringVar(&o.binary, "binary", "", "heddle `FILE` to run on the nodes, if their system differs from this machine's")
+	f.BoolVar(&o.json, "json", false, "print a report as JSON when the job has ended")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
-	f.BoolVar(&o.verbose, "verbose", false, "print what is being done")
-	f.BoolVar(&o.background, "background", false, "submit the job, print its id, and don't wait")
+	f.BoolVar(&o.verbose, "verbose", false, "print each step")
+	f.BoolVar(&o.background, "background", false, "submit the job, print its id, and exit")
 	return o
 }
 
@@ -172,13 +172,13 @@ func (o *mrJob) usage() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// notSupported are options of Hadoop Streaming that name Java classes.
+// notSupported has the options of Hadoop Streaming that name Java classes, and what happens instead.
 var notSupported = map[string]string{
 	"outputformat": "lines of text are written", "partitioner": "lines are partitioned by the hash of their keys",
-	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java is run",
+	"inputreader": "lines of text are read", "io": "lines of text are read and written", "libjars": "no Java runs",
 }
 
-// separate splits -Dkey=value, which Hadoop allows, into two arguments.
+// separate splits -Dkey=value, a form that Hadoop allows, into two arguments.
 func separate(args []string) []string {
 	var out []string
 	for _, a := range args {
@@ -191,7 +191,8 @@ func separate(args []string) []string {
 	return out
 }
 
-// load reads the cluster's configuration, the job's own file, and settings of the command line, which win.
+// load reads the cluster's configuration, then the job's own file, then the settings of the command line. The last one
+// wins.
 func (o *mrJob) load(s *source) (*conf.Config, error) {
 	c, err := conf.Load(s.options())
 	if err != nil {
@@ -209,7 +210,7 @@ func (o *mrJob) load(s *source) (*conf.Config, error) {
 			c.Set(k, v)
 		}
 	}
-	c.CloseUp() // as this machine's daemons do
+	c.CloseUp() // as the daemons of this machine do
 	return c, c.Validate().Err()
 }
 
@@ -306,7 +307,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	case o.verbose:
 		log.Logger.SetLevel(logrus.DebugLevel)
 	case log.Logger.Level > logrus.WarnLevel:
-		log.Logger.SetLevel(logrus.WarnLevel) // people who wait for a job don't need a service's messages
+		log.Logger.SetLevel(logrus.WarnLevel) // somebody who waits for a job doesn't need a daemon's messages
 	}
 	if err := o.decideReduces(c); err != nil {
 		return err
@@ -331,9 +332,9 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	p.end()
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("mr: interrupted; %v goes on (end it with heddle app -kill %v)", job.ID, job.ID)
+			return fmt.Errorf("mr: interrupted; %v still runs (end it with heddle app -kill %v)", job.ID, job.ID)
 		}
-		return fmt.Errorf("mr: %w; %v may go on: check it with heddle app -status %v, end it with heddle app -kill %v", err, job.ID, job.ID, job.ID)
+		return fmt.Errorf("mr: %w; %v may still run: check it with heddle app -status %v, end it with heddle app -kill %v", err, job.ID, job.ID, job.ID)
 	}
 	p.failures(r.Status.Failures)
 	if o.json {
@@ -357,7 +358,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	return nil
 }
 
-// ending says how an unsuccessful job ended: YARN calls a failed one FINISHED.
+// ending says how an unsuccessful job ended. YARN's state for a failed one is FINISHED.
 func ending(r client.Report) string {
 	if r.State == pb.YarnApplicationState_KILLED || r.Final == pb.FinalApplicationStatus_APP_KILLED {
 		return "was killed"

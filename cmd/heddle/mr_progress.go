@@ -12,7 +12,7 @@ import (
 	"heddle/am/mapreduce/job"
 )
 
-// mrProgress shows a job's progress: a bar on a terminal, lines elsewhere.
+// mrProgress shows a job's progress: as a bar on a terminal, as lines elsewhere.
 type mrProgress struct {
 	w       io.Writer
 	quiet   bool
@@ -95,7 +95,7 @@ func (p *mrProgress) tell(s mapreduce.Progress) {
 		}
 		return
 	}
-	// Hadoop's job client writes it this way; in a file every ten percent suffice.
+	// Hadoop's job client prints this line. Steps of ten percent suffice in a file.
 	m, rd := int(st.Maps.Progress*10)*10, int(st.Reduces.Progress*10)*10
 	if st.Reduces.Total == 0 {
 		rd = 0

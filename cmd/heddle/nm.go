@@ -37,8 +37,8 @@ func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool)
 	return n.Run(ctx)
 }
 
-// standaloneDefaults suit a cluster of one machine: it offers all of the machine, and aggregates logs so that they are
-// found after the node has removed them. The configuration's own settings stay.
+// standaloneDefaults suits a cluster of one machine: the node offers all of the machine, and aggregates logs so that
+// they remain after the node has removed them. It changes no key that the configuration sets.
 func standaloneDefaults(c *conf.Config) {
 	const prefix = "yarn.nodemanager.resource."
 	for _, key := range []string{

@@ -15,7 +15,7 @@ import (
 	"heddle/rm/scheduler/eventlog"
 )
 
-// replay holds the flags of heddle replay.
+// replay has the flags of heddle replay.
 type replay struct {
 	until string
 	why   string
@@ -26,22 +26,22 @@ func newReplay() *cobra.Command {
 	o := &replay{}
 	c := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Replay a log that heddle rm --record has written",
-		Long: "Lets the scheduler decide again on the events of a log, and compares. Exits with 1 at the first decision that differs,\n" +
-			"and names it. With --until it stops there, and with --why it says what an application waited for at that point.",
+		Short: "Replay a log that heddle rm --record wrote",
+		Long: "Lets the scheduler decide on the events of a log again, and compares its decisions. Exits with 1 at the first decision that\n" +
+			"differs, and names it. --until ends the replay early. --why prints what an application waited for at the end.",
 		GroupID: tools,
 		Args:    cobra.ExactArgs(1),
 		Example: "  heddle replay events.log\n" +
 			"  heddle replay events.log --until 2026-11-20T08:30:00Z --why application_1763622000000_0042",
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.OutOrStdout(), args[0]) },
 	}
-	c.Flags().StringVar(&o.until, "until", "", "stop before events later than a time (RFC 3339, or ms since 1970), or after a line of the log (such as line:1200)")
-	c.Flags().StringVar(&o.why, "why", "", "say what an application waits for at the end")
+	c.Flags().StringVar(&o.until, "until", "", "stop before events after a time (RFC 3339, or ms since 1970), or after a line of the log (such as line:1200)")
+	c.Flags().StringVar(&o.why, "why", "", "print what an application waits for at the end")
 	c.Flags().BoolVar(&o.print, "print", false, "print the events")
 	return c
 }
 
-// bound is where a replay stops.
+// bound says where a replay ends.
 type bound struct {
 	line int
 	time int64 // ms since 1970
@@ -102,7 +102,7 @@ func (o *replay) run(out io.Writer, file string) error {
 		return p.Why(out, o.why)
 	}
 	if p.Torn() {
-		fmt.Fprintln(out, "the last line is torn: its event is left out")
+		fmt.Fprintln(out, "the last line is incomplete: the replay ignores it")
 	}
 	_, err = fmt.Fprintf(out, "%d events of %d sessions replayed until %s: all %d decisions are the same\n",
 		p.Events, p.Sessions, time.UnixMilli(p.Time).UTC().Format(time.RFC3339Nano), p.Decisions)

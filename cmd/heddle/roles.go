@@ -29,12 +29,12 @@ func newRM(s *source) *cobra.Command {
 			return ended(r.Run(cmd.Context()))
 		},
 	}
-	c.Flags().StringVar(&record, "record", "", "file to which the scheduler's events are appended while leading, for heddle replay")
+	c.Flags().StringVar(&record, "record", "", "append the scheduler's events to this file while leading, for heddle replay")
 	c.Flags().StringVar(&id, "id", "", "own id among yarn.resourcemanager.ha.rm-ids (default: the one with an address of this host)")
 	return c
 }
 
-// ended turns the error of being told to stop into success.
+// ended returns nil if the role ended because it was told to stop.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// simulation holds the flags of heddle sim.
+// simulation has the flags of heddle sim.
 type simulation struct {
 	source *source
 
@@ -45,9 +45,9 @@ func newSim(s *source) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim",
 		Short: "Simulate a cluster under a trace of jobs",
-		Long: "Runs the jobs of a trace, or made-up ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
-			"reports how long jobs took. With --conf (or HADOOP_CONF_DIR) it takes queues and preemption from the configuration;\n" +
-			"otherwise there is one queue, first come first served. The same input and seed give the same output. The speed goes to stderr.",
+		Long: "Runs the jobs of a trace, or synthetic ones, on simulated nodes under the scheduler of heddle rm, in virtual time, and\n" +
+			"prints how long the jobs took. With --conf (or HADOOP_CONF_DIR) queues and preemption come from the configuration. Otherwise\n" +
+			"there is one queue, first come first served. The same input and seed give the same output. The speed goes to stderr.",
 		GroupID: tools,
 		Args:    cobra.NoArgs,
 		Example: "  heddle sim --trace GOOG.tr.gz --nodes 12000 --cutoff 1129.5s\n" +
@@ -55,26 +55,26 @@ func newSim(s *source) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, each also with .gz); without it jobs are made up")
+	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, each also with .gz); without it jobs are synthetic")
 	f.StringVar(&o.options.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name)")
 	f.StringVar(&o.options.Queue, "queue", "root.default", "queue of jobs for which the trace names none")
 	f.StringVar(&o.options.User, "user", "user", "user of jobs for which the trace names none")
 	f.BoolVar(&o.options.Whole, "whole-seconds", false, "cut durations of a Hawk trace to whole seconds")
-	f.Float64Var(&o.options.BlockMB, "block", 128, "MB of input of a task of a SWIM trace")
-	f.Float64Var(&o.options.RateMB, "rate", 10, "MB that a task of a SWIM trace reads and writes in a second")
+	f.Float64Var(&o.options.BlockMB, "block", 128, "input of each task of a SWIM trace, in MB")
+	f.Float64Var(&o.options.RateMB, "rate", 10, "speed of a task of a SWIM trace that reads and writes, in MB/s")
 	f.StringVar(&o.slot, "slot", "1024,1", "memory in MB and vcores of a task for which the trace names none")
-	f.StringVar(&o.am, "am", "0,0", "memory in MB and vcores of each job's ApplicationMaster; 0,0: they run elsewhere")
+	f.StringVar(&o.am, "am", "0,0", "memory in MB and vcores of each job's ApplicationMaster; 0,0: it runs elsewhere")
 	f.IntVar(&o.nodes, "nodes", 100, "nodes of the cluster")
 	f.IntVar(&o.slots, "slots", 1, "slots of a node")
 	f.IntVar(&o.perRack, "rack", 0, "nodes of a rack; 0: all are in one")
-	f.IntVar(&o.tasks, "tasks", 100_000, "made-up jobs: number of all tasks")
-	f.IntVar(&o.perJob, "job", 50, "made-up jobs: mean number of tasks of a job")
-	f.DurationVar(&o.mean, "mean", 20*time.Second, "made-up jobs: mean duration of a task")
-	f.Float64Var(&o.load, "load", 0.9, "made-up jobs: mean share of busy slots")
-	f.Uint64Var(&o.seed, "seed", 1, "of made-up jobs")
-	f.DurationVar(&o.cutoff, "cutoff", 0, "mean duration of a task above which a job is reported as long; 0: no such line")
-	f.StringVar(&o.record, "record", "", "file for the scheduler's events, for heddle replay")
-	f.StringVar(&o.jobsFile, "jobs", "", "file for a line about each job")
+	f.IntVar(&o.tasks, "tasks", 100_000, "synthetic jobs: number of tasks of all jobs")
+	f.IntVar(&o.perJob, "job", 50, "synthetic jobs: mean number of tasks of a job")
+	f.DurationVar(&o.mean, "mean", 20*time.Second, "synthetic jobs: mean duration of a task")
+	f.Float64Var(&o.load, "load", 0.9, "synthetic jobs: mean share of busy slots")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of synthetic jobs")
+	f.DurationVar(&o.cutoff, "cutoff", 0, "jobs with a longer mean duration of a task are reported as long; 0: don't tell them apart")
+	f.StringVar(&o.record, "record", "", "write the scheduler's events to this file, for heddle replay")
+	f.StringVar(&o.jobsFile, "jobs", "", "write a line about each job to this file")
 	c.AddCommand(newSimRun(), newSimStudy())
 	return c
 }
@@ -125,7 +125,7 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 		return jobs, nodes, err
 	}
 	if o.tasks < 0 || o.perJob < 1 || o.mean <= 0 || !(o.load > 0) {
-		return nil, nodes, fmt.Errorf("--tasks %d --job %d --mean %v --load %g: made-up jobs need tasks that last, and a load above 0", o.tasks, o.perJob, o.mean, o.load)
+		return nil, nodes, fmt.Errorf("--tasks %d --job %d --mean %v --load %g: synthetic jobs need at least one task, a positive duration, and a load above 0", o.tasks, o.perJob, o.mean, o.load)
 	}
 	return sim.Generate(sim.Workload{
 		Tasks: o.tasks, PerJob: o.perJob, Mean: sim.Time(o.mean), Load: o.load, Slots: o.nodes * o.slots,
@@ -133,7 +133,8 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	}, o.seed), nodes, nil
 }
 
-// driver returns a driver with the configured scheduler and queues; without a configuration, first come first served.
+// driver returns a driver with the configured scheduler and queues. Without a configuration it is first come, first
+// served.
 func (o *simulation) driver() (*eventlog.Driver, error) {
 	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
 		"yarn.resourcemanager.scheduler.class": "fifo",

@@ -28,14 +28,15 @@ const (
 	maxWait       = "yarn.resourcemanager.connect.max-wait.ms"
 )
 
-// How long a ResourceManager is looked for unless yarn.resourcemanager.connect.max-wait.ms says otherwise: one of several
-// for longer than a change of leaders takes, a single one for as long as somebody at a terminal likes to wait.
+// How long to look for a ResourceManager unless yarn.resourcemanager.connect.max-wait.ms is set. With several
+// ResourceManagers it is longer than a change of leaders takes; with one it is as long as somebody at a terminal likes
+// to wait.
 const (
 	Patience       = 10 * time.Second
 	patienceForOne = 2 * time.Second
 )
 
-// Cluster is a cluster. It is safe for use by several goroutines.
+// Cluster gives access to a cluster. It is safe for concurrent use.
 type Cluster struct {
 	conf  *conf.Config
 	user  string
@@ -44,7 +45,7 @@ type Cluster struct {
 	web   *web
 }
 
-// New returns the cluster of a configuration; nothing is connected yet.
+// New returns the cluster of a configuration. It connects to nothing yet.
 func New(c *conf.Config) (*Cluster, error) {
 	name, err := userName()
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *Cluster) Close() {
 // Conf is the configuration.
 func (c *Cluster) Conf() *conf.Config { return c.conf }
 
-// User is who makes the calls: $HADOOP_USER_NAME, else this machine's user.
+// User returns who makes the calls: $HADOOP_USER_NAME, or else this process's user.
 func (c *Cluster) User() string { return c.user }
 
 // Types are the resource types that the configuration knows.
@@ -120,7 +121,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, key string, m protocol
 	return resp, c.explain(key, c.conf.RMIDs(), addrs, err)
 }
 
-// patience is how long to look for one of so many ResourceManagers.
+// patience returns how long to look for one of so many ResourceManagers.
 func (c *Cluster) patience(servers int) time.Duration {
 	switch {
 	case c.conf.IsSet(maxWait):
@@ -131,7 +132,7 @@ func (c *Cluster) patience(servers int) time.Duration {
 	return patienceForOne
 }
 
-// Member calls a method on the ResourceManager of an id, at its administration address, active or not.
+// Member calls a method on the ResourceManager with an id, at its administration address, whether it is active or not.
 func Member[Req, Resp any](
 	ctx context.Context, c *Cluster, id string, m protocol.Method[Req, Resp], req *Req,
 ) (*Resp, error) {
@@ -144,12 +145,12 @@ func Member[Req, Resp any](
 	return resp, c.explain(adminAddress, []string{id}, []string{addr}, err)
 }
 
-// MemberAddress returns the administration address of the ResourceManager of an id.
+// MemberAddress returns the administration address of the ResourceManager with an id.
 func (c *Cluster) MemberAddress(id string) (conf.Address, error) {
 	return c.conf.RMAddress(adminAddress, id)
 }
 
-// UnreachableError says that no ResourceManager has answered, where they were looked for, and what says so.
+// UnreachableError says that no ResourceManager has answered, at which addresses, and which settings these come from.
 type UnreachableError struct {
 	Addrs   []string
 	Sources []string // "<key>, set in <file>:<line>", one each
@@ -171,7 +172,7 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// explain adds to an error that isn't a ResourceManager's own answer where the addresses come from.
+// explain adds the origin of the addresses to an error, unless the error is a ResourceManager's own answer.
 func (c *Cluster) explain(key string, ids, addrs []string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -187,7 +188,7 @@ func (c *Cluster) explain(key string, ids, addrs []string, err error) error {
 	return u
 }
 
-// cause is what an error of the network comes down to, without the addresses that are named already.
+// cause returns the reason in a network error, without the addresses, which the message names already.
 func cause(err error) error {
 	var conn *ipc.ConnError
 	if errors.As(err, &conn) {
@@ -200,7 +201,7 @@ func cause(err error) error {
 	return err
 }
 
-// origin says which key an address comes from, and where that is set.
+// origin names the key that an address comes from, and where that is set.
 func (c *Cluster) origin(key, id string) string {
 	candidates := []string{key, "yarn.resourcemanager.hostname"}
 	if c.conf.HAEnabled() {

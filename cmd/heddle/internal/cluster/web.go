@@ -21,7 +21,7 @@ const (
 	webHTTPSAddress = "yarn.resourcemanager.webapp.https.address"
 )
 
-// maxAnswer is the longest answer that is read, in bytes: some 200,000 applications.
+// maxAnswer bounds the length of an answer, in bytes. It suffices for some 200,000 applications.
 const maxAnswer = 1 << 30
 
 // web is access to the REST APIs.
@@ -29,7 +29,7 @@ type web struct {
 	client *http.Client
 	user   string
 	scheme string // http or https
-	key    string // of the ResourceManager's address
+	key    string // key of the ResourceManager's address
 }
 
 func newWeb(c *conf.Config, user string) *web {
@@ -40,7 +40,7 @@ func newWeb(c *conf.Config, user string) *web {
 	return w
 }
 
-// RESTError is an error that a server has answered with.
+// RESTError is an error in a server's answer.
 type RESTError struct {
 	Method, URL string
 	Status      int
@@ -56,13 +56,13 @@ func (e *RESTError) Error() string {
 	return fmt.Sprintf("%s (%d from %s %s)", msg, e.Status, e.Method, e.URL)
 }
 
-// IsStatus reports whether err is an answer with an HTTP status.
+// IsStatus reports whether err is an answer with the HTTP status.
 func IsStatus(err error, status int) bool {
 	var rest *RESTError
 	return errors.As(err, &rest) && rest.Status == status
 }
 
-// IsUnknownPath reports whether err says that a server has no such path, rather than that what the path names isn't there.
+// IsUnknownPath reports whether err says that the server doesn't know the path, rather than the thing that it names.
 func IsUnknownPath(err error) bool {
 	var rest *RESTError
 	return errors.As(err, &rest) && rest.Status == http.StatusNotFound && rest.Exception == ""
@@ -77,14 +77,14 @@ type Request struct {
 	Body   any // sent as JSON, if not nil; json.RawMessage as it is
 }
 
-// Answer is a successful one.
+// Answer is a successful answer.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Get asks the active ResourceManager.
+// Get makes a GET request to the active ResourceManager.
 func (c *Cluster) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	a, err := c.REST(ctx, Request{Path: path, Query: query})
 	if err != nil {
@@ -93,14 +93,14 @@ func (c *Cluster) Get(ctx context.Context, path string, query url.Values) ([]byt
 	return a.Body, nil
 }
 
-// GetInto is Get for an answer that is read into a value; numbers become json.Number where its type leaves that open.
+// GetInto decodes the answer to a GET request. Where the target's type leaves it open, numbers become json.Number.
 func (c *Cluster) GetInto(ctx context.Context, path string, query url.Values, to any) error {
 	body, err := c.Get(ctx, path, query)
 	if err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber() // figures come out as they came in
+	d.UseNumber() // numbers are printed as they were received
 	if err := d.Decode(to); err != nil {
 		return fmt.Errorf("the answer of %s is not the expected JSON: %w", path, err)
 	}
@@ -110,8 +110,8 @@ func (c *Cluster) GetInto(ctx context.Context, path string, query url.Values, to
 // errStandby is the answer of a ResourceManager that isn't active and doesn't know which one is.
 var errStandby = errors.New("it is on standby and doesn't know which one is active")
 
-// REST makes a request to the active ResourceManager: each is tried in turn, again and again for a while if none is
-// active, and a standby's redirect is followed. What a server refuses is a *RESTError.
+// REST makes a request to the active ResourceManager. It tries each in turn, several times if none is active, and
+// follows a standby's redirect. A refusal by the server is a *RESTError.
 func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
 	ids := c.conf.RMIDs()
 	at, err := c.conf.RMAddresses(c.web.key)
@@ -146,7 +146,7 @@ func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
 	}
 }
 
-// repeatable reports whether a failed request may be sent again: it only asked, or has not been carried out.
+// repeatable reports whether a failed request may be sent again, because it only reads or had no effect.
 func repeatable(err error, method string) bool {
 	if method == "" || method == http.MethodGet {
 		return true
@@ -154,7 +154,7 @@ func repeatable(err error, method string) bool {
 	return errors.Is(err, errStandby) || isDial(err)
 }
 
-// At makes a request to any server, such as a NodeManager, by its host and port.
+// At makes a request to any server, such as a NodeManager, at host:port.
 func (c *Cluster) At(ctx context.Context, addr string, r Request) (*Answer, error) {
 	a, err := c.web.do(ctx, addr, r)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Cluster) At(ctx context.Context, addr string, r Request) (*Answer, erro
 	return a, nil
 }
 
-// Open is a GET at any server, of an answer that is read as it comes.
+// Open makes a GET request to any server, and returns the answer as a stream.
 func (c *Cluster) Open(ctx context.Context, addr, path string, query url.Values) (io.ReadCloser, error) {
 	resp, err := c.web.send(ctx, addr, Request{Path: path, Query: query}, "*/*")
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *web) do(ctx context.Context, addr string, r Request) (*Answer, error) {
 	return &Answer{resp.StatusCode, resp.Header, body}, nil
 }
 
-// send returns a successful response, whose body is the caller's to close.
+// send returns a successful response. The caller closes its body.
 func (w *web) send(ctx context.Context, addr string, r Request, accept string) (*http.Response, error) {
 	query := url.Values{}
 	for k, v := range r.Query {
@@ -234,7 +234,7 @@ func (w *web) send(ctx context.Context, addr string, r Request, accept string) (
 	return nil, refusal(method, &u, resp)
 }
 
-// refusal reads what a server says about a request that it refuses.
+// refusal returns the error that a server's response describes.
 func refusal(method string, u *url.URL, resp *http.Response) error {
 	shown := *u
 	shown.RawQuery = ""
@@ -250,7 +250,7 @@ func refusal(method string, u *url.URL, resp *http.Response) error {
 	case nil:
 		e.Exception, e.Message = remote.RemoteException.Exception, remote.RemoteException.Message
 	default:
-		// Some refusals are a sentence, whatever the content type says; others a web page.
+		// Some refusals are a plain sentence, whatever their content type. Others are a web page.
 		if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "<") {
 			e.Message = strings.Trim(text, `"`)
 		}

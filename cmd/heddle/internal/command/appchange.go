@@ -13,15 +13,15 @@ import (
 	"heddle/yarn/records"
 )
 
-// killPoll is the time between looks at an application that is being killed.
+// killPoll is the time between two questions whether an application has been killed.
 const killPoll = 200 * time.Millisecond
 
-// ended reports whether an application is over.
+// ended reports whether an application has ended.
 func ended(a *pb.ApplicationReport) bool {
 	return a.GetYarnApplicationState() >= pb.YarnApplicationState_FINISHED
 }
 
-// appKill kills applications one after the other; it has failed if none of them exists.
+// appKill kills applications one after the other. It fails if none of them exists.
 func (s *session) appKill(ids []string) error {
 	result := error(failed)
 	for _, text := range ids {

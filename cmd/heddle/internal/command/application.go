@@ -30,8 +30,8 @@ func applicationOptions() []option.Option {
 		{Name: "appTypes", Arg: "Types", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications of these types, such as MAPREDUCE,SPARK."},
 		{Name: "appTags", Arg: "Tags", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications with one of these tags."},
 		{Name: "status", Arg: "Application ID", Help: "Shows an application."},
-		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes, in JSON as POST /ws/v1/cluster/apps takes it (-: standard input). If the file has no application-id, the command gets one."},
-		{Name: "why", Arg: "Application ID", Help: "Says why an application doesn't get what it asked for."},
+		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes (-: standard input), in the JSON of POST /ws/v1/cluster/apps. If the file has no application-id, the command gets a new one."},
+		{Name: "why", Arg: "Application ID", Help: "Shows why an application's requests are pending."},
 		{Name: "timeline", Arg: "Application ID", Help: "Shows when an application and its containers reached each step."},
 		{Name: "kill", Arg: "Application IDs", Values: option.Unlimited, Help: "Kills applications."},
 		{Name: "movetoqueue", Arg: "Application ID", Help: "Moves an application to the queue of -queue."},
@@ -72,7 +72,7 @@ func (s *session) application(l *option.Line) error {
 	case l.Has("appId") && l.Has("updateLifetime"):
 		return s.appLifetime(l.Value("appId"), l.Value("updateLifetime"))
 	case l.Has("changeQueue"), l.Has("updatePriority"), l.Has("updateLifetime"):
-		fmt.Fprintln(s.err, "give -appId, which names the application to change")
+		fmt.Fprintln(s.err, "name the application to change: -appId")
 		return s.usage()
 	}
 	return s.invalid()
@@ -93,7 +93,7 @@ func validAppStates() string {
 	return "The valid application state can be one of the following: " + strings.Join(names, ",")
 }
 
-// appStates reads the states to list; without any these are the ones of applications that aren't over.
+// appStates reads the states to list. By default they are those of applications that haven't ended.
 func (s *session) appStates(values []string) ([]pb.YarnApplicationState, error) {
 	var wanted []pb.YarnApplicationState
 	for _, name := range words(values) {
@@ -170,7 +170,7 @@ func (s *session) appList(l *option.Line) error {
 	return nil
 }
 
-// lower makes tags what YARN keeps them as.
+// lower returns tags in lower case, as YARN stores them.
 func lower(tags []string) []string {
 	out := make([]string, len(tags))
 	for i, t := range tags {
@@ -182,7 +182,7 @@ func lower(tags []string) []string {
 // list writes words as Java writes a set.
 func list(words []string) string { return "[" + strings.Join(words, ", ") + "]" }
 
-// orNull writes what isn't there as Java does.
+// orNull writes a missing value as Java does.
 func orNull(there bool, text string) string {
 	if !there {
 		return "null"
@@ -190,7 +190,7 @@ func orNull(there bool, text string) string {
 	return text
 }
 
-// appReport asks for an application. What isn't there is said in YARN's words.
+// appReport asks for an application. If it doesn't exist, it prints YARN's message.
 func (s *session) appReport(text, where string) (*pb.ApplicationReport, error) {
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *session) appStatus(text string) error {
 	return nil
 }
 
-// appStatusJSON prints an application as REST has it.
+// appStatusJSON prints an application as the REST API shows it.
 func (s *session) appStatusJSON(id records.ApplicationID, text string) error {
 	err := s.printREST(appPath(id), nil)
 	if isNotFound(err) {
@@ -274,7 +274,7 @@ func (s *session) appStatusJSON(id records.ApplicationID, text string) error {
 	return err
 }
 
-// appUsage writes what an application has used so far, and what of it was taken back.
+// appUsage prints what an application has used so far, and how much of that was preempted.
 func (s *session) appUsage(a *pb.ApplicationReport) {
 	if !a.HasAppResource_Usage() {
 		s.print("\tAggregate Resource Allocation : N/A\n\tAggregate Resource Preempted : N/A\n")
@@ -286,8 +286,8 @@ func (s *session) appUsage(a *pb.ApplicationReport) {
 		s.seconds(u.GetPreemptedMemorySeconds(), u.GetPreemptedVcoreSeconds(), u.GetApplicationPreemptedResourceUsageMap()))
 }
 
-// seconds writes amounts of resources times seconds. As in Hadoop memory and vcores come from fields of their own, and types
-// that the configuration knows are there even if the ResourceManager hasn't mentioned them.
+// seconds writes amounts of resources times seconds. As in Hadoop, memory and vcores come from fields of their own.
+// Types in the configuration appear even if the ResourceManager hasn't mentioned them.
 func (s *session) seconds(memory, vcores int64, all []*pb.StringLongMap) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d MB-seconds, %d vcore-seconds", memory, vcores)

@@ -19,7 +19,7 @@ var attempt = verb{
 		return []option.Option{
 			{Name: "list", Arg: "Application ID", Help: "Lists the attempts of an application."},
 			{Name: "status", Arg: "Application Attempt ID", Help: "Shows an attempt."},
-			{Name: "fail", Arg: "Application Attempt ID", Help: "Fails an attempt; the next one starts if the application may have one more."},
+			{Name: "fail", Arg: "Application Attempt ID", Help: "Fails an attempt. The next one starts if the application may have another."},
 		}
 	},
 	run: func(s *session, l *option.Line) error {
@@ -67,7 +67,7 @@ func (s *session) attemptList(text string) error {
 	return nil
 }
 
-// amContainer is the container of an attempt's ApplicationMaster, if it has one.
+// amContainer returns the id of the ApplicationMaster's container, if the attempt has one.
 func amContainer(a *pb.ApplicationAttemptReport) string {
 	if !a.HasAmContainerId() {
 		return javafmt.NotAvailable

@@ -52,7 +52,7 @@ func (s *session) clusterLabels() error {
 	for _, l := range resp.GetNodeLabels() {
 		texts = append(texts, fmt.Sprintf("<%s:exclusivity=%t>", l.GetName(), l.GetIsExclusive()))
 	}
-	if len(texts) == 0 { // older servers name them only
+	if len(texts) == 0 { // older servers send names only
 		texts = resp.GetDeprecatedNodeLabels()
 	}
 	slices.Sort(texts)

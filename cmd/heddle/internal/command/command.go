@@ -2,9 +2,9 @@
 // same words, options, tables, messages and exit codes, so that people's habits and scripts keep working, on Heddle's
 // ResourceManager and on YARN's.
 //
-// Like yarn's, tables are made from YARN's client protocol, because REST lacks some of what they show (where an
-// application's own web pages are, the states of attempts, any queue of any scheduler in one form). With --json a command
-// prints REST's answer unchanged.
+// Like yarn's, tables come from YARN's client protocol, because REST lacks some of their contents: the addresses of
+// applications' own web pages, the states of attempts, and one form for the queues of all schedulers. With --json a
+// command prints REST's answer unchanged.
 package command
 
 import (
@@ -28,15 +28,16 @@ import (
 // Group is the group of these commands in the help.
 const Group = "cluster"
 
-// Exit is the error of a command that has said everything and ends with a status.
+// Exit ends a command with a status. The command has printed its message already.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// failed is the status of -1, with which yarn's commands end for wrong usage and for things that don't exist.
+// failed is the status -1, with which yarn's commands end after wrong usage or for things that don't exist.
 const failed = Exit(255)
 
-// Load loads the configuration of a folder ("": the usual places) with some settings, as -D key=value.
+// Load loads the configuration of a folder, with some settings in the form of -D key=value. "" stands for the default
+// folder.
 type Load func(dir string, settings []string) (*conf.Config, error)
 
 // All returns the commands.
@@ -57,7 +58,7 @@ type verb struct {
 	name, alias string
 	title       string // in the usage
 	short       string
-	unknown     Exit // the code for options that don't exist; 0: that of any error
+	unknown     Exit // the status for unknown options; 0: that of any error
 	options     func() []option.Option
 	run         func(*session, *option.Line) error
 }
@@ -90,7 +91,7 @@ func (v verb) command(load Load) *cobra.Command {
 		c.Aliases = []string{v.alias}
 	}
 	c.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		// An error here is one of standard output.
+		// Only writing to standard output can fail here.
 		_ = v.set().WriteUsage(cmd.OutOrStdout(), v.title)
 	})
 	return c
@@ -148,7 +149,7 @@ func (v verb) start(s *session, load Load, args []string) error {
 	return tidy(v.run(s, line))
 }
 
-// loadWith loads a configuration; where is a folder, or a file that comes on top of the usual folder.
+// loadWith loads a configuration. where is a folder, or a file to read after the default folder.
 func loadWith(load Load, where string, settings []string) (*conf.Config, error) {
 	info, err := os.Stat(where)
 	switch {
@@ -169,7 +170,7 @@ func loadWith(load Load, where string, settings []string) (*conf.Config, error) 
 	return c.With(where)
 }
 
-// tidy leaves of a server's exception what a person can use: its message, without the class and the stack.
+// tidy reduces a server's exception to its message, without class and stack.
 func tidy(err error) error {
 	var remote *ipc.RemoteError
 	if errors.As(err, &remote) {
@@ -178,7 +179,7 @@ func tidy(err error) error {
 	return err
 }
 
-// message is the message of an error, of a server's exception only its own words.
+// message returns the message of an error. Of a server's exception it returns the text alone.
 func message(err error) string {
 	var remote *ipc.RemoteError
 	if !errors.As(err, &remote) {
@@ -206,7 +207,7 @@ func (s *session) cluster() (*cluster.Cluster, error) {
 	return s.opened, nil
 }
 
-// close gives back what the command has opened. Nothing is written to any of it, so that an error changes nothing.
+// close releases what the command has opened. Nothing was written to any of it, so errors don't matter.
 func (s *session) close() {
 	for _, c := range s.closers {
 		_ = c()
@@ -216,7 +217,7 @@ func (s *session) close() {
 	}
 }
 
-// usage says how the command is used, for a wrong one.
+// usage prints how to use the command, after wrong usage.
 func (s *session) usage() error {
 	if err := s.options.WriteUsage(s.out, s.title); err != nil {
 		return err
@@ -224,7 +225,7 @@ func (s *session) usage() error {
 	return failed
 }
 
-// invalid is the answer to a command line that asks for nothing.
+// invalid answers a command line that asks for nothing.
 func (s *session) invalid() error {
 	fmt.Fprintln(s.err, "Invalid Command Usage : ")
 	return s.usage()
@@ -235,7 +236,7 @@ func (s *session) print(format string, args ...any) {
 	fmt.Fprintf(s.out, format, args...)
 }
 
-// words splits the values of an option that are separated by commas, without blanks and empty ones.
+// words splits the values of an option at commas, and removes blanks and empty words.
 func words(values []string) []string {
 	var out []string
 	for _, v := range values {

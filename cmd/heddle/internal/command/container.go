@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// signals are the commands that a container can be sent.
+// signals are the signal commands that a container accepts.
 var signals = []pb.SignalContainerCommand{
 	pb.SignalContainerCommand_OUTPUT_THREAD_DUMP, pb.SignalContainerCommand_GRACEFUL_SHUTDOWN,
 	pb.SignalContainerCommand_FORCEFUL_SHUTDOWN,
@@ -35,9 +35,9 @@ var container = verb{
 		return []option.Option{
 			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt."},
 			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
-			{Name: "suspend", Arg: "Container ID", Help: "Suspends a container where it is; it keeps its memory."},
+			{Name: "suspend", Arg: "Container ID", Help: "Suspends a container on its node. It keeps its memory."},
 			{Name: "resume", Arg: "Container ID", Help: "Resumes a suspended container."},
-			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one if none is given."},
+			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one is the default."},
 		}
 	},
 	run: func(s *session, l *option.Line) error {
@@ -91,7 +91,7 @@ func (s *session) containerList(text string) error {
 	return nil
 }
 
-// containerState is a container's state, with that of suspended ones, which only Heddle has.
+// containerState returns a container's state. It also tells suspended ones, which only Heddle has.
 func containerState(r *pb.ContainerReport) string {
 	if r.GetHeddleSuspended() {
 		return "SUSPENDED"
@@ -113,7 +113,7 @@ func containerHTTP(r *pb.ContainerReport) string {
 	return r.GetNodeHttpAddress()
 }
 
-// containerReport asks for a container. What isn't there is said in YARN's words.
+// containerReport asks for a container. If it doesn't exist, it prints YARN's message.
 func (s *session) containerReport(id records.ContainerID, text string) (*pb.ContainerReport, error) {
 	c, err := s.cluster()
 	if err != nil {

@@ -25,7 +25,7 @@ var daemonLog = verb{
 	run: (*session).daemonLog,
 }
 
-// ownLogger stands for the logger of a daemon of Heddle's, which has one.
+// ownLogger names the only logger of a Heddle daemon.
 const ownLogger = "heddle"
 
 func (s *session) daemonLog(l *option.Line) error {

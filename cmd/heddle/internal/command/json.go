@@ -11,10 +11,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// api is where YARN's REST API of the ResourceManager starts.
+// api is the prefix of the ResourceManager's REST API in YARN.
 const api = "/ws/v1/cluster"
 
-// printREST prints what the ResourceManager's REST API answers.
+// printREST prints an answer of the ResourceManager's REST API.
 func (s *session) printREST(path string, query url.Values) error {
 	c, err := s.cluster()
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *session) printREST(path string, query url.Values) error {
 	return s.printJSON(body)
 }
 
-// printJSON prints JSON so that people can read it. What isn't any is an error, not output.
+// printJSON prints JSON with indentation. It fails if body isn't JSON.
 func (s *session) printJSON(body []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(body), "", "  "); err != nil {
@@ -38,7 +38,7 @@ func (s *session) printJSON(body []byte) error {
 	return err
 }
 
-// printValue prints a value of our own as JSON.
+// printValue prints one of our own values as JSON.
 func (s *session) printValue(v any) error {
 	e := json.NewEncoder(s.out)
 	e.SetIndent("", "  ")
@@ -46,10 +46,10 @@ func (s *session) printValue(v any) error {
 	return e.Encode(v)
 }
 
-// appPath is an application's place in the REST API.
+// appPath returns an application's path in the REST API.
 func appPath(id records.ApplicationID) string { return api + "/apps/" + id.String() }
 
-// attemptPath is an attempt's place in the REST API.
+// attemptPath returns an attempt's path in the REST API.
 func attemptPath(id records.AttemptID) string { return appPath(id.App) + "/appattempts/" + id.String() }
 
 // isNotFound reports whether REST says that something doesn't exist.

@@ -18,7 +18,7 @@ import (
 
 var logsVerb = verb{
 	name: "logs", title: "heddle logs -applicationId <application ID> [OPTIONS]",
-	short:   "Show the logs of containers, from the nodes while an application runs, afterwards from the file system",
+	short:   "Show the logs of containers: from the nodes while an application runs, from the file system afterwards",
 	unknown: failed,
 	options: func() []option.Option {
 		return []option.Option{
@@ -51,7 +51,7 @@ type wanted struct {
 	node       string                // host:port; any if empty
 	files      []string              // names; all if empty
 	patterns   []*regexp.Regexp
-	size       int64 // as -size says; logSizeAll: everything
+	size       int64 // the value of -size; logSizeAll: everything
 	limit      int64 // bytes; negative: none
 }
 
@@ -76,7 +76,7 @@ func (w *wanted) file(name string) bool {
 	return slices.ContainsFunc(w.patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) })
 }
 
-// describe names the files that are wanted as yarn does.
+// describe names the wanted files as yarn does.
 func (w *wanted) describe() string {
 	all := slices.Clone(w.files)
 	for _, p := range w.patterns {
@@ -99,11 +99,11 @@ type logFile struct {
 	Content   string `json:"content,omitempty"`
 
 	write func(w io.Writer, size int64) error
-	// raw writes the content alone.
+	// raw writes the log's bytes without a header.
 	raw func(w io.Writer, size int64) error
 }
 
-// logSource goes through logs, those of a container one after the other. What visit doesn't write is skipped.
+// logSource visits logs, all those of a container in a row. It skips what visit doesn't read.
 type logSource interface {
 	each(w *wanted, visit func(*logFile) error) error
 }
@@ -146,7 +146,7 @@ func (s *session) logs(l *option.Line) error {
 	return s.logsOut(source, w)
 }
 
-// wantedLogs reads what the command line asks for.
+// wantedLogs reads the command line.
 func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 	complain := func(format string, args ...any) (*wanted, error) {
 		fmt.Fprintf(s.err, format+"\n", args...)
@@ -268,7 +268,7 @@ func (s *session) logsOut(source logSource, w *wanted) error {
 	return nil
 }
 
-// noLogs says that nothing matches.
+// noLogs prints that nothing matches.
 func (s *session) noLogs(w *wanted) error {
 	where := ""
 	if len(w.containers) == 1 {
@@ -280,7 +280,7 @@ func (s *session) noLogs(w *wanted) error {
 	return failed
 }
 
-// logsInto writes logs into files, one a container, in a folder a node.
+// logsInto writes logs into files: one for each container, in a folder for each node.
 func (s *session) logsInto(dir string, source logSource, w *wanted) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		fmt.Fprintln(s.err, "Invalid value for -out option. Please provide a directory.")
@@ -318,7 +318,7 @@ func (s *session) logsInto(dir string, source logSource, w *wanted) error {
 	return err
 }
 
-// logNodes lists the nodes that logs are from.
+// logNodes lists the nodes that have logs.
 func (s *session) logNodes(source logSource, w *wanted) error {
 	nodes := []string{}
 	err := source.each(w, func(f *logFile) error {

@@ -21,7 +21,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// logSource finds out where an application's logs are. done says that the application is over.
+// logSource finds an application's logs. done says that the application has ended.
 func (s *session) logSource(w *wanted, owner string) (source logSource, done bool, err error) {
 	c, err := s.cluster()
 	if err != nil {
@@ -48,7 +48,8 @@ func (s *session) logSource(w *wanted, owner string) (source logSource, done boo
 	return source, true, err
 }
 
-// onlyMasters restricts logs to those of ApplicationMasters: by the number of their attempt, or from the latest one back.
+// onlyMasters restricts logs to those of ApplicationMasters: by the number of their attempt, or counted back from the
+// latest.
 func (s *session) onlyMasters(w *wanted, which []string) error {
 	c, err := s.cluster()
 	if err != nil {
@@ -92,13 +93,13 @@ func (s *session) onlyMasters(w *wanted, which []string) error {
 	return nil
 }
 
-// liveLogs are the logs of a running application, on its nodes.
+// liveLogs reads the logs of a running application from its nodes.
 type liveLogs struct {
 	s *session
 	c *cluster.Cluster
 }
 
-// place is a container and where its node's web pages are.
+// place is a container with the address of its node's web port.
 type place struct {
 	id         records.ContainerID
 	node, http string // host:port
@@ -140,7 +141,7 @@ func (v *liveLogs) places(w *wanted) ([]place, error) {
 	return v.ended(w, out)
 }
 
-// ended adds a container that is asked for by name and has ended: -nodeAddress says where it was.
+// ended adds an ended container that the command line names. -nodeAddress says on which node it ran.
 func (v *liveLogs) ended(w *wanted, found []place) ([]place, error) {
 	for _, id := range w.containers {
 		if slices.ContainsFunc(found, func(p place) bool { return p.id == id }) {
@@ -162,7 +163,7 @@ func (v *liveLogs) ended(w *wanted, found []place) ([]place, error) {
 	return found, nil
 }
 
-// hostOf returns host:port of an address with or without a scheme.
+// hostOf returns the host:port of an address with or without a scheme.
 func hostOf(address string) string {
 	if _, rest, ok := strings.Cut(address, "://"); ok {
 		address = rest
@@ -170,7 +171,8 @@ func hostOf(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// containerLogs is what a NodeManager says about the logs of a container. Lists of one are objects with some versions.
+// containerLogs is a NodeManager's answer about the logs of a container. Some versions write a list of one as an
+// object.
 type containerLogs struct {
 	Kind  string                `json:"logAggregationType"`
 	Node  string                `json:"nodeId"`
@@ -183,7 +185,7 @@ type remoteFile struct {
 	Modified string      `json:"lastModifiedTime"`
 }
 
-// oneOrMore is a list that is written as its only element where there is one.
+// oneOrMore is a list that may be written as its only element.
 type oneOrMore[T any] []T
 
 func (l *oneOrMore[T]) UnmarshalJSON(data []byte) error {
@@ -224,7 +226,7 @@ func (v *liveLogs) eachOf(p place, w *wanted, visit func(*logFile) error) error 
 	}
 	for _, info := range answer.Info {
 		if info.Kind == "AGGREGATED" {
-			continue // of an application that goes on; they come from the node as well
+			continue // the application runs, and its node has these as well
 		}
 		for _, f := range info.Files {
 			if !w.file(f.Name) {
@@ -261,7 +263,7 @@ func (v *liveLogs) eachOf(p place, w *wanted, visit func(*logFile) error) error 
 	return nil
 }
 
-// copy writes what a NodeManager sends of a log.
+// copy writes the part of a log that a NodeManager sends.
 func (v *liveLogs) copy(out io.Writer, at, path string, size int64) error {
 	var q url.Values
 	if size != logSizeAll {
@@ -276,7 +278,7 @@ func (v *liveLogs) copy(out io.Writer, at, path string, size int64) error {
 	return err
 }
 
-// withoutFrame is the content of a log between the header and the trailer that a NodeManager puts around it.
+// withoutFrame returns the content of a log without the header and the trailer that a NodeManager adds.
 func withoutFrame(text []byte, name string) []byte {
 	if _, rest, ok := bytes.Cut(text, []byte("LogContents:\n")); ok {
 		text = rest
@@ -287,7 +289,7 @@ func withoutFrame(text []byte, name string) []byte {
 	return text
 }
 
-// collectedLogs are the logs of an application that is over, where NodeManagers have put them.
+// collectedLogs returns the logs of an ended application that NodeManagers have aggregated.
 func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 	adapter, err := hdfsadapter.New(s.conf, hdfsadapter.Options{Retry: cluster.Patience})
 	if err != nil {
@@ -345,7 +347,7 @@ func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 	return nil, failed
 }
 
-// guessOwners lists who has logs: whoever asks first, then everybody else whom the folder of logs shows.
+// guessOwners lists possible owners of the logs: first the caller, then everybody else who has a folder of logs.
 func (s *session) guessOwners(remote logs.FS, root string) ([]string, error) {
 	c, err := s.cluster()
 	if err != nil {

@@ -147,7 +147,7 @@ func (s *session) nodeStatus(text string) error {
 	i := slices.IndexFunc(nodes, func(n *pb.NodeReport) bool { return records.NodeIDFrom(n.GetNodeId()) == id })
 	if i < 0 {
 		s.print("Could not find the node report for node id : %s\n", text)
-		return nil // as yarn does, a question that was answered
+		return nil // as in yarn, this isn't an error
 	}
 	n := nodes[i]
 	s.print("Node Report : \n")
@@ -171,7 +171,7 @@ func (s *session) nodeStatus(text string) error {
 	return nil
 }
 
-// nodeAttributes writes a node's attributes, one a line.
+// nodeAttributes prints a node's attributes, one a line.
 func (s *session) nodeAttributes(n *pb.NodeReport) {
 	attributes := n.GetNodeAttributes()
 	if len(attributes) == 0 {
@@ -202,7 +202,7 @@ func labels(n *pb.NodeReport) string {
 	return strings.Join(names, ",")
 }
 
-// utilization writes what is really in use.
+// utilization writes the resources that are really in use.
 func utilization(u *pb.ResourceUtilization) string {
 	if u == nil {
 		return ""
@@ -210,7 +210,8 @@ func utilization(u *pb.ResourceUtilization) string {
 	return fmt.Sprintf("PMem:%d MB, VMem:%d MB, VCores:%s", u.GetPmem(), u.GetVmem(), javafmt.Float(u.GetCpu()))
 }
 
-// resource writes resources as Hadoop's Resource does: types besides memory and vcores only where there is some.
+// resource writes resources as Hadoop's Resource does. Types besides memory and vcores appear only if their amount
+// isn't 0.
 func resource(r *pb.Resource) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r.GetMemory(), r.GetVirtualCores())

@@ -19,8 +19,8 @@ var queue = verb{
 	options: func() []option.Option {
 		return []option.Option{
 			{Name: "status", Arg: "Queue Name", Help: "Shows a queue, by its name or its path from root."},
-			{Name: "list", Arg: "Parent Queue Name", Help: "Lists the queues below this one; all: every queue."},
-			{Name: "what-if", Arg: "Queue Name", Help: "Says whether a container would start in this queue now, and what would hold it back. Takes -resource, -user and -am."},
+			{Name: "list", Arg: "Parent Queue Name", Help: "Lists the queues below this one; all stands for every queue."},
+			{Name: "what-if", Arg: "Queue Name", Help: "Shows whether a container would start in this queue now, or what would hold it back. Takes -resource, -user and -am."},
 			{Name: "resource", Arg: "Amounts", Help: "With -what-if: its size, such as memory-mb=1024,vcores=1."},
 			{Name: "user", Arg: "User", Help: "With -what-if: the user who asks for it; by default you."},
 			{Name: "am", Help: "With -what-if: the container is the ApplicationMaster of a new application."},
@@ -44,7 +44,7 @@ var queue = verb{
 	},
 }
 
-// queueWhatIf says whether a container would start now.
+// queueWhatIf prints whether a container would start now.
 func (s *session) queueWhatIf(l *option.Line) error {
 	path := heddleAPI + "/queues/" + url.PathEscape(l.Value("what-if")) + "/what-if"
 	query := url.Values{"resource": {l.Value("resource")}}
@@ -80,7 +80,7 @@ func (s *session) queueWhatIf(l *option.Line) error {
 	return nil
 }
 
-// queueInfo asks for a queue; nil if there is none of that name.
+// queueInfo asks for a queue. It returns nil if there is none with that name.
 func (s *session) queueInfo(name string, children, recursive bool) (*pb.QueueInfo, error) {
 	c, err := s.cluster()
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *session) queueStatus(name string) error {
 	return nil
 }
 
-// fairQueue writes what a Fair Scheduler says of a queue.
+// fairQueue prints a queue of a Fair Scheduler.
 func (s *session) fairQueue(q *pb.QueueInfo) {
 	s.print("Scheduler Name : %s\nQueue Name : %s\n", q.GetSchedulerType(), q.GetQueueName())
 	weight := javafmt.Hundredths(q.GetWeight())
@@ -155,7 +155,7 @@ func (s *session) fairQueue(q *pb.QueueInfo) {
 	amount("ReservedResource", q.GetReservedResourceMemory(), q.GetReservedResourceVCore())
 	amount("SteadyFairShare", q.GetSteadyFairShareMemory(), q.GetSteadyFairShareVCore())
 	if q.HasPreemptionDisabled() {
-		// yarn says it the other way round here; what it says is what scripts look for.
+		// yarn prints the opposite of the state here. Scripts expect that.
 		s.print("\tQueue Preemption : %s\n", enabled(q.GetPreemptionDisabled()))
 	}
 }
@@ -205,7 +205,7 @@ func (s *session) queueList(name string) error {
 	return nil
 }
 
-// queueJSON prints the part of the scheduler's REST answer that is about a queue.
+// queueJSON prints the part of the scheduler's REST answer that describes a queue.
 func (s *session) queueJSON(l *option.Line) error {
 	c, err := s.cluster()
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *session) queueJSON(l *option.Line) error {
 	return s.printValue(found)
 }
 
-// findQueue finds a queue by its name or path in what REST says about the scheduler.
+// findQueue finds a queue by its name or path in REST's answer about the scheduler.
 func findQueue(q map[string]any, name string) map[string]any {
 	if q["queueName"] == name || q["queuePath"] == name {
 		return q
@@ -253,8 +253,8 @@ func findQueue(q map[string]any, name string) map[string]any {
 	return nil
 }
 
-// childQueues lists the queues below one, in the forms of the Capacity Scheduler ("queues") and the Fair Scheduler
-// ("childQueues").
+// childQueues returns the children of a queue. The Capacity Scheduler lists them in "queues", the Fair Scheduler in
+// "childQueues".
 func childQueues(q map[string]any) []map[string]any {
 	out := []map[string]any{}
 	for _, key := range []string{"queues", "childQueues"} {

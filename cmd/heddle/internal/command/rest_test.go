@@ -201,10 +201,10 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"container -suspend " + container, 0, "Container " + container + " is suspended\n"},
 		{"container -suspend " + container + " --json", 0, "{\n  \"container\": {\n    \"suspended\": true\n  }\n}\n"},
 		{"container -resume " + container, 1, "User bob may not resume it"},
-		{"container -resume container_1_0002_01_000004", 1, "this ResourceManager is not Heddle's"},
+		{"container -resume container_1_0002_01_000004", 1, "this is YARN's ResourceManager"},
 		{"app -why application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n" +
-			"\tloses container_1_0002_01_000003 at 2026-11-21 18:15:34.900 unless other containers give enough back: others wait\n" +
-			"\tloses container_1_0002_01_000004 when its resources are needed: they did\n"},
+			"\tloses container_1_0002_01_000003 at 2026-11-21 18:15:34.900 unless other containers free enough resources: others wait\n" +
+			"\tloses container_1_0002_01_000004 when others need its resources: they did\n"},
 		{"app -timeline application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED\n" +
 			"                     Time  Seconds          Event\n" +
 			"  " + clock(1795284934900) + "    0.000      submitted\n" +
@@ -217,7 +217,7 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"  container_1_0002_01_000001 (AM)  n1:8041         0  0.001    0.002      0.600    0.620  15.100     0\n" +
 			"       container_1_0002_01_000002  n2:8041        20      -    5.800          -        -       -     -\n" +
 			"and 3 more, whose times are no longer known\n"},
-		{"app -timeline application_1_0003", 1, "this ResourceManager is not Heddle's"},
+		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},
 		{"rmadmin -members", 0, "        Id\t             Raft-Address\t              Web-Address\t     State\n" +
 			"       rm1\t                  h1:8034\t                  h1:8088\t   standby\n" +

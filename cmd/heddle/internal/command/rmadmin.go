@@ -25,8 +25,8 @@ var rmadmin = verb{
 
 func rmadminOptions() []option.Option {
 	return []option.Option{
-		{Name: "getServiceState", Arg: "Id", Help: "Says whether a ResourceManager is active or on standby."},
-		{Name: "getAllServiceState", Help: "Says that of all ResourceManagers."},
+		{Name: "getServiceState", Arg: "Id", Help: "Shows whether a ResourceManager is active or on standby."},
+		{Name: "getAllServiceState", Help: "Shows that for all ResourceManagers."},
 		{Name: "transitionToActive", Arg: "Id", Optional: true, Help: "Makes a ResourceManager lead."},
 		{Name: "transitionToStandby", Arg: "Id", Optional: true, Help: "Makes the leading ResourceManager hand over to another one."},
 		{Name: "checkHealth", Arg: "Id", Help: "Exits with 0 if a ResourceManager is healthy."},
@@ -34,7 +34,7 @@ func rmadminOptions() []option.Option {
 		{Name: "removeMember", Arg: "Id", Help: "Removes a ResourceManager from that group for good. Stop it first; it can return only with an empty state folder."},
 		{Name: "refreshQueues", Help: "Rereads the queues."},
 		{Name: "refreshNodes", Help: "Rereads the lists of included and excluded nodes. With -g excluded nodes may finish their work."},
-		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or none: no limit. -client or -server says who keeps the time."},
+		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or no value: no limit. -client or -server says who keeps the time."},
 		{Name: "client", Help: "With -refreshNodes -g: this command waits, then decommissions whatever is left."},
 		{Name: "server", Help: "With -refreshNodes -g: the ResourceManager keeps the time."},
 		{Name: "refreshNodesResources", Help: "Rereads the resources of nodes."},
@@ -44,7 +44,7 @@ func rmadminOptions() []option.Option {
 		{Name: "refreshServiceAcl", Help: "Rereads the access lists of services."},
 		{Name: "refreshClusterMaxPriority", Help: "Rereads the highest priority of applications."},
 		{Name: "getGroups", Long: "getGroup", Arg: "Users", Values: option.Unlimited, Optional: true, Help: "Lists the groups of users, or of yourself."},
-		{Name: "updateNodeResource", Arg: "Node MB VCores [Timeout]", Values: 4, Help: "Changes the resources of a node (host:port): memory in MB and vcores, or all as memory-mb=1024Mi,vcores=1. Timeout is how many seconds containers that no longer fit may stay."},
+		{Name: "updateNodeResource", Arg: "Node MB VCores [Timeout]", Values: 4, Help: "Changes the resources of a node (host:port): memory in MB and vcores, or all as memory-mb=1024Mi,vcores=1. Timeout is how many seconds containers that no longer fit may run on."},
 		{Name: "addToClusterNodeLabels", Arg: "Labels", Optional: true, Values: option.Unlimited, Help: `Adds node labels: "a,b(exclusive=false)".`},
 		{Name: "removeFromClusterNodeLabels", Arg: "Labels", Optional: true, Values: option.Unlimited, Help: `Removes node labels: "a,b".`},
 		{Name: "replaceLabelsOnNode", Arg: "Mappings", Optional: true, Values: option.Unlimited, Help: `Gives nodes labels: "node1[:port]=a node2=b".`},
@@ -55,7 +55,7 @@ func rmadminOptions() []option.Option {
 	}
 }
 
-// adminError is the failure of an administrator's command; yarn rmadmin ends with -1 for these.
+// adminError prints the failure of an administrator's command, and returns the status -1 of yarn rmadmin.
 func (s *session) adminError(name string, err error) error {
 	var exit Exit
 	if err == nil || errors.As(err, &exit) || s.Err() != nil {
@@ -70,7 +70,7 @@ func (s *session) rmadmin(l *option.Line) error {
 		return errors.New("-directlyAccessNodeLabelStore: the labels are in the ResourceManagers' replicated state; leave this option out to ask a running one")
 	}
 	for _, name := range []string{"transitionToActive", "transitionToStandby"} {
-		// -transitionToActive --forceactive rm1 is yarn's form.
+		// yarn also accepts -transitionToActive --forceactive rm1.
 		if l.Has(name) && l.Value(name) == "" && len(l.Args) == 1 {
 			l.Set(name, l.Args[0])
 			l.Args = nil
@@ -117,7 +117,7 @@ func (s *session) rmadmin(l *option.Line) error {
 	return s.usage()
 }
 
-// refresh has the ResourceManager reread something.
+// refresh makes the ResourceManager reread something.
 func refresh[Req, Resp any](s *session, m protocol.Method[Req, Resp]) func(*option.Line) error {
 	return func(*option.Line) error {
 		c, err := s.cluster()
@@ -157,7 +157,7 @@ func (s *session) groups(l *option.Line) error {
 	return nil
 }
 
-// decommissionPoll is the time between looks at nodes that are leaving.
+// decommissionPoll is the time between two questions whether nodes are still decommissioning.
 const decommissionPoll = time.Second
 
 func (s *session) refreshNodes(l *option.Line) error {
@@ -190,7 +190,8 @@ func (s *session) refreshNodes(l *option.Line) error {
 	return s.awaitDecommission(c, timeout)
 }
 
-// awaitDecommission waits until no node is leaving any more, and after the timeout (in seconds; -1: none) makes an end of it.
+// awaitDecommission waits until no node is decommissioning. After the timeout (in seconds; -1: none) it decommissions
+// whatever is left.
 func (s *session) awaitDecommission(c *cluster.Cluster, timeout int) error {
 	began := s.now()
 	for {
@@ -259,7 +260,7 @@ func (s *session) updateNodeResource(l *option.Line) error {
 	return err
 }
 
-// nodeResource reads resources in either form and returns the words that follow.
+// nodeResource reads resources in either form, and returns the remaining words.
 func (s *session) nodeResource(v []string) (*pb.Resource, []string, error) {
 	types, err := s.conf.ResourceTypes()
 	if err != nil {

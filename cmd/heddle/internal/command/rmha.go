@@ -12,10 +12,10 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// heddleAPI is where Heddle's own REST API of the ResourceManager starts.
+// heddleAPI is the prefix of the ResourceManager's own REST API.
 const heddleAPI = "/ws/v1/heddle"
 
-// member checks that there are several ResourceManagers and that an id is one of theirs.
+// member checks that there are several ResourceManagers, and that one has the id.
 func (s *session) member(name, id string) (*cluster.Cluster, error) {
 	if !s.conf.HAEnabled() {
 		s.print("Cannot run -%s when ResourceManager HA is not enabled\n", name)
@@ -28,7 +28,7 @@ func (s *session) member(name, id string) (*cluster.Cluster, error) {
 	return s.cluster()
 }
 
-// haError is the failure of a command for one ResourceManager.
+// haError prints the failure of a command for one ResourceManager.
 func (s *session) haError(err error) error {
 	if err == nil || s.Err() != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *session) allServiceStates(*option.Line) error {
 	return nil
 }
 
-// byUser says that a person asks for a transition.
+// byUser marks a transition as requested by a person.
 func byUser(l *option.Line) *pb.HAStateChangeRequestInfo {
 	info := &pb.HAStateChangeRequestInfo{}
 	info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER)
@@ -139,7 +139,7 @@ func (s *session) checkHealth(l *option.Line) error {
 	return s.haError(err)
 }
 
-// members lists the members of the replicated group, which a stock ResourceManager isn't one of.
+// members lists the members of the replicated group. A stock ResourceManager isn't in one.
 func (s *session) members(*option.Line) error {
 	path := heddleAPI + "/members"
 	if s.json {
@@ -174,7 +174,7 @@ func (s *session) members(*option.Line) error {
 	return nil
 }
 
-// removeMember has a ResourceManager leave the group, which may not be in this configuration any more.
+// removeMember removes a ResourceManager from the group. The configuration need not name it any more.
 func (s *session) removeMember(l *option.Line) error {
 	c, err := s.member("removeMember", "")
 	if err != nil {
@@ -186,10 +186,10 @@ func (s *session) removeMember(l *option.Line) error {
 	return s.haError(err)
 }
 
-// notHeddle explains why a ResourceManager doesn't know a path of Heddle's own API.
+// notHeddle explains the error of a ResourceManager that lacks Heddle's own API.
 func notHeddle(err error) error {
 	if cluster.IsUnknownPath(err) {
-		return errors.New("this ResourceManager is not Heddle's; YARN's can't do this")
+		return errors.New("this is YARN's ResourceManager, which lacks this function; only Heddle's has it")
 	}
 	return err
 }

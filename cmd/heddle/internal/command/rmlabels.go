@@ -94,8 +94,8 @@ func (s *session) replaceLabels(l *option.Line) error {
 	return err
 }
 
-// parseNodeLabels reads node[:port]=label; the older form node[:port],label, and no label at all, which takes the node's
-// labels away. A node without a port stands for all NodeManagers of the host.
+// parseNodeLabels reads node[:port]=label, or the older form node[:port],label. Without a label the node loses its
+// labels. A node without a port stands for all NodeManagers of the host.
 func parseNodeLabels(text string) (*pb.NodeIdToLabels, error) {
 	node, label, ok := strings.Cut(text, "=")
 	if !ok {

@@ -19,7 +19,7 @@ var schedulerConf = verb{
 			{Name: "update", Long: "updateQueues", Arg: "Queues", Help: "Changes queues, in the form of -add. A key without a value is removed."},
 			{Name: "global", Long: "globalUpdates", Arg: "Settings", Help: `Changes settings of the scheduler: "key=value,key=value".`},
 			{Name: "getconf", Long: "getConf", Help: "Shows the configuration."},
-			{Name: "format", Long: "formatConfig", Help: "Returns to what the configuration files say."},
+			{Name: "format", Long: "formatConfig", Help: "Discards all changes: the configuration files count again."},
 		}
 	},
 	run: (*session).schedulerConf,
@@ -39,7 +39,7 @@ type queueSettings struct {
 	Params settings `json:"params"`
 }
 
-// schedulerChange is a change of the scheduler's configuration in REST's form.
+// schedulerChange is a change of the scheduler's configuration in the form of the REST API.
 type schedulerChange struct {
 	Add    []queueSettings `json:"add-queue,omitempty"`
 	Remove []string        `json:"remove-queue,omitempty"`
@@ -84,7 +84,7 @@ func (s *session) schedulerConf(l *option.Line) error {
 	return s.schedulerAnswer(cluster.Request{Method: http.MethodPut, Path: path, Body: change})
 }
 
-// schedulerAnswer makes a request whose answer is a sentence.
+// schedulerAnswer makes a request, and prints the sentence that answers it.
 func (s *session) schedulerAnswer(r cluster.Request) error {
 	c, err := s.cluster()
 	if err != nil {
@@ -154,7 +154,7 @@ func parseQueueSettings(text string) ([]queueSettings, error) {
 	return out, nil
 }
 
-// parseSettings reads key=value,…; a comma after a backslash belongs to the value.
+// parseSettings reads key=value,… A comma after a backslash belongs to the value.
 func parseSettings(text string) ([]setting, error) {
 	const kept = "\x00"
 	out := []setting{}

@@ -17,8 +17,8 @@ import (
 // submissionID is the member of a submission that names the application.
 const submissionID = "application-id"
 
-// appSubmit submits an application that a file describes as the REST API takes it ("-": standard input). Without an
-// application-id a new one is got.
+// appSubmit submits the application that a file describes in the form of the REST API ("-": standard input). If it has
+// no application-id, appSubmit gets a new one.
 func (s *session) appSubmit(file string) error {
 	given, err := readSubmission(file)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *session) appSubmit(file string) error {
 	return nil
 }
 
-// maxSubmission is the longest description that is read, in bytes.
+// maxSubmission bounds the length of a description, in bytes.
 const maxSubmission = 64 << 20
 
 func readSubmission(file string) (map[string]json.RawMessage, error) {
@@ -97,7 +97,7 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 	return m, nil
 }
 
-// appWhy says why an application doesn't get the containers that it has asked for, and why it is to lose some.
+// appWhy prints why an application's requests are pending, and why it will lose containers.
 func (s *session) appWhy(text string) error {
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -146,9 +146,9 @@ func (s *session) appWhy(text string) error {
 			strings.TrimSpace(r.Place), r.Priority, r.Reason)
 	}
 	for _, l := range e.Losses {
-		when := "when its resources are needed"
+		when := "when others need its resources"
 		if l.Until != 0 {
-			when = "at " + clock(l.Until) + " unless other containers give enough back"
+			when = "at " + clock(l.Until) + " unless other containers free enough resources"
 		}
 		s.print("\tloses %s %s: %s\n", l.Container, when, l.Reason)
 	}

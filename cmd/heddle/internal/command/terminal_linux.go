@@ -12,7 +12,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// terminalSize returns the lines and columns of a terminal, 24 and 80 if it doesn't tell.
+// terminalSize returns the lines and columns of a terminal, or 24 and 80 if it doesn't report them.
 func terminalSize(f *os.File) (rows, columns int) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Row == 0 || size.Col == 0 {
@@ -21,7 +21,7 @@ func terminalSize(f *os.File) (rows, columns int) {
 	return int(size.Row), int(size.Col)
 }
 
-// readKeys has keys come one by one, without being shown; restore undoes that. Without a terminal no key ever comes.
+// readKeys delivers keys one by one without showing them. restore undoes that. Without a terminal no key arrives.
 func readKeys(f *os.File) (keys <-chan byte, restore func()) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -35,7 +35,7 @@ func readKeys(f *os.File) (keys <-chan byte, restore func()) {
 		return nil, func() {}
 	}
 	out := make(chan byte)
-	go func() { // ends with the process: a read of a terminal can't be taken back
+	go func() { // ends with the process: a read of a terminal can't be interrupted
 		buf := make([]byte, 1)
 		for {
 			if n, err := f.Read(buf); n == 0 || err != nil {
@@ -44,6 +44,6 @@ func readKeys(f *os.File) (keys <-chan byte, restore func()) {
 			out <- buf[0]
 		}
 	}()
-	// A terminal that is gone needs no restoring.
+	// Nothing is left to do if the terminal is gone.
 	return out, func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, before) }
 }

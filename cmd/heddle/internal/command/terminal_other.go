@@ -4,7 +4,7 @@ package command
 
 import "os"
 
-// isTerminal is false where terminals aren't known: the output is plain.
+// isTerminal returns false on systems whose terminals aren't supported: the output is plain.
 func isTerminal(*os.File) bool { return false }
 
 func terminalSize(*os.File) (rows, columns int) { return 24, 80 }

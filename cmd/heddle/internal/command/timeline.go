@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// timeline is what the ResourceManager tells of when an application got how far, in ms since 1970; 0 = not known.
+// timeline is the ResourceManager's record of an application's steps, in ms since 1970; 0 means unknown.
 type timeline struct {
 	State, FinalStatus                                  string
 	Submitted, Accepted, Launched, Registered, Finished json.Number
@@ -31,8 +31,8 @@ type timelineContainer struct {
 	Asked, Granted, Accepted, Localized, Started, Ended json.Number
 }
 
-// appTimeline shows when an application and its containers got how far: for the application with the time of day, and
-// otherwise in seconds since it was submitted.
+// appTimeline prints when an application and its containers reached each step: the application's steps with the time of
+// day, those of containers in seconds since the application was submitted.
 func (s *session) appTimeline(text string) error {
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -106,10 +106,10 @@ func (s *session) appTimeline(text string) error {
 	return nil
 }
 
-// unknownTime stands for what isn't known, or wasn't yet.
+// unknownTime is printed for a step that is unknown or hasn't happened yet.
 const unknownTime = "-"
 
-// millis reads a time; one that isn't there is 0.
+// millis reads a time. A missing one is 0.
 func millis(n json.Number) int64 {
 	ms, err := n.Int64()
 	if err != nil {

@@ -34,11 +34,11 @@ var top = verb{
 	run: (*session).top,
 }
 
-// topView is what is shown.
+// topView says what to show.
 type topView struct {
 	delay         time.Duration
-	times         int // 0: until it is ended
-	rows, columns int // 0: as many as the terminal has
+	times         int // 0: until the user ends it
+	rows, columns int // 0: those of the terminal
 	filter        url.Values
 }
 
@@ -94,7 +94,7 @@ func inQueue(queue, name string) bool {
 	return queue == name || strings.HasSuffix(queue, "."+name) || strings.HasPrefix(queue, name+".") || strings.Contains(queue, "."+name+".")
 }
 
-// topApp is what REST says about an application, as far as it is shown.
+// topApp has the shown part of REST's answer about an application.
 type topApp struct {
 	ID            string  `json:"id"`
 	User          string  `json:"user"`
@@ -113,7 +113,7 @@ type topApp struct {
 	Elapsed       int64   `json:"elapsedTime"`
 }
 
-// topMetrics is what REST says about the cluster, as far as it is shown.
+// topMetrics has the shown part of REST's answer about the cluster.
 type topMetrics struct {
 	Submitted         int64 `json:"appsSubmitted"`
 	Completed         int64 `json:"appsCompleted"`
@@ -140,7 +140,7 @@ type topMetrics struct {
 	RebootedNodes     int64 `json:"rebootedNodes"`
 }
 
-// look is one look at a cluster.
+// look is the state of a cluster at one time.
 type look struct {
 	Time    time.Time  `json:"time"`
 	Up      int64      `json:"upSeconds"`
@@ -191,7 +191,7 @@ func (s *session) look(c *cluster.Cluster, filter url.Values, keep func(topApp) 
 	return out, nil
 }
 
-// lines writes a look as lines.
+// lines formats a look.
 func (l *look) lines() []string {
 	m := l.Metrics
 	users := map[string]bool{}
@@ -221,7 +221,7 @@ func (l *look) lines() []string {
 
 func gb(mb int64) string { return strconv.FormatFloat(float64(mb)/1024, 'f', 1, 64) }
 
-// cut shortens a word to so many characters; of a path the end matters more.
+// cut shortens a word to n characters. Of a path it keeps the end.
 func cut(s string, n int) string {
 	r := []rune(s)
 	switch {
@@ -239,7 +239,7 @@ func elapsed(ms int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", minutes/1440, minutes/60%24, minutes%60)
 }
 
-// topLines writes looks one below the other.
+// topLines prints looks one below the other.
 func (s *session) topLines(c *cluster.Cluster, v topView, keep func(topApp) bool) error {
 	for i := range max(1, v.times) {
 		if i > 0 && !s.pause(v.delay) {
@@ -254,7 +254,7 @@ func (s *session) topLines(c *cluster.Cluster, v topView, keep func(topApp) bool
 	return nil
 }
 
-// pause waits; false says that the command is to end.
+// pause waits. It returns false if the command must end.
 func (s *session) pause(d time.Duration) bool {
 	select {
 	case <-s.Done():
@@ -264,7 +264,7 @@ func (s *session) pause(d time.Duration) bool {
 	}
 }
 
-// clip cuts lines to a size; 0 is no bound.
+// clip cuts lines to a size; 0 means no limit.
 func clip(lines []string, rows, columns int) []string {
 	if rows > 0 && len(lines) > rows {
 		lines = lines[:rows]
@@ -279,7 +279,7 @@ func clip(lines []string, rows, columns int) []string {
 	return lines
 }
 
-// Sequences of a terminal.
+// Control sequences of a terminal.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -289,8 +289,8 @@ const (
 	inverse     = "\x1b[7m%s\x1b[0m"
 )
 
-// topScreen fills the terminal with looks until q is pressed. A ResourceManager that doesn't answer for a while is no
-// reason to end.
+// topScreen fills the terminal with looks until q is pressed. It goes on when the ResourceManager doesn't answer for a
+// while.
 func (s *session) topScreen(c *cluster.Cluster, v topView, keep func(topApp) bool, out *os.File) error {
 	l, err := s.look(c, v.filter, keep)
 	if err != nil {

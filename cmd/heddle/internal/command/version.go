@@ -9,7 +9,7 @@ import (
 
 var version = verb{
 	name: "version", title: "heddle version",
-	short:   "Tell the version",
+	short:   "Print the version",
 	options: func() []option.Option { return nil },
 	run: func(s *session, l *option.Line) error {
 		if len(l.Args) > 0 {

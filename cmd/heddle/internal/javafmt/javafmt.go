@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 )
 
-// NotAvailable stands for what there is none of.
+// NotAvailable stands for a missing value.
 const NotAvailable = "N/A"
 
 // Percent writes a share (1 is all) as DecimalFormat("###.##%") does: at most two decimals.
@@ -28,8 +28,8 @@ func Percent(share float32) string {
 	return s + "%"
 }
 
-// Hundredths writes a number as DecimalFormat("#.00") does: two decimals, and nothing before the point if there is
-// nothing.
+// Hundredths writes a number as DecimalFormat("#.00") does: two decimals, and nothing before the point if the integral
+// part is 0.
 func Hundredths(v float32) string {
 	s, special := finite(float64(v))
 	switch {
@@ -43,7 +43,7 @@ func Hundredths(v float32) string {
 	return s
 }
 
-// finite writes a number with two decimals; special says that it is none.
+// finite writes a number with two decimals. special says that it is infinite or NaN.
 func finite(v float64) (text string, special bool) {
 	switch {
 	case math.IsNaN(v):
@@ -82,7 +82,7 @@ func Float(v float32) string {
 	return mantissa + "E" + sign + strings.TrimLeft(exponent, "+-0")
 }
 
-// Time writes milliseconds since 1970 as Hadoop's Times.format does, "N/A" if there are none.
+// Time writes milliseconds since 1970 as Hadoop's Times.format does; "N/A" stands for 0 or less.
 func Time(ms int64, zone *time.Location) string {
 	if ms <= 0 {
 		return NotAvailable
@@ -154,7 +154,7 @@ func centre(s string, w int) string {
 	return strings.Repeat(" ", left) + s + strings.Repeat(" ", w-width(s)-left)
 }
 
-// Set returns words, each once, in the order in which Java's HashSet of strings lists them.
+// Set returns the distinct words in the order in which Java's HashSet of strings lists them.
 func Set(words []string) []string {
 	var distinct []string
 	for _, w := range words {

@@ -1,6 +1,6 @@
-// Package option reads command lines as Hadoop's commands do (commons-cli: GnuParser, which yarn's commands use). Options are words
-// of any length with one dash or two. They take one or several values. A value that isn't an option may begin with a
-// dash.
+// Package option reads command lines as Hadoop's commands do (commons-cli: GnuParser, which yarn's commands use).
+// Options are words of any length with one dash or two, and take one or several values. A value may begin with a dash
+// unless it is the name of an option.
 package option
 
 import (
@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// Unlimited is the number of values of an option that takes all that follow.
+// Unlimited lets an option take all values that follow.
 const Unlimited = -1
 
 // Option is an option of a command.
 type Option struct {
 	Name string // without dashes
 	Long string // another name; may be empty
-	// Arg says in a word or two what the value is; an option without takes none.
+	// Arg describes the value in a word or two. An option with an empty Arg takes no value.
 	Arg string
-	// Values is the most values that it takes, or Unlimited; 0 stands for one if there is an Arg, else none.
+	// Values is the largest number of values, or Unlimited. 0 stands for one if there is an Arg, and otherwise for
+	// none.
 	Values int
-	// Separator separates values within an argument; 0: nothing does.
+	// Separator separates values within an argument; 0 means that nothing does.
 	Separator byte
 	// Optional allows the option without any value.
 	Optional bool
 	Help     string
-	// Hidden options are taken and not shown in the usage.
+	// Hidden options are accepted, but not listed in the usage.
 	Hidden bool
 }
 
@@ -37,7 +38,7 @@ func (o *Option) limit() int {
 	return o.Values
 }
 
-// Set is the options of a command.
+// Set is the set of a command's options.
 type Set struct {
 	options []Option
 }
@@ -48,7 +49,7 @@ func NewSet(options ...Option) *Set { return &Set{options: options} }
 // Add adds options.
 func (s *Set) Add(options ...Option) { s.options = append(s.options, options...) }
 
-// find returns the option of a word with its dashes, nil if there is none.
+// find returns the option that a word with its dashes names, or nil.
 func (s *Set) find(word string) *Option {
 	name := bare(word)
 	if name == "" {
@@ -62,7 +63,7 @@ func (s *Set) find(word string) *Option {
 	return nil
 }
 
-// Has reports whether there is an option of that name, with or without dashes.
+// Has reports whether there is an option with the name, with or without dashes.
 func (s *Set) Has(name string) bool { return s.find("-"+bare(name)) != nil }
 
 // bare removes one or two dashes.
@@ -70,17 +71,17 @@ func bare(word string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
 }
 
-// MissingArgumentError is an option without the value that it takes.
+// MissingArgumentError says that an option lacks its value.
 type MissingArgumentError struct{ Option string }
 
 func (e *MissingArgumentError) Error() string { return "Missing argument for option: " + e.Option }
 
-// UnrecognizedError is a word that looks like an option and isn't one.
+// UnrecognizedError says that a word looks like an option but names none.
 type UnrecognizedError struct{ Word string }
 
 func (e *UnrecognizedError) Error() string { return "Unrecognized option: " + e.Word }
 
-// Line is a command line that was read.
+// Line is a parsed command line.
 type Line struct {
 	// Args are the words that belong to no option.
 	Args   []string
@@ -119,7 +120,7 @@ func (s *Set) Parse(args []string) (*Line, error) {
 	return l, nil
 }
 
-// cut cuts a value at the separators, into no more values than the option can have besides the n that it has.
+// cut splits a value at the separators, into no more values than the option can still take.
 func (o *Option) cut(value string, n int) []string {
 	if o.Separator == 0 {
 		return []string{value}
@@ -131,7 +132,7 @@ func (o *Option) cut(value string, n int) []string {
 	return strings.SplitN(value, string(o.Separator), limit)
 }
 
-// split takes apart -name=value and -Dvalue, and returns what follows a lone -- by itself.
+// split separates -name=value and -Dvalue into two words. rest are the words after a lone --.
 func (s *Set) split(args []string) (words, rest []string) {
 	for i, a := range args {
 		name, value, assigned := strings.Cut(a, "=")
@@ -151,7 +152,7 @@ func (s *Set) split(args []string) (words, rest []string) {
 	return words, nil
 }
 
-// unquote removes quotation marks around a value, which some scripts pass on.
+// unquote removes quotation marks around a value. Some scripts leave them there.
 func unquote(s string) string {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' && !strings.Contains(s[1:len(s)-1], `"`) {
 		return s[1 : len(s)-1]
@@ -165,7 +166,7 @@ func (l *Line) Has(name string) bool {
 	return ok
 }
 
-// Value returns the first value of an option, "" if there is none.
+// Value returns the first value of an option, or "".
 func (l *Line) Value(name string) string {
 	if v := l.values[name]; len(v) > 0 {
 		return v[0]
@@ -173,16 +174,16 @@ func (l *Line) Value(name string) string {
 	return ""
 }
 
-// Set gives an option a value, as if it were on the line.
+// Set gives an option a value, as if the command line had it.
 func (l *Line) Set(name, value string) { l.values[name] = []string{value} }
 
 // Values returns all values of an option.
 func (l *Line) Values(name string) []string { return l.values[name] }
 
-// usageWidth is the width of a usage text, in columns.
+// usageWidth is the width of a usage text in columns.
 const usageWidth = 100
 
-// WriteUsage writes what a command takes.
+// WriteUsage writes the usage of a command.
 func (s *Set) WriteUsage(w io.Writer, title string) error {
 	var heads []string
 	var shown []Option
