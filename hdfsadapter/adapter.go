@@ -22,14 +22,14 @@ import (
 	"heddle/yarn/token"
 )
 
-// Options configure what the configuration doesn't. Zero values mean the defaults that the fields name.
+// Options are settings that the configuration lacks. Zero values mean the defaults at the fields.
 type Options struct {
-	Host  string        // for the blocks of local files; default: this host's name
+	Host  string        // reported as the place of local files' blocks; default: this host's name
 	Log   *logrus.Entry // nil: nothing is logged
-	Retry time.Duration // how long to try to reach a NameNode; one minute, or 20 s if there is only one
+	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
 }
 
-// Adapter gives access to file systems. It is safe for use by several goroutines.
+// Adapter gives access to file systems. It is safe for concurrent use.
 type Adapter struct {
 	conf    *conf.Config
 	options Options
@@ -44,7 +44,7 @@ type Adapter struct {
 	close context.CancelCauseFunc
 }
 
-// New returns an adapter for a configuration; it connects to nothing yet. It fails if fs.defaultFS is not a supported
+// New returns an adapter for a configuration. It connects to nothing yet. It fails if fs.defaultFS is not a supported
 // file system.
 func New(c *conf.Config, o Options) (*Adapter, error) {
 	if o.Log == nil {
@@ -92,7 +92,7 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	return a, nil
 }
 
-// umask reads fs.permissions.umask-mode, which is octal; Hadoop's symbolic form counts as 022.
+// umask parses fs.permissions.umask-mode, which is octal. Hadoop's symbolic form counts as 022.
 func umask(s string) fs.FileMode {
 	m, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || m > 0o777 {
@@ -108,14 +108,15 @@ func supported(scheme string) error {
 	return fmt.Errorf("unsupported scheme %q: Heddle reads and writes %s and %s", scheme, SchemeHDFS, SchemeFile)
 }
 
-// Close closes all connections. Files that are open fail from then on.
+// Close closes all connections. Open files fail from then on.
 func (a *Adapter) Close() error {
 	a.close(errClosed)
 	a.client.Close()
 	return nil
 }
 
-// As returns a user's view; an empty name means this process's user. It uses the NameNode's token among tokens.
+// As returns a user's view; an empty name stands for this process's user. Of the tokens it uses those of the NameNode
+// that it talks to.
 func (a *Adapter) As(user string, tokens ...token.Token) *FS {
 	if user == "" {
 		user = a.self
@@ -123,7 +124,7 @@ func (a *Adapter) As(user string, tokens ...token.Token) *FS {
 	return &FS{a: a, user: user, tokens: tokens, stores: map[string]*hdfsStore{}}
 }
 
-// FS is one user's view of the file systems. It is safe for use by several goroutines and needs no closing.
+// FS is one user's view of the file systems. It is safe for concurrent use, and needs no closing.
 type FS struct {
 	a      *Adapter
 	user   string
@@ -133,8 +134,9 @@ type FS struct {
 	stores map[string]*hdfsStore // by authority
 }
 
-// Locate returns the file that a name means. fs.defaultFS completes the name. Relative paths start in the user's home directory
-// on HDFS and in the working directory locally. It fails for unsupported file systems.
+// Locate returns the location of a file by its name. fs.defaultFS completes names without a scheme. Relative paths
+// start in the user's home directory on HDFS, and in the working directory locally. Locate fails for unsupported file
+// systems.
 func (f *FS) Locate(name string) (Location, error) {
 	scheme, authority, rest, err := split(name)
 	if err != nil {
@@ -195,7 +197,7 @@ func (f *FS) store(at Location) (store, error) {
 // errClosed is the error of calls after Adapter.Close.
 var errClosed = errors.New("the adapter of file systems is closed")
 
-// chooseToken picks the delegation token of a file system: that for its nameservice, or one of its NameNodes.
+// chooseToken returns the delegation token for a file system: one for its nameservice, or one for any of its NameNodes.
 func chooseToken(tokens []token.Token, authority string, addrs []string) *token.Token {
 	for i := range tokens {
 		t := &tokens[i]
@@ -206,7 +208,7 @@ func chooseToken(tokens []token.Token, authority string, addrs []string) *token.
 	return nil
 }
 
-// store is one file system, with absolute paths. Its errors need no names: FS adds them.
+// store is one file system. Its paths are absolute. Its errors need no file names: FS adds them.
 type store interface {
 	stat(ctx context.Context, path string) (Info, error)
 	list(ctx context.Context, path string) ([]Info, error) // by name

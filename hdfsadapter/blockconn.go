@@ -21,36 +21,36 @@ const (
 	transferVersion = 28
 	opReadBlock     = 81
 
-	maxPacketHeader = 1 << 10  // bytes; real ones have 25
+	maxPacketHeader = 1 << 10  // bytes; usual ones have 25
 	maxPacketData   = 16 << 20 // bytes; Hadoop's own limit
-	maxResponse     = 1 << 20  // bytes of the answer to a request
-	maxChunk        = 1 << 20  // bytes under one checksum; 512 as a rule
+	maxResponse     = 1 << 20  // bytes of a response
+	maxChunk        = 1 << 20  // bytes that one checksum covers; usually 512
 
 	lastPacketWait = time.Second
 )
 
-// errChecksum is the error for data that differs from what was written.
+// errChecksum says that data doesn't match its checksum.
 var errChecksum = errors.New("checksum error: the replica is corrupt")
 
-// blockConn is a connection to a DataNode. It reads parts of blocks one after the other, and verifies the checksum of every
-// byte before it returns it.
+// blockConn is a connection to a DataNode. It reads parts of blocks one after the other. It verifies the checksum of
+// every byte before it returns it.
 type blockConn struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	addr    string
 	timeout time.Duration
-	used    time.Time // when something last came in
+	used    time.Time // when data last arrived
 
-	// The part that is being read; offsets count from the beginning of the block.
+	// The part being read; offsets count from the beginning of the block.
 	sums   *crc32.Table // nil: the block has no checksums
-	chunk  int          // bytes under one checksum
-	pos    int64        // of the next byte to be handed out
-	end    int64        // of the part
-	next   int64        // of the next packet
+	chunk  int          // bytes that one checksum covers
+	pos    int64        // offset of the next byte to return
+	end    int64        // end of the part
+	next   int64        // offset of the next packet
 	seq    int64        // number of the next packet
 	ready  []byte       // verified bytes from pos on
-	packet []byte       // buffer that ready lies in
-	ended  bool         // the last packet was received and answered: another request can follow
+	packet []byte       // buffer of ready
+	ended  bool         // the last packet was received and answered: another request may follow
 
 	unhook func() bool // ends the connection's dependence on a context
 }
@@ -63,10 +63,10 @@ func (c *blockConn) close() {
 	if c.unhook != nil {
 		c.unhook()
 	}
-	_ = c.conn.Close() // nothing is written that could be lost
+	_ = c.conn.Close() // no data is lost
 }
 
-// request asks for length bytes of a block from an offset on. The connection is new or reusable.
+// request asks for length bytes of a block from offset on. The connection must be new or reusable.
 func (c *blockConn) request(b *pb.LocatedBlock, client string, offset, length int64) error {
 	base := &pb.BaseHeader{}
 	base.SetBlock(b.GetB())
@@ -100,7 +100,7 @@ func (c *blockConn) request(b *pb.LocatedBlock, client string, offset, length in
 	return c.begin(resp.GetReadOpChecksumInfo(), offset, length)
 }
 
-// begin prepares for the packets that follow a response.
+// begin prepares for the packets after a response.
 func (c *blockConn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) error {
 	sum := info.GetChecksum()
 	switch sum.GetType() {
@@ -116,18 +116,18 @@ func (c *blockConn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) err
 	chunk := int64(sum.GetBytesPerChecksum())
 	start := int64(info.GetChunkOffset())
 	if c.sums != nil && (chunk < 1 || chunk > maxChunk) {
-		return fmt.Errorf("%d bytes under one checksum are not possible", chunk)
+		return fmt.Errorf("the DataNode claims that one checksum covers %d bytes, which is invalid", chunk)
 	}
 	if start < 0 || start > offset {
-		return fmt.Errorf("the DataNode sends bytes from %[2]d on instead of %[1]d", offset, start)
+		return fmt.Errorf("the DataNode sends bytes from offset %[2]d instead of %[1]d", offset, start)
 	}
 	c.chunk, c.pos, c.end, c.next = int(chunk), offset, offset+length, start
 	c.seq, c.ready, c.ended = 0, nil, false
 	return nil
 }
 
-// read reads bytes of the part, at least one unless it is at its end, which is io.EOF. After another error the
-// connection is of no use.
+// read returns at least one byte of the part, or io.EOF at its end. After another error the connection can't be used
+// again.
 func (c *blockConn) read(p []byte) (int, error) {
 	for len(c.ready) == 0 {
 		if c.finished() {
@@ -143,10 +143,10 @@ func (c *blockConn) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// finished reports whether all of the part was handed out.
+// finished reports whether read has returned all of the part.
 func (c *blockConn) finished() bool { return c.pos == c.end }
 
-// reusable reports whether another request can follow. The last packet, which has no data, should have come by now.
+// reusable reports whether another request may follow. The last packet, which has no data, should have arrived by now.
 func (c *blockConn) reusable() bool {
 	if !c.finished() || c.ended {
 		return c.ended
@@ -156,8 +156,8 @@ func (c *blockConn) reusable() bool {
 	return c.receive() == nil && c.ended
 }
 
-// receive takes the next packet and verifies it. Its form: its length without the header's (4 bytes, which count
-// themselves), the header's length (2 bytes), the header, checksums, data.
+// receive reads the next packet and verifies it. It consists of its length without the header's (4 bytes, which count
+// themselves), the header's length (2 bytes), the header, checksums and data.
 func (c *blockConn) receive() error {
 	if err := c.conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *blockConn) receive() error {
 	}
 	payload, headerLen := int64(binary.BigEndian.Uint32(lengths[:])), int(binary.BigEndian.Uint16(lengths[4:]))
 	if headerLen > maxPacketHeader || payload > 2*maxPacketData {
-		return fmt.Errorf("a packet of %d bytes with a header of %d is not possible", payload, headerLen)
+		return fmt.Errorf("a packet of %d bytes with a header of %d is invalid", payload, headerLen)
 	}
 	c.grow(headerLen)
 	if _, err := io.ReadFull(c.in, c.packet); err != nil {
@@ -184,7 +184,7 @@ func (c *blockConn) receive() error {
 	}
 	data := int(h.GetDataLen())
 	if data < 0 || data > maxPacketData {
-		return fmt.Errorf("a packet with %d bytes of data is not possible", data)
+		return fmt.Errorf("a packet with %d bytes of data is invalid", data)
 	}
 	sums := 0
 	if c.sums != nil {
@@ -192,11 +192,11 @@ func (c *blockConn) receive() error {
 	}
 	switch {
 	case payload != int64(4+sums+data):
-		return fmt.Errorf("a packet of %d bytes says that it has %d of data", payload, data)
+		return fmt.Errorf("a packet of %d bytes claims %d bytes of data", payload, data)
 	case h.GetSeqno() != c.seq:
-		return fmt.Errorf("packet %d came instead of %d", h.GetSeqno(), c.seq)
+		return fmt.Errorf("packet %d arrived instead of %d", h.GetSeqno(), c.seq)
 	case data > 0 && h.GetOffsetInBlock() != c.next:
-		return fmt.Errorf("a packet has the bytes from %d on instead of %d", h.GetOffsetInBlock(), c.next)
+		return fmt.Errorf("a packet starts at offset %d instead of %d", h.GetOffsetInBlock(), c.next)
 	}
 	c.seq++
 	if h.GetLastPacketInBlock() {
@@ -240,7 +240,7 @@ func (c *blockConn) verify(sums, data []byte) error {
 	return nil
 }
 
-// take keeps the bytes of a packet that are part of what was asked for: a DataNode sends whole chunks.
+// take keeps those bytes of a packet that were asked for. A DataNode sends whole chunks.
 func (c *blockConn) take(data []byte) {
 	from := c.next
 	c.next += int64(len(data))
@@ -250,7 +250,7 @@ func (c *blockConn) take(data []byte) {
 	}
 }
 
-// finish tells the DataNode that all is well, which makes it wait for another request.
+// finish acknowledges the data. The DataNode then waits for another request.
 func (c *blockConn) finish() error {
 	if c.pos+int64(len(c.ready)) != c.end {
 		return fmt.Errorf("the DataNode stopped %d bytes before the end", c.end-c.pos)
@@ -283,7 +283,7 @@ func appendDelimited(b []byte, m proto.Message) ([]byte, error) {
 	return append(binary.AppendUvarint(b, uint64(len(body))), body...), nil
 }
 
-// noEOF makes the end of a connection an error that nobody takes for the end of a file.
+// noEOF replaces the end of a connection by an error that readers don't take for the end of the file.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -10,23 +10,23 @@ import (
 	"heddle/yarn/pb"
 )
 
-// badFor is how long a DataNode that failed is tried last.
+// badFor is how long a DataNode that failed is used only as a last resort.
 const badFor = time.Minute
 
-// dataNodes says how to reach DataNodes, and which of them failed lately.
+// dataNodes knows how to reach DataNodes, and which ones failed lately.
 type dataNodes struct {
-	byName  bool          // by their host names instead of their IP addresses
-	timeout time.Duration // for them to take or send something
+	byName  bool          // reach them by host name instead of IP address
+	timeout time.Duration // limit for sending or receiving data
 
 	mu  sync.Mutex
-	bad map[string]time.Time // by address: when it failed
+	bad map[string]time.Time // time of the failure by address
 }
 
 func newDataNodes(byName bool, timeout time.Duration) *dataNodes {
 	return &dataNodes{byName: byName, timeout: timeout, bad: map[string]time.Time{}}
 }
 
-// address is where a DataNode serves blocks.
+// address returns where a DataNode serves blocks.
 func address(id *pb.DatanodeID, byName bool) string {
 	host := id.GetIpAddr()
 	if byName {
@@ -35,7 +35,7 @@ func address(id *pb.DatanodeID, byName bool) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(id.GetXferPort()), 10))
 }
 
-// dial connects. The connection is closed when ctx ends.
+// dial connects to a DataNode. The end of ctx closes the connection.
 func (d *dataNodes) dial(ctx context.Context, addr string) (*blockConn, error) {
 	conn, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -46,15 +46,16 @@ func (d *dataNodes) dial(ctx context.Context, addr string) (*blockConn, error) {
 	return c, nil
 }
 
-// failed remembers that a DataNode couldn't be talked to.
+// failed remembers that a DataNode failed.
 func (d *dataNodes) failed(addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bad[addr] = time.Now()
 }
 
-// choose returns the address of the DataNode to read a block from, "" if none is left. It follows the NameNode's order, which has the
-// nearest first, skips those that tried reports, and puts those that failed lately last.
+// choose returns the address of the DataNode from which to read a block, or "" if none is left. It follows the
+// NameNode's order, which begins with the nearest one. It skips those for which tried returns true, and puts those that
+// failed lately last.
 func (d *dataNodes) choose(b *pb.LocatedBlock, tried func(addr string) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// sentinels are what a NameNode's exceptions are in Go.
+// sentinels maps a NameNode's exceptions to Go's errors.
 var sentinels = map[string]error{
 	"java.io.FileNotFoundException":                                                  fs.ErrNotExist,
 	"org.apache.hadoop.security.AccessControlException":                              fs.ErrPermission,
@@ -31,7 +31,7 @@ var sentinels = map[string]error{
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException": syscall.ENAMETOOLONG,
 }
 
-// remote is a NameNode's exception that is also one of Go's errors.
+// remote is a NameNode's exception that also matches one of Go's errors.
 type remote struct {
 	is  error
 	err error
@@ -46,7 +46,7 @@ func (e *remote) Error() string {
 
 func (e *remote) Unwrap() []error { return []error{e.is, e.err} }
 
-// fromHDFS gives a NameNode's exceptions the meaning that they have in Go.
+// fromHDFS makes a NameNode's exceptions match the corresponding errors of Go.
 func fromHDFS(err error) error {
 	if err == nil {
 		return nil
@@ -61,17 +61,17 @@ func fromHDFS(err error) error {
 	if is, ok := sentinels[class]; ok {
 		return &remote{is, err}
 	}
-	if class == ipc.IOException && strings.Contains(err.Error(), "not empty") { // what rename says of its target
+	if class == ipc.IOException && strings.Contains(err.Error(), "not empty") { // rename's message about its target
 		return &remote{syscall.ENOTEMPTY, err}
 	}
-	// the library has its own, which say less
+	// the library's own errors say less
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return p.Err
 	}
 	return err
 }
 
-// pathError names operation and file in an error; an error that names that file already stays what it is.
+// pathError adds operation and file to an error, unless the error names that file already.
 func pathError(op string, at Location, err error) error {
 	if err == nil {
 		return nil
@@ -79,7 +79,7 @@ func pathError(op string, at Location, err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == at.String() {
 		return err
 	}
-	if p, ok := err.(*fs.PathError); ok { // only what package os made, not what is wrapped
+	if p, ok := err.(*fs.PathError); ok { // only an error of package os itself, not a wrapped one
 		err = p.Err
 	}
 	return &fs.PathError{Op: op, Path: at.String(), Err: err}

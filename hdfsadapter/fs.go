@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// at finds the store of a name and hands it to do, whose error it completes.
+// at calls do with the store of a name, and completes its error.
 func (f *FS) at(ctx context.Context, op, name string, do func(s store, at Location) error) error {
 	at, err := f.Locate(name)
 	if err != nil {
@@ -23,7 +23,7 @@ func (f *FS) at(ctx context.Context, op, name string, do func(s store, at Locati
 	return pathError(op, at, do(s, at))
 }
 
-// Stat describes a file or directory. It follows symbolic links.
+// Stat returns the attributes of a file or directory. It follows symbolic links.
 func (f *FS) Stat(ctx context.Context, name string) (info Info, err error) {
 	err = f.at(ctx, "stat", name, func(s store, at Location) error {
 		info, err = s.stat(ctx, at.Path)
@@ -36,7 +36,7 @@ func (f *FS) Stat(ctx context.Context, name string) (info Info, err error) {
 	return info, nil
 }
 
-// List lists the entries of a directory by name.
+// List returns the entries of a directory, sorted by name.
 func (f *FS) List(ctx context.Context, name string) (infos []Info, err error) {
 	err = f.at(ctx, "list", name, func(s store, at Location) error {
 		infos, err = s.list(ctx, at.Path)
@@ -48,7 +48,7 @@ func (f *FS) List(ctx context.Context, name string) (infos []Info, err error) {
 	return infos, err
 }
 
-// Open opens a file for reading. When ctx ends, reads fail: it is for as long as the file is used.
+// Open opens a file for reading. ctx must last as long as the file is used: when it ends, reads fail.
 func (f *FS) Open(ctx context.Context, name string) (r Reader, err error) {
 	err = f.at(ctx, "open", name, func(s store, at Location) error {
 		r, err = s.open(ctx, at.Path)
@@ -60,8 +60,8 @@ func (f *FS) Open(ctx context.Context, name string) (r Reader, err error) {
 	return r, err
 }
 
-// Create makes a file, and the directories above it that are missing. When ctx ends, writes fail: it is for as long as
-// the file is used.
+// Create makes a file and its missing parent directories. ctx must last as long as the file is used: when it ends,
+// writes fail.
 func (f *FS) Create(ctx context.Context, name string, o CreateOptions) (w Writer, err error) {
 	err = f.at(ctx, "create", name, func(s store, at Location) error {
 		w, err = s.create(ctx, at.Path, o)
@@ -73,7 +73,7 @@ func (f *FS) Create(ctx context.Context, name string, o CreateOptions) (w Writer
 	return w, err
 }
 
-// Append opens a file for writing at its end. ctx is for as long as the file is used.
+// Append opens a file for writing at its end. ctx must last as long as the file is used.
 func (f *FS) Append(ctx context.Context, name string) (w Writer, err error) {
 	err = f.at(ctx, "append", name, func(s store, at Location) error {
 		w, err = s.append(ctx, at.Path)
@@ -85,8 +85,8 @@ func (f *FS) Append(ctx context.Context, name string) (w Writer, err error) {
 	return w, err
 }
 
-// Rename moves a file or directory within its file system. A target that exists is an error unless overwrite is set;
-// then a file replaces a file, and a directory an empty directory.
+// Rename moves a file or directory within its file system. It fails if the target exists, unless overwrite is set. Then
+// a file replaces a file, and a directory an empty directory.
 func (f *FS) Rename(ctx context.Context, from, to string, overwrite bool) error {
 	target, err := f.Locate(to)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *FS) Remove(ctx context.Context, name string) error {
 	return f.at(ctx, "remove", name, func(s store, at Location) error { return s.remove(ctx, at.Path, false) })
 }
 
-// RemoveAll removes a file, or a directory with all that is in it. What doesn't exist is no error.
+// RemoveAll removes a file, or a directory with its contents. It returns nil if name doesn't exist.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	return f.at(ctx, "remove", name, func(s store, at Location) error {
 		if err := s.remove(ctx, at.Path, true); !errors.Is(err, fs.ErrNotExist) {
@@ -133,8 +133,8 @@ func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	})
 }
 
-// MkdirAll makes a directory, and those above it that are missing, with exactly the permissions of perm; 0 stands for
-// 0777 less fs.permissions.umask-mode. A directory that exists is left as it is; a file of that name is fs.ErrExist.
+// MkdirAll makes a directory and its missing parents with exactly the permissions of perm; 0 stands for 0777 less
+// fs.permissions.umask-mode. It doesn't change an existing directory. If a file has the name, the error is fs.ErrExist.
 func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.at(ctx, "mkdir", name, func(s store, at Location) error {
 		if perm == 0 {
@@ -149,7 +149,7 @@ func (f *FS) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.at(ctx, "chmod", name, func(s store, at Location) error { return s.chmod(ctx, at.Path, perm) })
 }
 
-// Chown sets owner and group by their names; an empty one is left as it is.
+// Chown sets owner and group by their names. An empty name changes nothing.
 func (f *FS) Chown(ctx context.Context, name, owner, group string) error {
 	return f.at(ctx, "chown", name, func(s store, at Location) error { return s.chown(ctx, at.Path, owner, group) })
 }
@@ -159,8 +159,8 @@ func (f *FS) Chtimes(ctx context.Context, name string, modTime, accessTime int64
 	return f.at(ctx, "chtimes", name, func(s store, at Location) error { return s.chtimes(ctx, at.Path, modTime, accessTime) })
 }
 
-// Blocks says where the blocks of a file lie that have some of the length bytes from offset on, in the order of the
-// file. A local file is one block on this host.
+// Blocks returns the places of a file's blocks that overlap the length bytes from offset on, in the order of the file.
+// A local file is one block on this host.
 func (f *FS) Blocks(ctx context.Context, name string, offset, length int64) (blocks []Block, err error) {
 	err = f.at(ctx, "blocks", name, func(s store, at Location) error {
 		if offset < 0 || length < 0 {
@@ -175,7 +175,7 @@ func (f *FS) Blocks(ctx context.Context, name string, offset, length int64) (blo
 	return blocks, err
 }
 
-// namedReader adds the name to errors and to the Info.
+// namedReader adds the file's name to errors and to the Info.
 type namedReader struct {
 	Reader
 	at Location
@@ -200,7 +200,7 @@ func (r *namedReader) Seek(off int64, whence int) (int64, error) {
 
 func (r *namedReader) Close() error { return pathError("close", r.at, r.Reader.Close()) }
 
-// named leaves io.EOF alone, which readers compare with.
+// named returns io.EOF unchanged, because readers compare with it.
 func (r *namedReader) named(op string, err error) error {
 	if err == nil || isEOF(err) {
 		return err

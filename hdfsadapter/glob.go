@@ -11,9 +11,10 @@ import (
 	"syscall"
 )
 
-// Glob returns the files and directories that match a pattern, by their paths; none is no error. Patterns are Hadoop's
-// (GlobPattern, GlobExpander): * and ? match within one part of a path, [a-z], [^a-z] and [!a-z] one character, {a,b/c}
-// alternatives, and a backslash takes the meaning from the character behind it. Scheme and host can't be patterns.
+// Glob returns the files and directories that match a pattern, sorted by path. It returns nil if none match. Patterns
+// are Hadoop's (GlobPattern, GlobExpander): * and ? match within one component of a path, [a-z], [^a-z] and [!a-z] one
+// character, {a,b/c} alternatives. A backslash removes the meaning of the next character. Scheme and host can't be
+// patterns.
 func (f *FS) Glob(ctx context.Context, pattern string) ([]Info, error) {
 	scheme, authority, rest, err := split(pattern)
 	if err != nil {
@@ -32,7 +33,7 @@ func (f *FS) Glob(ctx context.Context, pattern string) ([]Info, error) {
 	}
 	found := map[string]Info{}
 	for _, alt := range alternatives {
-		// Relative patterns are completed like names; the characters of patterns mean nothing to Locate.
+		// Locate completes relative patterns like names. The special characters of patterns mean nothing to it.
 		at, err := f.Locate(prefix + alt)
 		if err != nil {
 			return nil, &fs.PathError{Op: "glob", Path: pattern, Err: err}
@@ -53,7 +54,7 @@ func (f *FS) Glob(ctx context.Context, pattern string) ([]Info, error) {
 	return out, nil
 }
 
-// globParts follows a pattern part by part.
+// globParts matches a pattern component by component.
 func (f *FS) globParts(ctx context.Context, pattern Location) ([]Info, error) {
 	bad := func(err error) error { return &fs.PathError{Op: "glob", Path: pattern.String(), Err: err} }
 	root := pattern
@@ -93,7 +94,7 @@ func (f *FS) globParts(ctx context.Context, pattern Location) ([]Info, error) {
 		case err == nil:
 			out = append(out, i)
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			// not there, or gone again
+			// The directory doesn't exist, or not any longer.
 		default:
 			return nil, err
 		}
@@ -101,8 +102,8 @@ func (f *FS) globParts(ctx context.Context, pattern Location) ([]Info, error) {
 	return out, nil
 }
 
-// expandBraces writes out the braces with a slash in them, as a part of a path can't match that. Others are left to
-// compilePart.
+// expandBraces expands braces that contain a slash, because a single component can't match those. compilePart handles
+// the others.
 func expandBraces(pattern string) ([]string, error) {
 	const maxAlternatives = 10_000
 	done, todo := []string{}, []string{pattern}
@@ -129,8 +130,8 @@ func expandBraces(pattern string) ([]string, error) {
 	return done, nil
 }
 
-// slashBraces finds the first outermost braces with a slash in them and the commas between their alternatives; start is
-// −1 if there are none.
+// slashBraces finds the first outermost braces that contain a slash, and the commas between their alternatives. start
+// is −1 if there are none.
 func slashBraces(p string) (start, end int, commas []int, err error) {
 	depth, slash := 0, false
 	for i := 0; i < len(p); i++ {
@@ -162,7 +163,7 @@ func slashBraces(p string) (start, end int, commas []int, err error) {
 	return -1, 0, nil, nil
 }
 
-// compilePart makes a regular expression of a part of a path that is a pattern; others come back as literal text.
+// compilePart returns a regular expression for a component that is a pattern, and the literal text of any other.
 func compilePart(part string) (match *regexp.Regexp, literal string, err error) {
 	var re, plain strings.Builder
 	wild, braces := false, 0
@@ -214,7 +215,7 @@ func compilePart(part string) (match *regexp.Regexp, literal string, err error) 
 	return match, "", err
 }
 
-// quoteByte quotes one byte of a text; those of characters longer than a byte need nothing.
+// quoteByte quotes one byte of a text. The bytes of multi-byte characters need no quoting.
 func quoteByte(c byte) string {
 	if c < 0x80 {
 		return regexp.QuoteMeta(string(rune(c)))
@@ -222,8 +223,8 @@ func quoteByte(c byte) string {
 	return string([]byte{c})
 }
 
-// compileSet makes a regular expression of a set of characters; n is the length of what it has read, with the closing
-// bracket.
+// compileSet returns a regular expression for a set of characters. n is the length of what it has read, including the
+// closing bracket.
 func compileSet(s string) (set string, n int, err error) {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -251,7 +252,7 @@ func compileSet(s string) (set string, n int, err error) {
 	return "", 0, errors.New("a [ has no ]")
 }
 
-// quoteInSet quotes a character of a set; a backslash would give letters and digits a meaning.
+// quoteInSet quotes a character in a set. A backslash would give letters and digits a meaning.
 func quoteInSet(c byte) string {
 	if c < 0x80 && c != '_' && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
 		return `\` + string(rune(c))

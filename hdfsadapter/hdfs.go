@@ -20,10 +20,10 @@ import (
 	"heddle/yarn/token"
 )
 
-// nameNode is what a store needs of ipc.Failover.
+// nameNode is the part of ipc.Failover that a store needs.
 type nameNode interface {
 	ipc.Invoker
-	Current() string // address of the one that answered last
+	Current() string // address of the NameNode that answered last
 }
 
 // hdfsStore is one HDFS as one user sees it.
@@ -32,7 +32,7 @@ type hdfsStore struct {
 	addrs  []string
 	user   string
 	nn     nameNode
-	client string // name under which blocks are read, for the DataNodes' logs
+	client string // client name for the DataNodes' logs
 }
 
 func newHDFSStore(a *Adapter, addrs []string, user string, tok *token.Token) *hdfsStore {
@@ -133,19 +133,19 @@ func (s *hdfsStore) list(ctx context.Context, name string) ([]Info, error) {
 		}
 		batch := resp.GetDirList().GetPartialListing()
 		for _, st := range batch {
-			if len(st.GetPath()) == 0 { // what is listed is a file
+			if len(st.GetPath()) == 0 { // the path is a file
 				return nil, syscall.ENOTDIR
 			}
 			out = append(out, infoOf(st))
 		}
 		if resp.GetDirList().GetRemainingEntries() == 0 || len(batch) == 0 {
-			// Java has other characters than ASCII's in front.
+			// Java's string order differs for characters outside ASCII.
 			slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 			return out, nil
 		}
 		last := batch[len(batch)-1].GetPath()
 		if bytes.Equal(last, after) {
-			return nil, fmt.Errorf("the NameNode lists %q again and again", last)
+			return nil, fmt.Errorf("the NameNode keeps listing %q", last)
 		}
 		after = last
 	}
@@ -216,7 +216,7 @@ func (s *hdfsStore) chtimes(ctx context.Context, name string, modTime, accessTim
 	return fromHDFS(err)
 }
 
-// located asks for the blocks that have some of length bytes from offset on.
+// located returns the blocks that overlap the length bytes from offset on.
 func (s *hdfsStore) located(ctx context.Context, name string, offset, length int64) (*pb.LocatedBlocks, error) {
 	req := &pb.GetBlockLocationsRequest{}
 	req.SetSrc(name)

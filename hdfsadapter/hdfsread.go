@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	maxRounds     = 3       // how often to try all replicas of a block without getting a byte
-	blocksAhead   = 10      // blocks whose locations are asked for at once
-	minAhead      = 1 << 17 // bytes that a stream asks for when it is read on, twice as many every time, up to maxAhead
+	maxRounds     = 3       // tries of all replicas of a block without getting a byte
+	blocksAhead   = 10      // blocks whose locations one call asks for
+	minAhead      = 1 << 17 // bytes that a stream asks for when it is read further, doubled every time up to maxAhead
 	maxAhead      = 1 << 40
-	maxIdle       = 4 // streams of a file that wait to be read on
+	maxIdle       = 4 // streams of a file that are kept for further reads
 	staleAfter    = 2 * time.Second
 	firstWait     = 200 * time.Millisecond
 	flagCrypt     = uint32(pb.HdfsFileStatus_HAS_CRYPT)
@@ -46,15 +46,16 @@ func (s *hdfsStore) open(ctx context.Context, name string) (Reader, error) {
 	r := &hdfsReader{s: s, path: name, info: infoOf(st), tried: map[replica]bool{}}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.unhook = context.AfterFunc(s.a.ctx, func() { r.cancel(errClosed) })
-	// Who asks for the places of blocks must have the right to read, which Open should tell, also of an empty file.
+	// Only a user with the right to read may ask for the places of blocks. Open must report that, for an empty file as
+	// well.
 	if err := r.locate(0); err != nil {
-		_ = r.Close() // nothing was read
+		_ = r.Close() // no data is lost
 		return nil, err
 	}
 	return r, nil
 }
 
-// hdfsReader is an open file. Several streams may read it at once, each through a connection of its own.
+// hdfsReader is an open file. Several streams may read it at once, each over its own connection.
 type hdfsReader struct {
 	s      *hdfsStore
 	path   string
@@ -62,12 +63,12 @@ type hdfsReader struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	unhook func() bool
-	pos    int64 // of Read and Seek
+	pos    int64 // position of Read and Seek
 
 	mu     sync.Mutex
-	blocks []*pb.LocatedBlock // those known so far, by offset
-	tried  map[replica]bool   // those that failed since the blocks' places were asked for
-	idle   []*stream          // the one used last is the last one
+	blocks []*pb.LocatedBlock // blocks known so far, by offset
+	tried  map[replica]bool   // replicas that failed since the places of the blocks were asked for
+	idle   []*stream          // the most recently used stream is the last one
 }
 
 // replica is a block on a DataNode.
@@ -76,7 +77,7 @@ type replica struct {
 	addr  string
 }
 
-// stream reads a file from some position on.
+// stream reads a file from a position on.
 type stream struct {
 	pos   int64 // in the file
 	ahead int64 // bytes to ask for next
@@ -132,7 +133,7 @@ func (r *hdfsReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// some reads at least one byte, from whichever replica has it.
+// some reads at least one byte, from any replica that has it.
 func (r *hdfsReader) some(p []byte, off int64) (int, error) {
 	if err := context.Cause(r.ctx); err != nil {
 		return 0, err
@@ -156,7 +157,7 @@ func (r *hdfsReader) some(p []byte, off int64) (int, error) {
 		if cause := context.Cause(r.ctx); cause != nil {
 			return 0, cause
 		}
-		if addr != "" { // there may be another replica
+		if addr != "" { // try another replica
 			failures = append(failures, fmt.Errorf("DataNode %s: %w", addr, err))
 			continue
 		}
@@ -169,8 +170,8 @@ func (r *hdfsReader) some(p []byte, off int64) (int, error) {
 	}
 }
 
-// take returns an idle stream that is at a position, or a new one, with the connection of an idle one that has nothing
-// left to read.
+// take returns an idle stream at the position, or a new one. A new one gets the connection of an idle stream whose part
+// is finished.
 func (r *hdfsReader) take(off int64) *stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,10 +206,11 @@ func (r *hdfsReader) give(t *stream) {
 	}
 }
 
-// errNoReplica says that no DataNode is left to try.
+// errNoReplica says that there is no DataNode left to try.
 var errNoReplica = errors.New("no replica could be read")
 
-// advance reads from a stream. If it fails by a DataNode's fault it gives its address, and won't try it again.
+// advance reads from a stream. If the DataNode is at fault, it returns the DataNode's address, and won't try that
+// again.
 func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error) {
 	b, err := r.block(t.pos)
 	if err != nil {
@@ -233,7 +235,7 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 		if !stale || r.ctx.Err() != nil {
 			break
 		}
-		t.drop() // the DataNode may have given up on a connection that nobody used
+		t.drop() // the DataNode may have closed an idle connection
 		err = nil
 	}
 	r.mu.Lock()
@@ -243,12 +245,12 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 		r.s.a.data.failed(addr)
 	}
 	r.s.a.options.Log.WithFields(map[string]any{"file": r.path, "block": b.GetB().GetBlockId(), "datanode": addr}).
-		WithError(err).Warn("a replica can't be read; reads from another one")
+		WithError(err).Warn("can't read a replica; trying another one")
 	return 0, addr, err
 }
 
-// connect asks a DataNode for a part of a block from the stream's position on, through the stream's connection if that
-// leads there.
+// connect asks a DataNode for a part of a block from the stream's position on. It uses the stream's connection if that
+// leads to the DataNode.
 func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr string, err error) {
 	offset := t.pos - clamp(b.GetOffset())
 	left := clamp(b.GetB().GetNumBytes()) - offset
@@ -275,7 +277,7 @@ func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr st
 	return addr, conn.request(b, r.s.client, offset, length)
 }
 
-// block returns the block that has a position of the file, and asks for its place if that isn't known.
+// block returns the block at a position of the file. It asks the NameNode if it doesn't know the block's place.
 func (r *hdfsReader) block(off int64) (*pb.LocatedBlock, error) {
 	for asked := false; ; asked = true {
 		r.mu.Lock()
@@ -293,7 +295,7 @@ func (r *hdfsReader) block(off int64) (*pb.LocatedBlock, error) {
 	}
 }
 
-// locate asks for the places of some blocks from a position on.
+// locate asks the NameNode for the places of some blocks from a position on.
 func (r *hdfsReader) locate(off int64) error {
 	length := blocksAhead * max(min(r.info.BlockSize, math.MaxInt64/blocksAhead), 1)
 	located, err := r.s.located(r.ctx, r.path, off, max(min(length, r.info.Size-off), 1))
@@ -311,7 +313,7 @@ func (r *hdfsReader) locate(off int64) error {
 	return nil
 }
 
-// find returns the block that has a position, nil if none does.
+// find returns the block at a position, or nil.
 func find(blocks []*pb.LocatedBlock, off int64) *pb.LocatedBlock {
 	i, _ := slices.BinarySearchFunc(blocks, off, func(b *pb.LocatedBlock, off int64) int {
 		return cmp.Compare(clamp(b.GetOffset())+clamp(b.GetB().GetNumBytes()), off+1)
@@ -322,7 +324,7 @@ func find(blocks []*pb.LocatedBlock, off int64) *pb.LocatedBlock {
 	return nil
 }
 
-// forget waits a moment and lets the places of the blocks be asked for again: the NameNode may know better by then.
+// forget waits a moment, and then forgets the places of the blocks: by then the NameNode may know better ones.
 func (r *hdfsReader) forget(round int) error {
 	wait := time.NewTimer(firstWait << (2 * (round - 1)))
 	defer wait.Stop()

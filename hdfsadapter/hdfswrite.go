@@ -29,7 +29,7 @@ func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (W
 	if o.Perm == 0 {
 		o.Perm = 0o666 &^ s.a.umask
 	}
-	// Besides what it tells, this finds the active NameNode, for which the library has less patience.
+	// This call also finds the active NameNode. The library has less patience for that.
 	switch st, err := s.stat(ctx, name); {
 	case err == nil && st.IsDir():
 		return nil, syscall.EISDIR
@@ -88,34 +88,34 @@ func (s *hdfsStore) writer(ctx context.Context, open func(*hdfs.Client) (*hdfs.F
 	return w
 }
 
-// hdfsWriter is a file that is being written, with a client of the library for it alone: with the file it ends, and
-// with it the renewal of the lease and all connections.
+// hdfsWriter is a file being written. It has a client of the library for itself. With the file end the client, the
+// renewal of the lease, and all connections.
 type hdfsWriter struct {
 	s       *hdfsStore
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	unhook  func() bool
 	open    func(*hdfs.Client) (*hdfs.FileWriter, error)
-	restart func() error // begins the file anew; nil where that is not possible
+	restart func() error // begins the file again; nil if that isn't possible
 
 	conns   *connections
-	release func() bool // of conns from ctx
+	release func() bool // releases conns from ctx
 	client  *hdfs.Client
 	file    *hdfs.FileWriter
 
-	failed error // of an earlier Write or Flush
+	failed error // error of an earlier Write or Flush
 	closed bool
 }
 
-// setupTries is how often a file is begun anew because the DataNodes that were to take its first block don't answer:
-// for some time the NameNode goes on to offer one that has died.
+// setupTries is how often to begin a file if the DataNodes for its first block don't answer. For some time the NameNode
+// keeps offering a DataNode that has died.
 const setupTries = 8
 
 // start opens the file with a new client.
 func (w *hdfsWriter) start() (err error) {
 	w.conns = &connections{open: map[*idleConn]struct{}{}}
 	w.release = context.AfterFunc(w.ctx, w.conns.close)
-	// The library tries the addresses in their order; the active one is known as a rule.
+	// The library tries the addresses in their order. So begin with the active one, which is usually known.
 	addrs := slices.Clone(w.s.addrs)
 	if i := slices.Index(addrs, w.s.nn.Current()); i > 0 {
 		addrs[0], addrs[i] = addrs[i], addrs[0]
@@ -137,7 +137,7 @@ func (w *hdfsWriter) start() (err error) {
 	return w.reason(err)
 }
 
-// disconnect ends what start began without completing the file.
+// disconnect releases what start acquired, without completing the file.
 func (w *hdfsWriter) disconnect() {
 	if w.conns == nil {
 		return
@@ -145,15 +145,15 @@ func (w *hdfsWriter) disconnect() {
 	w.release()
 	w.conns.close()
 	if w.file != nil {
-		_ = w.file.Close() // fails for want of connections, but ends the library's goroutines
+		_ = w.file.Close() // fails without connections, but ends the library's goroutines
 	}
 	if w.client != nil {
-		_ = w.client.Close() // has nothing to say
+		_ = w.client.Close() // its error doesn't matter
 	}
 	w.conns, w.client, w.file = nil, nil, nil
 }
 
-// reason gives ctx's end as the cause of what follows from it.
+// reason returns the error of ctx instead of its consequences.
 func (w *hdfsWriter) reason(err error) error {
 	if cause := context.Cause(w.ctx); err != nil && cause != nil {
 		return cause
@@ -177,18 +177,18 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	if len(p) == 0 {
-		return 0, nil // the library would begin a block, and a block without bytes can't be completed
+		return 0, nil // the library would begin a block, and can't complete an empty one
 	}
 	n, err := w.file.Write(p)
 	for try := 1; err != nil && w.restart != nil && try < setupTries && w.ctx.Err() == nil; try++ {
-		w.s.a.options.Log.WithError(err).Warn("can't write the first block to HDFS; begins the file again")
+		w.s.a.options.Log.WithError(err).Warn("can't write the first block to HDFS; beginning the file again")
 		if restartErr := w.restart(); restartErr != nil {
 			err = errors.Join(err, restartErr)
 			break
 		}
 		n, err = w.file.Write(p)
 	}
-	w.restart = nil // what was written before would be lost
+	w.restart = nil // beginning again would lose what was written
 	w.failed = w.reason(err)
 	return n, w.failed
 }
@@ -214,22 +214,22 @@ func (w *hdfsWriter) Close() error {
 	return err
 }
 
-// end releases everything. A file that isn't complete by now stays so: it must not look whole.
+// end releases everything. An incomplete file stays incomplete: it must not look whole.
 func (w *hdfsWriter) end() {
 	w.unhook()
 	w.disconnect()
 	w.cancel(fs.ErrClosed)
 }
 
-// connections are those of one file. The library itself knows neither contexts nor, where it matters, time limits.
+// connections are those of one file. The library has no contexts, and lacks time limits where they matter.
 type connections struct {
 	mu     sync.Mutex
 	open   map[*idleConn]struct{}
 	closed bool
 }
 
-// dialer returns a function as the library wants it, whose connections end with the file and wait no longer than
-// timeout for a peer that says nothing.
+// dialer returns a dial function for the library. Its connections end with the file, and wait no longer than timeout
+// for a silent peer.
 func (c *connections) dialer(ctx context.Context, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	return func(_ context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
@@ -258,7 +258,7 @@ func (c *connections) close() {
 	clear(c.open)
 }
 
-// idleConn gives every Read and Write a time limit of its own.
+// idleConn sets a time limit for every Read and Write.
 type idleConn struct {
 	net.Conn
 	of      *connections
@@ -279,7 +279,7 @@ func (c *idleConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// SetDeadline does nothing: the library sets none that it means.
+// SetDeadline does nothing: the library's own deadlines don't count.
 func (c *idleConn) SetDeadline(time.Time) error { return nil }
 
 func (c *idleConn) Close() error {

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// localBlockSize is what local files say of theirs (Hadoop: fs.local.block.size), for those who split files by it.
+// localBlockSize is the block size that local files report (Hadoop: fs.local.block.size). Some programs split files by
+// it.
 const localBlockSize = 32 << 20
 
 // localStore is the local file system, with the rights of this process.
@@ -63,7 +64,7 @@ func (l *localStore) info(fi fs.FileInfo) Info {
 	return i
 }
 
-// nameOf remembers names, which are read from a file otherwise. An id without a name is its own.
+// nameOf caches names, which otherwise come from a file. An id without a name stands for itself.
 func nameOf(known map[uint32]string, id uint32, lookUp func(string) (string, error)) string {
 	if name, ok := known[id]; ok {
 		return name
@@ -97,10 +98,10 @@ func (l *localStore) list(ctx context.Context, path string) ([]Info, error) {
 		}
 		fi, err := os.Stat(filepath.Join(path, e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			fi, err = e.Info() // a link that leads nowhere
+			fi, err = e.Info() // a dangling link
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // it has just been removed
 		}
 		if err != nil {
 			return nil, err
@@ -113,7 +114,7 @@ func (l *localStore) list(ctx context.Context, path string) ([]Info, error) {
 }
 
 func (l *localStore) open(ctx context.Context, path string) (Reader, error) {
-	// A pipe without a writer would block the opening for ever.
+	// Opening a pipe without a writer would block.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (l *localStore) open(ctx context.Context, path string) (Reader, error) {
 	default:
 		return &localReader{ctx: ctx, f: f, info: l.info(fi)}, nil
 	}
-	_ = f.Close() // nothing was read
+	_ = f.Close() // no data is lost
 	return nil, err
 }
 
@@ -151,7 +152,7 @@ func (r *localReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt ends at the size that the file had, as on HDFS.
+// ReadAt ends at the size that the file had when it was opened, as on HDFS.
 func (r *localReader) ReadAt(p []byte, off int64) (int, error) {
 	if r.closed.Load() {
 		return 0, fs.ErrClosed
@@ -189,7 +190,7 @@ func (r *localReader) Close() error {
 	return r.f.Close()
 }
 
-// seek moves a position; like a file's it may lie behind the end.
+// seek moves a position. As in a file, it may be after the end.
 func seek(pos *int64, size, off int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekStart:
@@ -227,8 +228,8 @@ func (l *localStore) create(ctx context.Context, path string, o CreateOptions) (
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Chmod(unixMode(perm)); err != nil { // the process may have a umask
-		_ = f.Close() // nothing was written
+	if err := f.Chmod(unixMode(perm)); err != nil { // the umask may have removed bits
+		_ = f.Close() // no data is lost
 		return nil, err
 	}
 	return &localWriter{ctx, f}, nil
@@ -256,7 +257,8 @@ func (w *localWriter) Write(p []byte) (int, error) {
 
 func (w *localWriter) Flush() error { return w.ctx.Err() }
 
-// Close has the file on the disk when it returns: what is told that it is there, such as a job's staged files, outlives a power cut.
+// Close syncs the file to the disk. So a file that others have been told about, such as a job's staged one, survives a
+// power cut.
 func (w *localWriter) Close() error {
 	var err error
 	if w.ctx.Err() == nil {
@@ -272,17 +274,17 @@ func (l *localStore) rename(_ context.Context, from, to string, overwrite bool) 
 	if !overwrite {
 		return renameNew(from, to)
 	}
-	return syscall.Rename(from, to) // os.Rename would not replace an empty directory
+	return syscall.Rename(from, to) // os.Rename refuses to replace an empty directory
 }
 
-// renameNewSlowly leaves a moment in which somebody else can make the target.
+// renameNewSlowly checks first and then renames: in between somebody else may create the target.
 func renameNewSlowly(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syscall.Rename(from, to) // os.Rename would not replace an empty directory
+	return syscall.Rename(from, to) // os.Rename refuses to replace an empty directory
 }
 
 func (l *localStore) remove(_ context.Context, path string, recursive bool) error {
@@ -312,7 +314,7 @@ func (l *localStore) mkdirs(_ context.Context, path string, perm fs.FileMode) er
 	if err := os.MkdirAll(path, perm.Perm()); err != nil {
 		return err
 	}
-	for _, dir := range missing { // the process may have a umask
+	for _, dir := range missing { // the umask may have removed bits
 		if err := os.Chmod(dir, unixMode(perm)); err != nil {
 			return err
 		}
@@ -324,7 +326,7 @@ func (l *localStore) chmod(_ context.Context, path string, perm fs.FileMode) err
 	return os.Chmod(path, unixMode(perm))
 }
 
-// unixMode leaves only what all file systems have.
+// unixMode keeps only the bits that all file systems support.
 func unixMode(m fs.FileMode) fs.FileMode { return m & (fs.ModePerm | fs.ModeSticky) }
 
 func (l *localStore) chown(_ context.Context, path, owner, group string) error {

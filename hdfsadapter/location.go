@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Schemes that are supported.
+// The supported schemes.
 const (
 	SchemeFile = "file"
 	SchemeHDFS = "hdfs"
 )
 
-// Location is where a file is.
+// Location is the place of a file.
 type Location struct {
 	Scheme    string // file or hdfs
-	Authority string // of HDFS: host:port, host, or nameservice
+	Authority string // for HDFS: host:port, host, or nameservice
 	Path      string // absolute and clean
 }
 
 // String returns scheme://authority/path.
 func (l Location) String() string { return l.Scheme + "://" + l.Authority + l.Path }
 
-// join returns the location of an entry of a directory.
+// join returns the location of an entry in a directory.
 func (l Location) join(name string) Location {
 	l.Path = path.Join(l.Path, name)
 	return l
 }
 
-// split takes a name apart as Hadoop's Path does: no percent-encoding, and the first colon ends a scheme unless a slash
-// comes before it.
+// split splits a name as Hadoop's Path does: there is no percent-encoding, and the first colon ends the scheme unless a
+// slash precedes it.
 func split(name string) (scheme, authority, rest string, err error) {
 	if name == "" {
-		return "", "", "", fmt.Errorf("an empty name is no path")
+		return "", "", "", fmt.Errorf("a path can't be empty")
 	}
 	if strings.ContainsRune(name, 0) {
 		return "", "", "", fmt.Errorf("a path can't contain a zero byte")
@@ -57,7 +57,7 @@ func split(name string) (scheme, authority, rest string, err error) {
 	return scheme, authority, rest, nil
 }
 
-// clean makes a path absolute, below home if it is relative.
+// clean returns an absolute path. A relative one starts at home.
 func clean(p, home string) string {
 	if !strings.HasPrefix(p, "/") {
 		p = home + "/" + p

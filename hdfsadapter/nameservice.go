@@ -8,11 +8,11 @@ import (
 	"heddle/conf"
 )
 
-// nameNodePort is where a NameNode listens if nothing else is said.
+// nameNodePort is a NameNode's default port.
 const nameNodePort = 8020
 
-// nameNodes returns the addresses (host:port) of the NameNodes behind the authority of an HDFS URL: of a nameservice as
-// hdfs-site.xml has it (Hadoop: DFSUtilClient), else the one at that host.
+// nameNodes returns the addresses (host:port) of the NameNodes behind the authority of an HDFS URL: those of a
+// nameservice in hdfs-site.xml (Hadoop: DFSUtilClient), or else the one at that host.
 func nameNodes(c *conf.Config, authority string) ([]string, error) {
 	if !slices.Contains(c.Strings("dfs.nameservices"), authority) {
 		a, err := conf.ParseAddress(authority, nameNodePort)
@@ -33,7 +33,7 @@ func nameNodes(c *conf.Config, authority string) ([]string, error) {
 	for _, key := range keys {
 		text, ok := c.Get(key)
 		if !ok && len(keys) == 1 {
-			text, ok = c.Get("dfs.namenode.rpc-address") // the only NameNode of the only nameservice
+			text, ok = c.Get("dfs.namenode.rpc-address") // the configuration has only one NameNode
 		}
 		if !ok {
 			return nil, fmt.Errorf("nameservice %s: %s is not set", authority, strings.Join(keys, " or "))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// confirmFor is how long DataNodes may take to tell the NameNode of blocks that they have.
+	// confirmFor bounds how long DataNodes may take to report their blocks to the NameNode.
 	confirmFor = time.Minute
-	// maxAnswer bounds an answer of a NameNode to a writer; those that there are take a few kilobytes.
+	// maxAnswer bounds a NameNode's answer to a writer, in bytes. Usual ones have a few kilobytes.
 	maxAnswer = 64 << 20
 
 	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
@@ -25,10 +25,11 @@ const (
 
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// patient makes the library's connections to NameNodes repeat calls that are answered with "not yet": addBlock, while the
-// last block but one isn't confirmed by its DataNodes, and complete, while either isn't. The library gives up at the former;
-// at the latter it asks its caller to repeat the call, and then leaves out which block is the last one, without which the
-// file is never complete. Hadoop's client repeats both as they were (DFSOutputStream.addBlock, completeFile).
+// patient makes the library's connections to NameNodes repeat calls whose answer is "not yet": addBlock, until
+// DataNodes have confirmed the last block but one, and complete, until they have confirmed the last two. The library
+// gives up at the former. At the latter it asks its caller to repeat the call, but then no longer names the last block,
+// so that the file never becomes complete. Hadoop's client repeats both calls unchanged (DFSOutputStream.addBlock,
+// completeFile).
 func patient(ctx context.Context, dial dialer) dialer {
 	return func(c context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(c, network, addr)
@@ -39,12 +40,12 @@ func patient(ctx context.Context, dial dialer) dialer {
 	}
 }
 
-// patientConn relies on the library's ways: a call is one Write, and there is one at a time.
+// patientConn relies on the library's behaviour: a call is one Write, and there is one at a time.
 type patientConn struct {
 	net.Conn
 	ctx    context.Context
 	call   []byte // the last one
-	answer []byte // what is left to be read of the answer to it
+	answer []byte // the unread rest of its answer
 }
 
 func (c *patientConn) Write(p []byte) (int, error) {
@@ -63,7 +64,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// receive reads an answer, and repeats the call for as long as it is "not yet".
+// receive reads an answer, and repeats the call as long as the answer is "not yet".
 func (c *patientConn) receive() error {
 	began := time.Now()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -88,7 +89,7 @@ func (c *patientConn) receive() error {
 	}
 }
 
-// readAnswer reads an answer with the four bytes of its length.
+// readAnswer reads an answer, with the four bytes of its length.
 func readAnswer(r io.Reader) ([]byte, error) {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -103,7 +104,7 @@ func readAnswer(r io.Reader) ([]byte, error) {
 	return answer, err
 }
 
-// notYet reports whether an answer says that the call is to be repeated. What it can't read is for the library to judge.
+// notYet reports whether an answer asks to repeat the call. The library judges answers that can't be read here.
 func notYet(call, answer []byte) bool {
 	if len(call) < 4 || len(answer) < 4 {
 		return false

@@ -12,14 +12,15 @@ import (
 	"heddle/yarn/token"
 )
 
-// haService begins the service of tokens for a nameservice (Hadoop: HAUtilClient.buildTokenServicePrefixForLogicalUri).
+// haService is the prefix of the service of a nameservice's tokens (Hadoop:
+// HAUtilClient.buildTokenServicePrefixForLogicalUri).
 const haService = "ha-hdfs:"
 
 // Renews reports whether RenewToken and CancelToken support tokens of a kind.
 func (a *Adapter) Renews(kind string) bool { return kind == token.KindHDFS }
 
-// RenewToken renews a NameNode's delegation token as this process's user, who must be its renewer. It returns
-// when the token expires.
+// RenewToken renews a NameNode's delegation token as this process's user, who must be its renewer. It returns when the
+// token expires.
 func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Time, err error) {
 	nn, err := a.issuer(t)
 	if err != nil {
@@ -48,7 +49,7 @@ func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
 	return nil
 }
 
-// issuer is the NameNode, or the pair of them, that a token is for.
+// issuer returns the NameNode, or the pair of them, that issued a token.
 func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, haService))
 	if err != nil {
