@@ -9,16 +9,16 @@ import (
 	"heddle/yarn/records"
 )
 
-// Nodes says what a cluster is made of.
+// Nodes describes the nodes of a cluster.
 type Nodes struct {
 	Count    int
-	PerRack  int // 0: all in one rack
+	PerRack  int // 0: all are in one rack
 	Capacity records.Resource
-	Names    []string // of the first ones, such as hosts that a trace names
-	Racks    []string // of Names
+	Names    []string // names of the first nodes, such as hosts that a trace names
+	Racks    []string // racks of Names
 }
 
-// Driver is what decides for a Cluster: a drive.Driver, or one whose events are recorded.
+// Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
 type Driver interface {
 	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
 	AddApp(drive.AppSpec) scheduler.AppHandle
@@ -31,7 +31,7 @@ type Driver interface {
 	NextRound() int64
 }
 
-// namer is a Driver that takes note of jobs' names.
+// namer is a Driver that records jobs' names.
 type namer interface {
 	Name(scheduler.AppHandle, string)
 }
@@ -46,12 +46,12 @@ type Cluster struct {
 	states  []jobState
 	apps    []int32 // job by application's handle
 	running []int32 // job by container's handle
-	lives   []life  // likewise
-	granted int64   // containers so far
+	lives   []life  // lives of containers by handle
+	granted int64   // number of containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
-	woken   int64 // ms at which Step is called next, as something waits for its time
-	round   int64 // and as a round of preemption is due
+	woken   int64 // when Step is called next because of a delay, ms
+	round   int64 // when Step is called next for a round of preemption, ms
 
 	used    records.Resource
 	metrics *metrics
@@ -61,28 +61,28 @@ type jobState struct {
 	app   scheduler.AppHandle
 	am    scheduler.ContainerHandle
 	stage int
-	begun int32   // tasks of the stage that were started
-	ended int32   // and ended
-	again []int32 // those that must be started anew
+	begun int32   // started tasks of the stage
+	ended int32   // ended tasks of the stage
+	again []int32 // tasks to start again
 }
 
-// life is that of a container.
+// life is the life of a container.
 type life struct {
-	turn  int32 // among those that had this handle, those that were lost counting twice
+	turn  int32 // number of the life among those with this handle; a lost container counts twice
 	begun Time
 	task  int32
 }
 
-// amRequest is the allocation request id by which an ApplicationMaster's container is asked for; stages count from 0.
+// amRequest is the allocation request id of ApplicationMasters' containers. Those of stages count from 0.
 const amRequest = -1
 
-// NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if the
-// queues' settings say so: a task whose container is taken begins anew, on any node. Jobs give nothing back before, and
-// ApplicationMasters are spared.
+// NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if
+// the queues' settings say so. A task that loses its container begins again, on any node. Jobs don't give containers
+// back before they are preempted. ApplicationMasters are never preempted.
 func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
-		return nil, fmt.Errorf("the jobs must be in the order of their submission")
+		return nil, fmt.Errorf("the jobs are not in the order of their submission")
 	}
 	for i := range nodes.Count {
 		spec := scheduler.NodeSpec{Host: fmt.Sprintf("node%d", i+1), Rack: "/default-rack", Capability: nodes.Capacity}
@@ -117,7 +117,8 @@ func (c *Cluster) check(j *Job, largest records.Resource) error {
 	return nil
 }
 
-// Run simulates until the last job has ended, and reports.
+// Run simulates until the last job has ended, and returns the report. It returns an error as well if some jobs can't
+// end.
 func (c *Cluster) Run() (*Report, error) {
 	if len(c.jobs) > 0 {
 		c.engine.At(c.jobs[0].Submit, arrival{c}, 0)
@@ -127,25 +128,25 @@ func (c *Cluster) Run() (*Report, error) {
 	}
 	r := c.metrics.report(c)
 	if r.Unfinished > 0 {
-		return r, fmt.Errorf("%d of %d jobs didn't end: their queues' limits don't admit them, or nodes are too small", r.Unfinished, len(c.jobs))
+		return r, fmt.Errorf("%d of %d jobs did not end: limits of their queues don't admit them, or nodes are too small", r.Unfinished, len(c.jobs))
 	}
 	return r, nil
 }
 
-// schedule has the scheduler decide after the events of a time, and starts what it grants.
+// schedule lets the scheduler decide after the events of a time, and starts what it grants.
 func (c *Cluster) schedule() {
 	now := c.engine.Now()
 	for c.decide(now) {
 		continue
 	}
 	c.wakeAt(c.sched.NextWake(), &c.woken)
-	if _, more := c.engine.Next(); more { // where nothing else happens a round changes nothing
+	if _, more := c.engine.Next(); more { // without other events a round changes nothing
 		c.wakeAt(c.sched.NextRound(), &c.round)
 	}
 	c.metrics.use(now, c.used, c.total)
 }
 
-// wakeAt has Step called at a time (ms), unless that is entered already; 0 is never.
+// wakeAt calls Step at a time (ms), unless a call at that time is entered already. 0 means never.
 func (c *Cluster) wakeAt(t int64, entered *int64) {
 	if t > 0 && t != *entered {
 		*entered = t
@@ -153,7 +154,8 @@ func (c *Cluster) wakeAt(t int64, entered *int64) {
 	}
 }
 
-// decide has the scheduler decide once, and reports whether it must again, as containers had to end for others.
+// decide lets the scheduler decide once. It returns true if containers were preempted, so that the scheduler must
+// decide again.
 func (c *Cluster) decide(now Time) bool {
 	c.killed = c.killed[:0]
 	decisions := c.sched.Step(now.Millis())
@@ -172,12 +174,12 @@ func (c *Cluster) decide(now Time) bool {
 	return len(c.killed) > 0
 }
 
-// wake is an event that does nothing but have the scheduler called.
+// wake is an event whose only effect is a call of the scheduler.
 type wake struct{}
 
 func (wake) Handle(int64) {}
 
-// arrival submits a job, and has the next one wait for its time.
+// arrival submits a job, and enters the arrival of the next one.
 type arrival struct{ *Cluster }
 
 func (c arrival) Handle(job int64) {
@@ -205,7 +207,7 @@ func (c arrival) Handle(job int64) {
 	c.sched.UpdateAsks(s.app, c.asks)
 }
 
-// masterReady is an ApplicationMaster that begins to ask.
+// masterReady lets an ApplicationMaster begin to ask.
 type masterReady struct{ *Cluster }
 
 func (c masterReady) Handle(job int64) {
@@ -213,14 +215,14 @@ func (c masterReady) Handle(job int64) {
 	c.nextStage(int32(job))
 }
 
-// ask begins the rows of a request with the one for any node.
+// ask starts a request with the row for any node.
 func (c *Cluster) ask(id int64, priority int32, r records.Resource, n int) {
 	c.asks = append(c.asks[:0], scheduler.Ask{
 		Priority: priority, AllocationRequestID: id, Name: scheduler.Any, Capability: r, Count: int32(n), RelaxLocality: true,
 	})
 }
 
-// nextStage asks for the tasks of a job's next stage, or ends the job.
+// nextStage asks for the containers of a job's next stage, or ends the job.
 func (c *Cluster) nextStage(job int32) {
 	j, s := &c.jobs[job], &c.states[job]
 	s.begun, s.ended, s.again = 0, 0, nil
@@ -263,7 +265,7 @@ func (c *Cluster) prefer(st *Stage) {
 	}
 }
 
-// start runs what was granted: an ApplicationMaster, or the next task of a stage.
+// start runs what a grant is for: an ApplicationMaster, or the next task of a stage.
 func (c *Cluster) start(d *drive.Decision) {
 	job := c.apps[d.App]
 	j, s := &c.jobs[job], &c.states[job]
@@ -293,7 +295,7 @@ func (c *Cluster) start(d *drive.Decision) {
 	c.engine.At(now+j.Stages[s.stage].Tasks[l.task].Duration, completion{c}, int64(l.turn)<<32|int64(d.Container))
 }
 
-// completion is a task that ends, if its container still lives.
+// completion ends a task, if its container still lives.
 type completion struct{ *Cluster }
 
 func (c completion) Handle(container int64) {
@@ -309,7 +311,7 @@ func (c completion) Handle(container int64) {
 	}
 }
 
-// lose ends the container of a task, and asks for another one.
+// lose ends the container of a task, and asks for another container.
 func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	l, job := &c.lives[h], c.running[h]
 	s := &c.states[job]

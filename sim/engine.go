@@ -2,27 +2,27 @@ package sim
 
 import "time"
 
-// Time is a virtual time in ns since the beginning of the simulation, or whatever the trace counts from.
+// Time is a virtual time in ns. It counts from the beginning of the simulation, or from wherever the trace does.
 type Time int64
 
-// Seconds is a time or duration in seconds.
+// Seconds returns a time or duration in seconds.
 func (t Time) Seconds() float64 { return float64(t) / float64(time.Second) }
 
-// Millis is a time in whole ms, which is what the scheduler counts in.
+// Millis returns a time in whole ms, the scheduler's unit.
 func (t Time) Millis() int64 { return int64(t) / int64(time.Millisecond) }
 
-// Handler is told of events.
+// Handler handles events.
 type Handler interface {
-	// Handle is called when an event's time has come, with the argument that it was entered with.
+	// Handle is called at an event's time, with the argument of At.
 	Handle(arg int64)
 }
 
-// Engine runs events in the order of their times, and of equal times in the order in which they were entered. The zero value
-// is at time 0 and has no events.
+// Engine runs events in the order of their times. Events of equal times run in the order in which they were entered.
+// The zero value is at time 0 and has no events.
 type Engine struct {
 	now    Time
 	seq    uint64
-	events []event // a heap of four children each, which is shallower and kinder to caches than one of two
+	events []event // a heap with four children a node, which is shallower and easier on caches than a binary one
 	count  int64
 }
 
@@ -37,13 +37,13 @@ func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.seq < o.seq
 }
 
-// Now is the virtual time: that of the event that is handled.
+// Now returns the virtual time, which is that of the event being handled.
 func (g *Engine) Now() Time { return g.now }
 
-// Events counts the events that were handled.
+// Events returns the number of events handled so far.
 func (g *Engine) Events() int64 { return g.count }
 
-// At enters an event. A time that is past is taken for now.
+// At enters an event. A time in the past counts as now.
 func (g *Engine) At(t Time, to Handler, arg int64) {
 	g.seq++
 	g.events = append(g.events, event{at: max(t, g.now), seq: g.seq, to: to, arg: arg})
@@ -60,7 +60,7 @@ func (g *Engine) At(t Time, to Handler, arg int64) {
 	g.events[i] = x
 }
 
-// Next is the time of the next event; false means that there is none.
+// Next returns the time of the next event, and false if there is none.
 func (g *Engine) Next() (Time, bool) {
 	if len(g.events) == 0 {
 		return 0, false
@@ -68,8 +68,8 @@ func (g *Engine) Next() (Time, bool) {
 	return g.events[0].at, true
 }
 
-// Step handles all events of the next time that has any, also those that are entered for it meanwhile, and reports whether
-// there were some.
+// Step handles all events of the earliest time, those included that handlers enter for that time. It returns false if
+// there are no events.
 func (g *Engine) Step() bool {
 	t, ok := g.Next()
 	if !ok {

@@ -7,19 +7,19 @@ import (
 	"heddle/yarn/records"
 )
 
-// Workload describes jobs to be made up.
+// Workload describes synthetic jobs.
 type Workload struct {
-	Tasks    int     // of all jobs
-	PerJob   int     // tasks of a job on average; jobs have 1 to 2·PerJob−1
-	Mean     Time    // duration of a task on average; durations are exponential
-	Load     float64 // part of the slots that are busy on average; arrivals are Poisson
-	Slots    int     // of the cluster
+	Tasks    int     // tasks of all jobs together
+	PerJob   int     // mean number of tasks of a job; jobs have 1 to 2·PerJob−1
+	Mean     Time    // mean duration of a task; durations are exponential
+	Load     float64 // mean share of busy slots, 0 to 1; arrivals are Poisson
+	Slots    int     // slots of the cluster
 	Resource records.Resource
-	Queues   []string // that jobs go to by turns
-	Users    int      // whose jobs they are by turns
+	Queues   []string // queues that get jobs in turn
+	Users    int      // number of users who own jobs in turn
 }
 
-// Generate makes jobs up. The same seed gives the same jobs.
+// Generate returns synthetic jobs. The same seed gives the same jobs.
 func Generate(w Workload, seed uint64) []Job {
 	random := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	gap := float64(w.PerJob) * float64(w.Mean) / (w.Load * float64(w.Slots))

@@ -9,31 +9,32 @@ type Job struct {
 	Queue    string
 	User     string
 	Priority int32
-	// AM is what the ApplicationMaster takes, as long as the job lasts; zero means that it runs elsewhere.
+	// AM is the resource of the ApplicationMaster for the life of the job. Zero means that it runs outside of the
+	// cluster.
 	AM records.Resource
 	// AMStart is how long the ApplicationMaster takes from its grant to its first request.
 	AMStart Time
 	// Stages run one after the other; all tasks of one may run at once.
 	Stages []Stage
-	// Estimate is the mean duration of a task as it is known at submission; reports tell short jobs from long ones by it.
+	// Estimate is the mean duration of a task as known at submission. Reports use it to tell short jobs from long ones.
 	Estimate Time
 }
 
-// Stage is tasks of one size, such as the maps of a job.
+// Stage has tasks of one size, such as the maps of a job.
 type Stage struct {
-	Priority int32 // of its requests; lower numbers are served first
+	Priority int32 // priority of its requests; lower numbers are more urgent
 	Resource records.Resource
 	Tasks    []Task
 }
 
-// Task is what runs in one container.
+// Task runs in one container.
 type Task struct {
 	Duration Time
-	Host     string // on which it prefers to run; "" is anywhere
-	Rack     string // of that host
+	Host     string // preferred host; "" stands for any
+	Rack     string // rack of that host
 }
 
-// Tasks counts the tasks of a job.
+// Tasks returns the number of the job's tasks.
 func (j *Job) Tasks() (n int) {
 	for i := range j.Stages {
 		n += len(j.Stages[i].Tasks)

@@ -4,25 +4,25 @@ import (
 	"heddle/yarn/records"
 )
 
-// sampleEvery is how often utilisation is looked at.
+// sampleEvery is the time between samples of utilisation.
 const sampleEvery = Time(5e9)
 
-// metrics collects what a Report says.
+// metrics collects the figures of a Report.
 type metrics struct {
 	jobs      []Job
 	outcomes  []Outcome
 	decisions int64
 
-	waited Time // of all tasks: from the submission of their job to their start
+	waited Time // total over all tasks, from the submission of their job to their start
 	begun  int64
 
-	preempted int64 // containers
-	wasted    Time  // of their work
+	preempted int64 // preempted containers
+	wasted    Time  // total of their lost work
 
-	// Utilisation is sampled from the arrival of one of the first jobs to that of the last, so that a trace's slow start and
-	// end don't count.
+	// Utilisation is sampled from the arrival of the hundredth part of the jobs to that of the last one, so that a
+	// trace's slow start and end don't count.
 	from, to, next Time
-	level          int // what is used now, in thousandths of the cluster
+	level          int // utilisation now, in thousandths of the cluster
 	levels         [1001]int64
 	samples        int64
 }
@@ -54,7 +54,7 @@ func (m *metrics) lost(work Time) {
 
 func (m *metrics) ended(job int32, now Time) { m.outcomes[job].End = now }
 
-// use takes note of what is used from now on.
+// use records how much is used from now on.
 func (m *metrics) use(now Time, used, total records.Resource) {
 	for m.next < now && m.next <= m.to {
 		m.levels[m.level]++

@@ -8,27 +8,27 @@ import (
 	"text/tabwriter"
 )
 
-// Outcome is how one job went. Times are since the trace's beginning; -1 is never.
+// Outcome is the result of one job. Times count from the beginning of the trace; -1 means never.
 type Outcome struct {
 	Name, Queue, User  string
 	Tasks              int
 	Estimate           Time
-	Submit, Start, End Time // Start is that of the first task
+	Submit, Start, End Time // Start is when the first task started
 }
 
-// Report is the result of a simulation. It says nothing of the machine that ran it.
+// Report is the result of a simulation. It has no figure that depends on the machine that ran it.
 type Report struct {
 	Jobs       []Outcome
 	Unfinished int
 	Tasks      int64
-	Preempted  int64 // containers
-	Wasted     Time  // what they had worked, in all
+	Preempted  int64 // preempted containers
+	Wasted     Time  // their lost work in all
 	Decisions  int64
 	Events     int64
-	End        Time // when the last event was
-	MeanWait   Time // of tasks: from the submission of their job to their start
-	// Utilisation of the cluster, by the resource of which most is used, 0 to 1: mean and median of samples every 5 s between
-	// the arrivals of the hundredth part of the jobs and of the last one.
+	End        Time // time of the last event
+	MeanWait   Time // mean time of tasks from the submission of their job to their start
+	// MeanUse and MedianUse are the utilisation of the cluster's most used resource, 0 to 1. They are taken from
+	// samples every 5 s between the arrivals of the hundredth part of the jobs and of the last one.
 	MeanUse, MedianUse float64
 }
 
@@ -60,7 +60,7 @@ func (m *metrics) report(c *Cluster) *Report {
 	return r
 }
 
-// Percentile is a percentile (0 to 100) of times, which must be sorted, by linear interpolation.
+// Percentile returns a percentile (0 to 100) of sorted times, by linear interpolation.
 func Percentile(sorted []Time, p float64) Time {
 	if len(sorted) == 0 {
 		return 0
@@ -73,7 +73,7 @@ func Percentile(sorted []Time, p float64) Time {
 	return sorted[i] + Time((at-float64(i))*float64(sorted[i+1]-sorted[i]))
 }
 
-// Latencies are the times from submission to end of the jobs that are chosen, sorted.
+// Latencies returns the sorted times from submission to end of those jobs for which choose returns true.
 func (r *Report) Latencies(choose func(*Outcome) bool) []Time {
 	var all []Time
 	for i := range r.Jobs {
@@ -85,8 +85,8 @@ func (r *Report) Latencies(choose func(*Outcome) bool) []Time {
 	return all
 }
 
-// Write prints the report for people. Jobs whose tasks last longer than cutoff on average are told apart as long, unless it
-// is 0.
+// Write prints the report for people. If cutoff isn't 0, jobs whose tasks have a longer mean duration are reported as
+// long.
 func (r *Report) Write(w io.Writer, cutoff Time) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "job latency (s)\tjobs\tp50\tp75\tp90\tp99\tmax\t\n")
@@ -112,12 +112,12 @@ func (r *Report) Write(w io.Writer, cutoff Time) error {
 	_, err := fmt.Fprintf(w, "tasks %d, mean wait %.3f s; utilisation mean %.1f %%, median %.1f %%; ended at %.3f s; %d decisions, %d events; %d jobs unfinished\n",
 		r.Tasks, r.MeanWait.Seconds(), 100*r.MeanUse, 100*r.MedianUse, r.End.Seconds(), r.Decisions, r.Events, r.Unfinished)
 	if err == nil && r.Preempted > 0 {
-		_, err = fmt.Fprintf(w, "%d containers were preempted, after %.3f s of work in all\n", r.Preempted, r.Wasted.Seconds())
+		_, err = fmt.Fprintf(w, "%d containers were preempted after %.3f s of work in all\n", r.Preempted, r.Wasted.Seconds())
 	}
 	return err
 }
 
-// queues are the queues of the jobs where there are several, sorted.
+// queues returns the queues of the jobs, sorted, if there are several.
 func (r *Report) queues() []string {
 	seen := map[string]bool{}
 	for i := range r.Jobs {
@@ -145,7 +145,7 @@ func (r *Report) WriteJobs(w io.Writer) error {
 	return b.Flush()
 }
 
-// seconds keeps -1 as it is.
+// seconds leaves -1 unchanged.
 func seconds(t Time) float64 {
 	if t < 0 {
 		return -1

@@ -15,15 +15,15 @@ import (
 //go:embed static
 var files embed.FS
 
-// policy lets pages load what is served here, and nothing else.
+// policy allows pages to load what this server serves, and nothing else.
 const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
-// pages are those of YARN's, some of which Heddle's pages say of that there is nothing to see.
+// pages are YARN's paths. On some of them Heddle's page says that it has nothing to show.
 var pages = []string{
 	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings",
 }
 
-// Handler serves the pages below /cluster, and what they are made of below /cluster/static/.
+// Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/.
 func Handler() http.Handler {
 	static, err := fs.Sub(files, "static")
 	if err != nil {
@@ -38,7 +38,7 @@ func Handler() http.Handler {
 				http.NotFound(w, r)
 				return
 			}
-			// The binary may be another after a restart, and its files are small.
+			// A restart may change the binary, and its files are small.
 			w.Header().Set("Cache-Control", "no-cache")
 			assets.ServeHTTP(w, r)
 			return
@@ -53,9 +53,9 @@ func Handler() http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Type", "text/html;charset=utf-8") // to the letter as YARN's
+		w.Header().Set("Content-Type", "text/html;charset=utf-8") // exactly as in YARN
 		if name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cluster/"), "/"); !slices.Contains(pages, name) {
-			w.WriteHeader(http.StatusNotFound) // the page says that there is none
+			w.WriteHeader(http.StatusNotFound) // the page says that it doesn't exist
 		}
 		http.ServeFileFS(w, r, static, "page.html")
 	})

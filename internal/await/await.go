@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// patience is how long something may take. It is long, as it only passes where a test fails: machines that run tests are
-// often short of time.
+// patience bounds a wait. It is long because it only passes when a test fails, and machines that run tests are often
+// overloaded.
 const patience = 2 * time.Minute
 
-// pause is the time between two looks. It is short, as what is waited for may not last.
+// pause is the time between two calls of the condition. It is short because the condition may hold only briefly.
 const pause = 2 * time.Millisecond
 
-// Until returns when ok says that something is so. It fails the test if it was in vain for two minutes.
+// Until returns when ok returns true. It fails the test after two minutes. what says what the test waits for.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	Value(t, what, func() (struct{}, bool) { return struct{}{}, ok() })
 }
 
-// Slowly is Until for what whole jobs bring about and commands are asked for: it waits for five minutes, and looks every 200 ms.
+// Slowly is Until for whole jobs and for commands: it waits for five minutes, and calls ok every 200 ms.
 func Slowly(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	value(t, what, 5*time.Minute, 200*time.Millisecond, func() (struct{}, bool) { return struct{}{}, ok() })
 }
 
-// Value is like Until, and returns what was found.
+// Value is like Until, and returns the value that find found.
 func Value[T any](t testing.TB, what string, find func() (T, bool)) T {
 	t.Helper()
 	return value(t, what, patience, pause, find)

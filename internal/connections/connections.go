@@ -1,5 +1,5 @@
-// Package connections limits the connections to a daemon: from one address, at one port, and altogether. So descriptors
-// are left for the daemon's own files and its own connections to others.
+// Package connections limits the connections to a daemon: from one address, at one port, and in all. The limits leave
+// descriptors for the daemon's own files and its own connections to others.
 package connections
 
 import (
@@ -15,22 +15,23 @@ import (
 	"heddle/conf"
 )
 
-// Keys that bound connections.
+// The keys that limit connections.
 const (
 	PerAddressKey = "heddle.connections.max-per-address"
 	PerPortKey    = "heddle.connections.max-per-port"
 	ReservedKey   = "heddle.connections.reserved-descriptors"
 )
 
-// Limits are the numbers of connections that are open at a time.
+// Limits are the largest numbers of connections that may be open at a time.
 type Limits struct {
-	All        int // at all ports
+	All        int // at all ports together
 	PerPort    int
 	PerAddress int // from one address at all ports: an IPv4 address, or the /64 network of an IPv6 one
 	Loopback   int // from this machine, at all ports
 }
 
-// LimitsOf are those of a configuration, for a process that may have so many descriptors.
+// LimitsOf returns the configured limits for a process that may have so many descriptors. It fails if none are left for
+// connections.
 func LimitsOf(c *conf.Config, descriptors int) (Limits, error) {
 	reserved := c.Int(ReservedKey)
 	if reserved == 0 {
@@ -46,14 +47,14 @@ func LimitsOf(c *conf.Config, descriptors int) (Limits, error) {
 		port = max(1, all/4*3)
 	}
 	port = min(port, all)
-	// What runs on this machine may be a whole cluster, of load or of tests, but leaves room at the other ports.
+	// A whole cluster may run on this machine, for load or tests. It still leaves room at the other ports.
 	return Limits{All: all, PerPort: port, PerAddress: min(c.Int(PerAddressKey), max(1, all/2)), Loopback: max(port, all/2)}, nil
 }
 
-// most is the number of descriptors that is counted on where there is no limit.
+// most is the number of descriptors to assume if there is no limit.
 const most = 1 << 20
 
-// Descriptors is how many descriptors this process may have, after its limit was raised as far as it may raise it.
+// Descriptors raises this process's limit of descriptors as far as it may, and returns the limit.
 func Descriptors() (int, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -80,7 +81,7 @@ type Counter struct {
 	refused int
 }
 
-// New counts for a daemon with a configuration.
+// New returns a counter for a daemon with a configuration.
 func New(c *conf.Config, log *logrus.Entry) (*Counter, error) {
 	n, err := Descriptors()
 	if err != nil {
@@ -93,12 +94,12 @@ func New(c *conf.Config, log *logrus.Entry) (*Counter, error) {
 	return With(limits, log), nil
 }
 
-// With counts against limits.
+// With returns a counter with the given limits.
 func With(l Limits, log *logrus.Entry) *Counter {
 	return &Counter{limits: l, log: log, from: map[netip.Addr]int{}}
 }
 
-// Listen has a listener close connections beyond the limits at once. name is that of the port in the log.
+// Listen returns a listener that closes connections beyond the limits at once. name is the port's name in the log.
 func (c *Counter) Listen(l net.Listener, name string) net.Listener {
 	return &listener{Listener: l, counter: c, name: name}
 }
@@ -130,7 +131,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// origin is whom a connection is counted for.
+// origin returns the address that a connection counts for.
 func origin(a net.Addr) netip.Addr {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -169,7 +170,7 @@ func (c *Counter) enter(l *listener, from netip.Addr) bool {
 	return false
 }
 
-// refuse logs a line a minute at most.
+// refuse logs a refusal, at most one line a minute.
 func (c *Counter) refuse(l *listener, from netip.Addr, why string) {
 	c.refused++
 	if !c.told.IsZero() && time.Since(c.told) < time.Minute {
@@ -189,7 +190,7 @@ func (c *Counter) leave(l *listener, from netip.Addr) {
 	}
 }
 
-// tcpConn keeps what a TCP connection can do beside, such as sending files.
+// tcpConn keeps the other abilities of a TCP connection, such as sending files.
 type tcpConn struct {
 	*net.TCPConn
 	leave func()

@@ -1,4 +1,4 @@
-// Package golden plays scripts: text files that hold both the actions and their expected results.
+// Package golden plays scripts: text files with both the actions and their expected results.
 package golden
 
 import (
@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what the scripts in testdata give into them")
+var update = flag.Bool("update", false, "write the present results into the scripts in testdata")
 
-// Scripts plays every testdata/*.txt of the package, each as a test of its name. play returns the script with the answers that
-// were given now; the test fails if they differ from those that stand in it. With -update they are written there instead.
+// Scripts plays every testdata/*.txt of the package, each as a test of its name. play returns the script with the
+// present results. The test fails if they differ from those in the file. With -update it writes them to the file
+// instead.
 func Scripts(t *testing.T, play func(t *testing.T, script string) string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))

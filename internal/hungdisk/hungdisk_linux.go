@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mount mounts a file system on dir on which every call hangs until release is called, and fails then: that of a FUSE
-// server which never says a word. Only root can do that; the test is skipped for others, and without FUSE.
+// Mount mounts a file system on dir on which every call hangs until release is called, and then fails. It is that of a
+// FUSE server that never answers. Only root can mount it; the test is skipped for others, and without FUSE.
 func Mount(t testing.TB, dir string) (release func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -2,5 +2,5 @@
 
 package invariants
 
-// Checked is a constant, so that the compiler leaves checks out.
+// Checked is a constant so that the compiler removes the checks.
 const Checked = false

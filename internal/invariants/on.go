@@ -2,5 +2,5 @@
 
 package invariants
 
-// Checked has the scheduler check itself with every decision, and ResourceManagers the ledger with every batch.
+// Checked makes the scheduler check itself after every decision, and ResourceManagers the ledger after every batch.
 const Checked = true

@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// Use is what is in use on a machine.
+// Use is the use of a machine's resources.
 type Use struct {
-	CPU    float64 // cores, on average since the sample before; −1 at the first
-	Memory int64   // bytes of physical memory, without what caches could give back
+	CPU    float64 // busy cores, mean since the previous sample; −1 at the first
+	Memory int64   // bytes of physical memory, without reclaimable caches
 	Swap   int64   // bytes
 
 	Processors             int
 	TotalMemory, TotalSwap int64   // bytes
-	Load                   float64 // processes that ran or waited to, on average over a minute
+	Load                   float64 // processes that ran or waited to run, mean over a minute
 }
 
-// Sampler measures. Its methods may be called from several goroutines.
+// Sampler measures. It is safe for concurrent use.
 type Sampler struct {
 	root string
 
@@ -43,7 +43,7 @@ func (s *Sampler) Last() Use {
 	return s.last
 }
 
-// Sample measures. What the system doesn't tell stays 0, CPU −1.
+// Sample measures. Values that the system doesn't report are 0; CPU is −1.
 func (s *Sampler) Sample() (Use, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Sampler) memory(u *Use) error {
 		}
 	}
 	available, ok := kb["MemAvailable"]
-	if !ok { // before Linux 3.14
+	if !ok { // Linux before 3.14 lacks it
 		available = kb["MemFree"] + kb["Buffers"] + kb["Cached"]
 	}
 	u.TotalMemory, u.TotalSwap = kb["MemTotal"]<<10, kb["SwapTotal"]<<10

@@ -3,24 +3,25 @@
 //
 //	go run ./internal/mutate -n 300 -seed 1 ./rm/ledger
 //
-// All mutants of a package are compiled into one test binary, behind a switch that an environment variable sets: 300 mutants cost
-// 300 runs of tests and one build. Files stay as they are (go test -overlay). Each mutant meets only the tests that reach it. A mutant
-// that no test reaches has survived. A run that takes far more time or memory than without a mutant is a failed one.
+// All mutants of a package are compiled into one test binary, behind a switch that an environment variable sets: 300
+// mutants cost 300 runs of tests and one build. Source files stay unchanged (go test -overlay). Each mutant meets only
+// the tests that reach it. A mutant that no test reaches has survived. A run fails, too, if it takes far more time or
+// memory than without a mutant.
 //
-// What is changed:
+// These are the changes:
 //
 //   - comparisons: < and <=, > and >= are exchanged; the result is negated
-//   - conditions are true or false always; one side of && or || has no say; loops don't run
-//   - + and -, * and /, & and |, << and >> are exchanged, and ++ and --
-//   - constants are one more (plain numbers: or one less); true and false are exchanged
+//   - conditions are always true or always false; one side of && or || is ignored; loops don't run
+//   - + and -, * and /, & and |, << and >>, ++ and -- are exchanged
+//   - constants are increased by one (plain numbers also decreased); true and false are exchanged
 //   - assignments, calls, deferred calls, break, continue and return are left out
-//   - results and fields of composite literals have their zero value
+//   - results and fields of composite literals get their zero value
 //
-// The words of errors, the sizes of maps and capacities, and generated code are left alone.
+// The words of errors, the sizes of maps and capacities, and generated code stay unchanged.
 //
-// Gremlins, the tool that is maintained for Go, builds the tests anew for each mutant, draws no samples and leaves no statements out: a
-// run over one of these packages takes it hours.
+// Gremlins, the maintained tool for Go, builds the tests again for each mutant, draws no samples and leaves no
+// statements out. A run over one of these packages takes it hours.
 //
-// A mutant that can't change what a caller sees is listed, with the reason, in equivalent_mutants.txt beside the code. Such mutants
+// equivalent_mutants.txt beside the code lists mutants that can't change what a caller sees, with the reason. They
 // don't count. A line of that file that fits no mutant is an error.
 package main

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// edit puts text in place of what is between two offsets of a file.
+// edit replaces the text between two offsets of a file.
 type edit struct {
 	from, to int
 	text     string
-	order    int // of edits at one place: those that open come in the order of this, those that close in reverse
+	order    int // order of edits at one place: ascending for those that open, descending for those that close
 	closes   bool
 }
 
-// apply makes edits, which must not overlap.
+// apply makes edits. They must not overlap.
 func apply(text []byte, edits []edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		if a.from != b.from {
 			return cmp.Compare(a.from, b.from)
 		}
-		if a.closes != b.closes { // what closes belongs to what is in front of the place
+		if a.closes != b.closes { // a closing edit belongs to the text before the place
 			if a.closes {
 				return -1
 			}

@@ -13,8 +13,8 @@ import (
 
 const equivalentFile = "equivalent_mutants.txt"
 
-// readEquivalent reads the list of a folder: the mutants that change nothing that a caller sees, and why. A line is what
-// mutant.String returns, a colon and the reason; # begins a comment. There need not be such a file.
+// readEquivalent reads the list of a folder: the mutants that change nothing that a caller sees, and the reasons. A
+// line is the result of mutant.String, a colon and the reason; # begins a comment. The file need not exist.
 func readEquivalent(dir string) (map[string]string, error) {
 	path := filepath.Join(dir, equivalentFile)
 	text, err := os.ReadFile(path)
@@ -39,7 +39,8 @@ func readEquivalent(dir string) (map[string]string, error) {
 	return reasons, lines.Err()
 }
 
-// withoutEquivalent takes the mutants out that the lists of their folders name, and returns how many those were.
+// withoutEquivalent removes the mutants that the lists of their folders name. It returns the others, and the number
+// that it removed.
 func withoutEquivalent(all []*mutant, dirs []string) ([]*mutant, int, error) {
 	var errs []error
 	listed := map[string]map[string]string{}
@@ -62,7 +63,7 @@ func withoutEquivalent(all []*mutant, dirs []string) ([]*mutant, int, error) {
 	for dir, reasons := range listed {
 		for name := range reasons {
 			if !used[dir+name] {
-				errs = append(errs, fmt.Errorf("%s: no mutant is %s: the code has changed, so take the line out or adapt it", filepath.Join(dir, equivalentFile), name))
+				errs = append(errs, fmt.Errorf("%s: no mutant is %s: the code has changed, so remove the line or adapt it", filepath.Join(dir, equivalentFile), name))
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// listed is what go list says of a package.
+// listed is the answer of go list about a package.
 type listed struct {
 	ImportPath, Dir, Export   string
 	GoFiles                   []string
@@ -25,7 +25,7 @@ type listed struct {
 	Error                     *struct{ Err string }
 }
 
-// list runs go list on patterns.
+// list runs go list with patterns.
 func list(tags string, args ...string) ([]*listed, error) {
 	cmd := exec.Command("go", append([]string{"list", "-e", "-json", "-tags=" + tags}, args...)...)
 	var stderr bytes.Buffer
@@ -49,11 +49,11 @@ func list(tags string, args ...string) ([]*listed, error) {
 	}
 }
 
-// source is a package, parsed and checked.
+// source is a parsed and type-checked package.
 type source struct {
 	listed
 	fset  *token.FileSet
-	files map[string]*ast.File // by name within Dir, without generated ones
+	files map[string]*ast.File // files by name within Dir, without generated ones
 	text  map[string][]byte
 	types *types.Package
 	info  *types.Info

@@ -26,14 +26,14 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.n, "n", 0, "how many mutants to draw, 0 = all")
-	flag.Int64Var(&o.seed, "seed", 1, "which ones to draw")
+	flag.IntVar(&o.n, "n", 0, "number of mutants to draw; 0 = all")
+	flag.Int64Var(&o.seed, "seed", 1, "seed of the draw")
 	flag.StringVar(&o.tags, "tags", "", "build tags")
-	flag.StringVar(&o.tests, "tests", "", "packages whose tests run, by default those that are mutated")
-	flag.StringVar(&o.match, "match", "", "regular expression: only mutants that the report names so")
-	flag.StringVar(&o.skip, "skip", "", "regular expression: tests that aren't run")
-	flag.Float64Var(&o.minimum, "min", 0, "fail if a smaller share is killed, in percent")
-	flag.IntVar(&o.slack, "slack", 3, "seconds of processor time that tests may take beyond twice what they take without a mutant")
+	flag.StringVar(&o.tests, "tests", "", "packages whose tests run (default: the mutated ones)")
+	flag.StringVar(&o.match, "match", "", "regular expression: only mutants whose name matches")
+	flag.StringVar(&o.skip, "skip", "", "regular expression: tests to leave out")
+	flag.Float64Var(&o.minimum, "min", 0, "fail if a smaller share of the mutants is killed, in percent")
+	flag.IntVar(&o.slack, "slack", 3, "processor time that tests may take beyond twice their time without a mutant, in seconds")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and run nothing")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: mutate [flags] package...\nMeasures which changes of the packages' code their tests notice.")
@@ -46,7 +46,7 @@ func main() {
 	}
 	share, err := measure(o, flag.Args(), os.Stdout, os.Stderr)
 	if err == nil && share < o.minimum {
-		err = fmt.Errorf("%.1f %% are killed, and %.1f %% are to be", share, o.minimum)
+		err = fmt.Errorf("%.1f %% of the mutants were killed, less than the required %.1f %%", share, o.minimum)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -54,7 +54,8 @@ func main() {
 	}
 }
 
-// measure writes the report of a run to out and its progress to progress, and returns the share of killed mutants in percent.
+// measure writes the report of a run to out, and its progress to progress. It returns the share of killed mutants in
+// percent.
 func measure(o options, patterns []string, out, progress io.Writer) (float64, error) {
 	sources, err := load(o.tags, patterns)
 	if err != nil {
@@ -93,7 +94,7 @@ func measure(o options, patterns []string, out, progress io.Writer) (float64, er
 	return report(s, drawn, out, progress)
 }
 
-// draw takes the mutants that a run is about, and returns the number of equivalent ones among all.
+// draw returns the mutants of a run, and the number of equivalent ones among all.
 func draw(o options, all []*mutant, dirs []string) ([]*mutant, int, error) {
 	rest, equivalent, err := withoutEquivalent(all, dirs)
 	if err != nil {

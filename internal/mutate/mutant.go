@@ -12,25 +12,25 @@ type mutant struct {
 	id   int32 // from 1, across all packages of a run
 	dir  string
 	file string // name within dir
-	fn   string // function or method that it is in, "" for a variable of the package
+	fn   string // function or method around it, "" for a variable of the package
 	line int
-	was  string // what the change replaces
-	now  string // what it is replaced with; "" = nothing
+	was  string // replaced text
+	now  string // replacement; "" = nothing
 
-	before, after string // the lines that it changes
-	output        []byte // of the tests that killed it
+	before, after string // the changed lines
+	output        []byte // output of the tests that killed it
 }
 
-// String names a mutant without its line, so that a name outlives changes elsewhere in the file.
+// String names a mutant without its line number. So the name stays valid when other parts of the file change.
 func (m *mutant) String() string {
 	return fmt.Sprintf("%s %s: `%s` -> `%s`", m.file, m.fn, squeeze(m.was), squeeze(m.now))
 }
 
-// squeeze puts a text on one line.
+// squeeze returns a text on one line.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sample draws n of the mutants. The seed and a mutant's own name decide, so a change elsewhere draws the others again.
-// 0 draws all of them.
+// sample draws n of the mutants. The seed and a mutant's own name decide. So after a change elsewhere it draws the same
+// ones. 0 draws all of them.
 func sample(all []*mutant, n int, seed int64) []*mutant {
 	if n <= 0 || n >= len(all) {
 		return all
@@ -51,7 +51,7 @@ func sample(all []*mutant, n int, seed int64) []*mutant {
 	return drawn
 }
 
-// mix spreads what names that differ in their ends only have in common (the last step of MurmurHash3).
+// mix spreads hashes of names that differ only in their ends (the last step of MurmurHash3).
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

@@ -26,19 +26,19 @@ type tests struct {
 
 type test struct {
 	name string
-	took time.Duration // of the processor
+	took time.Duration // processor time
 }
 
 // suite builds test binaries and runs them.
 type suite struct {
-	folder string // for what it writes
+	folder string // folder for generated files
 	tags   string
-	skip   *regexp.Regexp // tests that aren't run; nil = none
-	slack  int            // seconds beyond twice what tests take
+	skip   *regexp.Regexp // tests to leave out; nil = none
+	slack  int            // seconds beyond twice the time of the tests
 	binary []*tests
 }
 
-// build makes the test binaries of packages: sources switch between mutants numbered below n.
+// build builds the test binaries of packages. Sources switch between mutants numbered below n.
 func (s *suite) build(packages []*listed, sources []*source, edits map[*source]map[string][]edit, n int) error {
 	for _, trace := range []bool{true, false} {
 		overlay, err := s.overlay(sources, edits, trace, n)
@@ -69,7 +69,7 @@ func (s *suite) build(packages []*listed, sources []*source, edits map[*source]m
 	return nil
 }
 
-// sound verifies that tests pass in the way in which mutants are tried.
+// sound verifies that tests pass without a mutant when they run as they do with one.
 func (s *suite) sound(t *tests) error {
 	if len(t.all) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *suite) overlay(sources []*source, edits map[*source]map[string][]edit, 
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// trace runs each test by itself, and notes how long it takes and which mutants it comes to.
+// trace runs each test alone, and records its time and which mutants it reaches.
 func (s *suite) trace(t *tests) error {
 	help, _ := exec.Command(t.binary, "-help").CombinedOutput()
 	if bytes.Contains(help, []byte("rapid.seed")) { // the same draws for each mutant, and no time or files for failures
@@ -165,20 +165,20 @@ func (s *suite) command(ctx context.Context, t *tests, args ...string) *exec.Cmd
 	return cmd
 }
 
-// fate is what became of a mutant.
+// fate is the result of a mutant.
 type fate int
 
 const (
-	unreached fate = iota // no test comes to it
+	unreached fate = iota // no test reaches it
 	survived
 	killed
 	timeout // killed, by taking far too long or too much memory
 )
 
-// quick is how long a test may take to be among those that are tried first.
+// quick bounds the time of tests that are tried first.
 const quick = 100 * time.Millisecond
 
-// try runs the tests that come to a mutant with it, until one fails. It returns how many tests there are as well.
+// try runs the tests that reach a mutant with it, until one fails. It also returns the number of those tests.
 func (s *suite) try(m *mutant) (fate, int, error) {
 	result, count := unreached, 0
 	for _, t := range s.binary {
@@ -212,7 +212,7 @@ func (s *suite) tryOn(t *tests, list []*test, m *mutant) (fate, error) {
 		names = append(names, one.name)
 		took += one.took
 	}
-	// Time on the processor, as the machine may have much else to do; by the clock only for what waits for ever.
+	// Measure processor time, because the machine may be busy. The clock only ends tests that wait for ever.
 	cpu := s.slack + int(2*took.Seconds())
 	limit := 2*time.Minute + 50*took
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// block takes the statements of a block.
+// block handles the statements of a block.
 func (w *walker) block(list []ast.Stmt) {
 	for _, s := range list {
 		w.droppable(s)
@@ -16,7 +16,7 @@ func (w *walker) block(list []ast.Stmt) {
 	}
 }
 
-// droppable enters the mutants of a statement in a block that leave it out or exchange its operator.
+// droppable enters the mutants that leave out a statement of a block, or exchange its operator.
 func (w *walker) droppable(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -71,7 +71,7 @@ func allBlank(list []ast.Expr) bool {
 	return true
 }
 
-// exchange enters the mutant of a statement that has another operator, and returns what goes in front of the statement.
+// exchange enters the mutant that gives a statement another operator. It returns the text to put before the statement.
 func (w *walker) exchange(s ast.Stmt, at token.Pos, was, by token.Token) string {
 	from, to := w.at(at), w.at(at)+len(was.String())
 	id := w.add(from, to, by.String())
@@ -79,12 +79,12 @@ func (w *walker) exchange(s ast.Stmt, at token.Pos, was, by token.Token) string 
 	return fmt.Sprintf("if mutate_on(%d) { %s%s%s } else ", id, text[w.at(s.Pos()):from], by, text[to:w.at(s.End())])
 }
 
-// drop enters the mutant that lacks a statement; in front comes what else there is to switch.
+// drop enters the mutant without the statement. front is the text for its other mutants.
 func (w *walker) drop(s ast.Stmt, front string) {
 	w.wrap(s, fmt.Sprintf("%sif !mutate_on(%d) { ", front, w.replaced(s, "")), " }")
 }
 
-// stmt takes what is within a statement.
+// stmt handles the parts of a statement.
 func (w *walker) stmt(s ast.Stmt) {
 	switch s := s.(type) {
 	case nil:
@@ -174,7 +174,7 @@ func (w *walker) loop(s ast.Stmt) {
 	}
 }
 
-// returned takes a return: each result of it may be the zero value.
+// returned handles a return: each of its results may be the zero value.
 func (w *walker) returned(s *ast.ReturnStmt) {
 	results := w.results[len(w.results)-1]
 	if len(s.Results) == 1 && len(results) > 1 {
@@ -193,7 +193,7 @@ func (w *walker) result(e ast.Expr, of string) {
 	tv := w.info.Types[e]
 	if isPlainBool(tv.Type) {
 		switch ast.Unparen(e).(type) {
-		case *ast.BinaryExpr, *ast.UnaryExpr: // have mutants of their own
+		case *ast.BinaryExpr, *ast.UnaryExpr: // these have their own mutants
 		default:
 			if tv.Value == nil {
 				w.call(e, "not", w.replaced(e, "!"+w.written(e)))

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// The functions that mutated code calls. They are declared in each package that is mutated; on reports whether the mutant of a number
-// is the one that is on, and is only called where that makes a difference.
+// The functions that mutated code calls. Each mutated package declares them. on reports whether the mutant with a
+// number is switched on. It is called only where that makes a difference.
 const functions = `package %s
 
 import (
@@ -150,13 +150,13 @@ func mutate_SHR[T, U mutate_integer](id int32, x T, y U) T {
 }
 `
 
-// The variables by which a test binary is told what to do.
+// The environment variables that control a test binary.
 const (
-	mutantVariable = "MUTATE_MUTANT"  // the number of the mutant that is on
-	reachVariable  = "MUTATE_REACHED" // the file to which the numbers of those that were come to are written
+	mutantVariable = "MUTATE_MUTANT"  // the number of the mutant to switch on
+	reachVariable  = "MUTATE_REACHED" // the file to which the numbers of reached mutants are written
 )
 
-// switched turns on the one mutant that the environment names.
+// switched switches on the one mutant that the environment names.
 const switched = `var mutate_now = func() int32 {
 	n, _ := strconv.Atoi(os.Getenv("` + mutantVariable + `"))
 	return int32(n)
@@ -164,7 +164,7 @@ const switched = `var mutate_now = func() int32 {
 
 func mutate_on(id int32) bool { return mutate_now == id }`
 
-// traced turns none on, and writes down which a test comes to.
+// traced switches on none, and records which ones a test reaches.
 const traced = `var mutate_seen [%d]atomic.Bool
 
 var mutate_file = func() *os.File {
@@ -182,7 +182,7 @@ func mutate_on(id int32) bool {
 	return false
 }`
 
-// switchFile is the file that a package of a name gets. With trace it is for mutants numbered below n.
+// switchFile returns the file to add to a package with the name. With trace it is for mutants numbered below n.
 func switchFile(name string, trace bool, n int) string {
 	if trace {
 		return fmt.Sprintf(functions, name, `"sync/atomic"`, fmt.Sprintf(traced, n))

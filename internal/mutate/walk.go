@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// walker finds the mutants of a file and what makes it switch between them.
+// walker finds the mutants of a file, and the edits that switch between them.
 type walker struct {
 	*source
 	file string
@@ -17,14 +17,14 @@ type walker struct {
 	next *int32 // the number of the next mutant
 
 	fn      string
-	results [][]string // the result types of the functions around, as they are written
+	results [][]string // the result types of the enclosing functions, as written
 	order   int
 
 	mutants []*mutant
 	edits   []edit
 }
 
-// mutate returns the mutants of a file, numbered from *next on, and the edits that make it switch between them.
+// mutate returns the mutants of a file, numbered from *next on, and the edits that make the file switch between them.
 func mutate(s *source, file string, next *int32) ([]*mutant, []edit) {
 	w := &walker{source: s, file: file, ast: s.files[file], next: next}
 	for _, d := range w.ast.Decls {
@@ -91,7 +91,7 @@ func (w *walker) written(n ast.Node) string {
 	return string(w.text[w.file][w.at(n.Pos()):w.at(n.End())])
 }
 
-// add enters a mutant that has another text between two offsets.
+// add enters a mutant that replaces the text between two offsets.
 func (w *walker) add(from, to int, now string) int32 {
 	text := w.text[w.file]
 	id := *w.next
@@ -107,12 +107,12 @@ func (w *walker) add(from, to int, now string) int32 {
 	return id
 }
 
-// replaced is add for what a node stands for.
+// replaced enters a mutant that replaces a node's text.
 func (w *walker) replaced(n ast.Node, now string) int32 {
 	return w.add(w.at(n.Pos()), w.at(n.End()), now)
 }
 
-// wrap puts text in front of a node and behind it.
+// wrap puts text before and after a node.
 func (w *walker) wrap(n ast.Node, open, closed string) {
 	w.order++
 	from, to := w.at(n.Pos()), w.at(n.End())
@@ -120,20 +120,20 @@ func (w *walker) wrap(n ast.Node, open, closed string) {
 		edit{from: from, to: from, text: open, order: w.order}, edit{from: to, to: to, text: closed, order: w.order, closes: true})
 }
 
-// call has a function of the switch called with a node.
+// call wraps a node in a call of a function of the switch.
 func (w *walker) call(n ast.Node, function string, id int32) {
 	w.wrap(n, fmt.Sprintf("mutate_%s(%d, ", function, id), ")")
 }
 
-// use says what the value of an expression is for.
+// use says what an expression's value is for.
 type use int
 
 const (
 	plain   use = iota
-	decides     // it is a condition, or a side of one: that it is true or false always is a mutant of its own
+	decides     // it is a condition, or a side of one: another mutant makes it always true or false
 )
 
-// condition takes what decides of an if or a case.
+// condition handles the condition of an if or a case.
 func (w *walker) condition(e ast.Expr) {
 	if w.boolean(e) {
 		id := w.replaced(e, "true")
@@ -222,7 +222,7 @@ func (w *walker) constant(e ast.Expr, tv types.TypeAndValue) {
 	}
 }
 
-// typeName is how the file can write a type.
+// typeName returns a type as the file can write it.
 func (w *walker) typeName(t types.Type) (string, bool) {
 	var o *types.TypeName
 	switch t := t.(type) {
@@ -282,7 +282,7 @@ func isUntyped(t types.Type) bool {
 	return ok && b.Info()&types.IsUntyped != 0
 }
 
-// arguments goes through those of a call.
+// arguments handles the arguments of a call.
 func (w *walker) arguments(e *ast.CallExpr) {
 	w.expr(e.Fun, plain)
 	switch name := types.ExprString(e.Fun); {
@@ -314,7 +314,7 @@ func (w *walker) unary(e *ast.UnaryExpr, u use) {
 	w.expr(e.X, plain)
 }
 
-// numeric reports whether an expression is a number (or what else info says) of a type that isn't a parameter.
+// numeric reports whether an expression is a number (or whatever info says) whose type isn't a type parameter.
 func (w *walker) numeric(e ast.Expr, info types.BasicInfo) bool {
 	t := w.info.Types[e].Type
 	if _, parameter := t.(*types.TypeParam); t == nil || parameter {
@@ -324,7 +324,7 @@ func (w *walker) numeric(e ast.Expr, info types.BasicInfo) bool {
 	return ok && b.Info()&info != 0 && b.Info()&(types.IsComplex|types.IsUntyped) == 0
 }
 
-// exchanged has the operator that takes the place of another, and the name of the function that switches between the two.
+// exchanged maps an operator to its replacement, and to the function that switches between the two.
 var exchanged = map[token.Token]struct {
 	by   token.Token
 	name string
@@ -340,7 +340,7 @@ var exchanged = map[token.Token]struct {
 	token.SHL: {token.SHR, "SHL", types.IsInteger}, token.SHR: {token.SHL, "SHR", types.IsInteger},
 }
 
-// negated has the comparison that is true when another isn't.
+// negated maps a comparison to its negation.
 var negated = map[token.Token]token.Token{
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR,
 }
@@ -358,7 +358,7 @@ func (w *walker) binary(e *ast.BinaryExpr, u use) {
 	other, ok := exchanged[e.Op]
 	function := other.name
 	ok = ok && w.numeric(e.X, other.of)
-	if e.Op == token.SHL || e.Op == token.SHR { // either side may be a constant that has no type by itself
+	if e.Op == token.SHL || e.Op == token.SHR { // either side may be an untyped constant
 		of, named := w.typeName(w.info.Types[e].Type)
 		function += "[" + of + "]"
 		ok = ok && named
@@ -370,7 +370,7 @@ func (w *walker) binary(e *ast.BinaryExpr, u use) {
 		w.edits = append(w.edits, edit{from: from, to: to, text: ","})
 	}
 	if _, comparison := negated[e.Op]; comparison && ok {
-		// One more or less is what < for <= is already.
+		// Adding or subtracting one has the same effect as exchanging < and <=.
 		for _, side := range []ast.Expr{e.X, e.Y} {
 			if w.info.Types[side].Value == nil {
 				w.expr(side, plain)
@@ -382,10 +382,10 @@ func (w *walker) binary(e *ast.BinaryExpr, u use) {
 	w.expr(e.Y, plain)
 }
 
-// side takes a side of && or ||: its mutant has no say.
+// side handles a side of && or ||: a mutant ignores it.
 func (w *walker) side(e ast.Expr, op token.Token) {
 	inner, _ := ast.Unparen(e).(*ast.BinaryExpr)
-	sides := inner != nil && inner.Op == op // its own sides do the same
+	sides := inner != nil && inner.Op == op // mutants of its own sides cover it
 	if w.boolean(e) && !sides {
 		if op == token.LAND {
 			w.call(e, "always", w.replaced(e, "true"))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// packages are Debian's packages of programs that are called otherwise.
+// packages are Debian's packages whose names differ from their programs'.
 var packages = map[string]string{
 	"java":               "default-jdk-headless",
 	"javac":              "default-jdk-headless",
@@ -19,17 +19,17 @@ var packages = map[string]string{
 	"dpkg-deb":           "dpkg",
 }
 
-// Program returns where a program is. Without it the test fails, and says how to install it.
+// Program returns the path of a program. Without the program the test fails, and says how to install it.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Fatalf("this test takes %s: %v; `apt-get install %s` installs it", name, err, Package(name))
+		t.Fatalf("this test needs %s: %v; `apt-get install %s` installs it", name, err, Package(name))
 	}
 	return path
 }
 
-// Package is Debian's package of a program.
+// Package returns the Debian package of a program.
 func Package(program string) string {
 	if p := packages[program]; p != "" {
 		return p

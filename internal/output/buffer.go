@@ -1,4 +1,4 @@
-// Package output collects what a process or goroutine writes, for readers that look at it meanwhile.
+// Package output collects what a process or goroutine writes, for readers that look at it at the same time.
 package output
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Buffer is a bytes.Buffer that may be read while it is written to. The zero value is ready to use.
+// Buffer is a bytes.Buffer that is safe for concurrent use. The zero value is ready to use.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -19,7 +19,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// String is all that was written.
+// String returns everything written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

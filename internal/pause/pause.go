@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d. It returns early, with the cause of ctx's end, if that comes first.
+// For waits for d. If ctx ends first, it returns the cause of that at once.
 func For(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

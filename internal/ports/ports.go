@@ -1,4 +1,5 @@
-// Package ports finds free ports for processes that tests and demonstrations start, also for those that restart on the same port.
+// Package ports finds free ports for processes that tests and demonstrations start, also for those that restart on the
+// same port.
 package ports
 
 import (
@@ -9,17 +10,17 @@ import (
 	"testing"
 )
 
-// Ports lie below the range from which the kernel takes those of outgoing connections (32768 and up on Linux), so that no such
-// connection takes one away.
+// Ports are below the range from which the kernel takes those of outgoing connections (32768 and up on Linux), so that
+// no such connection takes one.
 const first, last = 10000, 32767
 
-// Free returns different ports that nobody listens on. Until they are released, whoever else asks this package for ports gets others,
-// in any process: each port's namesake of UDP, which nobody uses, says that it is taken.
+// Free returns different ports on which nobody listens. Until release is called, this package gives these ports to
+// nobody else, in any process. An open UDP socket with the port's number, which nobody uses, marks it as taken.
 func Free(n int) (ports []int, release func(), err error) {
 	var marks []net.PacketConn
 	release = func() {
 		for _, m := range marks {
-			_ = m.Close() // what it marks isn't needed any more
+			_ = m.Close() // the mark isn't needed any more
 		}
 	}
 	for range 1000 + 10*n {
@@ -46,7 +47,7 @@ func Free(n int) (ports []int, release func(), err error) {
 	return nil, nil, fmt.Errorf("no %d free ports found from %d to %d", n, first, last)
 }
 
-// Loopback returns different addresses on loopback that nobody listens on. They are kept for the test until it ends.
+// Loopback returns different addresses on loopback on which nobody listens. They belong to the test until it ends.
 func Loopback(t testing.TB, n int) []string {
 	t.Helper()
 	free, release, err := Free(n)

@@ -1,4 +1,4 @@
-// Package publicdir makes folders for tests that run things as other users.
+// Package publicdir makes folders for tests that run processes as other users.
 package publicdir
 
 import (
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// New makes a folder that everybody may look into and pass through, unlike those of testing.TB.TempDir. It is in parent, or where the
-// system keeps temporary files if that is "", and goes with the test.
+// New makes a folder that everybody may list and pass through, unlike those of testing.TB.TempDir. Its parent is the
+// system's folder for temporary files if parent is "". It is removed when the test ends.
 func New(t testing.TB, parent string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(parent, "heddle-test-")

@@ -20,13 +20,13 @@ const (
 	MaxBytes = 4096
 )
 
-// Secret is what the daemons of a cluster share. It never shows itself when it is printed.
+// Secret is the secret that the daemons of a cluster share. Printing it doesn't reveal it.
 type Secret struct{ b []byte }
 
 // Load reads a secret from a regular file that only its owner may read or write. The owner is root or whoever runs
 // this program.
 func Load(path string) (Secret, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe in its place must not block the start
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block the start
 	if err != nil {
 		return Secret{}, fmt.Errorf("the cluster's secret: %w", err)
 	}
@@ -45,7 +45,7 @@ func Load(path string) (Secret, error) {
 	return s, nil
 }
 
-// checkFile looks at the file that is open: the name may mean another one by now.
+// checkFile checks the open file, because the name may mean another one by now.
 func checkFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -63,7 +63,8 @@ func checkFile(f *os.File) error {
 	return nil
 }
 
-// New makes a secret of bytes, without the white space around them.
+// New returns the secret with the given bytes, without the white space around them. It fails if their number is out of
+// range.
 func New(b []byte) (Secret, error) {
 	b = bytes.TrimSpace(b)
 	if len(b) < MinBytes || len(b) > MaxBytes {
@@ -72,18 +73,18 @@ func New(b []byte) (Secret, error) {
 	return Secret{bytes.Clone(b)}, nil
 }
 
-// IsZero tells that there is no secret.
+// IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return len(s.b) == 0 }
 
 // Key derives a key of n bytes (at most 8,160) for one use (HKDF with SHA-256, RFC 5869). The same use gives the same
-// key on all daemons. Key panics for the zero Secret, which everybody knows.
+// key on all daemons. Key panics for the zero Secret, which offers no secrecy.
 func (s Secret) Key(use string, n int) []byte {
 	if s.IsZero() {
 		panic("secret: there is no secret to derive a key from")
 	}
 	k, err := hkdf.Key(sha256.New, s.b, nil, "heddle "+use, n)
 	if err != nil {
-		panic(fmt.Sprintf("secret: a key of %d bytes: %v", n, err)) // only for more bytes than the algorithm has
+		panic(fmt.Sprintf("secret: a key of %d bytes: %v", n, err)) // only if n is above 8,160
 	}
 	return k
 }
@@ -96,5 +97,5 @@ func (s Secret) String() string {
 	return "a secret"
 }
 
-// GoString hides it from %#v.
+// GoString hides the secret from %#v.
 func (s Secret) GoString() string { return s.String() }

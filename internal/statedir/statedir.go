@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Make makes a folder that only its owner gets into. Folders above it that aren't there are for everybody to pass: they may hold
-// what users have to get to as well, as hadoop.tmp.dir holds the local folders of containers.
+// Make makes a folder that only its owner may enter. It makes missing parents that everybody may pass through, because
+// they may also hold folders for users, as hadoop.tmp.dir holds the local folders of containers.
 func Make(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

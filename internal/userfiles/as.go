@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// User is the operating system's user that a container runs as, if that isn't the daemon's own.
+// User is the operating system's user of a container's processes, if that isn't the daemon's own.
 type User struct {
 	UID, GID int
 	Groups   []int // supplementary
 }
 
-// ID is the user's number; Anybody for nil.
+// ID returns the user's uid, or Anybody for nil.
 func (u *User) ID() int {
 	if u == nil {
 		return Anybody
@@ -21,7 +21,7 @@ func (u *User) ID() int {
 	return u.UID
 }
 
-// Want is how a folder or file of the user's is to be; for nil it stays the daemon's.
+// Want describes a folder or file that belongs to the user. For nil it belongs to the daemon.
 func (u *User) Want(mode fs.FileMode) Want {
 	if u == nil {
 		return Want{Mode: mode, UID: Keep, GID: Keep}
@@ -29,14 +29,14 @@ func (u *User) Want(mode fs.FileMode) Want {
 	return Want{Mode: mode, UID: u.UID, GID: u.GID}
 }
 
-// Pass is how a folder of the daemon's is to be that the user's group has the group's rights in.
+// Pass describes a folder of the daemon's that the user's group may use with the group's permissions.
 func (u *User) Pass(mode fs.FileMode) Want {
 	w := u.Want(mode)
 	w.UID = Keep
 	return w
 }
 
-// Credential is the identity that the user's processes get; nil for nil.
+// Credential returns the identity for the user's processes; nil for nil.
 func (u *User) Credential() *syscall.Credential {
 	if u == nil {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// As runs fn with the file system rights of o. It does so on a thread of its own, which ends with it, so that nothing
-// else ever runs with those rights. With a nil o it just calls fn.
+// As runs fn with the file system rights of o. It uses a thread of its own that ends afterwards, so that nothing else
+// ever runs with those rights. If o is nil, it just calls fn.
 func As(o *User, fn func() error) error {
 	if o == nil {
 		return fn()
 	}
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		runtime.LockOSThread() // never unlocked, so that the thread ends
 		if err := become(o); err != nil {
 			done <- fmt.Errorf("take on the rights of uid %d: %w", o.UID, err)
 			return
@@ -26,7 +26,7 @@ func As(o *User, fn func() error) error {
 	return <-done
 }
 
-// become changes the identity by which the kernel judges this thread's file accesses. Going from root to a user also
+// become changes the identity by which the kernel judges this thread's file accesses. A change from root to a user also
 // drops the thread's capabilities to override permissions.
 func become(o *User) error {
 	groups := make([]uint32, len(o.Groups))
@@ -41,7 +41,8 @@ func become(o *User) error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
 		return fmt.Errorf("setgroups: %w", errno)
 	}
-	// These two report no errors, but return the previous id: an impossible id changes nothing and tells the current one.
+	// These two calls report no errors. They return the previous id; a call with an invalid id changes nothing and
+	// returns the present one.
 	unix.RawSyscall(unix.SYS_SETFSGID, uintptr(o.GID), 0, 0)
 	unix.RawSyscall(unix.SYS_SETFSUID, uintptr(o.UID), 0, 0)
 	none := ^uintptr(0)

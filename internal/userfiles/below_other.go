@@ -4,8 +4,8 @@ package userfiles
 
 import "golang.org/x/sys/unix"
 
-// passFlags open a folder that is only passed through.
+// passFlags open a folder on the way to another one.
 const passFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openBelow opens what elems lead to.
+// openBelow opens the entry that elems lead to.
 func (d *Dir) openBelow(elems []string, flags int) (int, error) { return d.openStepwise(elems, flags) }

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is an open folder. It stays the same folder whatever becomes of its path. Names that its methods take are single elements of
-// a path. It has to be closed.
+// Dir is an open folder. It remains the same folder whatever happens to its path. Each name that its methods take is
+// one component of a path. Call Close when done.
 type Dir struct {
 	fd   int
-	path string // by which it was reached, for messages
+	path string // the path that led to it, for messages
 }
 
 // dirFlags open a folder to read it.
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// fileFlags open a file whose kind isn't known yet: a pipe in its place must not hold anybody up.
+// fileFlags open a file of unknown type: a pipe must not block the caller.
 const fileFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// OpenDir opens the folder that elems lead to from base. Links are followed in base only.
+// OpenDir opens the folder that elems lead to from base. It follows links in base only.
 func OpenDir(base string, elems ...string) (*Dir, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(base, dirFlags&^unix.O_NOFOLLOW, 0) })
 	if err != nil {
@@ -41,13 +41,13 @@ func OpenDir(base string, elems ...string) (*Dir, error) {
 	return d.Enter(elems...)
 }
 
-// Close lets the folder go.
+// Close closes the folder.
 func (d *Dir) Close() error { return unix.Close(d.fd) }
 
-// Name is the path by which the folder was reached.
+// Name returns the path that led to the folder.
 func (d *Dir) Name() string { return d.path }
 
-// retry repeats what a signal interrupted.
+// retry repeats a call that a signal interrupted.
 func retry(f func() (int, error)) (int, error) {
 	for {
 		n, err := f()
@@ -57,7 +57,7 @@ func retry(f func() (int, error)) (int, error) {
 	}
 }
 
-// do is retry for what has no result, and names the entry in its error.
+// do is retry for calls without a result. It names the entry in its error.
 func (d *Dir) do(op, name string, f func() error) error {
 	if err := check(d.path, name); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (d *Dir) fail(op string, err error, elems ...string) error {
 	return &os.PathError{Op: op, Path: filepath.Join(append([]string{d.path}, elems...)...), Err: err}
 }
 
-// openStepwise opens what elems lead to, one after the other.
+// openStepwise opens the components of elems one after the other.
 func (d *Dir) openStepwise(elems []string, flags int) (int, error) {
 	at := d.fd
 	for i, e := range elems {
@@ -93,7 +93,7 @@ func (d *Dir) openStepwise(elems []string, flags int) (int, error) {
 	return at, nil
 }
 
-// open opens what elems lead to and returns its descriptor.
+// open opens the entry that elems lead to, and returns its descriptor.
 func (d *Dir) open(elems []string, flags int) (int, error) {
 	if len(elems) == 0 {
 		return -1, d.fail("open", unix.EINVAL)
@@ -117,7 +117,7 @@ func (d *Dir) Enter(elems ...string) (*Dir, error) {
 	return &Dir{fd, filepath.Join(append([]string{d.path}, elems...)...)}, nil
 }
 
-// Open opens a regular file of user uid for reading.
+// Open opens a regular file for reading. It fails with ErrOwner if the file doesn't belong to uid.
 func (d *Dir) Open(uid int, elems ...string) (*os.File, error) {
 	fd, err := d.open(elems, fileFlags)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *Dir) Open(uid int, elems ...string) (*os.File, error) {
 	return f, nil
 }
 
-// Stat tells of what elems lead to, which may be a link; without elems, of the folder itself.
+// Stat describes the entry that elems lead to, which may be a link. Without elems it describes the folder itself.
 func (d *Dir) Stat(elems ...string) (os.FileInfo, error) {
 	if len(elems) == 0 {
 		i := info{name: filepath.Base(d.path)}
@@ -164,7 +164,7 @@ func (d *Dir) Stat(elems ...string) (os.FileInfo, error) {
 	return i, nil
 }
 
-// List returns the entries by name, with what is known of themselves, not of what they may link to.
+// List returns the entries, sorted by name. It describes links themselves, not their targets.
 func (d *Dir) List() ([]os.FileInfo, error) {
 	names, err := d.names(-1)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d *Dir) List() ([]os.FileInfo, error) {
 	for _, n := range names {
 		fi, err := d.Stat(n)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // it has just been removed
 		}
 		if err != nil {
 			return nil, err
@@ -185,9 +185,9 @@ func (d *Dir) List() ([]os.FileInfo, error) {
 	return infos, nil
 }
 
-// names returns names of entries in any order: all for −1, else at most so many.
+// names returns the names of entries in any order: all for −1, otherwise at most limit.
 func (d *Dir) names(limit int) ([]string, error) {
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, ".", dirFlags, 0) }) // with a position of its own
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, ".", dirFlags, 0) }) // a new descriptor has its own position
 	if err != nil {
 		return nil, d.fail("open", err)
 	}
@@ -195,13 +195,13 @@ func (d *Dir) names(limit int) ([]string, error) {
 	defer f.Close()
 	names, err := f.Readdirnames(limit)
 	if limit > 0 && len(names) == 0 {
-		err = nil // the end
+		err = nil // the end of the folder
 	}
 	return names, err
 }
 
-// Root returns the folder as an os.Root, which follows links within it. It is for what an archive brings into a folder that nobody
-// else gets into.
+// Root returns the folder as an os.Root, which follows links within it. Use it to unpack an archive into a folder that
+// nobody else can enter.
 func (d *Dir) Root() (*os.Root, error) {
 	r, err := os.OpenRoot(d.path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// info is an os.FileInfo that was got by a descriptor: those of os.File.Readdir are looked up by their paths.
+// info is an os.FileInfo obtained from a descriptor. os.File.Readdir would look entries up by their paths.
 type info struct {
 	name string
 	st   unix.Stat_t
@@ -23,7 +23,7 @@ func (i info) ModTime() time.Time { return time.Unix(i.st.Mtim.Unix()) }
 func (i info) IsDir() bool        { return i.Mode().IsDir() }
 func (i info) Sys() any           { return &i.st }
 
-// kinds are the types of files that are no regular ones.
+// kinds are the types of files that aren't regular.
 var kinds = map[uint32]fs.FileMode{
 	unix.S_IFDIR: fs.ModeDir, unix.S_IFLNK: fs.ModeSymlink, unix.S_IFIFO: fs.ModeNamedPipe, unix.S_IFSOCK: fs.ModeSocket,
 	unix.S_IFBLK: fs.ModeDevice, unix.S_IFCHR: fs.ModeDevice | fs.ModeCharDevice,
@@ -40,7 +40,7 @@ func (i info) Mode() fs.FileMode {
 	return mode
 }
 
-// Owner returns whom a file belongs to.
+// Owner returns the uid of a file's owner.
 func Owner(fi os.FileInfo) int {
 	switch st := fi.Sys().(type) {
 	case *unix.Stat_t:
@@ -51,7 +51,7 @@ func Owner(fi os.FileInfo) int {
 	return -1
 }
 
-// links returns how many names a file has.
+// links returns the number of a file's names.
 func links(fi os.FileInfo) uint64 {
 	switch st := fi.Sys().(type) {
 	case *unix.Stat_t:

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep leaves a uid or gid as it is.
+// Keep leaves a uid or gid unchanged.
 const Keep = -1
 
-// Want is how a folder is to be.
+// Want describes the owner and mode of a folder or file.
 type Want struct {
 	Mode     fs.FileMode // permission bits
-	UID, GID int         // or Keep
+	UID, GID int         // Keep leaves one unchanged
 }
 
-// Make makes the folder name, or takes the one that is there, and returns it open. A folder that is there has to belong to the user
-// who is wanted, or it may be a new one that an earlier process didn't come to hand over; anything else is refused, as the user
-// may have put it there.
+// Make makes the folder name, or takes the existing one, and returns it open. An existing folder must belong to the
+// wanted user, or be one that an earlier process made and did not get to hand over. Make refuses anything else, because
+// the user may have put it there.
 func (d *Dir) Make(name string, want Want) (*Dir, error) {
 	err := d.mkdir(name)
 	made := err == nil
@@ -42,7 +42,7 @@ func (d *Dir) Make(name string, want Want) (*Dir, error) {
 	return next, nil
 }
 
-// become gives a folder that Make has entered what it wants.
+// become gives the wanted owner and mode to a folder that Make has entered.
 func (d *Dir) become(want Want, made bool) error {
 	fi, err := d.Stat()
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *Dir) become(want Want, made bool) error {
 	ours := Owner(fi) == os.Geteuid()
 	switch {
 	case !ours && (want.UID == Keep || Owner(fi) == want.UID):
-		return nil // as an earlier call or somebody else has left it
+		return nil // an earlier call or somebody else has set it up
 	case !ours:
 		return fmt.Errorf("%s: %w: uid %d, not %d", d.path, ErrOwner, Owner(fi), want.UID)
 	case !made && want.UID != Keep && want.UID != os.Geteuid():
@@ -66,7 +66,7 @@ func (d *Dir) become(want Want, made bool) error {
 	return d.Set(want)
 }
 
-// New makes the folder name, which must not be there, for nobody else to get into, and returns it open.
+// New makes the folder name, which must not exist, so that nobody else can enter it. It returns it open.
 func (d *Dir) New(name string) (*Dir, error) {
 	if err := d.mkdir(name); err != nil {
 		return nil, err
@@ -97,10 +97,10 @@ func (d *Dir) Set(want Want) error {
 			return d.fail("chown", err)
 		}
 	}
-	return d.fail("chmod", unix.Fchmod(d.fd, uint32(want.Mode.Perm()))) // after the chown, which clears bits; also undoes the umask
+	return d.fail("chmod", unix.Fchmod(d.fd, uint32(want.Mode.Perm()))) // after the chown, which clears bits; this also undoes the umask
 }
 
-// Create makes a new file, for nobody else to read, and returns it open to read and write.
+// Create makes a new file that nobody else can read, and returns it open for reading and writing.
 func (d *Dir) Create(name string) (*os.File, error) {
 	if err := check(d.path, name); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (d *Dir) Create(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// Write writes a new file in place of what may be there, which is no folder.
+// Write writes a new file, in place of any existing one that isn't a folder.
 func (d *Dir) Write(name string, content []byte, want Want) error {
 	if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -137,7 +137,7 @@ func (d *Dir) Symlink(target, name string) error {
 	return d.do("symlink", name, func() error { return unix.Symlinkat(target, d.fd, name) })
 }
 
-// Touch sets when an entry, a link as itself, was read and changed last.
+// Touch sets the times of the last access and change of an entry. For a link it sets the link's own.
 func (d *Dir) Touch(name string, at time.Time) error {
 	t := unix.NsecToTimespec(at.UnixNano())
 	return d.do("touch", name, func() error {
@@ -145,13 +145,13 @@ func (d *Dir) Touch(name string, at time.Time) error {
 	})
 }
 
-// Lchown gives an entry, a link as itself, to a user. That of a folder that others can write to may be somebody's whom one doesn't
-// know.
+// Lchown gives an entry to a user. For a link it changes the link itself. In a folder that others can write to, the
+// entry may be anybody's.
 func (d *Dir) Lchown(name string, uid, gid int) error {
 	return d.do("chown", name, func() error { return unix.Fchownat(d.fd, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW) })
 }
 
-// Rename moves the entry name to the folder to, where it replaces a file of its new name.
+// Rename moves the entry name to the folder to. It replaces a file with the new name.
 func (d *Dir) Rename(name string, to *Dir, newName string) error {
 	if err := check(to.path, newName); err != nil {
 		return err
@@ -159,9 +159,9 @@ func (d *Dir) Rename(name string, to *Dir, newName string) error {
 	return d.do("rename", name, func() error { return unix.Renameat(d.fd, name, to.fd, newName) })
 }
 
-// Take moves the file name of user uid, who may still have the folder d, to the folder to, whose entries are not the user's to
-// change. What arrives there has to be a regular file with one name, of at most so many bytes; anything else is removed again. The
-// file gets the mode.
+// Take moves the file name of user uid, who may still use the folder d, to the folder to, whose entries the user can't
+// change. It refuses and removes whatever isn't a regular file with one name and at most so many bytes. The file gets
+// the mode.
 func (d *Dir) Take(name string, uid int, most int64, to *Dir, newName string, mode fs.FileMode) error {
 	arriving := newName + ".new"
 	if err := d.Rename(name, to, arriving); err != nil {

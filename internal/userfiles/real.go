@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// ErrKernel means that a path leads to files that the kernel makes up, or to devices.
+// ErrKernel says that a path leads to a file that the kernel generates, or to a device.
 var ErrKernel = errors.New("files of the kernel's are not for users")
 
-// kernels are folders of such files. What is opened through them may be something else than it seems: /proc/self/fd/3 is a file of
-// the daemon's own, with no regard to the folders that it lies in.
+// kernels are folders of such files. Opening one may yield another file than it seems: /proc/self/fd/3 is an open file
+// of the daemon's, whatever folder that is in.
 var kernels = []string{"proc", "sys", "dev"}
 
-// Real is where a path that a user named leads, found by [OpenReal].
+// Real is the real place of a path that a user named. [OpenReal] finds it.
 type Real struct {
 	at    *Dir // the root folder
 	elems []string
 	path  string
 }
 
-// OpenReal follows the links of an absolute path. What is reached by the result is reached without any: where something is exchanged
-// for a link afterwards, methods fail. Call it and them by [As].
+// OpenReal follows the links of an absolute path. The result's methods follow no links: they fail if something was
+// replaced by a link afterwards. Call OpenReal and its result's methods within [As].
 func OpenReal(path string) (*Real, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(real) {
-		return nil, fmt.Errorf("%s is no absolute path", path)
+		return nil, fmt.Errorf("%s is not an absolute path", path)
 	}
 	r := &Real{path: real}
 	if real != "/" {
@@ -46,19 +46,19 @@ func OpenReal(path string) (*Real, error) {
 	return r, err
 }
 
-// Close lets it go.
+// Close closes it.
 func (r *Real) Close() error { return r.at.Close() }
 
-// Stat tells of the file or folder.
+// Stat describes the file or folder.
 func (r *Real) Stat() (os.FileInfo, error) {
 	fi, err := r.at.Stat(r.elems...)
 	if err == nil && fi.Mode()&os.ModeSymlink != 0 {
-		err = &os.PathError{Op: "stat", Path: r.path, Err: errors.New("replaced by a link meanwhile")}
+		err = &os.PathError{Op: "stat", Path: r.path, Err: errors.New("it was just replaced by a link")}
 	}
 	return fi, err
 }
 
-// Open opens the file, which has to be a regular one.
+// Open opens the file. It fails unless the file is regular.
 func (r *Real) Open() (*os.File, error) {
 	f, err := r.at.Open(Anybody, r.elems...)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Real) List() ([]string, error) {
 	return d.names(-1)
 }
 
-// Parents tells of the folders that lead to the file or folder, the root last.
+// Parents describes the folders that lead to the file or folder, the root last.
 func (r *Real) Parents() ([]os.FileInfo, error) {
 	var out []os.FileInfo
 	for n := len(r.elems) - 1; n >= 0; n-- {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// madeUp are the file systems without files of their own, which may be mounted anywhere.
+// madeUp are the file systems whose files the kernel generates. They may be mounted anywhere.
 var madeUp = []int64{
 	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC,
 	unix.SECURITYFS_MAGIC, unix.SELINUX_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.EFIVARFS_MAGIC, unix.NSFS_MAGIC,

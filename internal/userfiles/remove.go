@@ -14,7 +14,7 @@ import (
 func (d *Dir) Remove(name string) error {
 	return d.do("remove", name, func() error {
 		err := unix.Unlinkat(d.fd, name, 0)
-		if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) { // the latter where POSIX is followed to the letter
+		if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) { // strict POSIX systems return the latter
 			if rerr := unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR); !errors.Is(rerr, unix.ENOTDIR) {
 				err = rerr
 			}
@@ -23,8 +23,8 @@ func (d *Dir) Remove(name string) error {
 	})
 }
 
-// RemoveAll removes an entry with everything below it; that there is none is no error. It takes some dozen descriptors at most,
-// however deep the folders are that a user has made.
+// RemoveAll removes an entry and everything below it. It returns nil if there is none. It uses some dozen descriptors
+// at most, however deep the user's folders are.
 func (d *Dir) RemoveAll(name string) error {
 	err := d.removeEmpty(name)
 	if err == nil || !full(err) {
@@ -39,7 +39,7 @@ func (d *Dir) RemoveAll(name string) error {
 	}
 	defer top.Close()
 	r := remover{top: top}
-	for range rounds { // who lives in the folder may add to it meanwhile
+	for range rounds { // processes in the folder may add to it
 		if err := r.clear(top, 0); err != nil {
 			return err
 		}
@@ -50,16 +50,16 @@ func (d *Dir) RemoveAll(name string) error {
 	return err
 }
 
-// Bounds of RemoveAll.
+// Limits of RemoveAll.
 const (
 	rounds  = 20
-	batch   = 1024 // names that are read at once
-	deepest = 32   // below this, folders are moved up before they are gone through
+	batch   = 1024 // names to read at once
+	deepest = 32   // below this depth, folders are moved up first
 )
 
 func full(err error) bool { return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) }
 
-// removeEmpty is Remove where no entry is no error.
+// removeEmpty removes an entry. It returns nil if there is none.
 func (d *Dir) removeEmpty(name string) error {
 	if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -67,10 +67,11 @@ func (d *Dir) removeEmpty(name string) error {
 	return nil
 }
 
-// remover removes what is in a folder.
+// remover removes the contents of a folder.
 type remover struct{ top *Dir }
 
-// clear removes the entries of d, which is so many levels below the top. It fails when some can't be removed, with the first reason.
+// clear removes the entries of d, which is depth levels below the top. If some can't be removed, it returns the first
+// reason.
 func (r *remover) clear(d *Dir, depth int) error {
 	for {
 		names, err := d.names(batch)
@@ -94,7 +95,7 @@ func (r *remover) clear(d *Dir, depth int) error {
 
 func (r *remover) remove(d *Dir, name string, depth int) error {
 	err := d.removeEmpty(name)
-	if errors.Is(err, fs.ErrPermission) && unix.Fchmod(d.fd, 0o700) == nil { // a folder that a program has closed, as we are not root
+	if errors.Is(err, fs.ErrPermission) && unix.Fchmod(d.fd, 0o700) == nil { // a program removed the permissions of its folder, and we aren't root
 		err = d.removeEmpty(name)
 	}
 	if err == nil || !full(err) {

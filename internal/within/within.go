@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Do returns what f does, or the error of ctx when that ends before. Then f goes on beside the caller, which must not
-// touch what f works with.
+// Do returns the results of f, or the error of ctx if that ends first. Then f continues in the background, and the
+// caller must not touch what f uses.
 func Do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -28,7 +28,7 @@ func Do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// Wait reports whether all of a group have ended in that time. If not, it leaves them alone.
+// Wait reports whether all of a group have ended within the time. It doesn't stop those that haven't.
 func Wait(wg *sync.WaitGroup, most time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()

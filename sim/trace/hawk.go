@@ -11,8 +11,8 @@ import (
 	"heddle/sim"
 )
 
-// readHawk reads lines of: submission in s, number of tasks n, mean duration in s, and n durations. A job that is submitted
-// at the same time as an earlier one comes 10 ms after it, as in the simulators that the format is of.
+// readHawk reads lines of: submission in s, number of tasks n, mean duration in s, and n durations. If two jobs have
+// the same submission, the later one comes 10 ms after the other, as in the simulators that defined the format.
 func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 	var jobs []sim.Job
 	last, shift := math.Inf(-1), sim.Time(0)

@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// slsJob is an object of an SLS file, as far as it is understood.
+// slsJob has the supported fields of an object in an SLS file.
 type slsJob struct {
 	ID    string    `json:"job.id"`
 	Start float64   `json:"job.start.ms"`
@@ -34,8 +34,8 @@ type slsTask struct {
 	VCores   int64    `json:"container.vcores"`
 }
 
-// readSLS reads JSON objects one after the other, each a job with its tasks. Tasks of one priority are a stage; stages run in
-// the order of their first tasks' starts.
+// readSLS reads a sequence of JSON objects, each a job with its tasks. Tasks of one priority are a stage. Stages run in
+// the order in which their first tasks start.
 func readSLS(r io.Reader, o Options) ([]sim.Job, error) {
 	in := json.NewDecoder(r)
 	var jobs []sim.Job

@@ -12,9 +12,9 @@ import (
 
 const mebibyte = 1 << 20
 
-// readSWIM reads lines of: job, submission in s, gap to the job before, bytes of map input, of shuffle and of reduce output,
-// and maybe input and output paths. It says nothing of tasks: there is a map for each block of input, and a reduce for each
-// block of shuffled data, and they take as long as Options.RateMB says.
+// readSWIM reads lines of: job, submission in s, gap to the job before, bytes of map input, of shuffle and of reduce
+// output, and optionally input and output paths. The format has no tasks. So there is a map for each block of input,
+// and a reduce for each block of shuffled data; Options.RateMB determines their durations.
 func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 	if !(o.BlockMB > 0 && o.RateMB > 0) {
 		return nil, fmt.Errorf("a SWIM trace needs a block size and a rate above 0, not %g MB and %g MB/s", o.BlockMB, o.RateMB)
@@ -73,7 +73,7 @@ func (o *Options) spread(data, work float64) ([]sim.Task, error) {
 	return tasks, nil
 }
 
-// mean is the mean duration of a job's tasks.
+// mean returns the mean duration of a job's tasks.
 func mean(j *sim.Job) sim.Time {
 	var sum float64
 	for i := range j.Stages {

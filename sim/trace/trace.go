@@ -14,24 +14,24 @@ import (
 	"heddle/yarn/records"
 )
 
-// Options say how a trace becomes jobs.
+// Options control how a trace becomes jobs.
 type Options struct {
-	Format string           // hawk, swim or sls; "" is by the file's name
-	Slot   records.Resource // what a task takes where the trace says nothing
-	Queue  string           // of jobs for which the trace names none
-	User   string           // likewise
-	AM     records.Resource // of each job; zero: ApplicationMasters run elsewhere
-	// Whole cuts durations to whole seconds, as the papers' simulators do that read Hawk traces.
+	Format string           // hawk, swim or sls; "" means that the file's name tells
+	Slot   records.Resource // resource of a task for which the trace has none
+	Queue  string           // queue of jobs for which the trace has none
+	User   string           // user of jobs for which the trace has none
+	AM     records.Resource // resource of each ApplicationMaster; zero: it runs outside of the cluster
+	// Whole truncates durations to whole seconds, as the simulators of the papers with Hawk traces do.
 	Whole bool
-	// BlockMB is the input of a map of a SWIM trace, and of a reduce's share of the shuffle; RateMB is how much of it a task
-	// gets done in a second.
+	// BlockMB is the input of a map of a SWIM trace, and a reduce's share of the shuffle, in MB. RateMB is a task's
+	// speed, in MB a second.
 	BlockMB, RateMB float64
 }
 
 // Formats are the values of Options.Format.
 var Formats = []string{"hawk", "swim", "sls"}
 
-// Open reads a file. Its jobs are in the order of their submission, and times count from the first.
+// Open reads a file. It returns jobs in the order of their submission; times count from the first one.
 func Open(path string, o Options) ([]sim.Job, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -90,10 +90,10 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 	return jobs, nil
 }
 
-// longest is the longest time that is believed, which keeps sums of times from overflowing.
+// longest is the longest accepted time. It keeps sums of times from overflowing.
 const longest = 100 * 365 * 24 * time.Hour
 
-// seconds makes a time of a number of seconds.
+// seconds converts a number of seconds into a time.
 func seconds(s float64) (sim.Time, error) {
 	if !(s >= 0 && s <= longest.Seconds()) {
 		return 0, fmt.Errorf("%g s is not between 0 and 100 years", s)
@@ -104,7 +104,7 @@ func seconds(s float64) (sim.Time, error) {
 // maxTasks bounds the tasks of one job.
 const maxTasks = 1_000_000
 
-// lines calls f with each line that isn't empty, and its number.
+// lines calls f with each line that isn't empty. It adds the line's number to f's error.
 func lines(r io.Reader, f func(line string) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 1<<20), 1<<30)

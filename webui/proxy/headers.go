@@ -9,23 +9,23 @@ import (
 	"heddle/yarn/rest/auth"
 )
 
-// passedOn are the headers of a user's request that an application gets to see.
+// passedOn are the headers of a user's request that the proxy sends to the application.
 var passedOn = []string{
 	"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type", "Origin", "Range", "X-Requested-With",
 	"Access-Control-Request-Method", "Access-Control-Request-Headers",
 }
 
-// handedBack are the headers of an application's answer that a user's browser gets to see: those that describe the answer.
-// Others would change what the browser knows or does of this host, and the pages of the cluster are on it, too.
+// handedBack are the headers of an application's answer that the proxy sends to the browser. They describe the answer.
+// Others would change what the browser stores or does for this host, which also has the cluster's pages.
 var handedBack = []string{
 	"Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length", "Content-Range",
 	"Content-Security-Policy", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Pragma", "Retry-After", "Vary",
 }
 
-// secrets are parameters of a query that let whoever has them act for a user.
+// secrets are parameters of a query that let their holder act for a user.
 var secrets = []string{"delegation", "doas", auth.CookieName}
 
-// isSecret reports whether a parameter, as it stands in a query, is not for applications.
+// isSecret reports whether applications must not see a parameter of a query.
 func isSecret(part string) bool {
 	name, _, _ := strings.Cut(part, "=")
 	if plain, err := url.QueryUnescape(name); err == nil {
@@ -40,14 +40,15 @@ func isSecret(part string) bool {
 	return false
 }
 
-// ownCookie reports whether a cookie's name is one that the cluster's own pages use.
+// ownCookie reports whether the cluster's own pages use a cookie's name.
 func ownCookie(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, approvalCookie) || name == userCookie || name == auth.CookieName || strings.HasPrefix(name, "__")
 }
 
-// cookies hands cookies of an application on. They are for its own pages, and none has a name of ours: neither by blanks
-// around it nor by having none, with which a browser sends the value as if it were name and value.
+// cookies passes cookies of an application on, restricted to its own pages. It drops those with one of our names. A
+// name may not be hidden by blanks, nor be empty, because a browser sends the value of such a cookie as if it were name
+// and value.
 func cookies(h http.Header, id records.ApplicationID, set []string) {
 	for _, line := range set {
 		c, err := http.ParseSetCookie(line)
@@ -61,8 +62,8 @@ func cookies(h http.Header, id records.ApplicationID, set []string) {
 	}
 }
 
-// location is where an application's redirect leads a browser. The proxy doesn't go there itself. back says that it leads
-// to a proxy again, which would come here again and again.
+// location returns where an application's redirect leads a browser. The proxy itself follows none. back says that it
+// leads to a proxy, which would redirect here again and again.
 func location(to *url.URL, tracking string, id records.ApplicationID, given string) (there string, back bool) {
 	u, err := to.Parse(given)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -71,7 +72,7 @@ func location(to *url.URL, tracking string, id records.ApplicationID, given stri
 	own := Base + "/" + id.String()
 	sameHost := u.Host == to.Host && u.Scheme == to.Scheme
 	if strings.HasPrefix(u.Path, Base+"/") {
-		if sameHost && (u.Path == own || strings.HasPrefix(u.Path, own+"/")) { // it knows where its pages are seen
+		if sameHost && (u.Path == own || strings.HasPrefix(u.Path, own+"/")) { // the application knows the proxy's path
 			return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, Fragment: u.Fragment}).String(), false
 		}
 		return "", true

@@ -26,56 +26,56 @@ import (
 	"heddle/yarn/rest"
 )
 
-// Base is where the paths that are served begin.
+// Base is the prefix of the proxy's paths.
 const Base = "/proxy"
 
 const (
 	userCookie     = "proxy-user"    // names the user to the ApplicationMaster
-	approvalCookie = "checked_"      // and the application: the user was warned, and went on
+	approvalCookie = "checked_"      // followed by the application: the user was warned, and continued
 	approval       = "proxyapproved" // parameter of the link in the warning
 	approvalPeriod = 2 * time.Hour
-	redirected     = "redirect" // what stands before the application when its filter sent the user
+	redirected     = "redirect" // precedes the application if its filter sent the user here
 )
 
-// App is what the proxy knows of an application.
+// App describes an application to the proxy.
 type App struct {
 	User     string
-	Tracking string // address that the ApplicationMaster gave; "" or N/A if none
+	Tracking string // address that the ApplicationMaster registered; "" or N/A if none
 	Ended    bool
-	// Hosts are its machines, by names or addresses: the proxy goes nowhere else.
+	// Hosts are its machines, by names or addresses. The proxy connects to no others.
 	Hosts []string
 }
 
-// Config is what a proxy works with.
+// Config has the settings of a proxy.
 type Config struct {
 	// Lookup finds an application; ok is false when there is none.
 	Lookup func(records.ApplicationID) (app App, ok bool)
-	// User is who makes a request, "" if that isn't known.
+	// User returns who makes a request, or "" if that isn't known.
 	User func(*http.Request) string
-	// MayView decides who may see the live pages of an application.
+	// MayView reports whether a user may see the live pages of an application.
 	MayView func(user string, id records.ApplicationID) bool
 	// Pages is the address of the pages about applications, such as http://host:8088/cluster.
 	Pages string
-	// Warn has users confirm that they want to see pages that somebody else's program made. Hadoop does so where logins are
-	// secured by Kerberos.
+	// Warn makes users confirm that they want to see pages of somebody else's program. Hadoop does so if Kerberos
+	// secures logins.
 	Warn bool
-	// OwnOrigin says that no other pages are served under the proxy's host and port. Where there are, those of applications are
-	// put into a sandbox.
+	// OwnOrigin says that the proxy's host and port serve no other pages. Otherwise the proxy puts the pages of
+	// applications into a sandbox.
 	OwnOrigin bool
 	// Local reports whether an address is one of this machine's own.
 	Local func(net.IP) bool
 	Log   *logrus.Entry
 }
 
-// Proxy serves what is below Base.
+// Proxy serves the paths below Base.
 type Proxy struct {
 	Config
 	client *http.Client
 	own    func() net.IP // ownAddress, looked up once
-	key    []byte        // signs what lets pages ask their application
+	key    []byte        // signs the passes of pages
 }
 
-// New returns a proxy. Close ends its idle connections.
+// New returns a proxy. Call Close to end its idle connections.
 func New(cfg Config) *Proxy {
 	if cfg.Local == nil {
 		cfg.Local = isLocal
@@ -88,14 +88,14 @@ func New(cfg Config) *Proxy {
 			DialContext:           p.dial,
 			ResponseHeaderTimeout: 60 * time.Second,
 			IdleConnTimeout:       30 * time.Second,
-			DisableCompression:    true, // what the application compresses is passed on as it is
+			DisableCompression:    true, // compressed answers pass unchanged
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // that is the browser's to do
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the browser follows redirects
 	}
 	return p
 }
 
-// ownAddress is the address of the proxy's host, nil if that isn't an address of this machine.
+// ownAddress returns the address of the proxy's host, or nil if this machine doesn't have it.
 func (p *Proxy) ownAddress() net.IP {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -118,7 +118,7 @@ func (p *Proxy) ownAddress() net.IP {
 // Close ends idle connections to applications.
 func (p *Proxy) Close() { p.client.CloseIdleConnections() }
 
-// allowed are the methods that are passed on, and OPTIONS, which isn't.
+// allowed are the methods that the proxy passes on, and OPTIONS, which it answers itself.
 const allowed = "GET, HEAD, PUT, OPTIONS"
 
 // ServeHTTP implements http.Handler.
@@ -135,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allowed)
 		rest.ErrorPage(w, r, http.StatusMethodNotAllowed, "HTTP method "+r.Method+" is not supported by this URL")
 		return
-	default: // as a servlet answers methods that it doesn't know, PATCH among them
+	default: // a servlet answers unknown methods, such as PATCH, like this
 		rest.ErrorPage(w, r, http.StatusNotImplemented, "Method "+r.Method+" is not defined in RFC 2068 and is not supported by the Servlet API")
 		return
 	}
@@ -151,7 +151,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if again && p.fromHere(r) {
-		// the application doesn't know this machine for the proxy, and would send every request of it back
+		// The application doesn't recognize this machine as the proxy, and would send every request back.
 		p.Log.WithField("application", id).Error("the ApplicationMaster sent the proxy's own request back: it resolves the address " +
 			"of the ResourceManager, or yarn.web-proxy.address, to something else than the proxy calls from")
 		moved(w, p.Pages+"/failure/"+id.String())
@@ -165,7 +165,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, id, app, below)
 }
 
-// split takes a path apart: /proxy/[redirect/]<application>/<below>.
+// split splits a path into /proxy/[redirect/]<application>/<below>.
 func split(escaped string) (app, below string, again bool) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(escaped, Base), "/")
 	if rest == redirected || strings.HasPrefix(rest, redirected+"/") {
@@ -243,7 +243,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 	p.pass(w, r.WithContext(withReach(r.Context(), reach)), id, &app, to, user)
 }
 
-// target is the address at the application: below its tracking URL, with the query, but for what is meant for the proxy.
+// target returns the address at the application: a path below its tracking URL, and the query without the proxy's own
+// parameters.
 func target(tracking, below, query string) (*url.URL, error) {
 	if !strings.Contains(tracking, "://") {
 		tracking = "http://" + tracking
@@ -282,7 +283,7 @@ func wasWarned(r *http.Request, id records.ApplicationID) bool {
 	return err == nil && c.Value == "true"
 }
 
-// pass makes the request to the application and hands its answer back.
+// pass sends the request to the application, and the answer back.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app *App, to *url.URL, user string) {
 	own := Base + "/" + id.String()
 	var body io.Reader
@@ -303,7 +304,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 		req.Header.Set("Cookie", userCookie+"="+url.QueryEscape(user))
 	}
 	if !p.OwnOrigin && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		req.Header.Del("Accept-Encoding") // something is put into pages
+		req.Header.Del("Accept-Encoding") // withShim changes pages
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
@@ -344,14 +345,14 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, from) // either side may go away at any time
 }
 
-// elsewhere answers for pages that are on no machine of the application: the user may go there himself.
+// elsewhere answers for pages that are on no machine of the application. The user may go there directly.
 func elsewhere(w http.ResponseWriter, id records.ApplicationID, to *url.URL) {
 	link := html.EscapeString(to.String())
 	rest.Page(w, http.StatusForbidden, "The pages of application "+id.String()+" are not on one of its machines",
 		`<p>The proxy fetches nothing from elsewhere (<code>heddle.web-proxy.hosts</code> names further machines). You can go to <a rel="noreferrer" href="`+link+`">`+link+`</a> yourself.</p>`)
 }
 
-// flushing passes on what an application sends bit by bit.
+// flushing passes each piece on as soon as the application sends it.
 type flushing struct {
 	io.Writer
 	c *http.ResponseController
@@ -368,7 +369,7 @@ func (f flushing) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// moved redirects, with a page for those who don't follow by themselves (Hadoop: ProxyUtils.sendRedirect).
+// moved redirects, with a page for clients that don't follow by themselves (Hadoop: ProxyUtils.sendRedirect).
 func moved(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", to)
 	rest.Page(w, http.StatusFound, "Moved", `<p>Content has moved <a href="`+html.EscapeString(to)+`">here</a>.</p>`)
@@ -380,7 +381,7 @@ func notFound(w http.ResponseWriter, text string) {
 	_, _ = fmt.Fprintf(w, "<!DOCTYPE html>\n<html><body><h1>%s</h1></body></html>\n", html.EscapeString(text))
 }
 
-// warn asks the user whether he wants to see pages that somebody else's program made.
+// warn asks whether the user wants to see pages of somebody else's program.
 func warn(w http.ResponseWriter, r *http.Request, id records.ApplicationID, owner string) {
 	q := r.URL.Query()
 	q.Set(approval, "true")

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// errElsewhere is for pages that are not on a machine of their application.
+// errElsewhere says that pages are on no machine of their application.
 var errElsewhere = errors.New("it is not on a machine of the application")
 
-// lookUpPatience is how long the name service is waited for.
+// lookUpPatience bounds the wait for the name service.
 const lookUpPatience = 5 * time.Second
 
-// reach returns the addresses of a page's host that belong to machines of the application.
+// reach returns those addresses of a page's host that belong to machines of the application.
 func (p *Proxy) reach(ctx context.Context, to *url.URL, app *App) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookUpPatience)
 	defer cancel()
@@ -26,11 +26,11 @@ func (p *Proxy) reach(ctx context.Context, to *url.URL, app *App) ([]netip.Addr,
 		return nil, err
 	}
 	machines := map[netip.Addr]bool{}
-	here := false // the application has a machine that is this one
+	here := false // one of the application's machines is this one
 	for _, host := range app.Hosts {
 		list, err := p.addresses(ctx, host)
 		if err != nil {
-			continue // a name that isn't known is no machine
+			continue // ignore unknown names
 		}
 		for _, a := range list {
 			machines[a] = true
@@ -66,13 +66,13 @@ func (p *Proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error
 
 type reachKey struct{}
 
-// withReach has connections for a request made to these addresses only, whatever the name of the host means by then.
+// withReach restricts a request's connections to these addresses, whatever the host's name means later.
 func withReach(ctx context.Context, to []netip.Addr) context.Context {
 	return context.WithValue(ctx, reachKey{}, to)
 }
 
-// dial connects to an application from the address by which it knows the proxy. The filter before its pages admits that
-// address alone and sends others back to the proxy (Hadoop: AmIpFilter), and a machine may have several.
+// dial connects to an application from the address by which it knows the proxy. The filter before its pages admits only
+// that address, and sends others back to the proxy (Hadoop: AmIpFilter). A machine may have several addresses.
 func (p *Proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, _ := ctx.Value(reachKey{}).([]netip.Addr)
 	_, port, err := net.SplitHostPort(addr)
@@ -98,5 +98,5 @@ func (p *Proxy) dialOne(ctx context.Context, network, addr string) (net.Conn, er
 			return c, nil
 		}
 	}
-	return d.DialContext(ctx, network, addr) // from a loopback address one gets no farther than this machine
+	return d.DialContext(ctx, network, addr) // a loopback address reaches only this machine
 }

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Pages of applications are other people's programs, and here they share the origin of the cluster's own pages and API. So
-// a browser is told to give them an origin of their own, which may do nothing with ours. Three things go on all the
-// same: their scripts ask the application through the proxy (sharing), keep settings while the page lives (shim), and
-// follow links.
+// Pages of applications are other people's programs, and here they share the origin of the cluster's own pages and API.
+// So the proxy makes browsers give them an origin of their own, which may do nothing with ours. Three things still
+// work: their scripts ask the application through the proxy (sharing), they keep settings while the page lives (shim),
+// and links can be followed.
 const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-downloads allow-modals allow-top-navigation-by-user-activation"
 
-// shim goes into each page. It takes the place of storage that a browser refuses to a page without an origin to file it
-// under: jQuery's DataTables, which MapReduce's and Spark's pages use, fail without. And it has requests for the
-// application say from which page they come.
+// shim goes into each page. It replaces the storage that a browser denies to a page without an origin. Without storage
+// jQuery's DataTables fail, which MapReduce's and Spark's pages use. It also adds the pass to requests for the
+// application, which says from which page they come.
 const shim = `<script>(function(pass,base){["localStorage","sessionStorage"].forEach(function(n){try{window[n].length}catch(e){var m=new Map();` +
 	`var s={getItem:function(k){k=String(k);return m.has(k)?m.get(k):null},setItem:function(k,v){m.set(String(k),String(v))},` +
 	`removeItem:function(k){m.delete(String(k))},clear:function(){m.clear()},key:function(i){var k=Array.from(m.keys())[i];return k===undefined?null:k},` +
@@ -32,14 +32,15 @@ const shim = `<script>(function(pass,base){["localStorage","sessionStorage"].for
 	`var f=window.fetch;window.fetch=function(i,n){if(!own(i instanceof Request?i.url:i))return f.apply(this,arguments);var r=new Request(i,n);r.headers.set("` + passHeader + `",pass);return f.call(window,r)}` +
 	`})("PASS","BASE")</script>`
 
-// passHeader shows that a request comes from a page of the application, and for whom that was made. Nobody else can read it
-// off the page, which is why cookies, which others' requests have as well, are not needed.
+// passHeader carries the pass: proof that a request comes from a page of the application, and for which user the page
+// was made. Nobody else can read the pass off the page. So cookies, which other pages' requests carry too, aren't
+// needed.
 const passHeader = "X-Heddle-Page"
 
-// passLife is how long a page may go on asking.
+// passLife is how long a page's pass is valid.
 const passLife = 24 * time.Hour
 
-// passFor is what passHeader says on a page of an application that was made for a user.
+// passFor returns the pass of a page of an application that was made for a user.
 func (p *Proxy) passFor(own, user string, until time.Time) string {
 	name, end := base64.RawURLEncoding.EncodeToString([]byte(user)), strconv.FormatInt(until.Unix(), 10)
 	m := hmac.New(sha256.New, p.key)
@@ -47,7 +48,7 @@ func (p *Proxy) passFor(own, user string, until time.Time) string {
 	return name + "." + end + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
-// passOf returns for whom the page was made that makes a request.
+// passOf returns the user of the page that sends a request. ok is false without a valid pass.
 func (p *Proxy) passOf(r *http.Request, own string) (user string, ok bool) {
 	given := r.Header.Get(passHeader)
 	parts := strings.Split(given, ".")
@@ -68,11 +69,11 @@ func (p *Proxy) passOf(r *http.Request, own string) (user string, ok bool) {
 	return string(name), true
 }
 
-// confine puts a page into the sandbox.
+// confine adds the header that puts a page into the sandbox.
 func confine(h http.Header) { h.Add("Content-Security-Policy", sandbox) }
 
-// sharing lets the pages of an application read what the application answers: to a request with their pass, or for a script,
-// style or font, which any page may use anyway.
+// sharing lets the pages of an application read its answers: those to a request with their pass, and those for a
+// script, style or font, which any page may use anyway.
 func (p *Proxy) sharing(h http.Header, r *http.Request, own string) {
 	if r.Header.Get("Origin") != "null" {
 		return
@@ -88,7 +89,7 @@ func (p *Proxy) sharing(h http.Header, r *http.Request, own string) {
 	}
 }
 
-// mayAsk answers the question of a browser whether a page may send a request with headers of its own, such as the pass.
+// mayAsk answers a browser's question whether a page may send a request with headers of its own, such as the pass.
 func mayAsk(h http.Header, r *http.Request) {
 	if r.Header.Get("Origin") != "null" {
 		return
@@ -98,13 +99,13 @@ func mayAsk(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, X-Requested-With, "+passHeader)
 }
 
-// isPage reports whether an answer is a page that the shim can go into.
+// isPage reports whether an answer is a page that can take the shim.
 func isPage(h http.Header) bool {
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	return media == "text/html" && (h.Get("Content-Encoding") == "" || h.Get("Content-Encoding") == "identity")
 }
 
-// withShim puts the shim into a page, behind its document type.
+// withShim inserts the shim into a page, after its document type.
 func withShim(page io.Reader, pass, own string) io.Reader {
 	first := make([]byte, 1024)
 	n, err := io.ReadAtLeast(page, first, len("<!doctype html>"))
