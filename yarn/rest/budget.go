@@ -32,11 +32,13 @@ type budget struct {
 type share struct {
 	budget *budget
 	opened time.Time
-	since  time.Time // when it was opened, or got its first room: waiting for that isn't the client's fault
+	since  time.Time // when it got its first room, later by the time that it has waited for more since then
 	bytes  int
-	cut    func() // ends the client's connection; nil: nothing depends on the client now
-	gone   bool   // cut was called, at cutAt
-	cutAt  time.Time
+	// waiting is since when it has waited for room; zero: it doesn't wait.
+	waiting time.Time
+	cut     func() // ends the client's connection; nil: nothing depends on the client now
+	gone    bool   // cut was called, at cutAt
+	cutAt   time.Time
 }
 
 func newBudget(limit int) *budget {
@@ -58,9 +60,13 @@ func (s *share) take(ctx context.Context, n int) error {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer s.proceed()
 	for b.used+n > b.limit && b.used > s.bytes {
 		if s.gone {
 			return errNoMemory
+		}
+		if s.waiting.IsZero() {
+			s.waiting = time.Now()
 		}
 		wait := b.press()
 		changed := b.changed
@@ -76,35 +82,55 @@ func (s *share) take(ctx context.Context, n int) error {
 		if ctx.Err() != nil {
 			return errNoMemory
 		}
-		if s.bytes == 0 {
-			s.since = time.Now()
-		}
+	}
+	if s.bytes == 0 {
+		s.since, s.waiting = time.Now(), time.Time{}
 	}
 	b.used += n
 	s.bytes += n
 	return nil
 }
 
-// press cuts off the client that has held memory longest, if its time is over. It returns when to look again, unless
-// something changes before. While a client that was cut off still releases its memory, no other one is: that may be
-// enough for all who wait.
+// proceed ends a wait for room, whose time isn't the client's.
+func (s *share) proceed() {
+	if !s.waiting.IsZero() {
+		s.since, s.waiting = s.since.Add(time.Since(s.waiting)), time.Time{}
+	}
+}
+
+// press cuts off the client that has held memory longest, if its time is over. If all who hold memory wait for more, it
+// cuts off the one that came first. It returns when to look again, unless something changes before. While a client that
+// was cut off still releases its memory, no other one is cut off: that may be enough for all who wait.
 func (b *budget) press() time.Duration {
-	var oldest *share
-	releasing := false
+	var slowest, stuck *share
+	served := false // a request that needs nothing from its client will give memory back
 	for s := range b.shares {
-		releasing = releasing || s.gone && s.bytes > 0 && time.Since(s.cutAt) < budgetGrace
-		if s.cut != nil && !s.gone && s.bytes > 0 && (oldest == nil || s.before(oldest)) {
-			oldest = s
+		switch {
+		case s.bytes == 0:
+		case s.gone:
+			if time.Since(s.cutAt) < budgetGrace {
+				return budgetGrace
+			}
+		case s.cut == nil:
+			served = true
+		case !s.waiting.IsZero():
+			if stuck == nil || s.opened.Before(stuck.opened) {
+				stuck = s
+			}
+		case slowest == nil || s.before(slowest):
+			slowest = s
 		}
 	}
-	if oldest == nil || releasing {
+	victim := slowest
+	if slowest != nil {
+		if left := budgetGrace - time.Since(slowest.since); left > 0 {
+			return left
+		}
+	} else if victim = stuck; served || stuck == nil {
 		return budgetGrace
 	}
-	if left := budgetGrace - time.Since(oldest.since); left > 0 {
-		return left
-	}
-	oldest.gone, oldest.cutAt = true, time.Now()
-	oldest.cut()
+	victim.gone, victim.cutAt = true, time.Now()
+	victim.cut()
 	b.wake() // it may wait for more itself
 	return budgetGrace
 }

@@ -111,7 +111,7 @@ func TestSendersThatStopMakeRoomForOthers(t *testing.T) {
 		if err != nil || !strings.Contains(string(answer), "200 OK") || read.Load() != 1<<20 {
 			t.Errorf("%q, %v; %d bytes were read", answer, err, read.Load())
 		}
-		if d := time.Since(start); d > 30*time.Second {
+		if d := time.Since(start); d > time.Minute { // each of the ten others may hold what it needs for five seconds
 			t.Errorf("after %v", d)
 		}
 	})
