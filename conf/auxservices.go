@@ -7,17 +7,17 @@ import (
 
 const (
 	auxServices = "yarn.nodemanager.aux-services"
-	// MapReduceShuffle is the auxiliary service that Heddle has, under the name by which MapReduce asks for it.
+	// MapReduceShuffle is Heddle's only auxiliary service, under the name that MapReduce uses.
 	MapReduceShuffle = "mapreduce_shuffle"
 	mapReduceClass   = "org.apache.hadoop.mapred.ShuffleHandler"
-	// Spark's external shuffle service keeps what executors have shuffled beyond their end. It runs inside a Java
-	// NodeManager and reads what executors of its own version write, in a format of Spark's own.
+	// sparkShuffle is Spark's external shuffle service, which keeps shuffled data after executors have ended. It runs
+	// inside a Java NodeManager. It reads a format of Spark's own that executors of its own version write.
 	sparkShuffle = "spark_shuffle"
 	sparkClass   = "org.apache.spark.network.yarn.YarnShuffleService"
 )
 
-// LacksAuxService returns why a NodeManager lacks an auxiliary service that is configured or that Spark asks for,
-// and what to set instead; "" for services that it has, and for unknown ones.
+// LacksAuxService returns why a NodeManager lacks an auxiliary service that is configured or that Spark asks for, and
+// what to set instead. It returns "" for services that the NodeManager has, and for unknown ones.
 func (c *Config) LacksAuxService(name string) string {
 	class := c.Text(auxServices + "." + name + ".class")
 	switch {

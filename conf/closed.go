@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// A daemon without a configuration serves this machine alone, and root gives nobody its rights: nobody has said who may connect.
+// A daemon without a configuration serves this machine alone, and as root it runs no containers as root: nobody has
+// said who may connect.
 
 const thisMachine = "localhost"
 
-// CloseUp makes the defaults of a daemon without a configuration folder safe. The daemon listens on the loopback, and as root it runs
-// containers as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set otherwise, for example on the
-// command line, stay. what says in one line what was closed and how to open it; "" if there was nothing to close.
+// CloseUp makes the defaults of a daemon without a configuration folder safe. The daemon listens on the loopback, and
+// as root it runs containers as yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user. Keys that are set,
+// for example on the command line, keep their values. what says in one line what was closed and how to open it; it is
+// "" if nothing was closed.
 func (c *Config) CloseUp() (what string) { return c.closeUp(os.Geteuid()) }
 
 func (c *Config) closeUp(uid int) string {
@@ -38,10 +40,10 @@ func (c *Config) closeUp(uid int) string {
 		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/operations.md says what protects an open cluster"
 }
 
-// says reports whether anything names where a role listens.
+// says reports whether a key names where a role listens.
 func (c *Config) says(role string) bool {
 	prefix := "yarn." + role + "."
-	for name := range c.WithPrefix(prefix) { // defaults are among them
+	for name := range c.WithPrefix(prefix) { // this includes defaults
 		if !c.IsSet(prefix + name) {
 			continue
 		}

@@ -16,27 +16,27 @@ import (
 // siteFiles are the files of a configuration folder, in the order in which they are read.
 var siteFiles = []string{
 	"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml",
-	"resource-types.xml", "node-resources.xml", // where Hadoop's ResourceUtils looks as well
+	"resource-types.xml", "node-resources.xml", // Hadoop's ResourceUtils reads these as well
 }
 
 // Options say where a configuration comes from.
 type Options struct {
-	// Dir is the folder with the site files, each of which may be missing. "" leaves only the defaults.
+	// Dir is the folder with the site files, each of which may be missing. "" means that there are only defaults.
 	Dir string
-	// Overrides are key=value, as the command line's -D has them. They win over all files, even over final properties.
+	// Overrides are key=value, the form of the command line's -D. They win over all files, even over final properties.
 	Overrides []string
-	// Getenv looks an environment variable up; os.LookupEnv if nil.
+	// Getenv returns an environment variable; it defaults to os.LookupEnv.
 	Getenv func(name string) (string, bool)
-	// SystemProperties replaces what stands for Java's system properties in variables: user.name, user.home, user.dir
-	// and java.io.tmpdir have defaults.
+	// SystemProperties replace Java's system properties in variables. user.name, user.home, user.dir and java.io.tmpdir
+	// have defaults.
 	SystemProperties map[string]string
-	// Hostname tells this host's name; os.Hostname if nil.
+	// Hostname returns this host's name; it defaults to os.Hostname.
 	Hostname func() (string, error)
-	// LookupHost finds the IP addresses of a host; the system's resolver if nil.
+	// LookupHost returns the IP addresses of a host; it defaults to the system's resolver.
 	LookupHost func(ctx context.Context, host string) ([]string, error)
 }
 
-// Config is a loaded configuration. It may be read by many goroutines, but not while another one calls Set.
+// Config is a loaded configuration. It is safe for concurrent use, except during Set.
 type Config struct {
 	dir      string
 	props    *Properties
@@ -46,8 +46,8 @@ type Config struct {
 	resolve  func(context.Context, string) ([]string, error)
 }
 
-// Locate returns the configuration folder: the one given by a flag, else $HADOOP_CONF_DIR, else "" for the defaults.
-// getenv is os.LookupEnv if nil.
+// Locate returns the configuration folder: the one of a flag, or else $HADOOP_CONF_DIR, or else "" for the defaults.
+// getenv defaults to os.LookupEnv.
 func Locate(flag string, getenv func(string) (string, bool)) string {
 	if flag != "" {
 		return flag
@@ -59,14 +59,14 @@ func Locate(flag string, getenv func(string) (string, bool)) string {
 	return dir
 }
 
-// Load reads the site files of a folder over the defaults. It fails when a file can't be read or isn't a configuration
-// (a *SyntaxError), and when an override isn't key=value; what values mean is left to Validate.
+// Load reads the site files of a folder over the defaults. It fails if a file can't be read or isn't a configuration (a
+// *SyntaxError), and if an override isn't key=value. Validate checks the values.
 func Load(o Options) (*Config, error) {
 	c, errs := load(o)
 	return c, errors.Join(errs...)
 }
 
-// load goes on after an error, so that all of them are found at once.
+// load continues after an error, to find all of them at once.
 func load(o Options) (*Config, []error) {
 	c := &Config{dir: o.Dir, props: newProperties(), getenv: o.Getenv, hostname: o.Hostname, resolve: o.LookupHost}
 	if c.getenv == nil {
@@ -108,10 +108,10 @@ func load(o Options) (*Config, []error) {
 	return c, errs
 }
 
-// isMissing reports whether a file isn't there; a SyntaxError about an included one is something else.
+// isMissing reports whether a file doesn't exist. A SyntaxError about a missing included file doesn't count.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// systemProperties gives those of Java's system properties that configurations refer to.
+// systemProperties returns those of Java's system properties that configurations use.
 func systemProperties(getenv func(string) (string, bool)) map[string]string {
 	p := map[string]string{"java.io.tmpdir": "/tmp"}
 	if u, err := user.Current(); err == nil {
@@ -125,16 +125,16 @@ func systemProperties(getenv func(string) (string, bool)) map[string]string {
 	return p
 }
 
-// Dir is the folder that the configuration was read from; "" if there was none.
+// Dir returns the folder that the configuration was read from, or "".
 func (c *Config) Dir() string { return c.dir }
 
-// Set gives a key a value, whatever the files say, as Hadoop's Configuration.set does.
+// Set sets a key, whatever the files say, like Hadoop's Configuration.set.
 func (c *Config) Set(key, value string) {
 	c.props.set(key, value, Source{File: program})
 }
 
-// With returns a copy with the properties of one more file, such as capacity-scheduler.xml, on top; a relative path
-// starts in the configuration folder. Final properties stay.
+// With returns a copy with the properties of one more file, such as capacity-scheduler.xml. A relative path starts in
+// the configuration folder. Final properties keep their values.
 func (c *Config) With(file string) (*Config, error) {
 	d := c.clone()
 	if err := d.props.addFile(c.inDir(file)); err != nil {
@@ -143,7 +143,7 @@ func (c *Config) With(file string) (*Config, error) {
 	return d, nil
 }
 
-// WithValues returns a copy with values on top that come from elsewhere than a file, which source names in messages.
+// WithValues returns a copy with values from elsewhere than a file on top. Messages name source as their origin.
 func (c *Config) WithValues(source string, values map[string]string) *Config {
 	d := c.clone()
 	for key, value := range values {
@@ -152,7 +152,7 @@ func (c *Config) WithValues(source string, values map[string]string) *Config {
 	return d
 }
 
-// Reread returns what the site files say now. What the command line and the program have set stays.
+// Reread reads the site files again. Settings of the command line and the program stay.
 func (c *Config) Reread() (*Config, error) {
 	d, errs := load(Options{Dir: c.dir, Getenv: c.getenv, SystemProperties: c.system, Hostname: c.hostname, LookupHost: c.resolve})
 	if err := errors.Join(errs...); err != nil {
@@ -166,7 +166,7 @@ func (c *Config) Reread() (*Config, error) {
 	return d, nil
 }
 
-// What stands for a file in the sources of settings that come from none.
+// Sources of settings that don't come from a file.
 const (
 	commandLine = "<command line>"
 	program     = "<program>"
@@ -185,7 +185,7 @@ func (c *Config) clone() *Config {
 	return &d
 }
 
-// raw is a key's value before variables are replaced: a file's, else the default.
+// raw returns a key's value before variables are replaced, or its default.
 func (c *Config) raw(key string) (string, bool) {
 	if p, ok := c.props.Get(key); ok {
 		return p.Value, true
@@ -196,7 +196,7 @@ func (c *Config) raw(key string) (string, bool) {
 	return c.daemonDir(key)
 }
 
-// daemonDir stands in for the system properties that Hadoop's start scripts pass to its daemons.
+// daemonDir replaces the system properties that Hadoop's start scripts pass to its daemons.
 func (c *Config) daemonDir(key string) (string, bool) {
 	first := func(names ...string) (string, bool) {
 		for _, name := range names {
@@ -226,8 +226,8 @@ func (c *Config) daemonDir(key string) (string, bool) {
 	return "", false
 }
 
-// Expand replaces the variables of a text. Unknown ones stay as they are; those that lead back to themselves are an
-// error.
+// Expand replaces the variables of a text. Unknown ones stay unchanged. A variable that refers to itself, even through
+// others, is an error.
 func (c *Config) Expand(text string) (string, error) { return c.expandFor(text, nil) }
 
 func (c *Config) expandFor(text string, chain []string) (string, error) {
@@ -242,7 +242,8 @@ func (c *Config) expandFor(text string, chain []string) (string, error) {
 	return x.expand(text, chain)
 }
 
-// lookup is a key's value with variables replaced and white space at both ends removed; ok is false if nothing sets it.
+// lookup returns a key's value with variables replaced and without surrounding white space. ok is false if nothing sets
+// the key.
 func (c *Config) lookup(key string) (value string, ok bool, err error) {
 	key = canonical(key)
 	value, ok = c.raw(key)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Checks of what keys say together.
+// Checks of several keys together.
 
 // resourceManagers checks the ids of the ResourceManagers and that each has its addresses.
 func (v *validation) resourceManagers() {
@@ -35,7 +35,7 @@ func (v *validation) resourceManagers() {
 	case len(ids) == 1:
 		v.problem(Warning, idsKey, "a single ResourceManager can't fail over, and Hadoop's clients need two ids", "")
 	case len(ids)%2 == 0:
-		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers survive the loss of no more members than %d do; use an odd number", len(ids), len(ids)-1), "")
+		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers don't survive the loss of more members than %d do; use an odd number", len(ids), len(ids)-1), "")
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -78,7 +78,7 @@ type listener struct {
 // ports checks that no role opens a port twice.
 func (v *validation) ports() {
 	c := v.c
-	var cluster []listener // what all ResourceManagers advertise
+	var cluster []listener // addresses that all ResourceManagers advertise
 	for _, id := range c.RMIDs() {
 		var own []listener
 		for _, key := range rmAddressKeys {
@@ -125,20 +125,21 @@ func (v *validation) clashes(all []listener, role string) {
 	}
 }
 
-// reported tells whether an error about a key is known already.
+// reported tells whether there is an error about a key already.
 func (v *validation) reported(key string) bool {
 	return slices.ContainsFunc(v.problems, func(p Problem) bool { return p.Key == key && p.Severity == Error })
 }
 
-// clusterSecret checks that there is a secret where daemons are to prove that they know it.
+// clusterSecret checks that there is a secret if daemons must prove that they know it.
 func (v *validation) clusterSecret() {
 	const key, file = "heddle.cluster.stock-daemons", "heddle.cluster.secret-file"
 	if v.c.Text(key) == "refuse" && v.c.Text(file) == "" {
-		v.problem(Error, key, "nobody could join: daemons prove that they belong to the cluster by its secret, and there is none ("+file+" is not set)", "")
+		v.problem(Error, key, "no daemon could join: daemons must prove that they know the cluster's secret, but there is none ("+file+" is not set)", "")
 	}
 }
 
-// AdmitsStrangers reports whether daemons are taken for nodes, or ResourceManagers, that don't prove by the cluster's secret that they are.
+// AdmitsStrangers reports whether nodes and ResourceManagers may join without a proof that they know the cluster's
+// secret.
 func (c *Config) AdmitsStrangers() bool {
 	switch c.Text("heddle.cluster.stock-daemons") {
 	case "admit":
@@ -149,7 +150,7 @@ func (c *Config) AdmitsStrangers() bool {
 	return c.Text("heddle.cluster.secret-file") == ""
 }
 
-// raft checks what hashicorp/raft demands of its times, and that TLS is whole.
+// raft checks what hashicorp/raft requires of its times, and that the settings of TLS are complete.
 func (v *validation) raft() {
 	c := v.c
 	const prefix = "heddle.raft."

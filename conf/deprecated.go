@@ -9,7 +9,7 @@ import (
 //go:embed facts/deprecated-keys.tsv
 var deprecatedFacts string
 
-// deprecated maps the names that Hadoop has given up to those that replace them.
+// deprecated maps deprecated names to those that replace them.
 var deprecated = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for old, now := range facts(deprecatedFacts) {
@@ -18,12 +18,12 @@ var deprecated = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// Canonical returns the name that is in use now for a key.
+// Canonical returns the present name of a key.
 func Canonical(name string) string { return canonical(name) }
 
 func canonical(name string) string {
 	m := deprecated()
-	for range 4 { // a successor may itself have been replaced; more steps would be a loop
+	for range 4 { // a replacement may itself be deprecated; more steps would be a loop
 		now, ok := m[name]
 		if !ok {
 			break
@@ -33,7 +33,7 @@ func canonical(name string) string {
 	return name
 }
 
-// facts yields the lines of a table: a name and what follows the tab, without comments.
+// facts yields the lines of a table, without comments: a name, and the text after the tab.
 func facts(table string) func(yield func(name, value string) bool) {
 	return func(yield func(name, value string) bool) {
 		for line := range strings.Lines(table) {

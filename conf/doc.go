@@ -8,16 +8,15 @@
 //	if r := c.Validate(); !r.OK() { … }     // a value is impossible: the report names file, line, key and what is allowed
 //	c.Duration("yarn.am.liveness-monitor.expiry-interval-ms")
 //
-// What a key means, its default, kind and range stand in one line of the registry (keys_*.go). The typed getters (Int,
-// Duration, Address, …) work for keys of the registry only and panic for others, so that a misspelt key fails in the
-// first test; Get reads any key. After Validate found no errors the getters return what was configured; without it, an
-// impossible value reads as its default.
+// One line of the registry (keys_*.go) has a key's meaning, default, kind and range. The typed getters (Int, Duration,
+// Address, …) work for keys of the registry only and panic for others, so that a misspelt key fails in the first test.
+// Get reads any key. If Validate has found no errors, the getters return what was configured. Otherwise an invalid
+// value reads as its default.
 //
-// Reading follows Hadoop's Configuration class: values of later files replace earlier ones unless those are <final>,
-// empty values count as not set, ${name} and ${env.NAME} are replaced when a value is read, deprecated names lead to
-// their successors. Two things differ on purpose: variables that lead back to themselves are an error rather than
-// text, and defaults lie below all files, so that a yarn.* key in core-site.xml counts (Hadoop's yarn-default.xml would
-// hide it).
+// Reading follows Hadoop's Configuration class. Values of later files replace earlier ones unless those are <final>.
+// Empty values count as not set. ${name} and ${env.NAME} are replaced when a value is read. Deprecated names stand for
+// their replacements. Two things differ on purpose. A variable that refers to itself is an error rather than text. And
+// defaults rank below all files, so that a yarn.* key in core-site.xml counts (Hadoop's yarn-default.xml hides it).
 package conf
 
 // HadoopVersion is the release whose protocols, configuration and REST answers Heddle follows.

@@ -36,16 +36,16 @@ func (r redactor) redact(key, value string) string {
 	return value
 }
 
-// Setting is one key as it stands.
+// Setting is a key and its value.
 type Setting struct {
 	Key     string
-	Raw     string // before variables are replaced
-	Value   string // after; like Raw where they can't be
+	Raw     string // with variables
+	Value   string // with variables replaced; Raw if that fails
 	Final   bool
-	Sources []string // where it comes from, the last one counting: a file's name, yarn-default.xml, programmatically
+	Sources []string // its origins, the last of which counts: a file's name, yarn-default.xml, programmatically
 }
 
-// Settings lists all keys that have a value, defaults included, by name. Secrets are hidden.
+// Settings lists all keys that have a value, defaults included, sorted by name. It hides secrets.
 func (c *Config) Settings() iter.Seq[Setting] {
 	return func(yield func(Setting) bool) {
 		names := map[string]bool{}
@@ -88,7 +88,7 @@ func (s Setting) hide(r redactor) Setting {
 	return s
 }
 
-// defaultFile names the file in which Hadoop has a key's default.
+// defaultFile returns the file in which Hadoop has a key's default.
 func defaultFile(key string) string {
 	family, _, _ := strings.Cut(key, ".")
 	switch family {
@@ -102,12 +102,13 @@ func defaultFile(key string) string {
 	return "core-default.xml"
 }
 
-// ErrNoSuchKey is what WriteJSON and WriteXML return for a key without a value.
+// ErrNoSuchKey says that WriteJSON or WriteXML was called for a key without a value.
 type ErrNoSuchKey struct{ Key string }
 
 func (e ErrNoSuchKey) Error() string { return fmt.Sprintf("Property %s not found", e.Key) }
 
-// WriteXML writes all settings, or that of key if it isn't "", as Hadoop's /conf page does: values with their variables.
+// WriteXML writes all settings, or only that of key if it isn't "", in the form of Hadoop's /conf page: values with
+// their variables.
 func (c *Config) WriteXML(w io.Writer, key string) error {
 	type property struct {
 		XMLName xml.Name `xml:"property"`
@@ -134,8 +135,8 @@ func (c *Config) WriteXML(w io.Writer, key string) error {
 	return err
 }
 
-// WriteJSON writes all settings, or that of key if it isn't "", as Hadoop's /conf?format=json does: values with their
-// variables replaced.
+// WriteJSON writes all settings, or only that of key if it isn't "", in the form of Hadoop's /conf?format=json: values
+// with their variables replaced.
 func (c *Config) WriteJSON(w io.Writer, key string) error {
 	type property struct {
 		Key      string `json:"key"`

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Limits of what one value may expand to. Hadoop stops after 20 replacements; these count nesting and leave room for a
-// long list of short variables.
+// Limits of the expansion of one value. Hadoop stops after 20 replacements. These limits count nesting, and leave room
+// for a long list of short variables.
 const (
 	maxExpandDepth = 20
 	maxExpandSteps = 1000
 	maxExpandSize  = 1 << 20
 )
 
-// variable is Hadoop's: no blank, dollar or brace in a name. The leftmost match of ${a${b}} is the inner one.
+// variable is Hadoop's pattern: a name has no blank, dollar or brace. The leftmost match of ${a${b}} is the inner one.
 var variable = regexp.MustCompile(`\$\{[^}$ ]+\}`)
 
 // An expander replaces variables as Hadoop's Configuration.substituteVars does.
@@ -27,8 +27,8 @@ type expander struct {
 	steps int
 }
 
-// expand replaces the variables of text. Like Hadoop it stops at the first variable that nothing defines and leaves it
-// and what follows as they are. chain are the properties whose values led here.
+// expand replaces the variables of text. Like Hadoop it stops at the first undefined variable, and leaves it and the
+// rest unchanged. chain are the properties whose values led here.
 func (x *expander) expand(text string, chain []string) (string, error) {
 	for {
 		at := variable.FindStringIndex(text)
@@ -67,7 +67,7 @@ func (x *expander) property(name string, chain []string) (string, bool, error) {
 	}
 	chain = append(slices.Clip(chain), name)
 	if slices.Contains(chain[:len(chain)-1], name) {
-		return "", false, fmt.Errorf("${%s} leads back to itself: %s", name, strings.Join(chain, " → "))
+		return "", false, fmt.Errorf("${%s} refers to itself: %s", name, strings.Join(chain, " → "))
 	}
 	if len(chain) > maxExpandDepth {
 		return "", false, fmt.Errorf("variables are nested more than %d deep: %s", maxExpandDepth, strings.Join(chain, " → "))

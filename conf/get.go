@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Get returns any key's value, with variables replaced and white space at both ends removed. ok is false when nothing
-// sets the key and it has no default, and when its variables can't be replaced, which Validate reports.
+// Get returns any key's value, with variables replaced and without surrounding white space. ok is false if nothing sets
+// the key and it has no default, or if its variables can't be replaced, which Validate reports.
 func (c *Config) Get(key string) (value string, ok bool) {
 	value, ok, err := c.lookup(key)
 	return value, ok && err == nil
@@ -22,14 +22,14 @@ func (c *Config) IsSet(key string) bool {
 	return ok
 }
 
-// Where says where a key was set; ok is false if it has its default.
+// Where returns where a key was set. ok is false if it has its default.
 func (c *Config) Where(key string) (at Source, ok bool) {
 	p, ok := c.props.Get(key)
 	return p.Source, ok
 }
 
-// Verbatim returns any key's value with variables replaced and white space kept, or its default. In an access control list
-// a blank has a meaning: nobody.
+// Verbatim returns any key's value, or its default, with variables replaced and white space kept. In an access control
+// list a blank means nobody.
 func (c *Config) Verbatim(key string) (value string, ok bool) {
 	key = canonical(key)
 	if value, ok = c.raw(key); !ok {
@@ -42,7 +42,7 @@ func (c *Config) Verbatim(key string) (value string, ok bool) {
 // WithPrefix returns the values of all keys that start with prefix, by the rest of their names.
 func (c *Config) WithPrefix(prefix string) map[string]string { return c.withPrefix(prefix, c.Get) }
 
-// VerbatimWithPrefix is WithPrefix with white space kept; see Verbatim.
+// VerbatimWithPrefix does the same with white space kept; see Verbatim.
 func (c *Config) VerbatimWithPrefix(prefix string) map[string]string {
 	return c.withPrefix(prefix, c.Verbatim)
 }
@@ -65,8 +65,8 @@ func (c *Config) withPrefix(prefix string, get func(string) (string, bool)) map[
 	return out
 }
 
-// get returns the value of a key of the registry, or its default where the value is impossible. With no kinds any will
-// do.
+// get returns the value of a key of the registry, or its default if the value is invalid. It panics if the key's kind
+// isn't one of kinds; without kinds it accepts any.
 func (c *Config) get(key string, kinds ...Kind) (string, Key) {
 	k, ok := FindKey(key)
 	if !ok {
@@ -112,8 +112,8 @@ func (c *Config) Bool(key string) bool {
 	return b
 }
 
-// Duration returns a duration; 0 if the key has neither value nor default. A special value such as -1 comes back as that
-// many units.
+// Duration returns a duration; 0 if the key has neither value nor default. A special value such as -1 is returned as
+// that many units.
 func (c *Config) Duration(key string) time.Duration {
 	v, k := c.get(key, Duration)
 	d, _ := ParseDuration(v, k.Unit)
@@ -164,7 +164,7 @@ func cleanLocal(p string) string {
 	return filepath.Clean(local)
 }
 
-// StateDir is the folder that holds the state of one role, such as rm, and id, such as rm1 or a node's host and port.
+// StateDir returns the folder of the state of one role, such as rm, and id, such as rm1 or a node's host and port.
 func (c *Config) StateDir(role, id string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r == filepath.Separator || r == ':' || r < ' ' {
@@ -175,10 +175,10 @@ func (c *Config) StateDir(role, id string) string {
 	return filepath.Join(c.Path("heddle.state.dir"), role+"-"+safe)
 }
 
-// forever is what durations of -1 mean where the key says so.
+// forever stands for -1 where a key gives it that meaning.
 const forever = time.Duration(math.MaxInt64)
 
-// Limit returns a duration of which -1 stands for ever, which comes back as the longest Duration.
+// Limit returns a duration of a key in which -1 means for ever, which is the longest Duration.
 func (c *Config) Limit(key string) time.Duration {
 	if d := c.Duration(key); d >= 0 {
 		return d

@@ -12,14 +12,14 @@ import (
 
 const (
 	rmPrefix  = "yarn.resourcemanager."
-	singleRM  = "rm1" // id of a ResourceManager that is the only one
+	singleRM  = "rm1" // id of the only ResourceManager
 	raftPort  = 8034
 	anyHost   = "0.0.0.0"
 	loopback  = "127.0.0.1"
-	dnsPeriod = 3 * time.Second // patience with a resolver that doesn't answer
+	dnsPeriod = 3 * time.Second // limit for a resolver's answer
 )
 
-// rmAddressKeys are the addresses of a ResourceManager, each of which may be set by id.
+// rmAddressKeys are the keys of a ResourceManager's addresses. Each may be set by id.
 var rmAddressKeys = []string{
 	rmPrefix + "address", rmPrefix + "scheduler.address", rmPrefix + "resource-tracker.address",
 	rmPrefix + "admin.address", rmPrefix + "webapp.address",
@@ -40,8 +40,8 @@ func (c *Config) RMIDs() []string {
 	return []string{singleRM}
 }
 
-// OwnRMID returns the id of the ResourceManager that this process is to be: the given one if it isn't "", else that of
-// yarn.resourcemanager.ha.id, else the one whose address is of this host.
+// OwnRMID returns the id of this process's ResourceManager: the given one if it isn't "", or else that of
+// yarn.resourcemanager.ha.id, or else the one whose address belongs to this host.
 func (c *Config) OwnRMID(ctx context.Context, given string) (string, error) {
 	ids := c.RMIDs()
 	if given == "" {
@@ -71,12 +71,12 @@ func (c *Config) OwnRMID(ctx context.Context, given string) (string, error) {
 	if len(own) > 1 {
 		what = strings.Join(own, ", ") + " all have addresses of this host"
 	}
-	return "", fmt.Errorf("which ResourceManager this is can't be told: %s; set %sha.id or give --id", what, rmPrefix)
+	return "", fmt.Errorf("can't tell which ResourceManager this is: %s; set %sha.id or give --id", what, rmPrefix)
 }
 
 // RMAddress returns an address of a ResourceManager by its key, such as yarn.resourcemanager.scheduler.address. With
-// several ResourceManagers it is that of <key>.<id>, else host yarn.resourcemanager.hostname.<id> with the key's default
-// port (Hadoop: HAUtil).
+// several ResourceManagers it is the value of <key>.<id>, or else the host yarn.resourcemanager.hostname.<id> with the
+// key's default port (Hadoop: HAUtil).
 func (c *Config) RMAddress(key, id string) (Address, error) {
 	if !c.HAEnabled() {
 		return c.Address(key), nil
@@ -101,8 +101,8 @@ func (c *Config) RMAddress(key, id string) (Address, error) {
 	return Address{strings.Trim(host, "[]"), k.defaultPort()}, nil
 }
 
-// RMAddresses returns the address of every ResourceManager, in the order of RMIDs, in the form for clients (see
-// Connectable).
+// RMAddresses returns the address of every ResourceManager, in the order of RMIDs, in a form that clients can connect
+// to (see Connectable).
 func (c *Config) RMAddresses(key string) ([]Address, error) {
 	var out []Address
 	for _, id := range c.RMIDs() {
@@ -118,13 +118,15 @@ func (c *Config) RMAddresses(key string) ([]Address, error) {
 	return out, nil
 }
 
-// RMListen returns where a ResourceManager listens: its address with the host of yarn.resourcemanager.bind-host if set.
+// RMListen returns where a ResourceManager listens: its address, but with the host of yarn.resourcemanager.bind-host if
+// that is set.
 func (c *Config) RMListen(key, id string) (Address, error) {
 	a, err := c.RMAddress(key, id)
 	return c.bind(a, rmPrefix+"bind-host"), err
 }
 
-// NMListen returns where a NodeManager listens: its address by key with the host of yarn.nodemanager.bind-host if set.
+// NMListen returns where a NodeManager listens: its address by key, but with the host of yarn.nodemanager.bind-host if
+// that is set.
 func (c *Config) NMListen(key string) Address {
 	return c.bind(c.Address(key), "yarn.nodemanager.bind-host")
 }
@@ -136,8 +138,8 @@ func (c *Config) bind(a Address, key string) Address {
 	return a
 }
 
-// RaftAddress returns where the ResourceManagers reach the one of that id with raft: heddle.raft.address.<id>, else the
-// host of its other addresses and port 8034.
+// RaftAddress returns where the ResourceManagers reach the one with that id by raft: heddle.raft.address.<id>, or else
+// the host of its other addresses and port 8034.
 func (c *Config) RaftAddress(id string) (Address, error) {
 	key := "heddle.raft.address." + id
 	if v, ok := c.Get(key); ok {
@@ -154,14 +156,14 @@ func (c *Config) RaftAddress(id string) (Address, error) {
 	return Address{a.Host, raftPort}, nil
 }
 
-// IsAny reports whether the host means all interfaces, which one can listen on but not connect to.
+// IsAny reports whether the host stands for all interfaces. One can listen on such an address, but not connect to it.
 func (a Address) IsAny() bool {
 	ip := net.ParseIP(a.Host)
 	return a.Host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// Connectable returns the address in the form that others can connect to: this host's name stands for all interfaces,
-// or the loopback address if the name means nothing to the resolver (Hadoop: NetUtils.getConnectAddress).
+// Connectable returns the address in a form that others can connect to. This host's name replaces "all interfaces", or
+// the loopback address if the resolver doesn't know the name (Hadoop: NetUtils.getConnectAddress).
 func (c *Config) Connectable(a Address) Address {
 	if !a.IsAny() {
 		return a

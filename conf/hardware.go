@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Hardware is what a node consists of; 0 means unknown.
+// Hardware describes a node; 0 means unknown.
 type Hardware struct {
 	MemoryMB   int64 // physical memory, MiB
 	Cores      int   // physical cores
@@ -23,8 +23,8 @@ func (h Hardware) cores(logical bool) int {
 	return h.Cores
 }
 
-// DetectHardware reads the hardware from Linux's /proc below root ("/" as a rule). Elsewhere only the number of
-// processors is known.
+// DetectHardware reads the hardware from Linux's /proc below root (usually "/"). Elsewhere it knows only the number of
+// processors.
 func DetectHardware(root string) (Hardware, error) {
 	hw := Hardware{Cores: runtime.NumCPU(), Processors: runtime.NumCPU()}
 	if runtime.GOOS != "linux" {
@@ -58,7 +58,7 @@ func DetectHardware(root string) (Hardware, error) {
 	if processors > 0 {
 		hw.Processors, hw.Cores = processors, processors
 	}
-	if len(cores) > 0 { // ARM's cpuinfo says nothing about cores
+	if len(cores) > 0 { // ARM's cpuinfo lacks cores
 		hw.Cores = len(cores)
 	}
 	return hw, nil

@@ -18,9 +18,9 @@ const (
 	maxIncludes     = 256 // files in all
 )
 
-// resolveIncludes replaces every <xi:include href="…"/> below e by the outermost element of that file, or, when the
-// file doesn't exist, by the contents of its <xi:fallback>. Hadoop looks at the name of the element only, not at its
-// namespace, and so does this.
+// resolveIncludes replaces every <xi:include href="…"/> below e by the outermost element of that file. If the file
+// doesn't exist, the contents of its <xi:fallback> take its place. Like Hadoop it looks only at the name of the
+// element, not at its namespace.
 func (r *reader) resolveIncludes(e *Element, chain []string) error {
 	for i := 0; i < len(e.Children); i++ {
 		child := e.Children[i]
@@ -46,7 +46,7 @@ func (r *reader) resolveIncludes(e *Element, chain []string) error {
 	return nil
 }
 
-// include returns what stands for an include element. Elements in it have their own includes resolved.
+// include returns the replacement of an include element. It also resolves the includes in that.
 func (r *reader) include(e *Element, chain []string) ([]*Element, error) {
 	bad := func(format string, args ...any) error {
 		return &SyntaxError{e.Source, fmt.Sprintf(format, args...)}
@@ -60,7 +60,7 @@ func (r *reader) include(e *Element, chain []string) ([]*Element, error) {
 		return nil, bad("<xi:include href=%q>: %v", href, err)
 	}
 	if slices.Contains(chain, path) {
-		return nil, bad("includes lead back to themselves: %s", strings.Join(append(slices.Clone(chain), path), " → "))
+		return nil, bad("a file includes itself: %s", strings.Join(append(slices.Clone(chain), path), " → "))
 	}
 	if len(chain) > maxIncludeDepth {
 		return nil, bad("files include files more than %d deep: %s", maxIncludeDepth, strings.Join(chain, " → "))
@@ -87,7 +87,7 @@ func (r *reader) include(e *Element, chain []string) ([]*Element, error) {
 	return nil, bad("<xi:include href=%q>: %s does not exist, and there is no <xi:fallback>", href, path)
 }
 
-// includePath makes a file name of an href, which is relative to the folder of the including file.
+// includePath returns the file name in an href, which is relative to the folder of the including file.
 func includePath(href, from string) (string, error) {
 	if u, err := url.Parse(href); err == nil && u.Scheme != "" {
 		if u.Scheme != "file" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Kind is what a key's value is.
+// Kind is the type of a key's values.
 type Kind int
 
 // Kinds of values.
@@ -29,20 +29,20 @@ const (
 	URI                  // URI or path in any file system
 )
 
-// Key is one line of the registry: what is known about a configuration key.
+// Key is one line of the registry: everything known about a configuration key.
 type Key struct {
-	Name        string // <…> in it stands for a part of a name that the user chooses
-	Default     string // as Hadoop's *-default.xml has it; variables are replaced. Empty: none
+	Name        string // <…> in it stands for a part that the user chooses
+	Default     string // as in Hadoop's *-default.xml, may have variables; "" if there is none
 	Kind        Kind
-	Unit        time.Duration // of a Duration's bare number
-	Doc         string        // what it means, in one line
-	Implemented bool          // Heddle acts on it
+	Unit        time.Duration // of a Duration without a unit
+	Doc         string        // its meaning, in one line
+	Implemented bool          // whether it has an effect in Heddle
 
-	lowest, highest float64  // of numbers; durations in Unit, sizes in bytes
-	words           []string // all values of an Enum or Class (none: any); else values allowed besides the range
+	lowest, highest float64  // range of numbers; durations in Unit, sizes in bytes
+	words           []string // all values of an Enum or Class (nil: any); otherwise values allowed outside the range
 }
 
-// The functions below are the registry's vocabulary: one for each kind, and methods that narrow a key.
+// The functions below build the registry: one for each kind, and methods that restrict a key.
 
 func newKey(kind Kind, name, def, doc string) Key {
 	return Key{
@@ -77,24 +77,24 @@ func enum(name, def, doc string, words ...string) Key {
 	return k
 }
 
-// class is a key that names a Java class; only those in known mean something to Heddle. With none any name passes.
+// class is a key that names a Java class. Heddle knows only the classes in known; without known it accepts any name.
 func class(name, def, doc string, known ...string) Key {
 	k := newKey(Class, name, def, doc)
 	k.words = known
 	return k
 }
 
-// min, max bound numbers.
+// min and max limit numbers.
 func (k Key) min(v float64) Key { k.lowest = v; return k }
 func (k Key) max(v float64) Key { k.highest = v; return k }
 
 // or allows values outside of the range, such as -1 for "off".
 func (k Key) or(values ...string) Key { k.words = values; return k }
 
-// later marks a key that Heddle knows but doesn't act on yet.
+// later marks a key that has no effect in Heddle yet.
 func (k Key) later() Key { k.Implemented = false; return k }
 
-// Allowed says in words what a value may be.
+// Allowed describes in words which values are allowed.
 func (k Key) Allowed() string {
 	var s string
 	switch k.Kind {
@@ -150,7 +150,7 @@ func unitName(unit time.Duration) string {
 	return "units of " + unit.String()
 }
 
-// check reports what is wrong with a value whose variables are replaced.
+// check returns what is wrong with a value whose variables are replaced.
 func (k Key) check(value string) error {
 	value = trim(value)
 	switch k.Kind {
@@ -184,7 +184,7 @@ func (k Key) check(value string) error {
 	return nil
 }
 
-// number reads a value of a numeric kind: durations count k.Unit.
+// number parses a value of a numeric kind. Durations count k.Unit.
 func (k Key) number(value string) (float64, error) {
 	switch k.Kind {
 	case Int:
@@ -200,7 +200,7 @@ func (k Key) number(value string) (float64, error) {
 	return ParseFloat(value)
 }
 
-// defaultPort is the port of the default address, which counts for addresses without one; −1 if there is none.
+// defaultPort is the port of the default address. Addresses without a port get it. It is −1 if there is none.
 func (k Key) defaultPort() int {
 	_, port, ok := cutLast(k.Default, ":")
 	if n, err := strconv.ParseUint(port, 10, 16); ok && err == nil {
@@ -236,7 +236,7 @@ func checkPaths(k Key, value string) error {
 	return nil
 }
 
-// localPath strips what Hadoop allows around local paths: a file: scheme.
+// localPath removes what Hadoop allows around local paths: a file: scheme.
 func localPath(s string) (string, error) {
 	s = trim(s)
 	if rest, ok := strings.CutPrefix(s, "file:"); ok {

@@ -1,6 +1,6 @@
 package conf
 
-// coreKeys are the keys of core-site.xml that concern Heddle.
+// coreKeys are the keys of core-site.xml that Heddle uses.
 func coreKeys() []Key {
 	return []Key{
 		uri("fs.defaultFS", "file:///", "file system of paths without a scheme"),
@@ -47,7 +47,7 @@ func coreKeys() []Key {
 	}
 }
 
-// hdfsKeys are the keys of hdfs-site.xml that concern a client.
+// hdfsKeys are the keys of hdfs-site.xml that a client uses.
 func hdfsKeys() []Key {
 	return []Key{
 		list("dfs.nameservices", "", "logical names of HDFS clusters"),
@@ -64,7 +64,7 @@ func hdfsKeys() []Key {
 	}
 }
 
-// mapredKeys are the keys of mapred-site.xml that concern Heddle itself; the rest is between clients and their jobs.
+// mapredKeys are the keys of mapred-site.xml that Heddle itself uses. Only clients and their jobs use the others.
 func mapredKeys() []Key {
 	return []Key{
 		integer("mapreduce.shuffle.max.connections", "0", "maximum of reducers' connections; 0 is no limit").min(0),
@@ -77,7 +77,7 @@ func mapredKeys() []Key {
 	}
 }
 
-// yarnKeys are the keys of yarn-site.xml that concern more than one role.
+// yarnKeys are the keys of yarn-site.xml that more than one role uses.
 func yarnKeys() []Key {
 	return []Key{
 		boolean("yarn.acl.enable", "false", "check who may submit, see and change"),

@@ -1,6 +1,6 @@
 package conf
 
-// heddleKeys are Heddle's own keys. A key that is set but isn't listed here is refused.
+// heddleKeys are Heddle's own keys. The configuration may not set other heddle. keys.
 func heddleKeys() []Key {
 	return []Key{
 		path("heddle.cluster.secret-file", "", "file with the secret that all daemons of the cluster share, of 16 to 4,096 bytes; only its owner may read it"),

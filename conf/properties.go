@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Property is one property as a file has it.
+// Property is one property in a file.
 type Property struct {
 	Name   string
 	Value  string // as written: white space kept, variables not replaced
@@ -15,16 +15,15 @@ type Property struct {
 	Source Source
 }
 
-// Properties is what a number of files, read one after the other, set. A later value replaces an earlier one unless
-// that is final. It isn't safe for use while another goroutine adds to it.
+// Properties are the properties of files that are read one after the other. A later value replaces an earlier one
+// unless that is final. Don't read it while another goroutine adds to it.
 type Properties struct {
 	byName   map[string]Property
-	finals   map[string]Source // also of properties without a value
-	problems []Problem         // found while reading; none of them prevents the use
+	finals   map[string]Source // including properties without a value
+	problems []Problem         // found while reading; none of them prevents use
 }
 
-// LoadFile reads one property file, such as capacity-scheduler.xml. Its variables aren't replaced: Config.With does
-// that.
+// LoadFile reads one property file, such as capacity-scheduler.xml. It doesn't replace variables; Config.With does.
 func LoadFile(path string) (*Properties, error) {
 	p := newProperties()
 	if err := p.addFile(path); err != nil {
@@ -45,7 +44,7 @@ func (p *Properties) clone() *Properties {
 	}
 }
 
-// Get returns the property of a name, or of the name that replaces a deprecated one.
+// Get returns the property with a name. For a deprecated name it returns the property that replaces it.
 func (p *Properties) Get(name string) (Property, bool) {
 	prop, ok := p.byName[canonical(name)]
 	return prop, ok
@@ -65,8 +64,8 @@ func (p *Properties) All() iter.Seq[Property] {
 // Len is the number of properties.
 func (p *Properties) Len() int { return len(p.byName) }
 
-// Problems lists what is odd about the files that were read: names set twice, attempts to override final properties,
-// deprecated names.
+// Problems lists what is suspicious in the files: names set twice, attempts to override final properties, deprecated
+// names.
 func (p *Properties) Problems() []Problem { return slices.Clone(p.problems) }
 
 func (p *Properties) addFile(path string) error {
@@ -85,8 +84,8 @@ func (p *Properties) addTree(root *Element) error {
 	return nil
 }
 
-// addChildren takes the properties below e. Like Hadoop it looks into elements that it doesn't know, since a
-// <configuration> may hold another, which is what an include leaves. seen are the names that this file has set.
+// addChildren adds the properties below e. Like Hadoop it looks into unknown elements, because an include may leave a
+// <configuration> inside another one. seen are the names that this file has set.
 func (p *Properties) addChildren(e *Element, seen map[string]Source) {
 	for _, child := range e.Children {
 		switch child.Name {
@@ -138,7 +137,7 @@ func (p *Properties) addProperty(e *Element, seen map[string]Source) {
 	}
 }
 
-// add follows Hadoop: an empty value sets nothing, but may still be final.
+// add follows Hadoop: a property with an empty value sets nothing, but may still be final.
 func (p *Properties) add(prop Property) {
 	by, isFinal := p.finals[prop.Name]
 	switch {
@@ -155,7 +154,7 @@ func (p *Properties) add(prop Property) {
 	}
 }
 
-// set replaces a value whatever the files say of it, as Hadoop's Configuration.set does.
+// set replaces a value whatever the files say, like Hadoop's Configuration.set.
 func (p *Properties) set(name, value string, source Source) {
 	name = canonical(name)
 	before := p.byName[name]

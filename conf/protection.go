@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// protections are settings of Hadoop's that promise a protection which Heddle lacks. harmless are the values that promise none.
+// protections are Hadoop's settings of protections that Heddle lacks. harmless are the values that ask for none.
 var protections = []struct{ key, harmless, why string }{
 	{"hadoop.security.authorization", "false", "service ACLs (hadoop-policy.xml) are not checked; keep the ports among trusted machines and set it to false"},
 	{"dfs.encrypt.data.transfer", "false", "connections to DataNodes would not be encrypted; set it to false for this daemon, or use a private network"},
@@ -18,12 +18,12 @@ var protections = []struct{ key, harmless, why string }{
 	{"ipc.server.ssl.enabled", "false", "RPC runs without TLS; set it to false and use a private network"},
 }
 
-// Protected returns an error for settings that promise a protection which the daemons lack: a daemon that doesn't start is better than one
-// that seems protected.
+// Protected returns an error if a setting asks for a protection that the daemons lack. A daemon that doesn't start is
+// better than one that only seems protected.
 func (c *Config) Protected() error {
 	var all []error
 	for _, p := range protections {
-		value, set := c.Get(p.key) // some are none of the registry's
+		value, set := c.Get(p.key) // some aren't in the registry
 		value = strings.TrimSpace(value)
 		if !set || value == "" || strings.EqualFold(value, p.harmless) {
 			continue

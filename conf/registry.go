@@ -13,16 +13,16 @@ import (
 //go:embed facts/yarn-keys.tsv
 var yarnFacts string
 
-// registry is every key that is known, by name.
+// registry has every known key by its name.
 type registry struct {
-	keys     map[string]Key    // those with a line in keys_*.go
-	patterns []Key             // those of keys with <…> in their name
-	defaults map[string]string // of all known keys, also of YARN keys without such a line
-	known    map[string]bool   // names of YARN, without defaults as well
+	keys     map[string]Key    // keys with a line in keys_*.go
+	patterns []Key             // keys with <…> in their name
+	defaults map[string]string // of all known keys, including YARN's without such a line
+	known    map[string]bool   // YARN's names, including those without a default
 	families []string          // patterns of YARN's names
 }
 
-// keys is the registry; it is built once and never changes.
+// keys is the registry. It is built once and never changes.
 var keys = sync.OnceValue(func() *registry {
 	r := &registry{keys: map[string]Key{}, defaults: map[string]string{}, known: map[string]bool{}}
 	for name, def := range facts(yarnFacts) {
@@ -52,8 +52,8 @@ var keys = sync.OnceValue(func() *registry {
 	return r
 })
 
-// Keys lists the registry by name: the keys whose meaning this package knows. YARN has more, of which only names and
-// defaults are known.
+// Keys lists the registry by name: the keys whose meaning this package knows. Of YARN's other keys it knows only names
+// and defaults.
 func Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
 		for _, name := range slices.Sorted(maps.Keys(keys().keys)) {
@@ -64,8 +64,8 @@ func Keys() iter.Seq[Key] {
 	}
 }
 
-// FindKey returns the registry's line for a key. A name that a pattern such as heddle.raft.address.<id> covers gives
-// that line under its own name.
+// FindKey returns the registry's line for a key. For a name that a pattern such as heddle.raft.address.<id> covers, it
+// returns that line with the name.
 func FindKey(name string) (Key, bool) {
 	name = canonical(name)
 	r := keys()
@@ -81,22 +81,22 @@ func FindKey(name string) (Key, bool) {
 	return Key{}, false
 }
 
-// matches compares a name with a pattern, in which one <…> stands for any text: users and resource types have dots in
-// their names.
+// matches compares a name with a pattern. <…> in the pattern stands for any text, because users and resource types may
+// have dots in their names.
 func matches(pattern, name string) bool {
 	open, end := strings.IndexByte(pattern, '<'), strings.IndexByte(pattern, '>')
 	before, after := pattern[:open], pattern[end+1:]
 	return len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
 
-// foreign are prefixes of YARN keys that others than Heddle's roles read or that are checked elsewhere: MapReduce,
-// YARN services, the queues of the capacity scheduler, auxiliary services.
+// foreign are prefixes of YARN's keys that programs other than Heddle's roles read, or that are checked elsewhere:
+// MapReduce, YARN services, the queues of the capacity scheduler, auxiliary services.
 var foreign = []string{
 	"yarn.app.mapreduce.", "yarn.application.admin.client.class.", "yarn.scheduler.capacity.", "yarn.service.",
 	"yarn.nodemanager.aux-services.",
 }
 
-// openEnded are prefixes below which YARN's plug-ins read whatever they like.
+// openEnded are prefixes of keys that YARN's plug-ins define.
 var openEnded = []string{
 	"yarn.federation.", "yarn.node-attribute.", "yarn.nodemanager.csi-driver-adaptor.", "yarn.nodemanager.csi-driver.",
 	"yarn.nodemanager.resource-plugins.", "yarn.nodemanager.runtime.linux.", "yarn.resourcemanager.proxyuser.", "yarn.router.",
@@ -107,12 +107,12 @@ func hasPrefixOf(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// knownYARN reports whether YARN 3.4 has a key of that name.
+// knownYARN reports whether YARN 3.4 has a key with that name.
 func (r *registry) knownYARN(name string) bool {
 	return r.known[name] || hasPrefixOf(name, openEnded) || slices.ContainsFunc(r.families, func(pattern string) bool { return matches(pattern, name) })
 }
 
-// nearest returns the known key most like name, or "" if none is close. Candidates share the first part of the name.
+// nearest returns the known key that is most like name, or "" if none is close. Candidates have the same first part.
 func (r *registry) nearest(name string) string {
 	family, _, _ := strings.Cut(name, ".")
 	best, least := "", max(2, len(name)/6)+1
@@ -133,7 +133,7 @@ func (r *registry) nearest(name string) string {
 	return best
 }
 
-// editDistance is Levenshtein's, or some number above limit when it exceeds that.
+// editDistance is Levenshtein's distance, or any number above limit if the distance exceeds that.
 func editDistance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff > limit || -diff > limit {
 		return limit + 1

@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// Severity is how bad a Problem is.
+// Severity says how bad a Problem is.
 type Severity string
 
-// Severities: an Error keeps Heddle from starting, a Warning is likely a mistake, an Info says that a setting has no
-// effect here.
+// Severities: an Error keeps Heddle from starting, a Warning is probably a mistake, an Info is a setting without effect
+// in Heddle.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Info    Severity = "info"
 )
 
-// Problem is something that is wrong with a configuration.
+// Problem is something wrong with a configuration.
 type Problem struct {
 	Severity   Severity
 	Source     Source
-	Key, Value string // "" where the problem is the file's
+	Key, Value string // "" if the problem concerns a whole file
 	Message    string
-	Allowed    string // what the value may be; "" where that doesn't apply
+	Allowed    string // which values are allowed; "" if that doesn't apply
 	Suggestion string // a key that may have been meant; "" if none is near
 }
 
-// String returns one line: where, which key and value, what is wrong, how to mend it.
+// String returns one line: place, key and value, what is wrong, and how to mend it.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Source.File != "" {
@@ -54,16 +54,16 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Report is what Validate and Check found.
+// Report is the result of Validate or Check.
 type Report struct {
 	Dir      string // the configuration's folder; "" if it has none
 	Problems []Problem
 }
 
-// OK reports whether there is no error, though perhaps warnings.
+// OK reports whether there is no error. There may be warnings.
 func (r Report) OK() bool { return r.count(Error) == 0 }
 
-// Err returns the errors as one error, nil if there are none.
+// Err returns the errors as one error, or nil.
 func (r Report) Err() error {
 	var errs []error
 	for _, p := range r.Problems {
@@ -74,8 +74,8 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// Add enters what others than Validate have found: problems, and an error, which may have been made by Err. What is there already
-// isn't repeated.
+// Add adds problems that others than Validate have found, and an error, which may come from Err. It skips problems that
+// the report has already.
 func (r *Report) Add(problems []Problem, err error) {
 	for _, p := range append(slices.Clone(problems), problemsOf(err)...) {
 		if !slices.Contains(r.Problems, p) {
@@ -146,7 +146,7 @@ func plural(n int, forms ...string) string {
 }
 
 // WriteJSON writes the report for programs: {"dir", "ok", "problems": [{"severity", "file", "line", "key", "value",
-// "message", "allowed", "suggestion"}]}; members of a problem that don't apply are left out.
+// "message", "allowed", "suggestion"}]}. It omits members of a problem that don't apply.
 func (r Report) WriteJSON(w io.Writer) error {
 	type problem struct {
 		Severity   Severity `json:"severity"`
@@ -174,7 +174,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(out)
 }
 
-// sortProblems puts errors first and orders each severity by file, line and key.
+// sortProblems puts errors first, and sorts problems of one severity by file, line and key.
 func sortProblems(problems []Problem) {
 	rank := map[Severity]int{Error: 0, Warning: 1, Info: 2}
 	slices.SortStableFunc(problems, func(a, b Problem) int {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	nodeMemoryDefault = 8192 // MiB, where nothing is configured nor detected
+	nodeMemoryDefault = 8192 // MiB, if nothing is configured or detected
 	nodeVCoresDefault = 8
 )
 
-// resourceName is what a resource type may be called: a name, perhaps after a namespace and a slash.
+// resourceName matches the names of resource types: a name, perhaps after a namespace and a slash.
 var resourceName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // ResourceTypes returns the resource types of the cluster: memory, vcores and those of yarn.resource-types.
@@ -49,12 +49,13 @@ func (c *Config) ResourceTypes() (records.ResourceTypes, error) {
 	return types, nil
 }
 
-// MinimumAllocation is the least that a container has of each type.
+// MinimumAllocation returns the smallest amount of each type in a container.
 func (c *Config) MinimumAllocation(types records.ResourceTypes) records.Resource {
 	return c.allocation(types, "minimum")
 }
 
-// MaximumAllocation is the most that a container can have of each type; types without a limit have the largest int64.
+// MaximumAllocation returns the largest amount of each type in a container. A type without a limit has the largest
+// int64.
 func (c *Config) MaximumAllocation(types records.ResourceTypes) records.Resource {
 	return c.allocation(types, "maximum")
 }
@@ -75,9 +76,9 @@ func (c *Config) allocation(types records.ResourceTypes, which string) records.R
 	return r
 }
 
-// NodeResource returns what this node gives to containers: configured amounts, else what its hardware has if
-// yarn.nodemanager.resource.detect-hardware-capabilities is on, else 8192 MiB and 8 vcores
-// (Hadoop: NodeManagerHardwareUtils).
+// NodeResource returns what this node offers to containers: the configured amounts, or else those of its hardware if
+// yarn.nodemanager.resource.detect-hardware-capabilities is on, or else 8192 MiB and 8 vcores (Hadoop:
+// NodeManagerHardwareUtils).
 func (c *Config) NodeResource(types records.ResourceTypes, hw Hardware) (records.Resource, error) {
 	const prefix = "yarn.nodemanager.resource."
 	memory, vcores := int64(c.Int(prefix+"memory-mb")), int64(c.Int(prefix+"cpu-vcores"))
@@ -114,7 +115,7 @@ func (c *Config) NodeResource(types records.ResourceTypes, hw Hardware) (records
 	return r, nil
 }
 
-// parseAmount reads a number with or without a unit and converts it to units.
+// parseAmount parses a number with or without a unit, and converts it to units.
 func parseAmount(s, units string) (int64, error) {
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	from := s[len(digits):]
@@ -131,7 +132,7 @@ func parseAmount(s, units string) (int64, error) {
 	return records.ConvertUnits(from, units, n)
 }
 
-// checkResources reports what is wrong with resource types and amounts.
+// checkResources reports problems with resource types and amounts.
 func (c *Config) checkResources(v *validation) {
 	types, err := c.ResourceTypes()
 	if err != nil {
@@ -174,7 +175,8 @@ func (c *Config) checkResources(v *validation) {
 	}
 }
 
-// allocationKeys are the keys that set the limits of a type: the general ones where these are set, or the only ones.
+// allocationKeys returns the keys of a type's limits: the general ones if they are set, otherwise the only ones that
+// there are.
 func (c *Config) allocationKeys(name string) (low, high string) {
 	pick := func(which string) string {
 		key := "yarn.resource-types." + name + "." + which + "-allocation"

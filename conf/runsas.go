@@ -2,7 +2,8 @@ package conf
 
 const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 
-// ContainerUser is the user of the operating system that containers of a submitter run as; "" if that is the NodeManager's own.
+// ContainerUser returns the operating system's user for the containers of a submitter, or "" if that is the
+// NodeManager's own user.
 func (c *Config) ContainerUser(submitter string) string {
 	const nonsecure = "yarn.nodemanager.linux-container-executor.nonsecure-mode."
 	switch {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Check loads a configuration folder and validates it, without stopping at the first error. dir "" checks the defaults.
+// Check loads and validates a configuration folder, and doesn't stop at the first error. "" checks the defaults.
 func Check(dir string) Report { return CheckWith(Options{Dir: dir}) }
 
-// CheckWith is Check with all options.
+// CheckWith does the same with all options.
 func CheckWith(o Options) Report {
 	c, errs := load(o)
 	r := c.Validate()
@@ -46,8 +46,8 @@ type validation struct {
 	problems []Problem
 }
 
-// Validate reports everything that is wrong with the values: errors, which must keep a role from starting, warnings, and
-// settings that Heddle knows but doesn't act on.
+// Validate reports all problems of the values: errors, which must keep a role from starting, warnings, and settings
+// that have no effect in Heddle.
 func (c *Config) Validate() Report {
 	v := &validation{c: c, secret: c.redactor(), problems: c.props.Problems()}
 	for p := range c.props.All() {
@@ -72,7 +72,7 @@ func (c *Config) Validate() Report {
 	return Report{Dir: c.dir, Problems: v.problems}
 }
 
-// problem records something about a key as it is set, or as its default has it.
+// problem records a problem of a key's value or default.
 func (v *validation) problem(s Severity, key, message, allowed string) {
 	p := Problem{Severity: s, Source: Source{File: "<default>"}, Key: key, Message: message, Allowed: allowed}
 	if at, ok := v.c.Where(key); ok {
@@ -85,7 +85,7 @@ func (v *validation) problem(s Severity, key, message, allowed string) {
 	v.problems = append(v.problems, p)
 }
 
-// property judges a key that is set.
+// property checks a key that is set.
 func (v *validation) property(p Property) {
 	value, ok, err := v.c.lookup(p.Name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (v *validation) property(p Property) {
 	}
 }
 
-// registered judges a value of a key in the registry.
+// registered checks a value of a key in the registry.
 func (v *validation) registered(k Key, value string) {
 	if err := k.check(value); value != "" && err != nil {
 		severity, message := Error, err.Error()
@@ -132,7 +132,7 @@ func (v *validation) registered(k Key, value string) {
 	}
 }
 
-// fallback judges the default of a key that isn't set: its variables may lead to something impossible.
+// fallback checks the default of a key that isn't set: variables in it may make it invalid.
 func (v *validation) fallback(k Key) {
 	if v.c.IsSet(k.Name) || !k.Implemented || k.Default == "" || strings.Contains(k.Name, "<") {
 		return
@@ -142,7 +142,7 @@ func (v *validation) fallback(k Key) {
 		err = k.check(value)
 	}
 	if err != nil {
-		v.problem(Error, k.Name, "its default "+k.Default+" comes to this: "+err.Error(), k.Allowed())
+		v.problem(Error, k.Name, "its default "+k.Default+" is invalid: "+err.Error(), k.Allowed())
 	}
 }
 
@@ -151,7 +151,7 @@ func (v *validation) unknown(s Severity, key, message string) {
 	v.problems[len(v.problems)-1].Suggestion = keys().nearest(key)
 }
 
-// folder warns of a folder that holds no configuration at all.
+// folder warns about a folder without any configuration.
 func (v *validation) folder() {
 	if v.c.dir == "" {
 		return
@@ -162,7 +162,7 @@ func (v *validation) folder() {
 	}) {
 		v.problems = append(v.problems, Problem{
 			Severity: Warning, Source: Source{File: v.c.dir},
-			Message: fmt.Sprintf("holds none of %s; everything has its default", strings.Join(siteFiles, ", ")),
+			Message: fmt.Sprintf("has none of %s; all keys have their defaults", strings.Join(siteFiles, ", ")),
 		})
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// The functions below read values as Hadoop's Configuration does, white space at both ends ignored. Their errors say
-// what a value should look like and leave it to the caller to name the key.
+// The functions below parse values as Hadoop's Configuration does, without surrounding white space. Their errors say
+// what a value should look like. The caller adds the key.
 
-// ParseBool reads true or false in any case. (Hadoop silently takes the default for anything else.)
+// ParseBool parses true or false in any case. (Hadoop silently uses the default for anything else.)
 func ParseBool(s string) (bool, error) {
 	switch strings.ToLower(trim(s)) {
 	case "true":
@@ -72,8 +72,8 @@ var durationUnits = []struct {
 	{"d", 24 * time.Hour},
 }
 
-// ParseDuration reads an integer with one of the units ns, us, ms, s, m, h and d, or without, in which case it counts
-// units of unit. Durations too long for a time.Duration (292 years) become the longest one.
+// ParseDuration parses an integer, with or without one of the units ns, us, ms, s, m, h and d. Without one it counts
+// unit. Durations too long for a time.Duration (292 years) become the longest one.
 func ParseDuration(s string, unit time.Duration) (time.Duration, error) {
 	s = strings.ToLower(trim(s))
 	for _, u := range durationUnits {
@@ -117,7 +117,7 @@ func ParseSize(s string) (int64, error) {
 	return v << shift, nil
 }
 
-// ParseList splits at commas and line breaks, trims the parts and leaves empty ones out (Hadoop:
+// ParseList splits at commas and line breaks, trims the parts, and omits empty ones (Hadoop:
 // getTrimmedStringCollection).
 func ParseList(s string) []string {
 	var out []string
@@ -129,7 +129,7 @@ func ParseList(s string) []string {
 	return out
 }
 
-// Address is a host and port. Port 0 asks for any free one.
+// Address is a host and port. Port 0 stands for any free one.
 type Address struct {
 	Host string
 	Port int
@@ -145,8 +145,8 @@ func (a Address) String() string {
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
 
-// ParseAddress reads host:port, or host alone where there is a default port (≥ 0), with or without scheme and path
-// around it (Hadoop: NetUtils.createSocketAddr). IPv6 hosts stand in brackets. Names aren't looked up.
+// ParseAddress parses host:port, or a host alone if there is a default port (≥ 0), with or without scheme and path
+// around it (Hadoop: NetUtils.createSocketAddr). IPv6 hosts are in brackets. It looks no names up.
 func ParseAddress(s string, defaultPort int) (Address, error) {
 	s = trim(s)
 	wrong := errors.New("must be host:port")

@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// What a configuration file may be at most. Real ones stay a hundred times below; the limits keep hostile or broken
-// files from eating memory.
+// Limits of a configuration file. Real files are a hundred times smaller. The limits protect memory from hostile or
+// broken files.
 const (
 	maxFileSize     = 8 << 20 // bytes of one file
 	maxElementDepth = 64      // elements within elements
-	maxElements     = 400_000 // elements of a file, included ones counted
+	maxElements     = 400_000 // elements of a file, those of included files as well
 )
 
-// Source says where something was written.
+// Source is where something was written.
 type Source struct {
 	File string // path, or a word in angle brackets such as <command line>
-	Line int    // from 1; 0 where lines mean nothing
+	Line int    // from 1; 0 if there are no lines
 }
 
 // String returns file:line.
@@ -34,7 +34,7 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
 
-// SyntaxError is a file that is not acceptable XML, or not a configuration.
+// SyntaxError says that a file is not acceptable XML, or not a configuration.
 type SyntaxError struct {
 	Source Source
 	Reason string
@@ -42,7 +42,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Source.String() + ": " + e.Reason }
 
-// Element is an element of an XML file, with XInclude resolved.
+// Element is an element of an XML file. Its includes are resolved.
 type Element struct {
 	Name     string // without namespace
 	Attrs    map[string]string
@@ -53,7 +53,7 @@ type Element struct {
 	own [][]byte
 }
 
-// Text returns the text of the element and all below it, comments left out, white space kept.
+// Text returns the text of the element and everything below it, without comments, with white space.
 func (e *Element) Text() string {
 	var b strings.Builder
 	e.writeText(&b)
@@ -69,19 +69,20 @@ func (e *Element) writeText(b *strings.Builder) {
 	}
 }
 
-// ReadXML reads an XML file as a tree and resolves XInclude in it. The file is UTF-8 (a byte order mark is skipped), of
-// at most 8 MiB, and defines no entities. Errors are a *SyntaxError with the line, or wrap that of os.ReadFile.
+// ReadXML reads an XML file as a tree, and resolves XInclude in it. The file must be UTF-8 (a byte order mark is
+// skipped), have at most 8 MiB, and define no entities. Errors are a *SyntaxError with the line, or wrap that of
+// os.ReadFile.
 func ReadXML(path string) (*Element, error) {
 	return (&reader{}).file(filepath.Clean(path), nil)
 }
 
-// ParseXML reads XML from memory as ReadXML does from a file; name is used in messages and includes are relative to its
+// ParseXML parses XML in memory as ReadXML does. Messages use name as the file's name, and includes are relative to its
 // folder.
 func ParseXML(name string, data []byte) (*Element, error) {
 	return (&reader{}).parse(name, data, nil)
 }
 
-// reader reads one file and what it includes; it counts what all of them hold together.
+// reader reads one file and its includes. It counts the bytes and elements of all of them together.
 type reader struct {
 	elements int
 	includes int
@@ -100,7 +101,7 @@ func readBounded(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading configuration: %w", err)
 	}
-	if !st.Mode().IsRegular() { // opening a pipe or a device could block for ever
+	if !st.Mode().IsRegular() { // opening a pipe or device could block for ever
 		return nil, &SyntaxError{Source{File: path}, "is not a file"}
 	}
 	f, err := os.Open(path)
@@ -118,7 +119,7 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
-// parse turns the text of one file into its root element. chain are the files that led here, outermost first.
+// parse parses the text of one file into its root element. chain are the files that led here, outermost first.
 func (r *reader) parse(path string, data []byte, chain []string) (*Element, error) {
 	if err := checkEncoding(path, data); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (r *reader) parse(path string, data []byte, chain []string) (*Element, erro
 	return root, nil
 }
 
-// checkEncoding refuses what the decoder would report as gibberish.
+// checkEncoding refuses encodings that the decoder would report unclearly.
 func checkEncoding(path string, data []byte) error {
 	for _, bom := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "UTF-32"},
@@ -225,7 +226,8 @@ func checkEncoding(path string, data []byte) error {
 	return &SyntaxError{Source{File: path, Line: line}, "is not valid UTF-8; save it as UTF-8"}
 }
 
-// onlyUTF8 is called for declared encodings other than UTF-8. ASCII is a part of it, which checkEncoding has verified.
+// onlyUTF8 is called for declared encodings other than UTF-8. checkEncoding has verified that the file is UTF-8, as
+// ASCII is.
 func onlyUTF8(charset string, in io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
 	case "us-ascii", "ascii", "utf8":
