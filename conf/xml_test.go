@@ -213,7 +213,7 @@ func TestIncludeByURLAndAbsolutePath(t *testing.T) {
 
 func TestUnacceptableIncludes(t *testing.T) {
 	for _, c := range []struct{ name, href, reason string }{
-		{"itself", "x.xml", "lead back"},
+		{"itself", "x.xml", "includes itself"},
 		{"a loop", "loop.xml", "x.xml → "},
 		{"no name", "", "href"},
 		{"the web", "http://localhost/y.xml", "only files"},

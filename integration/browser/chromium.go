@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// browse returns the page as it stands when its scripts have run for a while, by the browser's own clock, and what the browser logged.
+// browse returns the page after its scripts have run for a while by the browser's own clock, and what the browser
+// logged.
 func browse(t testing.TB, url string, budget time.Duration, options ...string) (page, log string) {
 	t.Helper()
 	var path string
@@ -37,8 +38,8 @@ func browse(t testing.TB, url string, budget time.Duration, options ...string) (
 	return string(out), said.String()
 }
 
-// Shows looks at a page until there is on it what there should be, and returns it. On a busy machine the browser's clock, by which it's
-// told when to stop, runs ahead of the server.
+// Shows opens a page until it contains every text in want, and returns it. On a busy machine the browser's clock, which
+// ends the wait for scripts, runs ahead of the server.
 func Shows(t testing.TB, url string, want ...string) (page string) {
 	t.Helper()
 	var missing, log string

@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// metrics are what must be nothing in a cluster in which nothing runs.
+// metrics are counts that must be 0 when nothing runs in the cluster.
 type metrics struct {
 	ActiveNodes int   `json:"activeNodes"`
 	Allocated   int   `json:"containersAllocated"`
@@ -25,7 +25,7 @@ type metrics struct {
 	AvailableMB int64 `json:"availableMB"`
 }
 
-// metricsOf asks ResourceManagers for the cluster's metrics, until one answers that leads.
+// metricsOf returns the cluster's metrics from the ResourceManager that leads.
 func metricsOf(ctx context.Context, addresses []string) (metrics, error) {
 	var errs []error
 	for _, a := range addresses {
@@ -59,7 +59,7 @@ func getJSON(ctx context.Context, url string, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// audit looks whether everything is there that was promised, ends what runs, and looks whether anything is left of it.
+// audit checks that everything promised is there, ends all applications, and checks that nothing is left of them.
 func (s *stage) audit(ctx context.Context) (history.Checked, error) {
 	var errs []error
 	for _, id := range s.ResourceManagers {
@@ -89,7 +89,7 @@ func (s *stage) audit(ctx context.Context) (history.Checked, error) {
 	return checked, errors.Join(errs...)
 }
 
-// nothingLeft waits until no container is left: none that the ResourceManager counts, no process, and no cgroup.
+// nothingLeft waits until no container is left: the ResourceManager counts none, and there is no process and no cgroup.
 func (s *stage) nothingLeft(ctx context.Context) error {
 	var m metrics
 	var err error
@@ -111,7 +111,7 @@ func (s *stage) nothingLeft(ctx context.Context) error {
 	return errors.Join(books, processes, groups)
 }
 
-// killAll kills the applications that run.
+// killAll kills the running applications.
 func killAll(ctx context.Context, client *ipc.Client, addresses func(string) []string) error {
 	to := client.Failover(addresses(rm.ClientAddress), protocol.ApplicationClient, ipc.Identity{User: "root"}, ipc.RetryPolicy{MaxElapsed: patience})
 	req := &pb.GetApplicationsRequest{}

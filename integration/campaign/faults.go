@@ -15,11 +15,11 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// kind is a sort of fault of a cluster of processes.
+// kind is a kind of fault in a cluster of processes.
 type kind struct {
 	name  string
 	parts int // its weight
-	// who picks the daemons that are struck. A fault doesn't strike whom another holds.
+	// who picks the daemons to strike. A fault waits for daemons that another fault holds.
 	who    func(s *stage, r *rand.Rand) []string
 	strike func(s *stage, names []string, r *rand.Rand) error
 	mend   func(s *stage, names []string, r *rand.Rand) error
@@ -59,7 +59,7 @@ func leader(s *stage, _ *rand.Rand) []string {
 	defer cancel()
 	id, err := s.Leader(ctx, "")
 	if err != nil {
-		return nil // another fault has taken it away
+		return nil // another fault has ended it
 	}
 	return []string{id}
 }
@@ -80,7 +80,7 @@ func everybody(s *stage, _ *rand.Rand) []string {
 }
 func nobody(*stage, *rand.Rand) []string { return []string{} }
 
-// each makes of what strikes one daemon what strikes several.
+// each turns a fault of one daemon into one of several.
 func each(f func(c *daemons.Cluster, name string) error) func(*stage, []string, *rand.Rand) error {
 	return func(s *stage, names []string, _ *rand.Rand) error {
 		for _, name := range names {
@@ -117,7 +117,7 @@ func tear(s *stage, names []string, r *rand.Rand) error {
 	return nil
 }
 
-// handOver has the leader give its leadership away, as an administrator would who doesn't know that a member has gone.
+// handOver makes the leader give its leadership away, like an administrator who doesn't know that a member has gone.
 func handOver(s *stage, names []string, r *rand.Rand) error {
 	if err := send(syscall.SIGSTOP)(s, names, r); err != nil {
 		return err
@@ -126,14 +126,14 @@ func handOver(s *stage, names []string, r *rand.Rand) error {
 	defer cancel()
 	lead, err := s.Leader(ctx, "")
 	if err != nil {
-		return nil // another fault has taken it away
+		return nil // another fault has ended it
 	}
 	ep := s.client.Endpoint(s.Address(lead, rm.AdminAddress), protocol.HAService, ipc.Identity{User: "root"})
 	info := &pb.HAStateChangeRequestInfo{}
 	info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER_FORCED)
 	req := &pb.TransitionToStandbyRequest{}
 	req.SetReqInfo(info)
-	_, _ = protocol.TransitionToStandby.Call(ctx, ep, req) // it may refuse; what matters is that somebody leads afterwards
+	_, _ = protocol.TransitionToStandby.Call(ctx, ep, req) // it may refuse, as long as somebody leads afterwards
 	return nil
 }
 

@@ -20,10 +20,10 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// machine is a ResourceManager and a NodeManager in a virtual machine, with all their files on its disk. Clients are outside, so that they
-// remember what they were told when the power is cut.
+// machine is a ResourceManager and a NodeManager in a virtual machine, with all their files on its disk. Clients are
+// outside, so that they remember acknowledgements across a power cut.
 type machine struct {
-	cluster *daemons.Cluster // says how daemons are started; they run inside
+	cluster *daemons.Cluster // has the daemons' command lines; they run inside
 	options vm.Options
 	binary  string
 	world   *history.World
@@ -31,7 +31,7 @@ type machine struct {
 	work    *work
 	log     func(string, ...any)
 
-	spoiled atomic.Int32 // how often the disk took no writes, which clients use as well
+	spoiled atomic.Int32 // number of times that the disk, which clients use as well, took no writes
 
 	mu   sync.Mutex
 	up   *vm.Machine // nil while the power is off
@@ -40,7 +40,7 @@ type machine struct {
 
 const (
 	machineDisk  = 1 << 30
-	machineNodes = 2 // simulated ones, outside
+	machineNodes = 2 // simulated nodes outside
 )
 
 func newMachine(binary, dir string, r *rand.Rand, log func(string, ...any)) (_ *machine, err error) {
@@ -48,7 +48,7 @@ func newMachine(binary, dir string, r *rand.Rand, log func(string, ...any)) (_ *
 	m.came = sync.NewCond(&m.mu)
 	set := siteOf("heddle-campaign")
 	set["yarn.resourcemanager.bind-host"] = "0.0.0.0"
-	// all is ten times slower inside
+	// Everything is ten times slower inside.
 	set["yarn.nm.liveness-monitor.expiry-interval-ms"] = "60000"
 	set["yarn.am.liveness-monitor.expiry-interval-ms"] = "120000"
 	set["yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"] = "1000"
@@ -70,7 +70,8 @@ func newMachine(binary, dir string, r *rand.Rand, log func(string, ...any)) (_ *
 	return m, nil
 }
 
-// boot switches the power on and starts the daemons. The disk is checked, as it may have been written to when the power was cut.
+// boot switches the power on and starts the daemons. It checks the disk, because a power cut may have interrupted a
+// write.
 func (m *machine) boot(ctx context.Context) error {
 	up, err := vm.Boot(ctx, m.options)
 	if err != nil {
@@ -124,7 +125,8 @@ func (m *machine) run(ctx context.Context, format string, args ...any) (string, 
 	return m.running().Run(ctx, fmt.Sprintf(format, args...))
 }
 
-// runJob runs a job's client inside. One that is lost with the machine, or stands still with its disk, is of no matter.
+// runJob runs a job's client inside. Its loss doesn't count if it went with the machine or waited for a disk that
+// failed.
 func (m *machine) runJob(ctx context.Context, args []string) (string, error) {
 	quoted := make([]string, len(args))
 	for i, a := range args {
@@ -147,7 +149,7 @@ func (m *machine) outputOf(ctx context.Context, dir string) (string, error) {
 	return out, err
 }
 
-// play strikes the machine with the faults of an episode, one after the other.
+// play causes the faults of an episode in the machine, one after the other.
 func (m *machine) play(ctx context.Context, ep episode) (history.Checked, error) {
 	if err := m.boot(ctx); err != nil {
 		return history.Checked{}, err
@@ -190,7 +192,7 @@ func (m *machine) play(ctx context.Context, ep episode) (history.Checked, error)
 	return checked, errors.Join(append(errs, err)...)
 }
 
-// ready waits until the ResourceManager leads, its node is there, and containers are granted.
+// ready waits until the ResourceManager leads, its node has joined, and containers are granted.
 func (m *machine) ready(ctx context.Context) error {
 	nodes := len(m.cluster.NodeManagers)
 	calls, _ := m.world.Count()
@@ -204,7 +206,7 @@ func (m *machine) ready(ctx context.Context) error {
 		return err
 	}
 	if calls == 0 {
-		return nil // nobody works yet
+		return nil // the clients haven't begun
 	}
 	m.world.ForgetGrants()
 	select {
@@ -217,7 +219,8 @@ func (m *machine) ready(ctx context.Context) error {
 	}
 }
 
-// audit cuts the power once more, looks whether everything is there that was promised, ends what runs, and looks what is left of it.
+// audit cuts the power once more, checks that everything promised is there, ends all applications, and checks that
+// nothing is left.
 func (m *machine) audit(ctx context.Context) (history.Checked, error) {
 	m.cut()
 	if err := m.boot(ctx); err != nil {
@@ -242,7 +245,8 @@ find /sys/fs/cgroup -type d -name 'container_*'`
 	return checked, errors.Join(append(errs, err)...)
 }
 
-// close switches the machine off, and saves the logs of its daemons, with what their goroutines did if something has failed.
+// close switches the machine off and saves its daemons' logs. If something has failed, the logs have the goroutines'
+// stacks.
 func (m *machine) close(failed bool) error {
 	m.mu.Lock()
 	up := m.up

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// machineKind is a sort of fault of a virtual machine.
+// machineKind is a kind of fault in a virtual machine.
 type machineKind struct {
 	name         string
 	parts        int
@@ -29,7 +29,7 @@ var machineKinds = []machineKind{
 	{"ResourceManager frozen in the machine", 2, true, false, script("kill -STOP $(cat /run/rm1.pid)"), script("kill -CONT $(cat /run/rm1.pid)")},
 }
 
-// fillDisk takes all blocks at once, and then those that were left over.
+// fillDisk takes all free blocks at once, and then the remaining ones.
 const fillDisk = `fallocate -l $(($(stat -f -c '%a*%S' /disk))) /disk/filler; dd if=/dev/zero of=/disk/filler2 bs=4k 2>/dev/null; true`
 
 func powerOff(_ context.Context, m *machine) error {
@@ -50,16 +50,16 @@ func script(text string) func(context.Context, *machine) error {
 	}
 }
 
-// table puts another table of the device mapper under the disk.
+// table replaces the table of the device mapper below the disk.
 func table(target string) func(context.Context, *machine) error {
 	return script(`n=$(blockdev --getsz /dev/vda)
 dmsetup suspend --noudevsync --nolockfs --noflush faulty && echo "0 $n ` + target + `" | dmsetup load faulty && dmsetup resume --noudevsync faulty`)
 }
 
-// brief lets a fault begin to work.
+// brief gives a fault time to take effect.
 func brief(ctx context.Context, m *machine) error { return script("sleep 2")(ctx, m) }
 
-// both does several things one after the other.
+// both does several steps one after the other.
 func both(steps ...func(context.Context, *machine) error) func(context.Context, *machine) error {
 	return func(ctx context.Context, m *machine) error {
 		for _, step := range steps {

@@ -18,12 +18,12 @@ func main() {
 	defer stop()
 	o := options{}
 	flag.IntVar(&o.faults, "n", 1000, "number of faults")
-	flag.Uint64Var(&o.seed, "seed", rand.Uint64N(1<<32), "what decides on the faults")
-	flag.IntVar(&o.from, "from", 0, "number of the fault in whose episode to begin")
+	flag.Uint64Var(&o.seed, "seed", rand.Uint64N(1<<32), "seed that determines the faults")
+	flag.IntVar(&o.from, "from", 0, "begin with the episode of the fault with this number")
 	flag.StringVar(&o.binary, "heddle", "bin/heddle", "the binary under test")
 	flag.StringVar(&o.only, "only", "", "play only the episodes of processes, or of machines")
-	flag.StringVar(&o.json, "json", "", "file for the result, as JSON")
-	flag.StringVar(&o.keep, "keep", "campaign-failures", "folder for the logs of episodes that failed")
+	flag.StringVar(&o.json, "json", "", "write the result as JSON to this file")
+	flag.StringVar(&o.keep, "keep", "campaign-failures", "folder for the logs of failed episodes")
 	flag.DurationVar(&patience, "patience", patience, "how long a cluster may take to recover, and a job to end, after the last fault")
 	flag.Parse()
 	r, err := run(ctx, o)
@@ -43,10 +43,10 @@ type options struct {
 	faults, from             int
 	seed                     uint64
 	binary, only, json, keep string
-	dir                      string // of all episodes
+	dir                      string // folder of all episodes
 }
 
-// result is what a campaign comes to.
+// result is the result of a campaign.
 type result struct {
 	Seed         uint64         `json:"seed"`
 	From         int            `json:"from"`
@@ -60,7 +60,7 @@ type result struct {
 	Failures     []failure      `json:"failures"`
 }
 
-// failure is an episode in which something was wrong.
+// failure is a failed episode.
 type failure struct {
 	From   int     `json:"from"` // number of its first fault
 	Faults []fault `json:"faults"`
@@ -75,9 +75,9 @@ func run(ctx context.Context, o options) (*result, error) {
 	}
 	o.binary = binary
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("disks of daemons, cgroups and users of containers take root")
+		return nil, fmt.Errorf("run this as root: it needs disks for daemons, cgroups and other users")
 	}
-	// virtual machines have a /tmp of their own; jobs run as somebody else
+	// Virtual machines have their own /tmp. Jobs run as another user.
 	if o.dir, err = os.MkdirTemp("/var/tmp", "campaign"); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func run(ctx context.Context, o options) (*result, error) {
 	return r, nil
 }
 
-// play plays an episode in a folder of its own, which is kept if it failed.
+// play plays an episode in its own folder. It keeps the folder if the episode fails.
 func (r *result) play(ctx context.Context, o options, ep episode) error {
 	dir := filepath.Join(o.dir, fmt.Sprintf("episode%d", ep.number))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -125,7 +125,7 @@ func (r *result) play(ctx context.Context, o options, ep episode) error {
 	log("episode %d", ep.number)
 	t, err := perform(ctx, o, ep, dir, log)
 	if ctx.Err() != nil {
-		return nil // it was broken off, and proves nothing
+		return nil // it was interrupted, and proves nothing
 	}
 	for _, f := range ep.faults {
 		r.ByKind[f.Kind]++
@@ -166,7 +166,7 @@ func keepLogs(dir, to string) error {
 	return nil
 }
 
-// write prints the result, and writes it as JSON if that's asked for.
+// write prints the result, and writes it as JSON if an option asks for that.
 func (r *result) write(o options) error {
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"heddle/integration/history"
 )
 
-// tally is what an episode came to.
+// tally counts what happened in an episode.
 type tally struct {
 	checked history.Checked
 	jobs    int
@@ -46,7 +46,7 @@ func perform(ctx context.Context, o options, ep episode, dir string, log func(st
 	return t, err
 }
 
-// sortedByCount are the names that are counted, the commonest first.
+// sortedByCount returns the names, those with the largest counts first.
 func sortedByCount(m map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))

@@ -6,36 +6,37 @@ import (
 	"time"
 )
 
-// perEpisode is how many faults strike one cluster, and every machineEvery-th episode is one in a virtual machine.
+// perEpisode is the number of faults in one cluster. Every machineEvery-th episode runs in a virtual machine.
 const (
 	perEpisode   = 10
 	machineEvery = 10
 )
 
-// fault is what is to happen.
+// fault is a planned fault.
 type fault struct {
 	Number int           `json:"number"` // from 0
 	Kind   string        `json:"kind"`
-	Gap    time.Duration `json:"gap"`  // from the fault before
-	Hold   time.Duration `json:"hold"` // until it's undone
-	Pick   uint64        `json:"-"`    // decides what the kind leaves open
+	Gap    time.Duration `json:"gap"`  // time since the previous fault
+	Hold   time.Duration `json:"hold"` // time until it is undone
+	Pick   uint64        `json:"-"`    // random choice within the kind
 }
 
 func (f fault) String() string {
 	return fmt.Sprintf("fault %d: %s for %v", f.Number, f.Kind, f.Hold.Round(time.Millisecond))
 }
 
-// episode is the faults of one cluster.
+// episode has the faults of one cluster.
 type episode struct {
 	number  int
-	machine bool // in a virtual machine
+	machine bool // runs in a virtual machine
 	faults  []fault
 }
 
-// random is what decides in an episode. It doesn't depend on the episodes before.
+// random returns the source of random choices in an episode. It doesn't depend on earlier episodes.
 func random(seed uint64, episode int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(episode))) }
 
-// plan makes the episodes with the faults from one to another. An episode is played as a whole, as the cluster needs its past.
+// plan returns the episodes with the faults from one number to another. An episode is always whole, because the
+// cluster's past matters.
 func plan(seed uint64, from, to int) []episode {
 	var out []episode
 	for e := from / perEpisode; e*perEpisode < to; e++ {
@@ -60,7 +61,7 @@ func span(r *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(r.Int64N(int64(to-from)))
 }
 
-// draw picks a kind with the probability that its weight gives it.
+// draw picks a kind with a probability in proportion to its weight.
 func draw[K weighed](r *rand.Rand, list []K) string {
 	sum := 0
 	for _, k := range list {
@@ -74,7 +75,7 @@ func draw[K weighed](r *rand.Rand, list []K) string {
 			return name
 		}
 	}
-	panic("a number below the sum of all weights belongs to none")
+	panic("no kind for a number below the sum of all weights")
 }
 
 type weighed interface{ weight() (string, int) }

@@ -19,33 +19,33 @@ import (
 	"heddle/yarn/records"
 )
 
-// patience is how long a cluster may take for what it's waited for. It only passes where it fails.
+// patience bounds how long a cluster may take for anything. It only passes when something has failed.
 var patience = 4 * time.Minute
 
 const (
-	containerMB = 256  // of ApplicationMasters that only ask
-	jobMB       = 2048 // of a job's containers, which simulated nodes have no room for
+	containerMB = 256  // memory of containers for ApplicationMasters that only ask
+	jobMB       = 2048 // memory of a job's containers, which don't fit on simulated nodes
 	nodeMB      = 8192
 	diskBytes   = 400 << 20
-	simulated   = 4 // nodes
+	simulated   = 4 // number of simulated nodes
 )
 
-// stage is a cluster of processes, and those who work on it.
+// stage is a cluster of processes, with everybody who works on it.
 type stage struct {
 	*daemons.Cluster
 	world  *history.World
 	client *ipc.Client
 	work   *work
-	group  string // the cgroup of all containers
+	group  string // cgroup of all containers
 	log    func(format string, args ...any)
 
 	mu   sync.Mutex
-	free *sync.Cond      // somebody isn't held any more
-	held map[string]bool // by a fault
+	free *sync.Cond      // signals that a daemon isn't held any more
+	held map[string]bool // daemons that a fault holds
 	errs []error
 }
 
-// siteOf are the settings of a campaign's cluster.
+// siteOf returns the settings of a campaign's cluster.
 func siteOf(group string) map[string]string {
 	return map[string]string{
 		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
@@ -56,7 +56,7 @@ func siteOf(group string) map[string]string {
 		"yarn.scheduler.minimum-allocation-mb":            strconv.Itoa(containerMB),
 		"yarn.resourcemanager.max-completed-applications": "1000000",
 		"yarn.scheduler.capacity.maximum-applications":    "1000000",
-		// unmanaged applications count as ApplicationMasters: jobs have a queue without any
+		// Unmanaged applications count as ApplicationMasters, so jobs have a queue without any.
 		"yarn.scheduler.capacity.maximum-am-resource-percent":     "1",
 		"yarn.scheduler.capacity.root.queues":                     "default,jobs",
 		"yarn.scheduler.capacity.root.default.capacity":           "50",
@@ -105,21 +105,21 @@ func newWorld(client *ipc.Client, addresses func(string) []string, nodes int) *h
 	})
 }
 
-// until waits for something.
+// until waits until ok returns true. what completes the sentence "it was waited in vain until …".
 func until(ctx context.Context, what string, ok func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for !ok() {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("in vain was waited until %s: %w", what, context.Cause(ctx))
+			return fmt.Errorf("waited in vain until %s: %w", what, context.Cause(ctx))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil
 }
 
-// play strikes with the faults of an episode, and returns what was wrong then.
+// play causes the faults of an episode, and returns what was wrong afterwards.
 func (s *stage) play(ctx context.Context, ep episode) (history.Checked, error) {
 	working, rest := context.WithCancel(ctx)
 	defer rest()
@@ -131,7 +131,7 @@ func (s *stage) play(ctx context.Context, ep episode) (history.Checked, error) {
 	finish := make(chan struct{})
 	go func() { jobs <- s.work.loop(ctx, finish) }()
 
-	strikes := make(chan struct{}, 2) // at a time
+	strikes := make(chan struct{}, 2) // at most two at a time
 	var all sync.WaitGroup
 	for _, f := range ep.faults {
 		pause(ctx, f.Gap)
@@ -168,7 +168,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// strike does what a fault says, and undoes it.
+// strike causes a fault, and undoes it.
 func (s *stage) strike(ctx context.Context, f fault) error {
 	k := find(f.Kind)
 	r := rand.New(rand.NewPCG(f.Pick, 0))
@@ -182,13 +182,13 @@ func (s *stage) strike(ctx context.Context, f fault) error {
 	return k.mend(s, names, r)
 }
 
-// take waits until whom a fault is to strike isn't held by another.
+// take waits until no other fault holds the daemons that this one strikes, and holds them.
 func (s *stage) take(k kind, r *rand.Rand) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
 		s.mu.Unlock()
-		names := k.who(s, r) // may ask the cluster
+		names := k.who(s, r) // this may make calls to the cluster
 		s.mu.Lock()
 		busy := names == nil
 		for _, name := range names {
@@ -215,7 +215,7 @@ func (s *stage) release(names []string) {
 	s.free.Broadcast()
 }
 
-// recovers waits until somebody leads, both nodes are there and containers are granted again.
+// recovers waits until somebody leads, both nodes are active, and containers are granted again.
 func (s *stage) recovers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -237,7 +237,7 @@ func (s *stage) recovers(ctx context.Context) error {
 	}
 }
 
-// close ends everything. If something has failed, daemons say in their logs what their goroutines did.
+// close ends everything. If something has failed, the daemons' logs get their goroutines' stacks.
 func (s *stage) close(failed bool) error {
 	if failed {
 		for _, name := range s.Daemons() {

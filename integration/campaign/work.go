@@ -19,21 +19,21 @@ import (
 // nobodyID is the user who runs jobs.
 const nobodyID = 65534
 
-// work is a job that is run again and again, and what its result must be.
+// work is a job that runs again and again, with its expected result.
 type work struct {
 	dir, binary, conf string
 	counts            map[string]int
 	done              int
-	// runJob runs heddle with arguments as the jobs' user, output reads what a job has written. Where these say errGone, the run doesn't
-	// count: who ran it is gone.
+	// runJob runs heddle with arguments as the jobs' user; output reads a job's output. If they return errGone, the run
+	// doesn't count, because its client is lost.
 	runJob func(ctx context.Context, args []string) (string, error)
 	output func(ctx context.Context, dir string) (string, error)
 }
 
-// errGone says that a job's client was lost, which says nothing about the job.
+// errGone says that a job's client is lost. That says nothing about the job.
 var errGone = errors.New("the job's client is gone")
 
-// Commands of the job: each map takes half a second; the reducer adds up.
+// Commands of the job. Each map takes half a second; the reducer adds up.
 const (
 	mapper  = `sleep 0.5; tr -cs a-z '\n'`
 	reducer = `awk -F '\t' '$1 != "" { n[$1]++ } END { for (w in n) print w "\t" n[w] }'`
@@ -69,7 +69,7 @@ func newWork(binary, dir, conf string, r *rand.Rand) (*work, error) {
 	return w, nil
 }
 
-// args are those of heddle for the n-th run of the job.
+// args returns heddle's arguments for the n-th run of the job.
 func (w *work) args(n int) []string {
 	set := map[string]string{
 		"mapreduce.map.memory.mb": strconv.Itoa(jobMB), "mapreduce.reduce.memory.mb": strconv.Itoa(jobMB), "yarn.app.mapreduce.am.resource.mb": strconv.Itoa(jobMB),
@@ -85,7 +85,7 @@ func (w *work) args(n int) []string {
 
 func (w *work) outputDir(n int) string { return filepath.Join(w.dir, fmt.Sprintf("out%d", n)) }
 
-// loop runs the job again and again until finish is closed; the run under way is brought to its end.
+// loop runs the job again and again until finish is closed. It completes the run under way.
 func (w *work) loop(ctx context.Context, finish <-chan struct{}) error {
 	for n := 0; ; n++ {
 		select {
@@ -106,7 +106,7 @@ func (w *work) loop(ctx context.Context, finish <-chan struct{}) error {
 	}
 }
 
-// run runs the job. It may take as long as faults strike, and patience thereafter.
+// run runs the job. It may take as long as faults happen, and patience afterwards.
 func (w *work) run(ctx context.Context, n int, finish <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -114,7 +114,7 @@ func (w *work) run(ctx context.Context, n int, finish <-chan struct{}) error {
 		select {
 		case <-finish:
 			pause(ctx, patience)
-			cancel(fmt.Errorf("it hasn't ended %v after all faults were undone", patience))
+			cancel(fmt.Errorf("it has not ended %v after all faults were undone", patience))
 		case <-ctx.Done():
 		}
 	}()
@@ -155,7 +155,7 @@ func outputHere(_ context.Context, dir string) (string, error) {
 	return all.String(), nil
 }
 
-// verify compares the job's output with what it must be.
+// verify compares the job's output with the expected one.
 func (w *work) verify(output string) error {
 	got := map[string]int{}
 	for in := bufio.NewScanner(strings.NewReader(output)); in.Scan(); {
@@ -180,5 +180,5 @@ func sum(m map[string]int) int {
 	return n
 }
 
-// hang is how long what is asked over HTTP may take.
+// hang bounds the time of a request over HTTP.
 const hang = 5 * time.Second

@@ -22,39 +22,40 @@ import (
 
 // Options describe a cluster.
 type Options struct {
-	Binary           string // of heddle
-	Dir              string // an absolute path of a folder for everything, which exists
+	Binary           string // path of heddle
+	Dir              string // absolute path of an existing folder for all files
 	ResourceManagers int
 	NodeManagers     int
-	// Set are further settings of all daemons and clients.
+	// Set has further settings of all daemons and clients.
 	Set map[string]string
-	// Memory of a node, in MB; by default 8192. It has a vcore for each 1024.
+	// Memory is the memory of a node in MB; 8192 by default. A node has a vcore for each 1024 MB.
 	Memory int
-	// Disk is the size of the disk that each daemon has for itself, in bytes; 0 gives it a folder. It takes root, and Linux.
+	// Disk is the size of each daemon's own disk in bytes. With 0 a daemon has a folder. Disks need root and Linux.
 	Disk int64
-	// Direct has daemons reach each other without the switch, so that they may run somewhere else: in a virtual machine, which Command is for.
+	// Direct lets daemons reach each other without the switch. So they may run elsewhere, such as in a virtual machine;
+	// see Command.
 	Direct bool
-	// Supervise starts a daemon again that has ended by itself, as an init system does.
+	// Supervise restarts a daemon that has ended by itself, as an init system does.
 	Supervise bool
 }
 
-// rmKeys are the addresses of a ResourceManager, nodeKeys those of a node.
+// rmKeys are the keys of a ResourceManager's addresses, nodeKeys those of a node's.
 var (
 	rmKeys   = []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
 	nodeKeys = []string{"yarn.nodemanager.address", "yarn.nodemanager.localizer.address", "yarn.nodemanager.webapp.address", "mapreduce.shuffle.port"}
 )
 
-// raftKey is the address of a member's port for the others.
+// raftKey is the key of a member's address for the other members.
 const raftKey = "heddle.raft.address"
 
-// Cluster is daemons, and the switch between them.
+// Cluster has the daemons and the switch between them.
 type Cluster struct {
 	// ResourceManagers and NodeManagers are the names of the daemons: rm1, …, nm1, ….
 	ResourceManagers, NodeManagers []string
 
 	o       Options
 	client  *ipc.Client
-	ports   map[string]map[string]int // by daemon and key
+	ports   map[string]map[string]int // ports by daemon and key
 	release func()
 	plug    *patch
 
@@ -62,7 +63,7 @@ type Cluster struct {
 	procs map[string]*process
 	args  map[string][]string
 	ended []Ended
-	down  map[string]bool // daemons that are to stay down
+	down  map[string]bool // daemons that Supervise must not restart
 }
 
 // New prepares a cluster; Start starts its daemons.
@@ -105,7 +106,7 @@ func New(o Options) (_ *Cluster, err error) {
 	return c, nil
 }
 
-// Daemons are the names of all, the ResourceManagers first.
+// Daemons returns the names of all daemons, the ResourceManagers first.
 func (c *Cluster) Daemons() []string { return slices.Concat(c.ResourceManagers, c.NodeManagers) }
 
 func (c *Cluster) reserve() error {
@@ -144,7 +145,7 @@ func (c *Cluster) wire() error {
 	return nil
 }
 
-// side is an address at which the switch listens: the second for ResourceManagers, those from the third on for nodes.
+// side returns the switch's n-th address: the second is for ResourceManagers, those from the third on are for nodes.
 func (c *Cluster) side(n int) string {
 	if c.o.Direct {
 		n = 1
@@ -152,15 +153,15 @@ func (c *Cluster) side(n int) string {
 	return fmt.Sprintf("127.0.0.%d", n)
 }
 
-// Ports are those of a daemon.
+// Ports returns the ports of a daemon.
 func (c *Cluster) Ports(name string) []int { return slices.Collect(maps.Values(c.ports[name])) }
 
-// Command is the command line of a daemon.
+// Command returns the command line of a daemon.
 func (c *Cluster) Command(name string) []string {
 	return append([]string{c.o.Binary, "--conf", c.Conf()}, c.args[name]...)
 }
 
-// Address is where a daemon listens. Each node is a host of its own, as applications avoid whole hosts.
+// Address returns where a daemon listens. Each node is a host of its own, because applications avoid whole hosts.
 func (c *Cluster) Address(name, key string) string {
 	return c.host(name) + ":" + strconv.Itoa(c.ports[name][key])
 }
@@ -172,7 +173,7 @@ func (c *Cluster) host(name string) string {
 	return "127.0.0.1"
 }
 
-// Addresses are where the ResourceManagers listen.
+// Addresses returns where the ResourceManagers listen.
 func (c *Cluster) Addresses(key string) []string {
 	var out []string
 	for _, id := range c.ResourceManagers {
@@ -181,14 +182,14 @@ func (c *Cluster) Addresses(key string) []string {
 	return out
 }
 
-// Dir is the cluster's folder, Conf that of the configuration.
+// Dir returns the cluster's folder, Conf the configuration folder.
 func (c *Cluster) Dir() string  { return c.o.Dir }
 func (c *Cluster) Conf() string { return filepath.Join(c.o.Dir, "conf") }
 
-// Home is the folder of a daemon: its disk, if it has one.
+// Home returns a daemon's folder, which is its disk if it has one.
 func (c *Cluster) Home(name string) string { return filepath.Join(c.o.Dir, name) }
 
-// key is a ResourceManager's key as a group of several writes it.
+// key returns a ResourceManager's key in the form for a group of several.
 func (c *Cluster) key(key, id string) string {
 	if len(c.ResourceManagers) > 1 || key == raftKey {
 		return key + "." + id
@@ -207,7 +208,7 @@ func (c *Cluster) configure() error {
 		"yarn.nodemanager.resource.memory-mb":     strconv.Itoa(c.o.Memory),
 		"yarn.nodemanager.resource.cpu-vcores":    strconv.Itoa(max(1, c.o.Memory/1024)),
 		"yarn.nodemanager.delete.debug-delay-sec": "0",
-		// the folder may be on a disk that is nearly full
+		// The folder may be on a disk that is nearly full.
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
 	}
 	if len(c.ResourceManagers) > 1 {
@@ -273,7 +274,7 @@ func writeSite(path string, site map[string]string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// Close ends all daemons and what they have started, and takes their disks away. The folder stays.
+// Close ends all daemons and everything that they have started, and removes their disks. The folder stays.
 func (c *Cluster) Close() error {
 	for _, name := range c.Daemons() {
 		c.Kill(name)
@@ -286,7 +287,7 @@ func (c *Cluster) Close() error {
 		errs = append(errs, c.unmountDisk(name))
 	}
 	c.client.Close()
-	if c.plug != nil { // New may have failed before
+	if c.plug != nil { // New may have failed early
 		c.plug.close()
 	}
 	c.release()

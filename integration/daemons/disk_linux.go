@@ -12,12 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes tie a process to this one, in a group of its own so that ^C in a terminal ends this one only.
+// attributes tie a process to this one. It gets a process group of its own, so that ^C in a terminal ends only this
+// process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// mountDisk gives a daemon a disk of its own, if it's to have one, and its folder.
+// mountDisk makes a daemon's folder, on a disk of its own if the options ask for that.
 func (c *Cluster) mountDisk(name string) error {
 	if err := os.MkdirAll(c.Home(name), 0o755); err != nil || c.o.Disk == 0 {
 		return err
@@ -38,7 +39,7 @@ func (c *Cluster) unmountDisk(name string) error {
 	return nil
 }
 
-// Fill fills the disk of a daemon, and Drain makes it as it was.
+// Fill fills the disk of a daemon. Drain undoes it.
 func (c *Cluster) Fill(name string) error {
 	if c.o.Disk == 0 {
 		return fmt.Errorf("%s has no disk of its own", name)
@@ -52,7 +53,7 @@ func (c *Cluster) Fill(name string) error {
 		return e
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the disk of %s took more than it has room for: %w", name, err)
+		return fmt.Errorf("the disk of %s accepted more than fits on it: %w", name, err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (c *Cluster) mountDisk(name string) error {
 
 func (*Cluster) unmountDisk(string) error { return nil }
 
-// Fill fills the disk of a daemon, and Drain makes it as it was.
+// Fill fills the disk of a daemon. Drain undoes it.
 func (*Cluster) Fill(string) error { return errLinux }
 
 // Drain undoes Fill.

@@ -10,8 +10,8 @@ import (
 	"heddle/rm/raft"
 )
 
-// patch is the switch between daemons. It drops what passes to and from one that is cut off. Between members it knows from raft's
-// greeting who dials, as all dial the same address.
+// patch is the switch between daemons. It drops the connections of a daemon that is cut off. All members dial the same
+// address; raft's greeting tells which one dials.
 type patch struct {
 	wg sync.WaitGroup
 
@@ -28,7 +28,8 @@ type link struct {
 
 func newPatch() *patch { return &patch{cut: map[string]bool{}, all: map[*link]bool{}} }
 
-// listen opens an address at which from, or with "" whoever greets, reaches to, who listens at target.
+// listen opens the address at, over which from reaches to, who listens at target. With from "" the greeting tells who
+// dials.
 func (p *patch) listen(from, to, at, target string) error {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -63,7 +64,7 @@ func (p *patch) carry(c net.Conn, from, to, target string) {
 			return
 		}
 		if from, err = raft.Caller(hello); err != nil {
-			return // so that no group comes about whose members could not be cut off
+			return // without the greeting nobody could be cut off
 		}
 	}
 	k := &link{from: from, to: to, a: c}
@@ -115,7 +116,7 @@ func (p *patch) remove(k *link) {
 	delete(p.all, k)
 }
 
-// isolate cuts a daemon off from the others; join undoes it.
+// isolate cuts a daemon off from the others. join undoes that.
 func (p *patch) isolate(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

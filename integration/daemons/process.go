@@ -19,28 +19,28 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// process is a daemon that runs.
+// process is a running daemon.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended and was waited for
-	kill bool          // it is to end
+	done chan struct{} // closed when it has ended and its state is known
+	kill bool          // its end is intended
 }
 
-// Ended is a daemon's end that nobody asked for.
+// Ended describes the unintended end of a daemon.
 type Ended struct {
 	Name  string
 	State string
-	Said  string // its last line
+	Said  string // last line of its log
 }
 
 func (e Ended) String() string {
 	return fmt.Sprintf("%s ended by itself (%s): %s", e.Name, e.State, e.Said)
 }
 
-// restartPause is the time after which a supervisor starts a daemon again.
+// restartPause is how long a supervisor waits before it restarts a daemon.
 const restartPause = 500 * time.Millisecond
 
-// Start starts a daemon that doesn't run.
+// Start starts a daemon. It fails if the daemon runs already.
 func (c *Cluster) Start(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Cluster) start(name string) error {
 	return nil
 }
 
-// watch waits for a daemon's end.
+// watch waits until a daemon has ended.
 func (c *Cluster) watch(name string, p *process) {
 	_ = p.cmd.Wait() // its state says how it ended
 	close(p.done)
@@ -95,13 +95,13 @@ func (c *Cluster) watch(name string, p *process) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.procs[name] == nil && !c.down[name] {
-				_ = c.start(name) // whoever waits for it says that it isn't there
+				_ = c.start(name) // whoever waits for the daemon reports its absence
 			}
 		})
 	}
 }
 
-// Ended are the ends of daemons since the last call that nobody asked for.
+// Ended returns the unintended ends of daemons since the previous call.
 func (c *Cluster) Ended() []Ended {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Cluster) Ended() []Ended {
 	return out
 }
 
-// PID is the process of a daemon, 0 if it doesn't run.
+// PID returns the process id of a daemon, or 0 if it doesn't run.
 func (c *Cluster) PID(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,17 +125,17 @@ func (c *Cluster) Signal(name string, s os.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.procs[name]; p != nil {
-		_ = p.cmd.Process.Signal(s) // it may end at this moment
+		_ = p.cmd.Process.Signal(s) // it may have just ended
 	}
 }
 
 // Kill ends a daemon as a power cut would.
 func (c *Cluster) Kill(name string) { c.end(name, syscall.SIGKILL) }
 
-// Dump ends a daemon that runs, and has it write into its log what its goroutines do.
+// Dump ends a running daemon, and makes it write its goroutines' stacks into its log.
 func (c *Cluster) Dump(name string) { c.end(name, syscall.SIGQUIT) }
 
-// Stop asks a daemon to end, and kills it if it hasn't within a minute, which is an error.
+// Stop asks a daemon to end. If it hasn't within a minute, Stop kills it and returns an error.
 func (c *Cluster) Stop(name string) error {
 	if !c.end(name, syscall.SIGTERM) {
 		return fmt.Errorf("%s didn't end within a minute of being told to", name)
@@ -165,14 +165,14 @@ func (c *Cluster) end(name string, s os.Signal) bool {
 	}
 }
 
-// Isolate cuts a daemon off: a ResourceManager from the other members and from nodes, a node from the ResourceManagers. Clients still
-// reach it. Join undoes it.
+// Isolate cuts a daemon off: a ResourceManager from the other members and from nodes, a node from the ResourceManagers.
+// Clients can still reach it. Join undoes it.
 func (c *Cluster) Isolate(name string) { c.plug.isolate(name) }
 
 // Join undoes Isolate.
 func (c *Cluster) Join(name string) { c.plug.join(name) }
 
-// Leads tells whether a ResourceManager says that it leads.
+// Leads reports whether a ResourceManager claims to lead.
 func (c *Cluster) Leads(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -181,7 +181,7 @@ func (c *Cluster) Leads(ctx context.Context, id string) bool {
 	return err == nil && s.GetState() == pb.HAServiceState_ACTIVE
 }
 
-// Leader asks every ResourceManager but one whether it leads, until one does.
+// Leader asks every ResourceManager except other whether it leads, until one does.
 func (c *Cluster) Leader(ctx context.Context, other string) (string, error) {
 	for ctx.Err() == nil {
 		for _, id := range c.ResourceManagers {
@@ -194,13 +194,13 @@ func (c *Cluster) Leader(ctx context.Context, other string) (string, error) {
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
-	return "", fmt.Errorf("no ResourceManager leads but perhaps %q: %w", other, context.Cause(ctx))
+	return "", fmt.Errorf("no ResourceManager leads, except perhaps %q: %w", other, context.Cause(ctx))
 }
 
-// LogFile is what a daemon writes its log to.
+// LogFile returns the path of a daemon's log.
 func (c *Cluster) LogFile(name string) string { return filepath.Join(c.o.Dir, name+".log") }
 
-// Panics are the places in the daemons' logs where one panicked, or Go's runtime gave up.
+// Panics returns the places in the daemons' logs where one panicked or Go's runtime gave up.
 func (c *Cluster) Panics() []string {
 	var out []string
 	for _, name := range c.Daemons() {
@@ -217,7 +217,7 @@ func (c *Cluster) Panics() []string {
 	return out
 }
 
-// Tails are the ends of the daemons' logs.
+// Tails returns the ends of the daemons' logs.
 func (c *Cluster) Tails(size int) string {
 	var b strings.Builder
 	for _, name := range c.Daemons() {
@@ -225,7 +225,7 @@ func (c *Cluster) Tails(size int) string {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		fmt.Fprintf(&b, "--- %s said at last:\n%s\n", name, raw[max(0, len(raw)-size):])
+		fmt.Fprintf(&b, "--- end of the log of %s:\n%s\n", name, raw[max(0, len(raw)-size):])
 	}
 	return b.String()
 }

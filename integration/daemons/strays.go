@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Stray is a process that belongs to the cluster and is no daemon of it: a container's.
+// Stray is a process of the cluster that is not a daemon but belongs to a container.
 type Stray struct {
 	PID     int
 	Command string
@@ -29,11 +29,11 @@ func (s Stray) kill() error {
 	return nil
 }
 
-// Container is the id of the container that the process belongs to.
+// Container returns the id of the container to which the process belongs.
 func (s Stray) Container() string { return s.Env["CONTAINER_ID"] }
 
-// Strays are the containers' processes: those with the cluster's folder in their environment that are no daemons. Processes that
-// this one has started itself, with the same configuration, are told from them by CONTAINER_ID.
+// Strays returns the containers' processes: those that have the cluster's folder in their environment and are no
+// daemons. CONTAINER_ID distinguishes them from processes that this one has started with the same configuration.
 func (c *Cluster) Strays() []Stray {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Cluster) Strays() []Stray {
 		if s.Container() == "" {
 			continue
 		}
-		s.PID, _ = strconv.Atoi(filepath.Base(dir)) // the pattern takes numbers only
+		s.PID, _ = strconv.Atoi(filepath.Base(dir)) // the pattern matches numbers only
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		s.Command = strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " ")
 		out = append(out, s)
@@ -61,7 +61,7 @@ func (c *Cluster) Strays() []Stray {
 	return out
 }
 
-// Groups are the cgroups of containers below a folder of that name in any hierarchy.
+// Groups returns the cgroups of containers below a folder with the name root, in any hierarchy.
 func Groups(root string) []string {
 	var out []string
 	for _, top := range []string{"/sys/fs/cgroup/" + root, "/sys/fs/cgroup/*/" + root} {
@@ -74,14 +74,14 @@ func Groups(root string) []string {
 				if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "container_") {
 					out = append(out, path)
 				}
-				return nil // what vanishes meanwhile isn't there
+				return nil // it has just been removed
 			})
 		}
 	}
 	return out
 }
 
-// Mounts are the mount points below the folders of the daemons, without the daemons' disks.
+// Mounts returns the mount points below the daemons' folders, except for the daemons' disks.
 func (c *Cluster) Mounts() ([]string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if errors.Is(err, fs.ErrNotExist) {

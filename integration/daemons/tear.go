@@ -10,11 +10,12 @@ import (
 	"slices"
 )
 
-// TearLog writes, behind the last record of the log of a ResourceManager that doesn't run, what a write leaves that a power cut
-// interrupted: a part of a record, with or without a hole, and no valid checksum. Nobody has been told of such a record.
+// TearLog damages the log of a ResourceManager that doesn't run, like a power cut during a write. It writes an
+// incomplete record after the last one, with or without a hole, and without a valid checksum. Nobody has been told of
+// such a record.
 func (c *Cluster) TearLog(name string, r *rand.Rand) error {
 	if c.PID(name) != 0 {
-		return fmt.Errorf("the log of %s can't be torn while it runs", name)
+		return fmt.Errorf("can't damage the log of %s while it runs", name)
 	}
 	segments, err := filepath.Glob(filepath.Join(c.Home(name), "state", "rm-"+name, "log", "*.wal"))
 	if err != nil {
@@ -39,7 +40,7 @@ func (c *Cluster) TearLog(name string, r *rand.Rand) error {
 	}
 	torn := tornRecord(r)
 	if end+int64(len(torn)) > info.Size() {
-		return nil // the segment is full: the next record would go elsewhere
+		return nil // the segment is full: the next record would go to another one
 	}
 	if _, err := f.WriteAt(torn, end); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -47,7 +48,7 @@ func (c *Cluster) TearLog(name string, r *rand.Rand) error {
 	return nil
 }
 
-// tornRecord is a beginning of a record: a header (kind 1, an entry, and its length), and some of what follows.
+// tornRecord returns the beginning of a record: a header (kind 1, an entry, and its length), and part of the contents.
 func tornRecord(r *rand.Rand) []byte {
 	const entry, commit = 1, 3
 	length := 64 + r.IntN(4000)
@@ -58,10 +59,10 @@ func tornRecord(r *rand.Rand) []byte {
 		b = append(b, byte(r.Uint32()))
 	}
 	switch r.IntN(3) {
-	case 0: // a sector has not been written, those behind it have
+	case 0: // one sector is missing, later ones aren't
 		hole := b[r.IntN(len(b)):]
 		clear(hole[:min(len(hole), 512)])
-	case 1: // it's whole, but not its checksum
+	case 1: // only the checksum is wrong
 		for len(b) < 8+length {
 			b = append(b, byte(r.Uint32()))
 		}
@@ -73,7 +74,7 @@ func tornRecord(r *rand.Rand) []byte {
 	return b
 }
 
-// lastByte is where the next record begins: records are padded to eight bytes, and nothing but zeros follows the last.
+// lastByte returns the offset of the next record. Records are padded to eight bytes, and zeros follow the last one.
 func lastByte(f *os.File, size int64) (int64, error) {
 	block := make([]byte, 1<<20)
 	for at := size; at > 0; {

@@ -21,16 +21,16 @@ import (
 const (
 	resourceManagers = 3
 	nodeManagers     = 2
-	// patience is how long a part of the cluster may take to do what it's waited for to do.
+	// patience bounds how long a part of the cluster may take for anything.
 	patience = 2 * time.Minute
 )
 
-// cluster is the daemons of the demo, and the folder in which they keep everything.
+// cluster has the daemons of the demo, and the folder for all their files.
 type cluster struct {
 	options
 	dir   string
-	ports map[string]int // of each configuration key's address
-	free  []func()       // give the ports back
+	ports map[string]int // ports by the configuration keys of their addresses
+	free  []func()       // release the ports
 	procs []*daemon
 }
 
@@ -116,14 +116,14 @@ func (c *cluster) launch(d *daemon) error {
 
 func (c *cluster) logFile(name string) string { return filepath.Join(c.dir, name+".log") }
 
-// conf is the configuration folder of a NodeManager, or with no name that of everybody else.
+// conf returns the configuration folder of a NodeManager. Without a name it returns that of everybody else.
 func (c *cluster) conf(node string) string { return filepath.Join(c.dir, "conf", node) }
 
 func (c *cluster) web(id string) string {
 	return fmt.Sprintf("127.0.0.1:%d", c.ports["yarn.resourcemanager.webapp.address."+id])
 }
 
-// until waits for something to become true.
+// until waits until ok returns true. what says what it waits for.
 func (c *cluster) until(ctx context.Context, what string, ok func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v: %s", patience, what))
 	defer cancel()
@@ -142,7 +142,7 @@ func (c *cluster) until(ctx context.Context, what string, ok func() bool) error 
 	return nil
 }
 
-// dead is a daemon that has ended although nobody killed it.
+// dead returns a daemon that has ended although nobody killed it.
 func (c *cluster) dead() *daemon {
 	for _, d := range c.procs {
 		select {
@@ -180,11 +180,11 @@ func (c *cluster) showLogs(w io.Writer) {
 		if err != nil || len(raw) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "--- %s said at last:\n%s\n", d.name, bytes.TrimSpace(raw[max(0, len(raw)-tail):]))
+		fmt.Fprintf(w, "--- end of the log of %s:\n%s\n", d.name, bytes.TrimSpace(raw[max(0, len(raw)-tail):]))
 	}
 }
 
-// configure writes the configuration folders, as an administrator of a small cluster on one machine would.
+// configure writes the configuration folders that an administrator of a small cluster on one machine would write.
 func (c *cluster) configure() error {
 	common := map[string]string{
 		"hadoop.tmp.dir": filepath.Join(c.dir, "tmp"), "heddle.state.dir": filepath.Join(c.dir, "state"),
@@ -217,7 +217,7 @@ func (c *cluster) configure() error {
 			"yarn.nodemanager.local-dirs":         filepath.Join(c.dir, name, "local"),
 			"yarn.nodemanager.log-dirs":           filepath.Join(c.dir, name, "logs"),
 			"yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "4",
-			// The folder is on whatever disk has room for temporary files, which may be nearly full.
+			// Temporary files go to any disk with room, which may be nearly full.
 			"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
 		}
 		for k, v := range common {
@@ -235,7 +235,7 @@ func (c *cluster) configure() error {
 	return nil
 }
 
-// reserve gives the address of a key a port that nobody listens on.
+// reserve sets the address of a key to a port on which nobody listens.
 func (c *cluster) reserve(conf map[string]string, key string) error {
 	found, release, err := ports.Free(1)
 	if err != nil {

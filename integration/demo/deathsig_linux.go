@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// dieWithParent makes the kernel kill the process when the one that started it is gone.
+// dieWithParent makes the kernel kill the process when its parent has ended.
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// dieWithParent does nothing where the kernel can't.
+// dieWithParent does nothing if the kernel doesn't support that.
 func dieWithParent(*syscall.SysProcAttr) {}

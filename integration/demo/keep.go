@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// kept is what is noted of a cluster that goes on running.
+// kept describes a cluster that keeps running.
 type kept struct {
 	Dir   string `json:"dir"`
-	Nodes []int  `json:"nodes"` // pids
+	Nodes []int  `json:"nodes"` // process ids
 	RMs   []int  `json:"rms"`
 }
 
@@ -34,13 +34,13 @@ func readKept() (k kept, err error) {
 	return k, nil
 }
 
-// runs tells whether a pid is still that of a daemon of the cluster, and not of somebody who came later.
+// runs reports whether a pid still belongs to a daemon of the cluster, and not to a later process.
 func (k kept) runs(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.Contains(string(line), k.Dir)
 }
 
-// refuseSecond fails if a cluster was left running: two would fight about nothing but the memory, but nobody would find the first again.
+// refuseSecond fails if another cluster runs: a second one could run as well, but nobody would find the first again.
 func refuseSecond() error {
 	k, err := readKept()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func refuseSecond() error {
 	return os.Remove(keptFile())
 }
 
-// keep notes the daemons, so that stopKept finds them, and says how to use and how to stop them.
+// keep records the daemons for stopKept, and prints how to use and stop the cluster.
 func (c *cluster) keep(ctx context.Context, w io.Writer) error {
 	leader, err := c.leader(ctx)
 	if err != nil {
@@ -78,11 +78,11 @@ func (c *cluster) keep(ctx context.Context, w io.Writer) error {
 	if err := os.WriteFile(keptFile(), raw, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe cluster goes on running; its pages are at http://%s/cluster\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.web(leader), c.conf(""))
+	fmt.Fprintf(w, "\nThe cluster keeps running; its pages are at http://%s/cluster\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.web(leader), c.conf(""))
 	return nil
 }
 
-// stopKept ends the daemons that were left running, the nodes first, and removes their folder.
+// stopKept ends the recorded daemons, the nodes first, and removes their folder.
 func stopKept(w io.Writer) error {
 	k, err := readKept()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,8 +16,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o options
-	flag.StringVar(&o.heddle, "heddle", "bin/heddle", "the binary that is shown")
-	flag.StringVar(&o.input, "input", "", "folder with Go files, whose words are counted (default: the Go standard library's source)")
+	flag.StringVar(&o.heddle, "heddle", "bin/heddle", "the binary to show")
+	flag.StringVar(&o.input, "input", "", "folder with Go files whose words to count (default: the Go standard library's source)")
 	flag.BoolVar(&o.keep, "keep", false, "leave the cluster running")
 	end := flag.Bool("stop", false, "stop the cluster that an earlier run left running")
 	flag.Parse()
@@ -38,7 +38,7 @@ type options struct {
 	keep          bool
 }
 
-// prepare makes the options' paths absolute and checks that there is something at them.
+// prepare makes the options' paths absolute, and checks that they exist.
 func (o *options) prepare() error {
 	if o.input == "" {
 		root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -60,7 +60,7 @@ func (o *options) prepare() error {
 	return nil
 }
 
-// run is the whole show.
+// run runs the whole demo.
 func run(ctx context.Context, o options) (err error) {
 	if err := o.prepare(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func run(ctx context.Context, o options) (err error) {
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	// Containers run as the submitting user, who must be able to get at the files that they share.
+	// Containers run as the submitting user, who must be able to reach shared files.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func get[T any](ctx context.Context, c *cluster, id, path, field string) (out T,
 	return out, json.Unmarshal(body[field], &out)
 }
 
-// leader is the id of the ResourceManager that leads. Members that are down or follow are passed over.
+// leader returns the id of the leading ResourceManager. It skips members that are down or follow.
 func (c *cluster) leader(ctx context.Context) (string, error) {
 	var leader string
 	err := c.until(ctx, "a ResourceManager leads", func() bool {
@@ -72,7 +72,7 @@ func (c *cluster) metrics(ctx context.Context) (m clusterMetrics, err error) {
 	return get[clusterMetrics](ctx, c, id, "/ws/v1/cluster/metrics", "clusterMetrics")
 }
 
-// job is the application that runs, as the leader sees it.
+// job returns the running application as the leader sees it.
 func (c *cluster) job(ctx context.Context) (app, error) {
 	id, err := c.leader(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *cluster) job(ctx context.Context) (app, error) {
 		return app{}, err
 	}
 	if len(apps.App) == 0 {
-		return app{}, fmt.Errorf("%s knows of no application", id)
+		return app{}, fmt.Errorf("%s has no application", id)
 	}
 	return apps.App[0], nil
 }

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// The job's commands, which would give the same in a pipe: a word a line; then lines of a word, or of a word and a number, summed up.
-// Numbers such as 0x1F and names such as x86 are no words, nor are single letters.
+// The job's commands, which would give the same result in a pipe. The mapper writes a word a line; the reducer adds up
+// lines of a word, or of a word and a number. Numbers such as 0x1F, names such as x86, and single letters don't count
+// as words.
 const (
 	mapper  = `tr -cs A-Za-z0-9_ '\n' | sed -n '/^[A-Za-z][A-Za-z]*[A-Za-z]$/p'`
 	reducer = `awk -F '\t' '$1 != "" { n[$1] += NF > 1 ? $2 : 1 } END { for (w in n) print w "\t" n[w] }'`
@@ -24,7 +25,7 @@ const (
 
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// show runs the job, kills the leader in its middle, and shows what came of it.
+// show runs the job, kills the leader in its middle, and prints the result.
 func (c *cluster) show(ctx context.Context, input string) error {
 	text := filepath.Join(c.dir, "text")
 	files, bytes, err := gather(input, text)
@@ -59,7 +60,7 @@ func (c *cluster) show(ctx context.Context, input string) error {
 	if err := compare(text, counts); err != nil {
 		return err
 	}
-	say("\n%d words, %d different: just what one process counts that reads all files.", counts.total(), len(counts))
+	say("\n%d words, %d different: exactly what a single process counts in the same files.", counts.total(), len(counts))
 	return nil
 }
 
@@ -70,11 +71,11 @@ func describe(what string, err error) error {
 	return nil
 }
 
-// submit prepares the job as a user would type it.
+// submit returns the command that a user would type for the job.
 func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.heddle, "mr",
 		"-D", "mapreduce.job.name=words of Go",
-		"-inputformat", "CombineTextInputFormat", // words don't depend on the file that they are in
+		"-inputformat", "CombineTextInputFormat", // it doesn't matter which file has a word
 		"-input", "file://"+input, "-output", "file://"+output,
 		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))
@@ -83,7 +84,7 @@ func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 	return cmd
 }
 
-// watch passes on what a job prints, and tells when a third of its maps are done.
+// watch copies what a job prints, and reports when a third of its maps have ended.
 type watch struct {
 	to   io.Writer
 	seen chan struct{}
@@ -102,15 +103,15 @@ func (w *watch) Write(b []byte) (int, error) {
 	return w.to.Write(b)
 }
 
-// strike kills the leading ResourceManager when a third of the maps are done, tells when another leads, and starts the killed one
-// anew.
+// strike kills the leading ResourceManager when a third of the maps have ended, reports when another one leads, and
+// restarts the killed one.
 func (c *cluster) strike(ctx context.Context, middle <-chan struct{}) error {
 	select {
 	case <-middle:
 	case <-ctx.Done():
 		return errors.New("the job ended before its middle was seen")
 	}
-	// what has begun is brought to its end, also if the job is quicker
+	// Complete what has begun, even if the job is quicker.
 	ctx = context.WithoutCancel(ctx)
 	old, err := c.leader(ctx)
 	if err != nil {
@@ -148,8 +149,8 @@ func (c *cluster) find(name string) int {
 	return -1
 }
 
-// gather copies the Go files below a folder, and counts them and their bytes. The rest of what is there are archives and pictures
-// for tests, and names that jobs pass over: those that begin with _ or a dot (Hadoop: FileInputFormat).
+// gather copies the Go files below a folder, and counts them and their bytes. It leaves out archives and pictures for
+// tests, and files that jobs ignore: those whose names begin with _ or a dot (Hadoop: FileInputFormat).
 func gather(from, to string) (files int, bytes int64, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -182,7 +183,7 @@ func gather(from, to string) (files int, bytes int64, err error) {
 		return os.WriteFile(copied, raw, 0o644)
 	})
 	if err == nil && files == 0 {
-		err = fmt.Errorf("%s holds no Go files", from)
+		err = fmt.Errorf("%s has no Go files", from)
 	}
 	return files, bytes, err
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// counts says how often each word occurs.
+// counts has the number of occurrences of each word.
 type counts map[string]int
 
 func (c counts) total() (n int) {
@@ -50,7 +50,7 @@ func (c counts) add(text []byte) {
 
 func letter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// compare counts the words of the input in this process, and tells the first difference from what the job counted.
+// compare counts the words of the input in this process, and returns the first difference from the job's counts.
 func compare(input string, got counts) error {
 	want, err := count(input)
 	if err != nil {

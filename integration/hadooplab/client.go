@@ -19,7 +19,7 @@ func (c *Command) EndWith(t testing.TB) {
 	})
 }
 
-// Put writes a file into HDFS, and makes the folders that it is to lie in.
+// Put writes a file into HDFS, and makes its missing parent folders.
 func (l *Lab) Put(t testing.TB, path, text string) {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "file")
@@ -33,7 +33,7 @@ func (l *Lab) Put(t testing.TB, path, text string) {
 	}
 }
 
-// Status waits until an application has ended and returns what "yarn application -status" says of it.
+// Status waits until an application has ended, and returns the output of "yarn application -status".
 func (l *Lab) Status(t testing.TB, id string) string {
 	t.Helper()
 	var out string

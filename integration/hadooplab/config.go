@@ -17,10 +17,11 @@ import (
 // nameservice is the logical name of a highly available HDFS.
 const nameservice = "lab"
 
-// rmServices are the ports of a ResourceManager; those of a group have their number at the end.
+// rmServices are the services of a ResourceManager. In a group their names end in its number.
 var rmServices = []string{"rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http"}
 
-// portNames lists the services whose ports have to be known beforehand. DataNodes and NodeManagers take any and tell.
+// portNames lists the services whose ports must be known in advance. DataNodes and NodeManagers choose and report
+// theirs.
 func portNames(o Options) []string {
 	var names []string
 	for i := 1; i <= o.NameNodes; i++ {
@@ -57,7 +58,7 @@ func freePorts(names []string) (byName map[string]int, release func(), err error
 	return byName, release, nil
 }
 
-// settings are what all files of the configuration say together.
+// settings returns the settings of all configuration files together.
 func (l *Lab) settings() map[string]string {
 	o := l.options
 	me := "root"
@@ -121,7 +122,7 @@ func (l *Lab) settings() map[string]string {
 			"yarn.resourcemanager.resource-tracker.address":                                 at("rm-tracker"),
 			"yarn.resourcemanager.admin.address":                                            at("rm-admin"),
 			"yarn.resourcemanager.webapp.address":                                           at("rm-http"),
-			"yarn.node-attribute.fs-store.root-dir":                                         "file://" + in("attributes"), // by default several labs' is one
+			"yarn.node-attribute.fs-store.root-dir":                                         "file://" + in("attributes"), // by default several labs share one
 			"yarn.nodemanager.hostname":                                                     "localhost",
 			"yarn.nodemanager.localizer.address":                                            "localhost:0",
 			"yarn.nodemanager.resource.memory-mb":                                           "8192",
@@ -176,7 +177,7 @@ func (l *Lab) settings() map[string]string {
 	return s
 }
 
-// siteFile is the file in which Hadoop looks for a key.
+// siteFile returns the file in which Hadoop looks for a key.
 func siteFile(key string) string {
 	family, _, _ := strings.Cut(key, ".")
 	switch family {
@@ -197,7 +198,7 @@ func siteFile(key string) string {
 }
 
 func (l *Lab) writeConf() error {
-	// The jars lack HDFS's web pages, and its servers want to see the folders.
+	// The jars lack HDFS's web pages, and its servers need the folders.
 	for _, dir := range []string{"conf/webapps/hdfs", "conf/webapps/datanode", "log", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(l.dir, dir), 0o755); err != nil {
 			return err
@@ -250,7 +251,7 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 log4j.logger.http.requests=WARN
 `
 
-// dataNodeHost is the name that block locations have for a DataNode.
+// dataNodeHost returns a DataNode's host name in block locations.
 func dataNodeHost(i int) string {
 	if i == 1 {
 		return "localhost"
@@ -262,7 +263,7 @@ func (l *Lab) nameDir(i int) string {
 	return filepath.Join(l.dir, daemonName("name", i, l.options.NameNodes))
 }
 
-// The arguments below are settings of one daemon among several on a machine.
+// The arguments below distinguish several daemons on one machine.
 
 func (l *Lab) nameNodeArgs(i int, more ...string) []string {
 	args := []string{"-Ddfs.namenode.name.dir=file://" + l.nameDir(i)}
@@ -276,7 +277,7 @@ func (l *Lab) dataNodeArgs(i int) []string {
 	return []string{
 		"-Ddfs.datanode.data.dir=file://" + filepath.Join(l.dir, fmt.Sprintf("data%d", i)),
 		"-Ddfs.datanode.hostname=" + dataNodeHost(i),
-		"-Ddfs.datanode.address=0.0.0.0:0", // the NameNode takes all of them for 127.0.0.1, where they connect from
+		"-Ddfs.datanode.address=0.0.0.0:0", // the NameNode sees all of them at 127.0.0.1
 		"-Ddfs.datanode.http.address=localhost:0",
 		"-Ddfs.datanode.ipc.address=localhost:0",
 	}

@@ -4,5 +4,5 @@ package hadooplab
 
 import "syscall"
 
-// dieWithParent does nothing where the kernel has no such thing: daemons of a killed test process stay.
+// dieWithParent does nothing if the kernel doesn't support that. Then daemons of a killed test process stay.
 func dieWithParent(*syscall.SysProcAttr) {}

@@ -7,15 +7,15 @@
 //	out, err := lab.Run(ctx, "hdfs", "dfs", "-ls", "/")
 //	lab.Daemon("datanode1").Kill()
 //
-// A package whose tests share one HDFS declares it once; it starts when the first test asks for it:
+// A package whose tests share one HDFS declares it once. It starts when the first test calls Lab:
 //
 //	var hdfs = hadooplab.NewShared(hadooplab.Options{DataNodes: 2})
 //
 //	func TestMain(m *testing.M) { os.Exit(hdfs.Run(m)) }
 //
-// The jars (100 MB) are fetched by mvn once and kept in $HEDDLE_TEST_CACHE, by default the folder heddle in the user's
-// cache directory. It takes Java 17 or later (or 8, 11) and, the first time, mvn and the network.
+// mvn downloads the jars (100 MB) once, into $HEDDLE_TEST_CACHE, or else into the folder heddle of the user's cache
+// directory. The package needs Java 17 or later (or 8, 11) and, the first time, mvn and the network.
 //
-// Nothing outlives the test process: daemons are tied to it by the kernel, and a watchdog ends what they started, even
-// when the test process is killed.
+// Nothing outlives the test process. The kernel ends the daemons with it, and a watchdog ends what they started, even
+// if the test process is killed.
 package hadooplab

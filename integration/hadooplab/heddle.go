@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// BuildHeddle builds a heddle binary for Options.Heddle, with build tags if there are any; remove takes it away again.
+// BuildHeddle builds a heddle binary for Options.Heddle, with optional build tags. remove deletes it.
 func BuildHeddle(tags ...string) (path string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "heddle-bin-")
 	if err != nil {

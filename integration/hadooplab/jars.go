@@ -22,9 +22,9 @@ var pom []byte
 const Version = "3.4.2"
 
 // errNoJava says that this machine can't run Hadoop.
-var errNoJava = fmt.Errorf("java, which Hadoop takes, is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
+var errNoJava = fmt.Errorf("Hadoop needs java, which is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
 
-// cacheDir is where jars are kept between test runs.
+// cacheDir returns the folder in which jars are kept between test runs.
 func cacheDir() (string, error) {
 	if dir := os.Getenv("HEDDLE_TEST_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -36,7 +36,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "heddle"), nil
 }
 
-// jars returns the folder of Hadoop's jars and fetches them if this is the first time.
+// jars returns the folder of Hadoop's jars. It downloads them the first time.
 func jars(ctx context.Context) (string, error) {
 	dir, err := Maven(ctx, "hadoop-"+Version, pom)
 	if err != nil {
@@ -45,7 +45,7 @@ func jars(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// Maven returns a folder with the jars on which a project at run time depends; the first time they are fetched.
+// Maven returns a folder with the runtime dependencies of a project. It downloads them the first time.
 func Maven(ctx context.Context, name string, pom []byte) (string, error) {
 	sum := sha256.Sum256(pom)
 	return Cached(ctx, name+"-"+hex.EncodeToString(sum[:4]), "lib", func(ctx context.Context, base, partial string) error {
@@ -62,7 +62,7 @@ func Maven(ctx context.Context, name string, pom []byte) (string, error) {
 	})
 }
 
-// PyPI returns a folder with packages of PyPI's, given as arguments of pip install; the first time they are fetched.
+// PyPI returns a folder with packages from PyPI, given as arguments of pip install. It downloads them the first time.
 func PyPI(ctx context.Context, name string, packages ...string) (string, error) {
 	return Cached(ctx, name, "site", func(ctx context.Context, _, partial string) error {
 		args := append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", partial}, packages...)
@@ -74,8 +74,8 @@ func PyPI(ctx context.Context, name string, packages ...string) (string, error) 
 	})
 }
 
-// Cached returns the folder part of name in the cache, which is fetched into a folder called partial if this is the first
-// time. Processes that ask at the same time wait for the one that fetches. What fetch needs besides may lie in base.
+// Cached returns the folder part of name in the cache. The first time, fetch downloads it into the folder partial; it
+// may keep other files in base. Processes that call Cached at the same time wait for the one that downloads.
 func Cached(ctx context.Context, name, part string, fetch func(ctx context.Context, base, partial string) error) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -97,7 +97,8 @@ func Cached(ctx context.Context, name, part string, fetch func(ctx context.Conte
 	if _, err := os.Stat(whole); err == nil {
 		return whole, nil
 	}
-	// A folder of its own, as what a killed test has started may still be at work; what such a one left goes.
+	// Each download has a folder of its own, because processes of a killed test may still write. Remove what such a
+	// test left.
 	old, err := filepath.Glob(filepath.Join(base, "partial-*"))
 	if err != nil {
 		return "", err
@@ -131,7 +132,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	select {
 	case err = <-got:
 	case <-ctx.Done():
-		// the goroutine ends when the lock is had, and closing the file gives it back
+		// The goroutine ends when it has the lock; closing the file releases that.
 		go func() { <-got; _ = f.Close() }()
 		return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
 	}
@@ -142,8 +143,8 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Jar returns the path of a jar by the start of its name, such as hadoop-mapreduce-examples; one of tests has -tests at
-// its end.
+// Jar returns the path of a jar by the beginning of its name, such as hadoop-mapreduce-examples. Names of test jars end
+// in -tests.
 func (l *Lab) Jar(name string) (string, error) {
 	base, suffix := name, ""
 	if b, ok := strings.CutSuffix(name, "-tests"); ok {

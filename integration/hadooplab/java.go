@@ -13,7 +13,7 @@ import (
 	"heddle/internal/output"
 )
 
-// javaFlags let Hadoop reflect into the JDK, as it needs from Java 17 on.
+// javaFlags allow Hadoop to reflect into the JDK, which Java 17 and later forbid otherwise.
 var javaFlags = []string{
 	"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED",
 	"--add-opens=java.base/java.net=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -21,12 +21,12 @@ var javaFlags = []string{
 	"-XX:+IgnoreUnrecognizedVMOptions",
 }
 
-// quickStart trades speed in the long run for a quick start, which is what tests want.
+// quickStart makes Java start quickly and run more slowly later, which suits tests.
 var quickStart = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"}
 
 func (l *Lab) classPath() string { return l.Conf() + ":" + filepath.Join(l.lib, "*") }
 
-// javaCommand runs a class of Hadoop. Arguments that start with -D before all others are the configuration's.
+// javaCommand runs a class of Hadoop. Leading arguments that start with -D set configuration keys.
 func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
 	all := []string{"-Xmx" + heap}
 	if !l.options.OwnJVM {
@@ -40,8 +40,7 @@ func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// JavaCommand is a command that runs a class of someone else's with the lab's configuration and Hadoop's jars behind its own
-// class path.
+// JavaCommand runs any class with the lab's configuration. Hadoop's jars follow the given class path.
 func (l *Lab) JavaCommand(classPath, class string, args ...string) *exec.Cmd {
 	cmd := l.javaCommand("512m", class, args...)
 	own := slices.Index(cmd.Args, "-cp") + 1
@@ -49,7 +48,7 @@ func (l *Lab) JavaCommand(classPath, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Result is what a command has done.
+// Result is the result of a command.
 type Result struct {
 	Stdout, Stderr string
 	Code           int // exit code; −1 if a signal ended it
@@ -61,7 +60,7 @@ type Command struct {
 	stdout, stderr output.Buffer
 }
 
-// Stderr is what the command has written to standard error so far.
+// Stderr returns what the command has written to standard error so far.
 func (c *Command) Stderr() string { return c.stderr.String() }
 
 // Ended reports whether the command has ended.
@@ -74,7 +73,7 @@ func (c *Command) Ended() bool {
 	}
 }
 
-// Wait returns what the command has done when it has ended, and kills it if ctx ends before.
+// Wait waits until the command has ended, and returns its result. If ctx ends first, it kills the command.
 func (c *Command) Wait(ctx context.Context) (Result, error) {
 	select {
 	case <-c.p.done:
@@ -91,7 +90,7 @@ func (l *Lab) begin(env []string, class string, args ...string) (*Command, error
 	return l.BeginCommand(cmd)
 }
 
-// BeginCommand starts a command of the caller's, which ends with the lab at the latest; Wait has to follow.
+// BeginCommand starts any command. The lab ends it at the latest. Call Wait afterwards.
 func (l *Lab) BeginCommand(cmd *exec.Cmd) (*Command, error) {
 	c := &Command{}
 	cmd.Stdout, cmd.Stderr = &c.stdout, &c.stderr
@@ -100,7 +99,7 @@ func (l *Lab) BeginCommand(cmd *exec.Cmd) (*Command, error) {
 	return c, err
 }
 
-// exec runs a class to its end. The error is not about what the class makes of it.
+// exec runs a class until it ends. A failure of the class itself is in Result, not in the error.
 func (l *Lab) exec(ctx context.Context, env []string, class string, args ...string) (Result, error) {
 	c, err := l.begin(env, class, args...)
 	if err != nil {
@@ -113,7 +112,7 @@ func (l *Lab) exec(ctx context.Context, env []string, class string, args ...stri
 	return r, err
 }
 
-// java runs a class to its end and returns what it wrote to standard output; the error shows standard error.
+// java runs a class until it ends, and returns its standard output. The error has its standard error.
 func (l *Lab) java(ctx context.Context, env []string, class string, args ...string) (string, error) {
 	r, err := l.exec(ctx, env, class, args...)
 	if err == nil && r.Code != 0 {
@@ -122,7 +121,7 @@ func (l *Lab) java(ctx context.Context, env []string, class string, args ...stri
 	return r.Stdout, err
 }
 
-// mains are the classes behind Hadoop's commands. Those with a * take their subcommand as first argument.
+// mains are the classes of Hadoop's commands. Those with a * take their subcommand as first argument.
 var mains = map[string]string{
 	"hadoop jar":              "org.apache.hadoop.util.RunJar",
 	"hadoop version":          "org.apache.hadoop.util.VersionInfo",
@@ -152,13 +151,13 @@ var mains = map[string]string{
 	"mapred queue":            "org.apache.hadoop.mapred.JobQueueClient",
 }
 
-// Run runs one of Hadoop's commands, such as "hdfs", "dfs", "-ls", "/", or with "class" any class, and returns its
-// standard output. The error holds standard error as well.
+// Run runs one of Hadoop's commands, such as "hdfs", "dfs", "-ls", "/", or with "class" any class. It returns the
+// standard output. The error has the standard error as well.
 func (l *Lab) Run(ctx context.Context, command ...string) (string, error) {
 	return l.RunAs(ctx, "", command...)
 }
 
-// RunAs is Run as another user.
+// RunAs does the same as another user.
 func (l *Lab) RunAs(ctx context.Context, user string, command ...string) (string, error) {
 	class, args, err := classOf(command)
 	if err != nil {
@@ -167,7 +166,8 @@ func (l *Lab) RunAs(ctx context.Context, user string, command ...string) (string
 	return l.java(ctx, asUser(user), class, args...)
 }
 
-// Try is RunAs for a command that may fail; the error is only about running it. user "" is this process's.
+// Try runs a command that may fail as a user; "" stands for this process's user. The error only says that it could not
+// run.
 func (l *Lab) Try(ctx context.Context, user string, command ...string) (Result, error) {
 	class, args, err := classOf(command)
 	if err != nil {
@@ -176,7 +176,7 @@ func (l *Lab) Try(ctx context.Context, user string, command ...string) (Result, 
 	return l.exec(ctx, asUser(user), class, args...)
 }
 
-// Begin starts a command; Wait has to follow.
+// Begin starts a command. Call Wait afterwards.
 func (l *Lab) Begin(user string, command ...string) (*Command, error) {
 	class, args, err := classOf(command)
 	if err != nil {
@@ -211,7 +211,8 @@ func classOf(command []string) (class string, args []string, err error) {
 	return class, args, nil
 }
 
-// Script is a shell script that does what one of Hadoop's commands does, such as "hadoop", for programs that look for it.
+// Script returns a shell script that does what one of Hadoop's commands does, such as "hadoop". Programs that look for
+// the command find it.
 func (l *Lab) Script(name string) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\ncase $1 in\n")

@@ -13,37 +13,37 @@ import (
 	"time"
 )
 
-// startLimit is how long a lab may take to start; a slow machine under load needs a minute.
+// startLimit bounds how long a lab may take to start. A slow machine under load needs a minute.
 const startLimit = 4 * time.Minute
 
-// Options say what a lab consists of.
+// Options describe a lab.
 type Options struct {
-	// DataNodes is their number. Block locations call the first localhost, the others 127.0.0.2, 127.0.0.3, …
+	// DataNodes is their number. Block locations call the first one localhost, the others 127.0.0.2, 127.0.0.3, …
 	DataNodes int
-	// NameNodes is 2 for a highly available pair, nameservice "lab" with nn1 and nn2, of which nn1 is made active.
+	// NameNodes is 2 for a highly available pair: nameservice "lab" with nn1 and nn2, of which nn1 becomes active.
 	// Otherwise there is one if there are DataNodes.
 	NameNodes int
 	// YARN starts a ResourceManager and NodeManagers, HistoryServer a JobHistoryServer.
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
-	// ResourceManagers is 3 or more for a highly available group, rm1, rm2, …, which only Heddle has. Their daemons are
-	// called resourcemanager1, …
+	// ResourceManagers is 3 or more for a highly available group rm1, rm2, …, which only Heddle has. The names of their
+	// daemons are resourcemanager1, …
 	ResourceManagers int
-	// Heddle is the path of a heddle binary that ResourceManager and NodeManagers are run by, with the configuration that
-	// Hadoop's would have; "" is Hadoop.
+	// Heddle is the path of a heddle binary that runs ResourceManager and NodeManagers, with the configuration that
+	// Hadoop's would have. "" stands for Hadoop's daemons.
 	Heddle string
-	// Stock is the role, rm or nm, that is Hadoop's in spite of Heddle.
+	// Stock is the role, rm or nm, that Hadoop runs although Heddle is set.
 	Stock string
-	// OwnJVM leaves Java's defaults as they are, for measurements. Otherwise daemons and commands start quickly.
+	// OwnJVM keeps Java's default settings, for measurements. Otherwise daemons and commands start quickly.
 	OwnJVM bool
-	// Heap is the memory that each of Hadoop's daemons may use, as java's -Xmx has it; 512m if it is "".
+	// Heap is the memory that each of Hadoop's daemons may use, in the form of java's -Xmx; 512m by default.
 	Heap string
-	// LogLevel is the least level that Hadoop's daemons log; INFO if it is "".
+	// LogLevel is the lowest level that Hadoop's daemons log; INFO by default.
 	LogLevel string
-	// Site are further settings. Their file follows from their names.
+	// Site has further settings. Their names determine their files.
 	Site map[string]string
-	// Dir is the lab's folder; a temporary one, removed at the end, if it is "".
+	// Dir is the lab's folder. "" stands for a temporary one, which is removed at the end.
 	Dir string
 }
 
@@ -53,14 +53,14 @@ type Lab struct {
 	dir     string
 	lib     string
 	ports   map[string]int
-	release func() // gives the ports back
+	release func() // releases the ports
 	site    map[string]string
 	daemons []*Daemon
 	starter *starter
 	guard   *watchdog
 }
 
-// Start starts a lab and waits until it is ready. It ends with the test; if that fails, the ends of the logs are
+// Start starts a lab and waits until it is ready. It ends with the test. If the test fails, the ends of the logs are
 // printed. Without Java the test fails.
 func Start(t testing.TB, o Options) *Lab {
 	t.Helper()
@@ -80,7 +80,7 @@ func Start(t testing.TB, o Options) *Lab {
 	return lab
 }
 
-// New starts a lab outside of a test and waits until it is ready. The caller closes it.
+// New starts a lab outside of a test, and waits until it is ready. The caller must close it.
 func New(ctx context.Context, o Options) (*Lab, error) {
 	if _, err := exec.LookPath("java"); err != nil {
 		return nil, errNoJava
@@ -88,13 +88,13 @@ func New(ctx context.Context, o Options) (*Lab, error) {
 	if o.DataNodes > 0 && o.NameNodes == 0 {
 		o.NameNodes = 1
 	}
-	lib, err := jars(ctx) // takes what the network takes, the first time
+	lib, err := jars(ctx) // the first time this depends on the network
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	// Another process can take a port between the moment when it was found free and that when a daemon opens it.
+	// Another process may take a free port before the daemon opens it.
 	for attempt := 1; ; attempt++ {
 		lab, err := start(ctx, lib, o)
 		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
@@ -112,7 +112,7 @@ func start(ctx context.Context, lib string, o Options) (_ *Lab, err error) {
 	} else if dir, err = os.MkdirTemp(dir, "lab-"); err != nil {
 		return nil, err
 	}
-	// Containers of other users have to get to their folders.
+	// Containers of other users must be able to reach their folders.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -220,13 +220,13 @@ func daemonName(kind string, i, n int) string {
 	return fmt.Sprintf("%s%d", kind, i)
 }
 
-// Conf is a configuration folder with which clients, and daemons of any make, reach the lab.
+// Conf returns a configuration folder for clients of the lab and for daemons of any make.
 func (l *Lab) Conf() string { return filepath.Join(l.dir, "conf") }
 
-// Dir is the lab's folder: conf, log, and the daemons' data.
+// Dir returns the lab's folder, with conf, log and the daemons' data.
 func (l *Lab) Dir() string { return l.dir }
 
-// URI is fs.defaultFS.
+// URI returns fs.defaultFS.
 func (l *Lab) URI() string { return l.site["fs.defaultFS"] }
 
 // Port returns the port of a service: namenode, namenode-http (with two NameNodes namenode1, …), rm, rm-scheduler,
@@ -240,7 +240,7 @@ func (l *Lab) Port(service string) int {
 }
 
 // Daemon returns a daemon: namenode (or namenode1, namenode2), datanode1, …, resourcemanager, nodemanager1, …,
-// historyserver. It panics if the lab has none of that name.
+// historyserver. It panics if the lab has none with that name.
 func (l *Lab) Daemon(name string) *Daemon {
 	for _, d := range l.daemons {
 		if d.name == name {
@@ -254,7 +254,7 @@ func (l *Lab) Daemon(name string) *Daemon {
 func (l *Lab) Close() error {
 	for _, d := range slices.Backward(l.daemons) {
 		if d.heddle {
-			d.Stop() // Hadoop's daemons have nothing that the watchdog couldn't clear away
+			d.Stop() // the watchdog cleans up after Hadoop's daemons
 		}
 		d.Kill()
 	}
@@ -271,15 +271,15 @@ func (l *Lab) Close() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// A failed test shows the last lines of each log, and of long ones the beginning, so that what failed isn't cut off with it where output
-// is limited.
+// A failed test shows the last lines of each log, and not more, so that limited output still has what failed. It shows
+// more lines of a daemon that doesn't start, because the reason precedes a stack.
 const (
 	logLines   = 15
-	startLines = 60 // of a daemon that doesn't start: its reason stands above a stack
+	startLines = 60 // lines of a daemon that doesn't start
 	lineBytes  = 300
 )
 
-// logIfFailed prints the ends of the logs, from where they were at the start of the test, and at last says which test failed.
+// logIfFailed prints the ends of the logs since the start of the test, and finally which test failed.
 func (l *Lab) logIfFailed(t testing.TB, from map[string]int64) {
 	if !t.Failed() {
 		return
@@ -289,10 +289,10 @@ func (l *Lab) logIfFailed(t testing.TB, from map[string]int64) {
 			t.Logf("end of the log of %s:\n%s", d.name, text)
 		}
 	}
-	t.Logf("%s failed, by what stands above the ends of the logs", t.Name())
+	t.Logf("%s failed; the reason is above the ends of the logs", t.Name())
 }
 
-// tail returns the last lines of a file that lie behind from, without those of the audit log.
+// tail returns the last lines of a file after from, without those of the audit log.
 func tail(path string, from int64, most int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -313,7 +313,7 @@ func tail(path string, from int64, most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// audit reports whether a line is one of a daemon's audit log, of which there are many, and which say what went well.
+// audit reports whether a line belongs to a daemon's audit log. There are many such lines, and they report successes.
 func audit(line string) bool {
 	return strings.Contains(line, "FSNamesystem.audit") || strings.Contains(line, "RMAuditLogger") || strings.Contains(line, "NMAuditLogger") ||
 		strings.Contains(line, "OPERATION=") && strings.Contains(line, "RESULT=SUCCESS")

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// Full tells whether all of Hadoop's jobs are wanted, as `make integration-full` asks by $HEDDLE_TEST_FULL; else only those that show much
-// in little time.
+// Full reports whether to run all of Hadoop's jobs, which `make integration-full` requests by $HEDDLE_TEST_FULL.
+// Otherwise tests run only those that show much in little time.
 func Full() bool { return os.Getenv("HEDDLE_TEST_FULL") != "" }
 
-// OnHeddle tells whether tests are to run on Heddle's ResourceManager and NodeManager; with $HEDDLE_TEST_STOCK set they run on Hadoop's.
+// OnHeddle reports whether tests run on Heddle's ResourceManager and NodeManager. With $HEDDLE_TEST_STOCK set they run
+// on Hadoop's.
 func OnHeddle() bool { return os.Getenv("HEDDLE_TEST_STOCK") == "" }
 
-// SkipUnlessFull is for tests that show little that others don't, take long, or fetch much.
+// SkipUnlessFull skips tests that show little beyond others, take long, or download much.
 func SkipUnlessFull(t testing.TB) {
 	t.Helper()
 	if !Full() {
@@ -21,8 +22,8 @@ func SkipUnlessFull(t testing.TB) {
 	}
 }
 
-// Main runs the tests of a package, for TestMain, which exits with the result. If they are to run on Heddle it is built, and put into
-// the options. *lab becomes the lab that they share.
+// Main runs the tests of a package. TestMain exits with the result. To run on Heddle, Main builds it and adds it to the
+// options. *lab becomes the lab that the tests share.
 func Main(m *testing.M, o *Options, lab **Shared) int {
 	if OnHeddle() {
 		path, remove, err := BuildHeddle()

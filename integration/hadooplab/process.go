@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// starter starts processes that the kernel kills when this one dies. The kernel means the thread that started them, not
-// the process, so that one goroutine does it all and keeps its thread until the end.
+// starter starts processes that the kernel kills when this one dies. The kernel counts the thread that started them,
+// not the process. So one goroutine starts all of them, and keeps its thread until the end.
 type starter struct {
 	requests chan startRequest
 	done     chan struct{}
@@ -61,7 +61,7 @@ func (s *starter) start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-func (p *process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, sig) } // it may be gone
+func (p *process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, sig) } // it may have ended
 
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
@@ -73,7 +73,7 @@ func (s *starter) close() {
 	<-s.done
 }
 
-// Daemon is one of Hadoop's daemons, or of Heddle's.
+// Daemon is a daemon of Hadoop or Heddle.
 type Daemon struct {
 	lab    *Lab
 	name   string
@@ -84,7 +84,7 @@ type Daemon struct {
 
 	mu    sync.Mutex
 	p     *process // nil once killed
-	since int64    // where the log was when it was last started
+	since int64    // length of the log at its last start
 }
 
 // launch starts a daemon whose output goes to its log.
@@ -97,7 +97,7 @@ func (l *Lab) launch(name, class string, args ...string) error {
 	return nil
 }
 
-// launchHeddle starts a role of Heddle.
+// launchHeddle starts a daemon of Heddle.
 func (l *Lab) launchHeddle(name string, args ...string) error {
 	d := &Daemon{lab: l, name: name, args: args, log: l.logFile(name), heddle: true}
 	if err := d.start(); err != nil {
@@ -126,7 +126,7 @@ func (d *Daemon) start() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // the daemon has its own descriptor
+	defer func() { _ = f.Close() }() // the daemon has a descriptor of its own
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (d *Daemon) start() error {
 // Name is the daemon's name, such as datanode1.
 func (d *Daemon) Name() string { return d.name }
 
-// Log returns all that the daemon has logged.
+// Log returns everything that the daemon has logged.
 func (d *Daemon) Log() string {
 	b, err := os.ReadFile(d.log)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Daemon) Log() string {
 	return string(b)
 }
 
-// Kill ends the daemon with SIGKILL and waits until it is gone.
+// Kill ends the daemon with SIGKILL, and waits until it has ended.
 func (d *Daemon) Kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,10 +160,10 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// stopLimit is how long a daemon may take to stop.
+// stopLimit bounds how long a daemon may take to stop.
 const stopLimit = 2 * time.Minute
 
-// Stop ends the daemon with SIGTERM and returns what it ended with. One that doesn't end in time is killed.
+// Stop ends the daemon with SIGTERM, and returns how it ended. If it doesn't end in time, Stop kills it.
 func (d *Daemon) Stop() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func (d *Daemon) Stop() error {
 	}
 	p := d.p
 	d.p = nil
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-p.done:
 		return p.err
@@ -182,7 +182,7 @@ func (d *Daemon) Stop() error {
 	}
 }
 
-// PID is the daemon's process, 0 when it was ended.
+// PID returns the daemon's process id, or 0 after Kill or Stop.
 func (d *Daemon) PID() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,10 +205,10 @@ func (d *Daemon) WaitLog(ctx context.Context, text string) error {
 	})
 }
 
-// Registered is what a DataNode logs when it has joined its NameNode.
+// Registered is a DataNode's log message when it has joined its NameNode.
 const Registered = "successfully registered with NN"
 
-// Restart starts the daemon again after Kill; waiting until it is ready is left to the caller.
+// Restart starts the daemon again after Kill. It doesn't wait until the daemon is ready.
 func (d *Daemon) Restart() error {
 	d.Kill()
 	d.mu.Lock()
@@ -216,10 +216,10 @@ func (d *Daemon) Restart() error {
 	return d.start()
 }
 
-// Pause stops the daemon with SIGSTOP: its connections stay open and go silent.
+// Pause stops the daemon with SIGSTOP. Its connections stay open, but silent.
 func (d *Daemon) Pause() { d.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused daemon go on.
+// Resume lets a paused daemon continue.
 func (d *Daemon) Resume() { d.signal(syscall.SIGCONT) }
 
 func (d *Daemon) signal(sig syscall.Signal) {
@@ -245,15 +245,15 @@ func (d *Daemon) ended() bool {
 	}
 }
 
-// watchdog is a process that outlives this one by a moment. When its standard input ends, which happens whatever this
-// process dies of, it kills all processes that work in the lab's folder, such as containers of a NodeManager, or are in
-// its cgroups, and removes folder and cgroups.
+// watchdog is a process that outlives this one by a moment. Its standard input ends when this process ends, whatever
+// the reason. Then it kills all processes that work in the lab's folder, such as containers, or are in its cgroups, and
+// removes folder and cgroups.
 type watchdog struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// sweep repeats itself until nothing is found, as a process may have started another one meanwhile.
+// sweep repeats until it finds nothing, because a process may start another one in between.
 const sweep = `
 # $1 is the folder, $2 the name of its cgroups
 cat >/dev/null
@@ -275,7 +275,7 @@ done
 rm -rf "$1"
 `
 
-// cgroupOf is the name of the cgroup that Heddle's NodeManagers of a lab have theirs in.
+// cgroupOf returns the name of the parent cgroup for the NodeManagers of a lab.
 func cgroupOf(dir string) string { return "heddle-" + filepath.Base(dir) }
 
 func startWatchdog(dir string) (*watchdog, error) {
@@ -294,7 +294,7 @@ func startWatchdog(dir string) (*watchdog, error) {
 
 // finish lets the watchdog do its work and waits for it.
 func (w *watchdog) finish() error {
-	_ = w.stdin.Close() // a watchdog that died shows in Wait
+	_ = w.stdin.Close() // Wait reports a watchdog that has died
 	if err := w.cmd.Wait(); err != nil {
 		return fmt.Errorf("the lab's watchdog: %w", err)
 	}

@@ -16,15 +16,15 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// errPortTaken says that a daemon found its port in use.
+// errPortTaken says that another process uses a daemon's port.
 var errPortTaken = errors.New("a port was taken by another process")
 
-// pollInterval is how often readiness is looked at.
+// pollInterval is the time between two checks.
 const pollInterval = 50 * time.Millisecond
 
 func (l *Lab) logFile(name string) string { return filepath.Join(l.dir, "log", name+".log") }
 
-// poll asks until ready says yes, a daemon ends by itself, or ctx does.
+// poll calls ready until it returns nil, a daemon ends by itself, or ctx ends.
 func (l *Lab) poll(ctx context.Context, what string, ready func(ctx context.Context) error) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -68,7 +68,7 @@ func (l *Lab) fetch(ctx context.Context, service, path, accept string) ([]byte, 
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // so that no connection outlives the lab
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no connection may outlive the lab
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (l *Lab) fetch(ctx context.Context, service, path, accept string) ([]byte, 
 	return body, err
 }
 
-// nameNodeState is what a NameNode says of itself.
+// nameNodeState is what a NameNode reports about itself.
 type nameNodeState struct {
 	HAState   string `json:"State"`
 	FSState   string `json:"FSState"`
@@ -105,7 +105,7 @@ func (l *Lab) nameNode(ctx context.Context, name string) (nameNodeState, error) 
 	return all, nil
 }
 
-// WaitHDFS waits until an active NameNode has left safe mode and knows that many DataNodes alive.
+// WaitHDFS waits until an active NameNode has left safe mode and has that many live DataNodes.
 func (l *Lab) WaitHDFS(ctx context.Context, dataNodes int) error {
 	return l.poll(ctx, "HDFS", func(ctx context.Context) error {
 		err := errors.New("no NameNode")
@@ -122,7 +122,7 @@ func (l *Lab) WaitHDFS(ctx context.Context, dataNodes int) error {
 	})
 }
 
-// waitAnswer waits until a NameNode answers, active or not.
+// waitAnswer waits until a NameNode answers, whether it is active or not.
 func (l *Lab) waitAnswer(ctx context.Context, name string) error {
 	return l.poll(ctx, name, func(ctx context.Context) error {
 		_, err := l.nameNode(ctx, name)
@@ -130,7 +130,7 @@ func (l *Lab) waitAnswer(ctx context.Context, name string) error {
 	})
 }
 
-// WaitYARN waits until the ResourceManager answers and knows that many nodes running.
+// WaitYARN waits until the ResourceManager answers and has that many running nodes.
 func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 5 * time.Second})
 	defer client.Close()

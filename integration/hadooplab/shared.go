@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Shared is a lab that the tests of a package share. It starts when the first test asks for it.
+// Shared is a lab that the tests of a package share. It starts when the first test calls Lab.
 type Shared struct {
 	options Options
 	once    sync.Once
@@ -16,10 +16,10 @@ type Shared struct {
 	err     error
 }
 
-// NewShared describes a lab; nothing is started yet.
+// NewShared describes a lab. It starts nothing yet.
 func NewShared(o Options) *Shared { return &Shared{options: o} }
 
-// Run runs the tests of a package and ends the lab if they started it; TestMain exits with the result.
+// Run runs the tests of a package, and ends the lab if they started it. TestMain exits with the result.
 func (s *Shared) Run(m *testing.M) int {
 	code := m.Run()
 	if s.lab != nil {
@@ -31,7 +31,8 @@ func (s *Shared) Run(m *testing.M) int {
 	return code
 }
 
-// Lab returns the lab. What the daemons log during a test is printed if it fails. Without Java the test fails.
+// Lab returns the lab. If the test fails, it prints what the daemons logged during the test. Without Java the test
+// fails.
 func (s *Shared) Lab(t testing.TB) *Lab {
 	t.Helper()
 	s.once.Do(func() { s.lab, s.err = New(context.Background(), s.options) })

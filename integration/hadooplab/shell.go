@@ -13,8 +13,8 @@ import (
 //go:embed Shell.java
 var shellSource []byte
 
-// Shell runs Hadoop's commands one after the other in one process of Java, which spares most of a second for each. It is
-// for one goroutine.
+// Shell runs Hadoop's commands one after the other in one Java process, which saves almost a second for each. It is not
+// safe for concurrent use.
 type Shell struct {
 	p   *process
 	in  io.WriteCloser
@@ -44,7 +44,7 @@ func (l *Lab) NewShell() (*Shell, error) {
 	return &Shell{p: p, in: in, out: bufio.NewReader(out)}, nil
 }
 
-// Try runs a command, as Lab.Try does.
+// Try runs a command like Lab.Try.
 func (s *Shell) Try(command ...string) (Result, error) {
 	class, args, err := classOf(command)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Shell) Try(command ...string) (Result, error) {
 	}
 	var r Result
 	var stdout, stderr int
-	for { // over what was written around the command's own streams
+	for { // skip what was written outside the command's own streams
 		line, err := s.out.ReadString('\n')
 		if err != nil {
 			return failed(err)
@@ -77,6 +77,6 @@ func (s *Shell) Try(command ...string) (Result, error) {
 
 // Close ends the shell.
 func (s *Shell) Close() {
-	_ = s.in.Close() // which ends it, unless it has ended already
+	_ = s.in.Close() // this ends it
 	s.p.kill()
 }

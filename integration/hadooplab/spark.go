@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// SparkVersion is the version of Spark that jobs run with unless they are about others.
+// SparkVersion is the version of Spark that jobs use unless they test another one.
 const SparkVersion = "4.0.1"
 
-// Spark returns the folder in which a version of Spark is installed ($SPARK_HOME); the first time it is fetched from PyPI
+// Spark returns the folder of an installed version of Spark ($SPARK_HOME). The first time it downloads Spark from PyPI
 // (400 MB).
 func Spark(ctx context.Context, version string) (string, error) {
 	dir, err := PyPI(ctx, "spark-"+version, "pyspark=="+version)

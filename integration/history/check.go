@@ -12,13 +12,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// Checked is what a check has looked at.
+// Checked counts what a check has examined.
 type Checked struct {
 	Acknowledged int // submissions
 	Containers   int
 }
 
-// Check checks what was seen. Nobody may be at work any more.
+// Check checks the recorded history. Call it when nobody works any more.
 func (w *World) Check() (Checked, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,22 +29,22 @@ func (w *World) Check() (Checked, error) {
 	return c, errors.Join(apps, containers)
 }
 
-// checkApps checks that calls about applications are linearizable: each application is a flag that its submission sets, and
-// that a look reads.
+// checkApps checks that calls about applications are linearizable. Each application is a flag that its submission sets
+// and a look-up reads.
 func (w *World) checkApps() (acknowledged int, err error) {
 	end := int64(w.now())
 	var ops []porcupine.Operation
 	for _, c := range w.calls {
 		op := porcupine.Operation{ClientId: c.client, Input: c, Call: int64(c.begin), Output: c, Return: int64(c.end)}
 		if c.unknown {
-			op.Return = end // it may come into effect at any time
+			op.Return = end // it may take effect at any time
 		} else if c.submit {
 			acknowledged++
 		}
 		ops = append(ops, op)
 	}
 	if acknowledged == 0 {
-		return 0, errors.New("no submission was acknowledged: nothing is proven")
+		return 0, errors.New("no submission was acknowledged, so this proves nothing")
 	}
 	model := porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -76,8 +76,8 @@ func (w *World) checkApps() (acknowledged int, err error) {
 	return acknowledged, fmt.Errorf("an acknowledged application was lost, or seen and not seen again: the history is not linearizable%s", missed.String())
 }
 
-// checkContainers checks that no container id was given out twice, and that there is an order of all grants and returns on
-// a node, each within its call, in which the node never holds more than it can.
+// checkContainers checks that no container id was granted twice, and that the grants and returns on a node, each within
+// its call, have an order in which the node never holds more than it can.
 func (w *World) checkContainers() (int, error) {
 	var errs []error
 	seen := map[records.ContainerID]bool{}
@@ -104,7 +104,7 @@ func (w *World) checkContainers() (int, error) {
 		}
 	}
 	if len(seen) == 0 {
-		return 0, errors.New("no container was granted: nothing is proven")
+		return 0, errors.New("no container was granted, so this proves nothing")
 	}
 	switch porcupine.CheckOperationsTimeout(capacityModel(w.capacity), ops, w.o.Patience) {
 	case porcupine.Illegal:
@@ -115,7 +115,7 @@ func (w *World) checkContainers() (int, error) {
 	return len(seen), errors.Join(errs...)
 }
 
-// capacity is how many containers a node holds. What isn't known holds none.
+// capacity returns how many containers a node holds. Unknown nodes hold none.
 func (w *World) capacity(id records.NodeID) int {
 	if w.nodes[id] == nil && w.o.Held != nil {
 		return w.o.Held(id)
@@ -129,7 +129,7 @@ type step struct {
 	delta int
 }
 
-// capacityModel is a node that counts its containers, and can't grant one too many.
+// capacityModel models a node that counts its containers and never grants one too many.
 func capacityModel(capacity func(records.NodeID) int) porcupine.Model {
 	type held struct {
 		node  records.NodeID

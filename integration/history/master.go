@@ -84,7 +84,7 @@ func (m *master) allocate(ctx context.Context) error {
 	if m.asked == 0 {
 		m.asked = m.w.now()
 	}
-	// what was to be given back stays in held until the call has been answered, and is given back again with the next
+	// Containers to give back stay in held until the call has been answered. The next call names them again.
 	var back []*tenure
 	begin := m.w.now()
 	for _, t := range m.held {
@@ -101,7 +101,7 @@ func (m *master) allocate(ctx context.Context) error {
 		return m.register(ctx)
 	}
 	if ipc.IsClass(err, ipc.InvalidMasterRequest) {
-		// an answer was lost on the way from a leader that still leads: say the last id that the message names
+		// An answer of a leader that still leads was lost. Send the last id, which the message names.
 		m.response++
 		return nil
 	}
@@ -115,7 +115,7 @@ func (m *master) allocate(ctx context.Context) error {
 	return nil
 }
 
-// settle files the containers whose return was heard.
+// settle records the containers whose return was acknowledged.
 func (m *master) settle(back []*tenure) {
 	now := m.w.now()
 	gone := map[*tenure]bool{}
@@ -126,7 +126,8 @@ func (m *master) settle(back []*tenure) {
 	m.file(gone)
 }
 
-// lose files the containers that the ResourceManager has taken away, at any time since they were asked for: their node is gone.
+// lose records the containers that the ResourceManager has taken away because their node is gone. That may have
+// happened at any time since the ask.
 func (m *master) lose(ended []*pb.ContainerStatus) {
 	now := m.w.now()
 	gone := map[*tenure]bool{}

@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// node is a NodeManager that starts nothing.
+// node is a simulated NodeManager that starts nothing.
 type node struct {
 	w        *World
 	id       records.NodeID
@@ -92,7 +92,7 @@ func (n *node) heartbeat(ctx context.Context) error {
 	case pb.NodeAction_RESYNC:
 		return n.register(ctx)
 	case pb.NodeAction_SHUTDOWN:
-		return fmt.Errorf("node %v is told to shut down: %s", n.id, resp.GetDiagnosticsMessage())
+		return fmt.Errorf("node %v was told to shut down: %s", n.id, resp.GetDiagnosticsMessage())
 	}
 	n.response = resp.GetResponseId()
 	n.mu.Lock()

@@ -16,27 +16,29 @@ import (
 	"heddle/yarn/records"
 )
 
-// Options say who works, and for how long they try.
+// Options say who works, and how long they try.
 type Options struct {
-	// Addresses are where the ResourceManagers listen for a configuration key.
+	// Addresses returns where the ResourceManagers listen, by a configuration key.
 	Addresses func(key string) []string
 	Client    *ipc.Client
-	// Nodes are simulated, Capacity is how many containers one holds, and Container what each of these is.
+	// Nodes is the number of simulated nodes, Capacity the number of containers that one holds, and Container the
+	// resource of each.
 	Nodes, Capacity int
 	Container       records.Resource
-	// Held is the capacity of a node that isn't simulated; 0 for one that isn't known.
+	// Held returns the capacity of a node that isn't simulated; 0 for an unknown one.
 	Held func(records.NodeID) int
-	// Masters ask for containers and give them back, Submitters submit applications and look for them.
+	// Masters is the number of those who ask for containers and give them back. Submitters is the number of those who
+	// submit applications and look for them.
 	Masters, Submitters int
-	// Pause is the least time between two calls of an ApplicationMaster, and between two submissions of a submitter.
+	// Pause is the shortest time between two calls of an ApplicationMaster, and between two submissions of a submitter.
 	Pause time.Duration
-	// Patience is how long a call is tried, and a check may take.
+	// Patience bounds the tries of a call, and the time of a check.
 	Patience time.Duration
-	// Name is that of applications.
+	// Name is the name of all applications.
 	Name string
 }
 
-// World is what clients, ApplicationMasters and nodes do and remember.
+// World runs clients, ApplicationMasters and nodes, and records what they see.
 type World struct {
 	o      Options
 	begin  time.Time
@@ -45,33 +47,33 @@ type World struct {
 	amount *pb.Resource
 
 	mu      sync.Mutex
-	calls   []call   // of clients
-	tenures []tenure // of containers
+	calls   []call   // calls of clients
+	tenures []tenure // tenures of containers
 	granted chan struct{}
 	errs    []error
 	apps    []records.ApplicationID
 }
 
-// call is a client's call: a submission, or a look whether an application is there.
+// call is a client's call: a submission, or a look-up of an application.
 type call struct {
 	client     int
 	submit     bool
 	app        records.ApplicationID
 	begin, end time.Duration
-	unknown    bool // a submission without an answer: it may have come into effect, and may yet
-	found      bool // of a look
+	unknown    bool // a submission without an answer: it may have taken effect, or may still
+	found      bool // the look-up found it
 }
 
-// tenure is a container's time with its ApplicationMaster.
+// tenure is the time that an ApplicationMaster has a container.
 type tenure struct {
 	id                records.ContainerID
 	node              records.NodeID
 	asked, got        time.Duration
 	released, settled time.Duration // begin and end of the call that gave it back; 0 = not yet
-	lost              bool          // it was taken away, and may have been before its master heard of it
+	lost              bool          // it was taken away, maybe before its ApplicationMaster had heard of it
 }
 
-// New returns a world in which nobody works yet.
+// New returns a world in which nobody works yet. Run makes them work.
 func New(o Options) *World {
 	return &World{
 		o: o, begin: time.Now(), nodes: map[records.NodeID]*node{}, granted: make(chan struct{}, 1),
@@ -106,10 +108,10 @@ func (w *World) someApp() (records.ApplicationID, bool) {
 	return w.apps[rand.IntN(len(w.apps))], true
 }
 
-// Granted delivers after containers were granted.
+// Granted receives a value after containers were granted.
 func (w *World) Granted() <-chan struct{} { return w.granted }
 
-// ForgetGrants forgets grants that were heard of before now.
+// ForgetGrants drops grants that arrived before now.
 func (w *World) ForgetGrants() {
 	select {
 	case <-w.granted:
@@ -117,14 +119,15 @@ func (w *World) ForgetGrants() {
 	}
 }
 
-// Count returns how many calls of clients and containers there have been so far. Containers count when they are given back.
+// Count returns how many calls of clients and containers there were so far. A container counts when it has been given
+// back.
 func (w *World) Count() (calls, containers int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.calls), len(w.tenures)
 }
 
-// Lost returns how many containers were taken away on simulated nodes, none of which ever fails.
+// Lost returns how many containers were taken away on simulated nodes. None of those nodes ever fails.
 func (w *World) Lost() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,14 +140,14 @@ func (w *World) Lost() int {
 	return n
 }
 
-// Errors are the calls that were given up.
+// Errors returns the errors of calls that were given up.
 func (w *World) Errors() []error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.errs)
 }
 
-// Run has everybody at work until ctx ends.
+// Run makes everybody work until ctx ends.
 func (w *World) Run(ctx context.Context, wg *sync.WaitGroup) error {
 	for i := range w.o.Nodes {
 		n := &node{
@@ -189,7 +192,7 @@ func (w *World) submission(id *pb.ApplicationId) *pb.SubmitApplicationRequest {
 	return req
 }
 
-// submitter submits applications, and looks for its own and others'.
+// submitter submits applications, and looks up its own and others'.
 func (w *World) submitter(ctx context.Context, i int) {
 	to := w.clientOf(fmt.Sprintf("user%d", i))
 	for ctx.Err() == nil {
@@ -216,14 +219,14 @@ func (w *World) submit(ctx context.Context, to ipc.Invoker, i int) {
 	_, err = protocol.SubmitApplication.Call(ctx, to, w.submission(resp.GetApplicationId()))
 	c.end, c.unknown = w.now(), err != nil
 	w.record(c)
-	// A look without an answer says nothing; there are others.
+	// A look-up without an answer says nothing. Others follow.
 	_ = w.look(ctx, to, i, id)
 	if other, ok := w.someApp(); ok {
 		_ = w.look(ctx, to, i, other)
 	}
 }
 
-// look looks for an application, and records whether it is there. It returns an error if that isn't known.
+// look looks up an application, and records whether it exists. It returns an error if that is unknown.
 func (w *World) look(ctx context.Context, to ipc.Invoker, client int, id records.ApplicationID) error {
 	req := &pb.GetApplicationReportRequest{}
 	req.SetApplicationId(id.PB())
@@ -237,8 +240,8 @@ func (w *World) look(ctx context.Context, to ipc.Invoker, client int, id records
 	return nil
 }
 
-// LookForAll looks for every application whose submission was acknowledged, or may have been. It returns an error if there was one that
-// it could not look for: nothing is proven then. Check says which of them are lost.
+// LookForAll looks up every application whose submission was acknowledged, or may have been. It returns an error if a
+// look-up failed, because then the history proves nothing. Check reports which applications are lost.
 func (w *World) LookForAll(ctx context.Context) error {
 	w.mu.Lock()
 	apps := slices.Clone(w.apps)

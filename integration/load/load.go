@@ -15,7 +15,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Options say what load to make.
+// Options describe the load.
 type Options struct {
 	// Addresses of the ResourceManagers' ports.
 	Client, Master, Tracker []string
@@ -24,32 +24,32 @@ type Options struct {
 
 	Nodes        int
 	NodeResource records.Resource
-	Heartbeat    time.Duration // of nodes
+	Heartbeat    time.Duration // time between a node's heartbeats
 
 	Masters   int
 	Container records.Resource
-	// Rate is how many containers all ApplicationMasters together ask for a second, at random times. 0 asks for as many as
-	// the ResourceManager grants: each ApplicationMaster keeps Outstanding asks open.
+	// Rate is how many containers all ApplicationMasters together ask for per second, at random times. 0 asks for as
+	// many as the ResourceManager grants: each ApplicationMaster keeps Outstanding containers pending.
 	Rate        float64
 	Outstanding int
-	Interval    time.Duration // of an ApplicationMaster's calls; 0 = one after the other
+	Interval    time.Duration // time between an ApplicationMaster's calls; 0 = without a pause
 	Hold        time.Duration // how long a container lives
-	EndByNode   bool          // containers are started and end on their nodes, instead of being given back
+	EndByNode   bool          // start containers and let them end on their nodes, instead of giving them back
 
 	Warmup, Duration time.Duration
 }
 
-// Result is what was measured during Options.Duration.
+// Result has the measurements of Options.Duration.
 type Result struct {
 	Duration       time.Duration
 	Grants         int64
-	PerSecond      float64      // grants
-	Latency        Distribution // from asking to holding a container
-	Heartbeats     Distribution // round trips of nodes' heartbeats
+	PerSecond      float64      // grants per second
+	Latency        Distribution // time from asking for a container to getting it
+	Heartbeats     Distribution // round-trip times of nodes' heartbeats
 	BeatsPerSecond float64
 }
 
-// Distribution sums durations up.
+// Distribution summarizes durations.
 type Distribution struct {
 	Count              int
 	P50, P90, P99, Max time.Duration
@@ -61,7 +61,7 @@ type run struct {
 	begin     time.Time
 	container *pb.Resource
 	nodes     []*node
-	placeOf   map[records.NodeID]int32 // of each node in nodes
+	placeOf   map[records.NodeID]int32 // index of each node in nodes
 
 	granted atomic.Int64
 	grants  samples
@@ -71,7 +71,7 @@ type run struct {
 	err error
 }
 
-// failed remembers the first failure; the run goes on, as a few of many peers may fail.
+// failed records the first failure. The run continues, because a few of many peers may fail.
 func (r *run) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,8 @@ func (r *run) failed(err error) {
 	}
 }
 
-// Run makes load and measures. The first failure of a simulated peer is the error; the result is good up to there.
+// Run generates load and measures. Its error is the first failure of a simulated peer. The result is valid
+// nevertheless.
 func Run(ctx context.Context, o Options) (Result, error) {
 	r := &run{
 		o: o, begin: time.Now(), placeOf: map[records.NodeID]int32{},
@@ -126,7 +127,7 @@ func (o *Options) check() error {
 	case o.Heartbeat <= 0 || o.Duration <= 0:
 		return fmt.Errorf("heartbeats every %v for %v: both must be longer than 0", o.Heartbeat, o.Duration)
 	case o.Rate == 0 && o.Outstanding < 1:
-		return errors.New("neither a rate nor a number of asks to keep open")
+		return errors.New("give a rate, or a number of containers to keep pending")
 	}
 	return nil
 }

@@ -21,21 +21,21 @@ type master struct {
 	rm       ipc.Invoker
 	response int32
 
-	waiting []time.Time       // when the containers that are not there yet were asked for, oldest first
-	asked   int32             // the count that the ResourceManager was last told
-	release []*pb.ContainerId // to be given back with the next call
-	held    []heldContainer   // by the time at which they end, from the first that is still alive
+	waiting []time.Time       // when each pending container was asked for, oldest first
+	asked   int32             // the count last sent to the ResourceManager
+	release []*pb.ContainerId // containers to give back with the next call
+	held    []heldContainer   // live containers by the time of their end
 }
 
-// heldContainer has no pointers: hundreds of thousands may be held, and the collector of garbage must not have to look at them while the
-// load is measured.
+// heldContainer has no pointers. Hundreds of thousands may be held, and the garbage collector must not have to scan
+// them while the load is measured.
 type heldContainer struct {
 	id    records.ContainerID
-	node  int32         // its place among the run's nodes, -1 for another one's
+	node  int32         // index of its node among the run's nodes, -1 for other nodes
 	until time.Duration // since the run began
 }
 
-// tokenPatience is how long an application may take until its report has a token.
+// tokenPatience bounds the wait until an application's report has a token.
 const tokenPatience = 60 * time.Second
 
 // newMaster submits an application and registers its ApplicationMaster.
@@ -121,7 +121,7 @@ func (m *master) live(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		if o.Rate > 0 {
-			// arrivals come by themselves, whether the ResourceManager keeps up or not
+			// Arrivals don't depend on whether the ResourceManager keeps up.
 			for ; next.Before(now); next = next.Add(m.gap()) {
 				m.waiting = append(m.waiting, next)
 			}
@@ -145,7 +145,7 @@ func (m *master) live(ctx context.Context) {
 	}
 }
 
-// gap is the time to the next arrival of a Poisson stream.
+// gap returns the time until the next arrival of a Poisson stream.
 func (m *master) gap() time.Duration {
 	rate := m.run.o.Rate / float64(m.run.o.Masters)
 	return time.Duration(rand.ExpFloat64() / rate * float64(time.Second))
@@ -163,7 +163,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// endContainers ends the containers whose time is up: by their nodes, or by giving them back.
+// endContainers ends the containers whose time is up, on their nodes or by giving them back.
 func (m *master) endContainers(now time.Time) {
 	for len(m.held) > 0 && m.held[0].until <= now.Sub(m.run.begin) {
 		if c := m.held[0]; c.node >= 0 && m.run.o.EndByNode {

@@ -24,12 +24,12 @@ type node struct {
 	keys     [2]*pb.MasterKey
 
 	mu      sync.Mutex
-	started []records.ContainerID // since the last heartbeat
+	started []records.ContainerID // containers started since the last heartbeat
 	running map[records.ContainerID]bool
 	ended   []records.ContainerID
 }
 
-// newNode makes the i-th node; its host is an address of the loopback network, so that any ResourceManager can resolve it.
+// newNode returns the i-th node. Its host is an address of the loopback network, which any ResourceManager can resolve.
 func newNode(r *run, i int) *node {
 	n := &node{
 		run:     r,
@@ -71,7 +71,7 @@ func (n *node) register(ctx context.Context) error {
 	return nil
 }
 
-// live sends heartbeats until ctx ends. They are spread over the interval, as those of a real cluster are.
+// live sends heartbeats until ctx ends. Nodes spread theirs over the interval, as in a real cluster.
 func (n *node) live(ctx context.Context) {
 	defer n.client.Close()
 	timer := time.NewTimer(time.Duration(rand.Int64N(int64(n.run.o.Heartbeat))))
@@ -163,14 +163,14 @@ func containerStatus(id records.ContainerID, state pb.ContainerState, exit int32
 	return s
 }
 
-// start has the node run a container until end is called on it.
+// start makes the node run a container until end is called for it.
 func (n *node) start(id records.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.started = append(n.started, id)
 }
 
-// end has the node report a container's end with its next heartbeat.
+// end makes the node report a container's end with its next heartbeat.
 func (n *node) end(id records.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

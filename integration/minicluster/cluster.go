@@ -21,9 +21,9 @@ import (
 	"heddle/webui"
 )
 
-// Cluster is one or several ResourceManagers and the nodes that joined them.
+// Cluster has one or several ResourceManagers and their nodes.
 type Cluster struct {
-	// Conf is what clients, ApplicationMasters and nodes are configured with.
+	// Conf is the configuration of clients, ApplicationMasters and nodes.
 	Conf    *conf.Config
 	t       testing.TB
 	members []*member
@@ -35,7 +35,7 @@ type member struct {
 	done chan error
 }
 
-// Start starts a number of ResourceManagers, with further settings. They are stopped when the test ends.
+// Start starts n ResourceManagers, with further settings. They stop when the test ends.
 func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	t.Helper()
 	c, err := conf.Load(conf.Options{})
@@ -46,7 +46,7 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
 	c.Set("hadoop.tmp.dir", filepath.Join(dir, "tmp"))
 	c.Set("yarn.resourcemanager.cluster-id", "mini")
-	// long, so that nobody loses the leadership because other tests keep the machine busy
+	// The timeout is long, so that nobody loses the leadership because other tests keep the machine busy.
 	c.Set("heddle.raft.heartbeat-timeout-ms", "1000")
 	c.Set("heddle.raft.election-timeout-ms", "1000")
 	c.Set("heddle.raft.lease-timeout-ms", "800")
@@ -88,7 +88,7 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	return cluster
 }
 
-// Log returns a logger that writes into the test's output if $HEDDLE_TEST_LOG is set, and nowhere otherwise.
+// Log returns a logger that writes to the test's output if $HEDDLE_TEST_LOG is set. Otherwise it discards everything.
 func Log(t testing.TB) *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(io.Discard)
@@ -116,7 +116,7 @@ func (c *Cluster) run(i int) *member {
 	return m
 }
 
-// Leader waits until a ResourceManager leads and returns which one.
+// Leader waits until a ResourceManager leads, and returns its index.
 func (c *Cluster) Leader() int {
 	c.t.Helper()
 	leader := -1
@@ -155,16 +155,16 @@ func (c *Cluster) StartRM(i int) {
 // RM returns a ResourceManager.
 func (c *Cluster) RM(i int) *rm.ResourceManager { return c.members[i].ResourceManager }
 
-// Until waits until something is true, and fails the test if that takes too long.
+// Until waits until f returns true. It fails the test if that takes too long.
 func (c *Cluster) Until(what string, f func() bool) {
 	c.t.Helper()
 	Until(c.t, what, f)
 }
 
-// patience is how long Until waits. It is generous: several builds may share the machine.
+// patience bounds the wait of Until. It is long because several builds may share the machine.
 const patience = 60 * time.Second
 
-// Until waits until something is true, and fails the test if that takes too long.
+// Until waits until f returns true. It fails the test if that takes too long.
 func Until(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

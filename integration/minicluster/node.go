@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Container is what a function that stands for a container knows.
+// Container describes a container to the Program that runs in it.
 type Container struct {
 	ID     records.ContainerID
 	Node   *Node
@@ -24,7 +24,7 @@ type Container struct {
 	Launch *pb.ContainerLaunchContext
 }
 
-// Env looks a variable of the launch context up.
+// Env returns a variable of the launch context.
 func (c *Container) Env(name string) (string, bool) {
 	for _, e := range c.Launch.GetEnvironment() {
 		if e.GetKey() == name {
@@ -34,17 +34,18 @@ func (c *Container) Env(name string) (string, bool) {
 	return "", false
 }
 
-// Program stands for what runs in a container: it returns the exit status. Its context ends when the container is stopped.
+// Program takes the place of a container's processes. It returns the exit status. Its context ends when the container
+// is stopped.
 type Program func(ctx context.Context, c Container) int
 
-// NodeOptions describe a node. Zero values stand for the defaults that are named with the fields.
+// NodeOptions describe a node. Zero values mean the defaults at the fields.
 type NodeOptions struct {
 	Host     string           // 127.0.0.1
 	Resource records.Resource // 8192 MiB, 8 vcores
-	Run      Program          // of all containers; returns 0 at once
-	// Refuse makes the node refuse to start a container; nil results are no refusals.
+	Run      Program          // runs in all containers; the default returns 0 at once
+	// Refuse makes the node refuse a container. If it returns nil, the node starts the container.
 	Refuse func(records.ContainerID) *pb.SerializedException
-	// Fail makes a whole call to start containers fail.
+	// Fail returns an error with which a whole call to start containers fails, or nil.
 	Fail func() error
 	// Services are the metadata of auxiliary services.
 	Services map[string][]byte
@@ -76,7 +77,7 @@ type running struct {
 	exit   int32
 }
 
-// Node has a node join the cluster. It leaves when the test ends.
+// Node adds a node to the cluster. It leaves when the test ends.
 func (c *Cluster) Node(o NodeOptions) *Node {
 	c.t.Helper()
 	if o.Host == "" {
@@ -123,7 +124,7 @@ func (c *Cluster) Node(o NodeOptions) *Node {
 	return n
 }
 
-// Kill ends the node and all of its containers without a word to anybody.
+// Kill ends the node and all of its containers, and tells nobody.
 func (n *Node) Kill() {
 	n.mu.Lock()
 	if n.gone {
@@ -199,7 +200,7 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
-// beat sends heartbeats, at once when a container has ended.
+// beat sends heartbeats. When a container has ended, it sends one at once.
 func (n *Node) beat(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -242,7 +243,7 @@ func (n *Node) heartbeat(ctx context.Context) error {
 	case resp.GetNodeAction() == pb.NodeAction_RESYNC:
 		return n.register(ctx)
 	case resp.GetNodeAction() == pb.NodeAction_SHUTDOWN:
-		return fmt.Errorf("sent away: %s", resp.GetDiagnosticsMessage())
+		return fmt.Errorf("told to shut down: %s", resp.GetDiagnosticsMessage())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -316,7 +317,7 @@ func (n *Node) startContainers(ctx context.Context, req *pb.StartContainersReque
 	return resp, nil
 }
 
-// Exception returns a refusal.
+// Exception returns an exception in its wire form.
 func Exception(class, text string) *pb.SerializedException {
 	e := &pb.SerializedException{}
 	e.SetClassName(class)

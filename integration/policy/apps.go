@@ -16,10 +16,10 @@ import (
 	"heddle/yarn/token"
 )
 
-// submit submits an application, waits until it is admitted or not, and has an unmanaged ApplicationMaster register.
+// submit submits an application, and waits until it is admitted or not. An unmanaged ApplicationMaster then registers.
 func (p *play) submit(ctx context.Context, s Step) error {
 	if _, err := p.master(s.Args[0]); err == nil {
-		return errors.New("there is one of that name")
+		return errors.New("there is one with that name already")
 	}
 	user := s.Options["user"]
 	if user == "" {
@@ -65,7 +65,7 @@ func (p *play) submit(ctx context.Context, s Step) error {
 	return m.begin(context.WithoutCancel(ctx), token.FromPB(report.GetAmRmToken()))
 }
 
-// submission is what is submitted of an application.
+// submission returns the submission context of an application.
 func (p *play) submission(m *master, options map[string]string) (*pb.ApplicationSubmissionContext, error) {
 	sub := &pb.ApplicationSubmissionContext{}
 	sub.SetApplicationId(m.id.PB())
@@ -135,7 +135,7 @@ func (p *play) await(ctx context.Context, m *master, state pb.YarnApplicationSta
 	})
 }
 
-// setLifetime sets how many seconds an application lives from its submission on.
+// setLifetime sets an application's lifetime in seconds, counted from its submission.
 func (p *play) setLifetime(ctx context.Context, m *master, seconds string) error {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *play) setLifetime(ctx context.Context, m *master, seconds string) error
 	return err
 }
 
-// lifetime is how long an application may live from its submission on, in seconds; 0 is for ever.
+// lifetime returns an application's lifetime in seconds, counted from its submission; 0 means without limit.
 func lifetime(r *pb.ApplicationReport) (int64, error) {
 	for _, to := range r.GetAppTimeouts() {
 		expires := to.GetApplicationTimeout().GetExpireTime()

@@ -18,9 +18,8 @@ import (
 	"heddle/rm"
 )
 
-// files writes what a scenario configures into a folder: the fair scheduler's file, the table of racks and the list of hosts
-// that are to leave. It returns the settings
-// with their names.
+// files writes the files of a scenario into a folder: the fair scheduler's file, the table of racks, and the list of
+// excluded hosts. It returns the settings with the files' names.
 func (sc *Scenario) files(dir string, settings Settings, allocations string) (Settings, error) {
 	out := maps.Clone(settings)
 	write := func(key, name, text string) error {
@@ -46,7 +45,7 @@ func (sc *Scenario) files(dir string, settings Settings, allocations string) (Se
 	return out, errors.Join(errs...)
 }
 
-// writeSite writes the site files of a folder: capacity-scheduler.xml, and all else as yarn-site.xml.
+// writeSite writes the site files of a folder: capacity-scheduler.xml, and yarn-site.xml with everything else.
 func writeSite(dir string, settings Settings) error {
 	type property struct {
 		Name  string `xml:"name"`
@@ -124,7 +123,7 @@ func (sc *Scenario) OnHeddle(ctx context.Context, dir string, log *logrus.Entry)
 	return sc.perform(ctx, at, types, sc.Quiet, rewrite)
 }
 
-// OnStock plays the scenario on a stock ResourceManager, with its files in a folder. What that one logs goes to the log, too.
+// OnStock plays the scenario on a stock ResourceManager, with its files in a folder. Its log goes to the log as well.
 func (sc *Scenario) OnStock(ctx context.Context, dir string, log *logrus.Entry) (_ Outcome, err error) {
 	site, err := sc.files(dir, sc.Settings, sc.Allocations)
 	if err != nil {
@@ -168,7 +167,7 @@ func (sc *Scenario) OnStock(ctx context.Context, dir string, log *logrus.Entry) 
 	})
 }
 
-// stockPatience is how many times as long nothing has to happen on stock: it answers a heartbeat before it has thought about it.
+// stockPatience multiplies the quiet time on a stock ResourceManager, which answers a heartbeat before it decides.
 const stockPatience = 3
 
 func lastLines(text string, n int) string {

@@ -26,14 +26,14 @@ type master struct {
 
 	play   *play
 	stop   context.CancelFunc
-	done   chan struct{} // closed when no call is made any more; nil before the first one
-	rounds atomic.Int64  // calls that were answered
+	done   chan struct{} // closed after the last call; nil before the first one
+	rounds atomic.Int64  // answered calls
 
 	mu        sync.Mutex // held during calls
 	rm        ipc.Invoker
 	client    *ipc.Client
 	response  int32
-	container records.ContainerID // of a managed ApplicationMaster
+	container records.ContainerID // container of a managed ApplicationMaster
 	on        *node
 
 	wanted    map[row]int32
@@ -45,23 +45,23 @@ type master struct {
 	preempted int
 }
 
-// row is one line of what is asked for.
+// row is one line of a request.
 type row struct {
 	priority int32
-	place    string // as the wire has it
+	place    string // resource name on the wire
 	size     records.Resource
 	strict   bool
 }
 
-// held is a container that was granted.
+// held is a granted container.
 type held struct {
 	id    records.ContainerID
 	host  string
 	size  records.Resource
-	given bool // back, and not yet gone
+	given bool // given back, but not yet gone
 }
 
-// begin connects the ApplicationMaster with its token, registers, and makes it live.
+// begin connects the ApplicationMaster with its token, registers, and starts its calls.
 func (m *master) begin(ctx context.Context, t token.Token) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *master) begin(ctx context.Context, t token.Token) error {
 	return nil
 }
 
-// end makes the ApplicationMaster fall silent.
+// end stops the ApplicationMaster's calls without unregistering.
 func (m *master) end() {
 	m.mu.Lock()
 	done := m.done
@@ -109,10 +109,10 @@ func (m *master) end() {
 	}
 }
 
-// errDismissed says that the ResourceManager wants nothing to do with an ApplicationMaster any more.
+// errDismissed says that the ResourceManager doesn't know an ApplicationMaster any more.
 var errDismissed = errors.New("dismissed")
 
-// allocate makes one call. m.mu is held.
+// allocate makes one call. The caller holds m.mu.
 func (m *master) allocate(ctx context.Context) error {
 	req := &pb.AllocateRequest{}
 	req.SetResponseId(m.response)
@@ -175,9 +175,9 @@ func (m *master) allocate(ctx context.Context) error {
 	return nil
 }
 
-// take notes a granted container, and that so many fewer are asked for, as Hadoop's AMRMClient does.
+// take records a granted container, and lowers the number of pending ones as Hadoop's AMRMClient does.
 func (m *master) take(c *pb.Container) {
-	size, _ := m.play.types.From(c.GetResource()) // types that the configuration doesn't have can't be in it
+	size, _ := m.play.types.From(c.GetResource()) // it has only types of the configuration
 	h := held{id: records.ContainerIDFrom(c.GetId()), host: records.NodeIDFrom(c.GetNodeId()).Host, size: size}
 	m.held = append(m.held, h)
 	places := []string{"*", h.host, m.play.rackOf(h.host)}
@@ -189,7 +189,7 @@ func (m *master) take(c *pb.Container) {
 	}
 }
 
-// ask adds to what is asked for, and tells so at once.
+// ask adds to the request, and sends it at once.
 func (m *master) ask(ctx context.Context, s Step) error {
 	count, err := strconv.Atoi(s.Args[1])
 	if err != nil {
@@ -273,7 +273,7 @@ func (m *master) giveBack(s Step) error {
 	return nil
 }
 
-// blacklist shuns nodes, or no longer.
+// blacklist adds nodes to the blacklist or removes them.
 func (m *master) blacklist(s Step) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

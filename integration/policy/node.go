@@ -19,8 +19,8 @@ import (
 // beat is the time between heartbeats of a node, and between calls of an ApplicationMaster.
 const beat = 50 * time.Millisecond
 
-// node is a simulated NodeManager. Containers of ApplicationMasters are started by the ResourceManager, and live in it until they
-// are ended or cleaned up; others are nothing to it.
+// node is a simulated NodeManager. The ResourceManager starts ApplicationMasters' containers on it, which live until
+// they are ended or cleaned up. It knows nothing of other containers.
 type node struct {
 	name string
 	id   records.NodeID
@@ -31,7 +31,7 @@ type node struct {
 	server *ipc.Server
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
-	rounds atomic.Int64 // heartbeats that were answered
+	rounds atomic.Int64 // answered heartbeats
 
 	mu         sync.Mutex
 	resource   records.Resource
@@ -40,7 +40,7 @@ type node struct {
 	containers map[records.ContainerID]*pb.ContainerStatus
 }
 
-// hostOf is the address of the i-th node of a scenario.
+// hostOf returns the address of a scenario's i-th node.
 func hostOf(i int) string { return fmt.Sprintf("127.3.%d.%d", i/250, 1+i%250) }
 
 func (p *play) newNode(ctx context.Context, name, host string, r records.Resource) (*node, error) {
@@ -58,7 +58,7 @@ func (p *play) newNode(ctx context.Context, name, host string, r records.Resourc
 	}
 	protocol.StartContainers.Serve(n.server, n.startContainers)
 	protocol.StopContainers.Serve(n.server, n.stopContainers)
-	n.wg.Go(func() { _ = n.server.Serve(l) }) // until it is closed
+	n.wg.Go(func() { _ = n.server.Serve(l) }) // runs until it is closed
 	ctx, n.stop = context.WithCancel(ctx)
 	if err := n.register(ctx); err != nil {
 		n.close()
@@ -74,7 +74,7 @@ func (p *play) newNode(ctx context.Context, name, host string, r records.Resourc
 	return n, nil
 }
 
-// close ends the node without a word to anybody.
+// close ends the node, and tells nobody.
 func (n *node) close() {
 	n.stop()
 	n.server.Close()
@@ -82,7 +82,7 @@ func (n *node) close() {
 	n.wg.Wait()
 }
 
-// leave signs off.
+// leave unregisters the node.
 func (n *node) leave(ctx context.Context) error {
 	n.stop()
 	req := &pb.UnRegisterNodeManagerRequest{}
@@ -170,7 +170,7 @@ func (n *node) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// end has a container end; others than those of ApplicationMasters are unknown here.
+// end ends the container of an ApplicationMaster. Other containers are unknown here.
 func (n *node) end(id records.ContainerID, exit int32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -223,7 +223,7 @@ func (n *node) stopContainers(_ context.Context, req *pb.StopContainersRequest) 
 	return resp, nil
 }
 
-// every calls f at once and then once a beat, until ctx ends.
+// every calls f at once and then every beat, until ctx ends.
 func every(ctx context.Context, f func()) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()

@@ -11,37 +11,37 @@ import (
 	"heddle/yarn/records"
 )
 
-// Outcome is what came of the steps of a scenario, in their order.
+// Outcome has the results of a scenario's steps, in their order.
 type Outcome []Act
 
-// Act is what came of one step.
+// Act is the result of one step.
 type Act struct {
 	Step    string
-	Refused string   // class and message of the exception; empty if the step was done
-	Apps    []App    // of settle, by name
-	Queues  []string // of queues, by path: what a queue is told to be
+	Refused string   // class and message of the exception; empty if the step succeeded
+	Apps    []App    // results of settle, by name
+	Queues  []string // results of queues, by path: what the ResourceManager reports of a queue
 }
 
-// App is an application when the cluster has settled.
+// App is an application after the cluster has settled.
 type App struct {
 	Name, State, Queue, User string
-	Containers, Reserved     int // of applications that are accepted or run; the ApplicationMaster's included
+	Containers, Reserved     int // for accepted and running applications, including the ApplicationMaster's
 	Used                     records.Resource
-	Preempted                int            // containers so far
-	Priority                 int32          // 0: or not of interest
-	Lifetime                 int64          // from the submission on, in seconds; 0: for ever
-	Nodes                    map[string]int // containers but for the ApplicationMaster's; nil: not of interest
-	OfQueue                  string         // percent of what the queue is promised or due; "": not of interest
-	Diagnostics              string         // of failed ones
+	Preempted                int            // preempted containers so far
+	Priority                 int32          // 0 also if not recorded
+	Lifetime                 int64          // in seconds from the submission; 0: without limit
+	Nodes                    map[string]int // containers except the ApplicationMaster's; nil: not recorded
+	OfQueue                  string         // percent of the queue's guarantee or share; "": not recorded
+	Diagnostics              string         // diagnostics of failed applications
 }
 
-// Ids that nobody knows who wasn't there.
+// Patterns of ids, which differ from run to run.
 var (
 	anyApplication = regexp.MustCompile(`application_\d+_\d+`)
 	anyAttempt     = regexp.MustCompile(`appattempt_\d+_\d+_\d+`)
 )
 
-// String is the form in golden files: a line for each step, and indented what came of it.
+// String returns the form in golden files: a line for each step, with its results indented.
 func (o Outcome) String() string {
 	var b strings.Builder
 	for _, act := range o {
@@ -90,7 +90,7 @@ func (a App) String() string {
 	return s
 }
 
-// plain lists the amounts of a resource by index, without zeros at the end.
+// plain lists the amounts of a resource by index, without trailing zeros.
 func plain(r records.Resource) string {
 	n := len(r)
 	for n > 2 && r[n-1] == 0 {
@@ -180,8 +180,8 @@ func parseApp(line string) (App, error) {
 	return a, nil
 }
 
-// Compare lists how got differs from want. Applications, and users and queues as sums of theirs, may differ by so many containers,
-// each at most as large as the largest size that the scenario asks for.
+// Compare lists how got differs from want. Applications, and their sums over users and queues, may differ by Tolerance
+// containers, each at most as large as the largest container that the scenario asks for.
 func (sc *Scenario) Compare(want, got Outcome, types records.ResourceTypes) []string {
 	var out []string
 	if len(want) != len(got) {
@@ -249,7 +249,7 @@ func line(lines []string, at int) string {
 	return "nothing"
 }
 
-// sums are what queues and their users use.
+// sums adds up what queues and their users use.
 func sums(apps []App) map[string]records.Resource {
 	out := map[string]records.Resource{}
 	for _, a := range apps {

@@ -21,27 +21,27 @@ import (
 // patience bounds the tries of calls.
 var patience = ipc.RetryPolicy{MaxElapsed: time.Minute, Max: 200 * time.Millisecond}
 
-// settleLimit is how long a cluster may take to settle, and anything else to happen that a step waits for.
+// settleLimit bounds how long a cluster may take to settle, and any other wait of a step.
 const settleLimit = 3 * time.Minute
 
 // addresses are a ResourceManager's ports.
 type addresses struct{ client, master, tracker, admin string }
 
-// play is a scenario under way.
+// play is a scenario being played.
 type play struct {
 	sc    *Scenario
 	rm    addresses
 	types records.ResourceTypes
-	quiet time.Duration // without a change until the cluster counts as settled
+	quiet time.Duration // time without a change until the cluster counts as settled
 	begin time.Time
-	// rewrite writes the configuration files anew.
+	// rewrite writes the configuration files again.
 	rewrite func(Settings, string) error
 
 	client *ipc.Client
 	admin  ipc.Invoker
-	who    ipc.Invoker // an administrator as client
+	who    ipc.Invoker // client calls of an administrator
 
-	hosts map[string]string // of all nodes of the script, by name
+	hosts map[string]string // addresses of the script's nodes, by name
 	nodes map[string]*node
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ type play struct {
 	err     error
 }
 
-// failed notes a failure of a simulated peer, which ends the play.
+// failed records a failure of a simulated peer, which ends the play.
 func (p *play) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,10 +64,10 @@ func (p *play) broken() error {
 	return p.err
 }
 
-// administrator is who started the ResourceManager, as far as it is concerned.
+// administrator is the user who started the ResourceManager, as far as it can tell.
 const administrator = "root"
 
-// perform plays a scenario and returns what came of each step.
+// perform plays a scenario and returns the result of each step.
 func (sc *Scenario) perform(
 	ctx context.Context, rm addresses, types records.ResourceTypes, quiet time.Duration, rewrite func(Settings, string) error,
 ) (Outcome, error) {
@@ -115,7 +115,7 @@ func (sc *Scenario) hosts() map[string]string {
 	return hosts
 }
 
-// nameOf is the node of an address.
+// nameOf returns the node with an address.
 func (p *play) nameOf(host string) string {
 	for name, h := range p.hosts {
 		if h == host {
@@ -143,7 +143,7 @@ func (p *play) master(name string) (*master, error) {
 	return nil, fmt.Errorf("there is no application %s", name)
 }
 
-// everyMaster are all applications, which may be locked each.
+// everyMaster returns all applications. Each may be locked.
 func (p *play) everyMaster() []*master {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *play) node(name string) (*node, error) {
 	return nil, fmt.Errorf("there is no node %s", name)
 }
 
-// step does what a line says. What the ResourceManager refuses is an outcome, not an error.
+// step performs one line of the script. A refusal by the ResourceManager is a result, not an error.
 func (p *play) step(ctx context.Context, s Step, act *Act) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -166,7 +166,7 @@ func (p *play) step(ctx context.Context, s Step, act *Act) error {
 	if errors.As(err, &refused) {
 		act.Refused = p.anonymous(refused.Class + ": " + refused.Message())
 		if s.Verb == "refresh" {
-			act.Refused = refused.Class // Heddle names the file, line and key that are wrong, YARN doesn't
+			act.Refused = refused.Class // Heddle's message names file, line and key; YARN's doesn't
 		}
 		return nil
 	}
@@ -176,7 +176,7 @@ func (p *play) step(ctx context.Context, s Step, act *Act) error {
 	return err
 }
 
-// errNotThere says that something isn't there that a step is about.
+// errNotThere says that what a step needs doesn't exist.
 var errNotThere = errors.New("it isn't there")
 
 func (p *play) do(ctx context.Context, s Step, act *Act) error {
@@ -242,10 +242,10 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 	case "expires":
 		return p.await(ctx, m, pb.YarnApplicationState_KILLED)
 	}
-	return fmt.Errorf("nothing does %s", s.Verb)
+	return fmt.Errorf("no step is called %s", s.Verb)
 }
 
-// join has a node join.
+// join adds a node.
 func (p *play) join(ctx context.Context, s Step) error {
 	name := s.Args[0]
 	r, err := parseResource(s.Args[1], p.types)
@@ -253,7 +253,7 @@ func (p *play) join(ctx context.Context, s Step) error {
 		return err
 	}
 	if p.nodes[name] != nil {
-		return errors.New("there is one of that name")
+		return errors.New("there is one with that name already")
 	}
 	n, err := p.newNode(context.WithoutCancel(ctx), name, p.hosts[name], r)
 	if err != nil {
@@ -263,7 +263,7 @@ func (p *play) join(ctx context.Context, s Step) error {
 	return nil
 }
 
-// change has a node go, or changes what it has.
+// change removes a node, or changes its resources.
 func (p *play) change(ctx context.Context, s Step) error {
 	n, err := p.node(s.Args[0])
 	if err != nil {
@@ -297,7 +297,7 @@ func (p *play) change(ctx context.Context, s Step) error {
 	return err
 }
 
-// retire has a node be decommissioned when nobody needs it any more, or no longer.
+// retire begins a node's graceful decommission, or cancels it.
 func (p *play) retire(ctx context.Context, s Step) error {
 	n, err := p.node(s.Args[0])
 	if err != nil {
@@ -317,22 +317,22 @@ func (p *play) retire(ctx context.Context, s Step) error {
 	return err
 }
 
-// longRetirement is longer than any scenario, so that nodes don't go by themselves.
+// longRetirement is longer than any scenario, so that no decommission ends by its timeout.
 const longRetirement = time.Hour
 
-// launched is told when a node starts the container of an ApplicationMaster.
+// launched is called when a node starts the container of an ApplicationMaster.
 func (p *play) launched(id records.ContainerID, n *node, t token.Token) {
 	p.mu.Lock()
 	m := p.masters[id.Attempt.App]
 	p.mu.Unlock()
 	if m == nil {
-		p.failed(fmt.Errorf("node %s shall start an unknown %v", n.name, id))
+		p.failed(fmt.Errorf("node %s was told to start an unknown %v", n.name, id))
 		return
 	}
 	m.mu.Lock()
 	m.container, m.on = id, n
 	m.mu.Unlock()
-	// The ResourceManager takes an attempt for launched only when this call has returned.
+	// The ResourceManager considers an attempt launched only after this call has returned.
 	n.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
 		defer cancel()
@@ -351,7 +351,7 @@ func (p *play) launched(id records.ContainerID, n *node, t token.Token) {
 	})
 }
 
-// anonymous replaces what differs from run to run: ids and addresses.
+// anonymous replaces ids and addresses, which differ from run to run.
 func (p *play) anonymous(text string) string {
 	var pairs []string
 	p.mu.Lock()
@@ -367,7 +367,7 @@ func (p *play) anonymous(text string) string {
 	return anyAttempt.ReplaceAllString(text, "appattempt_N")
 }
 
-// poll calls f until it says yes.
+// poll calls f until it returns true.
 func poll(ctx context.Context, f func() (bool, error)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

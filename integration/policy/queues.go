@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// queues notes what ApplicationClientProtocol tells of all queues, by path.
+// queues records what ApplicationClientProtocol reports of all queues, by path.
 func (p *play) queues(ctx context.Context, act *Act) error {
 	req := &pb.GetQueueInfoRequest{}
 	req.SetQueueName("root")
@@ -26,10 +26,10 @@ func (p *play) queues(ctx context.Context, act *Act) error {
 	return nil
 }
 
-// describe is a line for a queue, and for each below it.
+// describe returns a line for a queue, and one for each queue below it.
 func (p *play) describe(q *pb.QueueInfo) ([]string, error) {
 	name := q.GetQueuePath()
-	if name == "" { // of the FairScheduler
+	if name == "" { // the FairScheduler
 		name = q.GetQueueName()
 	}
 	line := fmt.Sprintf("%s %s capacity=%.4f maximum=%.4f current=%.4f weight=%.4g parallel=%d", name, q.GetState(), q.GetCapacity(),

@@ -13,16 +13,16 @@ import (
 // Scenario is a parsed script.
 type Scenario struct {
 	Name      string
-	Tolerance int           // containers
-	Quiet     time.Duration // until a cluster counts as settled
+	Tolerance int           // in containers
+	Quiet     time.Duration // time without a change until a cluster counts as settled
 
-	// Settings are what the ResourceManager starts with; Allocations is the fair scheduler's file, or empty.
+	// Settings are the ResourceManager's settings at its start. Allocations is the fair scheduler's file, or "".
 	Settings    Settings
 	Allocations string
 	Steps       []Step
 
-	racks   map[string]string // of nodes that are not on the default rack
-	retired []string          // hosts that are to leave
+	racks   map[string]string // racks of nodes outside the default rack
+	retired []string          // hosts being decommissioned
 }
 
 // Settings are configuration keys with their values.
@@ -31,12 +31,12 @@ type Settings map[string]string
 // Step is a line of a script.
 type Step struct {
 	Line    int
-	Text    string // as it is written
+	Text    string // text of the line
 	Verb    string
 	Args    []string
 	Options map[string]string
 	Body    string // indented lines that follow it
-	Try     bool   // as much of it is done as can be
+	Try     bool   // do as much of it as possible
 }
 
 const capacityPrefix = "yarn.scheduler.capacity."
@@ -48,11 +48,11 @@ var schedulers = map[string]string{
 	"fifo":     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler",
 }
 
-// verbs say how many words may follow a verb, and which options it knows.
+// verbs has each verb's number of words, and its options.
 var verbs = map[string]struct {
 	least, most int
 	options     []string
-	setup       bool // changes the configuration only
+	setup       bool // only changes the configuration
 }{
 	"scheduler":   {1, 1, nil, true},
 	"cs":          {1, 99, nil, true},
@@ -82,7 +82,8 @@ var verbs = map[string]struct {
 	"queues":      {0, 0, nil, false},
 }
 
-// base is what all scenarios start from: quick heartbeats, and no limit on ApplicationMasters unless a scenario sets one.
+// base has the initial settings of all scenarios: quick heartbeats, and no limit on ApplicationMasters unless a
+// scenario sets one.
 func base() Settings {
 	return Settings{
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":       strconv.Itoa(int(beat / time.Millisecond)),
@@ -161,7 +162,7 @@ func parseStep(words []string) (Step, error) {
 	return s, nil
 }
 
-// configure takes a line of the configuration in.
+// configure applies a line of the configuration.
 func (sc *Scenario) configure(s Step) (err error) {
 	switch s.Verb {
 	case "scheduler":
@@ -187,7 +188,7 @@ func (sc *Scenario) configure(s Step) (err error) {
 	return err
 }
 
-// put sets a key; without a value it is not set any more.
+// put sets a key. Without a value it removes the key.
 func (s Settings) put(key string, words []string) {
 	if len(words) == 0 {
 		delete(s, key)

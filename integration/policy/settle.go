@@ -13,17 +13,19 @@ import (
 	"heddle/yarn/records"
 )
 
-// calm are the rounds of every node and ApplicationMaster without a change until a cluster counts as settled.
+// calm is how many rounds of every node and ApplicationMaster must pass without a change until a cluster counts as
+// settled.
 const calm = 8
 
-// longLook is what counts at most of the time between two looks: while the whole machine stands still, it is quiet for no good reason.
+// longLook bounds the time between two looks that counts as quiet: a machine that stands still is quiet for no good
+// reason.
 const longLook = 100 * time.Millisecond
 
-// settle waits until nothing changes any more and notes who has what.
+// settle waits until nothing changes, and records who has what.
 func (p *play) settle(ctx context.Context, s Step, act *Act) error {
 	where, part, urgent := slices.Contains(s.Args, "nodes"), slices.Contains(s.Args, "usage"), slices.Contains(s.Args, "priorities")
 	var last string
-	var still time.Duration // since the last change
+	var still time.Duration // time since the last change
 	looked := time.Now()
 	rounds := map[any]int64{}
 	return poll(ctx, func() (bool, error) {
@@ -70,7 +72,7 @@ func (p *play) settle(ctx context.Context, s Step, act *Act) error {
 	})
 }
 
-// eachPeer calls f for all that should be heard of, with the rounds that they have done.
+// eachPeer calls f for all peers that must be heard of, with the rounds that they have completed.
 func (p *play) eachPeer(f func(peer any, rounds int64)) {
 	for _, n := range p.nodes {
 		f(n, n.rounds.Load())
@@ -90,7 +92,7 @@ func (p *play) eachPeer(f func(peer any, rounds int64)) {
 	}
 }
 
-// look notes who has what. It isn't consistent while an ApplicationMaster and the ResourceManager see things differently.
+// look records who has what. It isn't consistent while an ApplicationMaster and the ResourceManager disagree.
 func (p *play) look(ctx context.Context) (apps []App, consistent bool, err error) {
 	resp, err := protocol.GetApplications.Call(ctx, p.who, &pb.GetApplicationsRequest{})
 	if err != nil {

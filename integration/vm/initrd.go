@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// buildGuest builds the program that a machine starts with.
+// buildGuest builds the program that is a machine's first process.
 func buildGuest(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "init")
 	build := exec.CommandContext(ctx, "go", "build", "-o", path, "heddle/integration/vm/guest")

@@ -21,40 +21,40 @@ import (
 	"heddle/internal/needs"
 )
 
-// ErrUnfit says that this machine can't run virtual machines, whatever is installed on it.
+// ErrUnfit says that this machine can't run virtual machines, whatever gets installed.
 var ErrUnfit = errors.New("this machine can't run virtual machines")
 
-// programs are what a machine takes.
+// programs are the programs that a virtual machine needs.
 var programs = []string{"qemu-system-x86_64", "mkfs.ext4", "dmsetup", "dpkg-deb"}
 
-// wanted are the kernel's modules that a machine loads, with all that they depend on.
+// wanted are the kernel modules that a virtual machine loads, in addition to those that they depend on.
 var wanted = []string{
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_net", "virtio-rng", "9p", "9pnet_virtio", "overlay", "crc32c_generic", "ext4",
 	"dm-mod", "dm-flakey", "dm-delay", "veth", "sch_netem",
 }
 
-// Prepare checks that this machine can run others, and fetches the kernel if it isn't there yet.
+// Prepare checks that this machine can run virtual machines, and downloads the kernel the first time.
 func Prepare(ctx context.Context) (kernel string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" || os.Geteuid() != 0 {
-		return "", fmt.Errorf("%w: it takes root on Linux and amd64", ErrUnfit)
+		return "", fmt.Errorf("%w: that needs root on Linux and amd64", ErrUnfit)
 	}
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			return "", fmt.Errorf("virtual machines take %s: %w; `apt-get install %s` installs it", p, err, needs.Package(p))
+			return "", fmt.Errorf("virtual machines need %s: %w; `apt-get install %s` installs it", p, err, needs.Package(p))
 		}
 	}
 	return hadooplab.Cached(ctx, "vm-debian", "kernel", fetchKernel)
 }
 
-// fetchKernel takes the kernel and the modules that are wanted out of the package of the distribution's newest kernel.
+// fetchKernel extracts the kernel and the wanted modules from the package of the distribution's newest kernel.
 func fetchKernel(ctx context.Context, base, to string) error {
 	out, err := exec.CommandContext(ctx, "apt-cache", "depends", "linux-image-amd64").Output()
 	if err != nil {
-		return fmt.Errorf("virtual machines take a kernel of Debian's: apt-cache: %w", err)
+		return fmt.Errorf("virtual machines need a kernel of Debian's: apt-cache: %w", err)
 	}
 	name := regexp.MustCompile(`Depends: (linux-image-\S+)`).FindSubmatch(out)
 	if name == nil {
-		return errors.New("virtual machines take a kernel of Debian's, and apt knows no package linux-image-amd64; `apt-get update` may bring it")
+		return errors.New("virtual machines need a kernel of Debian's, and apt knows no package linux-image-amd64; `apt-get update` may bring it")
 	}
 	get := exec.CommandContext(ctx, "apt-get", "download", "-qq", string(name[1]))
 	get.Dir = base
@@ -73,7 +73,7 @@ func fetchKernel(ctx context.Context, base, to string) error {
 	}
 	images, err := filepath.Glob(filepath.Join(unpacked, "boot", "vmlinuz-*"))
 	if err != nil || len(images) != 1 {
-		return fmt.Errorf("%s holds no kernel: %v, %v", packages[0], images, err)
+		return fmt.Errorf("%s has no kernel: %v, %v", packages[0], images, err)
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
@@ -84,7 +84,7 @@ func fetchKernel(ctx context.Context, base, to string) error {
 	return packModules(ctx, unpacked, to)
 }
 
-// packModules writes the wanted modules, numbered in an order in which they can be loaded.
+// packModules writes the wanted modules, numbered in an order that allows loading them.
 func packModules(ctx context.Context, unpacked, to string) error {
 	paths := map[string]string{}
 	err := filepath.WalkDir(unpacked, func(path string, d fs.DirEntry, err error) error {
@@ -103,7 +103,7 @@ func packModules(ctx context.Context, unpacked, to string) error {
 		name = strings.ReplaceAll(name, "-", "_")
 		path := paths[name]
 		if path == "" || slices.Contains(order, name) {
-			return nil // built in, or there already
+			return nil // built in, or written already
 		}
 		image, err := moduleImage(ctx, path)
 		if err != nil {
@@ -157,7 +157,7 @@ func moduleImage(ctx context.Context, path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// depends are the modules that one needs, those of its soft dependencies that are to come before included.
+// depends returns the modules that a module needs, including soft dependencies that must be loaded first.
 func depends(image []byte) ([]string, error) {
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"heddle/integration/vm/wire"
 )
 
-// Disk is a disk of a machine, /dev/vda, /dev/vdb, … in their order. Its file stays when the machine is gone.
+// Disk is a disk of a machine. They are /dev/vda, /dev/vdb, … in their order. Its file outlives the machine.
 type Disk struct {
-	Path string // of its file, which is made if it isn't there
+	Path string // path of its file, which is made if it doesn't exist
 	Size int64  // in bytes
 }
 
@@ -37,7 +37,7 @@ type Options struct {
 	Clock time.Time
 }
 
-// Machine is a virtual machine that runs.
+// Machine is a running virtual machine.
 type Machine struct {
 	dir  string
 	cmd  *exec.Cmd
@@ -49,10 +49,10 @@ type Machine struct {
 	waiting map[int]chan wire.Response
 }
 
-// bootLimit is how long a machine may take to come up: a minute where KVM is missing and others keep the processors busy.
+// bootLimit bounds the boot time. Without KVM and on busy processors it takes a minute.
 const bootLimit = 3 * time.Minute
 
-// Boot starts a machine and waits until it's up. ErrUnfit says that this machine can't run any.
+// Boot starts a machine, and waits until it is up. ErrUnfit means that this machine can't run any.
 func Boot(ctx context.Context, o Options) (_ *Machine, err error) {
 	kernel, err := Prepare(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (m *Machine) args(kernel string, o Options) ([]string, error) {
 	return args, nil
 }
 
-// accelerator is KVM if it's asked for. On many machines that are virtual themselves it's there, but a guest hangs.
+// accelerator returns KVM if HEDDLE_TEST_KVM asks for it. Many virtual machines offer KVM, but a guest hangs there.
 func accelerator() string {
 	if os.Getenv("HEDDLE_TEST_KVM") != "" {
 		return "kvm"
@@ -159,7 +159,7 @@ func (m *Machine) start(args []string) error {
 		return err
 	}
 	go func() {
-		_ = m.cmd.Wait() // how it ended is no matter
+		_ = m.cmd.Wait() // it doesn't matter how it ended
 		close(m.done)
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -171,7 +171,7 @@ func (m *Machine) start(args []string) error {
 	return nil
 }
 
-// greet waits for the guest's first words, and has its answers read from then on.
+// greet waits for the guest's first message, and starts reading its answers.
 func (m *Machine) greet(ctx context.Context) error {
 	in := json.NewDecoder(bufio.NewReader(m.conn))
 	first := make(chan error, 1)
@@ -212,11 +212,11 @@ func (m *Machine) answer(r wire.Response) {
 	}
 }
 
-// console is what the kernel and QEMU have said.
+// console returns what the kernel and QEMU have printed.
 func (m *Machine) console() string {
 	var b strings.Builder
 	for _, name := range []string{"console", "qemu"} {
-		raw, _ := os.ReadFile(filepath.Join(m.dir, name)) // nothing was said
+		raw, _ := os.ReadFile(filepath.Join(m.dir, name)) // without the file there is no output
 		b.Write(raw[max(0, len(raw)-4000):])
 	}
 	return b.String()
@@ -225,8 +225,8 @@ func (m *Machine) console() string {
 // ErrDown says that the machine went down, or that its power was cut.
 var ErrDown = errors.New("the virtual machine is down")
 
-// Run runs a script with the machine's sh and returns what it printed. One that ends with another status than 0 is an error. Several may run
-// at a time.
+// Run runs a script with the machine's sh, and returns what it printed. A status other than 0 is an error. Several
+// scripts may run at a time.
 func (m *Machine) Run(ctx context.Context, script string) (string, error) {
 	c := make(chan wire.Response, 1)
 	m.mu.Lock()
@@ -264,10 +264,10 @@ func (m *Machine) Run(ctx context.Context, script string) (string, error) {
 	}
 }
 
-// PowerCut ends the machine at once: what was not on a disk is lost. It may be called again.
+// PowerCut ends the machine at once. What isn't on a disk is lost. It may be called again.
 func (m *Machine) PowerCut() {
 	if m.cmd != nil && m.cmd.Process != nil {
-		_ = m.cmd.Process.Kill() // it may be gone
+		_ = m.cmd.Process.Kill() // it may have ended
 		<-m.done
 	}
 	if m.conn != nil {

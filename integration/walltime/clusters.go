@@ -17,8 +17,8 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-// Configured is a running cluster, by its configuration folder. Commands are looked up in PATH, but for those that programs
-// names otherwise.
+// Configured returns a running cluster by its configuration folder. programs has the paths of commands that aren't
+// looked up in PATH.
 func Configured(name, conf string, programs map[string]string, env ...string) Cluster {
 	return Cluster{Name: name, Run: func(ctx context.Context, command ...string) error {
 		return execute(ctx, conf, programs, env, command)
@@ -48,7 +48,7 @@ type Labs struct {
 	temp     string
 }
 
-// StartLabs starts them. heddle is the binary; spark is $SPARK_HOME, or empty. Close ends them.
+// StartLabs starts them. heddle is the path of the binary; spark is $SPARK_HOME, or "". Close ends them.
 func StartLabs(ctx context.Context, heddle, spark string) (_ *Labs, err error) {
 	l := &Labs{}
 	defer func() {
@@ -141,7 +141,7 @@ func settle(ctx context.Context, archives string) error {
 	return nil
 }
 
-// endApplications kills what runs on a cluster, through its REST interface.
+// endApplications kills the running applications of a cluster by its REST API.
 func endApplications(ctx context.Context, rm string) error {
 	me, err := user.Current()
 	if err != nil {
@@ -208,7 +208,7 @@ public class SparkPi {
 }
 `
 
-// sparkPi compiles it and returns its jar.
+// sparkPi compiles the program above, and returns its jar.
 func sparkPi(ctx context.Context, spark, temp string) (string, error) {
 	source, classes, jar := filepath.Join(temp, "SparkPi.java"), filepath.Join(temp, "classes"), filepath.Join(temp, "spark-pi.jar")
 	if err := os.WriteFile(source, []byte(sparkPiSource), 0o644); err != nil {
@@ -225,10 +225,10 @@ func sparkPi(ctx context.Context, spark, temp string) (string, error) {
 	return jar, nil
 }
 
-// Temp is a folder that Close removes.
+// Temp returns a folder that Close removes.
 func (l *Labs) Temp() string { return l.temp }
 
-// Close ends everything and removes it.
+// Close ends everything and removes the files.
 func (l *Labs) Close() error {
 	var errs []error
 	for i := len(l.labs) - 1; i >= 0; i-- {

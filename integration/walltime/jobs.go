@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Programs say where the jobs' programs are. Jobs whose program isn't named are left out.
+// Programs has the paths of the jobs' programs. Jobs without a path are left out.
 type Programs struct {
-	Heddle    bool     // the heddle command is there
+	Heddle    bool     // the heddle command is available
 	Examples  string   // hadoop-mapreduce-examples-….jar
 	Streaming string   // hadoop-streaming-….jar
 	Spark     string   // $SPARK_HOME
@@ -22,11 +22,11 @@ type Programs struct {
 	SparkArgs []string // for every spark-submit
 }
 
-// Sizes are those of the jobs' inputs, in MB.
+// Sizes are the sizes of the jobs' inputs in MB.
 type Sizes struct{ Text, Terasort int }
 
-// Standard returns the jobs that Heddle is measured by, those that matter most first. Their inputs and outputs are in a
-// folder of the clusters' file system; temp is a local one.
+// Standard returns the jobs by which Heddle is measured, the most important ones first. Their inputs and outputs are in
+// a folder of the clusters' file system; temp is a local folder.
 func Standard(p Programs, s Sizes, folder, temp string) []Job {
 	text := folder + "/text"
 	var jobs []Job
@@ -86,7 +86,7 @@ func Standard(p Programs, s Sizes, folder, temp string) []Job {
 	return jobs
 }
 
-// putText returns what puts a text of so many MB into a folder.
+// putText returns a function that writes a text of so many MB into a folder.
 func putText(folder, temp string, size int) func(context.Context, Cluster) error {
 	return func(ctx context.Context, c Cluster) error {
 		local := filepath.Join(temp, "text")
@@ -102,7 +102,7 @@ func putText(folder, temp string, size int) func(context.Context, Cluster) error
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// What counts words for Hadoop's streaming.
+// The mapper and reducer that count words with Hadoop's streaming.
 const (
 	mapPy = `import sys
 for line in sys.stdin:
@@ -116,7 +116,8 @@ for word, lines in groupby(sys.stdin, lambda line: line.split("\t")[0]):
 `
 )
 
-// Only returns the jobs with the given names, in their order; all of them if there are none. It fails for a name that no job has.
+// Only returns the jobs with the given names, in that order. Without names it returns all. It fails for a name that no
+// job has.
 func Only(jobs []Job, names []string) ([]Job, error) {
 	if len(names) == 0 {
 		return jobs, nil
@@ -136,7 +137,7 @@ func Only(jobs []Job, names []string) ([]Job, error) {
 	return out, nil
 }
 
-// writeText writes words whose frequencies fall as those of a language do.
+// writeText writes words whose frequencies fall as those of a natural language do.
 func writeText(path string, size int) error {
 	r := rand.New(rand.NewPCG(1, 1))
 	z := rand.NewZipf(r, 1.2, 2, 50_000)

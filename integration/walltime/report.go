@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Row is what was measured of a job.
+// Row has the measurements of a job.
 type Row struct {
 	Job     string
-	Seconds map[string][]float64 // of every run that succeeded, by cluster
-	Failed  map[string][]string  // what is to be said of those that failed twice, by cluster
+	Seconds map[string][]float64 // seconds of each successful run, by cluster
+	Failed  map[string][]string  // descriptions of runs that failed twice, by cluster
 }
 
-// Report is what was measured.
+// Report has all measurements.
 type Report struct {
 	Clusters []string
 	Rows     []Row
 }
 
-// Median returns the median of some times; 0 of none.
+// Median returns the median of some times, or 0 without any.
 func Median(times []float64) float64 {
 	if len(times) == 0 {
 		return 0
@@ -32,8 +32,8 @@ func Median(times []float64) float64 {
 	return s[len(s)/2]
 }
 
-// Print writes a table in Markdown: medians, with the least, the most and the number of runs, in seconds, and ratios of medians. Below
-// it is said what failed.
+// Print writes a table in Markdown: medians, with the least, the most and the number of runs, in seconds, and ratios of
+// medians. A list of failures follows it.
 func (r Report) Print(w io.Writer) error {
 	t := &strings.Builder{}
 	row := func(cells ...string) { fmt.Fprintf(t, "| %s |\n", strings.Join(cells, " | ")) }
@@ -81,7 +81,7 @@ func (r Report) Print(w io.Writer) error {
 	return err
 }
 
-// firstLine is the beginning of an error's text.
+// firstLine returns the beginning of an error's text.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -1,5 +1,5 @@
-// Package walltime compares how long jobs take on several clusters. It runs the same commands on one cluster after the
-// other, in turn, so that other work on the machine slows all of them alike.
+// Package walltime compares how long jobs take on several clusters. It runs the same commands on the clusters in turn,
+// so that other work on the machine slows all of them alike.
 //
 //	heddle bench jobs                                      starts a stock Hadoop and two Heddles on this machine, on one HDFS
 //	heddle bench jobs --cluster a=/etc/a --cluster b=/etc/b    measures running clusters
@@ -12,53 +12,53 @@ import (
 	"time"
 )
 
-// Cluster is what jobs are run on.
+// Cluster is a cluster to measure.
 type Cluster struct {
 	Name string
 	// Run runs a command (hadoop, hdfs, spark-submit or heddle with arguments) with the cluster's configuration. Its error
 	// has what the command wrote to its standard error.
 	Run func(ctx context.Context, command ...string) error
-	// Settle, if set, returns when what earlier jobs have left to be done in the background is done.
+	// Settle, if set, returns when the background work of earlier jobs is done.
 	Settle func(ctx context.Context) error
-	// Clear, if set, ends the applications of a run that has failed, which may go on without their client.
+	// Clear, if set, ends the applications of a failed run, which may still run without their client.
 	Clear func(ctx context.Context) error
 }
 
-// Job is a command whose time is taken.
+// Job is a command to measure.
 type Job struct {
 	Name string
-	// Setup, if there is one, is done once, on the first cluster: all have the same file system.
+	// Setup, if set, runs once, on the first cluster: all clusters have the same file system.
 	Setup func(ctx context.Context, c Cluster) error
 	// Command returns the command for a run; output is a folder that doesn't exist yet.
 	Command func(output string) []string
-	// Long jobs are not run for warming up: the others do that.
+	// Long jobs don't run for warming up; the others suffice.
 	Long bool
-	// Usual is how long a run takes on a stock Hadoop on a quiet machine of two cores, and Preparing what Setup takes. They
-	// serve to say in advance how long all will take.
+	// Usual is how long a run takes on a stock Hadoop on a quiet machine of two cores. Preparing is how long Setup
+	// takes. The announced duration depends on them.
 	Usual, Preparing time.Duration
 }
 
-// Options say what is measured.
+// Options describe the measurement.
 type Options struct {
-	Clusters []Cluster // in the report ratios are those of each other one to the first one
-	Jobs     []Job     // where time is short, the first ones come first
+	Clusters []Cluster // the report has ratios of the others to the first one
+	Jobs     []Job     // if time is short, the first ones have precedence
 	Runs     int       // of each job on each cluster
-	WarmUp   int       // runs before these, which don't count
-	Folder   string    // for outputs, on the clusters' file system
-	// Budget is how long all of it may take; 0: as long as it takes. Runs that would not be done in time are left out, those
+	WarmUp   int       // earlier runs, which don't count
+	Folder   string    // folder for outputs, on the clusters' file system
+	// Budget bounds the time of everything; 0 means without limit. Run leaves out runs that would take too long, those
 	// of the last jobs first.
 	Budget time.Duration
-	// Limit is how long one run may take before it counts as failed; 0: as long as it takes.
+	// Limit bounds the time of one run, which then counts as failed; 0 means without limit.
 	Limit time.Duration
-	// Tell, if set, hears of every run and of the time that is left.
+	// Tell, if set, is called for every run, with the remaining time.
 	Tell func(text string)
-	// Keep, if set, gets the report whenever something has been added to it.
+	// Keep, if set, gets the report after every addition.
 	Keep func(Report) error
 	now  func() time.Time
 }
 
-// Run measures. A run that fails is tried once more, and noted if it fails again. An error ends the measurement; the report
-// has what was measured before.
+// Run measures. It repeats a failed run once, and records the failure if that fails, too. An error ends the
+// measurement; the report has what was measured before.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.now == nil {
 		o.now = time.Now
@@ -74,12 +74,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return m.report, err
 }
 
-// measurement is one under way.
+// measurement is a measurement under way.
 type measurement struct {
 	Options
 	began  time.Time
 	report Report
-	slower float64 // how much longer runs take than they usually do
+	slower float64 // how many times as long as usual runs take
 	broken []bool  // jobs that could not be prepared
 }
 
@@ -94,7 +94,7 @@ func (m *measurement) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			m.tell("%s is left out, it could not be prepared: %v", j.Name, err)
+			m.tell("%s is left out, because its preparation failed: %v", j.Name, err)
 			m.broken[i] = true
 			m.report.Rows[i].Failed[m.Clusters[0].Name] = []string{"preparing: " + firstLine(err)}
 		}
@@ -122,7 +122,7 @@ func (m *measurement) run(ctx context.Context) error {
 	return nil
 }
 
-// takesPart reports whether a job is run in a round; those that warm up have numbers below 0.
+// takesPart reports whether a job runs in a round. Rounds for warming up have numbers below 0.
 func (m *measurement) takesPart(i, run int) bool {
 	return !m.broken[i] && (run >= 0 || !m.Jobs[i].Long || len(m.Jobs) == 1)
 }
@@ -131,12 +131,12 @@ func (m *measurement) takesPart(i, run int) bool {
 func (m *measurement) turn(ctx context.Context, i, run int) error {
 	j, row := m.Jobs[i], &m.report.Rows[i]
 	for k := range m.Clusters {
-		at := (k + run + m.WarmUp) % len(m.Clusters) // nobody is always first
+		at := (k + run + m.WarmUp) % len(m.Clusters) // each is first in turn
 		c := m.Clusters[at]
 		var err error
 		for try := range 2 {
 			var took time.Duration
-			// Not with the cluster's name: programs take paths for URIs.
+			// The path lacks the cluster's name, because programs take paths with some characters for URIs.
 			output := fmt.Sprintf("%s/%s-%d-%d-%d", m.Folder, j.Name, at+1, run+m.WarmUp, try)
 			if took, err = m.once(ctx, j, c, output); err == nil {
 				m.tell("%s on %s, %s: %.1f s", j.Name, c.Name, which(run), took.Seconds())
@@ -152,7 +152,7 @@ func (m *measurement) turn(ctx context.Context, i, run int) error {
 			m.tell("%s on %s, %s, failed after %.1f s: %v", j.Name, c.Name, which(run), took.Seconds(), err)
 			if c.Clear != nil {
 				if err := c.Clear(ctx); err != nil {
-					m.tell("%s: what has failed could not be cleared away: %v", c.Name, err)
+					m.tell("%s: can't end the applications of a failed run: %v", c.Name, err)
 				}
 			}
 		}
@@ -183,13 +183,14 @@ func (m *measurement) once(ctx context.Context, j Job, c Cluster, output string)
 	return m.now().Sub(began), err
 }
 
-// discard removes what a long job has written: it may be much, and what isn't on the disks yet would be written while the next one runs.
+// discard removes the output of a long job. It may be large, and what isn't on the disks yet would be written during
+// the next run.
 func (m *measurement) discard(ctx context.Context, j Job, c Cluster, output string) {
 	if !j.Long {
 		return
 	}
 	if err := c.Run(ctx, "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", output); err != nil && ctx.Err() == nil {
-		m.tell("%s: %s is left over: %v", c.Name, output, err)
+		m.tell("%s: can't remove %s: %v", c.Name, output, err)
 	}
 }
 
@@ -205,7 +206,7 @@ func (m *measurement) settle(ctx context.Context) error {
 	return nil
 }
 
-// compare finds out how much slower the machine is than the one whose times are known.
+// compare estimates how much slower this machine is than the one of the usual times.
 func (m *measurement) compare() {
 	var is, usual float64
 	for i, row := range m.report.Rows {
@@ -218,7 +219,7 @@ func (m *measurement) compare() {
 	}
 }
 
-// turnTime is what a job takes on all clusters, as far as it is known.
+// turnTime returns how long a job takes on all clusters, as far as that is known.
 func (m *measurement) turnTime(i int) time.Duration {
 	var sum time.Duration
 	for _, c := range m.Clusters {
@@ -231,7 +232,7 @@ func (m *measurement) turnTime(i int) time.Duration {
 	return sum
 }
 
-// left is what the rounds from one on will take, in the first of them from a job on.
+// left returns how long the rounds from run on will take. The first of them begins with a job.
 func (m *measurement) left(run, job int) time.Duration {
 	var sum time.Duration
 	for ; run < m.Runs; run, job = run+1, 0 {
@@ -244,7 +245,8 @@ func (m *measurement) left(run, job int) time.Duration {
 	return sum
 }
 
-// first is what a turn will take, and those of later rounds that go before it because their jobs are named earlier.
+// first returns how long a turn will take, with the turns of later rounds that precede it because their jobs come
+// first.
 func (m *measurement) first(job, run int) time.Duration {
 	sum := m.turnTime(job)
 	for later := run + 1; later < m.Runs; later++ {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// build loads modules, puts the file system together, and brings the network up.
+// build loads modules, assembles the file system, and brings the network up.
 func build() error {
 	if err := mounts("", []mount{{"proc", "proc", ""}, {"sys", "sysfs", ""}, {"dev", "devtmpfs", ""}}); err != nil {
 		return err
@@ -54,7 +54,7 @@ func loadModules() error {
 			return err
 		}
 		err = unix.FinitModule(int(f.Fd()), "", 0)
-		_ = f.Close() // it was only read
+		_ = f.Close() // nothing was written
 		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("module %s: %w", p, err)
 		}
@@ -109,7 +109,7 @@ func buildRoot() error {
 	return os.Chdir("/")
 }
 
-// up gives an interface an address, if it's told one, and switches it on.
+// up switches an interface on, and gives it an address unless ip is nil.
 func up(name string, ip net.IP) error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {

@@ -34,7 +34,7 @@ func main() {
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-// boot makes the machine what it's to be, starts who serves, and waits for the end of every orphan. It returns why that's over.
+// boot sets the machine up, starts the server process, and reaps every orphan. It returns the reason for its end.
 func boot() error {
 	if err := build(); err != nil {
 		return err
@@ -52,12 +52,12 @@ func boot() error {
 			continue
 		}
 		if err != nil || pid == p.Pid {
-			return fmt.Errorf("who serves has ended: %w", err)
+			return fmt.Errorf("the server process has ended: %w", err)
 		}
 	}
 }
 
-// serve runs the scripts that come in, each as it comes.
+// serve runs each script as it arrives.
 func serve() error {
 	port, err := openPort()
 	if err != nil {
@@ -68,7 +68,7 @@ func serve() error {
 	say := func(r wire.Response) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = out.Encode(r) // nobody is there to be told
+		_ = out.Encode(r) // nobody can receive the error
 	}
 	say(wire.Response{})
 	in := json.NewDecoder(port)
@@ -83,7 +83,7 @@ func serve() error {
 	}
 }
 
-// openPort opens the port by its name, which appears some time after its driver.
+// openPort opens the port by its name, which appears some time after its driver has been loaded.
 func openPort() (*os.File, error) {
 	for range 500 {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
@@ -104,7 +104,7 @@ func run(req wire.Request) wire.Response {
 	cmd := exec.Command("/bin/sh", "-c", req.Script)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Second // what it leaves running may hold its output open
+	cmd.WaitDelay = time.Second // processes that it leaves behind may keep its output open
 	out, err := cmd.CombinedOutput()
 	r := wire.Response{ID: req.ID, Output: out}
 	var exit *exec.ExitError

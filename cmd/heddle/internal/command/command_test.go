@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 		{"app -status foo", 1, []string{`"foo"`, "application followed by 2 numbers"}},
 		{"app -kill application_1_x", 1, []string{`"application_1_x"`, `"x"`}},
 		{"app -movetoqueue " + knownApp, 255, []string{"usage: application"}},
-		{"app -changeQueue q", 255, []string{"give -appId"}},
+		{"app -changeQueue q", 255, []string{"name the application to change: -appId"}},
 		{"app -appId " + knownApp + " -updatePriority high", 1, []string{`"high" is not an integer`}},
 		{"app -appId " + knownApp + " -updateLifetime -5", 1, []string{`"-5" is not a number of seconds`}},
 		{"app -appId " + knownApp + " -changeQueue nowhere", 1, []string{"The specified Queue: nowhere doesn't exist"}},
