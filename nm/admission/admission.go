@@ -1,14 +1,14 @@
-// Package admission lets containers onto a node when what they are to hold fits in what the node has.
+// Package admission admits containers to a node when the amounts that they will hold fit.
 //
-// A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They are the same
-// but for a suspended container, which may hold less. A container that starts enters; one that is suspended has its amounts
-// changed; one that is resumed enters again, and waits like one that starts until the rest of its grant fits.
+// A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They
+// differ only for a suspended container, which may hold less. A container that starts enters. A suspended one has its
+// amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits.
 //
-// The ResourceManager sees to it that containers fit. It may give away a released container's room before that container is dead,
-// though: that is what waiting is for.
+// The ResourceManager ensures that containers fit. But it may give away a released container's room before that
+// container is dead. Waiting is for this case.
 //
-// CPU is not counted. A ResourceManager that schedules by memory alone, as YARN does by default, places more vcores than there are,
-// and the kernel divides them.
+// CPU is not counted. A ResourceManager that schedules by memory alone, as YARN does by default, allocates more vcores
+// than there are, and the kernel divides them.
 package admission
 
 import (
@@ -19,48 +19,48 @@ import (
 	"heddle/yarn/records"
 )
 
-// Room is what a node has for containers. Its methods may be called from several goroutines.
+// Room is what a node has for containers. It is safe for concurrent use.
 type Room struct {
 	mu    sync.Mutex
 	total records.Resource
-	used  records.Resource // what all places hold
+	used  records.Resource // sum of what all places hold
 	queue []*waiter        // in the order of arrival
 }
 
-// Place is that of one container. Only the Room looks into it.
+// Place is the place of one container in a Room.
 type Place struct {
 	room  *Room
 	grant records.Resource
-	held  records.Resource // zero for one that isn't in
+	held  records.Resource // zero before Enter and after Leave
 	in    bool
 }
 
-// waiter is a call of Enter that waits.
+// waiter is a waiting call of Enter.
 type waiter struct {
 	place    *Place
-	admitted chan struct{} // closed when it may go in
+	admitted chan struct{} // closed when it is admitted
 }
 
-// New returns a room of a size in which nobody is.
+// New returns an empty room of a size.
 func New(total records.Resource) *Room { return &Room{total: counted(total)} }
 
-// counted is the part of an amount that is counted.
+// counted returns the counted part of an amount.
 func counted(r records.Resource) records.Resource {
 	r[records.VCores] = 0
 	return r
 }
 
-// Place returns a place for a container of a size, which is not in yet.
+// Place returns a place for a container of a size, which has not entered yet.
 func (r *Room) Place(grant records.Resource) *Place { return &Place{room: r, grant: counted(grant)} }
 
-// Used returns what all who are in hold together.
+// Used returns the sum of what all places hold.
 func (r *Room) Used() records.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.used
 }
 
-// Resize changes what the node has. Those who are in stay in even if they are too many.
+// Resize changes what the node has. It removes nobody, even if the containers no longer fit.
 func (r *Room) Resize(total records.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,11 +68,12 @@ func (r *Room) Resize(total records.Resource) {
 	r.admit()
 }
 
-// Enter waits until the container can hold all of its grant, and returns when it does, or with the error of ctx: then it holds what it
-// held before. Only one call at a time may be under way for a place. Leave has to follow a success.
+// Enter waits until the container can hold all of its grant, and returns nil when it does. If ctx ends first, Enter
+// returns its error, and the container holds what it held before. Only one call at a time may be under way for a place.
+// Call Leave after a success.
 //
-// Those that are resumed keep what they hold while they wait. So two of them may wait for each other: it is for the ResourceManager to
-// resume no more than fit.
+// Resumed containers keep what they hold while they wait. So two of them may wait for each other: the ResourceManager
+// must resume no more than fit.
 func (p *Place) Enter(ctx context.Context) error {
 	r := p.room
 	r.mu.Lock()
@@ -94,21 +95,21 @@ func (p *Place) Enter(ctx context.Context) error {
 	left := len(r.queue)
 	r.queue = slices.DeleteFunc(r.queue, func(q *waiter) bool { return q == w })
 	if len(r.queue) == left {
-		return nil // it was admitted at the same moment
+		return nil // it was admitted just now
 	}
 	r.admit()
 	return ctx.Err()
 }
 
-// Restore lets a container in that runs already, whatever room there is.
+// Restore admits a container that runs already, whatever room there is.
 func (p *Place) Restore() {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
 	p.hold(p.grant)
 }
 
-// Change gives a container another size, and says how much of it it holds if it is in. Nobody has to wait to hold more than before: whoever
-// has to calls Enter.
+// Change sets a container's grant, and what it holds if it has entered. It never waits. To hold more than before, call
+// Enter if the container must wait for room.
 func (p *Place) Change(grant, held records.Resource) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
@@ -119,7 +120,7 @@ func (p *Place) Change(grant, held records.Resource) {
 	p.room.admit()
 }
 
-// Leave gives back what the container holds. One that is not in holds nothing.
+// Leave gives back what the container holds. It does nothing if the container has not entered.
 func (p *Place) Leave() {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
@@ -128,14 +129,14 @@ func (p *Place) Leave() {
 	p.room.admit()
 }
 
-// hold makes what a container holds another amount. The lock is held.
+// hold changes what a container holds. The caller has the lock.
 func (p *Place) hold(amount records.Resource) {
 	p.room.used = p.room.used.Sub(p.held).Add(amount)
 	p.held, p.in = amount, true
 }
 
-// admit lets in those who fit, first come first served: a large one that waits is not overtaken by small ones. One that
-// could never fit, as the node has shrunk since it was allocated, gets in when it would be alone. The lock is held.
+// admit admits waiters that fit, first come, first served: small ones don't overtake a large one. If the node has
+// shrunk and a container can never fit, it is admitted when it is alone. The caller has the lock.
 func (r *Room) admit() {
 	for len(r.queue) > 0 {
 		w := r.queue[0]

@@ -1,4 +1,4 @@
-// Package allocation says what a ResourceManager has allocated on a node, as the token of a container has it.
+// Package allocation reads from a container's token what a ResourceManager has allocated on a node.
 package allocation
 
 import (
@@ -8,10 +8,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Grant is what a container token says: which container may run here, for whom, and how large it is.
+// Grant is the contents of a container token: which container may run here, for whom, and how large it is.
 type Grant struct {
 	ID                  records.ContainerID
-	User                string // who submitted the application
+	User                string // user who submitted the application
 	Resource            records.Resource
 	Priority            int32
 	Created             int64 // ms since 1970, when the ResourceManager allocated it
@@ -22,10 +22,10 @@ type Grant struct {
 	AllocationTags      []string
 	NodeLabel           string
 	RMIdentifier        int64
-	LogContext          *pb.LogAggregationContext // nil: the defaults
+	LogContext          *pb.LogAggregationContext // nil stands for the defaults
 }
 
-// From reads a token's identifier.
+// From reads a token's identifier. It fails for unknown resource types.
 func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, error) {
 	resource, err := types.From(id.GetResource())
 	if err != nil {

@@ -16,18 +16,18 @@ import (
 	"heddle/yarn/records"
 )
 
-// Info is what is known of an application on this node.
+// Info describes an application on this node.
 type Info struct {
 	ID         records.ApplicationID
 	User       string
 	ACLs       map[pb.ApplicationAccessType]string
-	Tokens     []byte // credentials of its first container here, for whoever acts in its name
+	Tokens     []byte // credentials of its first container here, for acting in its name
 	LogContext *pb.LogAggregationContext
 	State      State
-	Containers []records.ContainerID // that have not ended
+	Containers []records.ContainerID // containers that have not ended
 }
 
-// First is what the first container of an application brings of it.
+// First is what an application's first container tells about it.
 type First struct {
 	ID         records.ApplicationID
 	User       string
@@ -35,23 +35,23 @@ type First struct {
 	LogContext *pb.LogAggregationContext // nil: the defaults
 }
 
-// Container is one of an application's.
+// Container is a container of an application.
 type Container interface {
 	ID() records.ContainerID
 	Kill(exitCode int, why string)
 }
 
-// Folders are those of applications, which files are localized in (nm/localizer).
+// Folders makes and removes the folders in which an application's files are localized (nm/localizer).
 type Folders interface {
 	InitApplication(user string, app records.ApplicationID) ([]string, error)
 	EndApplication(user string, app records.ApplicationID) error
 }
 
-// Logs deals with the logs that applications leave.
+// Logs handles the logs that applications leave.
 type Logs interface {
 	StartApplication(app Info) error
-	// FinishApplication returns when there is nothing more to do for the logs of an application, or ctx ends. All of its
-	// containers have finished.
+	// FinishApplication returns when the logs of an application need no more work, or when ctx ends. Call it when all
+	// of its containers have ended.
 	FinishApplication(ctx context.Context, app records.ApplicationID) error
 }
 
@@ -60,32 +60,32 @@ type Services interface {
 	StopApplication(app records.ApplicationID)
 }
 
-// Records keep applications (nm/store), by their ids.
+// Records stores applications by their ids (nm/store).
 type Records interface {
 	Begin(key string, value []byte) <-chan error
 	Delete(key string) error
 	ForEach(prefix string, f func(key string, value []byte) error) error
 }
 
-// Options are what a Set works with. All must be set.
+// Options configure a Set. All fields must be set.
 type Options struct {
 	Folders     Folders
 	Logs        Logs
 	Services    Services
 	Records     Records
-	DeleteDelay time.Duration // yarn.nodemanager.delete.debug-delay-sec; negative: nothing is deleted
+	DeleteDelay time.Duration // yarn.nodemanager.delete.debug-delay-sec; negative: never delete
 
-	// Private removes what only the NodeManager may see of an application.
+	// Private removes the files of an application that only the NodeManager may see.
 	Private func(app records.ApplicationID) error
-	// Gone is called, with no lock held, when an application is not on this node any more.
+	// Gone is called, without a lock, when an application has left this node.
 	Gone func(app records.ApplicationID)
-	// Go runs a function in the background, unless the node is being closed.
+	// Go runs a function in the background, unless the node is closing.
 	Go func(f func())
 
 	Log *logrus.Entry
 }
 
-// Set holds a node's applications. Its methods may be called from several goroutines.
+// Set holds a node's applications. It is safe for concurrent use.
 type Set struct {
 	Options
 	ctx context.Context
@@ -94,7 +94,7 @@ type Set struct {
 	apps map[records.ApplicationID]*application
 }
 
-// NewSet returns a set without applications, which works until ctx ends.
+// NewSet returns an empty set. It works until ctx ends.
 func NewSet(ctx context.Context, o Options) *Set {
 	return &Set{Options: o, ctx: ctx, apps: make(map[records.ApplicationID]*application)}
 }
@@ -108,22 +108,22 @@ type saved struct {
 	Finishing  bool             `json:"finishing,omitempty"`
 }
 
-// application is one of a set.
+// application is an application in a Set.
 type application struct {
 	set *Set
 	id  records.ApplicationID
 
 	mu         sync.Mutex
-	initiated  *attempt // the one under way, or that has succeeded
-	logged     bool     // somebody looks after its logs
+	initiated  *attempt // the attempt under way, or the successful one
+	logged     bool     // Logs handles its logs
 	state      State
 	finishing  bool
 	saved      saved
-	containers map[records.ContainerID]Container // that have not ended
+	containers map[records.ContainerID]Container // containers that have not ended
 	empty      chan struct{}                     // closed when finishing and without containers
 }
 
-// Open makes a container's application one of the set if it isn't yet. If it is a fresh one, Save has to follow.
+// Open adds a container's application to the set. fresh says that it was new; then call Save.
 func (s *Set) Open(f First) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Set) Open(f First) (fresh bool) {
 		kept.ACLs[int32(acl.GetAccessType())] = acl.GetAcl()
 	}
 	if f.LogContext != nil {
-		kept.LogContext, _ = proto.Marshal(f.LogContext) // it was just read, so it can be written
+		kept.LogContext, _ = proto.Marshal(f.LogContext) // encoding can't fail for a decoded message
 	}
 	s.apps[f.ID] = s.newApplication(f.ID, kept)
 	return true
@@ -154,7 +154,7 @@ func (s *Set) app(id records.ApplicationID) *application {
 	return s.apps[id]
 }
 
-// all returns the applications by id.
+// all returns the applications sorted by id.
 func (s *Set) all() []*application {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func unknown(id records.ApplicationID) error {
 	return fmt.Errorf("application %s is not on this node", id)
 }
 
-// save keeps what is known of the application. It doesn't wait for the disk; what it returns gets the outcome.
+// save stores the application. It doesn't wait for the disk; the channel gets the outcome.
 func (a *application) save() <-chan error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,7 +208,7 @@ func (a *application) transitioned(from, to State) {
 	a.set.Log.WithField("app", a.id.String()).Infof("Application %s transitioned from %s to %s", a.id, from, to)
 }
 
-// info returns a copy of what is known.
+// info returns a copy of the application's description.
 func (a *application) info() Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -231,14 +231,14 @@ func (a *application) info() Info {
 	return out
 }
 
-// attempt is one to initialize an application.
+// attempt is an attempt to initialize an application.
 type attempt struct {
 	done chan struct{} // closed when it has ended
-	err  error         // valid then
+	err  error         // valid once done is closed
 }
 
-// Ready returns when an application's folders are there and its services know of it. What has failed once is tried
-// again for the next container: a disk that was full or away must not keep the node from an application for good.
+// Ready returns when an application's folders exist and its services know it. After a failure the next container tries
+// again, because a disk that was full or absent must not exclude an application from the node for good.
 func (s *Set) Ready(ctx context.Context, id records.ApplicationID) error {
 	a := s.app(id)
 	if a == nil {
@@ -278,7 +278,7 @@ func (a *application) initiate(now *attempt) {
 	}
 }
 
-// follow makes the state to if it is from: the application may have been ended meanwhile.
+// follow changes the state from one to another, unless it has changed already: the application may have been ended.
 func (a *application) follow(to, from State) {
 	a.mu.Lock()
 	is := a.state == from
@@ -298,8 +298,8 @@ func (a *application) init() error {
 	if !logged {
 		err := a.set.Logs.StartApplication(a.info())
 		if err != nil {
-			// As in Hadoop: an application without its logs is better than none.
-			a.set.Log.WithField("app", a.id.String()).WithError(err).Error("There will be no logs for the application, unless that works for its next container")
+			// As in Hadoop, an application without logs is better than none.
+			a.set.Log.WithField("app", a.id.String()).WithError(err).Error("The application will have no logs, unless this succeeds for its next container")
 		}
 		a.mu.Lock()
 		a.logged = err == nil
@@ -309,7 +309,7 @@ func (a *application) init() error {
 	return err
 }
 
-// Add makes a container one of its application's. It returns false when that is over.
+// Add adds a container to its application. It returns false if the application is over.
 func (s *Set) Add(c Container) bool {
 	a := s.app(c.ID().Attempt.App)
 	if a == nil {
@@ -321,7 +321,7 @@ func (s *Set) Add(c Container) bool {
 	return !a.finishing
 }
 
-// Remove takes note that a container has ended.
+// Remove records that a container has ended.
 func (s *Set) Remove(id records.ContainerID) {
 	a := s.app(id.Attempt.App)
 	if a == nil {
@@ -333,7 +333,7 @@ func (s *Set) Remove(id records.ContainerID) {
 	a.checkEmpty()
 }
 
-// checkEmpty lets finish go on. The lock is held.
+// checkEmpty wakes finish. The caller has the lock.
 func (a *application) checkEmpty() {
 	if !a.finishing || len(a.containers) > 0 {
 		return
@@ -345,7 +345,7 @@ func (a *application) checkEmpty() {
 	}
 }
 
-// All returns the applications that are on this node, by id.
+// All returns the applications on this node, sorted by id.
 func (s *Set) All() []Info {
 	var out []Info
 	for _, a := range s.all() {
@@ -354,7 +354,7 @@ func (s *Set) All() []Info {
 	return out
 }
 
-// Get returns an application that is on this node; found is false when it is not, or not any more.
+// Get returns an application. found is false if it isn't, or is no longer, on this node.
 func (s *Set) Get(id records.ApplicationID) (app Info, found bool) {
 	a := s.app(id)
 	if a == nil {
@@ -363,15 +363,15 @@ func (s *Set) Get(id records.ApplicationID) (app Info, found bool) {
 	return a.info(), true
 }
 
-// Len returns how many applications there are.
+// Len returns the number of applications.
 func (s *Set) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.apps)
 }
 
-// Finish ends an application on this node: containers that are left are killed, its logs are dealt with, its
-// folders deleted. That goes on in the background. An application that is not here is no error.
+// Finish ends an application on this node: it kills remaining containers, has the logs handled, and deletes the
+// folders. That continues in the background. Finish does nothing for an unknown application.
 func (s *Set) Finish(id records.ApplicationID, why string) {
 	a := s.app(id)
 	if a == nil {
@@ -389,16 +389,16 @@ func (s *Set) Finish(id records.ApplicationID, why string) {
 	if already {
 		return
 	}
-	saved := a.save() // it is ended all the same, and this may not wait for a disk
+	saved := a.save() // the application ends anyway, and Finish must not wait for a disk
 	go func() {
 		if err := <-saved; err != nil {
-			s.Log.WithField("app", id.String()).WithError(err).Error("Could not note down that the application is over")
+			s.Log.WithField("app", id.String()).WithError(err).Error("Could not record that the application is over")
 		}
 	}()
 	for _, c := range left {
 		c.Kill(records.ExitKilledAfterAppCompletion, "Container killed on application-finish event: "+why+"\n")
 	}
-	s.Go(func() { a.finish(s.ctx) }) // if the node is being closed, the next life goes on with it
+	s.Go(func() { a.finish(s.ctx) }) // if the node is closing, its next process continues
 }
 
 // finish cleans up after an application.
@@ -414,17 +414,17 @@ func (a *application) finish(ctx context.Context) {
 	a.set.Services.StopApplication(a.id)
 	a.removeFolders(ctx)
 	if err := a.set.Private(a.id); err != nil {
-		log.WithError(err).Warn("Could not have the application's files deleted")
+		log.WithError(err).Warn("Could not delete the application's files")
 	}
 	a.become(Finished)
 	if err := a.set.Logs.FinishApplication(ctx, a.id); err != nil {
 		if errors.Is(err, ctx.Err()) {
 			return
 		}
-		log.WithError(err).Warn("The application's logs could not be dealt with")
+		log.WithError(err).Warn("Could not handle the application's logs")
 	}
 	if err := a.set.Records.Delete(a.id.String()); err != nil {
-		log.WithError(err).Warn("Could not forget the application")
+		log.WithError(err).Warn("Could not remove the application's record")
 	}
 	a.set.mu.Lock()
 	delete(a.set.apps, a.id)
@@ -432,7 +432,7 @@ func (a *application) finish(ctx context.Context) {
 	a.set.Gone(a.id)
 }
 
-// removeFolders deletes the application's folders, after the delay that deletions have.
+// removeFolders deletes the application's folders after the delay of deletions.
 func (a *application) removeFolders(ctx context.Context) {
 	remove := func() {
 		if err := a.set.Folders.EndApplication(a.saved.User, a.id); err != nil {
@@ -451,7 +451,7 @@ func (a *application) removeFolders(ctx context.Context) {
 			select {
 			case <-timer.C:
 				remove()
-			case <-ctx.Done(): // Recover finds what is left
+			case <-ctx.Done(): // Recover finds what remains
 			}
 		})
 	}

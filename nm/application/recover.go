@@ -7,8 +7,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// Recover reads the applications that an earlier life has left. Call it before anything else, and Resume once their containers are
-// added.
+// Recover reads the applications of an earlier process. Call it before anything else, and Resume after adding their
+// containers.
 func (s *Set) Recover() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +30,7 @@ func (s *Set) Recover() error {
 	return nil
 }
 
-// Resume initializes the applications that were recovered, and goes on ending those that were being ended.
+// Resume initializes the recovered applications, and continues to end those that were ending.
 func (s *Set) Resume() {
 	for _, a := range s.all() {
 		s.Go(func() {

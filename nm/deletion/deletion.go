@@ -1,8 +1,8 @@
-// Package deletion removes folders that nobody needs any more, in the background and after an optional delay
-// (yarn.nodemanager.delete.debug-delay-sec). What it has been told to delete it deletes, also after a restart.
+// Package deletion removes folders in the background, after an optional delay
+// (yarn.nodemanager.delete.debug-delay-sec). Accepted deletions are stored, and also happen after a restart.
 //
-// It runs with the NodeManager's rights on folders that users filled, so it never leaves the folders it was made for: a
-// path outside of them is refused, and symbolic links are removed, not followed, wherever in a path they are.
+// It has the NodeManager's rights on folders that users filled. So it never leaves the folders that it was made for: it
+// refuses a path outside of them. It removes symbolic links and doesn't follow them, wherever in a path they are.
 package deletion
 
 import (
@@ -22,7 +22,7 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// Bucket remembers tasks (nm/store has one).
+// Bucket stores tasks (nm/store).
 type Bucket interface {
 	PutJSON(key string, value any) error
 	Delete(key string) error
@@ -31,24 +31,25 @@ type Bucket interface {
 
 // Options say what may be deleted and when.
 type Options struct {
-	Roots   []string      // only below these
-	Delay   time.Duration // before anything is deleted; negative: nothing ever is
-	Workers int           // deletions at a time
+	Roots   []string      // deletes only below these
+	Delay   time.Duration // before each deletion; negative: never delete
+	Workers int           // number of deletions at a time
 	Bucket  Bucket
 	Log     *logrus.Entry
 }
 
-// retries is how often a deletion that failed is tried again, each time after twice as long, from a second on.
+// retries bounds how often a failed deletion is repeated. The first pause is a second, and each further one twice as
+// long.
 const retries = 8
 
-// Service deletes. Its methods may be called from several goroutines.
+// Service deletes folders. It is safe for concurrent use.
 type Service struct {
 	o    Options
 	wake chan struct{}
 
 	mu    sync.Mutex
 	tasks map[string]*task
-	last  uint64 // of the keys in use
+	last  uint64 // largest key in use
 }
 
 type task struct {
@@ -59,7 +60,7 @@ type task struct {
 	running bool
 }
 
-// New returns a service that knows the tasks in its bucket. Nothing is deleted before Run.
+// New returns a service with the tasks in its bucket. It deletes nothing before Run.
 func New(o Options) (*Service, error) {
 	s := &Service{o: o, wake: make(chan struct{}, 1), tasks: make(map[string]*task)}
 	err := o.Bucket.ForEach("", func(key string, value []byte) error {
@@ -81,13 +82,13 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Delete has paths deleted when the delay has passed.
+// Delete schedules the deletion of paths after the delay.
 func (s *Service) Delete(paths ...string) error { return s.schedule(s.o.Delay, paths) }
 
-// DeleteNow has paths deleted without delay, unless nothing is to be deleted at all.
+// DeleteNow schedules the deletion of paths at once, unless the delay is negative.
 func (s *Service) DeleteNow(paths ...string) error { return s.schedule(min(s.o.Delay, 0), paths) }
 
-// DeleteAfter has paths deleted after a time of its own, for instance that which logs are kept for.
+// DeleteAfter schedules the deletion of paths after another delay, such as the time for which logs are kept.
 func (s *Service) DeleteAfter(delay time.Duration, paths ...string) error {
 	return s.schedule(max(delay, 0), paths)
 }
@@ -128,7 +129,7 @@ func (s *Service) add(path string, due time.Time) error {
 	return nil
 }
 
-// check refuses what is not strictly below a root.
+// check refuses a path that isn't strictly below a root.
 func (s *Service) check(path string) error {
 	if _, _, ok := userfiles.Below(s.o.Roots, path); ok {
 		return nil
@@ -136,7 +137,7 @@ func (s *Service) check(path string) error {
 	return fmt.Errorf("%s is not deleted: it is not below any of %s", path, strings.Join(s.o.Roots, ", "))
 }
 
-// Pending returns the paths that are still to be deleted.
+// Pending returns the paths that will be deleted.
 func (s *Service) Pending() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +149,7 @@ func (s *Service) Pending() []string {
 	return out
 }
 
-// Drain returns when nothing is due any more, or ctx ends. Run must be running.
+// Drain returns when no deletion is due, or ctx ends. Run must be running.
 func (s *Service) Drain(ctx context.Context) error {
 	for {
 		due := 0
@@ -164,13 +165,13 @@ func (s *Service) Drain(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d folders have not been deleted: %w", due, ctx.Err())
+			return fmt.Errorf("%d folders are not deleted yet: %w", due, ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-// Run deletes until ctx ends, and then returns when no deletion is under way.
+// Run deletes until ctx ends. It returns when no deletion is under way.
 func (s *Service) Run(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -197,7 +198,7 @@ func (s *Service) Run(ctx context.Context) {
 		working.Go(func() {
 			s.run(key, t)
 			<-free
-			select { // a task that failed has got a new time
+			select { // a failed task has a new time
 			case s.wake <- struct{}{}:
 			default:
 			}
@@ -205,7 +206,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// next takes the task that is due first. When none is, it returns how long to wait.
+// next returns the task that is due first. If none is due, it returns how long to wait.
 func (s *Service) next() (key string, t *task, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +244,7 @@ func (s *Service) run(key string, t *task) {
 		t.running = false
 		s.mu.Unlock()
 		if err := s.o.Bucket.PutJSON(key, t); err != nil {
-			log.WithError(err).Warn("Could not note down a deletion")
+			log.WithError(err).Warn("Could not record a deletion")
 		}
 		return
 	}
@@ -251,7 +252,7 @@ func (s *Service) run(key string, t *task) {
 		log.WithError(err).Error("Could not delete; giving up")
 	}
 	if err := s.o.Bucket.Delete(key); err != nil {
-		log.WithError(err).Warn("Could not forget a deletion; it is done again after a restart")
+		log.WithError(err).Warn("Could not remove the record of a deletion; it will be repeated after a restart")
 	}
 	s.mu.Lock()
 	delete(s.tasks, key)

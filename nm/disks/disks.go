@@ -1,6 +1,6 @@
-// Package disks knows the folders that a NodeManager works in: yarn.nodemanager.local-dirs and yarn.nodemanager.log-dirs,
-// one of each for every disk. It finds one to write to, and watches that they can be written to and are not full. A disk
-// that is full takes nothing new but is still read; one that fails is not used at all, until it recovers.
+// Package disks manages the folders of yarn.nodemanager.local-dirs and yarn.nodemanager.log-dirs, usually one of each
+// on every disk. It chooses folders for new files, and watches whether folders are writable and full. A full disk gets
+// no new files, but can be read. A failed disk isn't used at all until it recovers.
 package disks
 
 import (
@@ -21,7 +21,7 @@ import (
 	"heddle/internal/within"
 )
 
-// Config has the settings of YARN's disk health checker, with its defaults in brackets.
+// Config has the settings of YARN's disk health checker. Their defaults are in brackets.
 type Config struct {
 	Local, Logs []string // absolute
 
@@ -34,10 +34,10 @@ type Config struct {
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
 
-// Space is what a file system has, in bytes.
-type Space struct{ Total, Free int64 } // Free: to processes without privileges
+// Space is the size of a file system, in bytes.
+type Space struct{ Total, Free int64 } // Free: for unprivileged processes
 
-// Disks is the state of all folders. Its methods may be called from several goroutines.
+// Disks has the state of all folders. It is safe for concurrent use.
 type Disks struct {
 	Local, Logs *Folders
 
@@ -47,27 +47,27 @@ type Disks struct {
 	look  func(path string) (problem string)
 }
 
-// Folders is those of one kind, a folder a disk. Its methods may be called from several goroutines.
+// Folders are the folders of one kind, one on each disk. It is safe for concurrent use.
 type Folders struct {
 	name string // local-dirs or log-dirs
 
 	mu   sync.Mutex
 	all  []*folder
-	next int // where the next search for a place to write begins
+	next int // index at which the next Pick begins
 }
 
 type folder struct {
 	path string
-	full string // why nothing is to be written to it
-	bad  string // why it can't be used at all
+	full string // why it gets no new files; "" if it does
+	bad  string // why it can't be used at all; "" if it can
 
-	looking bool // somebody is, and has no answer yet
+	looking bool // a check waits for the disk
 }
 
 func (f *folder) good() bool { return f.full == "" && f.bad == "" }
 
-// New makes the folders and looks at them for the first time. It fails only when not one of a kind can be used.
-// space nil asks the file system.
+// New makes the folders and checks them. It fails only if no folder of one kind can be used. If space is nil, it asks
+// the file system.
 func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Disks, error) {
 	if space == nil {
 		space = Free
@@ -103,9 +103,9 @@ func newFolders(name string, paths []string) *Folders {
 // patience is the default of Config.Patience.
 const patience = 10 * time.Second
 
-// Check looks at every folder again and reports whether anything has changed. All are looked at at the same time, so that it
-// returns in a certain time however many disks don't answer. One that doesn't is bad: whoever used it would wait, too. It is
-// looked at again when it has answered at last.
+// Check checks every folder, and reports whether anything has changed. It checks all folders at the same time, so that
+// its duration is bounded however many disks don't answer. A disk that doesn't answer is bad, because its users would
+// wait, too. The next check of it begins when it has answered.
 func (d *Disks) Check() (changed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Patience)
 	defer cancel()
@@ -114,7 +114,7 @@ func (d *Disks) Check() (changed bool) {
 	for _, l := range []*Folders{d.Local, d.Logs} {
 		for _, f := range l.all {
 			if !l.begin(f) {
-				continue // the last look is still waiting for an answer
+				continue // the previous check still waits for an answer
 			}
 			looking.Go(func() {
 				if d.lookAt(ctx, l, f) {
@@ -127,7 +127,7 @@ func (d *Disks) Check() (changed bool) {
 	return some.Load()
 }
 
-// begin notes that a folder is being looked at. It returns false if it is already.
+// begin records that a check of a folder begins. It returns false if one is under way.
 func (l *Folders) begin(f *folder) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,10 +138,10 @@ func (l *Folders) begin(f *folder) bool {
 	return true
 }
 
-// seen is what a look at a folder finds out: why it can't be used, or not be written to.
+// seen is the result of a check: why a folder can't be used, or gets no new files.
 type seen struct{ bad, full string }
 
-// lookAt looks at a folder and reports whether what is known of it has changed.
+// lookAt checks a folder, and reports whether its state has changed.
 func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool) {
 	before := l.isFull(f)
 	s, err := within.Do(ctx, func() (seen, error) {
@@ -168,14 +168,14 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 	}
 	entry := d.log.WithField("folder", f.path)
 	if was {
-		entry.Warnf("%s is no longer written to: %s%s", l.name, s.bad, s.full)
+		entry.Warnf("%s gets no new files: %s%s", l.name, s.bad, s.full)
 	} else {
-		entry.Infof("%s is written to again", l.name)
+		entry.Infof("%s gets new files again", l.name)
 	}
 	return true
 }
 
-// usable makes a folder and tries whether it can be written to.
+// usable makes a folder, and tests whether it is writable.
 func usable(path string) (problem string) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "Cannot create directory: " + path + reason(err)
@@ -186,7 +186,7 @@ func usable(path string) (problem string) {
 	}
 	probe, err := os.MkdirTemp(path, ".probe-")
 	if errors.Is(err, errNoSpace) {
-		return "" // full, which is looked at elsewhere
+		return "" // full, which fullness reports
 	}
 	if err != nil {
 		return "Directory is not writable: " + path + reason(err)
@@ -197,7 +197,7 @@ func usable(path string) (problem string) {
 	return ""
 }
 
-// reason is the last part of an error, without the path that is in the message already.
+// reason returns the last part of an error, without the path, which the message has already.
 func reason(err error) string {
 	if err == nil {
 		return ""
@@ -215,7 +215,7 @@ func (l *Folders) isFull(f *folder) bool {
 	return f.full != ""
 }
 
-// fullness says why nothing is to be written to a folder, which was full before or not.
+// fullness returns why a folder gets no new files. before says whether it was full at the last check.
 func (d *Disks) fullness(f *folder, before bool) string {
 	s, err := d.space(f.path)
 	if err != nil || s.Total <= 0 {
@@ -235,7 +235,7 @@ func (d *Disks) fullness(f *folder, before bool) string {
 	return ""
 }
 
-// percent formats as Java does a float: 90.0.
+// percent formats like Java's Float.toString: 90.0.
 func percent(p float64) string {
 	if p == math.Trunc(p) {
 		return fmt.Sprintf("%.1f", p)
@@ -255,7 +255,7 @@ func (l *Folders) paths(keep func(*folder) bool) []string {
 	return out
 }
 
-// All returns every folder, in whatever state it is.
+// All returns every folder, whatever its state.
 func (l *Folders) All() []string { return l.paths(func(*folder) bool { return true }) }
 
 // Writable returns the folders that are healthy and not full.
@@ -266,8 +266,8 @@ func (l *Folders) Readable() []string {
 	return l.paths(func(f *folder) bool { return f.bad == "" })
 }
 
-// Summary counts the folders that can't be written to, and says how much of the file systems of the others is used, in
-// percent.
+// Summary returns the number of folders that get no new files, and how much of the other folders' file systems is used,
+// in percent.
 func (d *Disks) Summary(l *Folders) (bad int, used float64) {
 	good := l.Writable()
 	var total, free int64
@@ -283,7 +283,7 @@ func (d *Disks) Summary(l *Folders) (bad int, used float64) {
 	return len(l.all) - len(good), used
 }
 
-// Pick returns a folder to write something new to; each call takes another disk, in turn.
+// Pick returns a folder for something new. Successive calls take the disks in turn.
 func (l *Folders) Pick() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -294,11 +294,11 @@ func (l *Folders) Pick() (string, error) {
 			return l.all[at].path, nil
 		}
 	}
-	return "", fmt.Errorf("no folder of yarn.nodemanager.%s can be written to: %s", l.name, strings.TrimSpace(l.report()))
+	return "", fmt.Errorf("no folder of yarn.nodemanager.%s can take new files: %s", l.name, strings.TrimSpace(l.report()))
 }
 
-// Healthy reports whether enough disks are good for the node to run containers, and says what is wrong with the rest, in
-// the words of a Hadoop NodeManager. The report may have something to say about a healthy node.
+// Healthy reports whether enough disks are good for the node to run containers. The report says what is wrong with the
+// others, in the words of a Hadoop NodeManager. It may be non-empty for a healthy node.
 func (d *Disks) Healthy() (ok bool, report string) {
 	ok = true
 	var reports []string
@@ -321,7 +321,7 @@ func (d *Disks) Healthy() (ok bool, report string) {
 	return ok, strings.Join(reports, "; ")
 }
 
-// report says what is wrong. The lock is held.
+// report says what is wrong. The caller has the lock.
 func (l *Folders) report() string {
 	var bad, full []string
 	for _, f := range l.all {

@@ -10,7 +10,7 @@ import (
 
 var errNoSpace error = syscall.ENOSPC
 
-// Free asks the file system that a path lies in.
+// Free returns the space of the file system that contains a path.
 func Free(path string) (Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

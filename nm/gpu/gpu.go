@@ -1,5 +1,5 @@
-// Package gpu hands the machine's GPUs to containers: which are free, and which belongs to whom (Hadoop:
-// GpuResourceAllocator). Programs learn of theirs by environment variables.
+// Package gpu assigns the machine's GPUs to containers (Hadoop: GpuResourceAllocator). Environment variables tell
+// programs which GPUs they have.
 package gpu
 
 import (
@@ -19,7 +19,7 @@ import (
 // Type is the name of the resource type that counts GPUs.
 const Type = "yarn.io/gpu"
 
-// Device is a GPU: its index among those of the machine, as CUDA counts them, and the minor number of its device file.
+// Device is a GPU: its index on the machine, as CUDA counts, and the minor number of its device file.
 type Device struct {
 	Index int `json:"index"`
 	Minor int `json:"minor"`
@@ -54,7 +54,7 @@ func Parse(text string) ([]Device, error) {
 
 var deviceFile = regexp.MustCompile(`^nvidia([0-9]+)$`)
 
-// Discover finds the GPUs that have device files in a directory such as /dev.
+// Discover returns the GPUs that have device files in a directory such as /dev.
 func Discover(dev string) ([]Device, error) {
 	entries, err := os.ReadDir(dev)
 	if err != nil {
@@ -78,7 +78,7 @@ func Discover(dev string) ([]Device, error) {
 	return out, nil
 }
 
-// In is how many GPUs an amount of resources has.
+// In returns the number of GPUs in an amount of resources.
 func In(types records.ResourceTypes, r records.Resource) int64 {
 	if i, ok := types.Index(Type); ok {
 		return r[i]
@@ -86,7 +86,7 @@ func In(types records.ResourceTypes, r records.Resource) int64 {
 	return 0
 }
 
-// Counted is a number of GPUs of which nothing but the number is known.
+// Counted returns n GPUs of which only the number is known.
 func Counted(n int64) []Device {
 	out := make([]Device, max(0, n))
 	for i := range out {
@@ -95,7 +95,7 @@ func Counted(n int64) []Device {
 	return out
 }
 
-// Pool is a machine's GPUs. Its methods are safe for concurrent use.
+// Pool has a machine's GPUs. It is safe for concurrent use.
 type Pool struct {
 	mu      sync.Mutex
 	devices []Device
@@ -107,10 +107,10 @@ func NewPool(devices []Device) *Pool {
 	return &Pool{devices: devices, owner: map[Device]records.ContainerID{}}
 }
 
-// Devices are all of the pool.
+// Devices returns all devices of the pool.
 func (p *Pool) Devices() []Device { return p.devices }
 
-// Take gives a container n devices, the lowest that are free.
+// Take assigns n free devices with the lowest indices to a container. It fails if there are fewer.
 func (p *Pool) Take(id records.ContainerID, n int64) ([]Device, error) {
 	if n <= 0 {
 		return nil, nil
@@ -124,7 +124,7 @@ func (p *Pool) Take(id records.ContainerID, n int64) ([]Device, error) {
 		}
 	}
 	if int64(len(out)) < n {
-		return nil, fmt.Errorf("container %v is to have %d GPUs, and %d of the node's %d are free", id, n, len(out), len(p.devices))
+		return nil, fmt.Errorf("container %v needs %d GPUs, but %d of the node's %d are free", id, n, len(out), len(p.devices))
 	}
 	for _, d := range out {
 		p.owner[d] = id
@@ -132,7 +132,7 @@ func (p *Pool) Take(id records.ContainerID, n int64) ([]Device, error) {
 	return out, nil
 }
 
-// Restore gives a container the devices that it had before a restart.
+// Restore assigns to a container the devices that it had before a restart.
 func (p *Pool) Restore(id records.ContainerID, devices []Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *Pool) Restore(id records.ContainerID, devices []Device) {
 	}
 }
 
-// Release takes back what a container has.
+// Release frees a container's devices.
 func (p *Pool) Release(id records.ContainerID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Pool) Release(id records.ContainerID) {
 	}
 }
 
-// Assigned is who has which device.
+// Assigned returns which container has which device.
 func (p *Pool) Assigned() map[Device]records.ContainerID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +163,8 @@ func (p *Pool) Assigned() map[Device]records.ContainerID {
 	return out
 }
 
-// Environment are the variables that show programs their devices and no others: CUDA counts by index, NVIDIA's container
-// runtime takes indices as well, and its word for none is void.
+// Environment returns the variables that show programs their devices and no others. CUDA and NVIDIA's container runtime
+// both take indices. The runtime's word for none is void.
 func Environment(devices []Device) map[string]string {
 	indices := make([]string, len(devices))
 	for i, d := range devices {

@@ -1,4 +1,4 @@
-// Package health says whether a node is fit to run containers: its disks, and scripts of the administrator's.
+// Package health decides whether a node is fit to run containers, by its disks and by the administrator's scripts.
 package health
 
 import (
@@ -16,22 +16,22 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Status is the health of a node at a moment.
+// Status is a node's health at one time.
 type Status struct {
 	Healthy bool
-	Report  string // what is wrong; may have something to say about a healthy node
+	Report  string // what is wrong; may be non-empty for a healthy node
 	At      time.Time
 }
 
-// Disks are the node's (nm/disks).
+// Disks reports the state of the node's disks (nm/disks).
 type Disks interface {
 	Check() (changed bool)
 	Healthy() (ok bool, report string)
 }
 
 // Script is a program that prints a line beginning with ERROR when the node is unhealthy
-// (yarn.nodemanager.health-checker.scripts). What else it prints, and its exit code, don't matter: a script with an
-// error of its own must not take all nodes down at once.
+// (yarn.nodemanager.health-checker.scripts). Its other output and its exit code don't count: a defect of the script
+// must not take all nodes down at once.
 type Script struct {
 	Name     string
 	Path     string
@@ -40,7 +40,7 @@ type Script struct {
 	Timeout  time.Duration
 }
 
-// Options are what a Checker works with.
+// Options configure a Checker.
 type Options struct {
 	Disks         Disks
 	DisksInterval time.Duration
@@ -49,18 +49,18 @@ type Options struct {
 	Log           *logrus.Entry
 }
 
-// Checker watches a node's health. Its methods may be called from several goroutines.
+// Checker watches a node's health. It is safe for concurrent use.
 type Checker struct {
 	o Options
 
-	noting  sync.Mutex // held from looking until the change is noted, so that no older look is noted after a newer one
+	noting  sync.Mutex // held from a check until its result is recorded, so that results stay in order
 	mu      sync.Mutex
 	checked time.Time
-	scripts map[string]string // by name: what an unhealthy script has said; absent: healthy
+	scripts map[string]string // output of unhealthy scripts by name; healthy ones are absent
 	was     bool
 }
 
-// New returns a checker. It refuses scripts that can't be run.
+// New returns a checker. It fails for scripts that can't be run.
 func New(o Options) (*Checker, error) {
 	for _, s := range o.Scripts {
 		info, err := os.Stat(s.Path)
@@ -74,7 +74,7 @@ func New(o Options) (*Checker, error) {
 	return &Checker{o: o, checked: time.Now(), scripts: make(map[string]string), was: true}, nil
 }
 
-// Run watches until ctx ends, and returns when no script is running.
+// Run watches until ctx ends. It returns when no script is running.
 func (c *Checker) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -115,20 +115,20 @@ func (c *Checker) runScript(ctx context.Context, s Script) {
 	c.note()
 }
 
-// run returns what is wrong, or nothing.
+// run runs the script, and returns what is wrong, or "".
 func (s Script) run(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
 	var out said
 	cmd.Stdout = &out
-	// Its children go with it, as they might hold on to the pipe of its output.
+	// Its children end with it, because they might hold its output's pipe open.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 100 * time.Millisecond
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = cmd.Cancel() // what it has left in the background; mostly there is nothing
+		_ = cmd.Cancel() // its background processes, of which there are usually none
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "Node health script timed out"
@@ -143,13 +143,13 @@ func (s Script) run(ctx context.Context) string {
 	return strings.TrimSpace(string(out.kept))
 }
 
-// maxReport is how much is kept of what a script says, in bytes: it goes to the ResourceManager with every heartbeat.
+// maxReport bounds how much of a script's output is kept, in bytes: every heartbeat sends it to the ResourceManager.
 const maxReport = 8 << 10
 
-// said is what a script says: its beginning, and whether a line begins with ERROR. One that talks without end costs no memory.
+// said keeps the beginning of a script's output, and whether a line begins with ERROR. Endless output takes no memory.
 type said struct {
 	kept []byte
-	line []byte // beginning of the last line, as far as it matters
+	line []byte // beginning of the present line, as much as matters
 	bad  bool
 }
 
@@ -168,7 +168,7 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ended looks at the line that has ended.
+// ended checks a complete line.
 func (s *said) ended() {
 	if string(s.line) == mark && !s.bad {
 		s.bad = true
@@ -179,7 +179,7 @@ func (s *said) ended() {
 	s.line = s.line[:0]
 }
 
-// note tells when the node's health has changed.
+// note logs a change of the node's health, and reports it to Options.Changed.
 func (c *Checker) note() {
 	c.noting.Lock()
 	defer c.noting.Unlock()
@@ -204,7 +204,7 @@ func (c *Checker) note() {
 	}
 }
 
-// Status returns the node's health as it was last seen.
+// Status returns the node's health at the last check.
 func (c *Checker) Status() Status {
 	healthy, report := c.o.Disks.Healthy()
 	c.mu.Lock()

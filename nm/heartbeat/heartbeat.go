@@ -1,12 +1,12 @@
-// Package heartbeat keeps a node known to the ResourceManager: it registers, tells at every heartbeat which containers
-// run and which have ended, how the node is and what it uses, and carries out what the replies ask for (YARN's
-// ResourceTracker protocol).
+// Package heartbeat connects a node with the ResourceManager (YARN's ResourceTracker protocol). It registers. Each
+// heartbeat reports which containers run and which have ended, the node's health, and what it uses. Then it carries out
+// what the reply asks for.
 //
-// Heartbeats wait for nothing but the ResourceManager: what a reply asks for is begun, and what has to be on disk gets there
-// in its own time.
+// Heartbeats wait for nothing but the ResourceManager: replies only start actions, and writes to disk don't hold
+// heartbeats up.
 //
-// Besides the interval that the ResourceManager sets, a heartbeat goes out at once when something has changed (Kick):
-// what has ended can be replaced the sooner.
+// The ResourceManager sets the interval. When something has changed, a heartbeat goes out at once (Kick), so that ended
+// containers are replaced sooner.
 package heartbeat
 
 import (
@@ -29,59 +29,59 @@ import (
 	"heddle/yarn/records"
 )
 
-// ErrShutdown says that the ResourceManager wants nothing to do with this node: it has been excluded, or is too small.
-var ErrShutdown = errors.New("the ResourceManager has sent the node away")
+// ErrShutdown says that the ResourceManager refuses this node, because it is excluded or too small.
+var ErrShutdown = errors.New("the ResourceManager told the node to shut down")
 
-// minimumGap is the least time between two heartbeats. It puts together what changes in bursts.
+// minimumGap is the shortest time between two heartbeats. It combines changes that come in bursts.
 const minimumGap = 20 * time.Millisecond
 
-// LogReports tells how far the aggregation of applications' logs is.
+// LogReports reports the progress of log aggregation.
 type LogReports interface {
-	// Reports returns what has changed since it was last called, without what was Restored.
+	// Reports returns the changes since the previous call, except for Restored ones.
 	Reports() []*pb.LogAggregationReport
-	// Restore gives back reports that could not be delivered.
+	// Restore takes back reports that could not be delivered. Reports returns them again.
 	Restore(reports []*pb.LogAggregationReport)
-	// Last returns the last report of every application that is known.
+	// Last returns the last report of every known application.
 	Last() []*pb.LogAggregationReport
 }
 
-// Options are what an Updater works with. All must be set, except where it says so.
+// Options configure an Updater. All fields must be set unless they say otherwise.
 type Options struct {
 	Tracker ipc.Invoker // the ResourceManager
 
 	Node         records.NodeID
 	IP           string
 	HTTPPort     int
-	Version      string // of Hadoop, as others check it
+	Version      string // version of Hadoop that others check
 	Types        records.ResourceTypes
 	Resource     records.Resource
-	Physical     records.Resource     // what the machine has
-	Capabilities *pb.NodeCapabilities // what it can do beyond YARN
+	Physical     records.Resource     // resources of the machine
+	Capabilities *pb.NodeCapabilities // abilities beyond YARN
 
 	Containers *container.Manager
-	Service    *service.Service // applies changes of containers' sizes, and knows what it has refused
+	Service    *service.Service // applies changes of containers' sizes, and remembers refusals
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
-	Logs       LogReports // nil: none
+	Logs       LogReports // nil: no logs are aggregated
 	Log        *logrus.Entry
 
-	// Registered is called after every registration with the id of the ResourceManager's life. It must not wait for a disk.
+	// Registered is called after every registration with the ResourceManager's identifier. It must not wait for a disk.
 	Registered func(rmIdentifier int64)
 }
 
-// Updater talks to the ResourceManager.
+// Updater registers the node and sends its heartbeats.
 type Updater struct {
 	o    Options
 	kick chan struct{}
 
-	// What only Run uses.
+	// These belong to Run.
 	responseID int32
-	sequence   int64                         // of delegation tokens
-	reported   map[records.ContainerID]bool  // containers whose end the ResourceManager has been told of
-	grown      map[records.ContainerID]int32 // versions of containers by which they grew, and it has been told so
+	sequence   int64                         // sequence number of delegation tokens
+	reported   map[records.ContainerID]bool  // containers whose end was reported
+	grown      map[records.ContainerID]int32 // reported versions of containers that grew
 
-	updates sync.WaitGroup // changes of containers' sizes that are under way
+	updates sync.WaitGroup // changes of containers' sizes under way
 
 	mu         sync.Mutex
 	registered bool
@@ -93,7 +93,7 @@ func New(o Options) *Updater {
 	return &Updater{o: o, kick: make(chan struct{}, 1)}
 }
 
-// Kick has a heartbeat go out at once. It never blocks.
+// Kick makes a heartbeat go out at once. It never blocks.
 func (u *Updater) Kick() {
 	select {
 	case u.kick <- struct{}{}:
@@ -101,15 +101,15 @@ func (u *Updater) Kick() {
 	}
 }
 
-// State reports whether the node is registered, and when the ResourceManager last answered a heartbeat.
+// State returns whether the node is registered, and when the ResourceManager last answered a heartbeat.
 func (u *Updater) State() (registered bool, lastBeat time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.registered, u.lastBeat
 }
 
-// Run registers and sends heartbeats until ctx ends, when it returns nil, or the ResourceManager sends the node away
-// (ErrShutdown) or can't be reached for longer than the tracker's patience.
+// Run registers and sends heartbeats. It returns nil when ctx ends. It fails with ErrShutdown if the ResourceManager
+// refuses the node, and with another error if it can't be reached for longer than the tracker's patience.
 func (u *Updater) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer u.updates.Wait()
@@ -144,7 +144,7 @@ func (u *Updater) Run(ctx context.Context) error {
 	}
 }
 
-// ended hides errors that only say that ctx has.
+// ended returns nil for errors that only say that ctx has ended.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -152,7 +152,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// pause waits for the next heartbeat's time. It returns false when ctx has ended.
+// pause waits until the next heartbeat is due. It returns false if ctx has ended.
 func (u *Updater) pause(ctx context.Context, began time.Time, wait time.Duration) bool {
 	timer := time.NewTimer(time.Until(began.Add(wait)))
 	defer timer.Stop()
@@ -172,7 +172,7 @@ func (u *Updater) pause(ctx context.Context, began time.Time, wait time.Duration
 	}
 }
 
-// register makes the node known, with what runs on it already.
+// register registers the node with everything that runs on it.
 func (u *Updater) register(ctx context.Context) error {
 	o := &u.o
 	req := &pb.RegisterNodeManagerRequest{}
@@ -218,7 +218,7 @@ func (u *Updater) register(ctx context.Context) error {
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
-	// The keys come last: that of NM tokens lets callers in, who need the rest.
+	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
 	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
 		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
@@ -232,7 +232,7 @@ func (u *Updater) register(ctx context.Context) error {
 	return nil
 }
 
-// notAdmitted says what to do about a ResourceManager and a node that don't trust each other.
+// notAdmitted says how to mend a lack of trust between ResourceManager and node.
 func notAdmitted(err error) string {
 	const key = "heddle.cluster.secret-file"
 	if a := (*ipc.AuthError)(nil); errors.As(err, &a) {
@@ -294,7 +294,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	return resp, nil
 }
 
-// Unregister tells the ResourceManager that the node is going away for good. Run must have returned.
+// Unregister tells the ResourceManager that the node leaves for good. Run must have returned.
 func (u *Updater) Unregister(ctx context.Context) error {
 	if registered, _ := u.State(); !registered {
 		return nil

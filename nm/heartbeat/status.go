@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// news is what a status tells that the ResourceManager has not been told before.
+// news is what a status tells the ResourceManager for the first time.
 type news struct {
 	ended []records.ContainerID
 	grown map[records.ContainerID]int32
@@ -69,7 +69,7 @@ func (u *Updater) status() (m *pb.NodeStatus, told news) {
 	h.SetLastHealthReportTime(health.At.UnixMilli())
 	m.SetNodeHealthStatus(h)
 
-	// Containers' CPU is counted in vcores, as their sizes are; the node's in cores.
+	// Containers' CPU is in vcores, like their sizes. The node's is in cores.
 	vcores := used.CPU
 	if cores := o.Physical.VCores(); cores > 0 {
 		vcores = used.CPU / float64(cores) * float64(o.Resource.VCores())
@@ -81,8 +81,8 @@ func (u *Updater) status() (m *pb.NodeStatus, told news) {
 	return m, told
 }
 
-// grownPB says that a container has got more: without that the ResourceManager takes it back in time. Hadoop's NodeManagers
-// tell no more of it.
+// grownPB says that a container has grown. Without this report the ResourceManager takes the growth back after some
+// time. Hadoop's NodeManagers report only this part.
 func grownPB(s container.Status, types records.ResourceTypes) *pb.Container {
 	m := &pb.Container{}
 	m.SetId(s.Grant.ID.PB())
@@ -91,7 +91,7 @@ func grownPB(s container.Status, types records.ResourceTypes) *pb.Container {
 	return m
 }
 
-// times is what a container's life was like, for a Heddle ResourceManager; others skip it.
+// times returns the times of a container's life for a Heddle ResourceManager. Others ignore them.
 func times(s container.Status, now time.Time) *pb.HeddleContainerTimes {
 	m := &pb.HeddleContainerTimes{}
 	for _, step := range []struct {
@@ -124,7 +124,7 @@ func noOpportunistic() *pb.OpportunisticContainersStatus {
 	return m
 }
 
-// logged has a failure to write something down logged. It doesn't wait.
+// logged logs a failed write. It doesn't wait for the write.
 func (u *Updater) logged(failure string, written <-chan error) {
 	go func() {
 		if err := <-written; err != nil {
@@ -133,7 +133,7 @@ func (u *Updater) logged(failure string, written <-chan error) {
 	}()
 }
 
-// apply carries out what a heartbeat's reply asks for, or begins to. What fails concerns one container and is logged.
+// apply starts what a heartbeat's reply asks for. A failure concerns one container and is logged.
 func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	o := &u.o
 	if k := key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()); k != nil {
@@ -152,7 +152,7 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 		app := records.ApplicationIDFrom(m)
 		o.Containers.FinishApplication(app, "Application killed by ResourceManager")
 		o.Service.Finished(app)
-		u.logged("Could not forget an application's keys", o.Keys.Finished(app))
+		u.logged("Could not remove an application's keys", o.Keys.Finished(app))
 	}
 	var gone []records.ContainerID
 	for _, m := range resp.GetContainersToBeRemovedFromNm() {
@@ -174,11 +174,11 @@ func (u *Updater) signal(m *pb.SignalContainerRequest) {
 		err = c.Signal(m.GetCommand())
 	}
 	if err != nil {
-		u.o.Log.WithError(err).WithField("container", id.String()).Info("A signal could not be delivered")
+		u.o.Log.WithError(err).WithField("container", id.String()).Info("Could not deliver a signal")
 	}
 }
 
-// update changes a container's size as the ResourceManager has decided by itself.
+// update changes a container's size by a decision of the ResourceManager.
 func (u *Updater) update(ctx context.Context, m *pb.Container) {
 	log := u.o.Log.WithField("container", records.ContainerIDFrom(m.GetId()).String())
 	token := m.GetContainerToken()
@@ -187,7 +187,7 @@ func (u *Updater) update(ctx context.Context, m *pb.Container) {
 		err = u.o.Service.Update(ctx, id, token.GetIdentifier())
 	}
 	if err != nil {
-		log.WithError(err).Warn("The container's size could not be changed")
+		log.WithError(err).Warn("Could not change the container's size")
 	}
 }
 
@@ -197,7 +197,7 @@ func (u *Updater) setResource(has bool, m *pb.Resource) {
 	}
 	r, err := u.o.Types.From(m)
 	if err != nil {
-		u.o.Log.WithError(err).Warn("The ResourceManager has sent a size for the node that can't be read")
+		u.o.Log.WithError(err).Warn("The ResourceManager sent an invalid size for the node")
 		return
 	}
 	if r == u.o.Resource {

@@ -1,8 +1,8 @@
-// Package monitor measures what containers use, and finds those that use more memory than is theirs.
+// Package monitor measures what containers use, and finds those that use more memory than they may.
 //
-// It asks for the containers that run (Containers) and samples them from time to time: their groups (nm/cgroup) and the table of
-// processes (nm/proc). Where the kernel doesn't hold containers to their memory, it has those killed that use more than their size.
-// Where the kernel does, WatchMemory tells of processes that the kernel has ended. Diagnostics are worded as Hadoop's.
+// It samples the running containers (Containers) from time to time: their groups (nm/cgroup) and the table of processes
+// (nm/proc). If the kernel doesn't limit containers' memory, the monitor kills those that use more than their size. If
+// the kernel does, WatchMemory reports processes that the kernel has ended. Diagnostics have Hadoop's wording.
 package monitor
 
 import (
@@ -23,40 +23,40 @@ import (
 
 // Usage is what a container uses, as of the last sample.
 type Usage struct {
-	CPU      float64       // cores, on average since the sample before
-	CPUTime  time.Duration // all its processes so far
+	CPU      float64       // busy cores, mean since the previous sample
+	CPUTime  time.Duration // processor time of all its processes so far
 	Physical int64         // bytes of memory
 	Virtual  int64         // bytes of address space
-	Peak     int64         // the most physical memory that was seen, in bytes
+	Peak     int64         // largest Physical so far, in bytes
 	At       time.Time     // zero before the first sample
 }
 
-// Config says how a Monitor watches.
+// Config configures a Monitor.
 type Config struct {
 	Interval time.Duration // yarn.nodemanager.container-monitor.interval-ms
 
 	PhysicalCheck bool    // yarn.nodemanager.pmem-check-enabled
 	VirtualCheck  bool    // yarn.nodemanager.vmem-check-enabled
-	VirtualRatio  float64 // yarn.nodemanager.vmem-pmem-ratio: of virtual memory that is allowed to the container's size
+	VirtualRatio  float64 // yarn.nodemanager.vmem-pmem-ratio: allowed virtual memory, as a multiple of the container's memory
 
-	// ByKernel says that the kernel holds containers to their memory. It has the better view of physical memory then.
+	// ByKernel says that the kernel limits containers' memory. Its figures of physical memory are better then.
 	ByKernel bool
 }
 
-// Target is a container with processes, as it is at the moment.
+// Target is a container with processes.
 type Target struct {
 	ID     records.ContainerID
 	Group  cgroup.Group
-	Leader int   // pid of the process that leads its session
-	Keeper int   // pid of the shell of ours around it, which doesn't count
-	Memory int64 // bytes that it may use
+	Leader int   // pid of its session's leader
+	Keeper int   // pid of the NodeManager's shell around it, which doesn't count
+	Memory int64 // limit of its memory, in bytes
 }
 
 // Containers are the containers of a node.
 type Containers interface {
-	// Targets returns those that run or are suspended.
+	// Targets returns the running and suspended containers.
 	Targets() []Target
-	// Measured takes what a container uses. It returns the same with the most memory that was ever seen.
+	// Measured records a container's usage. It returns the usage with Peak set to the largest memory so far.
 	Measured(id records.ContainerID, u Usage) Usage
 	Kill(id records.ContainerID, exitCode int, why string)
 }
@@ -67,7 +67,7 @@ type Monitor struct {
 	cfg Config
 	log *logrus.Entry
 
-	// What the sample before has seen. Only Sample uses it.
+	// The previous sample. Only Sample uses it.
 	seen map[proc.ID]bool
 	cpu  map[records.ContainerID]reading
 }
@@ -98,7 +98,7 @@ func (w *Monitor) Run(ctx context.Context) {
 	}
 }
 
-// Sample looks at all containers once.
+// Sample measures all containers once.
 func (w *Monitor) Sample() error {
 	table, err := proc.Snapshot()
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *Monitor) Sample() error {
 func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[proc.ID]bool, cpu map[records.ContainerID]reading) {
 	use, err := t.Group.Usage()
 	if err != nil {
-		return // it has just ended
+		return // the container has just ended
 	}
 	pids, err := t.Group.Processes()
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[p
 	}
 	u := Usage{CPUTime: use.CPU, At: now}
 	var processes []proc.Process
-	var old, oldVirtual int64 // of processes that were there the last time: others may be about to exec
+	var old, oldVirtual int64 // memory of processes that the previous sample saw: newer ones may be about to exec
 	for _, pid := range pids {
 		p, ok := table.Get(pid)
 		if !ok || pid == t.Keeper {
@@ -154,8 +154,8 @@ func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[p
 	w.enforce(t, w.all.Measured(t.ID, u), old, oldVirtual, processes)
 }
 
-// enforce kills a container that is over its limits: by more than double, or with processes that are older than one
-// interval (Hadoop: ContainersMonitorImpl.isProcessTreeOverLimit).
+// enforce kills a container that exceeds its limits by more than double, or with processes older than one interval
+// (Hadoop: ContainersMonitorImpl.isProcessTreeOverLimit).
 func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []proc.Process) {
 	over := func(current, settled, limit int64) bool { return current > 2*limit || settled > limit }
 	virtualLimit := int64(float64(t.Memory) * w.cfg.VirtualRatio)
@@ -167,7 +167,7 @@ func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []
 	}
 }
 
-// complaint is worded as Hadoop's (ContainersMonitorImpl.formatErrorMessage).
+// complaint returns diagnostics in Hadoop's words (ContainersMonitorImpl.formatErrorMessage).
 func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64, processes []proc.Process) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Container [pid=%d,containerID=%s] is running %dB beyond the '%s' memory limit. Current usage: "+
@@ -183,7 +183,8 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 	return b.String() + "\n"
 }
 
-// commandLine returns a process's name and command line, shortened: Java's can be longer than what diagnostics hold.
+// commandLine returns a process's name and command line. It shortens long ones, because Java's may exceed the
+// diagnostics' limit.
 func commandLine(pid int) (name, line string) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	comm, _ := os.ReadFile(filepath.Join(dir, "comm"))

@@ -7,8 +7,8 @@ import (
 	"heddle/nm/cgroup"
 )
 
-// WatchMemory calls look when the kernel has ended a process of the group for want of memory, until look returns true. It returns
-// a function that ends the watch, and returns when look isn't called any more.
+// WatchMemory calls look when the kernel has ended a process of the group because memory ran out, until look returns
+// true. stop ends the watch; after it has returned, look isn't called.
 func WatchMemory(ctx context.Context, group cgroup.Group, look func() (enough bool)) (stop func()) {
 	events := group.OOM()
 	if events == nil {
@@ -35,14 +35,14 @@ func WatchMemory(ctx context.Context, group cgroup.Group, look func() (enough bo
 	}
 }
 
-// OutOfMemory returns the diagnostics of a container that reached its memory limit and had a process killed for it, and nothing for
-// any other.
+// OutOfMemory returns the diagnostics of a container that reached its memory limit and lost a process to that. For any
+// other it returns "".
 func OutOfMemory(t Target) string {
 	if t.Group == nil || t.Memory <= 0 {
 		return ""
 	}
 	use, err := t.Group.Usage()
-	// The kernel counts the victims of a shortage of the whole machine as well.
+	// The kernel also counts processes that it ends because the whole machine has no memory left.
 	if err != nil || use.OOMKills <= 0 || use.Peak >= 0 && use.Peak < t.Memory-t.Memory/20 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-// Package nmtest has what the tests of several parts of a NodeManager stand on.
+// Package nmtest has what tests of several parts of a NodeManager share.
 package nmtest
 
 import (
@@ -17,13 +17,13 @@ func (d Dirs) Writable() []string { return d }
 // Readable returns all of them.
 func (d Dirs) Readable() []string { return d }
 
-// Store is a bucket of a NodeManager's state, in memory. The zero Store is empty.
+// Store is a bucket of a NodeManager's state, in memory. The zero Store is empty and ready for use.
 type Store struct {
 	mu sync.Mutex
 	m  map[string][]byte
 }
 
-// Put keeps a value.
+// Put sets a key.
 func (s *Store) Put(key string, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Store) Put(key string, value []byte) error {
 	return nil
 }
 
-// Delete forgets a value.
+// Delete removes a key.
 func (s *Store) Delete(key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Store) Delete(key string) error {
 	return nil
 }
 
-// ForEach calls fn for the keys with a prefix until it fails.
+// ForEach calls fn for each key with a prefix, until fn fails.
 func (s *Store) ForEach(prefix string, fn func(string, []byte) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Store) ForEach(prefix string, fn func(string, []byte) error) error {
 	return nil
 }
 
-// Len is the number of values.
+// Len returns the number of keys.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

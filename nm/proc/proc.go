@@ -1,8 +1,8 @@
-// Package proc reads the machine's process table: who descends from whom, who shares a session, and what a process
-// uses. On Linux it reads /proc; elsewhere it asks ps and knows less.
+// Package proc reads the machine's process table: processes, their descendants and sessions, and what they use. On
+// Linux it reads /proc. Elsewhere it runs ps and learns less.
 //
-// A process is identified by its pid and its start time together (ID): a pid alone may belong to somebody else by the
-// time it is looked at again. Everything here is a snapshot; callers that act on it repeat until nothing is left to do.
+// A pid and a start time together identify a process (ID), because a pid alone may belong to another process a moment
+// later. Everything here is a snapshot. Callers that act on one repeat until nothing remains.
 package proc
 
 import (
@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// ErrGone says that a process does not exist any more, or that its pid now belongs to another one.
+// ErrGone says that a process has ended, or that its pid belongs to another one.
 var ErrGone = errors.New("process is gone")
 
-// ID names a process for as long as the machine runs.
+// ID names a process as long as the machine runs.
 type ID struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // clock ticks from boot to its start; 0 where the system doesn't tell
+	Start uint64 `json:"start"` // clock ticks from boot to its start; 0 if the system doesn't say
 }
 
-// Process is one row of the table. Zombies are in it, with State 'Z'.
+// Process is one row of the table. The table has zombies, too, with State 'Z'.
 type Process struct {
 	ID
 	Parent  int
@@ -27,12 +27,12 @@ type Process struct {
 	Session int
 	State   byte          // as in ps: R running, S sleeping, D uninterruptible, T stopped, t traced, Z zombie, …
 	CPU     time.Duration // user and system time of this process, without its children
-	User    time.Duration // the part of CPU outside of the kernel
+	User    time.Duration // part of CPU outside the kernel
 	Virtual int64         // address space in bytes
 	RSS     int64         // resident memory in bytes
 }
 
-// Dead reports whether the process has ended and only waits for its parent to notice.
+// Dead reports whether the process has ended and only waits for its parent to reap it.
 func (p Process) Dead() bool { return p.State == 'Z' || p.State == 'X' }
 
 // Table is a snapshot of all processes.
@@ -65,7 +65,7 @@ func (t *Table) All(f func(Process) bool) {
 	}
 }
 
-// Select returns the processes for which keep holds and all their descendants, each once.
+// Select returns the processes for which keep returns true, and all their descendants, each once.
 func (t *Table) Select(keep func(Process) bool) []Process {
 	seen := make(map[int]bool)
 	var out []Process
@@ -89,7 +89,7 @@ func (t *Table) Select(keep func(Process) bool) []Process {
 	return out
 }
 
-// Tree returns the process with that pid and its descendants; it is empty when there is none.
+// Tree returns the process with that pid and its descendants. It returns nil if there is none.
 func (t *Table) Tree(pid int) []Process {
 	return t.Select(func(p Process) bool { return p.PID == pid })
 }

@@ -22,7 +22,7 @@ const userHZ = 100
 // Root is where the process table is mounted.
 const Root = "/proc"
 
-// Snapshot reads the table of all processes. Those that end meanwhile are left out.
+// Snapshot reads the table of all processes. It omits those that end while it reads.
 func Snapshot() (*Table, error) {
 	dir, err := os.Open(Root)
 	if err != nil {
@@ -77,7 +77,7 @@ func Environ(pid int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
 }
 
-// Signal sends sig to the very process that id names. It returns ErrGone when that process has ended.
+// Signal sends sig to exactly the process that id names. It returns ErrGone if that process has ended.
 func Signal(id ID, sig syscall.Signal) error {
 	fd, err := open(id)
 	if errors.Is(err, unix.ENOSYS) {
@@ -93,8 +93,8 @@ func Signal(id ID, sig syscall.Signal) error {
 	return nil
 }
 
-// WaitExit returns nil when the process that id names has ended (it may still be a zombie), or the error of ctx.
-// The caller need not be its parent.
+// WaitExit returns nil when the process that id names has ended (it may still be a zombie), or the error of ctx. It
+// works for any process, not only for children.
 func WaitExit(ctx context.Context, id ID) error {
 	fd, err := open(id)
 	if errors.Is(err, ErrGone) {
@@ -133,10 +133,10 @@ func WaitExit(ctx context.Context, id ID) error {
 	return nil
 }
 
-// pidfdOpen is the kernel's; a test has it be an older one's.
+// pidfdOpen is the system call. A test replaces it to act like an older kernel.
 var pidfdOpen = unix.PidfdOpen
 
-// open returns a pidfd of the very process that id names, or ENOSYS before Linux 5.3.
+// open returns a pidfd of exactly the process that id names, or ENOSYS before Linux 5.3.
 func open(id ID) (int, error) {
 	fd, err := pidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.10
@@ -149,7 +149,7 @@ func open(id ID) (int, error) {
 	if err != nil {
 		return -1, goneOr(id.PID, fmt.Errorf("open process %d: %w", id.PID, err))
 	}
-	// Only now is the pid pinned, so only now can its start time be trusted to belong to the descriptor.
+	// The descriptor now pins the pid. So a start time that is read from here on belongs to it.
 	p, err := Read(id.PID)
 	if err == nil && id.Start != 0 && p.Start != id.Start {
 		err = fmt.Errorf("process %d: %w", id.PID, ErrGone)
@@ -161,7 +161,7 @@ func open(id ID) (int, error) {
 	return fd, nil
 }
 
-// signalByNumber is Signal for kernels without pidfds. The pid may come to belong to another process between look and signal.
+// signalByNumber is Signal for kernels without pidfds. The pid may become another process's between check and signal.
 func signalByNumber(id ID, sig syscall.Signal) error {
 	p, err := Read(id.PID)
 	if err == nil && id.Start != 0 && p.Start != id.Start {
@@ -176,7 +176,7 @@ func signalByNumber(id ID, sig syscall.Signal) error {
 	return nil
 }
 
-// lookInterval is how often waitByLooking looks.
+// lookInterval is the time between two checks of waitByLooking.
 const lookInterval = 50 * time.Millisecond
 
 // waitByLooking is WaitExit for kernels without pidfds.
@@ -199,7 +199,7 @@ func waitByLooking(ctx context.Context, id ID) error {
 	}
 }
 
-// BootID names this run of the kernel: process ids from another one mean nothing.
+// BootID identifies this run of the kernel. Process ids of other runs mean nothing.
 func BootID() (string, error) {
 	b, err := os.ReadFile(filepath.Join(Root, "sys/kernel/random/boot_id"))
 	if err != nil {
@@ -217,7 +217,7 @@ func goneOr(pid int, err error) error {
 
 var pageSize = int64(os.Getpagesize())
 
-// parseStat reads /proc/PID/stat (proc_pid_stat(5)). The command name, which is in brackets, may itself hold brackets,
+// parseStat parses /proc/PID/stat (proc_pid_stat(5)). The command name is in brackets, and may itself contain brackets,
 // spaces and line ends.
 func parseStat(b []byte) (Process, error) {
 	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')

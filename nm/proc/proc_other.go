@@ -55,7 +55,7 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// Environ is not known here.
+// Environ is not supported here.
 func Environ(int) ([]string, error) { return nil, errors.ErrUnsupported }
 
 // Signal sends sig to a process. It returns ErrGone when that process has ended.
@@ -83,10 +83,10 @@ func WaitExit(ctx context.Context, id ID) error {
 	}
 }
 
-// BootID is not known here.
+// BootID is not supported here.
 func BootID() (string, error) { return "", nil }
 
-// BecomeSubreaper is not possible here.
+// BecomeSubreaper is not supported here.
 func BecomeSubreaper() error { return errors.ErrUnsupported }
 
 // Reap does nothing here.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BecomeSubreaper makes this process the parent of orphans among its descendants (prctl(2)).
+// BecomeSubreaper makes this process the parent of its orphaned descendants (prctl(2)).
 func BecomeSubreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
@@ -17,8 +17,8 @@ func BecomeSubreaper() error {
 	return nil
 }
 
-// Reap buries orphans that have ended, until ctx ends. A child that somebody here has started is buried by whoever
-// waits for it, and that at once; so only those are taken that were seen dead before, an interval ago.
+// Reap reaps ended orphans until ctx ends. Whoever starts a child in this process waits for it, and reaps it at once.
+// So Reap takes only those that were dead an interval ago already.
 func Reap(ctx context.Context, interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

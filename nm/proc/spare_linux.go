@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// NotSpared lets the kernel end a process for want of memory like any other. A daemon that it is to spare
-// (systemd's OOMScoreAdjust=) would hand that on to what it starts, and as root the right to claim it again. A process
-// that is to go early keeps that.
+// NotSpared lets the kernel end a process like any other when memory runs out. Without it, processes inherit the
+// protection of a daemon that the kernel spares (systemd's OOMScoreAdjust=), and root's processes could claim it again.
+// A process that the kernel ends earlier than others stays so.
 func NotSpared(pid int) error {
 	if err := notSpared(filepath.Join(Root, strconv.Itoa(pid), "oom_score_adj")); err != nil {
 		return fmt.Errorf("process %d would be spared when the machine is out of memory: %w", pid, err)
@@ -23,7 +23,7 @@ func NotSpared(pid int) error {
 func notSpared(file string) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a kernel that spares nobody, or the process has ended
+		return nil // the kernel has no such setting, or the process has ended
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
-// Package runas decides which users of the operating system containers may run as, where they don't run as the NodeManager itself.
+// Package runas decides as which users of the operating system containers may run, if they don't run as the
+// NodeManager's own user.
 //
-// The rules are those of Hadoop's container-executor, and so are its words and its file, container-executor.cfg: never root, nobody
-// with a number below a least one, as system accounts have, unless listed, and nobody who is banned.
+// Rules, messages and configuration file (container-executor.cfg) are those of Hadoop's container-executor. Root may
+// never run containers. Users with an id below a minimum, such as system accounts, may not unless they are listed.
+// Banned users may not.
 package runas
 
 import (
@@ -20,7 +22,7 @@ import (
 // File is the name of Hadoop's file in the configuration folder.
 const File = "container-executor.cfg"
 
-// Keys of the file that count, and of Heddle's that count more.
+// Keys of the file that have an effect, and Heddle's keys, which take precedence.
 const (
 	minKey, bannedKey, allowedKey = "min.user.id", "banned.users", "allowed.system.users"
 
@@ -31,21 +33,21 @@ const (
 
 // Rules say who may run containers.
 type Rules struct {
-	MinUID  int      // users with a lower number are refused,
-	Allowed []string // but these
-	Banned  []string // are refused whatever their number
+	MinUID  int      // users with a lower id are refused,
+	Allowed []string // except for these
+	Banned  []string // refused whatever their ids
 }
 
-// Default are Hadoop's rules where nothing is set.
+// Default returns Hadoop's rules without any settings.
 func Default() Rules {
 	return Rules{MinUID: 1000, Banned: []string{"yarn", "mapred", "hdfs", "bin"}}
 }
 
-// Check refuses a user whom containers may not run as.
+// Check returns an error for a user as whom containers may not run.
 func (r Rules) Check(name string, uid int) error {
 	switch {
 	case name == "root" || uid == 0:
-		return fmt.Errorf("containers can't run as %q, for it is root: Running as root is not allowed", name)
+		return fmt.Errorf("containers can't run as %q, because it is root: Running as root is not allowed", name)
 	case uid < r.MinUID && !slices.Contains(r.Allowed, name):
 		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is not whitelisted and has id %d,which is below the minimum allowed %d"+
 			" (%s and %s of %s, or %s and %s)", name, uid, r.MinUID, minKey, allowedKey, File, MinKey, AllowedKey)
@@ -55,7 +57,7 @@ func (r Rules) Check(name string, uid int) error {
 	return nil
 }
 
-// Configuration is where Heddle's keys come from, as conf.Config.
+// Configuration provides Heddle's keys, such as a conf.Config.
 type Configuration interface {
 	Dir() string
 	IsSet(key string) bool
@@ -63,8 +65,8 @@ type Configuration interface {
 	Strings(key string) []string
 }
 
-// Read puts the rules together from the file, if the configuration folder has one, and from Heddle's keys. ignored are the settings
-// in the file that have no effect here.
+// Read combines the rules of the file, if the configuration folder has one, and of Heddle's keys. ignored are the
+// settings in the file that have no effect here.
 func Read(c Configuration) (r Rules, ignored []string, err error) {
 	r = Default()
 	if c.Dir() != "" {
@@ -111,11 +113,11 @@ func (r *Rules) readFile(path string) (ignored []string, err error) {
 	return ignored, nil
 }
 
-// maxFile bounds what is read of the file.
+// maxFile bounds the size of the file, in bytes.
 const maxFile = 1 << 20
 
-// parse reads the file: lines key=value, with comments from a # on. Sections in brackets are about Docker and devices. Of a key that
-// is there twice the first counts; one without a value is not set.
+// parse parses the file: lines of key=value; # begins a comment. Sections in brackets are about Docker and devices. If
+// a key occurs twice, the first one counts. A key without a value is not set.
 func (r *Rules) parse(in io.Reader) (ignored []string, err error) {
 	section := ""
 	seen := map[string]bool{}
@@ -169,7 +171,7 @@ func (r *Rules) set(key, value string) (effective bool, err error) {
 		r.Banned = names(value)
 	case allowedKey:
 		r.Allowed = names(value)
-	case "yarn.nodemanager.linux-container-executor.group": // of Hadoop's program
+	case "yarn.nodemanager.linux-container-executor.group": // for Hadoop's program
 	default:
 		return false, nil
 	}

@@ -8,13 +8,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Bucket is a named set of keys and values. The zero value is of no use; get one from Store.Bucket.
+// Bucket is a named set of keys and values. Store.Bucket returns one; the zero value can't be used.
 type Bucket struct {
 	s    *Store
 	name []byte
 }
 
-// Bucket returns the bucket of that name, which need not be there yet.
+// Bucket returns the bucket with that name, which need not exist yet.
 func (s *Store) Bucket(name string) Bucket { return Bucket{s: s, name: []byte(name)} }
 
 func (b Bucket) wrap(doing, key string, err error) error {
@@ -27,7 +27,7 @@ func (b Bucket) wrap(doing, key string, err error) error {
 // Put sets a key.
 func (b Bucket) Put(key string, value []byte) error { return <-b.Begin(key, value) }
 
-// Begin is Put for those who must not wait for the disk: it returns at once, and what it returns gets the outcome.
+// Begin sets a key without waiting for the disk. It returns at once; the channel gets the outcome.
 func (b Bucket) Begin(key string, value []byte) <-chan error {
 	return b.s.begin(func(tx *bolt.Tx) error {
 		bucket, err := tx.CreateBucketIfNotExists(b.name)
@@ -47,10 +47,10 @@ func (b Bucket) PutJSON(key string, value any) error {
 	return b.Put(key, text)
 }
 
-// Delete removes a key; one that is not there is no error.
+// Delete removes a key. It returns nil if the key doesn't exist.
 func (b Bucket) Delete(key string) error { return <-b.BeginDelete(key) }
 
-// BeginDelete is to Delete what Begin is to Put.
+// BeginDelete removes a key without waiting for the disk. The channel gets the outcome.
 func (b Bucket) BeginDelete(key string) <-chan error {
 	return b.s.begin(func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(b.name)
@@ -61,7 +61,7 @@ func (b Bucket) BeginDelete(key string) <-chan error {
 	}, func(err error) error { return b.wrap("remove", key, err) })
 }
 
-// Get returns a copy of a key's value, or nil if it is not there.
+// Get returns a copy of a key's value, or nil if the key doesn't exist.
 func (b Bucket) Get(key string) (value []byte, err error) {
 	err = b.s.db.View(func(tx *bolt.Tx) error {
 		if bucket := tx.Bucket(b.name); bucket != nil {
@@ -74,7 +74,7 @@ func (b Bucket) Get(key string) (value []byte, err error) {
 	return value, b.wrap("read", key, err)
 }
 
-// GetJSON decodes a key's value; found is false when it is not there.
+// GetJSON decodes a key's value. found is false if the key doesn't exist.
 func (b Bucket) GetJSON(key string, value any) (found bool, err error) {
 	text, err := b.Get(key)
 	if err != nil || text == nil {
@@ -83,7 +83,7 @@ func (b Bucket) GetJSON(key string, value any) (found bool, err error) {
 	return true, b.wrap("read", key, json.Unmarshal(text, value))
 }
 
-// ForEach calls f for every key with that prefix, in order, until f fails. f gets copies and may write to the store.
+// ForEach calls f for every key with the prefix, in order, until f fails. f gets copies, and may write to the store.
 func (b Bucket) ForEach(prefix string, f func(key string, value []byte) error) error {
 	type pair struct {
 		key   string

@@ -1,10 +1,10 @@
-// Package store keeps what a NodeManager must not forget when it is killed: containers, applications, localized files,
-// keys and pending deletions. It is a file of key-value buckets (go.etcd.io/bbolt); what the values mean is the business
-// of the packages that own the buckets.
+// Package store keeps the state that a NodeManager must not lose when it is killed: containers, applications, localized
+// files, keys and pending deletions. It is a file of key-value buckets (go.etcd.io/bbolt). The packages that own the
+// buckets define the values.
 //
-// A write is on disk when its call returns. Writes that arrive while another is being synced are put together into the
-// next transaction, so that starting a hundred containers costs a few syncs and not hundreds. Whoever must not wait for
-// a disk begins a write and looks for its end later, or never. Writes get to the disk in the order in which they came.
+// A write is on disk when its call returns. Writes that arrive during a sync form the next transaction, so that
+// starting a hundred containers costs a few syncs and not hundreds. A caller that must not wait for a disk begins a
+// write, and may look at its outcome later. Writes reach the disk in the order of their calls.
 package store
 
 import (
@@ -35,13 +35,13 @@ const (
 	fileName = "nm.db"
 	pidName  = "nm.pid"
 
-	// format is the layout of the file as a whole; it changes when an older Heddle could no longer read it.
+	// format is the layout of the whole file; it changes when older releases can no longer read it.
 	format = "heddle-nodemanager-1"
 )
 
 var metaBucket = []byte("meta")
 
-// Store is an open state file. Its methods may be called from several goroutines.
+// Store is an open state file. It is safe for concurrent use.
 type Store struct {
 	dir string
 	db  *bolt.DB
@@ -49,7 +49,7 @@ type Store struct {
 	mu     sync.Mutex
 	queue  []*write
 	busy   bool
-	since  time.Time // when the batch under way was begun; zero while there is none
+	since  time.Time // begin of the batch under way; zero without one
 	closed bool
 	idle   sync.WaitGroup
 }
@@ -57,11 +57,11 @@ type Store struct {
 type write struct {
 	do   func(*bolt.Tx) error
 	wrap func(error) error
-	done chan error // gets one value
+	done chan error // receives one value
 }
 
-// Open opens the state file in a folder, which is made if it isn't there. It fails with ErrInUse while another
-// process has it open, and with ErrDamaged when its content makes no sense.
+// Open opens the state file in a folder, and makes the folder if need be. It fails with ErrInUse if another process has
+// it open, and with ErrDamaged if its contents are invalid.
 func Open(dir string) (*Store, error) {
 	if err := statedir.Make(dir); err != nil {
 		return nil, fmt.Errorf("state folder %s (heddle.state.dir): %w", dir, err)
@@ -76,9 +76,9 @@ func Open(dir string) (*Store, error) {
 func (s *Store) open() (err error) {
 	file := filepath.Join(s.dir, fileName)
 	damaged := func(err error) error {
-		return fmt.Errorf("%s: %w: %w; move it away to start without the containers it tells of", file, ErrDamaged, err)
+		return fmt.Errorf("%s: %w: %w; move it away to start without the containers in it", file, ErrDamaged, err)
 	}
-	// What looks at a damaged file may run past its end.
+	// Reading a damaged file may go beyond its end.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,7 +118,7 @@ func (s *Store) open() (err error) {
 
 func check(tx *bolt.Tx) error {
 	var first error
-	for err := range tx.Check() { // has to be read to its end
+	for err := range tx.Check() { // must be drained
 		if first == nil {
 			first = err
 		}
@@ -126,7 +126,7 @@ func check(tx *bolt.Tx) error {
 	return first
 }
 
-// sign marks a new file with its format and refuses that of another.
+// sign writes the format into a new file, and refuses a file with another format.
 func (s *Store) sign(tx *bolt.Tx) error {
 	meta, err := tx.CreateBucketIfNotExists(metaBucket)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Store) sign(tx *bolt.Tx) error {
 	}
 }
 
-// Dir is the state folder.
+// Dir returns the state folder.
 func (s *Store) Dir() string { return s.dir }
 
 // Close waits for writes under way and releases the folder. Later writes fail.
@@ -181,10 +181,10 @@ func (s *Store) begin(do func(*bolt.Tx) error, wrap func(error) error) <-chan er
 	return w.done
 }
 
-// Hold keeps writes from the disk until the returned function is called, as a disk that doesn't answer would. It is for tests
-// of those who must not wait for it.
+// Hold blocks writes until the returned function is called, like a disk that doesn't answer. It is for tests of callers
+// that must not wait for the disk.
 func (s *Store) Hold() (release func()) {
-	tx, err := s.db.Begin(true) // of which there is one at a time
+	tx, err := s.db.Begin(true) // only one such transaction may be open
 	if err != nil {
 		panic(err)
 	}
@@ -195,7 +195,7 @@ func (s *Store) Hold() (release func()) {
 	})
 }
 
-// Waiting returns for how long the disk has kept the oldest write waiting: 0 when there is none.
+// Waiting returns how long the oldest write has waited for the disk; 0 without any.
 func (s *Store) Waiting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Store) Waiting() time.Duration {
 	return time.Since(s.since)
 }
 
-// drain commits queued writes, all that are there at a time, until there are none.
+// drain commits queued writes, all waiting ones at a time, until there are none.
 func (s *Store) drain() {
 	for {
 		s.mu.Lock()
@@ -222,7 +222,7 @@ func (s *Store) drain() {
 	}
 }
 
-// commit commits a batch. If one of its writes fails the others must not: each is tried alone then.
+// commit commits a batch. If that fails, it tries each write alone, so that one failing write doesn't fail the others.
 func (s *Store) commit(batch []*write) {
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		for _, w := range batch {

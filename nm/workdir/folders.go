@@ -12,32 +12,32 @@ import (
 	"heddle/yarn/records"
 )
 
-// Names of what lies in a container's folders, besides those that package launch has.
+// Names in a container's folders, in addition to those of package launch.
 const (
 	tmpFolder  = "tmp"
 	StatusFile = "status" // exit code, see launch; in Places.Private
-	OutputFile = "output" // what the shells around the container say; in Places.Private
+	OutputFile = "output" // output of the shells around the container; in Places.Private
 )
 
 // Places are the folders of a container.
 type Places struct {
 	Work    string   `json:"work"`
-	Private string   `json:"private"` // only the NodeManager gets in
-	Log     string   `json:"log"`     // what <LOG_DIR> stands for
+	Private string   `json:"private"` // only the NodeManager can enter it
+	Log     string   `json:"log"`     // the folder that <LOG_DIR> stands for
 	Logs    []string `json:"logs"`    // one on every disk
 }
 
-// PrivateApp is the folder of what only the NodeManager may see of an application.
+// PrivateApp returns the folder of an application's files that only the NodeManager may see.
 func PrivateApp(local string, app records.ApplicationID) string {
 	return filepath.Join(local, localizer.NMPrivate, app.String())
 }
 
-// AppLogs is the folder of the logs of an application's containers.
+// AppLogs returns the folder of the logs of an application's containers.
 func AppLogs(logs string, app records.ApplicationID) string { return filepath.Join(logs, app.String()) }
 
-// Make picks disks for a container and makes its folders there. The application's local folders are there
-// already (Localizer.InitApplication). The work folder is returned open: its parent belongs to the user, who could put
-// something else in its place.
+// Make picks disks for a container, and makes its folders there. The application's local folders must exist
+// (Localizer.InitApplication). It returns the work folder open, because its parent belongs to the user, who could
+// replace the folder.
 func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.User) (p Places, work *userfiles.Dir, err error) {
 	app, name := id.Attempt.App, id.String()
 	local, err := d.Local.Pick()
@@ -59,7 +59,7 @@ func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.
 			if l == log {
 				return Places{}, nil, fmt.Errorf("log folder: %w", err)
 			}
-			continue // another disk's; it will be noticed by the next check of the disks
+			continue // a folder on another disk; the next check of the disks will find out
 		}
 		p.Logs = append(p.Logs, dir)
 		if l == log {
@@ -67,22 +67,22 @@ func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.
 		}
 	}
 	if p.Log == "" {
-		return Places{}, nil, fmt.Errorf("log folder: %s can't be written to any more", log)
+		return Places{}, nil, fmt.Errorf("log folder: %s is no longer writable", log)
 	}
 	work, err = MakeWork(d, p.Work, owner)
 	return p, work, err
 }
 
-// ours is how folders of the NodeManager's own are.
+// ours describes folders that belong to the NodeManager.
 func ours(mode os.FileMode) userfiles.Want { return (*userfiles.User)(nil).Want(mode) }
 
-// makePrivate makes a folder of the NodeManager's own. Nobody gets past the first one.
+// makePrivate makes a folder of the NodeManager's. Nobody else can enter its first parent.
 func makePrivate(local string, app records.ApplicationID, name string) error {
 	return makeIn(local, []folderStep{{localizer.NMPrivate, ours(0o700)}, {app.String(), ours(0o755)}, {name, ours(0o755)}})
 }
 
-// makeLogs makes a container's log folder and the application's above it. The latter stays the NodeManager's, so that
-// the user can't rename what is in it.
+// makeLogs makes a container's log folder and its parent, the application's. The parent belongs to the NodeManager, so
+// that the user can't rename its entries.
 func makeLogs(logs string, app records.ApplicationID, name string, owner *userfiles.User) error {
 	return makeIn(logs, []folderStep{{app.String(), owner.Pass(0o710)}, {name, owner.Want(0o710)}})
 }
@@ -92,7 +92,7 @@ type folderStep struct {
 	want userfiles.Want
 }
 
-// makeIn makes folders one in the other.
+// makeIn makes nested folders.
 func makeIn(base string, steps []folderStep) error {
 	d, err := userfiles.OpenDir(base)
 	for _, s := range steps {
