@@ -11,12 +11,13 @@
 //
 // # Words
 //
-// A slot is a container that the job has. It does one task after the other. Its worker says Ready when it wants a task, and
-// gets it by a Launch; it says Finished or Failed when it is done with it. A task may have several attempts at once: one that
-// was launched because no other ran, and copies of it. The first that finishes wins; the others are cancelled, and what they
-// say later isn't taken.
+// A slot is a container that the job has. It does one task after the other or, with Job.PerTask, one alone. Its worker says Ready when
+// it wants a task, and gets it by a Launch; it says Finished or Failed when it is done with it. A task may have several attempts at
+// once: one that was launched because no other ran, and copies of it. The first that finishes wins; the others are cancelled, and what
+// they say later isn't taken.
 //
-// The output of a map is on the slot that made it, as long as reduces may need it. It is lost with its slot, and made again.
+// The output of a map is on the slot that made it, as long as reduces may need it. It is lost with its slot, and made again. A slot
+// that is only held for its outputs goes when all reduces have fetched them. With Job.PerTask outputs are on nodes instead.
 //
 // # Policies
 //

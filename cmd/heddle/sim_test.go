@@ -114,3 +114,40 @@ func TestSimulatePreemption(t *testing.T) {
 		}
 	}
 }
+
+// TestSimulateAScenario: a scenario gives the same output each time; a wrong one is refused by file, line and reason; and of one that
+// can't end there is a result nevertheless.
+func TestSimulateAScenario(t *testing.T) {
+	const file = "../../docs/scenarios/stragglers.json"
+	first, err := heddle(t, "sim", "run", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := heddle(t, "sim", "run", file); err != nil || first != second {
+		t.Errorf("%v: the same scenario gives\n%s\nand\n%s", err, first, second)
+	}
+	brief, err := heddle(t, "sim", "run", "--brief", file)
+	if err != nil || !strings.Contains(brief, `"makespan"`) || strings.Contains(brief, `"attempts"`) || !strings.Contains(first, `"attempts"`) {
+		t.Errorf("%v: %s", err, brief)
+	}
+	write := func(text string) string {
+		t.Helper()
+		name := filepath.Join(t.TempDir(), "it.json")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	wrong := write("{\n\"nodes\": 7}")
+	if _, err := heddle(t, "sim", "run", wrong); err == nil || err.Error() != wrong+":2: nodes must be a list" {
+		t.Errorf("%v", err)
+	}
+	endless := write(`{"nodes": [{"name": "n", "memory": 1024, "vcores": 1}], "changes": [{"at": 5, "node": "n", "speed": 0}],
+		"jobs": [{"name": "j", "maps": {"tasks": 1, "seconds": 10, "memory": 1024}}]}`)
+	if out, err := heddle(t, "sim", "run", endless); err == nil || !strings.Contains(err.Error(), endless) || !strings.Contains(out, "it hasn't ended") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := heddle(t, "sim", "study", "nothing"); err == nil || !strings.Contains(err.Error(), "esplash and omo") {
+		t.Errorf("%v", err)
+	}
+}
