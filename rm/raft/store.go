@@ -3,13 +3,13 @@ package raft
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/fs"
 	"github.com/hashicorp/raft-wal/metadb"
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
@@ -20,7 +20,7 @@ import (
 // segments wrongly.
 type store struct {
 	*wal.WAL
-	meta   types.MetaStore
+	disk
 	log    hclog.Logger
 	failed chan struct{} // closed with the first failure
 
@@ -32,19 +32,23 @@ type store struct {
 type disk struct {
 	meta        types.MetaStore
 	filer       types.SegmentFiler
-	segmentSize int // 0 for the default
+	files       io.Closer // what filer makes segments of
+	segmentSize int       // 0 for the default
 }
 
 func diskAt(dir string) disk {
-	return disk{meta: &metadb.BoltMetaDB{}, filer: segment.NewFiler(dir, fs.New())}
+	files := newSegmentFiles()
+	return disk{meta: &metadb.BoltMetaDB{}, filer: segment.NewFiler(dir, files), files: files}
 }
+
+func (d disk) close() error { return errors.Join(d.files.Close(), d.meta.Close()) }
 
 // openStore opens the log in a folder, and mends what a crash or a full disk left behind.
 func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &store{meta: d.meta, log: logger, failed: make(chan struct{})}
+	s := &store{disk: d, log: logger, failed: make(chan struct{})}
 	state, err := d.meta.Load(dir)
 	if err == nil {
 		err = mend(dir, state, d.meta, logger)
@@ -54,7 +58,7 @@ func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 			wal.WithSegmentSize(d.segmentSize), wal.WithLogger(logger))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log: %w", err), d.meta.Close())
+		return nil, errors.Join(fmt.Errorf("open the log: %w", err), d.close())
 	}
 	return s, nil
 }
@@ -119,7 +123,7 @@ func (s *store) SetUint64(key []byte, val uint64) error {
 const currentTerm = "CurrentTerm"
 
 // Close closes the log and its metadata.
-func (s *store) Close() error { return errors.Join(s.WAL.Close(), s.meta.Close()) }
+func (s *store) Close() error { return errors.Join(s.WAL.Close(), s.disk.close()) }
 
 // watchedMeta reports failed writes to a store. The log rotates in the background, and tells nobody else when that fails.
 type watchedMeta struct {
