@@ -29,3 +29,23 @@ func TestBallastLetsTheHeapGrow(t *testing.T) {
 	}
 	release()
 }
+
+func TestThreadsOfSmallMachines(t *testing.T) {
+	for _, c := range []struct {
+		processors, byItself int
+		environment          string
+		want                 int
+	}{
+		{1, 1, "", 4},
+		{2, 2, "", 4},
+		{3, 3, "", 4},
+		{3, 2, "", 0}, // a cgroup limits it to two
+		{4, 4, "", 0},
+		{64, 64, "", 0},
+		{2, 2, "2", 0},
+	} {
+		if got := threads(c.processors, c.byItself, c.environment); got != c.want {
+			t.Errorf("%d processors, %d used, GOMAXPROCS=%q: %d, want %d", c.processors, c.byItself, c.environment, got, c.want)
+		}
+	}
+}
