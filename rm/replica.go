@@ -95,7 +95,9 @@ func (r *replica) Snapshot() (func(io.Writer) error, error) {
 	if err := r.Halted(); err != nil {
 		return nil, err
 	}
-	return r.Clone().WriteSnapshot, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.Freeze().WriteSnapshot, nil
 }
 
 // Restore implements raft.FSM.

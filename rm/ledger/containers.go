@@ -159,6 +159,7 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 
 // drop ends a container if it lives, and forgets it.
 func drop(now int64, app *Application, c *Container, exit int32) {
+	c = app.Containers.mutable(c)
 	if c.Live() {
 		finish(now, app, c, exit)
 	}
@@ -166,11 +167,12 @@ func drop(now int64, app *Application, c *Container, exit int32) {
 	app.remember(c)
 }
 
+// container finds a container that a command is about to change.
 func (s *State) container(r *ledgerpb.ContainerRef) (*Application, *Container, error) {
 	id := containerID(r)
 	if app := s.Apps[id.Attempt.App]; app != nil {
 		if c := app.Containers.Get(id); c != nil {
-			return app, c, nil
+			return app, app.Containers.mutable(c), nil
 		}
 	}
 	return nil, nil, fmt.Errorf("%v: %w", id, ErrUnknown)

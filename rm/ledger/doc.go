@@ -9,6 +9,8 @@
 // working copy is ahead of it by the batches under way. Nobody changes a command, or what it holds, after it was made, so
 // both States may share them.
 //
+// A snapshot is written while the state goes on: Freeze keeps it as it is at a moment, and costs little.
+//
 // Callers: rm applies the log's entries and reads the committed state; rm/leader makes commands and applies them to its
 // working copy; rm/view renders the state.
 package ledger

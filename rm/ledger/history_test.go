@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -71,6 +72,9 @@ func TestHistoriesHaveEveryKindOfCommand(t *testing.T) {
 type history struct {
 	s     *State
 	taken map[string]int // commands that a state took, by kind
+
+	frozen *Frozen // at some time, and its snapshot then
+	image  []byte
 }
 
 // apply applies a batch, and looks at a follower that does the same.
@@ -78,7 +82,13 @@ func (h *history) apply(t *rapid.T, batch *ledgerpb.Batch) {
 	s := h.s
 	follower := s.Clone()
 	before := snapshotOf(t, follower)
+	if h.frozen == nil || rapid.IntRange(0, 3).Draw(t, "freeze") == 0 {
+		h.frozen, h.image = s.Freeze(), before
+	}
 	_ = s.Apply(batch)
+	if !bytes.Equal(h.image, snapshotOf(t, h.frozen)) {
+		t.Fatalf("applying %v to a state changed what it was when it was frozen", batch)
+	}
 	if err := s.Check(); err != nil {
 		t.Fatalf("after %v: %v", batch, err)
 	}
@@ -128,7 +138,7 @@ func (h *history) command(t *rapid.T, probe *State, now int64, of []string) (c *
 	return c
 }
 
-func snapshotOf(t *rapid.T, s *State) []byte {
+func snapshotOf(t *rapid.T, s interface{ WriteSnapshot(io.Writer) error }) []byte {
 	var b bytes.Buffer
 	if err := s.WriteSnapshot(&b); err != nil {
 		t.Fatal(err)

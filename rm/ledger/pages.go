@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -13,9 +14,13 @@ import (
 //
 // Ids are issued in sequence, and containers that live at the same time mostly have ids near each other. So Containers keeps them in pages by
 // number. That takes less time and memory than a map, and keeps them in order.
+//
+// freeze keeps them as they are at a moment, without copying any. From then on a page, and a container, is copied before it is changed
+// for the first time: whoever changes a container that may be frozen asks mutable for it.
 type Containers struct {
-	pages map[pageID]*page
-	n     int
+	pages  map[pageID]*page
+	n      int
+	frozen uint32 // how often freeze was called
 }
 
 const (
@@ -26,8 +31,9 @@ const (
 type pageID struct{ attempt, number int64 }
 
 type page struct {
-	used uint64 // bit i: at[i] is set
-	at   [pageSize]*Container
+	used  uint64 // bit i: at[i] is set
+	at    [pageSize]*Container
+	since uint32 // Containers.frozen when it was made or copied
 }
 
 func place(id records.ContainerID) (pageID, int) {
@@ -55,14 +61,47 @@ func (c *Containers) Put(cont *Container) {
 		if c.pages == nil {
 			c.pages = map[pageID]*page{}
 		}
-		p = &page{}
+		p = &page{since: c.frozen}
 		c.pages[at] = p
 	}
+	p = c.mutablePage(at, p)
 	if p.at[i] == nil {
 		c.n++
 	}
 	p.at[i] = cont
 	p.used |= 1 << i
+	cont.since = c.frozen
+}
+
+// mutablePage returns a page that may be changed, in place of one that may be frozen.
+func (c *Containers) mutablePage(at pageID, p *page) *page {
+	if p.since != c.frozen {
+		q := *p
+		p, q.since = &q, c.frozen
+		c.pages[at] = p
+	}
+	return p
+}
+
+// mutable returns a container that may be changed, in place of one that may be frozen. Both are the same to whoever looks them up.
+func (c *Containers) mutable(cont *Container) *Container {
+	if cont.since == c.frozen {
+		return cont
+	}
+	own := *cont
+	own.since = c.frozen
+	at, i := place(cont.ID)
+	c.mutablePage(at, c.pages[at]).at[i] = &own
+	if own.node != nil {
+		own.node.Containers[own.onNode] = &own
+	}
+	return &own
+}
+
+// freeze returns the containers as they are now. They may be read while c is changed.
+func (c *Containers) freeze() Containers {
+	c.frozen++
+	return Containers{pages: maps.Clone(c.pages), n: c.n, frozen: c.frozen}
 }
 
 // remove removes a container.
@@ -73,6 +112,7 @@ func (c *Containers) remove(cont *Container) {
 		return
 	}
 	c.n--
+	p = c.mutablePage(at, p)
 	p.at[i] = nil
 	p.used &^= 1 << i
 	if p.used == 0 {
@@ -82,16 +122,17 @@ func (c *Containers) remove(cont *Container) {
 
 // clone copies all containers, a page's in one allocation, because no command is applied meanwhile. It calls copied with each copy.
 func (c *Containers) clone(copied func(*Container)) Containers {
-	out := Containers{n: c.n}
+	out := Containers{n: c.n, frozen: c.frozen}
 	if len(c.pages) > 0 {
 		out.pages = make(map[pageID]*page, len(c.pages))
 	}
 	for id, p := range c.pages {
-		q := &page{used: p.used}
+		q := &page{used: p.used, since: c.frozen}
 		piece := make([]Container, bits.OnesCount64(p.used))
 		for used := p.used; used != 0; used &= used - 1 {
 			i := bits.TrailingZeros64(used)
 			piece[0] = *p.at[i]
+			piece[0].since = c.frozen
 			q.at[i] = &piece[0]
 			copied(&piece[0])
 			piece = piece[1:]
@@ -117,6 +158,9 @@ func (c *Containers) All() iter.Seq[*Container] {
 				continue
 			}
 			for used := p.used; used != 0; used &= used - 1 {
+				if p = c.pages[id]; p == nil { // the loop may have changed another copy of it
+					break
+				}
 				if cont := p.at[bits.TrailingZeros64(used)]; cont != nil && !yield(cont) {
 					return
 				}

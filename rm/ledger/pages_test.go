@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -12,7 +13,8 @@ import (
 // Containers do what a map would, in the order of ids.
 func TestContainersAreAMapInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c Containers
+		var c, frozen Containers
+		var asFrozen []Container
 		model := map[records.ContainerID]*Container{}
 		ids := rapid.Custom(func(t *rapid.T) records.ContainerID {
 			return records.ContainerID{
@@ -38,7 +40,21 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 					c.remove(&Container{ID: id})
 				}
 			},
+			"change": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				if cont := model[id]; cont != nil {
+					model[id] = c.mutable(cont)
+					model[id].Priority++
+				}
+			},
+			"freeze": func(*rapid.T) {
+				asFrozen = valuesOf(&c)
+				frozen = c.freeze()
+			},
 			"": func(t *rapid.T) {
+				if got := valuesOf(&frozen); !reflect.DeepEqual(got, asFrozen) {
+					t.Fatalf("what was frozen as %v is %v", asFrozen, got)
+				}
 				id := ids.Draw(t, "id")
 				if c.Get(id) != model[id] {
 					t.Fatalf("%v is wrong", id)
@@ -70,6 +86,13 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 			t.Fatalf("%d are left, in %d pages", c.Len(), len(c.pages))
 		}
 	})
+}
+
+func valuesOf(c *Containers) (all []Container) {
+	for cont := range c.All() {
+		all = append(all, *cont)
+	}
+	return all
 }
 
 func TestContainersInARowShareAPage(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protodelim"
@@ -21,9 +22,41 @@ import (
 // maxRecord limits one record of a snapshot, in bytes; the largest is an application with all its containers.
 const maxRecord = 1 << 30
 
+// Frozen is a state as it was at a moment. It may be read while the state goes on.
+type Frozen struct {
+	cluster     *ledgerpb.Cluster
+	nodes       []Node
+	apps        []Application
+	delegations map[int32]Delegation
+}
+
+// Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
+// those that it changes later: hundreds of thousands would take too long to copy at once.
+func (s *State) Freeze() *Frozen {
+	f := &Frozen{
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations),
+		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
+	}
+	for _, n := range s.Nodes {
+		f.nodes = append(f.nodes, *n)
+		f.nodes[len(f.nodes)-1].Containers = nil
+	}
+	for _, a := range s.Apps {
+		f.apps = append(f.apps, *a)
+		c := &f.apps[len(f.apps)-1]
+		c.copyAttempts()
+		c.Past = slices.Clip(a.Past)
+		c.Containers = a.Containers.freeze()
+	}
+	return f
+}
+
+// WriteSnapshot writes the state as Frozen.WriteSnapshot does.
+func (s *State) WriteSnapshot(w io.Writer) error { return s.Freeze().WriteSnapshot(w) }
+
 // WriteSnapshot writes the state as a sequence of length-delimited ledgerpb.SnapshotRecord, in the order of ids, so that
 // equal states give equal bytes.
-func (s *State) WriteSnapshot(w io.Writer) error {
+func (f *Frozen) WriteSnapshot(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	put := func(r *ledgerpb.SnapshotRecord) error {
 		if n := proto.Size(r); n > maxRecord {
@@ -32,21 +65,23 @@ func (s *State) WriteSnapshot(w io.Writer) error {
 		_, err := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}.MarshalTo(b, r)
 		return err
 	}
-	if err := put(&ledgerpb.SnapshotRecord{Cluster: s.clusterRecord()}); err != nil {
+	if err := put(&ledgerpb.SnapshotRecord{Cluster: f.cluster}); err != nil {
 		return fmt.Errorf("snapshot: cluster: %w", err)
 	}
-	for _, id := range sortedKeys(s.Nodes, records.NodeID.Compare) {
-		if err := put(&ledgerpb.SnapshotRecord{Node: s.Nodes[id].record()}); err != nil {
-			return fmt.Errorf("snapshot: node %v: %w", id, err)
+	slices.SortFunc(f.nodes, func(a, b Node) int { return a.ID.Compare(b.ID) })
+	for i := range f.nodes {
+		if err := put(&ledgerpb.SnapshotRecord{Node: f.nodes[i].record()}); err != nil {
+			return fmt.Errorf("snapshot: node %v: %w", f.nodes[i].ID, err)
 		}
 	}
-	for _, id := range sortedKeys(s.Apps, records.ApplicationID.Compare) {
-		if err := put(&ledgerpb.SnapshotRecord{Application: s.Apps[id].record()}); err != nil {
-			return fmt.Errorf("snapshot: %v: %w", id, err)
+	slices.SortFunc(f.apps, func(a, b Application) int { return a.ID.Compare(b.ID) })
+	for i := range f.apps {
+		if err := put(&ledgerpb.SnapshotRecord{Application: f.apps[i].record()}); err != nil {
+			return fmt.Errorf("snapshot: %v: %w", f.apps[i].ID, err)
 		}
 	}
-	for _, seq := range sortedKeys(s.Delegations, cmp.Compare[int32]) {
-		if err := put(&ledgerpb.SnapshotRecord{Delegation: s.Delegations[seq].record(seq)}); err != nil {
+	for _, seq := range sortedKeys(f.delegations, cmp.Compare[int32]) {
+		if err := put(&ledgerpb.SnapshotRecord{Delegation: f.delegations[seq].record(seq)}); err != nil {
 			return fmt.Errorf("snapshot: delegation token %d: %w", seq, err)
 		}
 	}

@@ -250,6 +250,7 @@ type Container struct {
 	ExitStatus   int32
 	State        ContainerState
 	AM           bool
+	since        uint32 // Containers.frozen when it was put there or copied
 
 	Resized int64 // when it was resized last, 0 = never
 	// Confirmed is the part of Resource that its node is known to give it. It is less than Resource after an increase, until
@@ -371,14 +372,21 @@ func (s *State) Clone() *State {
 	return &c
 }
 
+// copyAttempts gives a copy of an application attempts of its own.
+func (a *Application) copyAttempts() {
+	all := make([]Attempt, len(a.Attempts))
+	own := make([]*Attempt, len(a.Attempts))
+	for i, t := range a.Attempts {
+		all[i] = *t
+		own[i] = &all[i]
+	}
+	a.Attempts = own
+}
+
 // clone copies an application. twins are the copies of nodes.
 func (a *Application) clone(twins map[*Node]*Node) *Application {
 	c := *a
-	c.Attempts = make([]*Attempt, len(a.Attempts))
-	for i, t := range a.Attempts {
-		d := *t
-		c.Attempts[i] = &d
-	}
+	c.copyAttempts()
 	c.Past = slices.Clip(a.Past) // shared; each appends to its own copy
 	c.Containers = a.Containers.clone(func(d *Container) {
 		if d.Live() {

@@ -23,6 +23,7 @@ import (
 // noState are the fields that are no part of a state: a snapshot or a clone need not bring them back.
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
+	"Container.since":  "it says whether a frozen state shares it",
 	"Container.onNode": "nodes have their containers in no order",
 }
 
