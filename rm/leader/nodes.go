@@ -2,6 +2,7 @@ package leader
 
 import (
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -23,6 +24,7 @@ type nodeManagers struct {
 	decommissioning *decommissioning
 	resizing        *resizing
 	refusals        *startrefusal.Refusals
+	nextExpiry      time.Time // no node expires before
 }
 
 // nodeSoft is what the leader's loop alone knows of a node.

@@ -70,6 +70,33 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// Nodes that fall silent one after the other are lost one after the other, each within a tick or two of its time.
+func TestEachSilentNodeIsLostInItsTurn(t *testing.T) {
+	run(t, func(w *world) {
+		const nodes, apart = 4, 25
+		var peers []*peer
+		for i := range nodes {
+			peers = append(peers, &peer{w: w, node: w.node(i + 1)})
+		}
+		lost := map[int]int{}
+		for second := 0; second < 240; second++ {
+			for i, n := range peers {
+				if second <= i*apart {
+					n.heartbeat()
+				} else if _, known := lost[i]; !known && w.state().Nodes[n.node].State == pb.NodeState_NS_LOST {
+					lost[i] = second - i*apart
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		for i := range nodes {
+			if silent := lost[i]; silent < 120 || silent > 122 {
+				t.Errorf("node %d is lost after %d s, want 120 or little more", i+1, silent)
+			}
+		}
+	})
+}
+
 func TestGrantsThatAreNeverUsedExpire(t *testing.T) {
 	run(t, func(w *world) {
 		n := &peer{w: w, node: w.node(1)}

@@ -29,12 +29,21 @@ func (l *Leader) tick() {
 	}
 }
 
+// expireNodes removes nodes that have been silent for too long. None can be before the one that is silent for longest now. So it looks
+// at all of them once in a while only: at ten thousand, each second, it would hold up the loop.
 func (ns *nodeManagers) expireNodes(now time.Time) {
+	if now.Before(ns.nextExpiry) {
+		return
+	}
+	longest := now
 	for id, n := range ns.nodes {
 		if n.session.seen.SilentFor(now, ns.Settings.NodeExpiry) {
 			ns.removeNode(id, pb.NodeState_NS_LOST)
+		} else if at := n.session.seen.Last(); at.Before(longest) {
+			longest = at
 		}
 	}
+	ns.nextExpiry = longest.Add(ns.Settings.NodeExpiry)
 }
 
 // expireAttempts ends attempts whose ApplicationMaster is silent, or that has unregistered and still runs.

@@ -11,7 +11,10 @@ type Seen struct{ ms atomic.Int64 }
 // At records that the peer was heard at a time.
 func (s *Seen) At(t time.Time) { s.ms.Store(t.UnixMilli()) }
 
+// Last is when the peer was heard last, in whole milliseconds.
+func (s *Seen) Last() time.Time { return time.UnixMilli(s.ms.Load()) }
+
 // SilentFor reports whether the peer has been silent for longer than a limit; never for a limit of 0.
 func (s *Seen) SilentFor(now time.Time, limit time.Duration) bool {
-	return limit > 0 && now.Sub(time.UnixMilli(s.ms.Load())) > limit
+	return limit > 0 && now.Sub(s.Last()) > limit
 }
