@@ -160,7 +160,7 @@ func (ns *nodeManagers) reconcile(n *nodeSoft, reported []NodeContainer) {
 		ns.containers.containerReport(n, &reported[i], false)
 	}
 	var lost []*ledger.Container
-	for _, c := range ns.work.Nodes[n.id].Containers {
+	for c := range ns.work.On(ns.work.Nodes[n.id]) {
 		if !has[c.ID] && (c.State == ledger.ContainerRunning || c.AM && ns.attempts.launchedAM(c)) {
 			lost = append(lost, c)
 		}

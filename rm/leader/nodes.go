@@ -51,14 +51,14 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 // moveRack enters a node anew in the scheduler, with its containers.
 func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	node := ns.work.Nodes[n.id]
-	for _, c := range node.Containers {
+	for c := range ns.work.On(node) {
 		ns.containers.free(c)
 	}
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)
 	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
 	ns.nodeOf[n.handle] = n
-	for _, c := range node.Containers {
+	for c := range ns.work.On(node) {
 		ns.containers.restore(c)
 	}
 }
@@ -116,7 +116,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 
 // endAllOn ends all containers of a node.
 func (cs *containers) endAllOn(node *ledger.Node, why string) {
-	all := slices.Clone(node.Containers)
+	all := slices.Collect(cs.work.On(node))
 	slices.SortFunc(all, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
 	for _, c := range all {
 		if c.Live() { // an ApplicationMaster's end takes others with it

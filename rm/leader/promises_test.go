@@ -114,7 +114,7 @@ func (p *promises) addNode(i int) {
 func (p *promises) running(id records.NodeID) (all []NodeContainer) {
 	if n := p.state().Nodes[id]; n != nil {
 		for _, c := range n.Containers {
-			all = append(all, runs(c.ID))
+			all = append(all, runs(c))
 		}
 	}
 	return all
@@ -186,7 +186,7 @@ func (p *promises) hold(node, which, quarters int) {
 			if n == nil || len(n.Containers) == 0 {
 				return nil
 			}
-			c := n.Containers[which%len(n.Containers)]
+			c := p.work.Container(n.Containers[which%len(n.Containers)])
 			held, level := c.Resource, ledgerpb.Level_RUNNING
 			if quarters < 4 {
 				held[records.Memory], level = held[records.Memory]*int64(quarters)/4, ledgerpb.Level_SHRUNK
@@ -213,7 +213,7 @@ func (p *promises) depose() {
 func (p *promises) check() {
 	used, containers := map[string]records.Resource{}, 0
 	for _, n := range p.work.Nodes {
-		for _, c := range n.Containers {
+		for c := range p.work.On(n) {
 			if h, ok := handleOf(c); ok && p.sched.Held(h) != c.Held() {
 				p.failf("%v takes %v by the scheduler, %v by the ledger", c.ID, p.sched.Held(h), c.Held())
 			}

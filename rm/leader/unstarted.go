@@ -17,9 +17,10 @@ type unstarted struct {
 	next  int         // the part that is looked through next
 }
 
+// waiting has no pointers: hundreds of thousands may wait, and the collector of garbage needn't look at them.
 type waiting struct {
 	id       records.ContainerID
-	deadline time.Time
+	deadline int64 // in ns since 1970
 }
 
 // unstartedPart is the length of a part. With each new part two others are looked through.
@@ -34,7 +35,7 @@ func (u *unstarted) add(id records.ContainerID, deadline time.Time, stillWaits f
 		u.parts = append(u.parts, make([]waiting, 0, unstartedPart))
 		last = len(u.parts) - 1
 	}
-	u.parts[last] = append(u.parts[last], waiting{id, deadline})
+	u.parts[last] = append(u.parts[last], waiting{id, deadline.UnixNano()})
 }
 
 // drop drops from the next part those that wait no more. What is left of it and of the part before becomes one where it fits.
@@ -65,7 +66,7 @@ func (u *unstarted) due(now time.Time) []records.ContainerID {
 	for len(u.parts) > 0 {
 		part := u.parts[0]
 		n := 0
-		for n < len(part) && now.After(part[n].deadline) {
+		for n < len(part) && now.UnixNano() > part[n].deadline {
 			ids = append(ids, part[n].id)
 			n++
 		}

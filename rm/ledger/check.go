@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
@@ -118,7 +119,7 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 		if h := held[cont.Node]; h != nil {
 			h.add(cont.Held())
 		}
-		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || cont.onNode >= len(n.Containers) || n.Containers[cont.onNode] != cont {
+		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || !slices.Contains(n.Containers, cont.ID) {
 			c.bad("%v is not filed under its node %v", cont.ID, cont.Node)
 		}
 	}

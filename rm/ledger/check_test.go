@@ -33,18 +33,20 @@ func TestCheckFinds(t *testing.T) {
 		"its sums say 2 with":             func(_ *State, a *Application, _ *Node) { a.Live++ },
 		"node n1:1 has 1 containers":      func(_ *State, _ *Application, n *Node) { n.Used[records.VCores]-- },
 		"its claim is <memory:512, vCores:1": func(_ *State, a *Application, n *Node) {
-			n.Containers[0].Level, n.Containers[0].held = ledgerpb.Level_SHRUNK, &records.Resource{513, 1}
+			c := a.Containers.Get(n.Containers[0])
+			c.Level, c.held = ledgerpb.Level_SHRUNK, &records.Resource{513, 1}
 		},
 		"with <memory:1, vCores:1>, its sums say 1": func(_ *State, a *Application, n *Node) {
-			n.Containers[0].Level, n.Containers[0].held = ledgerpb.Level_SHRUNK, &records.Resource{1, 1}
+			c := a.Containers.Get(n.Containers[0])
+			c.Level, c.held = ledgerpb.Level_SHRUNK, &records.Resource{1, 1}
 		},
-		"1 containers with <memory:512, vC": func(_ *State, _ *Application, n *Node) { n.Containers = append(n.Containers, nil) },
+		"1 containers with <memory:512, vC": func(_ *State, _ *Application, n *Node) { n.Containers = append(n.Containers, records.ContainerID{}) },
 		"is not filed under its node": func(_ *State, _ *Application, n *Node) {
-			n.Containers[0] = &Container{ID: n.Containers[0].ID}
+			n.Containers[0].ID++
 		},
 		"is not filed under its node n1": func(s *State, _ *Application, _ *Node) { delete(s.Nodes, node1) },
 		"is filed under another id": func(_ *State, a *Application, n *Node) {
-			n.Containers[0].ID.Attempt.App.ID = 9
+			a.Containers.Get(n.Containers[0]).ID.Attempt.App.ID = 9
 		},
 		"and counts 3": func(_ *State, a *Application, _ *Node) { a.Containers.n++ },
 		"_0001 is filed under application_": func(s *State, a *Application, _ *Node) {

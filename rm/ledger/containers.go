@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -73,8 +74,8 @@ func hold(app *Application, node *Node, c *Container) {
 	app.Live++
 	node.Used = node.Used.Add(c.Held())
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
-	c.node, c.onNode = node, len(node.Containers)
-	node.Containers = append(node.Containers, c)
+	c.node = node
+	node.Containers = append(node.Containers, c.ID)
 }
 
 // leave removes a live container from its node's list.
@@ -82,9 +83,7 @@ func (c *Container) leave() {
 	n := c.node
 	n.Used = n.Used.Sub(c.Held())
 	last := len(n.Containers) - 1
-	n.Containers[c.onNode] = n.Containers[last]
-	n.Containers[c.onNode].onNode = c.onNode
-	n.Containers[last] = nil
+	n.Containers[slices.Index(n.Containers, c.ID)] = n.Containers[last]
 	n.Containers = n.Containers[:last]
 	c.node = nil
 }

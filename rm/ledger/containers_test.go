@@ -28,7 +28,7 @@ func TestGrantIsKeptAsItCame(t *testing.T) {
 		}
 		a.Containers.Put(c)
 		a.Used, a.Live, a.Attempts[1].LastSequence = small.Times(3), 3, 5
-		n.Used, n.Containers = small, []*Container{c}
+		n.Used, n.Containers = small, []records.ContainerID{c.ID}
 	})
 }
 
@@ -66,7 +66,7 @@ func TestGrantOfAnApplicationMaster(t *testing.T) {
 			AMContainer: container(2, 1, 1), AMNode: node1, AMHTTPAddress: "n1:8042", LastSequence: 1,
 		}
 		n := want.Nodes[node1]
-		n.Used, n.Containers = small.Times(3), append(n.Containers, c)
+		n.Used, n.Containers = small.Times(3), append(n.Containers, c.ID)
 	})
 }
 

@@ -92,9 +92,6 @@ func (c *Containers) mutable(cont *Container) *Container {
 	own.since = c.frozen
 	at, i := place(cont.ID)
 	c.mutablePage(at, c.pages[at]).at[i] = &own
-	if own.node != nil {
-		own.node.Containers[own.onNode] = &own
-	}
 	return &own
 }
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -261,8 +262,7 @@ type Container struct {
 	// part of the state.
 	Handle int64
 
-	node   *Node // while it lives
-	onNode int   // index in node.Containers
+	node *Node // while it lives
 	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
 	held *records.Resource
 
@@ -303,8 +303,9 @@ type Node struct {
 
 	httpAddress string // host:port
 
-	// Containers that live on it, in any order, and the sum of what they hold.
-	Containers []*Container
+	// Containers that live on it, in any order (see State.On), and the sum of what they hold. They are ids, as the collector of garbage
+	// would follow each pointer to a container, all over the memory.
+	Containers []records.ContainerID
 	Used       records.Resource
 }
 
@@ -338,6 +339,17 @@ func (s *State) Container(id records.ContainerID) *Container {
 	return nil
 }
 
+// On iterates over the containers that live on a node, in any order. The loop may change none of them.
+func (s *State) On(n *Node) iter.Seq[*Container] {
+	return func(yield func(*Container) bool) {
+		for _, id := range n.Containers {
+			if !yield(s.Container(id)) {
+				return
+			}
+		}
+	}
+}
+
 // Attempt finds an attempt by its id, or returns nil.
 func (s *State) Attempt(id records.AttemptID) *Attempt {
 	if app := s.Apps[id.App]; app != nil {
@@ -361,7 +373,7 @@ func (s *State) Clone() *State {
 	twins := make(map[*Node]*Node, len(s.Nodes))
 	for id, n := range s.Nodes {
 		d := *n
-		d.Containers = make([]*Container, len(n.Containers))
+		d.Containers = slices.Clone(n.Containers)
 		c.Nodes[id], twins[n] = &d, &d
 	}
 	c.Apps = make(map[records.ApplicationID]*Application, len(s.Apps))
@@ -391,7 +403,6 @@ func (a *Application) clone(twins map[*Node]*Node) *Application {
 	c.Containers = a.Containers.clone(func(d *Container) {
 		if d.Live() {
 			d.node = twins[d.node]
-			d.node.Containers[d.onNode] = d
 		}
 	})
 	return &c

@@ -24,7 +24,6 @@ import (
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
 	"Container.since":  "it says whether a frozen state shares it",
-	"Container.onNode": "nodes have their containers in no order",
 }
 
 // comparison collects in what two states differ.
@@ -53,7 +52,7 @@ func (c *comparison) differ(a, b any) {
 var (
 	messageType    = reflect.TypeFor[proto.Message]()
 	containersType = reflect.TypeFor[Containers]()
-	onNodeType     = reflect.TypeFor[[]*Container]()
+	onNodeType     = reflect.TypeFor[[]records.ContainerID]()
 )
 
 func (c *comparison) compare(a, b reflect.Value) {
@@ -140,9 +139,7 @@ func (c *comparison) field(of reflect.Type, i int, a, b reflect.Value) {
 // ids are those of a node's containers, in order.
 func ids(v reflect.Value) []records.ContainerID {
 	var all []records.ContainerID
-	for _, c := range v.Interface().([]*Container) {
-		all = append(all, c.ID)
-	}
+	all = append(all, v.Interface().([]records.ContainerID)...)
 	slices.SortFunc(all, func(a, b records.ContainerID) int {
 		return cmp.Or(a.Attempt.App.Compare(b.Attempt.App), cmp.Compare(a.Attempt.Attempt, b.Attempt.Attempt), cmp.Compare(a.ID, b.ID))
 	})
@@ -204,7 +201,7 @@ func (f *filler) fill(v reflect.Value) {
 		f.fill(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if t := v.Type().Field(i); t.IsExported() && t.Type != onNodeType || t.Name == "Past" {
+			if t := v.Type().Field(i); t.IsExported() && t.Type != onNodeType {
 				f.fill(v.Field(i))
 			}
 		}

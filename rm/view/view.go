@@ -197,7 +197,7 @@ func (v *Viewer) Metrics() Metrics {
 				m.Used = m.Used.Add(n.Used)
 				m.Containers += int64(len(n.Containers))
 			}
-			for _, c := range n.Containers {
+			for c := range s.On(n) {
 				if c.Allocated > second {
 					m.Assigned++
 				}
@@ -259,7 +259,7 @@ func (v *Viewer) Suspended() map[records.NodeID]int {
 	counts := map[records.NodeID]int{}
 	v.Source.Read(func(s *ledger.State) {
 		for id, n := range s.Nodes {
-			for _, c := range n.Containers {
+			for c := range s.On(n) {
 				if c.Suspended() {
 					counts[id]++
 				}
