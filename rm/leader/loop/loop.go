@@ -107,13 +107,16 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 	propose()
 	tick := time.NewTicker(TickInterval)
 	defer tick.Stop()
-	wake := time.NewTimer(time.Hour)
+	wake := time.NewTimer(0)
 	defer wake.Stop()
+	wake.Stop() // until there is a date
 	var due int64
 	for {
 		if next := hooks.NextWake(); next != due {
 			if due = next; due > 0 {
 				wake.Reset(time.UnixMilli(due).Sub(l.Now()))
+			} else {
+				wake.Stop()
 			}
 		}
 		ops := l.ops
@@ -134,6 +137,7 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 			due = 0
 			unheard(func() {})
 		case <-tick.C:
+			l.Now() // so that the clock knows that the process runs
 			unheard(hooks.Tick)
 		case err := <-begin.done:
 			if err != nil {

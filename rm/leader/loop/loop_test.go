@@ -29,27 +29,37 @@ func start(t *testing.T, f *fakeLog, hooks Hooks) (l *Loop, stop func() error) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	l = New(Config{State: ledger.New(), Propose: f.propose, Wall: time.Now, Log: logrus.NewEntry(log)})
-	nothing := func() {}
 	ready := make(chan struct{})
-	hooks.Begin = func() error {
-		l.Enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}})
-		return nil
-	}
+	hooks.Begin = begin(l)
 	hooks.Ready = func() { close(ready) }
-	for _, h := range []*func(){&hooks.AfterEach, &hooks.Tick} {
-		if *h == nil {
-			*h = nothing
-		}
-	}
-	if hooks.NextWake == nil {
-		hooks.NextWake = func() int64 { return 0 }
-	}
+	hooks = complete(hooks)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx, hooks) }()
 	f.fates <- nil
 	<-ready
 	return l, func() error { cancel(); return <-done }
+}
+
+// begin enters the first command of a leadership.
+func begin(l *Loop) func() error {
+	return func() error {
+		l.Enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}})
+		return nil
+	}
+}
+
+// complete has hooks that aren't given do nothing.
+func complete(hooks Hooks) Hooks {
+	for _, h := range []*func(){&hooks.Ready, &hooks.AfterEach, &hooks.Tick} {
+		if *h == nil {
+			*h = func() {}
+		}
+	}
+	if hooks.NextWake == nil {
+		hooks.NextWake = func() int64 { return 0 }
+	}
+	return hooks
 }
 
 func issue(l *Loop) func() error {
