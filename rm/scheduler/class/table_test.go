@@ -61,3 +61,49 @@ func TestMoreSizesThanClasses(t *testing.T) {
 		t.Error("the shared class is closed")
 	}
 }
+
+// A class that nothing asks for any more is closed, and its bit is another's: of the new size.
+func TestClassesAreGivenOutAgain(t *testing.T) {
+	c := class.New()
+	c.Hold(size(1), size(1))
+	second, third := c.Hold(size(2), records.NewResource(2, 0)), c.Hold(size(3), size(3))
+	if got := *c.Size(int(second)); got != records.NewResource(2, 0) {
+		t.Errorf("the class of what is measured as 2 MB alone has %v", got)
+	}
+	c.Drop(second)
+	if want := uint64(1 | 1<<third); c.Taken() != want || c.Opened() != want|1<<class.Shared {
+		t.Errorf("%b are taken, %b open", c.Taken(), c.Opened())
+	}
+	again := c.Hold(size(4), size(4))
+	if again != second || *c.Size(int(again)) != size(4) {
+		t.Errorf("4 MB have class %d, of %v", again, *c.Size(int(again)))
+	}
+	if other := c.Hold(size(2), size(2)); other == again || other == third {
+		t.Errorf("2 MB have the class %d of another size", other)
+	}
+	c.Close(third)
+	if c.Opened()&(1<<third) != 0 || c.Opened() != (c.Taken()|1<<class.Shared)&^(1<<third) {
+		t.Errorf("%b are taken, %b open: only %d was closed", c.Taken(), c.Opened(), third)
+	}
+}
+
+// A node opens what fits on it by every type of resource, and nothing else.
+func TestNodesOpenWhatFits(t *testing.T) {
+	c := class.New()
+	var of [4]uint8
+	for i := range of {
+		of[i] = c.Hold(size(int64(i+1)), size(int64(i+1)))
+		c.Close(of[i])
+	}
+	if c.Opened() != 1<<class.Shared {
+		t.Errorf("all are closed: %b are open", c.Opened())
+	}
+	free := records.NewResource(9, 0)
+	if c.Open(&free); c.Opened() != 1<<class.Shared {
+		t.Errorf("without cores there is no room: %b are open", c.Opened())
+	}
+	free = size(3)
+	if c.Open(&free); c.Opened() != 1<<class.Shared|1<<of[0]|1<<of[1]|1<<of[2] {
+		t.Errorf("up to 3 MB there is room: %b are open", c.Opened())
+	}
+}
