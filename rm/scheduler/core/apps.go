@@ -262,7 +262,6 @@ func (s *Core) placeUser(h int32) {
 
 // settleQueue updates keys and masks from a leaf up to the root, and forgets what was known to be closed in them.
 func (s *Core) settleQueue(leaf int32) {
-	s.Queues[leaf].LimitKnown = false
 	for h := leaf; h != order.Nothing; h = s.Queues[h].Parent {
 		s.placeQueue(h)
 	}

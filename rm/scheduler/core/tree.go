@@ -236,8 +236,8 @@ func (s *Core) Refresh() {
 	s.stale, s.Calc.Cluster, s.Recheck = false, s.Nodes.Cluster, true
 	s.Policy.AppsChanged()
 	s.limitQueues()
-	s.unparkLimited()
 	s.rebuild()
+	s.unparkLimited() // not before, as another configuration may have taken everything out of its order
 	for h := range s.Queues {
 		if q := &s.Queues[h]; q.Live && q.Leaf {
 			s.retryActivation(int32(h))
