@@ -14,6 +14,7 @@ func heddleKeys() []Key {
 		list("heddle.container.allowed-system-users", "", "users who may run containers despite their lower ids; takes precedence over allowed.system.users of container-executor.cfg"),
 		list("heddle.container.banned-users", "yarn,mapred,hdfs,bin", "users who may not run containers, whatever their ids; takes precedence over banned.users of container-executor.cfg"),
 		millis("heddle.container.suspend-timeout-ms", "5000", "how long suspending a container may take").min(1),
+		integer("heddle.container.breath-memory-mb", "512", "memory that a node keeps in hand, beyond that of its containers, for a suspended container that runs for a moment; they do so one after the other").min(0).max(1 << 20),
 		millis("heddle.nodemanager.disk-patience-ms", "10000", "time after which a disk that doesn't answer counts as bad").min(1),
 		boolean("heddle.nodemanager.jvm-archive.enabled", "false", "let Java programs in containers start with archives of the classes that earlier ones have loaded (Java 17 and newer)"),
 		path("heddle.nodemanager.jvm-archive.dir", "", "folder of these archives; by default jvm-archive in the first local folder. Users of containers must be able to pass through the folders above it"),

@@ -228,8 +228,11 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		LimitMemory:    limitsMemory(c),
 		StrictCPU:      c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
 		MaxPids:        int64(c.Int("heddle.container.max-pids")),
-		Owner:          owner,
-		GPUs:           s.gpus,
+
+		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,
+
+		Owner: owner,
+		GPUs:  s.gpus,
 	}, nil
 }
 

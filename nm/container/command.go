@@ -20,6 +20,8 @@ func (c *Container) command(ctx context.Context) (command, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)
 	x := command{Container: c, ctx: ctx}
+	suspension{c}.wait(1)
+	defer suspension{c}.wait(-1)
 	select {
 	case c.commanding <- struct{}{}:
 		x.release = func() {
@@ -32,6 +34,31 @@ func (c *Container) command(ctx context.Context) (command, error) {
 		defer cancel()
 		stop()
 		return x, x.interrupted()
+	}
+}
+
+// wait counts those who wait for a command's turn, and has what gives way to them end.
+func (c suspension) wait(more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting += more; more > 0 && c.hurry != nil {
+		c.hurry()
+	}
+}
+
+// yielding returns a context for the part of a command that gives way to the next one. done has to follow.
+func (c command) yielding() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hurry = cancel; c.waiting > 0 {
+		cancel()
+	}
+	return ctx, func() {
+		c.mu.Lock()
+		c.hurry = nil
+		c.mu.Unlock()
+		cancel()
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"heddle/nm/launch"
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
+	"heddle/nm/suspend"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -35,6 +36,8 @@ type Container struct {
 
 	box   *enclosure       // of its processes
 	place *admission.Place // in the node's room
+
+	ladder *suspend.Ladder // by which it is suspended and resumed
 
 	mu    sync.Mutex
 	state State
@@ -56,6 +59,11 @@ type Container struct {
 	usage     monitor.Usage
 	archived  func() // to be called when the container has ended; see JavaArchives
 
+	ordering int32              // version of the order that is being carried out; 0: none is
+	waiting  int                // commands that wait for their turn
+	hurry    context.CancelFunc // ends what gives way to them; nil: nothing does at present
+	settling bool               // somebody sees to it that the ladder gets where it is to be
+
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }
 
@@ -73,6 +81,7 @@ type record struct {
 	Complete    bool           `json:"complete,omitempty"`
 	Diagnostics string         `json:"diagnostics,omitempty"`
 	Suspended   bool           `json:"suspended,omitempty"`
+	Order       *suspend.Order `json:"order,omitempty"`      // the last one; nil if there was none
 	Retries     int            `json:"retries,omitempty"`    // made so far
 	RetryTimes  []int64        `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak        int64          `json:"peak,omitempty"`
@@ -94,6 +103,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		place:  m.room.Place(g.Resource), commanding: make(chan struct{}, 1),
 		box: newEnclosure(m.Groups, &m.cfg, g.ID.String(), g.Resource),
 	}
+	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c
 }
@@ -129,18 +139,20 @@ type Status struct {
 	WorkDir     string
 	LogDirs     []string
 	Suspended   bool
+	Suspension  suspend.State
 	Usage       monitor.Usage
 	Grown       int32 // version of the Grant by which the container got more, when it last did; 0: it never has
 }
 
 // Status returns the container's status.
 func (c *Container) Status() Status {
+	suspension := c.ladder.State()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Status{
 		Grant: c.grant, State: c.state, ExitCode: c.record.ExitCode, Diagnostics: c.record.Diagnostics,
 		Started: time.UnixMilli(c.record.Started), WorkDir: c.record.Places.Work, LogDirs: c.record.Places.Logs,
-		Suspended: c.record.Suspended, Usage: c.usage, Grown: c.grown,
+		Suspended: c.record.Suspended, Suspension: suspension, Usage: c.usage, Grown: c.grown,
 	}
 	if c.record.Localized > 0 {
 		s.Localized = time.UnixMilli(c.record.Localized)

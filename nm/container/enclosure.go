@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
 	"heddle/yarn/records"
 )
 
@@ -26,6 +27,7 @@ type enclosure struct {
 	mu          sync.Mutex
 	group       cgroup.Group // nil: there is none
 	grant, held records.Resource
+	page        bool // it may be paged out
 }
 
 func newEnclosure(driver cgroup.Driver, cfg *Config, name string, grant records.Resource) *enclosure {
@@ -54,28 +56,40 @@ func (e *enclosure) get() cgroup.Group {
 	return e.group
 }
 
+// size is what the container was granted.
+func (e *enclosure) size() records.Resource {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.grant
+}
+
 // limits are what the kernel holds the container to now.
 func (e *enclosure) limits() cgroup.Limits {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.cfg.limits(e.grant, e.held)
+	return e.cfg.limits(e.grant, e.held, e.page)
 }
 
-// leastCPU is the least that a container is left of the CPU, in cores: a limit of zero would be none.
-const leastCPU = 0.01
-
-// limits composes what a container was granted and what it holds into limits. Its weight against others is that of its grant. What it
-// holds bounds its memory and its CPU: always if that is less than its grant, otherwise as the node is configured.
-func (c *Config) limits(grant, held records.Resource) cgroup.Limits {
+// limits composes what a container was granted and what it holds into limits. Its weight against others is that of its grant, and so is
+// the memory beyond which it is ended, if the node is configured so. What it holds bounds its CPU, always if that is less than its
+// grant, otherwise as the node is configured. Where it holds less memory than its grant it is slowed down at that, and not ended. page
+// lets it be paged out.
+func (c *Config) limits(grant, held records.Resource, page bool) cgroup.Limits {
 	l := cgroup.Limits{Shares: float64(grant.VCores()), Pids: c.MaxPids}
-	if c.LimitMemory || held.MemoryMB() < grant.MemoryMB() {
-		l.Memory = held.MemoryMB() << 20
+	if c.LimitMemory {
+		l.Memory = grant.MemoryMB() << 20
+	}
+	if page {
+		l.Swap = grant.MemoryMB() << 20
+	}
+	if held.MemoryMB() < grant.MemoryMB() {
+		l.High = held.MemoryMB() << 20
 	}
 	less := held.VCores() < grant.VCores()
 	if total := c.Resource.VCores(); total > 0 && (c.StrictCPU || less) {
 		l.CPU = c.Cores * float64(held.VCores()) / float64(total)
 		if less {
-			l.CPU = max(l.CPU, leastCPU)
+			l.CPU = max(l.CPU, suspend.LeastCPU)
 		}
 	}
 	return l
@@ -83,16 +97,23 @@ func (c *Config) limits(grant, held records.Resource) cgroup.Limits {
 
 // change makes the amounts others, and holds the processes to them if there are any. Where the kernel refuses, for instance because the
 // container uses more memory than it is to have, nothing has changed. The enclosure is locked.
-func (e *enclosure) change(grant, held records.Resource) error {
+func (e *enclosure) change(grant, held records.Resource, page bool) error {
 	if group := e.get(); group != nil {
-		if err := group.SetLimits(e.cfg.limits(grant, held)); err != nil {
+		if err := group.SetLimits(e.cfg.limits(grant, held, page)); err != nil {
 			return err
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.grant, e.held = grant, held
+	e.grant, e.held, e.page = grant, held, page
 	return nil
+}
+
+// release forgets what was taken from processes that are no more. The next ones have limits of their own.
+func (e *enclosure) release() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held, e.page = e.grant, false
 }
 
 // make returns the group, for processes that are to be started. There is one already if these aren't the first. Whatever was

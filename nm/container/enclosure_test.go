@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
 	"heddle/yarn/records"
 )
 
@@ -21,13 +22,13 @@ func TestLimitsOfGrantAndHold(t *testing.T) {
 		"nothing is limited":      {node, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100}},
 		"memory":                  {limited, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100, Memory: 1 << 30}},
 		"CPU":                     {strict, r(1024, 2), r(1024, 2), cgroup.Limits{Shares: 2, Pids: 100, CPU: 1}},
-		"it holds less memory":    {limited, r(1024, 2), r(64, 2), cgroup.Limits{Shares: 2, Pids: 100, Memory: 64 << 20}},
+		"it holds less memory":    {limited, r(1024, 2), r(64, 2), cgroup.Limits{Shares: 2, Pids: 100, Memory: 1 << 30, High: 64 << 20}},
 		"it holds less CPU":       {strict, r(1024, 2), r(1024, 1), cgroup.Limits{Shares: 2, Pids: 100, CPU: 0.5}},
-		"less, though no limit":   {node, r(1024, 2), r(64, 1), cgroup.Limits{Shares: 2, Pids: 100, Memory: 64 << 20, CPU: 0.5}},
-		"no CPU":                  {node, r(1024, 2), r(1024, 0), cgroup.Limits{Shares: 2, Pids: 100, CPU: leastCPU}},
+		"less, though no limit":   {node, r(1024, 2), r(64, 1), cgroup.Limits{Shares: 2, Pids: 100, High: 64 << 20, CPU: 0.5}},
+		"no CPU":                  {node, r(1024, 2), r(1024, 0), cgroup.Limits{Shares: 2, Pids: 100, CPU: suspend.LeastCPU}},
 		"a node without any size": {Config{StrictCPU: true}, r(1, 1), r(1, 1), cgroup.Limits{Shares: 1}},
 	} {
-		if got := c.cfg.limits(c.grant, c.held); got != c.want {
+		if got := c.cfg.limits(c.grant, c.held, false); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -52,12 +53,17 @@ func TestAmountsThatTheKernelRefuses(t *testing.T) {
 	g := &group{}
 	e := newEnclosure(nil, &Config{LimitMemory: true}, "x", records.NewResource(100, 1))
 	e.put(g)
-	if err := e.change(records.NewResource(200, 1), records.NewResource(50, 1)); err != nil || g.limits.Memory != 50<<20 || e.limits() != g.limits {
+	err := e.change(records.NewResource(200, 1), records.NewResource(50, 1), true)
+	if want := (cgroup.Limits{Shares: 1, Memory: 200 << 20, High: 50 << 20, Swap: 200 << 20}); err != nil || g.limits != want || e.limits() != want {
 		t.Errorf("%v, %+v, %+v", err, g.limits, e.limits())
 	}
 	before := g.limits
 	g.refuses = errors.New("busy")
-	if err := e.change(records.NewResource(20, 1), records.NewResource(20, 1)); !errors.Is(err, g.refuses) || e.limits() != before {
+	if err := e.change(records.NewResource(20, 1), records.NewResource(20, 1), false); !errors.Is(err, g.refuses) || e.limits() != before {
 		t.Errorf("%v, %+v", err, e.limits())
+	}
+	g.refuses = nil
+	if e.release(); e.limits() != (cgroup.Limits{Shares: 1, Memory: 200 << 20}) {
+		t.Errorf("the next processes would have %+v", e.limits())
 	}
 }

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CONTAINER_TEST_NODE"); dir != "" {
 		runNode(dir)
 	}
+	if size := os.Getenv(rememberVariable); size != "" {
+		remember(size)
+		return
+	}
 	os.Exit(await.NoGoroutines(m.Run()))
 }
 

@@ -96,7 +96,7 @@ func (c life) prepare() error {
 	}
 	// The end of the container doesn't wait for a disk.
 	result, err := within.Do(c.ctx, func() (localizer.Result, error) {
-		defer c.releaseLate()
+		defer releaseLate(c.Container)
 		return c.m.Localizer.Localize(c.ctx, req)
 	})
 	if err != nil {
@@ -240,13 +240,14 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 		// No command gets in between: it would find a container that seems to run.
 		var t change
 		c.mu.Lock()
-		if err == nil || !c.closing() { // else the next life finds it as it is
-			c.record.Suspended = false
-			if forGood {
-				t = c.enter(Exited, inProcess...) // one that is killed stays in Killing
-			}
+		over := err == nil || !c.closing() // else the next life finds it as it is
+		if over && forGood {
+			t = c.enter(Exited, inProcess...) // one that is killed stays in Killing
 		}
 		c.mu.Unlock()
+		if over {
+			suspension(c).unsuspend()
+		}
 		c.box.unlock()
 		c.announce(t)
 	}()
@@ -439,8 +440,8 @@ func (c life) finish() {
 	c.mu.Lock()
 	at, archived := c.record.Places, c.archived
 	c.archived = nil
-	c.record.Suspended = false
 	c.mu.Unlock()
+	suspension(c).unsuspend()
 	use, err := c.box.destroy()
 	c.noteUsage(use)
 	if err != nil {

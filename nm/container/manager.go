@@ -20,6 +20,7 @@ import (
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
+	"heddle/nm/suspend"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -100,6 +101,9 @@ type Config struct {
 	StrictCPU   bool  // hold containers to their share of the CPU even when others leave theirs unused
 	MaxPids     int64 // processes and threads of a container; 0: any number
 
+	// BreathAllowance is how many bytes of memory the node keeps in hand for suspended containers that run for a moment.
+	BreathAllowance int64
+
 	// GPUs are handed to containers; nil: the node has none, or doesn't mind who uses them.
 	GPUs *gpu.Pool
 
@@ -107,7 +111,7 @@ type Config struct {
 	Owner func(user string) (*userfiles.User, error)
 }
 
-// Options are what a Manager works with. All must be set but for Archives.
+// Options are what a Manager works with. All must be set but for Archives and Pressure.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -120,6 +124,9 @@ type Options struct {
 	Log       *logrus.Entry
 
 	ContainerRecords, AppRecords Bucket
+
+	// Pressure tells how the machine's memory is; nil: nobody asks.
+	Pressure func() (suspend.Pressure, error)
 
 	// Changed is called, from any goroutine and with no lock held, when a status has changed in a way that the
 	// ResourceManager should know of soon.
@@ -153,6 +160,10 @@ type Manager struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
+	ladders suspend.Node
+	breaths *suspend.Breaths
+	inhale  sync.Once // begins the breaths
+
 	apps     *application.Set
 	room     *admission.Room
 	counters counters
@@ -172,7 +183,9 @@ func NewManager(o Options) *Manager {
 		stopped:    make(map[records.ContainerID]time.Time),
 		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource,
+		breaths:    suspend.NewBreaths(o.Config.BreathAllowance),
 	}
+	m.ladders.Full = m.full
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

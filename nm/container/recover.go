@@ -102,6 +102,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	}
 	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
 	c.place.Restore()
+	c.place.Change(c.grant.Resource, r.lastOrder(c).Held)
 	if m.cfg.GPUs != nil {
 		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
 		c.mu.Lock()
@@ -113,12 +114,15 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 		c := life{c}
 		from, ok := c.reattach(r, boot)
 		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("Recovered")
+		c.mu.Lock()
+		wanted := c.record.lastOrder(c.Container)
+		c.mu.Unlock()
 		reattached.Done()
 		if !ok {
 			return
 		}
 		if from == attached {
-			c.settle(r.Suspended)
+			c.recoverLevel(wanted)
 		}
 		c.live(from)
 	})
@@ -165,6 +169,9 @@ func (c life) reattach(r record, boot string) (from stage, ok bool) {
 	c.paths, c.counters = paths, "0,0,0,0,0"
 	c.record.Suspended = r.Suspended && keeper.PID != 0 // else its machine was restarted
 	c.mu.Unlock()
+	if keeper.PID == 0 {
+		suspension(c).unsuspend()
+	}
 	if r.Suspended && keeper.PID != 0 {
 		c.transition(Pausing)
 	} else {

@@ -68,7 +68,7 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 		c.asked[link] = LocalizationStatus{Key: link, State: pb.LocalizationState_L_PENDING}
 	}
 	work := c.record.Places.Work
-	c.background(func() {
+	background(c, func() {
 		for link, resource := range req.Resources { // one that fails is to hold up no other
 			one := req
 			one.Resources = map[string]localizer.Resource{link: resource}
@@ -94,16 +94,16 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	return nil
 }
 
-// background runs f, which may localize, beside the container's own goroutine, which is alive. The lock is held.
-func (c *Container) background(f func()) {
+// background runs f, which may localize, beside the container's own goroutine, which is alive. The container's lock is held.
+func background(c *Container, f func()) {
 	c.m.lives.Go(func() {
-		defer c.releaseLate()
+		defer releaseLate(c)
 		f()
 	})
 }
 
 // releaseLate lets go of what was localized for a container that had let go of all before.
-func (c *Container) releaseLate() {
+func releaseLate(c *Container) {
 	if c.State().over() {
 		c.m.Localizer.Release(c.ID())
 	}
@@ -173,7 +173,7 @@ func (c *Container) change(what string, r *reinit) error {
 	c.reinit = r
 	t := c.enter(Reinitializing)
 	announced := make(chan struct{})
-	c.background(func() {
+	background(c, func() {
 		<-announced
 		if len(req.Resources) > 0 {
 			result, err := c.m.Localizer.Localize(c.ctx, req)

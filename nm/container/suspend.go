@@ -6,21 +6,42 @@ import (
 	"fmt"
 	"time"
 
-	"heddle/nm/cgroup"
 	"heddle/nm/launch"
+	"heddle/nm/suspend"
 	"heddle/yarn/pb"
 )
 
 // Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped.
 // It keeps its memory. Suspending a suspended container is no error.
-//
-// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container
-// what was wanted last.
 func (c *Container) Suspend(ctx context.Context) error {
+	return suspension{c}.to(ctx, func(x command) error {
+		if x.isSuspended() {
+			return nil
+		}
+		return x.climb(suspend.Order{Level: suspend.Frozen, Held: c.box.size(), Version: c.ladder.State().Version})
+	})
+}
+
+// ErrCannot says that a container can't be brought to a level.
+const ErrCannot = worded("can't be done")
+
+// SuspendTo is Suspend to any level, where the container holds what that leaves. Memory is taken from it after the call, as by Order.
+func (c *Container) SuspendTo(ctx context.Context, level suspend.Level, breathEvery time.Duration) error {
+	return suspension{c}.to(ctx, func(x command) error {
+		size := c.box.size()
+		o := suspend.Order{Level: level, BreathEvery: breathEvery, Version: c.ladder.State().Version}.Fill(nil, size)
+		if err := o.Check(size, c.m.Groups.Capabilities().Reclaim); err != nil {
+			return fmt.Errorf("it %w: %w", ErrCannot, err)
+		}
+		return x.climb(o)
+	})
+}
+
+func (c suspension) to(ctx context.Context, to func(command) error) error {
 	x, err := c.command(ctx)
 	if err == nil {
 		defer x.release()
-		err = x.suspend()
+		err = to(x)
 	}
 	if err != nil {
 		return fmt.Errorf("suspend container %s: %w", c.ID(), err)
@@ -28,43 +49,8 @@ func (c *Container) Suspend(ctx context.Context) error {
 	return nil
 }
 
-func (c command) suspend() error {
-	if c.isSuspended() {
-		return nil
-	}
-	if t := c.transition(Pausing, Running, Reinitializing, Paused); !t.made {
-		return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
-	}
-	err := c.want(true)
-	if err == nil {
-		err = c.freeze()
-	}
-	if errors.Is(err, context.Canceled) {
-		err = c.interrupted()
-	}
-	if err != nil {
-		c.logged(c.wanted(false))
-		c.undo(Pausing)
-		return err
-	}
-	c.suspended("paused")
-	return nil
-}
-
-// freeze stops the processes of a container that is Pausing.
-func (c command) freeze() error {
-	return c.withGroup(func(g cgroup.Group) error {
-		if err := g.Freeze(c.ctx); err != nil {
-			return err
-		}
-		if t := c.transition(Paused, Pausing); !t.made {
-			return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
-		}
-		return nil
-	}, Pausing)
-}
-
-// Resume lets a suspended container go on, and returns when it does. Resuming a running container is no error.
+// Resume lets a suspended or shrunk container go on with all that it was granted, and returns when it does. Resuming a running
+// container is no error.
 func (c *Container) Resume(ctx context.Context) error {
 	x, err := c.command(ctx)
 	if err == nil {
@@ -80,38 +66,173 @@ func (c *Container) Resume(ctx context.Context) error {
 }
 
 func (c command) resume() error {
-	switch t := c.transition(Resuming, Paused); {
-	case t.made:
-	case t.from.is(Running, Reinitializing):
+	now := c.ladder.State()
+	if state := c.State(); state.is(Running, Reinitializing) && now.Have == suspend.Running && !now.Lags() {
 		return nil
-	default:
-		return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
+	} else if !state.is(inProcess...) {
+		return fmt.Errorf("it %w but %s", ErrNotSuspended, state.describe())
 	}
-	if c.place.Enter(c.ctx) != nil { // others may use by now what it held
-		c.undo(Resuming)
-		return c.interrupted()
+	return c.climb(suspend.Order{Level: suspend.Running, Held: c.box.size(), Version: now.Version})
+}
+
+// Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory
+// is taken from it after that (Status.Suspension). An order whose version is not above that of the last one, or of the one that is being
+// carried out, is no error and changes nothing. One that can't be carried out counts as the last one, too, and changes nothing else.
+//
+// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted
+// last.
+func (c *Container) Order(ctx context.Context, o suspend.Order) error {
+	if s := (suspension{c}); !s.takes(o.Version) {
+		return nil
 	}
-	if err := c.want(false); err != nil {
-		c.wanted(true)
-		c.undo(Resuming)
+	defer suspension{c}.taken(o.Version)
+	x, err := c.command(ctx)
+	if err == nil {
+		defer x.release()
+		err = x.order(o)
+	}
+	if err != nil {
+		return fmt.Errorf("bring container %s to level %v: %w", c.ID(), o.Level, err)
+	}
+	return nil
+}
+
+// takes reports whether an order of a version is to be carried out, now.
+func (c suspension) takes(version int32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version <= c.ordering {
+		return false
+	}
+	c.ordering = version
+	return true
+}
+
+func (c suspension) taken(version int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ordering == version {
+		c.ordering = 0
+	}
+}
+
+func (c command) order(o suspend.Order) error {
+	if o.Version <= c.ladder.State().Version {
+		return nil
+	}
+	if state := c.State(); !state.is(inProcess...) {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
+	}
+	if err := o.Check(c.box.size(), c.m.Groups.Capabilities().Reclaim); err != nil {
+		c.refuse(o.Version, err)
 		return err
 	}
-	err := c.withGroup(func(g cgroup.Group) error {
-		if err := g.Thaw(c.ctx); err != nil {
-			return err
+	return c.climb(o)
+}
+
+// refuse notes that an order of a version is not carried out.
+func (c command) refuse(version int32, why error) {
+	c.ladder.Refuse(version, why.Error())
+	c.mu.Lock()
+	last := suspend.Order{Held: c.grant.Resource}
+	if c.record.Order != nil {
+		last = *c.record.Order
+	}
+	last.Version = version
+	c.record.Order = &last
+	saved := c.begin()
+	c.mu.Unlock()
+	c.logged(saved)
+	c.m.changed()
+}
+
+// climb brings the container to the level of an order that makes sense. On failure it is what it was, as far as that is known.
+func (c command) climb(o suspend.Order) error {
+	before, undo := c.ladder.State(), State(-1)
+	switch state := c.State(); {
+	case o.Level.Still() && !c.isSuspended(): // one that could not be resumed is Paused nevertheless
+		undo = Pausing
+		if t := c.transition(Pausing, Running, Reinitializing, Paused); !t.made {
+			return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
 		}
-		if t := c.toRunning(Resuming); !t.made {
+	case !o.Level.Still() && state == Paused:
+		undo = Resuming
+		if t := c.transition(Resuming, Paused); !t.made {
 			return fmt.Errorf("it %w but %s", ErrNotSuspended, t.from.describe())
 		}
-		return nil
-	}, Resuming)
+	case !state.is(inProcess...):
+		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
+	}
+	err := c.admitted(o, before)
+	if err == nil {
+		err = c.want(o)
+	}
 	if err != nil {
-		// That it is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
-		c.undo(Resuming)
+		c.logged(c.wanted(before.Order))
+		c.back(undo)
 		return err
 	}
-	c.suspended("resumed")
+	if err = c.ladder.Step(c.ctx, o); err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = c.interrupted()
+		}
+		if undo == Pausing {
+			c.logged(c.wanted(before.Order))
+			_ = c.ladder.Step(c.ctx, before.Order) // it runs, and has what it had
+		}
+		// That one is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
+		c.back(undo)
+		return err
+	}
+	switch undo {
+	case Pausing:
+		c.suspended("paused")
+	case Resuming:
+		c.suspended("resumed")
+	}
+	c.arrived()
 	return nil
+}
+
+// back undoes a transition to one of the states between, if one was made.
+func (c command) back(from State) {
+	if from >= 0 {
+		c.undo(from)
+	}
+}
+
+// admitted waits until the node has room for what a container is to hold, if that is more than it holds: others may use the rest by now.
+func (c command) admitted(o suspend.Order, before suspend.State) error {
+	if o.Level.Still() || o.Held.MemoryMB() <= before.Holds.MemoryMB() && c.State() != Resuming {
+		return nil
+	}
+	ctx, done := c.yielding() // who doesn't want it to go on any more doesn't wait for room
+	defer done()
+	switch {
+	case c.place.Enter(ctx) == nil:
+		return nil
+	case c.ctx.Err() != nil:
+		return c.interrupted()
+	}
+	return fmt.Errorf("it doesn't fit yet, and %w", errOvertaken)
+}
+
+// errOvertaken says that a command has given way to a later one.
+var errOvertaken = errors.New("something else was asked for meanwhile")
+
+// arrived is called when the container has the CPU of its level.
+func (c command) arrived() {
+	s := c.ladder.State()
+	c.place.Change(c.box.size(), s.Holds)
+	every := s.BreathEvery
+	if !s.Level.Still() {
+		every = 0
+	}
+	c.m.breathe(c.Container, every)
+	if s.Lags() {
+		suspension{c.Container}.settle()
+	}
+	c.m.changed()
 }
 
 // isSuspended reports that the container is, and is to be.
@@ -121,10 +242,10 @@ func (c command) isSuspended() bool {
 	return c.state == Paused && c.record.Suspended
 }
 
-// want notes down whether the container is to be suspended, and returns when that is on disk.
-func (c command) want(suspended bool) error {
+// want notes down what the container is to be, and returns when that is on disk.
+func (c command) want(o suspend.Order) error {
 	select {
-	case err := <-c.wanted(suspended):
+	case err := <-c.wanted(o):
 		return err
 	case <-c.ctx.Done():
 		return c.interrupted()
@@ -132,11 +253,11 @@ func (c command) want(suspended bool) error {
 }
 
 // wanted is want for who doesn't wait. It has no effect once the process is being ended: nothing is suspended any more then.
-func (c command) wanted(suspended bool) <-chan error {
+func (c command) wanted(o suspend.Order) <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.is(inProcess...) {
-		c.record.Suspended = suspended
+		c.record.Suspended, c.record.Order = o.Level.Still(), &o
 	}
 	return c.begin()
 }
@@ -146,33 +267,6 @@ func (c command) suspended(word string) {
 	c.Diagnose(fmt.Sprintf("Container [%s] in [%s] state. The Container has been %s.\n", c.grant.ID, Paused, word))
 	c.logged(c.beginLocked())
 	c.m.changed()
-}
-
-// settleTime is how long the processes of a container that is taken up again may take to become what they were to be.
-const settleTime = 10 * time.Second
-
-// settle makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
-// it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
-func (c life) settle(wanted bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, settleTime)
-	defer cancel()
-	x, err := c.command(ctx)
-	if err != nil {
-		return // it is to be killed
-	}
-	defer x.release()
-	if wanted {
-		if err = x.freeze(); err == nil {
-			return
-		}
-		c.logged(x.wanted(false))
-		c.undo(Pausing)
-		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
-	}
-	err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running)
-	if err != nil && c.ctx.Err() == nil {
-		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
-	}
 }
 
 // Signal sends the container's processes the signal that a command stands for.

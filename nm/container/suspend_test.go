@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
 	"heddle/yarn/records"
 )
 
@@ -23,6 +24,11 @@ type hooked struct {
 	create func() error
 	thaw   func() error
 	usage  func(cgroup.Usage) cgroup.Usage
+
+	reclaims *bool          // what the driver says that it can; nil: what is so
+	memory   *cgroup.Memory // nil: what is so
+	reclaim  func(context.Context, cgroup.Group, int64) (int64, error)
+	pageIn   func(context.Context, cgroup.Group) error
 }
 
 type hookedGroup struct {
@@ -72,6 +78,44 @@ func (g *hookedGroup) Freeze(ctx context.Context) error {
 		return g.Group.Freeze(ctx)
 	}
 	return freeze(ctx, g.Group)
+}
+
+func (h *hooked) Capabilities() cgroup.Capabilities {
+	c := h.Driver.Capabilities()
+	if h.reclaims != nil {
+		c.Reclaim = *h.reclaims
+	}
+	return c
+}
+
+func (g *hookedGroup) Memory() (cgroup.Memory, error) {
+	g.h.mu.Lock()
+	memory := g.h.memory
+	g.h.mu.Unlock()
+	if memory != nil {
+		return *memory, nil
+	}
+	return g.Group.Memory()
+}
+
+func (g *hookedGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
+	g.h.mu.Lock()
+	reclaim := g.h.reclaim
+	g.h.mu.Unlock()
+	if reclaim != nil {
+		return reclaim(ctx, g.Group, bytes)
+	}
+	return g.Group.Reclaim(ctx, bytes)
+}
+
+func (g *hookedGroup) PageIn(ctx context.Context) error {
+	g.h.mu.Lock()
+	pageIn := g.h.pageIn
+	g.h.mu.Unlock()
+	if pageIn != nil {
+		return pageIn(ctx, g.Group)
+	}
+	return g.Group.PageIn(ctx)
 }
 
 func (g *hookedGroup) Thaw(ctx context.Context) error {
@@ -182,7 +226,7 @@ func TestRecoverySuspendsWhatWasToBe(t *testing.T) {
 	l := newLab(t)
 	c, _ := l.counter()
 	// the last life died when that was on disk, and not yet done
-	if err := <-(command{Container: c}).wanted(true); err != nil {
+	if err := <-(command{Container: c}).wanted(suspend.Order{Level: suspend.Frozen, Held: c.box.size()}); err != nil {
 		t.Fatal(err)
 	}
 	l.restart()

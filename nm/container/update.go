@@ -87,20 +87,23 @@ func (c command) checkGPUs(g allocation.Grant) error {
 
 // adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
 func (c command) adoptSize(g allocation.Grant) error {
-	if err := c.box.change(g.Resource, g.Resource); err != nil { // a suspended one holds all of it as well: its memory stays
+	old := c.box.size()
+	before, held := c.ladder.State().Holds, c.ladder.Resized(old, g.Resource) // what was taken from a suspended one stays so
+	paged := held.MemoryMB() < g.Resource.MemoryMB()
+	if err := c.box.change(g.Resource, held, paged); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old := c.grant.Resource
 	if err := c.checkGPUs(g); err != nil { // it has got them just now; before that there was no group
-		return errors.Join(err, c.box.change(old, old))
+		return errors.Join(err, c.box.change(old, before, paged))
 	}
+	c.ladder.Resize(old, g.Resource)
 	// What a token for an update says besides is not for a container that was placed long ago.
 	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
 	if old != g.Resource && old.FitsIn(g.Resource) {
 		c.grown = g.Version
 	}
-	c.place.Change(g.Resource, g.Resource)
+	c.place.Change(g.Resource, held)
 	return nil
 }

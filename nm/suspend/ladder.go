@@ -126,13 +126,13 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 // Step is the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
-	have := l.state.Have
+	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go
 	l.state.Order, l.state.Failed, l.state.Reason = o, false, ""
 	l.mu.Unlock()
 	if !o.Level.Still() {
 		return l.run(ctx, o, have)
 	}
-	if have.Still() {
+	if still {
 		return nil
 	}
 	if err := l.p.Freeze(ctx); err != nil {

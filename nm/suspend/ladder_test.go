@@ -213,3 +213,25 @@ func TestResizeOfWhatIsShrunk(t *testing.T) {
 		}
 	})
 }
+
+// Nobody knows whether a container stands still that could not be resumed: it is frozen anew.
+func TestFrozenAgainAfterAFailedResume(t *testing.T) {
+	f := newFake()
+	l := NewLadder(f, &Node{})
+	if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.before = func(what string) {
+		if what == "thaw" {
+			cancel()
+		}
+	}
+	if err := l.Set(ctx, at(Running, 1024, 2)); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f.did = nil
+	if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil || !slices.Equal(f.did, []string{"freeze"}) {
+		t.Errorf("it did %q, %v", f.did, err)
+	}
+}

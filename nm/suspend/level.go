@@ -51,6 +51,9 @@ const (
 	LeastCPU    = 0.01 // cores
 )
 
+// ShortestPeriod is the least time between two breaths: a container that breathes more often might as well run.
+const ShortestPeriod = 5 * time.Second
+
 // Order says which level a container is to have.
 type Order struct {
 	Level Level `json:"level"`

@@ -1,0 +1,88 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"heddle/nm/cgroup"
+	"heddle/yarn/records"
+)
+
+// processes are a container's, as its ladder handles them. Nobody else writes to the group during a call, and the container doesn't end
+// before the call has. A container becomes Paused and Running here, since nothing may come between that and the kernel's answer.
+type processes struct{ *Container }
+
+// with calls f, which may write to the group, while the container has processes that nobody ends.
+func (p processes) with(ctx context.Context, f func(g cgroup.Group, state State) error) error {
+	if err := p.box.lock(ctx); err != nil {
+		return err
+	}
+	defer p.box.unlock()
+	state, group := p.State(), p.box.get()
+	if !state.is(inProcess...) || group == nil {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
+	}
+	return f(group, state)
+}
+
+// became returns why a container could not change its state after the kernel has done its part.
+func became(t change) error {
+	if !t.made {
+		return fmt.Errorf("it %w but %s", ErrNotRunning, t.from.describe())
+	}
+	return nil
+}
+
+func (p processes) Size() records.Resource { return p.box.size() }
+
+func (p processes) Hold(ctx context.Context, held records.Resource, page bool) error {
+	return p.with(ctx, func(cgroup.Group, State) error { return p.box.change(p.box.size(), held, page) })
+}
+
+func (p processes) Freeze(ctx context.Context) error {
+	return p.with(ctx, func(g cgroup.Group, state State) error {
+		if err := g.Freeze(ctx); err != nil || state != Pausing {
+			return err
+		}
+		return became(p.transition(Paused, Pausing))
+	})
+}
+
+func (p processes) Thaw(ctx context.Context) error {
+	return p.with(ctx, func(g cgroup.Group, state State) error {
+		if err := g.Thaw(ctx); err != nil || state != Resuming {
+			return err
+		}
+		return became(p.toRunning(Resuming))
+	})
+}
+
+func (p processes) Reclaim(ctx context.Context, bytes int64) (taken int64, err error) {
+	err = p.with(ctx, func(g cgroup.Group, _ State) error {
+		taken, err = g.Reclaim(ctx, bytes)
+		return err
+	})
+	return taken, err
+}
+
+func (p processes) PageIn(ctx context.Context) error {
+	return p.with(ctx, func(g cgroup.Group, _ State) error { return g.PageIn(ctx) })
+}
+
+func (p processes) Memory() (cgroup.Memory, error) {
+	group := p.box.get()
+	if group == nil {
+		return cgroup.Memory{}, fmt.Errorf("container %s has no processes", p.ID())
+	}
+	return group.Memory()
+}
+
+func (p processes) CPU() (time.Duration, error) {
+	group := p.box.get()
+	if group == nil {
+		return 0, fmt.Errorf("container %s has no processes", p.ID())
+	}
+	use, err := group.Usage()
+	return use.CPU, err
+}

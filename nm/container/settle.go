@@ -1,0 +1,192 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
+)
+
+// suspension is a container as far as its ladder is concerned.
+type suspension struct{ *Container }
+
+// settlePause is how long a container keeps memory that could not be taken from it, until that is tried again.
+const settlePause = 5 * time.Second
+
+// settle has the memory taken from the container that it isn't to hold, in the background. Commands come before that.
+func (c suspension) settle() {
+	c.mu.Lock()
+	already := c.settling
+	c.settling = true
+	c.mu.Unlock()
+	if already {
+		return
+	}
+	c.m.background(func() {
+		for c.settleOnce() {
+			select {
+			case <-time.After(settlePause):
+			case <-c.ctx.Done():
+			}
+		}
+	})
+}
+
+// settleOnce reports whether something was left to do, and should be tried again in a while.
+func (c suspension) settleOnce() (again bool) {
+	for {
+		x, err := c.command(c.ctx)
+		if err != nil {
+			return c.settled() // it is to end
+		}
+		ctx, done := x.yielding()
+		err = c.ladder.Settle(ctx)
+		yielded := ctx.Err() != nil && x.ctx.Err() == nil
+		done()
+		s := c.ladder.State()
+		c.place.Change(c.box.size(), s.Holds)
+		if !s.Lags() || x.ctx.Err() != nil {
+			defer x.release()
+			return c.settled()
+		}
+		x.release()
+		if yielded {
+			continue // who has come between is served first
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, settlePause)
+		}
+		c.m.changed()
+		return true
+	}
+}
+
+// settled notes that nobody settles the container any more. Whoever has it settled anew waits for the command to be over.
+func (c suspension) settled() bool {
+	c.mu.Lock()
+	c.settling = false
+	c.mu.Unlock()
+	c.m.changed()
+	return false
+}
+
+// breathe has a container that stands still run for a moment at a period; 0: never again.
+func (m *Manager) breathe(c *Container, every time.Duration) {
+	if every > 0 {
+		m.inhale.Do(func() { m.background(func() { m.breaths.Run(m.ctx) }) })
+	}
+	m.breaths.Set(c.ID().String(), every, suspension{c}.breathe)
+}
+
+// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time.
+func (c suspension) breathe(ctx context.Context, allowance int64) {
+	select {
+	case c.commanding <- struct{}{}:
+		<-c.commanding
+	default:
+		return
+	}
+	x, err := c.command(ctx)
+	if err != nil {
+		return
+	}
+	defer x.release()
+	stop, done := x.yielding()
+	defer done()
+	if err := c.ladder.Breathe(x.ctx, allowance, stop.Done()); err != nil && x.ctx.Err() == nil {
+		c.log.WithError(err).Warn("The suspended container could not run for a moment")
+	}
+	if c.ladder.State().Lags() {
+		c.settle()
+	}
+}
+
+// unsuspend notes that the processes from which something was taken are no more. The lock is not held.
+func (c suspension) unsuspend() {
+	c.mu.Lock()
+	c.record.Suspended = false
+	if c.record.Order != nil {
+		c.record.Order = &suspend.Order{Held: c.grant.Resource, Version: c.record.Order.Version}
+	}
+	c.mu.Unlock()
+	c.box.release()
+	c.ladder.Reset()
+	c.m.breathe(c.Container, 0)
+}
+
+// full returns why no memory should be taken from containers at present, or "".
+func (m *Manager) full() string {
+	if m.Pressure == nil {
+		return ""
+	}
+	p, err := m.Pressure()
+	if err != nil {
+		return err.Error()
+	}
+	return p.Refusal()
+}
+
+// Rates are how quickly containers are paged out and in, in bytes a second; 0: not known yet.
+func (m *Manager) Rates() (out, in int64) { return m.ladders.Rates.Get() }
+
+// settleTime is how long the processes of a container that is taken up again may take to become what they were to be.
+const settleTime = 10 * time.Second
+
+// recoverLevel makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
+// it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
+func (c life) recoverLevel(o suspend.Order) {
+	ctx, cancel := context.WithTimeout(c.ctx, settleTime)
+	defer cancel()
+	x, err := c.command(ctx)
+	if err != nil {
+		return // it is to be killed
+	}
+	defer x.release()
+	if !o.Level.Still() {
+		if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
+			err = c.ladder.Step(x.ctx, o)
+		}
+		if err == nil {
+			x.arrived()
+		} else if c.ctx.Err() == nil {
+			c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
+		}
+		return
+	}
+	if err = c.ladder.Step(x.ctx, o); err == nil {
+		x.arrived()
+		return
+	}
+	running := suspend.Order{Held: c.box.size(), Version: o.Version}
+	c.logged(x.wanted(running))
+	c.undo(Pausing)
+	c.log.WithError(err).Warn("Could not suspend the container again; it runs")
+	if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
+		err = c.ladder.Step(x.ctx, running)
+	}
+	if err != nil && c.ctx.Err() == nil {
+		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
+	}
+}
+
+// lastOrder is what the container was to be when the NodeManager ended.
+func (r *record) lastOrder(c *Container) suspend.Order {
+	size := c.box.size()
+	o := suspend.Order{Held: size}
+	if r.Order != nil {
+		o = *r.Order
+	} else if r.Suspended {
+		o.Level = suspend.Frozen
+	}
+	if o.Check(size, c.m.Groups.Capabilities().Reclaim) != nil { // the machine has lost its swap, or the size was changed later
+		o.Held = size
+		if !o.Level.Still() {
+			o.Level = suspend.Running
+		} else {
+			o.Level = suspend.Frozen
+		}
+	}
+	return o
+}
