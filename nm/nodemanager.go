@@ -33,6 +33,7 @@ import (
 	"heddle/nm/proc"
 	"heddle/nm/service"
 	"heddle/nm/store"
+	"heddle/nm/suspend"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -297,7 +298,7 @@ func (n *NodeManager) openContainers() error {
 	n.containers = container.NewManager(container.Options{
 		Archives: archives,
 		Config:   n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
-		Deleter: n.deleter, Log: n.log, Changed: n.kick,
+		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
 	})
 	n.closing(n.containers.Close)
@@ -345,16 +346,23 @@ func (n *NodeManager) openProtocols() error {
 	n.service.Serve(n.server)
 	capable := &pb.NodeCapabilities{}
 	c := n.groups.Capabilities()
-	capable.SetFeatures(c.Features())
+	features := c.Features()
+	if c.Suspend {
+		features = append(features, "levels") // it takes orders
+	}
+	capable.SetFeatures(features)
 	capable.SetMissing(c.Missing)
 	n.updater.Store(heartbeat.New(heartbeat.Options{
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
-		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last,
+		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last, Pressure: pressure,
 		Logs: n.logs, Log: n.log, Registered: n.registered,
 	}))
 	return nil
 }
+
+// pressure is how this machine's memory is.
+func pressure() (suspend.Pressure, error) { return suspend.ReadPressure("/") }
 
 // resourceManager returns whichever ResourceManager is active.
 func (n *NodeManager) resourceManager() (ipc.Invoker, error) {

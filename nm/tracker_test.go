@@ -123,6 +123,57 @@ func TestEndsAreToldAtOnceAndOnce(t *testing.T) {
 	})
 }
 
+// What the ResourceManager wants of a container comes with heartbeats, and how far the node is goes back. A call does the same at once.
+func TestLevelsOverTheWire(t *testing.T) {
+	l := newLab(t).up()
+	if r := l.rm.registrations()[0]; !slices.Contains(r.GetHeddleCapabilities().GetFeatures(), "levels") {
+		t.Errorf("features %v", r.GetHeddleCapabilities())
+	}
+	c := l.run(containerID(1, 1), "while :; do sleep 0.01; done")
+	l.running(c)
+	order := func(level pb.ContainerLevel, version int32) *pb.ContainerOrder {
+		m := &pb.ContainerOrder{}
+		m.SetContainerId(c.ID().PB())
+		m.SetLevel(level)
+		m.SetVersion(version)
+		m.SetBeneficiary("short")
+		return m
+	}
+	told := func(what string, ok func(*pb.ContainerSuspension) bool) {
+		t.Helper()
+		l.rm.seen(what, func(b []*pb.NodeHeartbeatRequest) bool {
+			last := b[len(b)-1]
+			return len(last.GetHeddleSuspensions()) == 1 && last.HasHeddleMemory() && ok(last.GetHeddleSuspensions()[0])
+		})
+	}
+	l.rm.reply(func(m *pb.NodeHeartbeatResponse) {
+		m.SetHeddleOrders([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_FROZEN, 1)})
+	})
+	l.node.kick()
+	told("it is frozen", func(s *pb.ContainerSuspension) bool {
+		return s.GetVersion() == 1 && s.GetLevel() == pb.ContainerLevel_LEVEL_FROZEN && s.GetHeld().GetMemory() == c.Grant().Resource.MemoryMB()
+	})
+	if s := c.Status(); s.State != container.Paused || s.Suspension.For != "short" {
+		t.Errorf("%s, %+v", s.State, s.Suspension)
+	}
+	req := &pb.OrderContainersRequest{}
+	req.SetOrder([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_RUNNING, 2), order(pb.ContainerLevel(9), 3)})
+	resp, err := protocol.OrderContainers.Call(t.Context(), l.as(attempt(1)), req)
+	if err != nil || len(resp.GetSuspension()) != 2 || len(resp.GetFailedRequests()) != 1 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	if s := resp.GetSuspension(); s[0].GetVersion() != 2 || s[0].GetLevel() != pb.ContainerLevel_LEVEL_RUNNING || s[0].GetFailed() || !s[1].GetFailed() || s[1].GetReason() == "" {
+		t.Errorf("%v", s)
+	}
+	told("that the last one makes no sense", func(s *pb.ContainerSuspension) bool {
+		return s.GetVersion() == 3 && s.GetFailed() && s.GetLevel() == pb.ContainerLevel_LEVEL_RUNNING
+	})
+	resp, err = protocol.OrderContainers.Call(t.Context(), l.as(attempt(2)), req)
+	if err != nil || len(resp.GetSuspension()) != 0 || len(resp.GetFailedRequests()) != 2 {
+		t.Errorf("another application: %v, %v", resp, err)
+	}
+}
+
 func TestOrdersOfTheResourceManager(t *testing.T) {
 	l := newLab(t).up()
 	c := l.run(containerID(1, 1), "trap 'touch heard' QUIT; touch ready; while :; do sleep 0.01; done")

@@ -23,6 +23,7 @@ import (
 	"heddle/nm/container"
 	"heddle/nm/health"
 	"heddle/nm/service"
+	"heddle/nm/suspend"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -63,7 +64,8 @@ type Options struct {
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
-	Logs       LogReports // nil: no logs are aggregated
+	Pressure   func() (suspend.Pressure, error) // how the machine's memory is; nil: nobody says
+	Logs       LogReports                       // nil: no logs are aggregated
 	Log        *logrus.Entry
 
 	// Registered is called after every registration with the ResourceManager's identifier. It must not wait for a disk.
@@ -268,6 +270,8 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	}
 	req.SetTokenSequenceNo(u.sequence)
 	req.SetHeddleRefusals(o.Service.Refusals())
+	req.SetHeddleSuspensions(u.suspensions())
+	req.SetHeddleMemory(u.memory())
 	var reports []*pb.LogAggregationReport
 	if o.Logs != nil {
 		reports = o.Logs.Reports()

@@ -162,6 +162,9 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	for _, m := range resp.GetContainersToSignal() {
 		u.signal(m)
 	}
+	for _, m := range resp.GetHeddleOrders() {
+		u.updates.Go(func() { u.order(ctx, m) })
+	}
 	for _, m := range append(resp.GetContainersToDecrease(), resp.GetContainersToUpdate()...) {
 		u.updates.Go(func() { u.update(ctx, m) })
 	}

@@ -3,9 +3,11 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"heddle/nm/container"
+	"heddle/nm/suspend"
 	"heddle/yarn/rest"
 )
 
@@ -96,6 +98,18 @@ type detail struct {
 	CPUTime    int64   `yarn:"cpuTimeMs"`
 	UsedMemory int64   `yarn:"memoryBytes"`
 	PeakMemory int64   `yarn:"peakMemoryBytes"`
+
+	// How far it is with what was taken from it. A running container has level and wantedLevel running.
+	Level       string `yarn:"level"`
+	Wanted      string `yarn:"wantedLevel"`
+	HeldMB      int64  `yarn:"heldMemoryMB"`
+	HeldVCores  int64  `yarn:"heldVCores"`
+	Swapped     int64  `yarn:"swappedBytes"`
+	Since       int64  `yarn:"levelTime"`
+	LastBreath  int64  `yarn:"lastBreathTime"`
+	BreathEvery int64  `yarn:"breathEveryMs"`
+	For         string `yarn:"suspendedFor,omitempty"`
+	Reason      string `yarn:"levelReason,omitempty"`
 }
 
 type detailList struct {
@@ -114,6 +128,10 @@ func detailOf(at *container.Container) detail {
 		ID: s.Grant.ID.String(), App: s.Grant.ID.Attempt.App.String(), User: s.Grant.User, State: s.State.String(), Suspended: s.Suspended,
 		ExitCode: s.ExitCode, MemoryMB: s.Grant.Resource.MemoryMB(), VCores: s.Grant.Resource.VCores(), PID: s.PID,
 		Accepted: ms(s.Started), Launched: ms(s.Launched), Finished: ms(s.Finished),
+		Level: s.Suspension.Have.String(), Wanted: s.Suspension.Level.String(),
+		HeldMB: s.Suspension.Holds.MemoryMB(), HeldVCores: s.Suspension.Holds.VCores(), Swapped: s.Suspension.Swapped,
+		Since: ms(s.Suspension.Since), LastBreath: ms(s.Suspension.LastBreath), BreathEvery: s.Suspension.BreathEvery.Milliseconds(),
+		For: s.Suspension.For, Reason: s.Suspension.Reason,
 		CPU: s.Usage.CPU, CPUTime: s.Usage.CPUTime.Milliseconds(), UsedMemory: s.Usage.Physical, PeakMemory: s.Usage.Peak,
 	}
 }
@@ -134,8 +152,25 @@ func (s *Server) detail(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("container", rest.Natural, detailOf(at)), nil
 }
 
+// suspend takes the level (frozen, if none is given) and the time between two breaths (never) as parameters.
 func (s *Server) suspend(c *rest.Call) (rest.Reply, error) {
-	return s.control(c, "suspend", (*container.Container).Suspend)
+	q := c.Request.URL.Query()
+	level, every := suspend.Frozen, time.Duration(0)
+	var err error
+	if text := q.Get("level"); text != "" {
+		if level, err = suspend.ParseLevel(text); err == nil && level == suspend.Running {
+			err = errors.New("level running is what resume brings a container to")
+		}
+	}
+	if text := q.Get("breathe"); err == nil && text != "" && text != "never" {
+		if every, err = time.ParseDuration(text); err != nil || every < suspend.ShortestPeriod {
+			err = fmt.Errorf("breathe %q is neither never nor a duration of at least %v, such as 45s", text, suspend.ShortestPeriod)
+		}
+	}
+	if err != nil {
+		return rest.Reply{}, rest.BadRequest("suspend container %s: %v", c.Var("container"), err)
+	}
+	return s.control(c, "suspend", func(at *container.Container, ctx context.Context) error { return at.SuspendTo(ctx, level, every) })
 }
 
 func (s *Server) resume(c *rest.Call) (rest.Reply, error) {
@@ -161,7 +196,7 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 	err = do(at, ctx)
 	s.Log.WithField("container", at.ID().String()).WithField("user", caller(c.Request)).WithError(err).Infof("Asked over REST to %s", what)
 	switch {
-	case errors.Is(err, container.ErrNotRunning), errors.Is(err, container.ErrNotSuspended):
+	case errors.Is(err, container.ErrNotRunning), errors.Is(err, container.ErrNotSuspended), errors.Is(err, container.ErrCannot):
 		return rest.Reply{}, conflict(err)
 	case err != nil:
 		return rest.Reply{}, err

@@ -73,6 +73,7 @@ func (s *Service) Serve(server *ipc.Server) {
 	protocol.RestartContainer.Serve(server, s.restartContainer)
 	protocol.RollbackLastReInitialization.Serve(server, s.rollbackLastReInitialization)
 	protocol.CommitLastReInitialization.Serve(server, s.commitLastReInitialization)
+	protocol.OrderContainers.Serve(server, s.orderContainers)
 	protocol.SuspendContainers.Serve(server, s.suspendContainers)
 	protocol.ResumeContainers.Serve(server, s.resumeContainers)
 }
