@@ -14,5 +14,9 @@
 // Everything that matters is in the store before anybody is told of it. Recover takes up every container after a restart,
 // however the last life of the NodeManager ended: the container still runs, ended meanwhile, or never started.
 //
+// A container has a ladder (nm/suspend), by which commands suspend, shrink and resume it. Its state is PAUSED while it is to stand still, also
+// while it breathes. A command writes what is wanted to the disk, takes the CPU away or gives it back, and returns. Memory follows in the background, where
+// any later command comes before it.
+//
 // Statuses and diagnostics are worded as Hadoop's: AMs and people parse them.
 package container
