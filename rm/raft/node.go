@@ -192,6 +192,9 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		MaxPool: 3,
 		Timeout: 10 * time.Second,
 		Logger:  logger,
+		// One request at a time, each with all entries up to MaxAppendEntries: with two under way, a leader may wait for ever after one has
+		// failed (hashicorp/raft issue 612). The member then gets heartbeats but no entries, and the leader can't be closed.
+		MaxRPCsInFlight: 1,
 	})
 }
 

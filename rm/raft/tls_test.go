@@ -86,9 +86,7 @@ func TestGroupsWithTLSWork(t *testing.T) {
 			members := group(t, 3, func(c *Config) { c.TLS = conf(c.ID) })
 			lead, _ := leader(t, members)
 			propose(t, lead, 3)
-			if err := lead.Transfer(t.Context(), ""); err != nil {
-				t.Error(err)
-			}
+			transfer(t, lead, "")
 			for _, m := range members {
 				await.Until(t, m.cfg.ID+" has all entries", func() bool { return len(m.fsm.all()) == 3 })
 			}
