@@ -154,6 +154,9 @@ func (w *world) step(t *rapid.T) {
 		if was := s.Held(d.Container); s.SetHeld(d.Container, to) != (s.Held(d.Container) == to) || s.Held(d.Container) != was && s.Held(d.Container) != to {
 			t.Fatalf("%+v takes %v, is to take %v, and takes %v", d, was, to, s.Held(d.Container))
 		}
+		if rapid.Bool().Draw(t, "noted") {
+			s.NoteHeld(d.Container, to)
+		}
 	case event == 15 && len(w.held) > 0:
 		s.ResizeContainer(rapid.SampledFrom(w.held).Draw(t, "container").Container, res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")))
 	case event == 12:

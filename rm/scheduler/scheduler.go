@@ -64,6 +64,7 @@ const (
 // Scheduler is the queues, nodes, applications and containers of a cluster: events in, decisions out. Make it with New.
 type Scheduler struct {
 	*explain.Explainer
+	*Holdings
 	core   *core.Core
 	policy policy.Policy
 }
@@ -75,7 +76,7 @@ func New(cfg Config) *Scheduler {
 		s.policy = policy.New(kind, c)
 		return s.policy
 	})
-	s.Explainer = explain.New(s.core, s.policy)
+	s.Explainer, s.Holdings = explain.New(s.core, s.policy), &Holdings{s.core}
 	return s
 }
 
@@ -133,14 +134,11 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 	return s.core.ResizeContainer(h, to)
 }
 
-// SetHeld changes what a running container takes on its node, at most its claim, and reports whether it could. Its application, user
-// and queues stay charged with the claim.
-func (s *Scheduler) SetHeld(h ContainerHandle, to records.Resource) bool {
-	return s.core.SetHeld(h, to)
-}
+// Starving reports whether a leaf waits for something below its guarantee.
+func (s *Scheduler) Starving() bool { return s.core.Starving() }
 
-// Held is what a container takes on its node.
-func (s *Scheduler) Held(h ContainerHandle) records.Resource { return s.core.Held(h) }
+// Changes counts changes of what applications ask for and hold, of limits and of nodes.
+func (s *Scheduler) Changes() int64 { return s.core.Changes }
 
 // Promise has the room of a container, once it is freed, go to an application before others. The promise ends with the next call of
 // Schedule, and where the application or the node is removed.

@@ -123,13 +123,17 @@ func (s *Core) MoveApp(h handle.App, path string) {
 	}
 	active := a.Active
 	back, kept := a.Used.Times(-1), a.Reserved.Times(-1)
-	s.chargeQueue(a, &back, -int(a.Running))
+	held := a.Used.Sub(s.withheld[h])
+	room := held.Times(-1)
+	s.chargeUser(a, &back)
+	s.chargeQueues(from, &room, -int(a.Running))
 	s.chargeQueuesReserved(from, &kept)
 	s.part(h)
 	s.settleQueue(from)
 	s.retryActivation(from)
 	s.join(h, to)
-	s.chargeQueue(a, &a.Used, int(a.Running))
+	s.chargeUser(a, &a.Used)
+	s.chargeQueues(to, &held, int(a.Running))
 	s.chargeQueuesReserved(to, &a.Reserved)
 	if active {
 		s.start(h)

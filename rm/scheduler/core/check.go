@@ -22,7 +22,7 @@ func (s *Core) Check() error {
 
 func (s *Core) checkContainers() error {
 	onNode := make([]records.Resource, len(s.Nodes.At))
-	ofApp, kept := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
+	ofApp, kept, lack := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
 	for i := range s.Containers {
 		c := &s.Containers[i]
 		switch {
@@ -44,6 +44,8 @@ func (s *Core) checkContainers() error {
 		if c := &s.Containers[h]; !c.Live() || c.Reserved() || held == *s.Holds(c) || !held.FitsIn(*s.Holds(c)) {
 			return fmt.Errorf("container %d is on record with %v on its node", h, held)
 		}
+		a := s.Containers[h].App
+		lack[a] = lack[a].Add(*s.Holds(&s.Containers[h])).Sub(held)
 	}
 	partly := 0
 	for h := range s.Nodes.At {
@@ -58,6 +60,9 @@ func (s *Core) checkContainers() error {
 	}
 	for h := range s.Apps {
 		a := &s.Apps[h]
+		if s.withheld[handle.App(h)] != lack[h] {
+			return fmt.Errorf("application %d lacks %v, its containers %v", h, s.withheld[handle.App(h)], lack[h])
+		}
 		if a.Live && (a.Used != ofApp[h] || a.Reserved != kept[h]) {
 			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.Used, a.Reserved, ofApp[h], kept[h])
 		}
@@ -99,6 +104,7 @@ func (s *Core) checkQueues() error {
 			x.wanting = 1
 		}
 		ofUser[a.User] = ofUser[a.User].add(x)
+		x.used = x.used.Sub(s.withheld[handle.App(h)])
 		for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
 			ofQueue[q] = ofQueue[q].add(x)
 		}

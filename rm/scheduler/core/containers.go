@@ -54,22 +54,21 @@ func (s *Core) Free(h handle.Container) {
 	s.Policy.ContainerEnded(h)
 	back := s.Calc.Negative(s.Holds(c))
 	room := back
-	if len(s.held) > 0 {
-		held := s.Held(h)
+	if held, other := s.held[h]; other {
 		room = s.Calc.Negative(&held)
-		delete(s.held, h)
+		s.withhold(h, *s.Holds(c))
 	}
 	s.endContainer(h)
 	s.Nodes.Charge(&s.Nodes.At[n], &room, -1)
-	s.chargeApp(a, &back, -1)
+	s.chargeApp(a, &back, &room, -1)
 	s.NodeFreed(n)
 	s.unparkLimited()
 	s.settle(a)
 }
 
 // ResizeContainer changes a container's claim, and what it takes on its node with it, and reports whether it could: more is refused
-// where its node hasn't room for it or a queue would get above its maximum. Where the node is charged otherwise (SetHeld), only a
-// claim that is less than that changes it.
+// where its node hasn't room for it or a queue would get above its maximum. Where it holds less on its node (SetHeld), only a claim
+// that is less than that changes it.
 func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	c := &s.Containers[h]
 	more := to.Sub(*s.Holds(c))
@@ -87,12 +86,11 @@ func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	c.size, s.Recheck = s.sizes.Hold(&to), true
 	s.sizes.Drop(was)
 	if other {
-		if s.held[h] = held.Min(to); s.held[h] == to {
-			delete(s.held, h)
-		}
+		s.withheld[c.App] = s.withheld[c.App].Add(more)
+		s.withhold(h, held.Min(to))
 	}
 	s.Nodes.Charge(n, &room, 0)
-	s.chargeApp(c.App, &more, 0)
+	s.chargeApp(c.App, &more, &room, 0)
 	s.NodeFreed(c.Node)
 	s.unparkLimited()
 	s.settle(c.App)
@@ -109,19 +107,20 @@ func (s *Core) holdOn(a handle.App, n handle.Node, r *records.Resource) handle.C
 // charge adds to what a node, an application, its user and its queues hold. Keys and masks follow with settle.
 func (s *Core) charge(h handle.App, nh handle.Node, r *records.Resource, containers int) {
 	s.Nodes.Charge(&s.Nodes.At[nh], r, containers)
-	s.chargeApp(h, r, containers)
+	s.chargeApp(h, r, r, containers)
 }
 
-// chargeApp adds to what an application, its user and its queues hold.
-func (s *Core) chargeApp(h handle.App, r *records.Resource, containers int) {
+// chargeApp adds to the claims of an application and its user, and to what their queues hold.
+func (s *Core) chargeApp(h handle.App, claim, held *records.Resource, containers int) {
 	a := &s.Apps[h]
-	s.Calc.Add(&a.Used, r)
+	s.Calc.Add(&a.Used, claim)
 	a.Running += int32(containers)
-	s.chargeQueue(a, r, containers)
+	s.chargeUser(a, claim)
+	s.chargeQueues(a.Leaf, held, containers)
 }
 
-func (s *Core) chargeQueue(a *App, r *records.Resource, containers int) {
-	s.Changes++
+// chargeUser adds to the claims of an application's user.
+func (s *Core) chargeUser(a *App, r *records.Resource) {
 	u, q := &s.Users[a.User], &s.Queues[a.Leaf]
 	s.Calc.Add(&u.Used, r)
 	if u.Wanting > 0 {
@@ -130,7 +129,12 @@ func (s *Core) chargeQueue(a *App, r *records.Resource, containers int) {
 	share := s.Calc.Share(&u.Used)
 	q.Shares += share - u.share
 	u.share = share
-	for i := a.Leaf; i != order.Nothing; i = s.Queues[i].Parent {
+}
+
+// chargeQueues adds to what a leaf and those above it hold.
+func (s *Core) chargeQueues(leaf int32, r *records.Resource, containers int) {
+	s.Changes++
+	for i := leaf; i != order.Nothing; i = s.Queues[i].Parent {
 		q := &s.Queues[i]
 		s.Calc.Add(&q.Used, r)
 		q.Containers += int32(containers)

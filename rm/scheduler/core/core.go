@@ -34,7 +34,9 @@ type Core struct {
 
 	cursor int                                   // where the next search for any node begins, so that load spreads
 	held   map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
-	stale  bool                                  // limits must be computed anew
+	// withheld is what such containers of an application lack of their claims, together.
+	withheld map[handle.App]records.Resource
+	stale    bool // limits must be computed anew
 
 	Nodes      nodeset.Set
 	Apps       []App
@@ -72,7 +74,7 @@ type Core struct {
 // NewCore returns a core without nodes. policy makes the policy for queues of a kind.
 func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	c := &Core{
-		held:   map[handle.Container]records.Resource{},
+		held: map[handle.Container]records.Resource{}, withheld: map[handle.App]records.Resource{},
 		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Classes: class.New(), ByPath: map[string]int32{},
 		Running: map[string]int32{}, sizes: intern.NewAmounts(),
 	}

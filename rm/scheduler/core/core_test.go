@@ -174,8 +174,8 @@ func TestHeldAmounts(t *testing.T) {
 			t.Errorf("holds %v after %v", c.Held(k), to)
 		}
 	}
-	if !c.SetHeld(k, gb(2)) || c.Held(k) != gb(2) || c.Nodes.At[0].Used != gb(2) || c.Queues[core.Root].Used != gb(6) {
-		t.Fatalf("holds %v, its node %v, the root %v", c.Held(k), c.Nodes.At[0].Used, c.Queues[core.Root].Used)
+	if !c.SetHeld(k, gb(2)) || c.Held(k) != gb(2) || c.Nodes.At[0].Used != gb(2) || c.Queues[core.Root].Used != gb(2) || c.Apps[a].Used != gb(6) {
+		t.Fatalf("holds %v, its node %v, the root %v, its application %v", c.Held(k), c.Nodes.At[0].Used, c.Queues[core.Root].Used, c.Apps[a].Used)
 	}
 	other := c.Restore(c.app("root.b", "v", 0), 0, gb(5))
 	c.run(0)
@@ -190,6 +190,38 @@ func TestHeldAmounts(t *testing.T) {
 	c.SetHeld(k, gb(1))
 	if c.Free(k); !c.Nodes.At[0].Used.IsZero() || !c.Apps[a].Used.IsZero() || c.SetHeld(k, gb(0)) {
 		t.Errorf("left on the node: %v, with the application: %v", c.Nodes.At[0].Used, c.Apps[a].Used)
+	}
+	c.run(0)
+}
+
+// What an application lacks of its claims goes with it into another queue. A container gets nothing back that its queue may not have,
+// unless its node says that it has it.
+func TestQueuesAreChargedWhatIsHeld(t *testing.T) {
+	c := start(t, map[string]string{"root.a.maximum-capacity": "80", "root.b.maximum-capacity": "50"}, "n0")
+	a := c.app("root.a", "u", 0, row(1, 8))
+	_, got := c.run(0)
+	k := got[a][0]
+	if !c.SetHeld(k, gb(1)) || c.Withheld(core.Root) != gb(7) {
+		t.Fatalf("%v are withheld", c.Withheld(core.Root))
+	}
+	c.MoveApp(a, "root.b")
+	b := c.Apps[a].Leaf
+	if c.Queues[b].Used != gb(1) || c.Withheld(b) != gb(7) || c.Users[c.Apps[a].User].Used != gb(8) {
+		t.Errorf("after the move the queue holds %v without %v, the user claims %v", c.Queues[b].Used, c.Withheld(b), c.Users[c.Apps[a].User].Used)
+	}
+	c.run(0)
+	if c.SetHeld(k, gb(6)) || !c.SetHeld(k, gb(5)) || c.NoteHeld(k, gb(9)) || !c.NoteHeld(k, gb(8)) || c.Queues[b].Used != gb(8) {
+		t.Errorf("in a queue of 5 GB it takes %v", c.Queues[b].Used)
+	}
+	c.run(0)
+	other := c.Restore(a, 0, gb(2))
+	c.NoteHeld(other, gb(0))
+	if c.NoteHeld(k, gb(1)); !c.NoteHeld(other, gb(2)) || c.Nodes.At[0].Used != gb(3) {
+		t.Errorf("the node has %v", c.Nodes.At[0].Used)
+	}
+	c.NoteHeld(k, gb(8))
+	if c.Restore(a, 0, gb(3)); c.Nodes.At[0].Used != gb(13) {
+		t.Errorf("the node has %v of 10 GB", c.Nodes.At[0].Used)
 	}
 	c.run(0)
 }

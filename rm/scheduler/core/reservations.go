@@ -121,7 +121,7 @@ func (s *Core) chargeReserved(h handle.App, a *App, r *records.Resource) {
 	s.Calc.Add(&a.Reserved, r)
 	s.chargeQueuesReserved(a.Leaf, r)
 	if s.Rules.ReservedIsUsed {
-		s.chargeApp(h, r, 0)
+		s.chargeApp(h, r, r, 0)
 	}
 }
 

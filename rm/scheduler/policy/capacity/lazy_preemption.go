@@ -223,7 +223,7 @@ func (c *claims) enforce(leaf int32, more *records.Resource, list []handle.Conta
 		room := c.Calc.Measure(q.Maximum.Sub(q.Used).Add(c.gone[h]))
 		for _, k := range list {
 			if c.isBelow(k, h) {
-				room = room.Add(c.Calc.Measure(*c.Holds(&c.Containers[k])))
+				room = room.Add(c.Calc.Measure(c.Held(k)))
 			}
 		}
 		for _, k := range c.p.killable {
@@ -231,7 +231,7 @@ func (c *claims) enforce(leaf int32, more *records.Resource, list []handle.Conta
 				break
 			}
 			if c.Apps[c.Containers[k].App].Leaf != leaf && c.isBelow(k, h) && !slices.Contains(list, k) {
-				room = room.Add(c.Calc.Measure(*c.Holds(&c.Containers[k])))
+				room = room.Add(c.Calc.Measure(c.Held(k)))
 				list = append(list, k)
 			}
 		}
@@ -257,10 +257,10 @@ func (c *claims) end(list []handle.Container) {
 	for _, k := range list {
 		c.p.ContainerEnded(k)
 		x := &c.Containers[k]
-		size := *c.Holds(x)
+		held := c.Held(k)
 		for h := c.Apps[x.App].Leaf; h != order.Nothing; h = c.Queues[h].Parent {
-			c.gone[h] = c.gone[h].Add(size)
+			c.gone[h] = c.gone[h].Add(held)
 		}
-		c.Out = append(c.Out, core.Decision{Kind: core.Kill, Container: k, App: x.App, Node: x.Node, Resource: size})
+		c.Out = append(c.Out, core.Decision{Kind: core.Kill, Container: k, App: x.App, Node: x.Node, Resource: *c.Holds(x)})
 	}
 }
