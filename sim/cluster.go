@@ -16,11 +16,15 @@ type Nodes struct {
 	Capacity records.Resource
 	Names    []string // names of the first nodes, such as hosts that a trace names
 	Racks    []string // racks of Names
+	// Ability is what they can do with containers from which preemption takes resources.
+	Ability drive.Ability
 }
 
 // Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
 type Driver interface {
 	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
+	SetAbility(scheduler.NodeHandle, drive.Ability)
+	SetProgress(a scheduler.AppHandle, part float64)
 	AddApp(drive.AppSpec) scheduler.AppHandle
 	RemoveApp(scheduler.AppHandle)
 	UpdateAsks(scheduler.AppHandle, []scheduler.Ask)
@@ -50,6 +54,7 @@ type Cluster struct {
 	granted int64   // number of containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
+	still   int   // tasks that stand still
 	woken   int64 // when Step is called next because of a delay, ms
 	round   int64 // when Step is called next for a round of preemption, ms
 
@@ -63,6 +68,7 @@ type jobState struct {
 	stage int
 	begun int32   // started tasks of the stage
 	ended int32   // ended tasks of the stage
+	done  Time    // work of ended tasks
 	again []int32 // tasks to start again
 }
 
@@ -71,14 +77,19 @@ type life struct {
 	turn  int32 // number of the life among those with this handle; a lost container counts twice
 	begun Time
 	task  int32
+
+	left  Time             // work that was left of the task at since
+	since Time             // when its rate changed last
+	rate  float64          // at which the task goes on, 0 to 1
+	lacks records.Resource // what it doesn't hold of what it claims
 }
 
 // amRequest is the allocation request id of ApplicationMasters' containers. Those of stages count from 0.
 const amRequest = -1
 
 // NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if
-// the queues' settings say so. A task that loses its container begins again, on any node. Jobs don't give containers
-// back before they are preempted. ApplicationMasters are never preempted.
+// the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk goes on
+// later, or more slowly. Jobs don't give containers back before they are preempted. ApplicationMasters are never preempted.
 func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
@@ -92,7 +103,10 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		if i < len(nodes.Names) {
 			spec.Host, spec.Rack = nodes.Names[i], nodes.Racks[i]
 		}
-		s.AddNode(spec)
+		n := s.AddNode(spec)
+		if nodes.Ability != (drive.Ability{}) {
+			s.SetAbility(n, nodes.Ability)
+		}
 		c.total = c.total.Add(nodes.Capacity)
 	}
 	for i := range jobs {
@@ -140,7 +154,7 @@ func (c *Cluster) schedule() {
 		continue
 	}
 	c.wakeAt(c.sched.NextWake(), &c.woken)
-	if _, more := c.engine.Next(); more { // without other events a round changes nothing
+	if _, more := c.engine.Next(); more || c.still > 0 { // without other events a round changes nothing, but for who resumes
 		c.wakeAt(c.sched.NextRound(), &c.round)
 	}
 	c.metrics.use(now, c.used, c.total)
@@ -164,6 +178,8 @@ func (c *Cluster) decide(now Time) bool {
 		switch d := &decisions[i]; d.Kind {
 		case drive.Allocate:
 			c.start(d)
+		case drive.Suspend, drive.Shrink, drive.Resume:
+			c.hold(d)
 		case drive.Kill:
 			c.killed = append(c.killed, d.Container)
 		}
@@ -277,7 +293,7 @@ func (c *Cluster) start(d *drive.Decision) {
 	now := c.engine.Now()
 	c.granted++
 	l := &c.lives[d.Container]
-	*l = life{turn: l.turn + 1, begun: now}
+	*l = life{turn: l.turn + 1, begun: now, rate: 1}
 	master := d.AllocationRequestID == amRequest
 	c.sched.Identify(1, c.granted, master, d.Container)
 	if master {
@@ -292,7 +308,47 @@ func (c *Cluster) start(d *drive.Decision) {
 		s.begun++
 		c.metrics.started(job, now-j.Submit)
 	}
-	c.engine.At(now+j.Stages[s.stage].Tasks[l.task].Duration, completion{c}, int64(l.turn)<<32|int64(d.Container))
+	l.left = j.Stages[s.stage].Tasks[l.task].Duration
+	c.awaitEnd(d.Container)
+}
+
+// awaitEnd enters when a task ends if it goes on as it does from now on.
+func (c *Cluster) awaitEnd(h scheduler.ContainerHandle) {
+	l := &c.lives[h]
+	if l.since = c.engine.Now(); l.rate > 0 {
+		c.engine.At(l.since+Time(float64(l.left)/l.rate), completion{c}, int64(l.turn)<<32|int64(h))
+	}
+}
+
+// hold has the task of a container go on with what it holds from now on: at the rate at which it has least of what it claims.
+func (c *Cluster) hold(d *drive.Decision) {
+	l, job := &c.lives[d.Container], c.running[d.Container]
+	claim := c.jobs[job].Stages[c.states[job].stage].Resource
+	now := c.engine.Now()
+	if d.Kind == drive.Suspend {
+		c.metrics.suspended++
+	}
+	if l.rate == 0 {
+		c.still--
+	}
+	l.left = max(l.left-Time(float64(now-l.since)*l.rate), 0)
+	l.rate = 1
+	for i := range claim {
+		if claim[i] > 0 {
+			l.rate = min(l.rate, float64(d.Resource[i])/float64(claim[i]))
+		}
+	}
+	if d.Kind == drive.Suspend {
+		l.rate = 0
+	}
+	if l.rate == 0 {
+		c.still++
+	}
+	c.used = c.used.Add(l.lacks)
+	l.lacks = claim.Sub(d.Resource)
+	c.used = c.used.Sub(l.lacks)
+	l.turn++
+	c.awaitEnd(d.Container)
 }
 
 // completion ends a task, if its container still lives.
@@ -300,12 +356,17 @@ type completion struct{ *Cluster }
 
 func (c completion) Handle(container int64) {
 	h := scheduler.ContainerHandle(int32(container))
-	if c.lives[h].turn != int32(container>>32) {
+	l := &c.lives[h]
+	if l.turn != int32(container>>32) {
 		return
 	}
 	job := c.running[h]
 	s := &c.states[job]
 	c.release(h, c.jobs[job].Stages[s.stage].Resource)
+	if j := &c.jobs[job]; j.Work > 0 {
+		s.done += j.Stages[s.stage].Tasks[l.task].Duration
+		c.sched.SetProgress(s.app, float64(s.done)/float64(j.Work))
+	}
 	if s.ended++; int(s.ended) == len(c.jobs[job].Stages[s.stage].Tasks) {
 		c.nextStage(job)
 	}
@@ -325,6 +386,12 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 }
 
 func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {
-	c.used = c.used.Sub(r)
+	l := &c.lives[h]
+	c.used = c.used.Sub(r).Add(l.lacks)
+	l.lacks = records.Resource{}
+	if l.rate == 0 {
+		l.rate = 1
+		c.still--
+	}
 	c.sched.Free(h)
 }

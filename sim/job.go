@@ -18,6 +18,8 @@ type Job struct {
 	Stages []Stage
 	// Estimate is the mean duration of a task as known at submission. Reports use it to tell short jobs from long ones.
 	Estimate Time
+	// Work is how long its tasks last together, if the job tells how far it is; 0: it doesn't.
+	Work Time
 }
 
 // Stage has tasks of one size, such as the maps of a job.

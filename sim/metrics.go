@@ -16,6 +16,7 @@ type metrics struct {
 	waited Time // total over all tasks, from the submission of their job to their start
 	begun  int64
 
+	suspended int64 // suspensions of containers
 	preempted int64 // preempted containers
 	wasted    Time  // total of their lost work
 

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/sim"
+	"heddle/yarn/records"
 )
 
 // halves are two queues with half of the cluster each, of which either may take all, with rounds of preemption each second and
@@ -34,6 +36,38 @@ func rivals() []sim.Job {
 	short := job("short", 10*second, 5*second, 5*second)
 	long.Queue, short.Queue = "root.a", "root.b"
 	return []sim.Job{long, short}
+}
+
+// TestSuspension: who is promised half gets it at once, and what was suspended goes on where it stopped.
+func TestSuspension(t *testing.T) {
+	for name, x := range map[string]struct {
+		means suspension.Means
+		able  drive.Ability
+		tries int
+	}{
+		"at once": {suspension.Immediate, drive.Ability{Suspend: true, Reclaim: true}, 0}, "in steps": {suspension.Graceful, drive.Ability{Suspend: true, Shrink: true, Reclaim: true}, 0},
+		"resumes late": {suspension.Immediate, drive.Ability{Suspend: true, Reclaim: true}, 5},
+	} {
+		tree := halves(t)
+		tree.Settings.Suspension.Tries = x.tries
+		a, _ := tree.Find("root.a")
+		a.Means = x.means
+		d := drive.New(scheduler.Config{Tree: tree, Minimum: slot, Heartbeat: time.Second})
+		c, err := sim.NewCluster(d, sim.Nodes{Count: 2, Capacity: records.NewResource(2*1024+128, 2), Ability: x.able}, rivals())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := sim.Time(x.tries) * second
+		if r.Preempted != 0 || r.Wasted != 0 || r.Suspended < 2 || r.Jobs[1].Start != 10*second || r.Jobs[1].End != 15*second ||
+			r.Jobs[0].End < 105*second || r.Jobs[0].End > 107*second+late {
+			t.Errorf("%s: %d are killed, %d suspended; the short job runs from %v to %v s, the long one until %v s", name, r.Preempted, r.Suspended,
+				r.Jobs[1].Start.Seconds(), r.Jobs[1].End.Seconds(), r.Jobs[0].End.Seconds())
+		}
+	}
 }
 
 func preempted(t *testing.T, tree *queue.Tree) *sim.Report {

@@ -21,6 +21,7 @@ type Report struct {
 	Jobs       []Outcome
 	Unfinished int
 	Tasks      int64
+	Suspended  int64 // suspensions of containers
 	Preempted  int64 // preempted containers
 	Wasted     Time  // their lost work in all
 	Decisions  int64
@@ -34,7 +35,7 @@ type Report struct {
 
 func (m *metrics) report(c *Cluster) *Report {
 	r := &Report{
-		Jobs: m.outcomes, Tasks: m.begun, Preempted: m.preempted, Wasted: m.wasted, Decisions: m.decisions, Events: c.engine.Events(), End: c.engine.Now(),
+		Jobs: m.outcomes, Tasks: m.begun, Suspended: m.suspended, Preempted: m.preempted, Wasted: m.wasted, Decisions: m.decisions, Events: c.engine.Events(), End: c.engine.Now(),
 	}
 	for i := range m.outcomes {
 		if m.outcomes[i].End < 0 {
@@ -113,6 +114,9 @@ func (r *Report) Write(w io.Writer, cutoff Time) error {
 		r.Tasks, r.MeanWait.Seconds(), 100*r.MeanUse, 100*r.MedianUse, r.End.Seconds(), r.Decisions, r.Events, r.Unfinished)
 	if err == nil && r.Preempted > 0 {
 		_, err = fmt.Fprintf(w, "%d containers were preempted after %.3f s of work in all\n", r.Preempted, r.Wasted.Seconds())
+	}
+	if err == nil && r.Suspended > 0 {
+		_, err = fmt.Fprintf(w, "containers were suspended %d times\n", r.Suspended)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/sim/trace"
@@ -119,6 +120,7 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 		return nil, nodes, fmt.Errorf("--nodes %d --slots %d --rack %d: a cluster has at least one node with one slot", o.nodes, o.slots, o.perRack)
 	}
 	nodes = sim.Nodes{Count: o.nodes, PerRack: o.perRack, Capacity: o.options.Slot.Times(int64(o.slots))}
+	nodes.Ability = drive.Ability{Suspend: true, Shrink: true, Reclaim: true}
 	if o.file != "" {
 		jobs, err = trace.Open(o.file, o.options)
 		nodes.Names, nodes.Racks = sim.HostsOf(jobs)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/suspension"
 	"heddle/yarn/records"
 )
 
@@ -136,6 +137,8 @@ type parser struct {
 	weights  []string // keys of users' weights, once collected
 	preempt  bool     // preemption is on
 	intra    bool
+
+	suspension suspension.Settings // what queues inherit
 }
 
 // Limits of a tree. Only mistakes reach them: a queue named as its own child, a file pasted into a name.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
 )
@@ -79,6 +80,7 @@ func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
 		return nil, err
 	}
 	p := fairParser{types: types, undeclared: c.Bool(fairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(fairPrefix + "user-as-default-queue")}
+	p.suspension = suspension.Of(c)
 	t, err := p.tree(root)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func ParseFair(b []byte) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := fairParser{undeclared: true, userQueues: true}
+	p := fairParser{undeclared: true, userQueues: true, suspension: suspension.Default()}
 	return p.tree(root)
 }
 
@@ -102,6 +104,7 @@ type fairParser struct {
 	types                  records.ResourceTypes
 	undeclared, userQueues bool
 	defaults               map[string]*conf.Element // defaults of queues, by their names in the file
+	suspension             suspension.Settings      // what queues inherit
 	settings               Settings
 	problems               []conf.Problem
 	failed                 bool
@@ -139,6 +142,7 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	}
 	p.defaults = map[string]*conf.Element{}
 	p.settings = defaultSettings()
+	p.settings.Suspension = p.suspension
 	var queues []*conf.Element
 	var placement *conf.Element
 	for _, e := range file.Children {
@@ -249,6 +253,7 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 	f := &q.Fair
 	*f = FairShares{Weight: 1, Policy: "fair", MinTimeout: Never, FairTimeout: Never, FairThreshold: 0.5}
 	p.fromDefaults(q)
+	inheritMeans(q, &p.suspension)
 	for _, e := range given.Children {
 		text := strings.TrimSpace(e.Text())
 		switch e.Name {
@@ -290,6 +295,10 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 			if f.NoPreemption && !strings.EqualFold(text, "false") {
 				p.note(conf.Warning, e, q, "it must be true or false, and counts as false")
 			}
+		case suspension.MeansKey:
+			q.Means = p.means(e, q)
+		case suspension.UnableKey:
+			q.Unable = p.means(e, q)
 		case "aclAdministerReservations", "aclListReservations", "aclSubmitReservations":
 			p.note(conf.Warning, e, q, "has no effect: reservations aren't supported")
 		default:
@@ -397,6 +406,14 @@ func (p *fairParser) number(e *conf.Element, q *Queue, least float64) float64 {
 		return 0
 	}
 	return f
+}
+
+func (p *fairParser) means(e *conf.Element, q *Queue) suspension.Means {
+	m, err := suspension.Parse(e.Name, strings.TrimSpace(e.Text()))
+	if err != nil {
+		p.fail(e, q, err.Error())
+	}
+	return m
 }
 
 func (p *fairParser) integer(e *conf.Element, q *Queue) int32 {

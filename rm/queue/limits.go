@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
 )
@@ -278,6 +279,7 @@ func (p *parser) preemption(q *Queue) {
 	offInside = p.truth(q.Path+".intra-queue-preemption.disable_preemption", offInside)
 	q.NoPreemption, q.intraOff = off || !p.preempt, offInside || !p.intra
 	q.NoIntraPreemption = q.intraOff || q.NoPreemption
+	p.means(q)
 }
 
 func (p *parser) lists(q *Queue) {
@@ -318,6 +320,8 @@ func (p *parser) global() Settings {
 		}
 	}
 	s.Preemption = p.preemptionSettings()
+	s.Suspension = suspension.Of(p.conf)
+	p.suspension = s.Suspension
 	p.preempt, p.intra = s.Preemption.Enabled, s.Preemption.Enabled && s.Preemption.Intra.Enabled
 	return s
 }

@@ -21,6 +21,7 @@ func (t *Tree) Make(above *Queue, name string, leaf bool) *Queue {
 	q.Maximum, q.AbsoluteMaximum = 1, above.AbsoluteMaximum
 	inheritFair(q)
 	inheritNoPreemption(q)
+	inheritMeans(q, &t.Settings.Suspension)
 	if above.Fair.MaxChild.Set() {
 		q.Fair.Max = above.Fair.MaxChild
 	}

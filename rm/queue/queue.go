@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
 )
@@ -73,8 +74,10 @@ type Queue struct {
 	// applications of the same queue. Both are also set if preemption is off altogether.
 	NoPreemption, NoIntraPreemption bool
 	intraOff                        bool // what children inherit
-	Reservable                      bool
-	Labels                          []string // node labels that it may use; "*" is all
+	// Means is how preemption takes from containers of the queue, Unable the same for those on nodes that can't suspend.
+	Means, Unable suspension.Means
+	Reservable    bool
+	Labels        []string // node labels that it may use; "*" is all
 
 	Fair FairShares // of the queues of a Fair tree
 

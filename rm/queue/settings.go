@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/suspension"
 	"heddle/yarn/records"
 )
 
@@ -24,6 +25,7 @@ type Settings struct {
 	UserMaxParallel  int32
 	UsersMaxParallel map[string]int32
 	Preemption       Preemption
+	Suspension       suspension.Settings
 	Fair             FairSettings
 	// Placement decides which queue an application goes to.
 	Placement Placement
@@ -101,6 +103,7 @@ func defaultSettings() Settings {
 			Interval: 3 * time.Second, Wait: 15 * time.Second, PerRound: 0.1, Ignored: 0.1, Natural: 0.2, BalanceWait: 5 * time.Minute,
 			Underused: UnderusedPreemption{Delay: time.Minute}, Intra: IntraPreemption{Threshold: 0.5, Most: 0.2, ConservativeDRF: true},
 		},
+		Suspension: suspension.Default(),
 		Fair: FairSettings{
 			UtilizationThreshold: 0.8, PreemptMasters: true, Wait: 15 * time.Second, StarvationInterval: 10 * time.Second,
 			NodeThreshold: -1, RackThreshold: -1, NodeDelay: -1, RackDelay: -1, ReservableNodes: 0.05,

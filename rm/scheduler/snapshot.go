@@ -39,10 +39,14 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 			continue
 		}
 		p := preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
+		if !c.Reserved() {
+			p.Held = s.core.Held(handle.Container(h))
+			p.Least = p.Held
+		}
 		a := &out.Apps[apps[c.App]]
 		if p.Killable {
 			for q := a.Queue; q >= 0; q = out.Queues[q].Parent {
-				out.Queues[q].Killable = out.Queues[q].Killable.Add(p.Resource)
+				out.Queues[q].Killable = out.Queues[q].Killable.Add(p.Held)
 			}
 		}
 		if c.Reserved() {
@@ -67,6 +71,7 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 		Path: q.Cfg.Path, Parent: parent, Used: q.Used, Maximum: q.Maximum, Reserved: q.Reserved,
 		Guaranteed: q.Guaranteed.Min(q.Maximum), // as nothing is to be taken for what it can't have
 		Disabled:   q.Cfg.NoPreemption || q.Cfg.Fair.NoPreemption, IntraOff: q.Cfg.NoIntraPreemption,
+		Means: q.Cfg.Means, Unable: q.Cfg.Unable,
 		FairOrder:  q.Cfg.OrderingPolicy == "fair",
 		MinTimeout: timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}

@@ -25,6 +25,10 @@ const (
 	Tell     Kind = iota + Kill + 1 // the application will lose the container unless it gives enough back
 	Killable                        // the container ends as soon as its room is needed; then a Kill says so
 	Grow                            // the container is as large as it was to be (Driver.Grow)
+	Suspend                         // the container is to stand still, and hold no more than Resource
+	Shrink                          // the container is to hold Resource; what it is to do stays as it was
+	Resume                          // the container gets back what it claims, and goes on
+	Charge                          // Resource is charged for the container, as room waits for its return, or does so no more
 )
 
 // Decision is what was decided. Only App is set where the kind is Activate.
@@ -40,6 +44,7 @@ type Decision struct {
 	Locality            scheduler.Locality
 	// Reason is why preemption decided so, for people. It is empty where preemption had no part in it.
 	Reason string
+	For    string // path of the queue for which a container is suspended or shrunk
 }
 
 // Driver drives a scheduler. Questions go to the scheduler itself. Every change goes through the Driver's methods, which are
@@ -61,6 +66,7 @@ type Driver struct {
 	killable map[scheduler.ContainerHandle]string // why containers are killable
 	notes    []note
 	growing  growths
+	sus      suspender
 
 	out   []Decision
 	kills int // in out
@@ -68,10 +74,12 @@ type Driver struct {
 
 // New returns a Driver of a new scheduler. Rounds are run as the settings of the queues say; a tree without them runs none.
 func New(cfg scheduler.Config) *Driver {
-	return &Driver{
+	d := &Driver{
 		Scheduler: scheduler.New(cfg), cfg: cfg, tree: cfg.Tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
-		killable: map[scheduler.ContainerHandle]string{},
+		killable: map[scheduler.ContainerHandle]string{}, sus: suspender{any: anySuspends(cfg.Tree)},
 	}
+	d.sus.d = d
+	return d
 }
 
 // SetTree replaces the queues, and with them the settings of preemption. An error leaves everything as it was.
@@ -79,7 +87,7 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 	if err := d.Scheduler.SetTree(t); err != nil {
 		return err
 	}
-	d.tree = t
+	d.tree, d.sus.any = t, anySuspends(t)
 	return nil
 }
 
@@ -92,10 +100,26 @@ func (d *Driver) Step(now int64) []Decision {
 	if len(d.growing.list) > 0 && !killed {
 		d.grow()
 	}
-	if d.place(); d.tree == nil || d.now < d.next || d.killing() {
+	if len(d.sus.of) > 0 {
+		d.sus.resumeFirst()
+		d.sus.setAside()
+	}
+	if d.place(); d.killing() {
 		return d.out
 	}
-	if d.round() && !d.killing() {
+	d.sus.try()
+	if d.tree == nil {
+		return d.out
+	}
+	again := false
+	d.sus.nextDemand = 0
+	switch {
+	case d.now >= d.next:
+		again = d.round()
+	case d.sus.demanded():
+		again = d.sus.suspend(d.sus.prepare(d.Snapshot(names{d})))
+	}
+	if again && !d.killing() {
 		d.place()
 	}
 	return d.out
@@ -144,4 +168,16 @@ func (d *Driver) add(x *scheduler.Decision) {
 
 // NextRound is when Step must be called for a round even if nothing happens, in ms; 0 if no rounds are run. NextWake is the
 // same for what the scheduler waits for.
-func (d *Driver) NextRound() int64 { return d.next }
+func (d *Driver) NextRound() int64 {
+	next := d.next
+	sooner := func(t int64) {
+		if t > 0 && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	sooner(d.sus.nextDemand)
+	if len(d.sus.of) > 0 {
+		sooner(d.sus.nextTry)
+	}
+	return next
+}

@@ -37,6 +37,8 @@ type container struct {
 	priority int32
 	am       bool
 	known    bool // it was identified; others are never taken
+
+	suspended bool // it is among those of suspension
 }
 
 // AddApp enters an application, as the scheduler's method does.
@@ -55,6 +57,8 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 	if id := d.apps[h].id; d.byID[id] == h {
 		delete(d.byID, id)
 	}
+	delete(d.sus.nears, h)
+	delete(d.sus.begun, h)
 	d.Scheduler.RemoveApp(h)
 }
 
@@ -81,6 +85,10 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 func (d *Driver) Free(h scheduler.ContainerHandle) {
 	if len(d.killable) > 0 {
 		delete(d.killable, h)
+	}
+	if len(d.sus.past) > 0 {
+		d.sus.leaveSuspended(h)
+		delete(d.sus.past, d.ContainerID(h))
 	}
 	if d.Growing(h) {
 		d.growing.moved(d.ContainerID(h), gone)

@@ -24,17 +24,20 @@ type note struct {
 func (d *Driver) round() bool {
 	d.next = 0
 	var r preempt.Round
+	var snap *preempt.Snapshot
 	lazy := false
 	switch s := &d.tree.Settings; {
 	case d.tree.Kind == queue.Capacity && s.Preemption.Enabled:
 		d.capacity.Settings = preempt.CapacityOf(&s.Preemption)
 		d.next = d.now + max(d.capacity.Settings.Interval, time.Millisecond).Milliseconds()
 		lazy = s.Preemption.Lazy
-		r = d.capacity.Round(d.now, d.Snapshot(names{d}))
+		snap = d.sus.prepare(d.Snapshot(names{d}))
+		r = d.capacity.Round(d.now, snap)
 	case d.tree.Kind == queue.Fair && s.Fair.Preemption:
 		d.fair.Settings = preempt.FairOf(&s.Fair, d.cfg.Heartbeat)
 		d.next = d.now + fairInterval
-		r = d.fair.Round(d.now, d.Snapshot(names{d}))
+		snap = d.sus.prepare(d.Snapshot(names{d}))
+		r = d.fair.Round(d.now, snap)
 	}
 	spare := !lazy && len(d.killable) > 0
 	if spare {
@@ -51,6 +54,9 @@ func (d *Driver) round() bool {
 	}
 	for i := range r.Tell {
 		d.decide(Tell, &r.Tell[i])
+	}
+	if snap != nil && len(d.sus.nodes) > 0 && d.Suspends() {
+		d.sus.suspend(snap)
 	}
 	return spare || d.next > 0
 }

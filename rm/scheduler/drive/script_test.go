@@ -21,7 +21,10 @@ import (
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
 //	preemption …         settings of rounds: every=1s wait=2s lazy underused off
-//	node NAME SIZE       a node joins; close NAME
+//	node NAME SIZE       a node joins; more: suspends shrinks reclaims. close NAME
+//	done NAME PERCENT    how far an application is
+//	return NAME/N        somebody lets a container go on; more: forced. refused NAME/N: its node can't suspend it
+//	held NAME            what its containers hold that hold less than they claim
 //	app NAME QUEUE       an application comes; more: am=SIZE spared. end NAME
 //	ask NAME COUNT SIZE  more: at=HOST strict priority=N
 //	free NAME [COUNT]    its oldest containers end
@@ -158,6 +161,19 @@ func (p *script) command(w []string) []string {
 		p.preemption(w)
 	case "node":
 		p.nodes[w[1]] = p.d.AddNode(scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
+		p.d.SetAbility(p.nodes[w[1]], drive.Ability{
+			Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
+		})
+	case "done":
+		p.d.SetProgress(p.apps[w[1]], float64(p.number(w[2]))/100)
+	case "return":
+		if !p.d.Return(p.container(w[1]).Container, slices.Contains(w, "forced")) {
+			return []string{"no"}
+		}
+	case "refused":
+		p.d.Refused(p.container(w[1]).Container)
+	case "held":
+		return p.heldBy(p.apps[w[1]])
 	case "close":
 		p.d.SetOpen(p.nodes[w[1]], scheduler.NoWork)
 	case "app":
@@ -280,6 +296,14 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, fmt.Sprintf("%s is reserved no more for %s", p.node(d.Node), name))
 	case drive.Grow:
 		out = append(out, fmt.Sprintf("%s grows to %d GB", p.name(d), d.Resource.MemoryMB()/1024))
+	case drive.Suspend:
+		out = append(out, fmt.Sprintf("%s is suspended for %s with %v", p.name(d), d.For, d.Resource))
+	case drive.Shrink:
+		out = append(out, fmt.Sprintf("%s is to hold %v for %s", p.name(d), d.Resource, d.For))
+	case drive.Charge:
+		out = append(out, fmt.Sprintf("%s is charged %v", p.name(d), d.Resource))
+	case drive.Resume:
+		out = append(out, fmt.Sprintf("%s resumes", p.name(d)))
 	case drive.Tell:
 		out = append(out, fmt.Sprintf("%s is told of", p.name(d)))
 	case drive.Killable:
@@ -317,6 +341,19 @@ func (p *script) node(h scheduler.NodeHandle) string {
 		}
 	}
 	return "?"
+}
+
+// heldBy lists what containers of an application hold that don't hold their claims, and since when.
+func (p *script) heldBy(h scheduler.AppHandle) (out []string) {
+	for _, c := range p.held[h] {
+		if since, by, ok := p.d.Suspended(c.Container); ok {
+			out = append(out, fmt.Sprintf("%s %v since %v for %s", p.name(c), p.d.Held(c.Container), time.Duration(since)*time.Millisecond, by))
+		}
+	}
+	if len(out) == 0 {
+		return []string{"all"}
+	}
+	return out
 }
 
 func (p *script) losses(h scheduler.AppHandle) (out []string) {

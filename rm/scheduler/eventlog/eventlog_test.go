@@ -36,6 +36,7 @@ var (
 var preempting = map[string]*eventlog.Source{
 	"capacity": {Keys: capacityKeys("false")},
 	"lazy":     {Keys: capacityKeys("true")},
+	"suspend":  {Keys: suspendKeys()},
 	"fair": {
 		Keys: map[string]string{
 			"yarn.resourcemanager.scheduler.class": "fair", "yarn.scheduler.fair.preemption": "true",
@@ -57,6 +58,14 @@ func capacityKeys(lazy string) map[string]string {
 		"yarn.scheduler.capacity.lazy-preemption-enabled": lazy, "yarn.scheduler.capacity.maximum-am-resource-percent": "1",
 		"yarn.scheduler.capacity.root.b.user-limit-factor": "4",
 	})
+	return keys
+}
+
+func suspendKeys() map[string]string {
+	keys := capacityKeys("false")
+	keys["heddle.scheduler.preemption"], keys["heddle.scheduler.preemption.unit.memory-mb"] = "suspend", "512"
+	keys["heddle.scheduler.preemption.resume-tries"], keys["heddle.scheduler.preemption.max-suspended-ms"] = "2", "5000"
+	keys["yarn.scheduler.capacity.root.b.heddle-preemption"] = "suspend-immediate"
 	return keys
 }
 
@@ -116,7 +125,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 19).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 23).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -160,6 +169,22 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetHeld(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(0, 1).Draw(t, "held")))
 	case what == 15 && len(l.containers) > 0:
 		l.s.Grow(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(2, 4).Draw(t, "growth")))
+	case what == 16:
+		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
+	case what == 17:
+		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
+	case what == 18 && len(l.containers) > 0:
+		h := rapid.SampledFrom(l.containers).Draw(t, "container").container
+		switch rapid.IntRange(0, 4).Draw(t, "report") {
+		case 0:
+			l.s.Refused(h)
+		case 1:
+			l.s.NoteHeld(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "noted")))
+		case 2:
+			l.s.WasSuspended(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "was")), l.now)
+		default:
+			l.s.Return(h, rapid.Bool().Draw(t, "forced"))
+		}
 	case what == 13 && len(l.containers) > 0:
 		l.s.ResizeContainer(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))
 	default:
@@ -240,7 +265,8 @@ func TestRoundsAreReplayed(t *testing.T) {
 	for name, queues := range preempting {
 		var log bytes.Buffer
 		l := &live{s: beginWith(t, &log, queues), kinds: map[drive.Kind]int{}}
-		l.s.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+		n := l.s.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+		l.s.SetAbility(n, drive.Ability{Suspend: true, Shrink: true, Reclaim: true})
 		for i, queue := range []string{"root.a", "root.b"} {
 			h := l.s.AddApp(drive.AppSpec{
 				AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u", AM: slot},
@@ -258,14 +284,19 @@ func TestRoundsAreReplayed(t *testing.T) {
 		if err := l.s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if l.kinds[drive.Tell] == 0 || l.kinds[drive.Kill] == 0 || (l.kinds[drive.Killable] > 0) != (name == "lazy") {
+		kind := "tell"
+		if name == "suspend" {
+			kind = "suspend"
+		}
+		if kind == "suspend" && l.kinds[drive.Suspend] == 0 || kind == "tell" && (l.kinds[drive.Tell] == 0 || l.kinds[drive.Kill] == 0) ||
+			(l.kinds[drive.Killable] > 0) != (name == "lazy") {
 			t.Fatalf("%s: %v decisions by kind", name, l.kinds)
 		}
 		if _, err := play(log.Bytes()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		var d *eventlog.Difference
-		if _, err := play(bytes.Replace(log.Bytes(), []byte(`"kind":"tell"`), []byte(`"kind":"kill"`), 1)); !errors.As(err, &d) {
+		if _, err := play(bytes.Replace(log.Bytes(), []byte(`"kind":"`+kind+`"`), []byte(`"kind":"kill"`), 1)); !errors.As(err, &d) {
 			t.Errorf("%s: another decision of a round makes no difference: %v", name, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
-// the third one growth was, too: Resize stood for it.
+// the third one growth was, too: Resize stood for it. Suspension came with the third one.
 const Version = 3
 
 // Header begins a session.
@@ -46,6 +46,12 @@ const (
 	Resize          Op = "resize"          // Container, Resource; Open is the result
 	Grow            Op = "grow"            // Container, Resource; Open is the result
 	SetHeld         Op = "setHeld"         // Container, Resource; Open is the result
+	NoteHeld        Op = "noteHeld"        // Container, Resource; Open is the result
+	SetAbility      Op = "setAbility"      // Node, Ability
+	SetProgress     Op = "setProgress"     // App, Part
+	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since; Open is the result
+	Return          Op = "return"          // Container, Forced; Open is the result
+	Refused         Op = "refused"         // Container
 	Step            Op = "step"            // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it, if that isn't its id; the scheduler isn't told
@@ -89,6 +95,9 @@ type Record struct {
 	Decisions []Decision                `json:"decisions,omitempty"`
 
 	Containers []scheduler.ContainerHandle `json:"containers,omitempty"`
+	Ability    *drive.Ability              `json:"ability,omitempty"`
+	Part       float64                     `json:"part,omitempty"`
+	Forced     bool                        `json:"forced,omitempty"`
 }
 
 // amounts is a resource by index, without trailing zeros.
@@ -167,11 +176,13 @@ type Decision struct {
 	Execution int32                     `json:"execution,omitempty"`
 	Locality  uint8                     `json:"locality,omitempty"`
 	Reason    string                    `json:"reason,omitempty"` // for people; a replay may find other words
+	For       string                    `json:"for,omitempty"`
 }
 
 var kinds = [...]string{
 	drive.Allocate: "allocate", drive.Activate: "activate", drive.Reserve: "reserve", drive.Unreserve: "unreserve",
-	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable", drive.Grow: "grow",
+	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable", drive.Grow: "grow", drive.Suspend: "suspend", drive.Shrink: "shrink", drive.Resume: "resume",
+	drive.Charge: "charge",
 }
 
 func decisionsOf(decisions []drive.Decision) []Decision {
@@ -181,6 +192,7 @@ func decisionsOf(decisions []drive.Decision) []Decision {
 		out[i] = Decision{
 			Kind: kindName(d.Kind), App: d.App, Container: d.Container, Node: d.Node, Resource: amountsOf(d.Resource),
 			Priority: d.Priority, ID: d.AllocationRequestID, Execution: int32(d.ExecutionType), Locality: uint8(d.Locality), Reason: d.Reason,
+			For: d.For,
 		}
 	}
 	return out

@@ -170,6 +170,47 @@ func (s *Driver) SetHeld(h scheduler.ContainerHandle, to records.Resource) bool 
 	return ok
 }
 
+// NoteHeld takes over what a node says that a container takes.
+func (s *Driver) NoteHeld(h scheduler.ContainerHandle, to records.Resource) bool {
+	ok := s.Driver.NoteHeld(h, to)
+	s.note(Record{Op: NoteHeld, Container: h, Resource: amountsOf(to), Open: ok})
+	return ok
+}
+
+// SetAbility says what a node can do.
+func (s *Driver) SetAbility(n scheduler.NodeHandle, a drive.Ability) {
+	s.Driver.SetAbility(n, a)
+	if s.log != nil {
+		s.note(Record{Op: SetAbility, Node: n, Ability: &a})
+	}
+}
+
+// SetProgress says how much of an application is done.
+func (s *Driver) SetProgress(a scheduler.AppHandle, part float64) {
+	s.Driver.SetProgress(a, part)
+	s.note(Record{Op: SetProgress, App: a, Part: part})
+}
+
+// WasSuspended enters a container that an earlier leader has suspended.
+func (s *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64) bool {
+	ok := s.Driver.WasSuspended(h, held, since)
+	s.note(Record{Op: WasSuspended, Container: h, Resource: amountsOf(held), Since: since, Open: ok})
+	return ok
+}
+
+// Return has a suspended container take its claim again.
+func (s *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
+	ok := s.Driver.Return(h, forced)
+	s.note(Record{Op: Return, Container: h, Forced: forced, Open: ok})
+	return ok
+}
+
+// Refused says that a node can't suspend a container.
+func (s *Driver) Refused(h scheduler.ContainerHandle) {
+	s.note(Record{Op: Refused, Container: h})
+	s.Driver.Refused(h)
+}
+
 // SetTree replaces the queues. source is what they are made from.
 func (s *Driver) SetTree(t *queue.Tree, source *Source) error {
 	err := s.Driver.SetTree(t)

@@ -134,13 +134,13 @@ func (p *Replay) play(r *Record) error {
 		return fmt.Errorf("%s: %w", r.Op, err)
 	}
 	switch r.Op {
-	case AddNode, RemoveNode, SetCapability, SetOpen:
+	case AddNode, RemoveNode, SetCapability, SetOpen, SetAbility:
 		err = p.node(r, size)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, Name:
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, Name:
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, Return, Refused:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -195,6 +195,11 @@ func (p *Replay) node(r *Record, size records.Resource) error {
 			to = r.Work
 		}
 		p.Driver.SetOpen(r.Node, to)
+	case SetAbility:
+		if r.Ability == nil {
+			return errors.New("the log doesn't say what the node can do")
+		}
+		p.Driver.SetAbility(r.Node, *r.Ability)
 	}
 	return nil
 }
@@ -209,6 +214,8 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 	switch r.Op {
 	case Name:
 		p.names[r.App] = r.Name
+	case SetProgress:
+		p.Driver.SetProgress(r.App, r.Part)
 	case RemoveApp:
 		if n := p.ofApp[r.App]; n > 0 {
 			return fmt.Errorf("application %d still has %d containers", r.App, n)
@@ -276,22 +283,21 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	if err := p.containers.check("container", r.Container); err != nil {
 		return err
 	}
-	if r.Op == Resize {
-		if ok := p.Driver.ResizeContainer(r.Container, size); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("container %d could be resized to %v: %v; now: %v", r.Container, size, r.Open, ok)}
-		}
-		return nil
-	}
-	if r.Op == Grow {
-		if ok := p.Driver.Grow(r.Container, size); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("container %d waited for room to grow to %v: %v; now: %v", r.Container, size, r.Open, ok)}
-		}
-		return nil
-	}
-	if r.Op == SetHeld {
-		if ok := p.Driver.SetHeld(r.Container, size); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("container %d could take %v: %v; now: %v", r.Container, size, r.Open, ok)}
-		}
+	switch r.Op {
+	case Resize:
+		return p.same(r, "be resized to", p.Driver.ResizeContainer(r.Container, size))
+	case Grow:
+		return p.same(r, "wait for room to grow to", p.Driver.Grow(r.Container, size))
+	case SetHeld:
+		return p.same(r, "take", p.Driver.SetHeld(r.Container, size))
+	case NoteHeld:
+		return p.same(r, "be said to take", p.Driver.NoteHeld(r.Container, size))
+	case WasSuspended:
+		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since))
+	case Return:
+		return p.same(r, "take its claim again, forced or not:", p.Driver.Return(r.Container, r.Forced))
+	case Refused:
+		p.Driver.Refused(r.Container)
 		return nil
 	}
 	delete(p.containers, r.Container)
@@ -299,6 +305,14 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	p.ofApp[p.owner[r.Container].app]--
 	delete(p.owner, r.Container)
 	p.Driver.Free(r.Container)
+	return nil
+}
+
+// same compares what became of a container with what the log says.
+func (p *Replay) same(r *Record, what string, ok bool) error {
+	if ok != r.Open {
+		return &Difference{What: fmt.Sprintf("container %d could %s %v: %v; now: %v", r.Container, what, r.Resource, r.Open, ok)}
+	}
 	return nil
 }
 

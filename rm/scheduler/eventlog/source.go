@@ -25,7 +25,7 @@ const allocationFile = "yarn.scheduler.fair.allocation.file"
 // prefixes are what the keys begin with that schedulers heed.
 var prefixes = []string{
 	"yarn.scheduler.", "yarn.resourcemanager.scheduler.", "yarn.resourcemanager.monitor.", "yarn.resource-types",
-	"yarn.cluster.max-application-priority",
+	"yarn.cluster.max-application-priority", "heddle.scheduler.",
 }
 
 // SourceOf is the part of a configuration that makes the queues, with its files.

@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
@@ -31,8 +32,10 @@ type Queue struct {
 	MaxAM      records.Resource // of a leaf: what ApplicationMasters that are spared may hold together
 	Priority   int32            // among its siblings; 0 where the parent doesn't heed priorities
 	Disabled   bool             // nothing is taken from it by other queues
-	IntraOff   bool             // nothing is taken from it by its own applications
-	FairOrder  bool             // its applications are served by fairness, not one after the other
+	// Means is how resources are taken from its containers, Unable the same for those on nodes that can't suspend.
+	Means, Unable suspension.Means
+	IntraOff      bool // nothing is taken from it by its own applications
+	FairOrder     bool // its applications are served by fairness, not one after the other
 
 	// Of a tree of YARN's FairScheduler:
 	Share       fairshare.Queue // Fair is computed already
@@ -50,6 +53,7 @@ type App struct {
 	Seq       int64 // order of submission
 	Used      records.Resource
 	Fair      records.Resource // its share of the queue, in a Fair tree
+	Remaining float64          // seconds until it ends, as far as it tells; +Inf: unknown
 	UserLimit records.Resource // what its user may use of the queue beside all others, in a Capacity tree
 	Asks      []Ask            // that are pending, most urgent first
 	// Containers that it runs, and reservations that it has, in the order in which they were made.
@@ -77,6 +81,12 @@ type Container struct {
 	Since    int64 // ms: when it was granted, or its node was kept for it
 	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
+
+	// Held is what it takes on its node now, Least what it can be left: less only where it may be suspended, or shrunk.
+	Held, Least records.Resource
+	Cost        float64 // seconds that suspending and resuming it costs
+	Whole       bool    // its node can't shrink it: it is suspended at once
+	Idle        bool    // it holds the least on its node already, and is charged more as room waits for its return
 }
 
 // Node is a node at this moment.
@@ -116,6 +126,14 @@ type Round struct {
 	Move []Move
 	Tell []Victim // newly marked: their ApplicationMasters are to be told
 	Kill []Victim // marked long enough
+}
+
+// Cut is a container from which resources are taken, and which goes on with less, or later.
+type Cut struct {
+	Victim
+	To  records.Resource // what it takes on its node from now on
+	All bool             // that is the least that it can be left
+	By  string           // path of the leaf for which it is cut
 }
 
 // pending is what an application waits for.

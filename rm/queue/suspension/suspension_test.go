@@ -1,0 +1,42 @@
+package suspension
+
+import (
+	"testing"
+	"time"
+
+	"heddle/conf"
+	"heddle/yarn/records"
+)
+
+func configured(t *testing.T, keys map[string]string) *conf.Config {
+	t.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range keys {
+		c.Set(key, value)
+	}
+	return c
+}
+
+// A configuration that sets nothing, and one that sets everything.
+func TestSuspensionIsConfigured(t *testing.T) {
+	if got, want := Of(configured(t, nil)), Default(); got != want {
+		t.Errorf("the keys' defaults are %+v, those of trees %+v", got, want)
+	}
+	got := Of(configured(t, map[string]string{
+		"heddle.scheduler.preemption": "suspend-immediate", "heddle.scheduler.preemption.unable": "kill",
+		"heddle.scheduler.preemption.order": "least-attained", "heddle.scheduler.preemption.minimum-runtime": "1500",
+		"heddle.scheduler.preemption.unit.memory-mb": "1000", "heddle.scheduler.preemption.unit.vcores": "3",
+		"heddle.scheduler.preemption.step": "5", "heddle.scheduler.preemption.resume-tries": "0",
+		"heddle.scheduler.preemption.max-suspensions": "7", "heddle.scheduler.preemption.max-suspended-ms": "60000",
+	}))
+	want := Settings{
+		Means: Immediate, Unable: Kill, Order: ByLeastAttained, MinimumAge: 1500 * time.Millisecond,
+		Step: records.NewResource(5000, 15), Tries: 0, Most: 7, Longest: time.Minute,
+	}
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+}

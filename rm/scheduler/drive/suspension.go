@@ -1,0 +1,435 @@
+package drive
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
+)
+
+// Ability is what a node can do with containers that are to hold less.
+type Ability struct {
+	Suspend bool // it suspends containers
+	Shrink  bool // it has containers run with less than they claim
+	Reclaim bool // it pages out what a suspended container doesn't hold of its memory; else that stays held
+	// Bytes a second at which memory is paged out and in; 0: not measured.
+	Out, In int64
+}
+
+// footprint is the memory in MB that a suspended container is left (BIG-C).
+const footprint = 64
+
+// unmeasured is the rate in bytes a second at which memory is thought to be paged out and in where it was not measured: BIG-C's disks
+// took 3 s a GB.
+const unmeasured = 1 << 30 / 3
+
+// demandPause is the time in ms between two rounds that are run because requests find no room. Where there are very many containers,
+// it is longer: a ms for each containersPerMs of them.
+const (
+	demandPause     = 50
+	containersPerMs = 200
+)
+
+// suspended is what the Driver knows of a container that was suspended, or shrunk, so that queues get their shares.
+type suspended struct {
+	container scheduler.ContainerHandle
+	since     int64            // ms
+	tries     int              // how many times in a row there was room for its return
+	aside     bool             // room waits for its return
+	least     records.Resource // that it holds on its node then
+	by        string
+}
+
+// past is how often and for how long a container was suspended, and whether its node has refused to.
+type past struct {
+	times   int
+	total   int64 // ms, without the present time
+	refused bool
+}
+
+// suspender decides who is suspended and who resumes, for its Driver.
+type suspender struct {
+	d *Driver
+
+	of    []suspended // longest suspended first
+	past  map[records.ContainerID]past
+	nodes map[scheduler.NodeHandle]Ability
+	nears map[scheduler.AppHandle]float64 // part of an application that is done
+	begun map[scheduler.AppHandle]int64   // ms: when that was told first
+
+	any bool // some queue's settings suspend
+
+	nextTry    int64 // ms
+	firstDue   int64 // ms: when the first one has been suspended for as long as may be
+	nextDemand int64 // ms; 0: nobody waits
+	lastDemand int64 // ms
+	changes    int64 // of the scheduler, when a round on demand had no effect
+	looked     int64 // the same, when room for returns was looked for
+}
+
+// SetAbility says what a node can do. Of a node of which nothing was said, it can do nothing.
+func (d *Driver) SetAbility(n scheduler.NodeHandle, a Ability) {
+	if d.sus.nodes == nil {
+		d.sus.nodes = map[scheduler.NodeHandle]Ability{}
+	}
+	if a == (Ability{}) {
+		delete(d.sus.nodes, n)
+		return
+	}
+	d.sus.nodes[n] = a
+	d.sus.changes = -1
+}
+
+// RemoveNode takes a node out. Its containers must have been freed.
+func (d *Driver) RemoveNode(n scheduler.NodeHandle) {
+	delete(d.sus.nodes, n)
+	d.Scheduler.RemoveNode(n)
+}
+
+// SetProgress says how much of an application is done, 0 to 1. Those that need longest are suspended first.
+func (d *Driver) SetProgress(a scheduler.AppHandle, part float64) {
+	if d.sus.nears == nil {
+		d.sus.nears, d.sus.begun = map[scheduler.AppHandle]float64{}, map[scheduler.AppHandle]int64{}
+	}
+	if _, known := d.sus.begun[a]; !known {
+		d.sus.begun[a] = d.now
+	}
+	d.sus.nears[a] = part
+}
+
+// Suspends reports whether containers are suspended by the settings of any queue.
+func (d *Driver) Suspends() bool {
+	if !d.sus.any {
+		return false
+	}
+	s := &d.tree.Settings
+	if d.tree.Kind == queue.Fair {
+		return s.Fair.Preemption
+	}
+	return s.Preemption.Enabled && !s.Preemption.ObserveOnly
+}
+
+// anySuspends reports whether the settings of a queue have its containers suspended.
+func anySuspends(t *queue.Tree) bool {
+	return t != nil && (t.Settings.Suspension.Means.Suspends() || slices.ContainsFunc(t.Queues(), func(q *queue.Queue) bool { return q.Means.Suspends() }))
+}
+
+// WasSuspended enters that an earlier leader has suspended or shrunk a container, which holds so much since. It resumes as one that was
+// suspended by this Driver does.
+func (d *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64) bool {
+	if !d.containers[h].known || d.sus.index(h) >= 0 || held == d.Claim(h) || !d.NoteHeld(h, held) {
+		return false
+	}
+	d.sus.enterSuspended(h, since, "")
+	return true
+}
+
+// Suspended says since when a container is suspended or shrunk so that queues get their shares (ms), and for which queue; "" is one of
+// an earlier leadership.
+func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool) {
+	if i := d.sus.index(h); i >= 0 {
+		return d.sus.of[i].since, d.sus.of[i].by, true
+	}
+	return 0, "", false
+}
+
+// Return has a suspended container take its claim again, as somebody wants that who isn't asked for reasons. It is refused where its
+// node or a queue hasn't room for it; forced, it isn't, as the container runs already.
+func (d *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
+	claim := d.Claim(h)
+	if forced && !d.NoteHeld(h, claim) || !forced && !d.SetHeld(h, claim) {
+		return false
+	}
+	d.sus.leaveSuspended(h)
+	return true
+}
+
+// Refused says that a node can't suspend a container that it was to. The container runs on, and isn't chosen again.
+func (d *Driver) Refused(h scheduler.ContainerHandle) {
+	if !d.containers[h].known {
+		return
+	}
+	d.Return(h, true)
+	p := d.sus.past[d.ContainerID(h)]
+	p.refused = true
+	d.sus.keepPast(d.ContainerID(h), p)
+}
+
+func (x *suspender) keepPast(id records.ContainerID, p past) {
+	if x.past == nil {
+		x.past = map[records.ContainerID]past{}
+	}
+	x.past[id] = p
+}
+
+func (x *suspender) index(h scheduler.ContainerHandle) int {
+	if !x.d.containers[h].suspended {
+		return -1
+	}
+	return slices.IndexFunc(x.of, func(s suspended) bool { return s.container == h })
+}
+
+func (x *suspender) enterSuspended(h scheduler.ContainerHandle, since int64, by string) {
+	at, _ := slices.BinarySearchFunc(x.of, since, func(s suspended, t int64) int {
+		return cmp.Or(cmp.Compare(s.since, t), -1) // behind those of the same time
+	})
+	x.of = slices.Insert(x.of, at, suspended{container: h, since: since, by: by})
+	x.d.containers[h].suspended = true
+	if len(x.of) == 1 {
+		x.nextTry = x.d.now + x.tryEvery()
+	}
+	id := x.d.ContainerID(h)
+	p := x.past[id]
+	p.times++
+	x.keepPast(id, p)
+	x.findFirstDue()
+}
+
+// leaveSuspended forgets that a container is suspended, if it is.
+func (x *suspender) leaveSuspended(h scheduler.ContainerHandle) {
+	i := x.index(h)
+	if i < 0 {
+		return
+	}
+	id := x.d.ContainerID(h)
+	p := x.past[id]
+	p.total += max(x.d.now-x.of[i].since, 0)
+	x.keepPast(id, p)
+	x.of = slices.Delete(x.of, i, i+1)
+	x.d.containers[h].suspended = false
+}
+
+// tryEvery is the time between two tries to resume, in ms.
+func (x *suspender) tryEvery() int64 {
+	if x.d.cfg.Heartbeat <= 0 {
+		return time.Second.Milliseconds()
+	}
+	return max(x.d.cfg.Heartbeat.Milliseconds(), 1)
+}
+
+// exhausted reports whether a container was suspended as often, or for as long, as may be.
+func (x *suspender) exhausted(h scheduler.ContainerHandle) bool {
+	p, known := x.past[x.d.ContainerID(h)]
+	if !known {
+		return false
+	}
+	if i := x.index(h); i >= 0 {
+		return p.refused || x.d.now >= x.due(&x.of[i])
+	}
+	s := &x.d.tree.Settings.Suspension
+	return p.refused || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
+}
+
+// due is when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.
+func (x *suspender) due(s *suspended) int64 {
+	if x.d.tree == nil || x.d.tree.Settings.Suspension.Longest <= 0 {
+		return math.MaxInt64
+	}
+	return s.since + max(x.d.tree.Settings.Suspension.Longest.Milliseconds()-x.past[x.d.ContainerID(s.container)].total, 0)
+}
+
+func (x *suspender) findFirstDue() {
+	x.firstDue = math.MaxInt64
+	for i := range x.of {
+		x.firstDue = min(x.firstDue, x.due(&x.of[i]))
+	}
+}
+
+// resumeFirst has those containers resume that go before newcomers: those that were suspended for as long as may be, which take what room
+// there is, and all where nothing delays them.
+func (x *suspender) resumeFirst() {
+	atOnce := x.d.tree != nil && x.d.tree.Settings.Suspension.Tries == 0
+	if !atOnce && x.d.now < x.firstDue {
+		return
+	}
+	for i := 0; i < len(x.of); i++ {
+		s := &x.of[i]
+		h := s.container
+		switch {
+		case x.d.now >= x.due(s):
+			held := x.d.Held(h)
+			by := s.by
+			if x.d.Regain(h) {
+				x.resumed(h, "it was suspended for as long as may be")
+				i--
+			} else if now := x.d.Held(h); now != held {
+				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", by)
+			}
+		case atOnce && x.d.SetHeld(h, x.d.Claim(h)):
+			x.resumed(h, "its node has room for it")
+			i--
+		}
+	}
+}
+
+// setAside has room wait for the return of suspended containers. Newcomers get none of it; requests of queues below their guarantee do, as the
+// container holds no more on its node than before (suspend).
+//
+// All of the claim is charged but a MB: by that a new leader tells a container that is to return from one that somebody has frozen.
+func (x *suspender) setAside() {
+	if x.d.tree == nil || x.d.tree.Settings.Suspension.Tries == 0 || x.d.Changes() == x.looked {
+		return
+	}
+	for i := range x.of {
+		s := &x.of[i]
+		claim := x.d.Claim(s.container)
+		if s.aside || claim[records.Memory] == 0 || !x.d.CanHold(s.container, claim) {
+			continue
+		}
+		held := x.d.Held(s.container)
+		if claim[records.Memory]--; x.d.SetHeld(s.container, claim) {
+			if s.aside, s.tries, s.least = true, 0, held; claim != held {
+				x.change(Charge, s.container, claim, "there is room for its return", s.by)
+			}
+		}
+	}
+	x.looked = x.d.Changes()
+}
+
+// try counts for which suspended containers there is room now, and has those resume for which there was room often enough in a row.
+func (x *suspender) try() {
+	if len(x.of) == 0 || x.d.now < x.nextTry {
+		return
+	}
+	x.nextTry = x.d.now + x.tryEvery()
+	x.findFirstDue()
+	tries := 0
+	if x.d.tree != nil {
+		tries = x.d.tree.Settings.Suspension.Tries
+	}
+	for i := 0; i < len(x.of); i++ {
+		s := &x.of[i]
+		h := s.container
+		if !s.aside && tries > 0 || !x.d.CanHold(h, x.d.Claim(h)) {
+			s.tries = 0
+			continue
+		}
+		if s.tries++; s.tries >= tries && x.d.SetHeld(h, x.d.Claim(h)) {
+			x.resumed(h, fmt.Sprintf("its node had room for it %d times in a row", s.tries))
+			i--
+		}
+	}
+}
+
+func (x *suspender) resumed(h scheduler.ContainerHandle, reason string) {
+	_, by, _ := x.d.Suspended(h)
+	x.leaveSuspended(h)
+	x.change(Resume, h, x.d.Claim(h), reason, by)
+}
+
+// change decides that a container holds another amount.
+func (x *suspender) change(k Kind, h scheduler.ContainerHandle, held records.Resource, reason, by string) {
+	c := &x.d.containers[h]
+	x.d.out = append(x.d.out, Decision{Kind: k, Container: h, App: c.app, Resource: held, Priority: c.priority, Reason: reason, For: by})
+}
+
+// demanded reports whether a round of suspension is due because requests have found no room, and notes when one will be.
+func (x *suspender) demanded() bool {
+	if !x.d.Suspends() || x.d.tree.Kind == queue.Fair || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
+		return false
+	}
+	if next := x.lastDemand + demandPause + int64(len(x.d.containers)/containersPerMs); x.lastDemand > 0 && x.d.now < next {
+		x.nextDemand = next
+		return false
+	}
+	return true
+}
+
+// suspend takes resources from containers, for requests that wait. It reports whether it took any.
+func (x *suspender) suspend(s *preempt.Snapshot) bool {
+	x.lastDemand = x.d.now
+	set := &x.d.tree.Settings
+	policy := preempt.Suspension{
+		Order: set.Suspension.Order, Step: set.Suspension.Step, MinimumAge: set.Suspension.MinimumAge.Milliseconds(),
+		PerRound: set.Preemption.PerRound, Ignored: set.Preemption.Ignored, Fair: x.d.tree.Kind == queue.Fair,
+	}
+	if policy.Fair {
+		policy.PerRound = 1
+	}
+	done := false
+	for _, c := range policy.Round(x.d.now, s) {
+		h := scheduler.ContainerHandle(c.Handle)
+		if !x.d.SetHeld(h, c.To) {
+			continue
+		}
+		done = true
+		kind := Shrink
+		if c.All {
+			kind = Suspend
+		}
+		if i := x.index(h); i < 0 {
+			x.enterSuspended(h, x.d.now, c.By)
+		} else {
+			s := &x.of[i]
+			if s.aside {
+				kind = Charge
+			}
+			s.tries, s.aside, s.by = 0, false, c.By
+		}
+		x.change(kind, h, c.To, c.Reason, c.By)
+	}
+	x.changes = x.d.Changes()
+	return done
+}
+
+// prepare completes a snapshot by what may be taken from whom: the Driver knows what nodes can do, and how far applications are.
+func (x *suspender) prepare(s *preempt.Snapshot) *preempt.Snapshot {
+	for i := range s.Apps {
+		a := &s.Apps[i]
+		q := &s.Queues[a.Queue]
+		if q.Means == suspension.Kill {
+			continue
+		}
+		a.Remaining = x.remaining(x.d.byID[a.ID])
+		for k := range a.Containers {
+			if c := &a.Containers[k]; !c.Reserved {
+				x.prepareContainer(q, c, s.Nodes[c.Node].Handle)
+			}
+		}
+	}
+	return s
+}
+
+func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, node int32) {
+	able := x.nodes[scheduler.NodeHandle(node)]
+	spared := c.Spared
+	c.Spared = spared || !q.Means.Suspends() || q.Unable != suspension.Kill || able.Suspend
+	if spared || !q.Means.Suspends() || !able.Suspend || x.exhausted(scheduler.ContainerHandle(c.Handle)) {
+		return
+	}
+	if i := x.index(scheduler.ContainerHandle(c.Handle)); i >= 0 && x.of[i].aside {
+		c.Least, c.Idle, c.Whole = x.of[i].least, true, true
+		return
+	}
+	least := c.Held
+	least[records.VCores] = 0
+	if able.Reclaim {
+		least[records.Memory] = min(footprint, least[records.Memory])
+	}
+	c.Least, c.Whole = least, !able.Shrink
+	bytes := float64(c.Held[records.Memory]-least[records.Memory]) * (1 << 20)
+	c.Cost = bytes/rate(able.Out) + bytes/rate(able.In)
+}
+
+func rate(measured int64) float64 {
+	if measured <= 0 {
+		return unmeasured
+	}
+	return float64(measured)
+}
+
+// remaining is how many seconds an application needs until it ends, if it goes on as it did so far; +Inf: it doesn't tell.
+func (x *suspender) remaining(h scheduler.AppHandle) float64 {
+	done, known := x.nears[h]
+	if !known || done <= 0 {
+		return math.Inf(1)
+	}
+	return float64(x.d.now-x.begun[h]) / 1000 * (1 - min(done, 1)) / done
+}

@@ -1,0 +1,400 @@
+package preempt
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/rm/queue/suspension"
+	"heddle/yarn/records"
+)
+
+// Suspension takes resources from containers of queues over their share, which go on later (BIG-C, "preemptive, low latency datacenter
+// scheduling via lightweight virtualization", sections 3.2 and 3.3). Which queue owes how much, and how much a round takes, is what
+// YARN's keys say (Capacity). Of that, Suspension takes what the requests that wait can use.
+//
+// It goes request by request, and makes room on one node for each, so that what is taken here and there isn't too little everywhere.
+type Suspension struct {
+	Order      suspension.Order
+	Step       records.Resource // that suspension.Graceful takes from a container at a time
+	MinimumAge int64            // ms; younger containers are spared
+	PerRound   float64          // part of the cluster that one round takes at most
+	Ignored    float64          // part of its guarantee by which a queue may be over it unpunished
+	Fair       bool             // shares are those of YARN's FairScheduler, else guarantees
+}
+
+// mostRequests bounds the requests for which one round makes room. The next round goes on.
+const mostRequests = 256
+
+// ComputeDR is how much of an over-provisioned amount to take for a request that is larger in some component (BIG-C, section 3.2): all
+// of the component that is the request's dominant one in a cluster, and of the others in proportion to the request.
+func ComputeDR(request, over, cluster records.Resource) (p records.Resource) {
+	d, share := 0, -1.0
+	for i := range request {
+		if cluster[i] > 0 && float64(request[i])/float64(cluster[i]) > share {
+			d, share = i, float64(request[i])/float64(cluster[i])
+		}
+	}
+	if request[d] <= 0 {
+		return p
+	}
+	for i := range p {
+		p[i] = min(over[i], int64(math.Ceil(float64(over[d])*float64(request[i])/float64(request[d]))))
+	}
+	return p
+}
+
+// Round decides at a time (ms) from which containers to take how much. A container is cut at most once.
+func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
+	c := s.begin(now, snap)
+	if len(c.candidates) == 0 {
+		return nil
+	}
+	for left := mostRequests; left > 0 && c.wanted() && c.anyPositive(c.allowed); left-- {
+		w := &c.wants[0]
+		if !c.fit(w) && !c.makeRoom(w) {
+			c.wants = c.wants[1:]
+			continue
+		}
+		c.owed[w.app.Queue] = c.owed[w.app.Queue].Sub(w.ask.Capability)
+		if w.ask.Count--; w.ask.Count == 0 || !c.anyPositive(c.owed[w.app.Queue]) {
+			c.wants = c.wants[1:]
+		}
+	}
+	return c.result()
+}
+
+// cutting is the work of one round.
+type cutting struct {
+	*Snapshot
+	measure
+	settings   *Suspension
+	allowed    records.Resource   // that may still be taken in this round
+	owed       []records.Resource // what leaves wait for below their shares
+	due        []records.Resource // what is to be taken from leaves
+	wants      []want
+	candidates []candidate // in the order in which they are cut
+	onNode     [][]int     // candidates by node, in that order
+	room       []records.Resource
+	reasons    []string // of leaves
+}
+
+// want is a request that waits, and for which room is made.
+type want struct {
+	app *App
+	ask Ask
+}
+
+type candidate struct {
+	app  *App
+	c    *Container
+	held records.Resource // after what was taken in this round
+	by   int              // the leaf for which it was cut last
+}
+
+func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
+	c := &cutting{
+		Snapshot: snap, measure: measure{dominant: snap.Dominant, cluster: snap.Cluster}, settings: s, allowed: scaled(snap.Cluster, s.PerRound),
+		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)),
+		reasons: make([]string, len(snap.Queues)),
+	}
+	var over []records.Resource
+	over, c.owed = c.shares()
+	var owed records.Resource
+	for _, r := range c.owed {
+		owed = owed.Add(r)
+	}
+	if !c.anyPositive(owed) {
+		return c
+	}
+	for i := range over {
+		if !c.anyPositive(over[i]) || !snap.Queues[i].Means.Suspends() {
+			continue
+		}
+		c.due[i] = owed.Min(over[i])
+		if !c.fits(owed, over[i]) {
+			c.due[i] = ComputeDR(owed, over[i], snap.Cluster)
+		}
+		if owed = atLeast0(owed.Sub(c.due[i])); !c.anyPositive(owed) {
+			break
+		}
+	}
+	c.collect(now)
+	return c
+}
+
+// shares is what leaves have over their shares, and what they wait for below them.
+func (c *cutting) shares() (over, owed []records.Resource) {
+	over, owed = make([]records.Resource, len(c.Queues)), make([]records.Resource, len(c.Queues))
+	if c.settings.Fair {
+		parent := make([]bool, len(c.Queues))
+		for i := range c.Queues {
+			if p := c.Queues[i].Parent; p >= 0 {
+				parent[p] = true
+			}
+		}
+		for i := range c.Queues {
+			q := &c.Queues[i]
+			if parent[i] {
+				continue
+			}
+			owed[i] = q.Pending.Min(atLeast0(q.Share.Fair.Sub(q.Used)))
+			if !q.Disabled {
+				over[i] = atLeast0(q.Used.Sub(q.Share.Fair))
+			}
+			c.reasons[i] = fmt.Sprintf("queue %s holds %v, and its fair share is %v", q.Path, q.Used, q.Share.Fair)
+		}
+		return over, owed
+	}
+	ideal := idealOf(c.Snapshot, c.measure, wish{}, c.allowed)
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		if !ideal.leaf(i) {
+			continue
+		}
+		owed[i] = ideal.entitled[i]
+		if !q.Disabled && c.more(q.Used, scaled(q.Guaranteed, 1+c.settings.Ignored)) {
+			over[i] = atLeast0(ideal.surplus[i])
+		}
+		c.reasons[i] = fmt.Sprintf("queue %s holds %v, and is guaranteed %v", q.Path, q.Used, q.Guaranteed)
+	}
+	return over, owed
+}
+
+// collect lists who waits, from whom resources can be taken, and how much room there is.
+func (c *cutting) collect(now int64) {
+	for i := range c.Nodes {
+		c.room[i] = c.Nodes[i].Free
+	}
+	for i := range c.Apps {
+		a := &c.Apps[i]
+		for k := range a.Containers {
+			x := &a.Containers[k]
+			switch {
+			case x.Reserved:
+				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
+			case x.Killable || x.Held == x.Least || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
+			default:
+				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
+			}
+		}
+		if c.anyPositive(c.owed[a.Queue]) {
+			for _, ask := range a.Asks {
+				c.wants = append(c.wants, want{a, ask})
+			}
+		}
+	}
+	slices.SortStableFunc(c.candidates, c.compare)
+	for i := range c.candidates {
+		at := c.candidates[i].c.Node
+		c.onNode[at] = append(c.onNode[at], i)
+	}
+}
+
+// compare says which container is cut first: one whose room is idle. ApplicationMasters come last.
+func (c *cutting) compare(x, y candidate) int {
+	if x.c.Idle != y.c.Idle {
+		if x.c.Idle {
+			return -1
+		}
+		return 1
+	}
+	if x.c.AM != y.c.AM {
+		if y.c.AM {
+			return -1
+		}
+		return 1
+	}
+	by := 0
+	switch c.settings.Order {
+	case suspension.ByRemaining:
+		by = cmp.Compare(y.app.Remaining, x.app.Remaining)
+	case suspension.ByLeastAttained:
+		by = cmp.Compare(y.c.Since, x.c.Since)
+	case suspension.ByCost:
+		by = cmp.Compare(c.price(&x), c.price(&y))
+	}
+	return cmp.Or(by, cmp.Compare(y.app.Seq, x.app.Seq), cmp.Compare(y.c.Priority, x.c.Priority), y.c.ID.Compare(x.c.ID))
+}
+
+// price is the cost of suspending a container, for the part of the cluster that this frees.
+func (c *cutting) price(x *candidate) float64 {
+	share := 0.0
+	for i, v := range x.held.Sub(x.c.Least) {
+		if c.measured(i) && c.cluster[i] > 0 {
+			share = max(share, float64(v)/float64(c.cluster[i]))
+		}
+	}
+	return divide(x.c.Cost, share)
+}
+
+// wanted drops requests whose leaf has its share by now, and reports whether one is left.
+func (c *cutting) wanted() bool {
+	for len(c.wants) > 0 && !c.anyPositive(c.owed[c.wants[0].app.Queue]) {
+		c.wants = c.wants[1:]
+	}
+	return len(c.wants) > 0
+}
+
+// takes reports whether a request may have a container on a node.
+func (c *cutting) takes(w *want, node int) bool {
+	n := &c.Nodes[node]
+	return !n.Closed && (w.ask.Name == anywhere || w.ask.Name == n.Host || w.ask.Name == n.Rack)
+}
+
+// fit gives a request room that is there. It waits for something else then, such as a better node.
+func (c *cutting) fit(w *want) bool {
+	for i := range c.Nodes {
+		if c.takes(w, i) && c.fits(w.ask.Capability, c.room[i]) {
+			c.room[i] = c.room[i].Sub(w.ask.Capability)
+			return true
+		}
+	}
+	return false
+}
+
+// makeRoom makes room for a request, on the node of the first container in the order on whose node that is possible.
+func (c *cutting) makeRoom(w *want) bool {
+	tried := make([]bool, len(c.Nodes))
+	for i := range c.candidates {
+		at := c.candidates[i].c.Node
+		if tried[at] || !c.takes(w, at) {
+			continue
+		}
+		tried[at] = true
+		if c.possible(w, at) && (c.clear(w, at, true) || c.clear(w, at, false)) {
+			c.room[at] = c.room[at].Sub(w.ask.Capability)
+			return true
+		}
+	}
+	return false
+}
+
+// possible reports whether a request would fit on a node if everything were taken there that may be.
+func (c *cutting) possible(w *want, node int) bool {
+	most, allowed, due := c.room[node], c.allowed, map[int]records.Resource{}
+	for _, i := range c.onNode[node] {
+		if c.fits(w.ask.Capability, most) {
+			return true
+		}
+		x := &c.candidates[i]
+		left, seen := due[x.app.Queue]
+		if !seen {
+			left = c.due[x.app.Queue]
+		}
+		if gain := x.held.Sub(x.c.Least); c.helps(gain, left, allowed) {
+			most, allowed, due[x.app.Queue] = most.Add(gain), allowed.Sub(gain), left.Sub(gain)
+		}
+	}
+	return c.fits(w.ask.Capability, most)
+}
+
+// helps reports whether taking an amount is within what a leaf owes and what the round may take. The last container may give more than
+// is owed.
+func (c *cutting) helps(gain, due, allowed records.Resource) bool {
+	return c.anyPositive(gain) && c.anyPositive(atLeast0(due).Min(gain)) && c.fits(gain, allowed)
+}
+
+// clear takes from the containers on a node until a request fits, and reports whether it does: a step from each container of an application
+// in turn where their queue says so and steps are wanted, else all from one after the other. Where it doesn't fit in the end, as steps have
+// another shape than the request and what is due, nothing is taken.
+func (c *cutting) clear(w *want, node int, steps bool) bool {
+	list := c.onNode[node]
+	before, due, allowed, room := make([]candidate, len(list)), slices.Clone(c.due), c.allowed, c.room[node]
+	for k, i := range list {
+		before[k] = c.candidates[i]
+	}
+	if c.takeFrom(list, w, node, steps) {
+		return true
+	}
+	for k, i := range list {
+		c.candidates[i] = before[k]
+	}
+	c.due, c.allowed, c.room[node] = due, allowed, room
+	return false
+}
+
+func (c *cutting) takeFrom(list []int, w *want, node int, steps bool) bool {
+	for from := 0; from < len(list); {
+		app, to := c.candidates[list[from]].app, from
+		for to < len(list) && c.candidates[list[to]].app == app {
+			to++
+		}
+		for taken := true; taken; {
+			taken = false
+			for _, i := range list[from:to] {
+				if c.fits(w.ask.Capability, c.room[node]) {
+					return true
+				}
+				taken = c.bite(&c.candidates[i], w, steps) || taken
+			}
+		}
+		from = to
+	}
+	return c.fits(w.ask.Capability, c.room[node])
+}
+
+// bite takes from a container once, and reports whether it could.
+func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
+	to := x.c.Least
+	if steps && c.Queues[x.app.Queue].Means == suspension.Graceful && !x.c.Whole {
+		to = c.stepDown(x)
+	}
+	gain := x.held.Sub(to)
+	if !c.helps(gain, c.due[x.app.Queue], c.allowed) {
+		return false
+	}
+	x.held, x.by = to, w.app.Queue
+	c.due[x.app.Queue], c.allowed = c.due[x.app.Queue].Sub(gain), c.allowed.Sub(gain)
+	c.room[x.c.Node] = c.room[x.c.Node].Add(gain)
+	return true
+}
+
+// stepDown is what a container holds after one more step. One that runs keeps a core, and some of its memory: with the least of that it
+// would only swap.
+func (c *cutting) stepDown(x *candidate) records.Resource {
+	to := x.held.Sub(c.settings.Step)
+	swaps := x.c.Least[records.Memory] < x.c.Resource[records.Memory] && to[records.Memory] <= x.c.Least[records.Memory]
+	if swaps || to.FitsIn(x.c.Least) {
+		return x.c.Least
+	}
+	to = to.Max(x.c.Least)
+	to[records.VCores] = max(to[records.VCores], min(x.held[records.VCores], 1))
+	if to == x.held { // there is nothing left but that core
+		return x.c.Least
+	}
+	return to
+}
+
+// result lists what was taken, in the order of the candidates.
+func (c *cutting) result() (cuts []Cut) {
+	for i := range c.candidates {
+		x := &c.candidates[i]
+		if x.held == x.c.Held {
+			continue
+		}
+		by := &c.Queues[x.by]
+		cuts = append(cuts, Cut{
+			Victim: Victim{
+				App: x.app.ID, ID: x.c.ID, Queue: c.Queues[x.app.Queue].Path, Resource: x.c.Resource, AM: x.c.AM, Handle: x.c.Handle,
+				Reason: c.reasons[x.app.Queue] + "; " + by.Path + " waits below its share" + c.why(x),
+			},
+			To: x.held, All: x.held == x.c.Least, By: by.Path,
+		})
+	}
+	return cuts
+}
+
+// why says why it is this container's turn.
+func (c *cutting) why(x *candidate) string {
+	switch {
+	case c.settings.Order == suspension.ByLeastAttained:
+		return ", and the container is among those that began last"
+	case c.settings.Order == suspension.ByCost:
+		return fmt.Sprintf(", and suspending the container costs %.1f s", x.c.Cost)
+	case math.IsInf(x.app.Remaining, 1):
+		return ", and nobody knows when the application ends"
+	}
+	return fmt.Sprintf(", and the application needs %.0f s more", x.app.Remaining)
+}

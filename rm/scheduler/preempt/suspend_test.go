@@ -1,0 +1,245 @@
+package preempt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/rm/queue/suspension"
+	"heddle/yarn/records"
+)
+
+func amount(gb, cores int64) records.Resource { return records.NewResource(gb<<10, cores) }
+
+// What is taken has the shape of the request, and is no more than there is (BIG-C, section 3.2).
+func TestComputeDR(t *testing.T) {
+	cluster := amount(200, 100)
+	for name, x := range map[string]struct{ request, over, want records.Resource }{
+		"cores dominate":      {amount(40, 40), amount(60, 20), amount(20, 20)},
+		"memory dominates":    {amount(100, 10), amount(50, 50), amount(50, 5)},
+		"less of the other":   {amount(40, 40), amount(10, 20), amount(10, 20)},
+		"nothing is asked":    {amount(0, 0), amount(50, 50), amount(0, 0)},
+		"memory alone":        {amount(80, 0), amount(50, 50), amount(50, 0)},
+		"nothing is over":     {amount(40, 40), amount(0, 0), amount(0, 0)},
+		"what doesn't divide": {amount(40, 30), amount(60, 7), records.NewResource(9558, 7)},
+	} {
+		if got := ComputeDR(x.request, x.over, cluster); got != x.want {
+			t.Errorf("%s: %v, want %v", name, got, x.want)
+		}
+	}
+}
+
+// longShort is what a round of suspension looks at: queues long and short, one node for each list of containers.
+type longShort struct {
+	means       suspension.Means
+	order       suspension.Order
+	long, short records.Resource // guarantees
+	ask         records.Resource
+	count       int64
+	free        records.Resource // of each node
+	apps        []float64        // seconds that the applications of the long queue need
+	containers  []onNode
+	step        records.Resource
+	perRound    float64
+	minimumAge  int64
+	keepsMemory bool // nodes don't reclaim
+	costPerMB   float64
+	shortAskAt  string
+	nodesClosed bool
+}
+
+// onNode is a container of an application, by their numbers.
+type onNode struct {
+	node, app int
+	size      records.Resource
+	since     int64
+	am        bool
+}
+
+func (x *longShort) snapshot() *Snapshot {
+	s := &Snapshot{Dominant: true, Minimum: amount(1, 1)}
+	used := records.Resource{}
+	nodes := 0
+	for i := range x.apps {
+		s.Apps = append(s.Apps, App{ID: records.ApplicationID{ID: int32(i + 1)}, Queue: 1, Seq: int64(i), Remaining: x.apps[i]})
+	}
+	for i, c := range x.containers {
+		a := &s.Apps[c.app]
+		least := records.NewResource(64, 0)
+		if x.keepsMemory {
+			least[records.Memory] = c.size[records.Memory]
+		}
+		a.Containers = append(a.Containers, Container{
+			ID: records.ContainerID{Attempt: records.AttemptID{App: a.ID, Attempt: 1}, ID: int64(i + 1)}, Node: c.node, Resource: c.size,
+			Handle: int32(i), Held: c.size, Least: least, Since: c.since, AM: c.am, Cost: x.costPerMB * float64(c.size[records.Memory]),
+		})
+		used, nodes = used.Add(c.size), max(nodes, c.node+1)
+	}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, Node{Host: fmt.Sprint("n", i), Free: x.free, Closed: x.nodesClosed})
+	}
+	s.Cluster = used.Add(x.free.Times(int64(nodes)))
+	wants := x.ask.Times(x.count)
+	s.Queues = []Queue{
+		{Path: "root", Parent: -1, Used: used, Guaranteed: s.Cluster, Maximum: s.Cluster, Pending: wants},
+		{Path: "root.long", Used: used, Guaranteed: x.long, Maximum: s.Cluster, Means: x.means},
+		{Path: "root.short", Guaranteed: x.short, Maximum: s.Cluster, Pending: wants},
+	}
+	name := anywhere
+	if x.shortAskAt != "" {
+		name = x.shortAskAt
+	}
+	s.Apps = append(s.Apps, App{
+		ID: records.ApplicationID{ID: 99}, Queue: 2, Asks: []Ask{{Name: name, Relax: name == anywhere, Capability: x.ask, Count: x.count}},
+	})
+	return s
+}
+
+func (x *longShort) round() (out []string) {
+	perRound := x.perRound
+	if perRound == 0 {
+		perRound = 1
+	}
+	p := Suspension{Order: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge}
+	for _, c := range p.Round(1000, x.snapshot()) {
+		text := fmt.Sprintf("%d: %d MB, %d cores", c.ID.ID, c.To[records.Memory], c.To[records.VCores])
+		if c.All {
+			text = fmt.Sprint(c.ID.ID)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestWhoIsSuspended(t *testing.T) {
+	four := func(size records.Resource) []onNode {
+		return []onNode{{node: 0, app: 0, size: size}, {node: 0, app: 1, size: size}, {node: 1, app: 0, size: size}, {node: 1, app: 1, size: size}}
+	}
+	base := longShort{
+		means: suspension.Immediate, long: amount(1, 1), short: amount(31, 31), ask: amount(2, 2), count: 1, apps: []float64{50, 100},
+		containers: four(amount(8, 8)), step: amount(4, 2),
+	}
+	for name, x := range map[string]struct {
+		change func(*longShort)
+		want   []string
+	}{
+		"who needs longest":          {func(*longShort) {}, []string{"4"}},
+		"who needs it not known":     {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
+		"the youngest":               {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
+		"the cheapest for its gain":  {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
+		"too young":                  {func(x *longShort) { x.minimumAge, x.containers[3].since = 500, 900 }, []string{"2"}},
+		"ApplicationMasters last":    {func(x *longShort) { x.containers[3].am, x.containers[1].am = true, true }, []string{"3"}},
+		"an ApplicationMaster":       {func(x *longShort) { x.count, x.ask, x.containers[1].am = 2, amount(15, 15), true }, []string{"4", "3", "1", "2"}},
+		"as many as are asked for":   {func(x *longShort) { x.count, x.ask = 3, amount(7, 7) }, []string{"4", "2", "3"}},
+		"several on one node":        {func(x *longShort) { x.ask = amount(12, 12) }, []string{"4", "3"}},
+		"where it is asked for":      {func(x *longShort) { x.shortAskAt = "n0" }, []string{"2"}},
+		"nobody: there is room":      {func(x *longShort) { x.free = amount(2, 2) }, nil},
+		"nobody: closed nodes":       {func(x *longShort) { x.nodesClosed = true }, nil},
+		"nobody: it fits on no node": {func(x *longShort) { x.ask = amount(17, 3) }, nil},
+		"nobody: killed instead":     {func(x *longShort) { x.means = suspension.Kill }, nil},
+		"nobody: within the share":   {func(x *longShort) { x.long, x.short = amount(32, 32), amount(1, 1) }, nil},
+		"nobody: a round's part":     {func(x *longShort) { x.perRound = 0.2 }, nil},
+		"cores of memory that stays": {func(x *longShort) { x.keepsMemory, x.free = true, amount(2, 0) }, []string{"4"}},
+		"nobody: memory stays":       {func(x *longShort) { x.keepsMemory = true }, nil},
+		"a step from each": {func(x *longShort) {
+			x.means, x.containers = suspension.Graceful, []onNode{
+				{node: 0, app: 1, size: amount(8, 8)}, {node: 0, app: 1, size: amount(8, 8)}, {node: 0, app: 0, size: amount(8, 8)},
+			}
+			x.ask = amount(6, 4)
+		}, []string{"2: 4096 MB, 6 cores", "1: 4096 MB, 6 cores"}},
+		"steps down to the least": {func(x *longShort) { x.means, x.ask = suspension.Graceful, amount(9, 9) }, []string{"4", "3: 4096 MB, 6 cores"}},
+	} {
+		y := base
+		y.apps, y.containers = slices.Clone(base.apps), slices.Clone(base.containers)
+		x.change(&y)
+		if got := y.round(); !slices.Equal(got, x.want) {
+			t.Errorf("%s: %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// Each cut says which queue owes how much, and why it is this container's turn.
+func TestCutsHaveReasons(t *testing.T) {
+	x := longShort{
+		means: suspension.Immediate, long: amount(1, 1), short: amount(15, 15), ask: amount(2, 2), count: 1, apps: []float64{50},
+		containers: []onNode{{size: amount(8, 8)}, {size: amount(8, 8)}},
+	}
+	for order, want := range map[suspension.Order]string{
+		suspension.ByRemaining: "needs 50 s more", suspension.ByLeastAttained: "began last", suspension.ByCost: "costs 0.0 s",
+	} {
+		p := Suspension{Order: order, PerRound: 1}
+		cuts := p.Round(0, x.snapshot())
+		if len(cuts) != 1 || !strings.Contains(cuts[0].Reason, want) || cuts[0].By != "root.short" || cuts[0].Queue != "root.long" ||
+			!strings.Contains(cuts[0].Reason, "root.long holds "+x.snapshot().Queues[1].Used.String()) {
+			t.Errorf("%+v", cuts)
+		}
+	}
+}
+
+// Whatever there is: nobody is cut below the least or for nothing, or when its queue has nothing over its guarantee any more, no round takes
+// more than its part, and what is taken is room for a request that waits. The same snapshot gives the same cuts.
+func TestCutsAreWithinWhatIsOwed(t *testing.T) {
+	seen := 0
+	rapid.Check(t, func(t *rapid.T) {
+		size := func(label string, most int64) records.Resource {
+			return amount(rapid.Int64Range(1, most).Draw(t, label+" gb"), rapid.Int64Range(1, most).Draw(t, label+" cores"))
+		}
+		x := longShort{
+			means: rapid.SampledFrom([]suspension.Means{suspension.Graceful, suspension.Immediate}).Draw(t, "means"),
+			order: suspension.Order(rapid.IntRange(0, 2).Draw(t, "order")), ask: size("ask", 6), count: rapid.Int64Range(1, 9).Draw(t, "count"),
+			step: size("step", 4), perRound: rapid.Float64Range(0.05, 1).Draw(t, "part"), keepsMemory: rapid.Bool().Draw(t, "keeps"),
+			free: amount(rapid.Int64Range(0, 3).Draw(t, "free"), 0), costPerMB: 0.001,
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "apps") {
+			x.apps = append(x.apps, rapid.Float64Range(1, 100).Draw(t, "remaining"))
+		}
+		var all records.Resource
+		for range rapid.IntRange(1, 12).Draw(t, "containers") {
+			c := onNode{
+				node: rapid.IntRange(0, 3).Draw(t, "node"), app: rapid.IntRange(0, len(x.apps)-1).Draw(t, "app"), size: size("size", 8),
+				since: rapid.Int64Range(0, 999).Draw(t, "since"), am: rapid.IntRange(0, 4).Draw(t, "am") == 0,
+			}
+			x.containers, all = append(x.containers, c), all.Add(c.size)
+		}
+		part := rapid.Float64Range(0, 1).Draw(t, "share")
+		x.long, x.short = scaled(all, part), scaled(all, 1-part)
+		s := x.snapshot()
+		p := Suspension{Order: x.order, Step: x.step, PerRound: x.perRound}
+		cuts := p.Round(1000, s)
+		seen += len(cuts)
+		left, largest, room := s.Queues[1].Used, records.Resource{}, make([]records.Resource, len(s.Nodes))
+		for i := range room {
+			room[i] = s.Nodes[i].Free
+		}
+		for _, c := range cuts {
+			at := x.containers[c.Handle]
+			gain := at.size.Sub(c.To)
+			if !c.To.FitsIn(at.size) || gain.IsZero() || !records.NewResource(64, 0).FitsIn(c.To) || x.keepsMemory && gain[records.Memory] > 0 {
+				t.Fatalf("%+v is cut to %v", at, c.To)
+			}
+			left, largest, room[at.node] = left.Sub(gain), largest.Max(gain), room[at.node].Add(gain)
+		}
+		if len(cuts) == 0 {
+			return
+		}
+		if before := atLeast0(s.Queues[1].Used.Sub(left).Sub(largest)); atLeast0(s.Queues[1].Used.Sub(x.long)).FitsIn(before) {
+			t.Fatalf("the queue is left with %v of %v, and guaranteed %v", left, s.Queues[1].Used, x.long)
+		}
+		if taken := s.Queues[1].Used.Sub(left); !taken.FitsIn(scaled(s.Cluster, x.perRound)) {
+			t.Fatalf("a round that may take %f of %v takes %v", x.perRound, s.Cluster, taken)
+		}
+		if !slices.ContainsFunc(room, x.ask.FitsIn) {
+			t.Fatalf("nothing of %v fits into %v", x.ask, room)
+		}
+		if again := p.Round(1000, s); fmt.Sprint(again) != fmt.Sprint(cuts) {
+			t.Fatalf("%v, and then %v", cuts, again)
+		}
+	})
+	if seen == 0 {
+		t.Error("nobody was ever cut")
+	}
+}
