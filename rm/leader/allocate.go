@@ -222,6 +222,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		soft.asked.Update(asks, ms.Now().UnixMilli())
 	}
 	ms.containers.schedule()
+	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
 	reply.Preemption = ms.preemption.preemptionOf(soft, id)
 	ms.AfterCommit(func() {
@@ -230,6 +231,16 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
 	})
 	return nil
+}
+
+// showProgress tells the driver how far an application is, where it may suspend containers: not more often than each hundredth.
+func (ms *masters) showProgress(soft *appSoft, part float32) {
+	const step = 0.01
+	if !ms.sched.Suspends() || part <= 0 || part > 1 || math.Abs(float64(part-soft.progress)) < step {
+		return
+	}
+	soft.progress = part
+	ms.sched.SetProgress(soft.handle, float64(part))
 }
 
 // acknowledge forgets the ended containers in replies that the ApplicationMaster has received, now that it has called again.

@@ -51,6 +51,7 @@ type appSoft struct {
 	misfires         int
 	// inherited is that an earlier leadership has set when its lifetime ends.
 	inherited bool
+	progress  float32 // as the driver knows it
 
 	box       session.MasterBox     // for the ApplicationMaster's next heartbeat
 	preempted []records.ContainerID // that the ApplicationMaster will lose

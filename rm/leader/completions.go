@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -39,6 +40,20 @@ func (cs *containers) release(app *ledger.Application, ids []records.ContainerID
 			p.node.session.box.EndContainers(p.id)
 		}
 		soft.box.Complete(done)
+	})
+}
+
+// Signal sends a command to a container with its node's next heartbeat.
+func (cs *containers) Signal(s Signal) error {
+	return cs.Do(func() error {
+		c := cs.work.Container(s.Container)
+		if c == nil || !c.Live() {
+			return refusal.New(refusal.NoSuchContainer, "Trying to signal an absent container %v", s.Container)
+		}
+		if n := cs.nodes[c.Node]; n != nil {
+			cs.AfterCommit(func() { n.session.box.Signal(s) })
+		}
+		return nil
 	})
 }
 

@@ -3,6 +3,7 @@ package leader
 import (
 	"slices"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -16,7 +17,7 @@ type containers struct {
 	attempts   *attempts
 	preemption *preemption
 	resizing   *resizing
-	suspension *suspension
+	levels     *level.Levels
 	views      *views
 	unstarted  unstarted
 	refs       ledger.Refs
@@ -53,6 +54,8 @@ func (cs *containers) step(reserved *bool) bool {
 			soft.granted = append(soft.granted, *d)
 		case drive.Kill:
 			killed = append(killed, preempted{cs.sched.ContainerID(d.Container), d.Reason})
+		case drive.Suspend, drive.Shrink, drive.Resume, drive.Charge:
+			cs.levels.Decided(d)
 		case drive.Grow:
 			cs.resizing.hasGrown(d)
 		case drive.Tell:

@@ -9,6 +9,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/hosts"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/pipeline"
@@ -84,9 +85,7 @@ type Launcher interface {
 	Launch(ctx context.Context, l Launch) error
 	// Stop ends a container of an attempt.
 	Stop(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
-	// Suspend and Resume freeze and thaw a container.
-	Suspend(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
-	Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+	level.Nodes
 }
 
 // Config is what a Leader works with.
@@ -126,13 +125,13 @@ type Leader struct {
 	*containers
 	*nodeManagers
 	*decommissioning
-	*suspension
 	*resizing
 	*preemption
 	*placement
 	*requests
 	*views
 	*versions
+	levels      *level.Levels
 	queueConf   *queueconf.Admin
 	keys        *masterkey.Keys
 	delegations *delegation.Issuer
@@ -164,6 +163,9 @@ func New(cfg Config) *Leader {
 	keys := masterkey.New(c, c.work, masterkey.Config{
 		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
 	})
+	levels := level.New(c, c.work, level.Config{
+		Scheduler: c.sched, Nodes: func() level.Nodes { return c.Launcher }, Types: cfg.Settings.Types, HandleOf: handleOf, Log: cfg.Log,
+	})
 	queues := queueconf.New(c, c.work, queueconf.Config{
 		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
 	})
@@ -172,7 +174,7 @@ func New(cfg Config) *Leader {
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
 		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
-		suspension: &suspension{core: c, orders: map[records.ContainerID]*order{}}, resizing: &resizing{core: c}, preemption: &preemption{core: c},
+		levels: levels, resizing: &resizing{core: c}, preemption: &preemption{core: c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: &placement{c},
 		requests: &requests{c}, views: &views{core: c}, versions: &versions{core: c},
 	}
@@ -182,9 +184,10 @@ func New(cfg Config) *Leader {
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preemption, l.masters.requests, l.masters.resizing = l.preemption, l.requests, l.resizing
 	l.containers.attempts, l.containers.preemption, l.containers.resizing = l.attempts, l.preemption, l.resizing
-	l.containers.suspension, l.containers.views = l.suspension, l.views
+	l.containers.levels, l.containers.views = l.levels, l.views
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
-	l.nodeManagers.decommissioning, l.nodeManagers.resizing = l.decommissioning, l.resizing
+	l.nodeManagers.decommissioning, l.nodeManagers.resizing, l.nodeManagers.levels = l.decommissioning, l.resizing, l.levels
+	l.versions.levels = l.levels
 	l.decommissioning.nodeManagers = l.nodeManagers
 	l.decommissioning.hosts.Store(cfg.Hosts)
 	l.resizing.requests, l.preemption.containers, l.views.requests = l.requests, l.containers, l.requests
@@ -243,6 +246,16 @@ func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing { return l.keys.Ring
 
 // Delegations issues, renews and cancels delegation tokens: call Issue, Renew and Cancel alone.
 func (l *Leader) Delegations() *delegation.Issuer { return l.delegations }
+
+// Suspend freezes a running container, and Resume lets a suspended one go on. They return when the node has done it.
+func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
+	return l.levels.Suspend(ctx, id)
+}
+
+// Resume lets a suspended container go on.
+func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
+	return l.levels.Resume(ctx, id)
+}
 
 // Done is closed when the leader leads no more.
 func (l *Leader) Done() <-chan struct{} { return l.Ended() }

@@ -27,7 +27,7 @@ func (cs *containers) restore(c *ledger.Container) {
 	})
 	handle(c, h)
 	if held := c.Held(); held != c.Resource {
-		cs.sched.SetHeld(h, held)
+		cs.sched.WasSuspended(h, held, cs.Time())
 	}
 	soft.nodes[c.Node] = true
 }
@@ -53,7 +53,7 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 		}})
 	}
 	if known && c.Live() && r.State == pb.ContainerState_C_RUNNING && r.Sub != 0 {
-		cs.suspension.level(c, r.Sub, first)
+		cs.levels.Reported(c, r.Sub, first)
 	}
 	if known && c.Live() && c.Confirmed != c.Resource && r.Resource != nil {
 		cs.resizing.confirm(n, c, r.Resource) // started at its new size, or the word of it was lost with a leader

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -34,6 +35,8 @@ type NodeCall struct {
 	Increased  []NodeContainer // that their ApplicationMasters have let grow since the last heartbeat, with their sizes
 	Logs       []*pb.LogAggregationReport
 	Refused    []startrefusal.Refusal // all that hold now
+	Memory     level.Memory
+	Failed     []level.Failed
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -76,7 +79,9 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
-	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) {
+	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) ||
+		call.Memory.Differs(s.memory) || len(call.Failed) > 0 {
+		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
@@ -126,6 +131,8 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
 		ns.sched.SetOpen(n.handle, scheduler.AllWork)
 	}
+	ns.levels.Show(n.id, n.handle, call.Memory)
+	ns.levels.Failed(call.Failed)
 	ns.applications.logReports(call.Logs)
 	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -129,6 +130,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		ns.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
+	ns.levels.Show(n.id, n.handle, level.Memory{})          // its heartbeats tell more
 	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
 	if leaving {                                            // its NodeManager has started anew
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{

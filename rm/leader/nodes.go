@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -24,6 +25,7 @@ type nodeManagers struct {
 	decommissioning *decommissioning
 	resizing        *resizing
 	refusals        *startrefusal.Refusals
+	levels          *level.Levels
 	nextExpiry      time.Time // no node expires before
 }
 
@@ -58,6 +60,7 @@ func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	delete(ns.nodeOf, n.handle)
 	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
 	ns.nodeOf[n.handle] = n
+	ns.levels.Show(n.id, n.handle, level.Memory{}) // its heartbeats tell more
 	for c := range ns.work.On(node) {
 		ns.containers.restore(c)
 	}
@@ -105,6 +108,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
+	ns.levels.Forget(id)
 	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})

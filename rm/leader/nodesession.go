@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/yarn/pb"
@@ -23,6 +24,7 @@ type nodeSession struct {
 	status   NodeStatus
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
+	memory   level.Memory                                 // known to the loop
 
 	box session.NodeBox // for its next heartbeat
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
@@ -101,7 +102,7 @@ func (p *promises) addNode(i int) {
 		p.background(func() {
 			_, err := p.RegisterNode(NodeRegistration{
 				Node: id, HTTPPort: 8042, Capability: records.NewResource(4096, 4), NodeCaller: atHome, Names: []string{atHome.Address, id.Host},
-				Features: []string{FeatureSuspend}, Containers: p.running(id),
+				Features: []string{level.FeatureSuspend}, Containers: p.running(id),
 			})
 			if err != nil && !errors.Is(err, ErrDeposed) {
 				p.failf("%v", err)
@@ -218,7 +219,7 @@ func (p *promises) check() {
 				p.failf("%v takes %v by the scheduler, %v by the ledger", c.ID, p.sched.Held(h), c.Held())
 			}
 			queue := p.work.Apps[c.ID.Attempt.App].Queue
-			used[queue] = used[queue].Add(c.Resource)
+			used[queue] = used[queue].Add(c.Held())
 			containers++
 		}
 	}

@@ -3,6 +3,7 @@ package leader
 import (
 	"slices"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -76,6 +77,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	}
 	n := l.nodeManagers.addNode(node)
 	n.inherited = true
+	l.levels.Show(n.id, n.handle, level.Memory{})
 	l.sched.SetOpen(n.handle, scheduler.OpenIf(node.State == pb.NodeState_NS_RUNNING))
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.At(l.Now())

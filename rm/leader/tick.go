@@ -18,7 +18,7 @@ func (l *Leader) tick() {
 	l.containers.expireUnstarted(now)
 	l.resizing.expireGrown(now)
 	l.applications.expireApps(now)
-	l.suspension.repeatOrders(now)
+	l.levels.Repeat(now)
 	l.carried.RenewDue(now)
 	if !l.justBegun(now) {
 		l.delegations.Expire(now)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 )
@@ -15,6 +16,7 @@ const versionInterval = 2 * time.Second
 // versions is where the leader is with that.
 type versions struct {
 	*core
+	levels *level.Levels
 	asking bool
 	next   time.Time
 	failed string // what was logged last
@@ -52,5 +54,6 @@ func (vs *versions) versionsKnown(all int32, err error) {
 		return
 	}
 	vs.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: to, Release: conf.Version}})
+	vs.levels.ShowAll()
 	vs.Log.WithField("version", to).Info("all ResourceManagers can apply a newer version of the ledger, which is written from now on")
 }

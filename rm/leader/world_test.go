@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/eventlog"
@@ -39,6 +41,7 @@ type world struct {
 	stops    []records.ContainerID
 	batches  []*ledgerpb.Batch // committed, in order
 	frozen   map[records.ContainerID]bool
+	ordered  []level.Order
 	keys     int32
 	change   func(*Settings)
 	tokens   delegation.TokenRenewer
@@ -179,6 +182,20 @@ func (w *world) freeze(id records.ContainerID, frozen bool) error {
 	return nil
 }
 
+func (w nodes) Order(_ context.Context, _ records.NodeID, o level.Order) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ordered = append(w.ordered, o)
+	w.frozen[o.Container] = o.Level == ledgerpb.Level_FROZEN || o.Level == ledgerpb.Level_RECLAIMED
+	return nil
+}
+
+func (w *world) ordersSent() []level.Order {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.ordered)
+}
+
 func (w nodes) Suspend(_ context.Context, _ records.NodeID, _ records.AttemptID, id records.ContainerID) error {
 	return w.freeze(id, true)
 }
@@ -263,7 +280,7 @@ func (w *world) nodeOf(i int, capability records.Resource, containers ...NodeCon
 	w.t.Helper()
 	reply, err := w.RegisterNode(NodeRegistration{
 		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address, nodeID(i).Host},
-		Containers: containers, Features: []string{FeatureSuspend},
+		Containers: containers, Features: []string{level.FeatureSuspend},
 	})
 	if err != nil || reply.Action != pb.NodeAction_NORMAL {
 		w.t.Fatalf("registration: %+v, %v", reply, err)

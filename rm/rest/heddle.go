@@ -96,6 +96,8 @@ type ownContainer struct {
 	Priority  int32        `yarn:"priority"`
 	Master    bool         `yarn:"applicationMaster"`
 	Suspended bool         `yarn:"suspended"`
+	Level     string       `yarn:"level"`
+	Held      resourceInfo `yarn:"held"`
 	State     string       `yarn:"state"`
 	Allocated int64        `yarn:"allocatedTime"`
 	Started   int64        `yarn:"startedTime"`
@@ -111,7 +113,7 @@ func (s *server) ownContainerInfo(c *view.Container) ownContainer {
 		state = "ALLOCATED"
 	}
 	return ownContainer{
-		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), state,
+		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), c.Level.String(), s.resource(c.Held()), state,
 		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User),
 	}
 }

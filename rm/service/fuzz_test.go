@@ -17,6 +17,7 @@ import (
 
 	"heddle/rm/access"
 	"heddle/rm/leader"
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -93,6 +94,8 @@ func (c *cluster) Suspend(context.Context, records.NodeID, records.AttemptID, re
 func (c *cluster) Resume(context.Context, records.NodeID, records.AttemptID, records.ContainerID) error {
 	return nil
 }
+
+func (c *cluster) Order(context.Context, records.NodeID, level.Order) error { return nil }
 
 // The cluster has a node, and an application of alice's whose ApplicationMaster has registered.
 var (

@@ -10,7 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -175,6 +177,51 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 		return c.nodeError(node, err)
 	}
 	return failure(node, resp.GetFailedRequests())
+}
+
+// breathEvery is the time in ms between two moments in which a container that stands still runs, so that its heartbeats go out. Frameworks
+// wait for them for a minute and more.
+const breathEvery = 45_000
+
+// Order implements leader.Launcher.
+func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order) error {
+	to, _, err := c.node(node, o.Container.Attempt, protocol.ContainerControl)
+	if err != nil {
+		return err
+	}
+	m := &pb.ContainerOrder{}
+	m.SetContainerId(o.Container.PB())
+	m.SetLevel(levelPB(o.Level))
+	m.SetHeld(c.Types.PB(o.Held))
+	m.SetBreathEveryMs(breathEvery)
+	m.SetVersion(o.Version)
+	m.SetBeneficiary(o.For)
+	req := &pb.OrderContainersRequest{}
+	req.SetOrder([]*pb.ContainerOrder{m})
+	resp, err := protocol.OrderContainers.Call(ctx, to, req)
+	if err != nil {
+		return c.nodeError(node, err)
+	}
+	for _, s := range resp.GetSuspension() {
+		if s.GetFailed() && s.GetVersion() == o.Version {
+			return &refusal.Error{Reason: refusal.Refused, Text: fmt.Sprintf("node %v: %s", node, s.GetReason())}
+		}
+	}
+	return failure(node, resp.GetFailedRequests())
+}
+
+// levelPB is a level on the wire.
+func levelPB(l ledgerpb.Level) pb.ContainerLevel {
+	switch l {
+	case ledgerpb.Level_SHRUNK:
+		return pb.ContainerLevel_LEVEL_SHRUNK
+	case ledgerpb.Level_FROZEN:
+		return pb.ContainerLevel_LEVEL_FROZEN
+	case ledgerpb.Level_RECLAIMED:
+		return pb.ContainerLevel_LEVEL_RECLAIMED
+	default:
+		return pb.ContainerLevel_LEVEL_RUNNING
+	}
 }
 
 func failure(node records.NodeID, failed []*pb.ContainerExceptionMap) error {

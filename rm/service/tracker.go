@@ -5,6 +5,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader"
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -134,6 +135,15 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	}
 	for _, r := range req.GetHeddleRefusals() {
 		call.Refused = append(call.Refused, startrefusal.Refusal{App: records.ApplicationIDFrom(r.GetApplicationId()), Reason: r.GetReason()})
+	}
+	memory := req.GetHeddleMemory()
+	call.Memory = level.Memory{Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate()}
+	for _, c := range req.GetHeddleSuspensions() {
+		if c.GetFailed() {
+			call.Failed = append(call.Failed, level.Failed{
+				Container: records.ContainerIDFrom(c.GetContainerId()), Version: c.GetVersion(), Reason: c.GetReason(),
+			})
+		}
 	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {

@@ -1,0 +1,251 @@
+package level
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/yarn/records"
+)
+
+// Features by which nodes announce what they can do with containers that aren't to run, or to hold all of their claim.
+const (
+	FeatureSuspend = "suspend" // freeze and thaw
+	FeatureLevels  = "levels"  // bring containers to any level (Order)
+	FeatureReclaim = "reclaim" // page out what a suspended container doesn't hold
+)
+
+// firstVersion is the version of the ledger from which on levels are recorded. Before, containers are suspended or run.
+const firstVersion = 3
+
+// Loop is the leader's loop, as far as this package needs it (loop.Loop).
+type Loop interface {
+	Now() time.Time
+	Do(run func() error) error
+	Go(f func(ctx context.Context))
+	Enter(c *ledgerpb.Command)
+	AfterCommit(f func())
+}
+
+// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+type Scheduler interface {
+	ContainerID(h scheduler.ContainerHandle) records.ContainerID
+	SetAbility(n scheduler.NodeHandle, a drive.Ability)
+	Held(h scheduler.ContainerHandle) records.Resource
+	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
+	Return(h scheduler.ContainerHandle, forced bool) bool
+	Refused(h scheduler.ContainerHandle)
+}
+
+// Nodes carries orders to nodes. Its methods block until the node has answered.
+type Nodes interface {
+	// Suspend and Resume freeze and thaw a container.
+	Suspend(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+	Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
+	// Order brings a container to a level, on a node that knows levels.
+	Order(ctx context.Context, node records.NodeID, o Order) error
+}
+
+// Config is what Levels works with.
+type Config struct {
+	Scheduler Scheduler
+	Nodes     func() Nodes
+	Types     records.ResourceTypes
+	// HandleOf is what the scheduler knows a container by, if it does.
+	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
+	Log      *logrus.Entry
+}
+
+// Memory is how well a node can page out the memory of suspended containers. Rates are in bytes a second; 0 is not measured.
+type Memory struct {
+	Full    bool // it takes no more memory from containers at present
+	Out, In int64
+}
+
+// Differs reports whether two reports differ so much that decisions do: rates by more than a quarter.
+func (m Memory) Differs(from Memory) bool {
+	far := func(a, b int64) bool { return (a == 0) != (b == 0) || 4*max(a, b) > 5*min(a, b) }
+	return m.Full != from.Full || far(m.Out, from.Out) || far(m.In, from.In)
+}
+
+// Levels brings the containers of a leadership to their levels. Suspend and Resume are safe for concurrent use; the other methods are for the
+// loop's operations.
+type Levels struct {
+	Config
+	loop   Loop
+	work   *ledger.State
+	nodes  map[records.NodeID]*node
+	orders map[records.ContainerID]*order // that nodes have not answered yet
+	number int64                          // of the last order
+}
+
+// node is what the driver knows of a node.
+type node struct {
+	handle scheduler.NodeHandle
+	memory Memory
+	able   drive.Ability
+}
+
+// New makes the Levels of a working copy.
+func New(loop Loop, work *ledger.State, cfg Config) *Levels {
+	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}}
+}
+
+// Show tells the driver what a node can do, by its features on record and what it says of its memory.
+func (l *Levels) Show(id records.NodeID, h scheduler.NodeHandle, m Memory) {
+	n := l.nodes[id]
+	if n == nil || n.handle != h {
+		n = &node{handle: h}
+		l.nodes[id] = n
+	}
+	n.memory = m
+	if able := l.ability(id, m); able != n.able {
+		n.able = able
+		l.Scheduler.SetAbility(h, able)
+	}
+}
+
+// ShowAll is Show for all nodes, as they say now, after the ledger's version was raised.
+func (l *Levels) ShowAll() {
+	for id, n := range l.nodes {
+		l.Show(id, n.handle, n.memory)
+	}
+}
+
+// Forget forgets a node that is gone.
+func (l *Levels) Forget(id records.NodeID) { delete(l.nodes, id) }
+
+// ability is what a node can do for the driver. As long as members can't record levels, no node can do anything.
+func (l *Levels) ability(id records.NodeID, m Memory) drive.Ability {
+	n := l.work.Nodes[id]
+	if n == nil || l.work.Version < firstVersion {
+		return drive.Ability{}
+	}
+	has := func(feature string) bool { return slices.Contains(n.Features, feature) }
+	return drive.Ability{
+		Suspend: has(FeatureSuspend), Shrink: has(FeatureLevels), Reclaim: has(FeatureLevels) && has(FeatureReclaim) && !m.Full,
+		Out: m.Out, In: m.In,
+	}
+}
+
+// suspends reports whether a node can suspend containers.
+func (l *Levels) suspends(id records.NodeID) bool {
+	n := l.work.Nodes[id]
+	return n != nil && slices.Contains(n.Features, FeatureSuspend)
+}
+
+// Decided carries out the driver's decision that a container holds another amount.
+func (l *Levels) Decided(d *drive.Decision) {
+	id := l.Scheduler.ContainerID(d.Container)
+	c := l.work.Container(id)
+	if c == nil || !c.Live() {
+		return
+	}
+	if d.Kind == drive.Charge {
+		l.record(c, c.Level, d.Resource)
+		return
+	}
+	log := l.Log.WithField("container", id).WithField("node", c.Node).WithField("holds", d.Resource)
+	level := ledgerpb.Level_RUNNING
+	switch d.Kind {
+	case drive.Suspend:
+		level = ledgerpb.Level_FROZEN
+		if n := l.nodes[c.Node]; n != nil && n.able.Reclaim {
+			level = ledgerpb.Level_RECLAIMED
+		}
+		log.Info("suspended: " + d.Reason)
+	case drive.Shrink:
+		if level = ledgerpb.Level_SHRUNK; c.Suspended() {
+			level = c.Level
+		}
+		log.Info("shrunk: " + d.Reason)
+	case drive.Resume:
+		log.Info("resumed: " + d.Reason)
+	}
+	l.want(c, level, d.Resource, d.For)
+	l.loop.AfterCommit(func() { l.send(id) })
+}
+
+// Suspend freezes a running container. It returns when the node has done it. If the node doesn't answer, what is on record still holds:
+// the order is sent again.
+func (l *Levels) Suspend(ctx context.Context, id records.ContainerID) error {
+	return l.setSuspended(ctx, id, true)
+}
+
+// Resume lets a suspended container go on. One that was suspended, or shrunk, so that queues get their shares, gets back its claim,
+// and is refused where its node hasn't room for that.
+func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
+	return l.setSuspended(ctx, id, false)
+}
+
+func (l *Levels) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
+	var node records.NodeID
+	var o *order
+	err := l.loop.Do(func() error {
+		c, err := l.running(id)
+		if err != nil {
+			return err
+		}
+		if !l.suspends(c.Node) {
+			return refusal.New(refusal.Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
+				"or its machine lacks a cgroup freezer", c.Node, id)
+		}
+		if err := l.takeOut(c, suspend); err != nil {
+			return err
+		}
+		held := c.Held()
+		if h, ok := l.HandleOf(c); ok {
+			held = l.Scheduler.Held(h)
+		}
+		o = l.want(c, levelOf(c, suspend, held), held, "")
+		o.asking = true
+		node = c.Node
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = l.carry(ctx, node, o)
+	if over := l.loop.Do(func() error { l.settle(o, err); return nil }); err == nil {
+		err = over
+	}
+	return err
+}
+
+// takeOut takes a container that somebody suspends or resumes out of those that the driver resumes.
+func (l *Levels) takeOut(c *ledger.Container, suspend bool) error {
+	h, ok := l.HandleOf(c)
+	if !ok {
+		return nil
+	}
+	_, by, suspended := l.Scheduler.Suspended(h)
+	switch {
+	case !suspended:
+		return nil
+	case suspend:
+		return refusal.New(refusal.Refused, "container %v holds %v of %v already, for queue %s, and resumes by itself when its node has room: "+
+			"resume it first", c.ID, l.Types.Format(l.Scheduler.Held(h)), l.Types.Format(c.Resource), by)
+	case !l.Scheduler.Return(h, false):
+		return refusal.New(refusal.Refused, "container %v can't resume: it holds %v of %v, and node %v or a queue has no room for the rest",
+			c.ID, l.Types.Format(l.Scheduler.Held(h)), l.Types.Format(c.Resource), c.Node)
+	}
+	return nil
+}
+
+func (l *Levels) running(id records.ContainerID) (*ledger.Container, error) {
+	c := l.work.Container(id)
+	if c == nil || !c.Live() {
+		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
+	}
+	if c.State == ledger.ContainerAllocated && !c.AM {
+		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet", id)
+	}
+	return c, nil
+}

@@ -1,0 +1,186 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/rm/leader/level"
+	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue/suspension"
+	"heddle/yarn/records"
+)
+
+// suspending are halves that take resources from containers by suspending them.
+func suspending(t *testing.T, means suspension.Means) func(*Settings) {
+	tree := halves(t)
+	tree.Settings.Suspension.Means = means
+	for _, q := range tree.Queues() {
+		q.Means = means
+	}
+	return func(s *Settings) { s.Queues = tree }
+}
+
+// raise has the ledger know levels.
+func (w *world) raise() {
+	w.t.Helper()
+	if err := w.Do(func() error {
+		w.Enter(&ledgerpb.Command{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: ledger.Version}})
+		return nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ableNode registers a node that can do everything, with what it runs.
+func (w *world) ableNode(size records.Resource, features []string, containers ...NodeContainer) *peer {
+	w.t.Helper()
+	reply, err := w.RegisterNode(NodeRegistration{
+		Node: nodeID(1), HTTPPort: 8042, Capability: size, Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address, nodeID(1).Host},
+		Containers: containers, Features: features,
+	})
+	if err != nil || reply.Diagnostics != "" {
+		w.t.Fatalf("%+v, %v", reply, err)
+	}
+	return &peer{w: w, node: nodeID(1)}
+}
+
+// roomy is what two ApplicationMasters and three containers take, and what a suspended one is left.
+var roomy = records.NewResource(4096+64, 8)
+
+var everything = []string{level.FeatureSuspend, level.FeatureLevels, level.FeatureReclaim}
+
+// full has an application of root.a fill a node, and one of root.b ask for a container that gets room by a suspension.
+func (w *world) full(features []string) (rich, poor, n *peer, victim *ledger.Container) {
+	w.t.Helper()
+	w.raise()
+	n = w.ableNode(roomy, features)
+	rich = w.am(to("root.a"))
+	var held []records.ContainerID
+	for _, g := range rich.allocate(AllocateCall{Asks: ask(3)}).Grants {
+		held = append(held, g.ID)
+	}
+	if len(held) != 3 {
+		w.t.Fatalf("%d containers", len(held))
+	}
+	n.heartbeat(runs(held[0]), runs(held[1]), runs(held[2]))
+	poor = w.am(to("root.b"))
+	return rich, poor, n, w.state().Container(held[2])
+}
+
+// A request that finds no room gets that of a suspended container with the same heartbeat. The suspension is on record before the node is
+// told, and the container resumes when room has waited for it for a while.
+func TestPreemptionSuspends(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		_, poor, n, victim := w.full(everything)
+		told := 0
+		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
+			if c := w.state().Container(id); c.Level != ledgerpb.Level_RECLAIMED && c.Level != ledgerpb.Level_RUNNING {
+				t.Errorf("the node is told of what isn't on record: %v", c.Level)
+			}
+			if told++; told == 1 {
+				return errors.New("connection reset")
+			}
+			return nil
+		}}
+		r := poor.allocate(AllocateCall{Asks: ask(1)})
+		if len(r.Grants) != 1 {
+			t.Fatalf("granted: %+v", r.Grants)
+		}
+		w.same()
+		c := w.state().Container(victim.ID)
+		if c.Level != ledgerpb.Level_RECLAIMED || c.Held() != records.NewResource(64, 0) || w.state().Apps[c.ID.Attempt.App].Used.MemoryMB() < 4*1024-512 {
+			t.Fatalf("%v with %v", c.Level, c.Held())
+		}
+		time.Sleep(10 * time.Second)
+		if o := w.ordersSent(); len(o) != 1 || o[0].Container != c.ID || o[0].Level != c.Level || o[0].Held != c.Held() || o[0].Version != 1 || o[0].For != "root.b" {
+			t.Errorf("the node is told %+v", o)
+		}
+		n.heartbeat(ended(r.Grants[0].ID, 0))
+		time.Sleep(6 * time.Second)
+		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING || c.Held() != c.Resource || w.isFrozen(c.ID) || c.LevelVersion != 3 {
+			t.Errorf("%v with %v, version %d", c.Level, c.Held(), c.LevelVersion)
+		}
+		w.same()
+	})
+}
+
+// A new leader knows who is suspended, has the node do so, and lets the container resume. Nobody can resume it before there is room.
+func TestSuspensionOutlivesALeader(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		_, poor, _, victim := w.full(everything)
+		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		w.depose()
+		w.lead()
+		var all []NodeContainer
+		state := w.state()
+		for c := range state.On(state.Nodes[victim.Node]) {
+			all = append(all, runs(c.ID))
+		}
+		n := w.ableNode(roomy, everything, all...)
+		n.heartbeat(all...)
+		time.Sleep(10 * time.Second)
+		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RECLAIMED {
+			t.Errorf("%v", c.Level)
+		}
+		err := w.Resume(context.Background(), victim.ID)
+		if !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "no room") {
+			t.Errorf("resumed without room: %v", err)
+		}
+		if err := w.Suspend(context.Background(), victim.ID); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "resume it first") {
+			t.Errorf("suspended twice: %v", err)
+		}
+		n.heartbeat(append(all[:len(all):len(all)], ended(grant, 0))...)
+		time.Sleep(6 * time.Second)
+		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING || c.Held() != c.Resource {
+			t.Errorf("%v with %v", c.Level, c.Held())
+		}
+		w.same()
+	})
+}
+
+// What a node can't do is taken back: the container runs on with its claim on record, and isn't chosen again.
+func TestSuspensionThatANodeRefuses(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		_, poor, _, victim := w.full(everything)
+		asked := map[records.ContainerID]int{}
+		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
+			asked[id]++
+			return refusal.New(refusal.Refused, "the swap file's disk is full")
+		}}
+		poor.allocate(AllocateCall{Asks: ask(1)})
+		time.Sleep(10 * time.Second)
+		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING || c.Held() != c.Resource {
+			t.Errorf("%v with %v", c.Level, c.Held())
+		}
+		for id, n := range asked {
+			if n != 1 {
+				t.Errorf("%v was to be suspended %d times", id, n)
+			}
+		}
+		w.same()
+	})
+}
+
+// A node that can't suspend keeps its containers. One that can only freeze frees cores alone.
+func TestNodesThatCannotSuspend(t *testing.T) {
+	for _, features := range [][]string{nil, {level.FeatureSuspend}} {
+		runWorld(t, suspending(t, suspension.Graceful), func(w *world) {
+			_, poor, _, _ := w.full(append(features, "cpu-limit"))
+			if r := poor.allocate(AllocateCall{Asks: ask(1)}); len(r.Grants) != 0 {
+				t.Errorf("with %v: %+v", features, r.Grants)
+			}
+			time.Sleep(40 * time.Second)
+			for _, app := range w.state().Apps {
+				if app.PreemptedContainers != 0 {
+					t.Errorf("with %v: %d containers are killed", features, app.PreemptedContainers)
+				}
+			}
+			w.same()
+		})
+	}
+}
