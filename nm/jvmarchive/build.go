@@ -20,13 +20,13 @@ import (
 	"heddle/nm/proc"
 )
 
-// retryAfter is how long nothing is tried again for a program whose archive could not be made.
+// retryAfter is how long to wait after an archive could not be made before the program gets another try.
 const retryAfter = 10 * time.Minute
 
-// maxTasks bounds what waits for being built; what is refused is asked for by later containers.
+// maxTasks bounds the waiting tasks. Later containers ask again for a refused one.
 const maxTasks = 1000
 
-// add has something done in the background, one after the other.
+// add queues a task for the background. It returns false if the queue is full or closed.
 func (s *Store) add(task func(context.Context)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Store) add(task func(context.Context)) bool {
 	return true
 }
 
-// build does what was added, until the store is closed.
+// build runs queued tasks one after the other until the store is closed.
 func (s *Store) build() {
 	defer close(s.done)
 	for {
@@ -63,7 +63,7 @@ func (s *Store) build() {
 	}
 }
 
-// order has the archive for a container made, after classes were added to the program's list.
+// order queues the making of a container's archive, after adding classes to the program's list.
 func (s *Store) order(p *plan, classes []string) {
 	s.mu.Lock()
 	busy := classes == nil && (p.prog.building || time.Since(p.prog.failed) < retryAfter && !p.prog.failed.IsZero())
@@ -83,7 +83,7 @@ func (s *Store) order(p *plan, classes []string) {
 		}
 		if err != nil && ctx.Err() == nil {
 			p.prog.failed = time.Now()
-			s.cfg.Log.WithError(err).WithField("class", p.cmd.main).Warn("An archive of Java classes could not be made; programs start without it")
+			s.cfg.Log.WithError(err).WithField("class", p.cmd.main).Warn("Could not make an archive of Java classes; programs start without it")
 		}
 	})
 	if !added && classes == nil {
@@ -93,7 +93,7 @@ func (s *Store) order(p *plan, classes []string) {
 	}
 }
 
-// make adds to the list of classes and makes the archive, if there is none or the list has grown by much.
+// make adds to the list of classes. It makes the archive if there is none, or if the list has grown by much.
 func (s *Store) make(ctx context.Context, p *plan, classes []string) error {
 	folder, err := s.userFolder(p)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) make(ctx context.Context, p *plan, classes []string) error {
 	return nil
 }
 
-// userFolder makes the folder of a user's archives. The user can pass through it, but neither list nor change it.
+// userFolder makes the folder of a user's archives. The user can pass through it, but can neither list nor change it.
 func (s *Store) userFolder(p *plan) (*userfiles.Dir, error) {
 	d, err := userfiles.OpenDir(s.cfg.Dir)
 	if err != nil {
@@ -145,13 +145,13 @@ func (s *Store) userFolder(p *plan) (*userfiles.Dir, error) {
 	return d.Make(p.prog.folder, p.c.Owner.Pass(mode))
 }
 
-// writeCover writes the jar that goes before all others, if there has to be one, and returns its name.
+// writeCover writes the jar that precedes all others, if one is needed, and returns its name.
 func writeCover(folder *userfiles.Dir, p *plan) (string, error) {
 	name := p.prog.cover(p.cover.hash())
 	if name == "" {
 		return "", nil
 	}
-	if _, err := folder.Stat(name); err == nil { // and stays: archives are bound to the time of its last change
+	if _, err := folder.Stat(name); err == nil { // don't replace it: archives depend on its modification time
 		return name, nil
 	}
 	b, err := p.cover.jar()
@@ -161,14 +161,14 @@ func writeCover(folder *userfiles.Dir, p *plan) (string, error) {
 	return name, replace(folder, name, b, p.c.Owner.Want(0o400))
 }
 
-// Names in the folder in which an archive is made.
+// Names in the folder where an archive is made.
 const (
 	classesName = "classes"
 	archiveName = "archive.jsa"
 )
 
-// dump has a JVM make an archive. It loads classes but runs nothing of them; it does so as the container's user, at a
-// low priority, and ends with this process. The folder in which it does so is the user's, who may put anything in there.
+// dump makes an archive with a JVM, which loads classes but runs none of their code. The JVM runs as the container's
+// user, at a low priority, and ends with this process. Its folder belongs to the user, who may put anything into it.
 func (s *Store) dump(ctx context.Context, folder *userfiles.Dir, p *plan, cover, archive string) error {
 	name := buildPrefix + rand.Text()
 	dir, err := folder.New(name)
@@ -178,7 +178,7 @@ func (s *Store) dump(ctx context.Context, folder *userfiles.Dir, p *plan, cover,
 	defer func() {
 		dir.Close()
 		if err := folder.RemoveAll(name); err != nil {
-			s.cfg.Log.WithError(err).Warn("Could not remove what an archive of Java classes was made of")
+			s.cfg.Log.WithError(err).Warn("Could not remove the files from which an archive of Java classes was made")
 		}
 	}()
 	b, err := readAll(folder, p.prog.list())
@@ -224,15 +224,15 @@ func (s *Store) runDump(ctx context.Context, dir, folder string, p *plan, cover 
 	return nil
 }
 
-// buildPrefix begins the names of folders in which archives are made.
+// buildPrefix is the prefix of folders in which archives are made.
 const buildPrefix = ".build-"
 
-// runLow runs a command at a low priority. A thread's priority is its children's; it is ended afterwards, which also is the
-// moment when the kernel would end a child that outlived it.
+// runLow runs a command at a low priority. A child inherits its thread's priority. The thread ends afterwards, and with
+// it any child that outlived the command.
 func (s *Store) runLow(cmd *exec.Cmd) error {
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		yieldTo(cmd.SysProcAttr, s.cfg.Nice)
 		err := cmd.Start()
 		if err == nil {
@@ -243,9 +243,9 @@ func (s *Store) runLow(cmd *exec.Cmd) error {
 	return <-result
 }
 
-// users are the folders of users.
+// users calls f for the folder of each user.
 func (s *Store) users(f func(name string, folder *userfiles.Dir, files []fs.FileInfo)) {
-	infos, _ := userfiles.ReadDir(s.cfg.Dir) // empty if it can't be read, which whoever writes there will say
+	infos, _ := userfiles.ReadDir(s.cfg.Dir) // empty if it can't be read; writing there reports the error
 	for _, i := range infos {
 		folder, err := userfiles.OpenDir(s.cfg.Dir, i.Name())
 		if err != nil {
@@ -258,7 +258,7 @@ func (s *Store) users(f func(name string, folder *userfiles.Dir, files []fs.File
 	}
 }
 
-// sweep removes what an earlier process left unfinished.
+// sweep removes what an earlier process left incomplete.
 func (s *Store) sweep() {
 	s.users(func(_ string, folder *userfiles.Dir, files []fs.FileInfo) {
 		for _, f := range files {
@@ -266,13 +266,13 @@ func (s *Store) sweep() {
 				continue
 			}
 			if err := folder.RemoveAll(f.Name()); err != nil {
-				s.cfg.Log.WithError(err).Warn("Could not remove what was left of an archive of Java classes")
+				s.cfg.Log.WithError(err).Warn("Could not remove an incomplete archive of Java classes")
 			}
 		}
 	})
 }
 
-// evict removes what was not used for the longest time until the rest is small enough, but not what is to be kept of a user.
+// evict removes the least recently used files until the others fit. It spares the files keep of a user.
 func (s *Store) evict(user string, keep ...string) {
 	type file struct {
 		user, name string
@@ -288,7 +288,7 @@ func (s *Store) evict(user string, keep ...string) {
 			}
 			used := i.ModTime()
 			if strings.HasSuffix(i.Name(), ".jar") {
-				used = used.AddDate(100, 0, 0) // the small ones last: without them archives are of no use
+				used = used.AddDate(100, 0, 0) // small files last, because archives need them
 			}
 			files = append(files, file{user, i.Name(), i.Size(), used})
 			total += i.Size()

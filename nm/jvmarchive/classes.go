@@ -12,15 +12,15 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// Bounds of a list of classes.
+// Limits of a list of classes.
 const (
 	maxListBytes = 16 << 20
 	maxClasses   = 60_000
 	maxLine      = 4096
 )
 
-// readClasses reads a list of classes as -XX:DumpLoadedClassList writes it, in its order. Classes of class loaders of a
-// program's own are left out, and so is a last line without an end: the JVM was killed while it wrote.
+// readClasses reads a list of classes in the format of -XX:DumpLoadedClassList, in its order. It omits classes of a
+// program's own class loaders, and an incomplete last line, which a killed JVM leaves.
 func readClasses(r io.Reader) ([]string, error) {
 	b := bufio.NewReaderSize(io.LimitReader(r, maxListBytes), maxLine)
 	var out []string
@@ -41,14 +41,15 @@ func readClasses(r io.Reader) ([]string, error) {
 			if strings.Contains(line, " source:") || strings.Contains(fields[0], "$Proxy") {
 				continue
 			}
-			line = fields[0] // without the number that newer JVMs give it, which is of this list only
+			line = fields[0] // without the number that newer JVMs add, which only this list uses
 		}
 		out = append(out, line)
 	}
 	return out, nil
 }
 
-// mergeClasses adds classes to the list in a file of a folder, and returns how many it has and how many of them are new.
+// mergeClasses adds classes to the list in a file. It returns the length of the list, and how many of the classes are
+// new.
 func mergeClasses(folder *userfiles.Dir, name string, classes []string) (all, fresh int, err error) {
 	var old []string
 	if f, err := folder.Open(userfiles.Anybody, name); err == nil {
@@ -84,10 +85,10 @@ func mergeClasses(folder *userfiles.Dir, name string, classes []string) (all, fr
 	return len(known), fresh, nil
 }
 
-// newSuffix ends the names of files that are not complete.
+// newSuffix is the suffix of incomplete files.
 const newSuffix = ".new"
 
-// replace writes a file at once or not at all.
+// replace writes a whole file or nothing.
 func replace(folder *userfiles.Dir, name string, content []byte, want userfiles.Want) error {
 	tmp := name + newSuffix
 	err := folder.Write(tmp, content, want)
@@ -100,7 +101,7 @@ func replace(folder *userfiles.Dir, name string, content []byte, want userfiles.
 	return nil
 }
 
-// readAll reads a file of the store's.
+// readAll reads a file of the store.
 func readAll(folder *userfiles.Dir, name string) ([]byte, error) {
 	f, err := folder.Open(userfiles.Anybody, name)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"heddle/nm/launch"
 )
 
-// errNotUnderstood means that a script does something to a value that isn't followed here.
+// errNotUnderstood says that a script changes a value in a way that this package doesn't follow.
 var errNotUnderstood = errors.New("a value that only a shell can expand")
 
 var variable = regexp.MustCompile(`\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)`)
 
-// environment is what the variables of a script come to. Those that use more of the shell than $X and ${X} are left out.
+// environment has the values of a script's variables, unless they need more of the shell than $X and ${X}.
 type environment map[string]string
 
-// unknown ends the names under which an environment notes variables whose value isn't known. It can't be part of a name.
+// unknown is the suffix of keys for variables whose value isn't known. No variable's name contains it.
 const unknown = "?"
 
 func environmentOf(s *launch.Script) environment {
@@ -38,13 +38,13 @@ func environmentOf(s *launch.Script) environment {
 	return env
 }
 
-// knows reports whether the value of a variable is certain; one that isn't set has a certain value as well.
+// knows reports whether the value of a variable is certain. That of an unset variable is.
 func (env environment) knows(name string) bool {
 	_, is := env[name+unknown]
 	return !is
 }
 
-// expand expands what stands between double quotes.
+// expand expands the contents of double quotes.
 func (env environment) expand(value string) (string, error) {
 	bad := false
 	out := variable.ReplaceAllStringFunc(value, func(ref string) string {
@@ -58,21 +58,21 @@ func (env environment) expand(value string) (string, error) {
 	return out, nil
 }
 
-// classPath is a class path in the order in which it is handed to the JVM: jars, aside, rest.
+// classPath is a class path in the order for the JVM: jars, aside, rest.
 type classPath struct {
-	jars    []string // absolute; what an archive is made for
-	aside   []string // folders that came before the jars, and elements before or among them that aren't there
-	dirs    []string // where these folders are
-	rest    []string // what came behind the jars
-	lasting bool     // the jars stay where they are; otherwise other applications may find them or not
+	jars    []string // absolute; the jars of the archive
+	aside   []string // folders that preceded the jars, and missing elements before or among them
+	dirs    []string // places of these folders
+	rest    []string // elements after the jars
+	lasting bool     // the jars outlive the application, so that others can use the archive
 }
 
-// withCover is the class path with a jar before all others, if it isn't "".
+// withCover returns the class path, after a jar unless that is "".
 func (cp *classPath) withCover(jar string) string {
 	return strings.Join(slices.Concat(cp.prefix(jar), cp.aside, cp.rest), ":")
 }
 
-// prefix is the part of the class path that an archive is made with.
+// prefix returns the part of the class path that the archive depends on.
 func (cp *classPath) prefix(cover string) []string {
 	if cover == "" {
 		return cp.jars
@@ -80,18 +80,18 @@ func (cp *classPath) prefix(cover string) []string {
 	return append([]string{cover}, cp.jars...)
 }
 
-// folders are what it takes to find the files that a container will see.
+// folders has what is needed to find the files that a container will see.
 type folders struct {
-	work  string            // the work folder, in which relative paths start
-	links map[string]string // what will be linked in it: target by name
-	app   []string          // folders that end with the application
-	user  []string          // folders of what users have, and may lose to others
+	work  string            // work folder, where relative paths start
+	links map[string]string // links that it will have: target by name
+	app   []string          // folders that are removed with the application
+	user  []string          // folders of users' files, which the cache may evict
 }
 
-// parse takes a class path apart.
+// parse splits a class path.
 func (f *folders) parse(path string) (classPath, error) {
 	cp := classPath{lasting: true}
-	var pending, pendingDirs []string // since the last jar
+	var pending, pendingDirs []string // elements since the last jar
 	elements := strings.Split(path, ":")
 	for i, e := range elements {
 		found, kind, err := f.resolve(e)
@@ -112,7 +112,7 @@ func (f *folders) parse(path string) (classPath, error) {
 			continue
 		}
 		if kind == folder {
-			if len(cp.jars) > 0 { // what is in it must hide later jars and be hidden by earlier ones
+			if len(cp.jars) > 0 { // its files must hide later jars, and earlier jars its files
 				cp.rest = append(pending, elements[i:]...)
 				return cp, nil
 			}
@@ -132,8 +132,8 @@ const (
 	someJars
 )
 
-// resolve returns what an element of a class path is: a folder, a jar, or those that a wildcard means, in the order in
-// which the java command takes them (its own expansion reads the folder unsorted).
+// resolve returns what an element of a class path stands for: a folder, a jar, or the jars of a wildcard in the java
+// command's order (which lists the folder unsorted).
 func (f *folders) resolve(element string) ([]string, kind, error) {
 	if element == "" {
 		element = "."
@@ -141,7 +141,7 @@ func (f *folders) resolve(element string) ([]string, kind, error) {
 	if dir, ok := strings.CutSuffix(element, "*"); ok && (dir == "" || strings.HasSuffix(dir, "/")) {
 		at := f.find(dir)
 		if at == f.work {
-			return nil, nothing, nil // jars that are linked there belong to the application, and come last
+			return nil, nothing, nil // jars linked there belong to the application, and come last
 		}
 		jars, err := wildcard(at)
 		if err == nil && len(jars) == 0 {
@@ -170,7 +170,7 @@ func (f *folders) resolve(element string) ([]string, kind, error) {
 	return nil, nothing, &os.PathError{Op: "class path", Path: at, Err: errors.New("neither a file nor a folder")}
 }
 
-// find is where a path leads to once the container's links are made.
+// find returns where a path leads after the container's links have been made.
 func (f *folders) find(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(f.work, path)
@@ -188,8 +188,9 @@ func (f *folders) find(path string) string {
 	return path
 }
 
-// linked lists the jars that will be linked in a folder below the work folder, by the order of their links' names: Spark has
-// the ones that spark.yarn.jars names in __spark_libs__. They are named by where they lie, which is the same for the next container.
+// linked lists the jars that will be linked in a folder below the work folder, in the order of their links' names.
+// Spark has the jars of spark.yarn.jars in __spark_libs__. The result has their real paths, which the next container
+// shares.
 func (f *folders) linked(dir string) ([]string, error) {
 	rel, below := strings.CutPrefix(dir, f.work+"/")
 	if !below {
@@ -212,7 +213,7 @@ func (f *folders) linked(dir string) ([]string, error) {
 	return jars, nil
 }
 
-// isJar reports whether a wildcard means a file.
+// isJar reports whether a wildcard includes a file.
 func isJar(name string) bool {
 	return len(name) > 4 && (strings.HasSuffix(name, ".jar") || strings.HasSuffix(name, ".JAR")) && !strings.Contains(name, ":")
 }
@@ -240,7 +241,7 @@ func wildcard(dir string) ([]string, error) {
 	return jars, nil
 }
 
-// within reports whether a path lies in one of some folders, as it is written or where links lead.
+// within reports whether a path is in one of some folders, as written or after following links.
 func within(path string, folders []string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// Bounds of what is looked at.
+// Limits of the search.
 const (
 	maxJars     = 2000
-	maxDirFiles = 5000    // of the folders that are moved behind the jars
-	maxCover    = 100     // files that have to go in front again
-	maxCovered  = 1 << 20 // bytes of each
+	maxDirFiles = 5000    // files in the folders that move behind the jars
+	maxCover    = 100     // files to put in front again
+	maxCovered  = 1 << 20 // bytes of each such file
 )
 
-// index knows the names of the entries of some jars. It takes eight bytes an entry; that two names have the same hash
-// makes it err on the side of caution.
+// index knows the names of the entries of some jars. It takes eight bytes an entry. If two names have the same hash,
+// the package only makes fewer archives than it could.
 type index struct {
 	seed   maphash.Seed
 	hashes []uint64 // sorted
@@ -75,14 +75,14 @@ func (x *index) has(name string) bool {
 	return ok
 }
 
-// cover are files of folders whose names are those of entries of jars. In a jar of their own, in front of the others, they hide
-// these as they did when their folders were in front.
+// cover has the files of folders that share their names with entries of jars. In a separate jar before the others they
+// hide those entries, as they did when their folders were in front.
 type cover struct {
 	names    []string // sorted
 	contents map[string][]byte
 }
 
-// hash tells covers apart; that of none is empty.
+// hash distinguishes covers. That of an empty one is "".
 func (c *cover) hash() string {
 	if len(c.names) == 0 {
 		return ""
@@ -95,7 +95,7 @@ func (c *cover) hash() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// jar is a jar of the files, always the same bytes for the same files.
+// jar returns a jar of the files. The same files always give the same bytes.
 func (c *cover) jar() ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -114,14 +114,15 @@ func (c *cover) jar() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// coverOf finds the files in folders that entries of the jars have the names of. It fails where no jar can stand in for the folders.
+// coverOf returns the files in folders that share a name with an entry of the jars. It fails if no jar can replace the
+// folders.
 func coverOf(dirs []string, f *folders, x *index) (*cover, error) {
 	c := &cover{contents: make(map[string][]byte)}
 	left := maxDirFiles
 	for _, dir := range dirs {
 		var links map[string]string
 		if dir == f.work {
-			links = f.links // which may be there by now, or not yet
+			links = f.links // which may exist already, or not yet
 		}
 		if err := c.add(dir, "", links, x, &left); err != nil {
 			return nil, err
@@ -136,7 +137,8 @@ func coverOf(dirs []string, f *folders, x *index) (*cover, error) {
 	return c, nil
 }
 
-// add looks through the folder, or at the file, that the class path knows by the name prefix, but for some links in it.
+// add searches the folder or file at root, which the class path knows by the name prefix. It treats links in it as
+// given.
 func (c *cover) add(root, prefix string, links map[string]string, x *index, left *int) error {
 	root, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +166,7 @@ func (c *cover) add(root, prefix string, links map[string]string, x *index, left
 		}
 		st, err := os.Stat(at)
 		if err != nil {
-			return nil // a link to nowhere is no resource
+			return nil // a dangling link is no resource
 		}
 		if st.IsDir() {
 			if d.Type()&fs.ModeSymlink != 0 && at != root {
@@ -175,9 +177,9 @@ func (c *cover) add(root, prefix string, links map[string]string, x *index, left
 		name := filepath.ToSlash(filepath.Join(prefix, rel))
 		_, known := c.contents[name]
 		if known || !x.has(name) {
-			return nil // of two folders the first one counts
+			return nil // the first of two folders counts
 		}
-		// Of these the JVM or many libraries read all that there are, or they carry rights.
+		// The JVM or many libraries read all files with these names, or the files carry rights.
 		if strings.HasPrefix(name, "META-INF/") || strings.HasSuffix(name, ".class") {
 			return fmt.Errorf("%s hides the entry of a jar", at)
 		}
@@ -194,7 +196,7 @@ func (c *cover) add(root, prefix string, links map[string]string, x *index, left
 	})
 }
 
-// openFile opens what a path leads to, if it is a regular file: a pipe in its place must not hold anybody up.
+// openFile opens a path if it leads to a regular file. A pipe must not block the caller.
 func openFile(path string) (*os.File, error) {
 	real, err := userfiles.OpenReal(path)
 	if err != nil {

@@ -1,22 +1,22 @@
-// Package jvmarchive makes repeated starts of Java cheap: it keeps class-data archives of what containers load, and has
-// later containers use them (JEP 310, JEP 350).
+// Package jvmarchive makes repeated starts of Java cheap. It keeps class-data archives of the classes that containers
+// load, and lets later containers use them (JEP 310, JEP 350).
 //
-// A Java process of Hadoop or Spark spends most of its first seconds with finding, parsing and verifying some thousand
-// classes. The JVM can map them ready-made from an archive, but asks for a class path that begins with the very jars of
-// the archive and has no folder with files before or between them. YARN's frameworks put folders first (the work folder,
-// the configuration). So the store
+// A Java process of Hadoop or Spark spends most of its first seconds on finding, parsing and verifying some thousand
+// classes. The JVM can map them from an archive. But then the class path must begin with exactly the jars of the
+// archive, without folders with files before or between them. YARN's frameworks put folders first (the work folder, the
+// configuration). So the store
 //
-//   - understands the container's command and environment as its shell would (command.go, classpath.go), and leaves
+//   - interprets the container's command and environment as its shell would (command.go, classpath.go), and leaves
 //     alone whatever it doesn't understand;
-//   - moves folders behind the jars, if no file in them has the name of an entry in one of these jars: then it makes no
-//     difference to look-ups which comes first. Files that do share a name go first in a small jar (cover.go);
-//   - has the first containers of a kind note down the classes that they load, and lets a JVM in the background make an
-//     archive of these when the container has ended (build.go).
+//   - moves folders behind the jars. If no file in them shares its name with a jar's entry, look-ups don't notice.
+//     Files that do share a name go first in a small jar (cover.go);
+//   - lets the first containers of a kind record the classes that they load. When such a container has ended, a JVM in the
+//     background makes an archive of these classes (build.go).
 //
-// Archives are the JVM's own check's business: a JVM that finds its class path, jars or options other than those of the
-// archive goes on without it, in silence. Nothing here can fail a container; every error means that it starts as it
-// would without this package.
+// The JVM itself checks archives. If its class path, jars or options differ from those of the archive, it silently
+// continues without it. Nothing here can make a container fail: after any error it starts as it would without this
+// package.
 //
-// Archives belong to the user who submitted the application, and can be read by whom its containers run as: the class
-// path may hold jars that are nobody else's business.
+// Archives belong to the user who submitted the application. Only the user of its containers can read them, because the
+// class path may have jars that nobody else may see.
 package jvmarchive

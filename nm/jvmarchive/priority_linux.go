@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// yieldTo lowers the priority of the calling thread, and of what it starts, by nice, and has the kernel end the process that is
-// started with attr when the thread ends. Where the kernel refuses the former, the command just competes.
+// yieldTo lowers the priority of the calling thread and its children by nice. It also makes the kernel end the process
+// that starts with attr when the thread ends. If the kernel refuses the lower priority, the command just competes.
 func yieldTo(attr *syscall.SysProcAttr, nice int) {
 	attr.Pdeathsig = syscall.SIGKILL
 	if nice > 0 {

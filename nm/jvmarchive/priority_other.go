@@ -4,5 +4,5 @@ package jvmarchive
 
 import "syscall"
 
-// yieldTo would lower the priority of what is started; it is a matter of Linux here.
+// yieldTo does nothing: only Linux has priorities of threads.
 func yieldTo(*syscall.SysProcAttr, int) {}

@@ -20,71 +20,71 @@ import (
 	"heddle/nm/launch"
 )
 
-// Config says what a Store does. Dir and Log must be set.
+// Config configures a Store. Dir and Log must be set.
 type Config struct {
-	Dir      string   // of the store's own; containers' users must be able to pass through the folders above it
-	Options  []string // further options for every Java program that is started from a command the store understands
-	MaxBytes int64    // of all files together
-	MinFree  int64    // bytes that have to be free on the disk for an archive to be made
+	Dir      string   // folder for the store alone; containers' users must be able to pass through its parents
+	Options  []string // further options for every Java program whose command the store understands
+	MaxBytes int64    // limit of all files together, in bytes
+	MinFree  int64    // free bytes on the disk without which no archive is made
 	Timeout  time.Duration
-	Nice     int // how much lower the priority of what makes archives is, 0 to 19
+	Nice     int // by how much to lower the priority of making archives, 0 to 19
 	Log      *logrus.Entry
 }
 
-// Container is what the store needs to know of a container besides its script.
+// Container describes a container to the store, except for its script.
 type Container struct {
 	ID       string
 	App      string
-	User     string          // who submitted the application
-	Owner    *userfiles.User // whom it runs as; nil: this process's user
-	Stage    int32           // containers of an application that differ in it load different classes: their priority
-	Work     string          // the work folder
+	User     string          // user who submitted the application
+	Owner    *userfiles.User // user of its processes; nil: this process's user
+	Stage    int32           // priority: containers of an application with different ones load different classes
+	Work     string          // work folder
 	Locals   []string        // the NodeManager's own folders, in one of which the work folder is
-	AppDirs  []string        // folders that end with the application, on all disks
+	AppDirs  []string        // folders that are removed with the application, on all disks
 	UserDirs []string        // folders of the user's files, on all disks
 }
 
-// minVersion is the oldest Java whose archives are used.
+// minVersion is the oldest Java with usable archives.
 const minVersion = 17
 
-// recordings is how many containers of a program and stage note down what classes they load.
+// recordings is how many containers of a program and stage record the classes that they load.
 const recordings = 2
 
-// listName is the file in the work folder into which the JVM writes them.
+// listName is the file in the work folder for that record, which the JVM writes.
 const listName = ".loaded-classes"
 
-// longestPath is how long a class path may get: the kernel takes 128 KiB for one variable.
+// longestPath bounds the length of a class path: the kernel accepts 128 KiB for one variable.
 const longestPath = 100_000
 
-// Store keeps archives. Its methods may be called from several goroutines.
+// Store keeps archives. It is safe for concurrent use.
 type Store struct {
 	cfg    Config
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   chan struct{} // tells the builder that there is something to do
+	work   chan struct{} // wakes the builder
 	done   chan struct{}
 
 	mu       sync.Mutex
 	programs map[string]*program
-	indexes  map[string]*index // by digest of the jars; nil while one is being made, or can't be
+	indexes  map[string]*index // by digest of the jars; nil while one is being made, and if that fails
 	tasks    []func(context.Context)
 }
 
-// program is a main class with a certain Java and certain jars, of a user.
+// program is a main class with a Java and jars, of one user.
 type program struct {
-	folder   string // of the user, in the store's
+	folder   string // the user's folder in the store
 	key      string
-	app      string        // the first that was seen of it
-	again    bool          // another one was seen
-	recorded map[int32]int // containers that noted down their classes, by stage
+	app      string        // first application that used it
+	again    bool          // another application has used it
+	recorded map[int32]int // number of containers that recorded their classes, by stage
 	building bool
-	failed   time.Time // when an archive could not be made
+	failed   time.Time // when making an archive failed
 }
 
-// Open opens the store and begins to build what containers ask for. Close has to follow.
+// Open opens the store, and starts the builder. Call Close in the end.
 func Open(cfg Config) (*Store, error) {
 	if !safePath.MatchString(cfg.Dir) {
-		return nil, fmt.Errorf("%q can't hold archives of Java classes: only letters, digits and ._+@/- may be in its name", cfg.Dir)
+		return nil, fmt.Errorf("%q can't have archives of Java classes: its name may have only letters, digits and ._+@/-", cfg.Dir)
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
@@ -99,30 +99,30 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close ends what is being built.
+// Close stops the builder.
 func (s *Store) Close() {
 	s.cancel()
 	<-s.done
 }
 
-// safePath is what needs no quotes in a shell, whatever the quotes around it.
+// safePath matches paths that need no quotes in a shell, whatever quotes are around them.
 var safePath = regexp.MustCompile(`^/[A-Za-z0-9._+@/-]*$`)
 
-// plan is what is known of a container's start.
+// plan is what the store has found out about a container's start.
 type plan struct {
 	c       Container
 	cmd     command
-	java    string // the file
+	java    string // path of the java program
 	cp      classPath
 	folders folders
-	jars    string // their digest
-	key     string // of the program
+	jars    string // digest of the jars
+	key     string // key of the program
 	prog    *program
-	cover   *cover // nil: not known yet
+	cover   *cover // nil: unknown
 }
 
-// Prepare changes a script such that the Java program which it starts, if there is one, starts quickly. The function that is
-// returned, if any, is to be called when the container has ended and its files are still there.
+// Prepare changes a script so that its Java program, if any, starts quickly. If it returns a function, call that when
+// the container has ended, before its files are removed.
 func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 	log := s.cfg.Log.WithField("container", c.ID)
 	line := strings.Join(script.Command, " ")
@@ -144,7 +144,7 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 	if err != nil {
 		log.WithError(err).Debug("No archive of Java classes is used")
 		if errors.Is(err, errOldJava) {
-			options = nil // it may not know them
+			options = nil // an old Java may not know them
 		}
 		return nil
 	}
@@ -173,8 +173,8 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 	return func() { s.ended(p) }
 }
 
-// plan understands a script. What it names is looked at with the rights of the container's user: nobody finds out about files through
-// us that he couldn't see.
+// plan interprets a script. It looks at the files that the script names with the rights of the container's user, so
+// that nobody learns about files that the user can't see.
 func (s *Store) plan(script *launch.Script, c Container, cmd command, env environment) (p *plan, err error) {
 	err = userfiles.As(c.Owner, func() error {
 		p, err = planAsUser(script, c, cmd, env)
@@ -236,9 +236,9 @@ func planAsUser(script *launch.Script, c Container, cmd command, env environment
 	return p, nil
 }
 
-var errOldJava = errors.New("archives of classes take a newer Java")
+var errOldJava = errors.New("archives of classes need a newer Java")
 
-// lookUp finds a command as a shell does, and where links lead.
+// lookUp finds a command as a shell does, and follows links.
 func lookUp(command, path string) (string, error) {
 	if !strings.Contains(command, "/") {
 		found := ""
@@ -264,7 +264,7 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// digest tells files apart as the JVM does: by name, size and time of the last change.
+// digest identifies files as the JVM does: by name, size and modification time.
 func digest(files []string) (string, error) {
 	h := sha256.New()
 	for _, f := range files {
@@ -287,7 +287,7 @@ func hash(parts ...string) string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// program returns what is known of a program of a user.
+// program returns the record of a user's program.
 func (s *Store) program(c Container, key string) *program {
 	name := c.User
 	if !plainName.MatchString(name) {
@@ -305,7 +305,7 @@ func (s *Store) program(c Container, key string) *program {
 	return p
 }
 
-// names of a program's files.
+// The names of a program's files.
 func (p *program) list() string { return p.key + ".classes" }
 
 func (p *program) archive(cover string) string { return p.key + dash(cover) + ".jsa" }
@@ -324,13 +324,13 @@ func dash(s string) string {
 	return "-" + s
 }
 
-// found is what there is for a container.
+// found says what exists for a container.
 type found struct {
-	file, cover string // of the archive, and of the jar that goes before all others; empty: none
-	record      bool   // the container should note down its classes
+	file, cover string // names of the archive and of the jar that precedes all others; "": none
+	record      bool   // the container should record its classes
 }
 
-// look finds out what hides the entries of jars, if it is known what is in these.
+// look finds the files that hide entries of jars, if the entries are known.
 func (s *Store) look(p *plan) error {
 	x := s.index(p)
 	if x == nil {
@@ -342,7 +342,7 @@ func (s *Store) look(p *plan) error {
 	})
 }
 
-// find looks for an archive, and has one made where only that is missing.
+// find finds an archive. If only that is missing, it queues the making of one.
 func (s *Store) find(p *plan) (f found) {
 	if p.cover != nil {
 		archive, cover := p.prog.archive(p.cover.hash()), p.prog.cover(p.cover.hash())
@@ -364,7 +364,7 @@ func (s *Store) find(p *plan) (f found) {
 	return f
 }
 
-// touch notes that a file of a program's is used. It reports whether it is there.
+// touch records the use of a program's file. It reports whether the file exists.
 func (s *Store) touch(p *plan, name string) bool {
 	d, err := userfiles.OpenDir(s.cfg.Dir, p.prog.folder)
 	if err != nil {
@@ -374,13 +374,13 @@ func (s *Store) touch(p *plan, name string) bool {
 	return d.Touch(name, time.Now()) == nil
 }
 
-// has reports whether a file of a program's is there.
+// has reports whether a program's file exists.
 func (s *Store) has(p *plan, name string) bool {
 	_, err := userfiles.Stat(s.cfg.Dir, p.prog.folder, name)
 	return err == nil
 }
 
-// index returns what is in the jars; nil if that isn't known yet.
+// index returns the entries of the jars, or nil if they aren't known yet.
 func (s *Store) index(p *plan) *index {
 	s.mu.Lock()
 	x, begun := s.indexes[p.jars]
@@ -410,13 +410,13 @@ func (s *Store) index(p *plan) *index {
 	return nil
 }
 
-// maxIndexes and maxPrograms bound what is remembered; what is forgotten is found out again.
+// maxIndexes and maxPrograms bound the caches of indexes and programs. Forgotten ones are computed again.
 const (
 	maxIndexes  = 20
 	maxPrograms = 1000
 )
 
-// forgetOld makes room, sparing the index keep. The lock is held.
+// forgetOld makes room in the caches, but keeps the index keep. The caller has the lock.
 func (s *Store) forgetOld(keep string) {
 	for k := range s.indexes {
 		if len(s.indexes) <= maxIndexes {
@@ -436,12 +436,12 @@ func (s *Store) forgetOld(keep string) {
 	}
 }
 
-// ended takes what a container has noted down.
+// ended handles the record of a container.
 func (s *Store) ended(p *plan) {
 	log := s.cfg.Log.WithField("container", p.c.ID)
 	classes, err := readList(p)
 	if err != nil || len(classes) == 0 {
-		log.WithError(err).Debug("The classes that a container loads are not known")
+		log.WithError(err).Debug("Could not read which classes a container loads")
 		return
 	}
 	if p.cover == nil {
@@ -452,7 +452,7 @@ func (s *Store) ended(p *plan) {
 	s.order(p, classes)
 }
 
-// readList reads which classes a container has noted down.
+// readList reads which classes a container has recorded.
 func readList(p *plan) (classes []string, err error) {
 	base, elems, ok := userfiles.Below(p.c.Locals, p.c.Work)
 	if !ok {

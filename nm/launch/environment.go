@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// The words that commands and environment values of a launch context may contain for the NodeManager to replace
-// (Hadoop: ApplicationConstants).
+// Words in commands and environment values of a launch context that the NodeManager replaces (Hadoop:
+// ApplicationConstants).
 const (
 	logDirWord    = "<LOG_DIR>"
 	separatorWord = "<CPS>"
 	addOpensWord  = "<ADD_OPENS>"
 )
 
-// addOpens opens what Hadoop's clients use of the JDK, from Java 17 on.
+// addOpens opens those parts of the JDK that Hadoop's clients use, which Java 17 and later need.
 const addOpens = "--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED --add-exports=java.base/sun.net.util=ALL-UNNAMED"
 
-// Expander replaces what launch contexts leave open.
+// Expander replaces the variable parts of launch contexts.
 type Expander struct {
 	LogDir   string
 	AddOpens bool // the container's Java is 17 or newer
@@ -38,7 +38,7 @@ func (e Expander) Expand(s string) string {
 	).Replace(s)
 }
 
-// Environment is what a container's environment is made of.
+// Environment has the sources of a container's environment.
 type Environment struct {
 	App map[string]string // from the launch context, expanded
 
@@ -53,18 +53,18 @@ type Environment struct {
 	User                string
 	Home                string
 	WorkDir             string
-	LocalizationCounter string            // what localization fetched and found cached
+	LocalizationCounter string            // bytes and files that localization downloaded and found cached
 	AuxServices         map[string][]byte // metadata of auxiliary services
-	Devices             map[string]string // which devices are the container's
+	Devices             map[string]string // variables that name the container's devices
 
-	Whitelist []string // names that are taken from Own if the application doesn't set them
+	Whitelist []string // variables to take from Own if the application doesn't set them
 	Admin     string   // yarn.nodemanager.admin-env
-	ForcePath string   // yarn.nodemanager.force.path: put before PATH
+	ForcePath string   // yarn.nodemanager.force.path: precedes PATH
 	Own       func(name string) (string, bool)
 }
 
-// Vars returns the variables as a script takes them. The order is Hadoop's: the NodeManager's facts, then the
-// application's variables such that one which refers to another comes after it, by name otherwise.
+// Vars returns the variables for a script, in Hadoop's order: first the NodeManager's facts, then the application's
+// variables by name, except that a variable follows those to which it refers.
 func (e Environment) Vars() (inherit, env []Var) {
 	facts := []Var{
 		{"HADOOP_TOKEN_FILE_LOCATION", e.TokensFile},
@@ -119,9 +119,9 @@ func (e Environment) Vars() (inherit, env []Var) {
 	return inherit, append(facts, ordered(app)...)
 }
 
-// addAdmin merges yarn.nodemanager.admin-env, a comma list of NAME=VALUE. $X in a value is replaced by what the
-// container or else the NodeManager has; a variable that the application has set as well gets both values, joined as a
-// path is (Hadoop: Apps.setEnvFromInputString), unless they are the same.
+// addAdmin merges yarn.nodemanager.admin-env, a comma-separated list of NAME=VALUE. The value of the container, or else
+// of the NodeManager, replaces $X. If the application has set the same variable to another value, both are joined like
+// a path (Hadoop: Apps.setEnvFromInputString).
 func (e Environment) addAdmin(app map[string]string, fixed map[string]bool) {
 	for _, item := range strings.Split(e.Admin, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
@@ -146,15 +146,15 @@ func (e Environment) addAdmin(app map[string]string, fixed map[string]bool) {
 // reference is a use of a variable in a value.
 var reference = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
 
-// maxReferences is how long a chain of variables may be each of which refers to the next: it costs stack, and whoever wants a
-// container can make one of millions. Beyond that the order is by name.
+// maxReferences bounds a chain of variables in which each refers to the next. A chain takes stack, and a user can make
+// one of millions. Beyond the limit the order is by name.
 const maxReferences = 1000
 
-// ordered sorts variables by name, except that those which a value refers to come first. Circles are broken where
-// they are entered.
+// ordered sorts variables by name, except that a variable follows those to which its value refers. It breaks circles
+// where it enters them.
 func ordered(vars map[string]string) []Var {
 	var out []Var
-	state := make(map[string]bool) // present: begun
+	state := make(map[string]bool) // present: visit has begun
 	var visit func(name string, depth int)
 	visit = func(name string, depth int) {
 		if state[name] || depth > maxReferences {

@@ -11,9 +11,9 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// JavaVersion returns the feature release (8, 11, 17, …) of the Java installed in home, or of the java on the PATH when
-// home is empty, or 0 when there is none or it doesn't say. It reads the release file and starts nothing. Where a user says what
-// home is, call it by userfiles.As.
+// JavaVersion returns the feature release (8, 11, 17, …) of the Java installed in home, or of the java on the PATH if
+// home is empty. It returns 0 if there is none or the release is unknown. It reads the release file, and starts
+// nothing. If a user chooses home, call it within userfiles.As.
 func JavaVersion(home string) int {
 	if home == "" {
 		java, err := exec.LookPath("java")
@@ -44,7 +44,7 @@ func JavaVersion(home string) int {
 	return 0
 }
 
-// feature reads 17.0.15, 21-ea or 1.8.0_442.
+// feature parses 17.0.15, 21-ea or 1.8.0_442.
 func feature(version string) int {
 	version = strings.TrimPrefix(version, "1.")
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

@@ -10,19 +10,19 @@ import (
 // Var is an environment variable.
 type Var struct{ Name, Value string }
 
-// Link is a symbolic link in a container's work folder, made before its command starts.
+// Link is a symbolic link in a container's work folder. It is made before the command starts.
 type Link struct {
-	Name   string // relative; may have folders, which are made
+	Name   string // relative; missing folders in it are made
 	Target string // absolute
 }
 
-// Script is the content of launch_container.sh. Values and commands are written between double quotes without any
-// quoting of their own: YARN promises their authors that the shell expands $X in them, and what it does with quotes
-// and backslashes is what programs have come to rely on. All of it runs as the user who wrote it.
+// Script is the content of launch_container.sh. Values and commands are in double quotes and not quoted further. YARN
+// promises that the shell expands $X in them, and programs rely on what it does with quotes and backslashes. All of it
+// runs as the user who wrote it.
 type Script struct {
-	LogDir  string // prelaunch.out and prelaunch.err go there, and copies for debugging
-	Inherit []Var  // the NodeManager's values, used unless the shell has one
-	Env     []Var  // in the order in which they are set
+	LogDir  string // folder of prelaunch.out, prelaunch.err and copies for debugging
+	Inherit []Var  // the NodeManager's values, used for variables that the shell lacks
+	Env     []Var  // set in this order
 	Links   []Link
 	Debug   bool     // leave a copy of the script and a listing of the work folder beside the logs
 	Command []string // joined by blanks
@@ -37,7 +37,7 @@ const (
 	DirectoryInfo = "directory.info"
 )
 
-// Bytes returns the script. It fails for links whose name is absolute or whose target is not.
+// Bytes returns the script. It fails for a link with an absolute name or a relative target.
 func (s Script) Bytes() ([]byte, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -112,7 +112,7 @@ func (l Link) check() error {
 	return nil
 }
 
-// quote makes one literal word of s.
+// quote returns s as one literal word of a shell.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

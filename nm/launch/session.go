@@ -19,18 +19,19 @@ import (
 	"heddle/nm/proc"
 )
 
-// Exit codes that a NodeManager makes up (Hadoop: ContainerExecutor.ExitCode).
+// Exit codes that a NodeManager assigns (Hadoop: ContainerExecutor.ExitCode).
 const (
 	ExitForceKilled = 137 // by SIGKILL
 	ExitTerminated  = 143 // by SIGTERM
-	ExitLost        = 154 // nobody knows: the container ended unseen, or the machine was restarted
+	ExitLost        = 154 // unknown: the container ended unseen, or the machine was restarted
 )
 
-// keeper is the shell around a container. It first waits at the gate (descriptor 3) until it has been put into its
-// group and noted down; end of file there means that the NodeManager is gone and nothing is to be started. Then it
-// runs the script in a session of its own (where there is setsid) and notes, in the status file (descriptor 4), the pid of the session's leader
-// and at last its exit code. The file is written through a descriptor, since the user whom the container runs as can't
-// reach it, and it has its final size from the start, so that a full disk can't keep the exit code out.
+// keeper is the shell around a container. It first waits at the gate (descriptor 3) until the NodeManager has put it
+// into its group and recorded it. End of file there means that the NodeManager has ended, and that nothing must start.
+// Then the keeper runs the script in a session of its own (if there is setsid). It writes the pid of the session's
+// leader, and finally its exit code, into the status file (descriptor 4). It has a descriptor of the file because the
+// container's user can't reach the file. The file has its final size from the start, so that the exit code fits even on
+// a full disk.
 const keeper = `read -r -u 3 go || exit 0
 exec 3<&-
 /bin/bash -c 'echo "pid $$" >&4; exec 4>&-; s=$(command -v setsid) && exec "$s" /bin/bash "$0"; exec /bin/bash "$0"' "$0"
@@ -38,16 +39,16 @@ code=$?
 echo "exit $code" >&4
 exit $code`
 
-// statusSize is the size of a status file: two lines and a reserve.
+// statusSize is the size of a status file in bytes: two lines and a reserve.
 const statusSize = 64
 
-// Spec says what to start and where.
+// Spec describes the container to start.
 type Spec struct {
 	ID         string              // the container's id, which is also the name of its group
 	Script     string              // path of launch_container.sh
-	WorkDir    string              // where it runs
-	Status     string              // path of the status file, in a folder that only the NodeManager reaches
-	Output     string              // path of a file for what the shells themselves say, for instance why the script could not start
+	WorkDir    string              // its work folder
+	Status     string              // path of the status file, in a folder that only the NodeManager can enter
+	Output     string              // path of a file for the shells' own output, such as why the script could not start
 	Credential *syscall.Credential // nil: this process's own
 }
 
@@ -57,18 +58,18 @@ type Session struct {
 	group  cgroup.Group
 	keeper proc.ID
 
-	cmd  *exec.Cmd // nil if the keeper is not our child
+	cmd  *exec.Cmd // nil if the keeper is not a child of this process
 	gate *os.File
 
 	once sync.Once
 	done chan struct{} // closed when code is set
 	code int
 
-	leader atomic.Int64 // pid of the process that leads the session, when it is known
+	leader atomic.Int64 // pid of the session's leader, 0 until it is known
 }
 
-// Start puts a container's shell into its group and makes it wait at the gate: note down Keeper, then call Open, or
-// Abandon. group must be the group named spec.ID.
+// Start puts a container's shell into its group, and lets it wait at the gate. Record Keeper, and then call Open or
+// Abandon. group must have the name spec.ID.
 func Start(spec Spec, group cgroup.Group) (*Session, error) {
 	s := &Session{spec: spec, group: group, done: make(chan struct{})}
 	if err := s.start(); err != nil {
@@ -78,7 +79,7 @@ func Start(spec Spec, group cgroup.Group) (*Session, error) {
 }
 
 func (s *Session) start() (err error) {
-	if _, err := os.Stat(s.spec.WorkDir); err != nil { // the error of a failed exec would blame bash
+	if _, err := os.Stat(s.spec.WorkDir); err != nil { // the error of exec would blame bash
 		return err
 	}
 	status, err := os.OpenFile(s.spec.Status, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
@@ -105,7 +106,7 @@ func (s *Session) start() (err error) {
 	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{wait, status}
-	// A session of its own, so that a terminal's Ctrl-C and hang-up stay away.
+	// A session of its own protects it from a terminal's Ctrl-C and hang-up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: s.spec.Credential}
 	keepDescriptors()
 	if err := cmd.Start(); err != nil {
@@ -132,10 +133,10 @@ func (s *Session) start() (err error) {
 	return s.group.Add(s.keeper.PID)
 }
 
-// Keeper identifies the container's shell; noted down, it leads to the container after a restart (Recover).
+// Keeper identifies the container's shell. Record it, so that a restarted NodeManager can call Reattach.
 func (s *Session) Keeper() proc.ID { return s.keeper }
 
-// Open lets the container begin.
+// Open lets the container start.
 func (s *Session) Open() error {
 	_, err := s.gate.WriteString("\n")
 	err = errors.Join(err, s.gate.Close())
@@ -146,25 +147,26 @@ func (s *Session) Open() error {
 	return nil
 }
 
-// Abandon ends a container that has not been let in.
+// Abandon ends a container that was not let through the gate.
 func (s *Session) Abandon() {
 	s.gate.Close()
 	s.cmd.Wait()
 }
 
-// Reattach takes up a container that an earlier process has started. It never fails: one that is gone has ended, with the
-// exit code it has left or ExitLost. A zero keeper is one that is known to be gone.
+// Reattach returns the session of a container that an earlier process has started. It never fails: a container that has
+// gone has ended, with its recorded exit code or ExitLost. A zero keeper stands for a container that is known to have
+// gone.
 func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
 	s := &Session{spec: spec, group: group, keeper: keeper, done: make(chan struct{})}
 	go s.follow()
 	return s
 }
 
-// Begun waits until it is certain whether the container has begun to run its script. One that has not never will. When ctx
-// ends before, or nothing can be seen for long, it may have.
+// Begun waits until it is certain whether the container has begun to run its script. If it returns false, the container
+// never will. If ctx ends first, or the state can't be read for long, it returns true.
 //
-// A keeper that still waits at the gate is about to go away, as nobody holds the gate any more, and one that has passed
-// it is about to begin: only when it is gone or has begun there is a difference to be seen.
+// A keeper that still waits at the gate will end soon, because nobody holds the gate any more. One that has passed the
+// gate will begin soon. The difference shows only when the keeper has ended or begun.
 func (s *Session) Begun(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -194,7 +196,7 @@ func (s *Session) gone() bool {
 	return err != nil || p.Start != s.keeper.Start || p.Dead()
 }
 
-// follow finds out which process leads the session: whoever asks for it must not wait for the disk that knows it.
+// follow finds the session's leader in the background: callers of PID must not wait for the disk.
 func (s *Session) follow() {
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		gone := s.gone()
@@ -209,8 +211,8 @@ func (s *Session) follow() {
 	}
 }
 
-// Wait returns the container's exit code when its script has ended, as a shell would give it: 128+n for signal n.
-// Other processes of the container may still be there; Kill ends them.
+// Wait waits until the container's script has ended, and returns its exit code as a shell does: 128+n for signal n.
+// Other processes of the container may still run; Kill ends them.
 func (s *Session) Wait(ctx context.Context) (code int, err error) {
 	s.once.Do(func() {
 		if s.cmd != nil {
@@ -242,7 +244,7 @@ func (s *Session) Wait(ctx context.Context) (code int, err error) {
 }
 
 func exitCode(cmd *exec.Cmd) int {
-	cmd.Wait() // its error repeats the state
+	cmd.Wait() // the error only repeats the state
 	if cmd.ProcessState == nil {
 		return ExitLost
 	}
@@ -252,7 +254,8 @@ func exitCode(cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// status reads the status file: the pid of the container's session (0: it has not begun) and its exit code.
+// status reads the status file: the pid of the session's leader (0: not begun), the exit code, and whether that is
+// there.
 func (s *Session) status() (pid, code int, ended bool) {
 	text, err := os.ReadFile(s.spec.Status)
 	if err != nil {
@@ -261,7 +264,7 @@ func (s *Session) status() (pid, code int, ended bool) {
 	return parseStatus(string(text))
 }
 
-// parseStatus takes only lines that are complete.
+// parseStatus ignores incomplete lines.
 func parseStatus(text string) (pid, code int, ended bool) {
 	for line := range strings.Lines(text) {
 		line, complete := strings.CutSuffix(line, "\n")
@@ -280,11 +283,11 @@ func parseStatus(text string) (pid, code int, ended bool) {
 	return pid, code, ended
 }
 
-// PID returns the process that leads the container's session, or 0 while that isn't known. It waits for no disk.
+// PID returns the pid of the session's leader, or 0 while that isn't known. It waits for no disk.
 func (s *Session) PID() int { return int(s.leader.Load()) }
 
-// Output returns what the shells around the container have said, which is where a script that could not even write to
-// its log folder leaves its complaint. At most max bytes of the end are returned.
+// Output returns the last max bytes that the shells around the container have printed. If a script could not even write
+// to its log folder, the reason is there.
 func (s *Session) Output(max int64) string {
 	f, err := os.Open(s.spec.Output)
 	if err != nil {
@@ -299,8 +302,8 @@ func (s *Session) Signal(sig syscall.Signal) error {
 	return s.group.Signal(sig, s.keeper.PID)
 }
 
-// Stop asks the container's processes to end, gives all of them that long, and kills what is left: daemons too. A
-// frozen container is not asked: its processes could not hear. It returns when no process is left.
+// Stop asks the container's processes to end, gives them the time grace, and kills those that remain, daemons included.
+// It doesn't ask a frozen container, whose processes can't react. It returns when no process is left.
 func (s *Session) Stop(ctx context.Context, grace time.Duration) error {
 	if frozen, err := s.group.Frozen(); err == nil && !frozen && grace > 0 {
 		s.ask(ctx, grace)
@@ -308,17 +311,17 @@ func (s *Session) Stop(ctx context.Context, grace time.Duration) error {
 	return s.group.Kill(ctx)
 }
 
-// ask has the container's processes end by themselves, and waits until none is left, at most that long.
+// ask asks the container's processes to end, and waits until none is left, but not longer than most.
 func (s *Session) ask(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	begun := s.PID() != 0
-	_ = s.Signal(syscall.SIGTERM) // a failure shows again in Kill, whose error is the one that counts
+	_ = s.Signal(syscall.SIGTERM) // Kill reports a persistent failure
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		if pids, err := s.group.Processes(); err != nil || len(pids) == 0 {
 			return
 		}
-		// The keeper may have been alone and on its way to begin the session, which then hasn't heard.
+		// The keeper may have been alone when the signal came, just before the session began.
 		if !begun && s.PID() != 0 {
 			begun = true
 			_ = s.Signal(syscall.SIGTERM)

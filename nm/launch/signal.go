@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/pb"
 )
 
-// signals are what the commands of signalToContainer stand for.
+// signals maps the commands of signalToContainer to signals.
 var signals = map[pb.SignalContainerCommand]struct {
 	signal syscall.Signal
 	name   string
@@ -17,7 +17,7 @@ var signals = map[pb.SignalContainerCommand]struct {
 	pb.SignalContainerCommand_FORCEFUL_SHUTDOWN:  {syscall.SIGKILL, "SIGKILL"},
 }
 
-// SignalOf returns the signal that a command of signalToContainer stands for, with its name.
+// SignalOf returns the signal for a command of signalToContainer, and its name. It fails for an unknown command.
 func SignalOf(command pb.SignalContainerCommand) (syscall.Signal, string, error) {
 	s, ok := signals[command]
 	if !ok {

@@ -10,18 +10,18 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// Tails are the ends of what a failed container has written about its failure.
+// Tails has the ends of the logs in which a failed container may have explained its failure.
 type Tails struct {
-	Prelaunch  string   // of prelaunch.err
-	HasErr     bool     // prelaunch.err is there
+	Prelaunch  string   // end of prelaunch.err
+	HasErr     bool     // prelaunch.err exists
 	ErrorFiles []string // names of the files that match the pattern of error files
-	ErrorName  string   // the one written to last
-	ErrorText  string   // of that one
+	ErrorName  string   // name of the most recently written one
+	ErrorText  string   // end of that one
 }
 
-// ReadTails looks into a container's log folder, which its user may have filled with anything. Files count if they are regular ones
-// of user uid. pattern is yarn.nodemanager.container.stderr.pattern, a glob that may have alternatives in braces; max is the length
-// of a tail in bytes.
+// ReadTails reads a container's log folder, in which its user may have put anything. Only regular files of user uid
+// count. pattern is yarn.nodemanager.container.stderr.pattern, a glob with alternatives in braces. max bounds the
+// length of a tail in bytes.
 func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 	var t Tails
 	if info, err := logs.Stat(PrelaunchErr); err == nil && info.Mode().IsRegular() {
@@ -49,7 +49,8 @@ func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 	return t
 }
 
-// tail returns the last bytes of a file, or nothing. It begins with a character; as in Java, what is no UTF-8 becomes U+FFFD.
+// tail returns the last bytes of a file, or "". It begins with a whole character. As in Java, invalid UTF-8 becomes
+// U+FFFD.
 func tail(logs *userfiles.Dir, uid int, name string, max int64) string {
 	f, err := logs.Open(uid, name)
 	if err != nil {
@@ -66,7 +67,7 @@ func tailOf(f *os.File, max int64) string {
 	}
 	length := min(info.Size(), max)
 	b := make([]byte, length)
-	n, _ := f.ReadAt(b, info.Size()-length) // the file may be growing or shrinking; what was read counts
+	n, _ := f.ReadAt(b, info.Size()-length) // the file may grow or shrink; use what was read
 	b = b[:n]
 	if length < info.Size() {
 		b = fromRune(b)
@@ -74,7 +75,7 @@ func tailOf(f *os.File, max int64) string {
 	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
 }
 
-// fromRune drops the rest of a character that was cut in two.
+// fromRune drops the rest of a character that was cut.
 func fromRune(b []byte) []byte {
 	for i := 0; i < len(b) && i < utf8.UTFMax-1; i++ {
 		if utf8.RuneStart(b[i]) {

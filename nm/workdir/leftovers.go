@@ -11,12 +11,12 @@ import (
 // Known says which applications and containers are on the node.
 type Known interface {
 	KnowsApplication(id records.ApplicationID) bool
-	// KnowsContainer is false for one that has ended.
+	// KnowsContainer returns false for a container that has ended.
 	KnowsContainer(id records.ContainerID) bool
 }
 
-// Leftovers returns the folders below a local one that belong to applications and containers which nobody knows: those of users,
-// and those that only the NodeManager gets into.
+// Leftovers returns the folders below a local folder whose applications or containers known doesn't know: those of
+// users, and those that only the NodeManager can enter.
 func Leftovers(local string, known Known) (users, private []string) {
 	for _, app := range subfolders(local, localizer.NMPrivate) {
 		private = append(private, unknownIn(known, local, localizer.NMPrivate, app)...)
@@ -29,8 +29,8 @@ func Leftovers(local string, known Known) (users, private []string) {
 	return users, private
 }
 
-// unknownIn returns the application's folder if there is no such application, else the folders in it of containers that nobody
-// knows.
+// unknownIn returns the application's folder if the application is unknown, or else the folders of unknown containers
+// in it.
 func unknownIn(known Known, local string, app ...string) []string {
 	path := filepath.Join(append([]string{local}, app...)...)
 	id, err := records.ParseApplicationID(app[len(app)-1])
@@ -49,7 +49,7 @@ func unknownIn(known Known, local string, app ...string) []string {
 	return out
 }
 
-// subfolders are the folders in that which elems lead to from a local folder.
+// subfolders returns the folders in the folder that elems lead to from a local folder.
 func subfolders(local string, elems ...string) []string {
 	entries, err := userfiles.ReadDir(local, elems...)
 	if err != nil {

@@ -42,8 +42,8 @@ var (
 // EnumDesc describes an enumeration.
 func EnumDesc(name string) *ClassDesc { return &ClassDesc{Name: name, Super: enumClass, Enum: true} }
 
-// Encoder writes a stream of serialized objects (ObjectOutputStream), piece by piece: what Object begins is followed by
-// the values of its fields in the order of the descriptor. Equal strings are written once.
+// Encoder writes a stream of serialized objects (ObjectOutputStream) piece by piece. After Object, write the values of
+// its fields in the order of the descriptor. Equal strings are written once.
 type Encoder struct {
 	b       []byte
 	next    uint32
@@ -59,7 +59,7 @@ func NewEncoder() *Encoder {
 	}
 }
 
-// Bytes returns the stream, or why it can't be had.
+// Bytes returns the stream, or the first error.
 func (e *Encoder) Bytes() ([]byte, error) { return e.b, e.err }
 
 func (e *Encoder) handle() uint32 {
@@ -83,7 +83,7 @@ func (e *Encoder) utf(s string) {
 	e.b = b
 }
 
-// class writes a descriptor, or a reference to it; nil is none.
+// class writes a descriptor, or a reference to it; nil stands for none.
 func (e *Encoder) class(c *ClassDesc) {
 	if c == nil {
 		e.b = append(e.b, tcNull)
@@ -148,7 +148,7 @@ func (e *Encoder) Int(n int32) { e.b = binary.BigEndian.AppendUint32(e.b, uint32
 // Long writes a field of type long.
 func (e *Encoder) Long(n int64) { e.b = binary.BigEndian.AppendUint64(e.b, uint64(n)) }
 
-// List begins a java.util.ArrayList of n elements, which follow, and then End.
+// List begins a java.util.ArrayList. Write its n elements next, and then End.
 func (e *Encoder) List(n int) {
 	e.Object(listClass)
 	e.Int(int32(n))
@@ -156,7 +156,7 @@ func (e *Encoder) List(n int) {
 	e.Int(int32(n))
 }
 
-// Map begins a java.util.HashMap of n keys, which follow, each before its value, and then End.
+// Map begins a java.util.HashMap. Write its n keys next, each before its value, and then End.
 func (e *Encoder) Map(n int) {
 	const loadFactor = 0.75
 	buckets := int32(16)

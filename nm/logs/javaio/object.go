@@ -10,8 +10,8 @@ import (
 // Object is an instance of a serializable class.
 type Object struct {
 	Class  string
-	Fields map[string]any // those of superclasses too
-	Data   []any          // what methods writeObject added: objects, and []byte for anything else
+	Fields map[string]any // fields, including those of superclasses
+	Data   []any          // data that writeObject methods added: objects, and []byte for anything else
 }
 
 // Enum is a constant of an enumeration.
@@ -65,7 +65,7 @@ type field struct {
 	kind byte // type code: B C D F I J S Z, L or [
 }
 
-// decoder reads a stream of serialized objects. Nothing in it is run or looked up: it becomes plain values.
+// decoder reads a stream of serialized objects. It runs and looks up nothing in the stream, and returns plain values.
 type decoder struct {
 	b       []byte
 	handles []any
@@ -74,7 +74,8 @@ type decoder struct {
 
 var errShort = errors.New("unexpected end")
 
-// Decode reads the first object of a stream (ObjectOutputStream). Memory taken is proportional to the length of b.
+// Decode reads the first object of a stream (ObjectOutputStream). The memory it takes is proportional to the length of
+// b.
 func Decode(b []byte) (any, error) {
 	if len(b) < 4 || binary.BigEndian.Uint32(b) != 0xaced0005 {
 		return nil, errors.New("not serialized objects of Java")
@@ -277,7 +278,7 @@ func (d *decoder) classDesc() (*classDesc, error) {
 	return c, nil
 }
 
-// annotation reads values up to the end of a block.
+// annotation reads values until the end of a block.
 func (d *decoder) annotation() ([]any, error) {
 	var vs []any
 	for {
@@ -305,7 +306,7 @@ func (d *decoder) object() (*Object, error) {
 	d.handle(o)
 	var chain []*classDesc
 	for ; c != nil; c = c.super {
-		if len(chain) > maxNesting { // a class may be made its own ancestor
+		if len(chain) > maxNesting { // hostile input may make a class its own ancestor
 			return nil, errors.New("endless chain of superclasses")
 		}
 		chain = append(chain, c)
@@ -318,7 +319,7 @@ func (d *decoder) object() (*Object, error) {
 	return o, nil
 }
 
-// classData reads what one class of its line has of an object.
+// classData reads the part of an object that one class of its hierarchy defines.
 func (d *decoder) classData(o *Object, c *classDesc) error {
 	switch {
 	case c.flags&flagSerializable != 0:
@@ -334,7 +335,7 @@ func (d *decoder) classData(o *Object, c *classDesc) error {
 		}
 	case c.flags&flagExternalizable != 0:
 		if c.flags&flagBlockData == 0 {
-			return errors.New("its format is its own")
+			return errors.New("its format is unknown")
 		}
 	default:
 		return nil
@@ -395,7 +396,7 @@ func (d *decoder) array() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > uint64(len(d.b)) { // every element has a byte at least
+	if n > uint64(len(d.b)) { // every element has at least a byte
 		return nil, errShort
 	}
 	vs := make([]any, 0, n)

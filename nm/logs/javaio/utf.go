@@ -1,5 +1,5 @@
-// Package javaio reads and writes what Java programs leave in files by the means of their language: strings of
-// DataOutput, and serialized objects.
+// Package javaio reads and writes what Java programs write with the means of their language: strings of DataOutput, and
+// serialized objects.
 package javaio
 
 import (
@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendUTF appends s as Java's DataOutput.writeUTF does: its length in two bytes and "modified UTF-8", in which a zero
-// takes two bytes and a character beyond 16 bits is written as its two surrogates, three bytes each.
+// AppendUTF appends s as Java's DataOutput.writeUTF does: its length in two bytes and "modified UTF-8". There a zero
+// takes two bytes, and a character beyond 16 bits becomes its two surrogates of three bytes each. It fails above 64
+// KiB.
 func AppendUTF(b []byte, s string) ([]byte, error) {
 	start := len(b)
 	b = append(b, 0, 0)
@@ -35,14 +36,14 @@ func AppendUTF(b []byte, s string) ([]byte, error) {
 	return b, nil
 }
 
-// appendUnit appends a code unit of three bytes, which a surrogate isn't allowed to be in real UTF-8.
+// appendUnit appends a code unit of three bytes. It may be a surrogate, which real UTF-8 forbids.
 func appendUnit(b []byte, u rune) []byte {
 	return append(b, 0xe0|byte(u>>12), 0x80|byte(u>>6)&0x3f|0x80, 0x80|byte(u)&0x3f)
 }
 
 var errUTF = errors.New("malformed modified UTF-8")
 
-// ReadUTF reads what AppendUTF writes. An io.EOF means that there was nothing.
+// ReadUTF reads what AppendUTF writes. It returns io.EOF at the end of the input.
 func ReadUTF(r io.Reader) (string, error) {
 	var size [2]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
