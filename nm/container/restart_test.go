@@ -21,7 +21,8 @@ import (
 
 // runNode is the body of a child process: a life of a node that starts what its parent says, until it is killed.
 func runNode(dir string) {
-	n, err := startNode(dir, nil)
+	h := &hooked{}
+	n, err := startNode(dir, h.tweak)
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -48,6 +49,9 @@ func runNode(dir string) {
 				switch verb {
 				case "suspend":
 					err = c.Suspend(c.ctx)
+				case "climb":
+					_, step, _ := strings.Cut(rest, " ")
+					n.climb(h, c, step)
 				case "kill":
 					c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 					err = c.Saved(c.m.ctx)
