@@ -70,7 +70,7 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if err := fillAddresses(config, &o); err != nil {
 				return err
 			}
-			defer ballast()()
+			collectRarely()
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration > 0 {
 				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 )
 
 // ballastSize is the size of the ballast, in bytes.
@@ -24,26 +25,13 @@ func ballast() (release func()) {
 	return func() { runtime.KeepAlive(block) }
 }
 
-// collectorThreads is the smallest number of threads of which Go's collector takes whole ones; see roomForCollector.
-const collectorThreads = 4
+// generatorPercent is how much a load generator's heap may grow between collections, in percent of what lives.
+const generatorPercent = 600
 
-// roomForCollector lets Go run four threads at a time on a machine of fewer processors.
-//
-// Go's collector takes a quarter of the threads. Of four it takes one, and leaves the others alone. Of two or three it takes a part of
-// each: all of them mark for ten or twenty milliseconds at once, again and again, and no request is answered meanwhile. With
-// 10,000 nodes that makes tens of milliseconds of a request's time. With four threads the kernel divides the processors, every few
-// milliseconds. GOMAXPROCS takes precedence, and so does a limit of the process below the machine's processors.
-func roomForCollector() {
-	if n := threads(runtime.NumCPU(), runtime.GOMAXPROCS(0), os.Getenv("GOMAXPROCS")); n > 0 {
-		runtime.GOMAXPROCS(n)
+// collectRarely lets Go collect a load generator's heap rarely, for more memory. The generator shares the machine with what it measures, and
+// what its collections delay counts as the other's delay. GOGC and GOMEMLIMIT take precedence.
+func collectRarely() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(generatorPercent)
 	}
-}
-
-// threads returns how many threads Go should run at a time on a machine with so many processors, where it would run so many by
-// itself and the environment sets a number. 0 leaves it as it is.
-func threads(processors, byItself int, environment string) int {
-	if environment != "" || byItself < processors || processors >= collectorThreads {
-		return 0
-	}
-	return collectorThreads
 }

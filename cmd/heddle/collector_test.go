@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 )
@@ -30,22 +31,23 @@ func TestBallastLetsTheHeapGrow(t *testing.T) {
 	release()
 }
 
-func TestThreadsOfSmallMachines(t *testing.T) {
-	for _, c := range []struct {
-		processors, byItself int
-		environment          string
-		want                 int
-	}{
-		{1, 1, "", 4},
-		{2, 2, "", 4},
-		{3, 3, "", 4},
-		{3, 2, "", 0}, // a cgroup limits it to two
-		{4, 4, "", 0},
-		{64, 64, "", 0},
-		{2, 2, "2", 0},
-	} {
-		if got := threads(c.processors, c.byItself, c.environment); got != c.want {
-			t.Errorf("%d processors, %d used, GOMAXPROCS=%q: %d, want %d", c.processors, c.byItself, c.environment, got, c.want)
-		}
+func TestGeneratorsCollectRarely(t *testing.T) {
+	percent := func() int {
+		n := debug.SetGCPercent(100)
+		debug.SetGCPercent(n)
+		return n
+	}
+	before := percent()
+	defer debug.SetGCPercent(before)
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "100")
+	collectRarely()
+	if got := percent(); got != before {
+		t.Errorf("%d %%, though GOGC is set", got)
+	}
+	t.Setenv("GOGC", "")
+	collectRarely()
+	if got := percent(); got != generatorPercent {
+		t.Errorf("%d %%", got)
 	}
 }

@@ -25,7 +25,6 @@ func newRM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			roomForCollector()
 			defer ballast()()
 			return ended(r.Run(cmd.Context()))
 		},

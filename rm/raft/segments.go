@@ -17,8 +17,7 @@ import (
 	"heddle/internal/pause"
 )
 
-// segmentFiles are the files of the log's segments. It makes the next segment's file beforehand, full of zeros, while entries go into the
-// present one.
+// segmentFiles are the files of the log's segments. It makes the next segment's file, full of zeros, when the present one is half full.
 //
 // An entry counts when its bytes are on disk and the file system can find them. In a file that was only preallocated, each write changes
 // the map of blocks, so that the file system has to commit its journal first, together with what other programs have written. That takes
@@ -64,8 +63,7 @@ func (s *segmentFiles) Create(dir, name string, size uint64) (types.WritableFile
 	if err != nil {
 		return nil, err
 	}
-	s.prepare(dir, size)
-	return writtenInPlace(f), nil
+	return &segmentFile{WritableFile: f, files: s, dir: dir, size: size}, nil
 }
 
 // OpenWriter implements types.VFS.
@@ -74,10 +72,11 @@ func (s *segmentFiles) OpenWriter(dir, name string) (types.WritableFile, error) 
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-		s.prepare(dir, uint64(info.Size()))
+	info, err := os.Stat(filepath.Join(dir, name))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return writtenInPlace(f), nil
+	return &segmentFile{WritableFile: f, files: s, dir: dir, size: uint64(info.Size())}, nil
 }
 
 // takeSpare gives the spare its name. It returns nil without an error if there is none of that size.
@@ -179,10 +178,22 @@ func (s *segmentFiles) Close() error {
 // segmentFile is a segment that is written to.
 type segmentFile struct {
 	types.WritableFile
-	begun bool // its name is on disk
+	files *segmentFiles
+	dir   string
+	size  uint64
+
+	begun    bool // its name is on disk
+	followed bool // a spare for its successor is made
 }
 
-func writtenInPlace(f types.WritableFile) types.WritableFile { return &segmentFile{WritableFile: f} }
+// WriteAt implements types.WritableFile.
+func (f *segmentFile) WriteAt(b []byte, at int64) (int, error) {
+	if !f.followed && uint64(at) >= f.size/2 {
+		f.followed = true
+		f.files.prepare(f.dir, f.size)
+	}
+	return f.WritableFile.WriteAt(b, at)
+}
 
 // Sync implements types.WritableFile. Only the first call has to bring the file's name to disk. The later ones leave out its times,
 // which would need a commit of the file system's journal.

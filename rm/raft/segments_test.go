@@ -25,7 +25,7 @@ func segments(t *testing.T) (*segmentFiles, string) {
 	return s, dir
 }
 
-// create creates a segment and waits until the spare for the next one is made.
+// create creates a segment, writes beyond its half, and waits until the spare for the next one is made.
 func create(t *testing.T, s *segmentFiles, dir, name string, size uint64) types.WritableFile {
 	t.Helper()
 	f, err := s.Create(dir, name, size)
@@ -33,8 +33,23 @@ func create(t *testing.T, s *segmentFiles, dir, name string, size uint64) types.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	s.filled.Wait()
+	fillHalf(t, s, f, size)
 	return f
+}
+
+func fillHalf(t *testing.T, s *segmentFiles, f types.WritableFile, size uint64) {
+	t.Helper()
+	for _, at := range []uint64{0, size/2 - 1, size / 2} {
+		s.mu.Lock()
+		if s.spare != nil {
+			t.Errorf("a spare is made before the half of %d bytes is written", size)
+		}
+		s.mu.Unlock()
+		if _, err := f.WriteAt([]byte{0}, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.filled.Wait()
 }
 
 func stat(t *testing.T, dir, name string) os.FileInfo {
@@ -132,7 +147,7 @@ func TestASegmentThatIsOpenedAgainGetsASpare(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s.filled.Wait()
+	fillHalf(t, s, f, 300)
 	spare := stat(t, dir, spareName)
 	create(t, s, dir, "2.wal", 300)
 	if !os.SameFile(spare, stat(t, dir, "2.wal")) {
@@ -161,6 +176,9 @@ func TestSparesGoWithTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if _, err := f.WriteAt([]byte{1}, 40<<20); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
