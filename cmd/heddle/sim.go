@@ -90,6 +90,9 @@ func (o *simulation) run(out, progress io.Writer) error {
 		return err
 	}
 	defer s.Close()
+	if s.Suspends() {
+		nodes.Ability = drive.Ability{Suspend: true, Shrink: true, Reclaim: true}
+	}
 	c, err := sim.NewCluster(s, nodes, jobs)
 	if err != nil {
 		return err
@@ -120,7 +123,6 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 		return nil, nodes, fmt.Errorf("--nodes %d --slots %d --rack %d: a cluster has at least one node with one slot", o.nodes, o.slots, o.perRack)
 	}
 	nodes = sim.Nodes{Count: o.nodes, PerRack: o.perRack, Capacity: o.options.Slot.Times(int64(o.slots))}
-	nodes.Ability = drive.Ability{Suspend: true, Shrink: true, Reclaim: true}
 	if o.file != "" {
 		jobs, err = trace.Open(o.file, o.options)
 		nodes.Names, nodes.Racks = sim.HostsOf(jobs)
