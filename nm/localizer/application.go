@@ -14,12 +14,12 @@ import (
 	"heddle/yarn/records"
 )
 
-// initPatience is how long a disk may take to make an application's directories. The application goes without one that
-// takes longer.
+// initPatience is how long a disk may take to make an application's directories. The application doesn't use a slower
+// disk.
 const initPatience = 10 * time.Second
 
-// InitApplication makes the directories of a user and an application in all local directories that can be written to, and
-// returns the application's. It fails only if there is none.
+// InitApplication makes the directories of a user and an application in all writable local directories, and returns the
+// application's. It fails only if there is none.
 func (l *Localizer) InitApplication(user string, app records.ApplicationID) ([]string, error) {
 	if err := validName(user); err != nil {
 		return nil, fmt.Errorf("application %s: user: %w", app, err)
@@ -66,8 +66,8 @@ func (l *Localizer) initApplication(dir, user string, app records.ApplicationID,
 	return nil
 }
 
-// EndApplication forgets an application's resources and removes its directories, with all that its containers left in
-// them. Downloads for it are cancelled first. Containers of it must have ended.
+// EndApplication removes an application's resources and directories, with everything that its containers left there. It
+// cancels downloads for the application first. The application's containers must have ended.
 func (l *Localizer) EndApplication(user string, app records.ApplicationID) error {
 	if err := validName(user); err != nil {
 		return fmt.Errorf("application %s: user: %w", app, err)
@@ -106,7 +106,7 @@ func (l *Localizer) EndApplication(user string, app records.ApplicationID) error
 	return nil
 }
 
-// removeBelow removes the entry name of the directory that steps lead to, if there is one.
+// removeBelow removes the entry name, if it exists, of the directory that steps lead to.
 func removeBelow(dir string, steps []step, name string) error {
 	return userfiles.RemoveAll(dir, append(stepNames(steps), name)...)
 }

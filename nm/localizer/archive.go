@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// format is how a resource is unpacked.
+// format says how a resource is unpacked.
 type format int
 
 const (
@@ -23,7 +23,7 @@ const (
 	tarred               // .tar, .tar.gz and .tgz
 )
 
-// formatOf goes by the name, as FSDownload does: an archive of another suffix is copied like a file.
+// formatOf decides by the name, as FSDownload does. An archive with another suffix is copied like a file.
 func formatOf(t Type, name string) format {
 	if t == File {
 		return plain
@@ -40,13 +40,13 @@ func formatOf(t Type, name string) format {
 	return plain
 }
 
-// keepsJar tells whether the archive itself stays beside what is unpacked of it.
+// keepsJar reports whether the archive itself stays beside its unpacked entries.
 func keepsJar(t Type, name string) bool {
 	return t == Pattern && strings.HasSuffix(strings.ToLower(name), ".jar")
 }
 
-// compilePattern reads a Java regular expression that has to match a whole name. An empty one matches everything.
-// Expressions are matched in linear time, so look-around and back-references are refused.
+// compilePattern compiles a Java regular expression that must match a whole name. An empty one matches everything.
+// Matching takes linear time, so look-around and back-references are refused.
 func compilePattern(pattern string) (matcher, error) {
 	if pattern == "" {
 		return nil, nil
@@ -73,8 +73,8 @@ func untar(t *tree, src io.Reader) error {
 		if err := untarEntries(t, tar.NewReader(gz)); err != nil {
 			return err
 		}
-		// What follows the last entry is padding, no more than a block, behind which a broken checksum shows. Garbage after
-		// the gzip stream is none of our business.
+		// What follows the last entry is padding of at most a block. A broken checksum shows after it. Garbage after
+		// the gzip stream doesn't matter.
 		const maxBlock = 1 << 20
 		if _, err := io.CopyN(io.Discard, gz, maxBlock); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gzip.ErrHeader) {
 			return fmt.Errorf("gzip: %w", err)
@@ -102,7 +102,7 @@ func untarEntries(t *tree, in *tar.Reader) error {
 			err = t.symlink(h.Name, h.Linkname)
 		case tar.TypeLink:
 			err = t.link(h.Name, h.Linkname)
-		case tar.TypeXGlobalHeader, 'V': // remarks about the archive, its label
+		case tar.TypeXGlobalHeader, 'V': // comments and the label of the archive
 		default:
 			err = fmt.Errorf("entry %q is of type %q: only files, directories and links are unpacked", h.Name, h.Typeflag)
 		}
@@ -112,11 +112,11 @@ func untarEntries(t *tree, in *tar.Reader) error {
 	}
 }
 
-// maxZipDirectory bounds the directory of a zip file, which is held in memory. It has about 100 bytes per entry.
+// maxZipDirectory bounds the directory of a zip file, which is in memory. It has about 100 bytes per entry.
 const maxZipDirectory = 64 << 20
 
-// unzip unpacks the entries of a zip file whose whole name matches; a nil pattern matches everything. A directory
-// comes with the files in it.
+// unzip unpacks the entries of a zip file whose whole name matches; a nil pattern matches everything. It makes a
+// directory when it unpacks a file in it.
 func unzip(t *tree, src io.ReaderAt, size int64, match matcher) error {
 	z, err := openZip(src, size, maxZipDirectory)
 	if err != nil {
@@ -133,7 +133,7 @@ func unzip(t *tree, src io.ReaderAt, size int64, match matcher) error {
 	return nil
 }
 
-// openZip reads the directory of a zip file, if it takes no more than limit bytes.
+// openZip reads the directory of a zip file, if that takes no more than limit bytes.
 func openZip(src io.ReaderAt, size, limit int64) (*zip.Reader, error) {
 	limited := &limitedReaderAt{r: src, left: limit, limit: limit}
 	z, err := zip.NewReader(limited, size)
@@ -171,7 +171,7 @@ func unzipEntry(t *tree, e *zip.File) error {
 	return t.symlink(e.Name, string(target))
 }
 
-// zipTime drops the times before 1980 that writers without a clock leave.
+// zipTime drops times before 1980, which writers without a clock leave.
 func zipTime(at time.Time) time.Time {
 	if at.Year() < 1980 {
 		return time.Time{}
@@ -179,11 +179,11 @@ func zipTime(at time.Time) time.Time {
 	return at
 }
 
-// limitedReaderAt gives out left bytes; any number once left is negative.
+// limitedReaderAt returns at most left bytes; any number if left is negative.
 type limitedReaderAt struct {
 	r     io.ReaderAt
 	left  int64
-	limit int64 // what left began with
+	limit int64 // initial value of left
 }
 
 func (l *limitedReaderAt) ReadAt(p []byte, off int64) (int, error) {

@@ -14,47 +14,48 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// firstSlot is the number before that of the first slot: 0 to 9 are names of sub-directories.
+// firstSlot precedes the number of the first slot: 0 to 9 are names of sub-directories.
 const firstSlot = 9
 
-// cache is the resources of one scope. The Localizer's lock guards it.
+// cache has the resources of one scope. The Localizer's lock guards it.
 type cache struct {
 	scope
-	entries map[Key]*entry      // wanted or there; a failed or abandoned one is no longer in it
+	entries map[Key]*entry      // wanted or localized entries, no failed or abandoned ones
 	last    int64               // number of the newest slot
 	spread  map[string]*subdirs // by local directory
-	running sync.WaitGroup      // downloads, those that nobody waits for any more included
+	running sync.WaitGroup      // downloads, including those for which nobody waits any more
 }
 
 // entry is one resource of a cache.
 type entry struct {
 	cache *cache
-	res   Resource // as first asked for
+	res   Resource // as in the first request
 
 	refs    int
-	used    time.Time // last given back
-	cancel  func()    // of the download
+	used    time.Time // when it was last given back
+	cancel  func()    // cancels the download
 	waiters []chan<- *entry
 
-	// The downloading goroutine sets these; others read them once ready is set or they got the entry by a channel.
+	// The downloading goroutine sets these. Others read them once ready is set, or after receiving the entry from a
+	// channel.
 	ready bool
 	err   error
 	place
-	path string // of the localized file or directory
-	size int64  // bytes on disk
+	path string // path of the localized file or directory
+	size int64  // size on disk, in bytes
 }
 
-// place is where a slot lies.
+// place is the place of a slot.
 type place struct {
 	dir    string // local directory; empty before one is chosen
 	sub    string // sub-directory of the cache, "" for the cache itself
 	number int64
 }
 
-// slotName is what the directory of slot n is called.
+// slotName returns the name of slot n's directory.
 func slotName(n int64) string { return strconv.FormatInt(n, 10) }
 
-// slotNumber reads the name of a slot or of a download that was under way.
+// slotNumber parses the name of a slot, or of an unfinished download.
 func slotNumber(name string) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSuffix(name, tmpSuffix), 10, 64)
 	return n, err == nil && n > firstSlot && slotName(n) == strings.TrimSuffix(name, tmpSuffix)
@@ -71,7 +72,7 @@ func newCache(s scope) *cache {
 	return &cache{scope: s, entries: map[Key]*entry{}, last: firstSlot, spread: map[string]*subdirs{}}
 }
 
-// place reserves a slot. Only caches that live on are spread over sub-directories.
+// place reserves a slot. Only caches that outlive an application have sub-directories.
 func (c *cache) place(dir string, maxFiles int) place {
 	c.last++
 	p := place{dir: dir, number: c.last}
@@ -99,10 +100,10 @@ func (c *cache) vacate(p place) {
 	}
 }
 
-// remove deletes a slot that nobody can ask for any more.
+// remove deletes a slot that can't be requested any more.
 func (l *Localizer) remove(e *entry) {
 	if err := removeBelow(e.dir, e.cache.slotSteps(e.sub), e.slot()); err != nil {
-		// Left for the sweep after the next start.
+		// The sweep after the next start removes it.
 		l.cfg.Log.WithFields(logrus.Fields{"path": e.path, logrus.ErrorKey: err}).Warn("cannot remove a localized resource")
 	}
 	l.forget(e)
@@ -125,8 +126,8 @@ func (l *Localizer) Run(ctx context.Context) {
 	}
 }
 
-// Clean removes the least recently used of the PUBLIC and PRIVATE resources that no container holds, until the rest is
-// within the target size. It returns the bytes removed.
+// Clean removes the least recently used PUBLIC and PRIVATE resources that no container holds, until the others fit
+// within the target size. It returns the number of removed bytes.
 func (l *Localizer) Clean() int64 {
 	l.mu.Lock()
 	var total int64
@@ -168,8 +169,8 @@ func (l *Localizer) Clean() int64 {
 
 // Usage is the state of the caches.
 type Usage struct {
-	Resources  int   // that are there
-	Bytes      int64 // that they take
+	Resources  int   // localized resources
+	Bytes      int64 // bytes that they take
 	Referenced int   // resources that containers hold
 	Fetching   int   // downloads under way or waiting
 }

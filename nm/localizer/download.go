@@ -15,21 +15,21 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// download is the fetching of one resource into one slot.
+// download fetches one resource into one slot.
 type download struct {
 	source Source
 	res    Resource
 	by     Reader
-	owner  *userfiles.User // who gets the files; nil: the NodeManager
+	owner  *userfiles.User // future owner of the files; nil: the NodeManager
 	seen   *ancestors
 	now    func() time.Time
-	refuse bool // archives with links that lead out of them
+	refuse bool // refuse archives with links that lead out of them
 	meter  *meter
 	log    *logrus.Entry
 }
 
-// into fetches the resource into the directory slot of parent, which appears when it is complete, and returns the bytes that
-// it takes. After an error there is nothing left of it.
+// into fetches the resource into the directory slot of parent. The directory appears when it is complete. into returns
+// the bytes that it takes. After an error nothing remains.
 func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string) (size int64, err error) {
 	at := d.res.Location
 	info, err := d.source.Stat(ctx, d.by, at)
@@ -40,9 +40,10 @@ func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string)
 		return 0, &ChangedError{Location: at, Expected: d.res.Timestamp, Was: info.ModTime, Now: d.now()}
 	}
 	if !info.Mode.IsDir() && info.Size != d.res.Size {
-		// YARN doesn't look, and applications that guess the size exist. Whether it is the right file the time tells.
+		// YARN doesn't check the size, and some applications guess it. The modification time tells whether it is the
+		// right file.
 		d.log.WithFields(logrus.Fields{"resource": at.String(), "announced": d.res.Size, "size": info.Size}).
-			Warn("a local resource has another size than its application says")
+			Warn("the size of a local resource differs from the one in its request")
 	}
 	if d.res.Visibility == Public {
 		if err := checkPublic(ctx, d.source, d.by, at, info, d.seen); err != nil {
@@ -60,7 +61,7 @@ func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string)
 		if err != nil {
 			err = d.meter.full(err)
 			if rerr := parent.RemoveAll(tmp); rerr != nil {
-				err = errors.Join(err, fmt.Errorf("and what is there of it can't be removed: %w", rerr))
+				err = errors.Join(err, fmt.Errorf("and its incomplete directory can't be removed: %w", rerr))
 			}
 		}
 	}()
@@ -81,7 +82,7 @@ func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string)
 	return size, parent.Rename(tmp, parent, slot)
 }
 
-// fill fetches the resource into a directory that nobody else gets into.
+// fill fetches the resource into a directory that nobody else can enter.
 func (d *download) fill(ctx context.Context, dir *userfiles.Dir, info Info) error {
 	root, err := dir.Root()
 	if err != nil {
@@ -94,7 +95,7 @@ func (d *download) fill(ctx context.Context, dir *userfiles.Dir, info Info) erro
 	return d.unpack(ctx, root, info)
 }
 
-// open reads the file at, until ctx ends.
+// open opens the file at; it can be read until ctx ends.
 func (d *download) open(ctx context.Context, at Location) (io.Reader, func(), error) {
 	r, err := d.source.Open(ctx, d.by, at)
 	if err != nil {
@@ -107,7 +108,7 @@ func (d *download) open(ctx context.Context, at Location) (io.Reader, func(), er
 	}, nil
 }
 
-// copyDir copies a directory; YARN does so whatever the type of the resource says.
+// copyDir copies a directory. As in YARN the type of the resource doesn't matter.
 func (d *download) copyDir(ctx context.Context, root *os.Root, at Location, to string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%s: more than %d directories deep", at, maxDepth)
@@ -152,7 +153,7 @@ func (d *download) copyFile(ctx context.Context, root *os.Root, at Location, to 
 	return f.Close()
 }
 
-// save writes src to a new file, which it returns open.
+// save writes src into a new file, and returns that open.
 func (d *download) save(root *os.Root, src io.Reader, to string) (*os.File, error) {
 	if err := d.meter.created(); err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (d *download) save(root *os.Root, src io.Reader, to string) (*os.File, erro
 	return f, nil
 }
 
-// unpack copies or unpacks the file, as its type and name say.
+// unpack copies or unpacks the file, depending on its type and name.
 func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
 	at, name := d.res.Location, d.res.Location.Name()
 	format := formatOf(d.res.Type, name)
@@ -212,7 +213,7 @@ func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
 	return err
 }
 
-// pattern is the expression that counts: only a jar's entries are selected.
+// pattern returns the expression that applies: only a jar's entries are selected.
 func (d *download) pattern() string {
 	if keepsJar(d.res.Type, d.res.Location.Name()) {
 		return d.res.Pattern
@@ -220,7 +221,8 @@ func (d *download) pattern() string {
 	return ""
 }
 
-// unpackJar keeps the jar in the directory under its own name and unpacks what matches beside it, though never over it.
+// unpackJar keeps the jar in the directory under its own name. It unpacks matching entries beside it, but never over
+// it.
 func (d *download) unpackJar(t *tree, src io.Reader, match matcher) error {
 	name := d.res.Location.Name()
 	jar, err := d.save(t.root, src, name)
@@ -237,7 +239,7 @@ func (d *download) unpackJar(t *tree, src io.Reader, match matcher) error {
 	})
 }
 
-// unpackZip unpacks a zip file. Its directory is at its end, so unless it lies on this node it is copied first.
+// unpackZip unpacks a zip file. A zip file's directory is at its end, so a remote file is copied first.
 func (d *download) unpackZip(t *tree, root *os.Root, src io.Reader, size int64) error {
 	if f, ok := src.(*os.File); ok {
 		return unzip(t, f, size, nil)
@@ -260,8 +262,8 @@ func (d *download) unpackZip(t *tree, root *os.Root, src io.Reader, size int64) 
 	return root.Remove(part)
 }
 
-// modes are the permissions of directories and files. They are YARN's: files are executable and read-only, whatever an
-// archive says.
+// modes returns the permissions of directories and files. They are YARN's: files are executable and read-only, whatever
+// an archive says.
 func (d *download) modes() (dir, file fs.FileMode) {
 	if d.res.Visibility == Public {
 		return 0o755, 0o555
@@ -269,8 +271,9 @@ func (d *download) modes() (dir, file fs.FileMode) {
 	return 0o700, 0o500
 }
 
-// settle gives what is called name in r, and all below, its final owner and permissions, and returns the bytes of all
-// files. Links are left alone. A directory is handed over when all below it is, so that nobody is there meanwhile.
+// settle gives the entry name of r, and everything below it, the final owner and permissions. It returns the bytes of
+// all files. It leaves links alone. A directory is handed over after everything in it, so that its owner can't
+// interfere.
 func (d *download) settle(r *userfiles.Dir, name string) (size int64, err error) {
 	fi, err := r.Stat(name)
 	if err != nil {
@@ -305,7 +308,7 @@ func (d *download) settle(r *userfiles.Dir, name string) (size int64, err error)
 	return size, dir.Set(d.owner.Want(dirMode))
 }
 
-// settleFile is settle for a file. One that has several names in the archive is done already, perhaps.
+// settleFile is settle for a file. A file with several names in the archive may be done already.
 func (d *download) settleFile(r *userfiles.Dir, name string, mode fs.FileMode) error {
 	f, err := r.Open(userfiles.Anybody, name)
 	if err != nil {

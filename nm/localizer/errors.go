@@ -10,11 +10,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// Error says which resource of which container could not be had. Its text is that of the cause, whose words are
-// YARN's where YARN has any, and names the resource.
+// Error says which resource of which container could not be localized. Its text is that of the cause. It names the
+// resource, and has YARN's words if there are any.
 type Error struct {
 	Container records.ContainerID
-	Link      string // the name that the container wanted the resource under
+	Link      string // name of the resource in the container
 	Resource  Resource
 	Err       error
 }
@@ -22,7 +22,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// ChangedError means that a resource was written to after the application looked at it.
+// ChangedError says that a resource was changed after the application had looked at it.
 type ChangedError struct {
 	Location      Location
 	Expected, Was int64 // modification times, ms since 1970
@@ -34,12 +34,12 @@ func (e *ChangedError) Error() string {
 		e.Location, iso8601(e.Expected), iso8601(e.Was), iso8601(e.Now.UnixMilli()))
 }
 
-// iso8601 prints ms since 1970 as Hadoop's Times does, in the local time zone.
+// iso8601 formats ms since 1970 as Hadoop's Times does, in the local time zone.
 func iso8601(ms int64) string {
 	return time.UnixMilli(ms).Format("2006-01-02T15:04:05.000-0700")
 }
 
-// NotPublicError means that a PUBLIC resource can't be read by everybody.
+// NotPublicError says that not everybody can read a PUBLIC resource.
 type NotPublicError struct {
 	Location Location
 	Because  Location // the file or directory at fault
@@ -51,12 +51,12 @@ func (e *NotPublicError) Error() string {
 		" (%s has mode %04o)", e.Location, e.Because, e.Mode)
 }
 
-// DiskFullError means that a local directory has no room for a resource.
+// DiskFullError says that a local directory has no room for a resource.
 type DiskFullError struct {
 	Dir      string // the local directory (yarn.nodemanager.local-dirs)
 	Free     uint64 // bytes
 	Reserved uint64 // bytes that downloads leave free
-	Inodes   bool   // it is out of inodes rather than bytes
+	Inodes   bool   // inodes are missing, not bytes
 }
 
 func (e *DiskFullError) Error() string {
@@ -67,13 +67,13 @@ func (e *DiskFullError) Error() string {
 		" yarn.nodemanager.localizer.cache.target-size-mb", e.Dir, e.Free>>20, e.Reserved>>20)
 }
 
-// Is makes a DiskFullError an ENOSPC.
+// Is makes a DiskFullError match ENOSPC.
 func (e *DiskFullError) Is(target error) bool { return target == syscall.ENOSPC }
 
-// ErrNoDirectory means that no local directory is fit to hold a resource.
+// ErrNoDirectory says that no local directory can take a resource.
 var ErrNoDirectory = errors.New("no local directory to write to: see the node's health report")
 
-// explain puts the failure of a download in words that name the resource.
+// explain adds the resource to the error of a download.
 func explain(at Location, err error) error {
 	var changed *ChangedError
 	var private *NotPublicError
@@ -95,7 +95,7 @@ func (e *downloadError) Error() string {
 }
 func (e *downloadError) Unwrap() error { return e.err }
 
-// missing puts Hadoop's words to the error of a source that has no file at. Other errors stay what they are.
+// missing gives a source's error for a missing file Hadoop's words. It returns other errors unchanged.
 func missing(at Location, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &notExistError{at, err}

@@ -8,7 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// start begins the download of e for c. The lock is held.
+// start begins the download of e for c. The caller has the lock.
 func (l *Localizer) start(e *entry, c *call) {
 	var ctx context.Context
 	ctx, e.cancel = context.WithCancel(l.ctx)
@@ -73,7 +73,7 @@ func (l *Localizer) fetch(ctx context.Context, e *entry, d *download) error {
 	return nil
 }
 
-// finish tells those who wait that the download of e is over.
+// finish tells waiting calls that the download of e has ended.
 func (l *Localizer) finish(e *entry, err error) {
 	defer e.cache.running.Done()
 	l.mu.Lock()
@@ -86,7 +86,7 @@ func (l *Localizer) finish(e *entry, err error) {
 	l.unmap(e)
 	l.mu.Unlock()
 	switch {
-	case err == nil: // nobody wanted it any more by the time it was complete
+	case err == nil: // nobody wanted it any more when it was complete
 		err = context.Canceled
 		l.remove(e)
 	case e.dir != "":
@@ -108,12 +108,12 @@ func (l *Localizer) finish(e *entry, err error) {
 func (l *Localizer) tell(e *entry) {
 	e.used = l.cfg.Now()
 	for _, w := range e.waiters {
-		w <- e // has room for every entry that it waits for
+		w <- e // its buffer has room for every entry that it waits for
 	}
 	e.waiters = nil
 }
 
-// unmap makes e invisible to further requests.
+// unmap hides e from further requests.
 func (l *Localizer) unmap(e *entry) {
 	if e.cache.entries[e.res.Key()] == e {
 		delete(e.cache.entries, e.res.Key())

@@ -7,8 +7,8 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// OnHDFS reads resources from HDFS as the user who asks for them, and from this node's own file systems by local. What
-// has no scheme is on the default file system.
+// OnHDFS returns a source that reads HDFS as the user who asks, and this node's own file systems by local. Locations
+// without a scheme are on the default file system.
 func OnHDFS(a *hdfsadapter.Adapter, local LocalFiles) Source { return adapted{a, local} }
 
 type adapted struct {
@@ -16,16 +16,16 @@ type adapted struct {
 	local LocalFiles
 }
 
-// isLocal tells whether at is for the LocalFiles, which unlike the adapter look after the user's rights.
+// isLocal reports whether LocalFiles reads at. Unlike the adapter it respects the user's rights.
 func (s adapted) isLocal(at Location) bool {
 	if at.Scheme == hdfsadapter.SchemeFile {
-		return true // with a host too, which Hadoop doesn't look at
+		return true // even with a host, which Hadoop ignores
 	}
 	l, err := s.a.As("").Locate(at.String())
 	return err == nil && l.Scheme == hdfsadapter.SchemeFile
 }
 
-// onHDFS is the user in whose name HDFS is asked; an empty one is the NodeManager's own.
+// onHDFS returns the user for HDFS. An empty one is the NodeManager's own.
 func (r Reader) onHDFS() string {
 	if r.Public {
 		return ""

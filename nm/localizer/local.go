@@ -9,16 +9,16 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// LocalFiles is the Source of the scheme file: this node's own file systems. Files are looked at with the rights of the user who asks
-// for them, PUBLIC ones as well: a link, or what is exchanged between two looks, leads to nothing that the user couldn't read.
-// Files of the kernel's, below /proc, /sys and /dev, are refused.
+// LocalFiles is the Source of the scheme file: this node's own file systems. It reads files with the rights of the user
+// who asks for them, PUBLIC ones included. So neither links nor files exchanged between two looks lead to anything that
+// the user can't read. It refuses the kernel's files, below /proc, /sys and /dev.
 type LocalFiles struct {
-	// Owner gives the user of the operating system whose rights decide what user may read; nil, or a nil result, stands
-	// for the NodeManager's own.
+	// Owner returns the operating system's user whose rights decide what user may read. If it is nil, or returns nil,
+	// that is the NodeManager's own user.
 	Owner func(user string) (*userfiles.User, error)
 }
 
-// as calls fn with what a location leads to, and with the rights of who reads.
+// as calls fn with the file at a location, and with the rights of the reader.
 func (l LocalFiles) as(by Reader, at Location, fn func(o *userfiles.User, r *userfiles.Real) error) error {
 	var o *userfiles.User
 	if l.Owner != nil && by.User != "" {
@@ -49,7 +49,7 @@ func (l LocalFiles) Stat(_ context.Context, by Reader, at Location) (info Info, 
 	return info, err
 }
 
-// Open implements Source. It refuses what is neither file nor directory: a pipe could be waited for in vain.
+// Open implements Source. It refuses pipes and devices, because reading a pipe could block.
 func (l LocalFiles) Open(_ context.Context, by Reader, at Location) (io.ReadCloser, error) {
 	var f *os.File
 	err := l.as(by, at, func(o *userfiles.User, r *userfiles.Real) (err error) {
@@ -69,8 +69,8 @@ func (l LocalFiles) Open(_ context.Context, by Reader, at Location) (io.ReadClos
 	return f, nil
 }
 
-// checkOpened is checkPublic for the very file that was opened, wherever links have led to. What only the user who asks may read
-// is not for all others.
+// checkOpened is checkPublic for exactly the opened file, wherever links have led. A file that only the asking user may
+// read is not for everybody.
 func checkOpened(at Location, f *os.File, r *userfiles.Real) error {
 	fi, err := f.Stat()
 	if err != nil {

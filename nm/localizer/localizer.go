@@ -15,43 +15,44 @@ import (
 	"heddle/yarn/records"
 )
 
-// Dirs tells which local directories (yarn.nodemanager.local-dirs) are fit for use at the moment; all paths are absolute.
+// Dirs returns the usable local directories (yarn.nodemanager.local-dirs). All paths are absolute.
 type Dirs interface {
 	Writable() []string // healthy and not full
-	Readable() []string // the writable ones and those that are merely full
+	Readable() []string // the writable ones and full ones
 }
 
-// Store keeps what has to survive a restart of the NodeManager. A Put or Delete that returned is durable.
+// Store keeps records across restarts of the NodeManager. When Put or Delete has returned, the change is durable.
 type Store interface {
 	Put(key string, value []byte) error
 	Delete(key string) error
-	// ForEach calls fn for every key with the prefix until fn returns an error. fn may keep value, but not call the store.
+	// ForEach calls fn for every key with the prefix, until fn returns an error. fn may keep value, but must not call
+	// the store.
 	ForEach(prefix string, fn func(key string, value []byte) error) error
 }
 
-// Config is what a Localizer works with. Dirs, Source and Log must be set.
+// Config configures a Localizer. Dirs, Source and Log must be set.
 type Config struct {
 	Dirs   Dirs
 	Source Source
-	Store  Store         // nil: nothing is kept, see Wipe
-	Log    *logrus.Entry // of the NodeManager
+	Store  Store         // nil: no records; see Wipe
+	Log    *logrus.Entry // the NodeManager's log
 
-	// Owner gives the user of the operating system that containers of user run as; nil, or a nil result, means that they
-	// run as the NodeManager does.
+	// Owner returns the operating system's user for the containers of user. If it is nil, or returns nil, they run as
+	// the NodeManager's own user.
 	Owner func(user string) (*userfiles.User, error)
 
 	TargetSize int64 // bytes that PUBLIC and PRIVATE resources together may keep (…localizer.cache.target-size-mb); default 10 GiB
 	Interval   time.Duration
-	// Threads is the number of downloads at a time (…localizer.fetch.thread-count), for each user and for PUBLIC
-	// resources; default 4.
+	// Threads is the number of downloads at a time (…localizer.fetch.thread-count), for each user, and for all PUBLIC
+	// resources together; default 4.
 	Threads int
-	// MaxFiles is the number of entries that a directory of a cache gets at most
-	// (yarn.nodemanager.local-cache.max-files-per-directory); more than 36, default 8192.
+	// MaxFiles bounds the entries of a directory in a cache (yarn.nodemanager.local-cache.max-files-per-directory);
+	// more than 36, default 8192.
 	MaxFiles int
 	// Reserve is the number of bytes that downloads leave free on a disk; default 256 MiB, negative for none.
 	Reserve int64
-	// RefuseOutwardLinks makes archives fail that hold symbolic links which lead out of them. By default they are unpacked,
-	// as stock YARN on Linux does, because packed Python environments link to the node's interpreter; nothing in the
+	// RefuseOutwardLinks refuses archives with symbolic links that lead out of them. By default they are unpacked, as
+	// stock YARN on Linux does, because packed Python environments link to the node's interpreter. Nothing in the
 	// NodeManager follows such links.
 	RefuseOutwardLinks bool
 
@@ -60,7 +61,7 @@ type Config struct {
 	Space  func(string) (Space, error) // default DiskSpace
 }
 
-// Localizer downloads and caches. Its methods may be called from any goroutine.
+// Localizer downloads and caches resources. It is safe for concurrent use.
 type Localizer struct {
 	cfg     Config
 	metrics *metrics
@@ -72,12 +73,12 @@ type Localizer struct {
 	closed bool
 	caches map[scope]*cache
 	held   map[records.ContainerID]map[*entry]struct{}
-	gates  map[string]chan struct{} // by user, "" for PUBLIC: a place for each download
+	gates  map[string]chan struct{} // a place for each download, by user; "" for PUBLIC
 
-	unready map[string]bool // local directories that Recover has not been through
+	unready map[string]bool // local directories that Recover has not finished
 }
 
-// ErrClosed is returned after Close.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("the localizer is closed")
 
 // New returns a Localizer. Call Recover or Wipe before anything else, and Close at the end.
@@ -136,7 +137,7 @@ func New(cfg Config) (*Localizer, error) {
 	return l, nil
 }
 
-// Close cancels the downloads that run and waits for their end. What is localized stays.
+// Close cancels running downloads, and waits for their end. Localized resources stay.
 func (l *Localizer) Close() {
 	l.mu.Lock()
 	l.closed = true

@@ -46,5 +46,5 @@ func (m *metrics) fetched(bytes int64, took time.Duration) {
 	m.duration.Observe(took.Seconds())
 }
 
-// Collectors returns the Prometheus metrics, for a registry of the caller's.
+// Collectors returns the Prometheus metrics, for the caller's registry.
 func (l *Localizer) Collectors() []prometheus.Collector { return l.metrics.all }

@@ -20,11 +20,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// storePrefix begins the keys of this package; the rest is the path of the slot.
+// storePrefix is the prefix of this package's keys. The rest of a key is the path of the slot.
 const storePrefix = "localizer/"
 
-// saved is a record of the store. It is written before anything of a resource is on disk, again when all of it is, and
-// deleted when nothing is any more.
+// saved is a record of the store. It is written before any file of a resource is on disk, again when all are, and
+// deleted when none is left.
 type saved struct {
 	Visibility Visibility `json:"visibility"`
 	User       string     `json:"user,omitempty"`
@@ -35,17 +35,17 @@ type saved struct {
 	Location   Location   `json:"location"`
 	Type       Type       `json:"type"`
 	Timestamp  int64      `json:"timestamp"`
-	Size       int64      `json:"size"` // as the application saw it
+	Size       int64      `json:"size"` // as in the request
 	Pattern    string     `json:"pattern,omitempty"`
 	Done       bool       `json:"done"`
-	Bytes      int64      `json:"bytes"` // on disk
+	Bytes      int64      `json:"bytes"` // size on disk
 }
 
 func (e *entry) storeKey() string {
 	return storePrefix + filepath.Join(e.cache.cacheDir(e.dir), e.sub, e.slot())
 }
 
-// record writes down that e is being downloaded, or is there. A failure costs a download after the next restart.
+// record stores that e is being downloaded, or is localized. If that fails, the next restart costs a download.
 func (l *Localizer) record(e *entry, done bool) {
 	if l.cfg.Store == nil {
 		return
@@ -78,15 +78,15 @@ func (l *Localizer) forget(e *entry) {
 	}
 }
 
-// recoveryPatience is how long Recover waits for disks. A test has less.
+// recoveryPatience is how long Recover waits for disks. Tests change it.
 var recoveryPatience = 20 * time.Second
 
-// Recover takes up the caches that an earlier NodeManager left. A resource counts if it was complete and its files are
-// not smaller than they were, as they may be after a power failure. Everything else that lies in the caches is removed:
-// downloads that were under way, and slots without a record.
+// Recover takes up the caches of an earlier NodeManager. A resource counts if it was complete, and if its files are not
+// smaller than they were, as they may be after a power failure. Recover removes everything else in the caches:
+// incomplete downloads, and slots without a record.
 //
-// The disks are looked through beside each other. One that takes long is not used until it has been, and Recover
-// doesn't wait for it.
+// It searches all disks at the same time. A slow disk isn't used until its search has ended, and Recover doesn't wait
+// for it.
 func (l *Localizer) Recover() error {
 	if l.cfg.Store == nil {
 		return errors.New("localizer: no store to recover from")
@@ -108,7 +108,7 @@ func (l *Localizer) Recover() error {
 			r.err = fmt.Errorf("%s is not a local directory, or not a healthy one", r.dir)
 		}
 		if r.err != nil {
-			r.dir = "" // nobody looks at it
+			r.dir = "" // ignore it
 		}
 		found[r.dir] = append(found[r.dir], r)
 	}
@@ -133,27 +133,27 @@ func (l *Localizer) Recover() error {
 		l.mu.Lock()
 		slow := slices.Sorted(maps.Keys(l.unready))
 		l.mu.Unlock()
-		l.cfg.Log.Warnf("%s could not be looked through in %v, and is not used until then", strings.Join(slow, ", "), recoveryPatience)
+		l.cfg.Log.Warnf("the search of %s takes longer than %v; the directory is not used before it ends", strings.Join(slow, ", "), recoveryPatience)
 	}
 	return nil
 }
 
-// recorded is a resource that the store has.
+// recorded is a resource in the store.
 type recorded struct {
 	*entry
 	key   string
 	bytes int64
-	sub   int   // its sub-directory's number
+	sub   int   // number of its sub-directory
 	err   error // why it doesn't count
 }
 
-// recoverDir takes up what is recorded of a local directory, and makes the directory usable.
+// recoverDir takes up the recorded resources of a local directory, and makes the directory usable.
 func (l *Localizer) recoverDir(dir string, all []*recorded) {
 	for _, r := range all {
 		size, err := l.sizeOf(r.entry)
-		// More is fine: Python, for one, leaves its byte code beside the unpacked sources.
+		// It may be larger. Python, for example, leaves its byte code beside the unpacked sources.
 		if err == nil && size < r.bytes {
-			err = fmt.Errorf("%s has %d bytes, not %d as it had", r.path, size, r.bytes)
+			err = fmt.Errorf("%s has %d bytes; it had %d", r.path, size, r.bytes)
 		}
 		r.err = err
 	}
@@ -196,7 +196,7 @@ func (l *Localizer) dismiss(all []*recorded) error {
 	return nil
 }
 
-// parse reads a record. The lock is held.
+// parse parses a record. The caller has the lock.
 func (l *Localizer) parse(r *recorded, value []byte) error {
 	r.entry = &entry{}
 	var s saved
@@ -224,17 +224,17 @@ func (l *Localizer) parse(r *recorded, value []byte) error {
 		place: place{dir: s.Dir, sub: s.Sub, number: s.Number},
 	}
 	r.path = r.place.file(sc, res)
-	ca.last = max(ca.last, s.Number) // numbers are not used twice, whatever became of the slot
+	ca.last = max(ca.last, s.Number) // numbers are never used twice
 	switch {
 	case r.storeKey() != r.key || s.Number <= firstSlot:
-		return errors.New("the record is not that of its key")
+		return errors.New("the record doesn't match its key")
 	case !s.Done:
 		return errors.New("the download was not finished")
 	}
 	return nil
 }
 
-// usable leaves out directories that Recover has not been through.
+// usable removes directories that Recover has not finished.
 func (l *Localizer) usable(dirs []string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,7 +280,7 @@ func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
 		return 0, nil
 	case !fi.IsDir():
 		return fi.Size(), nil
-	case depth > 2*maxDepth: // its user may have added to it
+	case depth > 2*maxDepth: // its user may have added directories
 		return 0, fmt.Errorf("%s: more than %d directories deep", d.Name(), depth)
 	}
 	sub, err := d.Enter(name)
@@ -299,7 +299,7 @@ func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
 	return size, err
 }
 
-// sweep removes the slots of the local directory dir that no entry stands for. Nothing is downloaded to it yet.
+// sweep removes the slots of the local directory dir that have no entry. There are no downloads to it yet.
 func (l *Localizer) sweep(dir string) {
 	known := map[string]bool{}
 	l.mu.Lock()
@@ -323,14 +323,14 @@ func (l *Localizer) sweep(dir string) {
 	for _, s := range scopes {
 		d, err := userfiles.OpenDir(dir, stepNames(s.cacheSteps())...)
 		if err != nil {
-			continue // there is none, or its user put something else in its place
+			continue // it doesn't exist, or its user has replaced it
 		}
 		l.sweepDir(d, s, s.cacheDir(dir), known)
 		d.Close()
 	}
 }
 
-// sweepDir goes through a directory of slots and its sub-directories.
+// sweepDir sweeps a directory of slots and its sub-directories.
 func (l *Localizer) sweepDir(d *userfiles.Dir, s scope, path string, known map[string]bool) {
 	entries, err := d.List()
 	if err != nil {
@@ -362,7 +362,7 @@ func (l *Localizer) sweepDir(d *userfiles.Dir, s scope, path string, known map[s
 	}
 }
 
-// names lists the directories in that which elems lead to from dir, if it exists.
+// names lists the directories in the directory that elems lead to from dir, if that exists.
 func names(dir string, elems ...string) []string {
 	entries, _ := userfiles.ReadDir(dir, elems...)
 	var ns []string
@@ -374,12 +374,12 @@ func names(dir string, elems ...string) []string {
 	return ns
 }
 
-// doomed marks directories that are on their way out, as YARN does.
+// doomed marks directories that are being removed, as in YARN.
 const doomed = "_DEL_"
 
 // Wipe empties the local directories instead of recovering them: all caches and working directories, and the
-// NodeManager's private files. They are renamed at once and removed when the returned function is called, which may take
-// long; what an earlier one left is removed as well. No container may be running.
+// NodeManager's private files. It renames them at once. The returned function removes them, which may take long,
+// together with those that an earlier call left. No container may be running.
 func (l *Localizer) Wipe() (remove func() error, err error) {
 	type doomedDir struct{ dir, name string }
 	var old []doomedDir
@@ -404,7 +404,7 @@ func (l *Localizer) Wipe() (remove func() error, err error) {
 	}, nil
 }
 
-// doom renames what Wipe removes from a local directory, and returns the new names.
+// doom renames in a local directory what Wipe removes, and returns the new names.
 func doom(dir, suffix string) (old []string, err error) {
 	d, err := userfiles.OpenDir(dir)
 	if err != nil {

@@ -11,22 +11,22 @@ import (
 	"heddle/yarn/records"
 )
 
-// Request is what one container needs.
+// Request lists the resources that one container needs.
 type Request struct {
 	Container records.ContainerID
-	User      string              // who submitted the application
-	Resources map[string]Resource // by the name of the link in the working directory
+	User      string              // user who submitted the application
+	Resources map[string]Resource // by the names of their links in the working directory
 }
 
-// Result says where everything is.
+// Result has the paths of a container's resources.
 type Result struct {
 	Paths    map[string]string // by the same names
 	Counters Counters
 }
 
-// Counters is what YARN hands to a container as LOCALIZATION_COUNTERS.
+// Counters are a container's LOCALIZATION_COUNTERS in YARN.
 type Counters struct {
-	BytesFetched, BytesCached int64 // on this node's disk, that is unpacked
+	BytesFetched, BytesCached int64 // size on this node's disk, unpacked
 	FilesFetched, FilesCached int
 	Elapsed                   time.Duration
 }
@@ -37,9 +37,9 @@ func (c Counters) String() string {
 }
 
 // Localize blocks until all resources of the request are on this node, and holds them for the container until Release.
-// It may be called more than once for a container. If one resource fails, or ctx ends, it gives back
-// those that this call took; a download that nobody waits for any more is cancelled. Errors are of type *Error, but for
-// the end of ctx and unusable requests.
+// It may be called several times for a container. If one resource fails, or ctx ends, it gives back those that this
+// call took. A download for which nobody waits any more is cancelled. Errors are of type *Error, except for the end of
+// ctx and invalid requests.
 func (l *Localizer) Localize(ctx context.Context, req Request) (Result, error) {
 	began := l.cfg.Now()
 	owner, err := l.check(req)
@@ -106,8 +106,8 @@ type call struct {
 	owner    *userfiles.User
 	seen     *ancestors
 	got      map[string]grant // by link
-	took     []*entry         // references that the container didn't hold before
-	waiting  int              // entries that are still to arrive on finished
+	took     []*entry         // references that the container did not hold before
+	waiting  int              // number of entries still expected on finished
 	finished chan *entry
 }
 
@@ -125,7 +125,7 @@ func (c *call) failure(e *entry) error {
 	return explain(e.res.Location, e.err)
 }
 
-// acquireAll takes a reference on every resource and starts the downloads that are needed.
+// acquireAll takes a reference on every resource, and starts the necessary downloads.
 func (l *Localizer) acquireAll(c *call) error {
 	c.got = make(map[string]grant, len(c.req.Resources))
 	l.mu.Lock()
@@ -137,7 +137,7 @@ func (l *Localizer) acquireAll(c *call) error {
 	for _, link := range links {
 		l.acquire(c, link)
 	}
-	// Looking at the disk may take long, if the disk is sick.
+	// Checking the files may take long on a bad disk.
 	l.mu.Unlock()
 	readable := l.cfg.Dirs.Readable()
 	var gone []string
@@ -169,7 +169,7 @@ func present(e *entry, readable []string) bool {
 	return err == nil
 }
 
-// acquire takes a reference on the resource of a link. The lock is held.
+// acquire takes a reference on the resource of a link. The caller has the lock.
 func (l *Localizer) acquire(c *call, link string) {
 	res := c.req.Resources[link]
 	ca := l.cache(scopeOf(res.Visibility, c.req.User, c.req.Container.Attempt.App))
@@ -191,7 +191,7 @@ func (l *Localizer) acquire(c *call, link string) {
 	}
 }
 
-// hold takes a container's reference on e, unless it has it.
+// hold takes a container's reference on e, unless the container has it already.
 func (l *Localizer) hold(id records.ContainerID, e *entry) bool {
 	h := l.held[id]
 	if h == nil {
@@ -241,8 +241,8 @@ func (l *Localizer) Release(id records.ContainerID) {
 	}
 }
 
-// Retain takes references for a container that outlived a restart of the NodeManager, on what is there of its
-// resources, and returns the paths of that. It downloads nothing.
+// Retain takes references for a container that survived a restart of the NodeManager, on those of its resources that
+// are localized, and returns their paths. It downloads nothing.
 func (l *Localizer) Retain(req Request) map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// Type says what becomes of a resource (YARN: LocalResourceType).
+// Type says how a resource is unpacked (YARN: LocalResourceType).
 type Type int
 
 // The values are YARN's on the wire.
 const (
-	Archive Type = 1 // unpacked into a directory, if its name says that it is a jar, zip or tar file; else like File
+	Archive Type = 1 // unpacked into a directory if its name is that of a jar, zip or tar file; otherwise like File
 	File    Type = 2 // copied
-	Pattern Type = 3 // a jar: kept, and the entries matching the pattern unpacked beside it; else like Archive
+	Pattern Type = 3 // for a jar: kept, with the matching entries unpacked beside it; otherwise like Archive
 )
 
 // Visibility says who may share a resource (YARN: LocalResourceVisibility).
@@ -55,12 +55,12 @@ func (v Visibility) String() string {
 	return "Visibility(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Location is where a resource comes from. Unlike in a URL nothing in it is escaped: Path may contain %, ?, # or blanks.
+// Location is where a resource comes from. Unlike in a URL nothing is escaped: Path may contain %, ?, # and blanks.
 type Location struct {
 	Scheme   string // file, hdfs, …; empty for the default file system
 	UserInfo string
 	Host     string // empty for the default file system of the scheme
-	Port     int32  // ≤ 0 if none
+	Port     int32  // ≤ 0: none
 	Path     string // absolute
 }
 
@@ -87,10 +87,10 @@ func (l Location) String() string {
 	return b.String()
 }
 
-// Name is the last element of the path: the name that the localized file or directory gets.
+// Name returns the last element of the path, which becomes the name of the localized file or directory.
 func (l Location) Name() string { return path.Base(l.Path) }
 
-// Parent returns the location of the directory that holds l; ok is false at the root.
+// Parent returns the location of l's directory. ok is false at the root.
 func (l Location) Parent() (parent Location, ok bool) {
 	parent = l
 	parent.Path = path.Dir(path.Clean(l.Path))
@@ -108,9 +108,9 @@ type Resource struct {
 	Location   Location
 	Type       Type
 	Visibility Visibility
-	Size       int64  // bytes, as the application saw them; a hint, like in YARN
-	Timestamp  int64  // the source's modification time in ms since 1970, which must still be the same
-	Pattern    string // of Pattern: a regular expression that the whole name of an entry has to match
+	Size       int64  // in bytes, as in the request; only a hint, as in YARN
+	Timestamp  int64  // the file's modification time in ms since 1970; it must not have changed
+	Pattern    string // for type Pattern: a regular expression that matches whole names of entries
 }
 
 // Key identifies a resource within its cache (YARN: LocalResourceRequest.equals).
@@ -121,7 +121,7 @@ type Key struct {
 	Pattern   string
 }
 
-// Key returns what makes r the same as another resource.
+// Key returns the resource's key. Equal resources have equal keys.
 func (r Resource) Key() Key {
 	return Key{Location: r.Location, Type: r.Type, Timestamp: r.Timestamp, Pattern: r.Pattern}
 }
@@ -147,9 +147,9 @@ func (r Resource) validate() error {
 	return nil
 }
 
-// estimate is the space that r will take on disk, or −1 if there is no telling (ContainerLocalizer.getEstimatedSize).
+// estimate returns the space that r will take on disk, or −1 if unknown (ContainerLocalizer.getEstimatedSize).
 func (r Resource) estimate() int64 {
-	const unpacked = 5 // archives are taken to grow that much
+	const unpacked = 5 // assumed growth of archives
 	switch {
 	case r.Size < 0:
 		return -1
@@ -161,7 +161,7 @@ func (r Resource) estimate() int64 {
 	return unpacked * r.Size
 }
 
-// ResourceFrom reads the wire form. The fragment of the URL plays no part, as in YARN.
+// ResourceFrom reads the wire form. As in YARN, the fragment of the URL doesn't count.
 func ResourceFrom(m *pb.LocalResource) (Resource, error) {
 	u := m.GetResource()
 	switch {
@@ -192,11 +192,11 @@ func ResourceFrom(m *pb.LocalResource) (Resource, error) {
 	return r, r.validate()
 }
 
-// scope is one cache: that of everybody, of a user, or of an application.
+// scope identifies a cache: that of everybody, of a user, or of an application.
 type scope struct {
 	visibility Visibility
 	user       string                // empty in the PUBLIC cache
-	app        records.ApplicationID // zero but in an APPLICATION cache
+	app        records.ApplicationID // zero except for an APPLICATION cache
 }
 
 func scopeOf(v Visibility, user string, app records.ApplicationID) scope {
@@ -219,7 +219,7 @@ func (s scope) String() string {
 	return "cache of " + s.app.String()
 }
 
-// validName refuses what can't be one element of a path.
+// validName refuses names that can't be one element of a path.
 func validName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q is not a file name", name)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Info is what a source knows of a file or directory.
+// Info describes a file or directory of a source.
 type Info struct {
 	Name    string      // last element of the path
 	Size    int64       // bytes
@@ -17,25 +17,25 @@ type Info struct {
 	Mode    fs.FileMode // permission bits and fs.ModeDir
 }
 
-// Reader is who reads the files of a resource.
+// Reader says who reads the files of a resource.
 type Reader struct {
-	User string // who asked for it
-	// Public means that it is for everybody: a source that all of the cluster shares reads it as the NodeManager does, which sees
-	// what everybody may see.
+	User string // user who asked for it
+	// Public says that the resource is for everybody. A source that the whole cluster shares then reads it as the
+	// NodeManager, who sees only what everybody may see.
 	Public bool
 }
 
-// Source reads the files that resources name. A file that does not exist gives an error that is fs.ErrNotExist.
+// Source reads the files that resources name. If a file doesn't exist, the error is fs.ErrNotExist.
 type Source interface {
-	// Stat follows links.
+	// Stat describes a file. It follows links.
 	Stat(ctx context.Context, by Reader, at Location) (Info, error)
-	// Open reads a file from its beginning. Closing the reader from another goroutine must end a Read that waits.
+	// Open reads a file from its beginning. Closing the reader from another goroutine must end a waiting Read.
 	Open(ctx context.Context, by Reader, at Location) (io.ReadCloser, error)
 	// List returns the entries of a directory in any order.
 	List(ctx context.Context, by Reader, at Location) ([]Info, error)
 }
 
-// Sources chooses a source by the scheme of the location; the empty scheme is the default file system's.
+// Sources chooses a source by the scheme of the location. The empty scheme stands for the default file system.
 type Sources map[string]Source
 
 func (s Sources) of(at Location) (Source, error) {
@@ -78,8 +78,8 @@ func (s Sources) List(ctx context.Context, by Reader, at Location) ([]Info, erro
 	return src.List(ctx, by, at)
 }
 
-// ancestors remembers the directories looked at for one request: the hundred jars of a job lie in one folder, whose
-// parents need asking for once.
+// ancestors caches the directories checked for one request. The hundred jars of a job are often in one folder, whose
+// parents then need only one check.
 type ancestors struct {
 	mu   sync.Mutex
 	seen map[Location]*ancestor
@@ -106,7 +106,7 @@ func (a *ancestors) stat(ctx context.Context, src Source, by Reader, at Location
 	return e.info, e.err
 }
 
-// checkPublic tells whether everybody may read at (all of it, if it is a directory) and pass through its parents
+// checkPublic checks that everybody may read at (all of it, if it is a directory) and pass through its parents
 // (FSDownload.isPublic).
 func checkPublic(ctx context.Context, src Source, by Reader, at Location, info Info, seen *ancestors) error {
 	if err := checkReadable(ctx, src, by, at, at, info); err != nil {
@@ -124,7 +124,7 @@ func checkPublic(ctx context.Context, src Source, by Reader, at Location, info I
 	return nil
 }
 
-// checkReadable checks at, which is the resource or something in it.
+// checkReadable checks at, which is the resource or a file in it.
 func checkReadable(ctx context.Context, src Source, by Reader, resource, at Location, info Info) error {
 	need := fs.FileMode(0o004)
 	if info.Mode.IsDir() {

@@ -9,34 +9,34 @@ import (
 	"syscall"
 )
 
-// Space is what a file system has left.
+// Space is the free space of a file system.
 type Space struct {
-	Free   uint64 // bytes that the NodeManager may still write
-	Inodes uint64 // files that may still be created; 0 where the file system doesn't count them
-	Counts bool   // Inodes means something
+	Free   uint64 // free bytes for the NodeManager
+	Inodes uint64 // free inodes; 0 if the file system doesn't count them
+	Counts bool   // Inodes is meaningful
 }
 
-// meter charges what a download writes against the free space of the disk it goes to, so that neither a resource that
-// is larger than announced nor an archive that unpacks to a multiple of its size fills the disk: the download fails while
-// there is still room for the containers that run.
+// meter counts the bytes that a download writes against the free space of its disk. So neither a resource that is
+// larger than announced nor an archive that unpacks to a multiple of its size fills the disk: the download fails while
+// there is still room for running containers.
 type meter struct {
 	ctx     context.Context
-	dir     string // the local directory
+	dir     string // local directory
 	reserve uint64 // bytes to leave free
 	space   func(dir string) (Space, error)
 
-	step      int64 // bytes between two looks at the disk; 0: checkBytes
-	unchecked int64 // bytes written since the last look at the disk
+	step      int64 // bytes between two checks of the disk; 0: checkBytes
+	unchecked int64 // bytes written since the last check
 	files     int   // files created since then
 }
 
-// The disk is looked at once for so many bytes or files.
+// So many bytes or files may be written between two checks of the disk.
 const (
 	checkBytes = 8 << 20
 	checkFiles = 256
 )
 
-// check looks at the disk.
+// check checks the disk's free space.
 func (m *meter) check() error {
 	m.unchecked, m.files = 0, 0
 	if err := m.ctx.Err(); err != nil {
@@ -79,7 +79,7 @@ func (m *meter) copy(dst *os.File, src io.Reader) (int64, error) {
 			return total, nil
 		case err != nil:
 			if cause := context.Cause(m.ctx); cause != nil {
-				err = cause // closing the source is how a download is cancelled
+				err = cause // cancelling a download closes its source
 			}
 			return total, m.full(err)
 		}
@@ -91,7 +91,7 @@ func (m *meter) copy(dst *os.File, src io.Reader) (int64, error) {
 	}
 }
 
-// full names the disk in an error that says that it is full.
+// full adds the disk's name to an error that says that the disk is full.
 func (m *meter) full(err error) error {
 	var already *DiskFullError
 	if errors.As(err, &already) || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
@@ -101,9 +101,9 @@ func (m *meter) full(err error) error {
 	return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve, Inodes: s.Counts && s.Inodes == 0}
 }
 
-// chooseDir picks the local directory for a resource of size bytes (−1 if unknown) among dirs: at random, each with a
-// chance in proportion to its free space, out of those that have room (LocalDirAllocator). random returns a number in
-// [0, n).
+// chooseDir picks a local directory among dirs for a resource of size bytes (−1 if unknown). It picks at random among
+// those that have room, with probabilities in proportion to their free space (LocalDirAllocator). random returns a
+// number in [0, n).
 func chooseDir(dirs []string, size int64, reserve uint64, space func(string) (Space, error), random func(n uint64) uint64) (string, error) {
 	if len(dirs) == 0 {
 		return "", ErrNoDirectory

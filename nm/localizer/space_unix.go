@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DiskSpace asks the file system that holds dir.
+// DiskSpace returns the free space of the file system that contains dir.
 func DiskSpace(dir string) (Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

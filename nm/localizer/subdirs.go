@@ -9,14 +9,13 @@ import (
 // fanOut is the number of sub-directories of a directory of slots: 0…9 and a…z.
 const fanOut = 36
 
-// subdirs spreads the slots of one cache in one local directory over sub-directories, so that no directory gets more
-// than a given number of entries, its 36 sub-directories included. Sub-directories are counted 0 (the cache itself), 1, 2, …
-// and used in that order; one that was full gets its turn again, after the others, once a slot of it is given up
-// (LocalCacheDirectoryManager).
+// subdirs spreads the slots of one cache in one local directory over sub-directories. No directory gets more than a
+// given number of entries, its 36 sub-directories included. Sub-directories are numbered 0 (the cache itself), 1, 2, …
+// and used in that order. A full one that gives up a slot is used again after the others (LocalCacheDirectoryManager).
 type subdirs struct {
 	limit   int // slots a directory takes
 	counts  []int
-	vacant  []int // directories below limit, in the order in which they are used
+	vacant  []int // directories below limit, in the order of their use
 	pending []bool
 }
 
@@ -26,7 +25,7 @@ func newSubdirs(maxFiles int) *subdirs {
 	return s
 }
 
-// grow makes directory n known.
+// grow adds directory n.
 func (s *subdirs) grow(n int) {
 	for len(s.counts) <= n {
 		s.counts = append(s.counts, 0)
@@ -65,7 +64,7 @@ func (s *subdirs) drop() {
 	s.vacant = s.vacant[1:]
 }
 
-// give takes a slot of directory n out of the count.
+// give releases a slot of directory n.
 func (s *subdirs) give(n int) {
 	s.counts[n]--
 	if s.counts[n] < s.limit && !s.pending[n] {
@@ -74,8 +73,8 @@ func (s *subdirs) give(n int) {
 	}
 }
 
-// subdirPath returns the path of directory n below the cache: "", "0" … "z", "0/0", …: the number minus one to base 36,
-// a digit a level, where the first digit of several is lowered by one so that none stays unused.
+// subdirPath returns the path of directory n below the cache: "", "0" … "z", "0/0", …. It is the number minus one to
+// base 36, a digit a level. The first of several digits is lowered by one, so that none stays unused.
 func subdirPath(n int) string {
 	if n == 0 {
 		return ""

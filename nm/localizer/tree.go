@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// maxDepth bounds how deep an archive's directories nest: far beyond any real one, and little enough for whoever walks
-// them.
+// maxDepth bounds the nesting of an archive's directories. Real ones are far less deep, and code that walks trees can
+// cope with it.
 const maxDepth = 255
 
-// tree writes the content of an archive below a directory. Names are resolved by os.Root: a link that the archive
-// brought is followed within the directory only, and an entry is never written through a link of its own name.
+// tree writes the contents of an archive below a directory. os.Root resolves names: it follows a link from the archive
+// within the directory only. No entry is written through a link of its own name.
 type tree struct {
 	root *os.Root
 	m    *meter
-	mode fs.FileMode // of files
+	mode fs.FileMode // mode of files
 
-	// Entries come directory by directory, so the last one stays open.
+	// Archives list entries directory by directory, so the last directory stays open.
 	last     *os.Root
 	lastName string
 }
 
-// newTree returns a tree that writes below root. Close it; root stays open.
+// newTree returns a tree that writes below root. Close it when done; root stays open.
 func newTree(root *os.Root, m *meter, mode fs.FileMode) *tree {
 	return &tree{root: root, m: m, mode: mode, last: root, lastName: "."}
 }
@@ -41,7 +41,7 @@ func (t *tree) leave() {
 	t.last, t.lastName = t.root, "."
 }
 
-// enter makes the directory dir, its parents too, and leaves it open in t.last.
+// enter makes the directory dir and its parents, and leaves it open in t.last.
 func (t *tree) enter(dir string) error {
 	if dir == t.lastName {
 		return nil
@@ -61,8 +61,8 @@ func (t *tree) enter(dir string) error {
 	return nil
 }
 
-// clean turns the name of an entry into a path within the tree. Leading slashes are dropped, as tar does and Hadoop's
-// unpackers do. "." stands for the tree itself.
+// clean turns the name of an entry into a path within the tree. It drops leading slashes, like tar and Hadoop's
+// unpackers. "." stands for the tree itself.
 func (t *tree) clean(name string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("entry %q: name with a zero byte", name)
@@ -84,7 +84,7 @@ func (t *tree) mkdir(dir string) error {
 	return t.m.full(t.root.MkdirAll(dir, 0o700))
 }
 
-// add calls create with the vacant place of the entry name: a name in the directory t.last.
+// add calls create with the free place of the entry name: a name in the directory t.last.
 func (t *tree) add(name string, create func(base string) error) error {
 	p, err := t.clean(name)
 	if err != nil {
@@ -111,19 +111,19 @@ func (t *tree) add(name string, create func(base string) error) error {
 	return nil
 }
 
-// vacate removes what an earlier entry of the same name left.
+// vacate removes an earlier entry with the same name.
 func (t *tree) vacate(p string) error {
 	fi, err := t.last.Lstat(path.Base(p))
 	switch {
 	case err != nil:
 		return err
 	case fi.IsDir():
-		return fmt.Errorf("%s is a directory by an earlier entry", p)
+		return fmt.Errorf("%s: an earlier entry made it a directory", p)
 	}
 	return t.last.Remove(path.Base(p))
 }
 
-// file writes a file; a zero modified leaves its modification time alone.
+// file writes a file. If modified is zero, it doesn't set the modification time.
 func (t *tree) file(name string, modified time.Time, content io.Reader) error {
 	return t.add(name, func(base string) error {
 		f, err := t.last.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, t.mode)
@@ -135,7 +135,7 @@ func (t *tree) file(name string, modified time.Time, content io.Reader) error {
 			err = cerr
 		}
 		if err == nil && !modified.IsZero() {
-			// Hadoop keeps the times but doesn't insist either.
+			// Like Hadoop, keep the times if possible.
 			_ = t.last.Chtimes(base, modified, modified)
 		}
 		return err
@@ -154,7 +154,7 @@ func (t *tree) dir(name string) error {
 	return nil
 }
 
-// symlink creates a link to any target: nothing here ever follows it out of the tree.
+// symlink creates a link to any target. Nothing here follows it out of the tree.
 func (t *tree) symlink(name, target string) error {
 	return t.add(name, func(base string) error { return t.last.Symlink(target, base) })
 }

@@ -10,15 +10,16 @@ import (
 	"heddle/yarn/rest/auth"
 )
 
-// Access says who may do what.
+// Access decides who may do what.
 type Access struct {
-	Enabled  bool     // yarn.acl.enable; else everybody may do everything
-	Operator string   // whom the NodeManager runs as, an administrator in any case
+	Enabled  bool     // yarn.acl.enable; if it is off, everybody may do everything
+	Operator string   // the NodeManager's user, who is always an administrator
 	Admins   acl.List // yarn.admin.acl
 	Groups   func(user string) ([]string, error)
 }
 
-// Admits reports whether somebody may see or change an application: its owner, those on its own list, administrators.
+// Admits reports whether a user may see or change an application. Its owner, users on its own list, and administrators
+// may.
 func (a Access) Admits(user string, what pb.ApplicationAccessType, app application.Info) bool {
 	switch {
 	case !a.Enabled:
@@ -39,8 +40,8 @@ func (s *Server) mayView(r *http.Request, app application.Info) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_VIEW_APP, app)
 }
 
-// mayDiagnose reports whether somebody may see what a container of an application says of its failure: the end of its logs is in there.
-// Of an application that is gone from the node only administrators are known to be let in.
+// mayDiagnose reports whether a user may see a failed container's diagnostics, which have the end of its logs. If the
+// application has left the node, only administrators may.
 func (s *Server) mayDiagnose(r *http.Request, app application.Info, here bool) bool {
 	if here {
 		return s.mayView(r, app)

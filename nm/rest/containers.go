@@ -59,7 +59,7 @@ func (s *Server) containers(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("containers", rest.Natural, out), nil
 }
 
-// find returns the container that the path names.
+// find returns the container named in the path.
 func (s *Server) find(c *rest.Call) (*container.Container, error) {
 	id, err := parseContainer(c.Var("container"))
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) container(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("container", rest.Natural, s.containerInfo(c, at)), nil
 }
 
-// detail is what Heddle knows of a container beyond YARN. Times are ms since 1970, 0 for what has not happened.
+// detail has what Heddle knows of a container beyond YARN. Times are ms since 1970, 0 for steps that have not happened.
 type detail struct {
 	ID         string  `yarn:"id"`
 	App        string  `yarn:"applicationId"`
@@ -177,7 +177,7 @@ func (s *Server) resume(c *rest.Call) (rest.Reply, error) {
 	return s.control(c, "resume", (*container.Container).Resume)
 }
 
-// control does something with a container and answers with what it is then.
+// control changes a container, and answers with its new state.
 func (s *Server) control(c *rest.Call, what string, do func(*container.Container, context.Context) error) (rest.Reply, error) {
 	at, err := s.find(c)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 		return rest.Reply{}, rest.NotFound("application %s of container %s is no longer on this node", at.ID().Attempt.App, at.ID())
 	}
 	if !s.mayModify(c.Request, app) {
-		return rest.Reply{}, rest.Forbidden("User %s may not %s container %s: it takes the owner %s, the application's modify ACL or an administrator",
+		return rest.Reply{}, rest.Forbidden("User %s may not %s container %s: only its owner %s, users on the application's modify ACL, and administrators may",
 			caller(c.Request), what, at.ID(), app.User)
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), s.SuspendTimeout)

@@ -1,7 +1,7 @@
 // Package rest serves a node over HTTP: YARN's API /ws/v1/node, Heddle's own /ws/v1/heddle, plain pages below /node for
-// the links that ResourceManagers, ApplicationMasters and clients hand out, and what all of Hadoop's daemons have: /jmx,
-// /conf, /stacks, /logLevel and /logs, beside /metrics for Prometheus.
+// the links that ResourceManagers, ApplicationMasters and clients give out, and the paths of all of Hadoop's daemons:
+// /jmx, /conf, /stacks, /logLevel and /logs. /metrics is for Prometheus.
 //
-// With yarn.acl.enable, logs are shown to those whom the application's view ACL admits, and containers are suspended and
-// resumed by those whom its modify ACL does. Unlike in Hadoop somebody who doesn't say who he is counts as a stranger.
+// With yarn.acl.enable, users on the application's view ACL may see logs, and users on its modify ACL may suspend and
+// resume containers. Unlike in Hadoop, a user who doesn't identify himself counts as a stranger.
 package rest

@@ -29,7 +29,7 @@ func conflict(err error) error {
 	return &rest.Error{Status: http.StatusConflict, Class: rest.YarnException, Message: err.Error()}
 }
 
-// denied is that somebody may not see logs, in Hadoop's words.
+// denied is the refusal to show logs, in Hadoop's words.
 func denied(r *http.Request, app records.ApplicationID) *rest.Error {
 	return &rest.Error{
 		Status: http.StatusForbidden, Class: rest.YarnException,
@@ -37,10 +37,10 @@ func denied(r *http.Request, app records.ApplicationID) *rest.Error {
 	}
 }
 
-// unknownContainer has Hadoop's words for a container whose application is not here.
+// unknownContainer is Hadoop's message for a container whose application is not here.
 const unknownContainer = "Unknown container. Container either has not started or has already completed or doesn't belong to this node at all."
 
-// access looks at whether somebody may see a container's logs, and whether there can be any.
+// access checks that the user may see a container's logs, and that there may be any.
 func (s *Server) access(r *http.Request, id records.ContainerID) (owner string, running bool, err error) {
 	app, ok := s.Containers.Application(id.Attempt.App)
 	if !ok {
@@ -51,7 +51,7 @@ func (s *Server) access(r *http.Request, id records.ContainerID) (owner string, 
 	}
 	at, err := s.Containers.Container(id)
 	if err != nil {
-		return app.User, false, nil // it has ended, and its logs wait for the application's end
+		return app.User, false, nil // it has ended, and its logs stay until the application ends
 	}
 	switch state := at.State(); state {
 	case container.New, container.Localizing:
@@ -77,7 +77,7 @@ type logsInfo struct {
 	Node        string    `yarn:"nodeId"`
 }
 
-// logsInfos is how the list looks as XML.
+// logsInfos is the list in XML.
 type logsInfos struct {
 	Infos []logsInfo `yarn:"containerLogsInfo"`
 }
@@ -103,16 +103,16 @@ func (s *Server) logList(c *rest.Call) (rest.Reply, error) {
 	switch {
 	case c.Format == rest.XML:
 		return rest.OK("containerLogsInfoes", rest.Natural, logsInfos{infos}), nil
-	case len(infos) > 1: // as Jersey has it
+	case len(infos) > 1: // as Jersey does
 		return rest.OK("", rest.Unwrapped, logsInfos{infos}), nil
 	}
 	return rest.OK("containerLogsInfo", rest.Natural, info), nil
 }
 
-// uploadPatience is how long a list of logs waits for the file system that they are aggregated to.
+// uploadPatience bounds the wait for the file system with aggregated logs.
 const uploadPatience = 5 * time.Second
 
-// uploads lists the logs that are aggregated already, one entry for each file. What can't be read is left out, as in Hadoop.
+// uploads lists the aggregated logs, one entry for each file. As in Hadoop it omits logs that can't be read.
 func (s *Server) uploads(ctx context.Context, id records.ContainerID, owner string) (infos []logsInfo) {
 	if s.Uploaded == nil {
 		return nil
@@ -121,7 +121,7 @@ func (s *Server) uploads(ctx context.Context, id records.ContainerID, owner stri
 	defer cancel()
 	files, err := s.Uploaded(ctx, id, owner)
 	if err != nil {
-		s.Log.WithError(err).WithField("container", id).Warn("aggregated logs are not listed")
+		s.Log.WithError(err).WithField("container", id).Warn("can't list aggregated logs")
 		return nil
 	}
 	for _, f := range files {
@@ -134,7 +134,7 @@ func (s *Server) uploads(ctx context.Context, id records.ContainerID, owner stri
 	return infos
 }
 
-// orElsewhere sends clients to the log server, if there is one, with what can't be found here.
+// orElsewhere redirects clients to the log server, if there is one, for logs that aren't here.
 func (s *Server) orElsewhere(r *http.Request, err error, path string) (rest.Reply, error) {
 	var e *rest.Error
 	if !errors.As(err, &e) || e.Status != http.StatusNotFound || s.LogServerREST == "" {
@@ -147,7 +147,7 @@ func (s *Server) orElsewhere(r *http.Request, err error, path string) (rest.Repl
 	return rest.Reply{Status: http.StatusTemporaryRedirect, Location: to}, nil
 }
 
-// plain says an error as text, the only format that logs come in.
+// plain returns an error as text, the only format of logs.
 func plain(reply rest.Reply, err error) (rest.Reply, error) {
 	var e *rest.Error
 	if errors.As(err, &e) {
@@ -194,13 +194,13 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 		defer log.Close()
 		w.Header().Set("Content-Type", kind)
 		daemon.Quarantine(w.Header())
-		// A client that is gone needs no more.
+		// Nobody can tell a lost client about an error.
 		_ = log.WriteText(w, s.Node, size, running)
 	}}, nil
 }
 
-// daemonLogs serves the log folder of the NodeManager itself. What containers have written lies in it as a rule, and
-// is only shown where it is checked whose it is.
+// daemonLogs serves the NodeManager's own log folder. Containers' logs are usually below it; those are shown only by
+// paths that check the user.
 func (s *Server) daemonLogs() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.mayAdminister(r); err != nil {

@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// collectors are the metrics of the node that nobody else collects.
+// collectors returns the node's metrics that nobody else collects.
 func (s *Server) collectors() []prometheus.Collector {
 	var out []prometheus.Collector
 	add := func(kind prometheus.ValueType, name, help string, value func(container.Counts) float64) {
@@ -56,7 +56,7 @@ func (s *Server) collectors() []prometheus.Collector {
 	return append(out, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
-// gathered are the sums of Prometheus's metrics by name.
+// gathered returns the sums of Prometheus's metrics by name.
 func (s *Server) gathered() map[string]float64 {
 	out := make(map[string]float64)
 	families, err := s.Registry.Gather()
@@ -83,7 +83,7 @@ func valueOf(m *dto.Metric) float64 {
 
 const beanPrefix = "Hadoop:service=NodeManager,name="
 
-// beans are what /jmx shows, under the names of a Hadoop NodeManager.
+// beans returns the beans of /jmx, under the names of a Hadoop NodeManager.
 func (s *Server) beans() []daemon.Bean {
 	m := s.gathered()
 	out := []daemon.Bean{
@@ -190,7 +190,7 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 	}}
 }
 
-// fetchTimes are the number of downloads and how long they took on average, in ms.
+// fetchTimes returns the number of downloads, and their mean duration in ms.
 func (s *Server) fetchTimes() (n uint64, mean float64) {
 	families, _ := s.Registry.Gather()
 	for _, f := range families {

@@ -90,7 +90,7 @@ func (s *Server) apps(c *rest.Call) (rest.Reply, error) {
 	var out appList
 	for _, app := range s.Containers.Applications() {
 		if state != "" {
-			// As in Hadoop the value is looked at only when there is something to compare it with.
+			// As in Hadoop the value is checked only if there is an application to compare it with.
 			want, ok := application.ParseState(state)
 			if !ok {
 				return rest.Reply{}, rest.Illegal("No enum constant org.apache.hadoop.yarn.server.nodemanager.containermanager.application.ApplicationState.%s", state)
@@ -112,7 +112,7 @@ func (s *Server) apps(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("apps", rest.Natural, out), nil
 }
 
-// parseApp reads an application's id; its errors are in Hadoop's words.
+// parseApp parses an application's id. Its errors have Hadoop's words.
 func parseApp(text string) (records.ApplicationID, error) {
 	if !strings.HasPrefix(text, "application") {
 		return records.ApplicationID{}, rest.BadRequestBy(rest.IllegalArgument,
@@ -145,7 +145,7 @@ func (s *Server) app(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("app", rest.Natural, appInfoOf(app)), nil
 }
 
-// auxiliary answers for auxiliary services that a manifest describes, which Heddle doesn't have.
+// auxiliary answers for auxiliary services of a manifest, which Heddle doesn't support.
 func (s *Server) auxiliary(c *rest.Call) (rest.Reply, error) {
 	if c.Method == http.MethodPut {
 		body, err := c.Body()
@@ -160,7 +160,7 @@ func (s *Server) auxiliary(c *rest.Call) (rest.Reply, error) {
 	return rest.Reply{}, rest.BadRequest("Auxiliary services manifest is not enabled")
 }
 
-// resource answers for plug-ins of resource types, which Heddle doesn't have.
+// resource answers for plug-ins of resource types, which Heddle doesn't support.
 func (s *Server) resource(c *rest.Call) (rest.Reply, error) {
 	if c.Var("name") != gpu.Type || s.GPUs == nil {
 		return rest.OK("nmResourceInfo", rest.Unwrapped, struct{}{}), nil
@@ -176,7 +176,7 @@ func (s *Server) resource(c *rest.Call) (rest.Reply, error) {
 	return rest.OK("nmResourceInfo", rest.Unwrapped, info), nil
 }
 
-// gpuInfo is the node's GPUs and who has them (Hadoop: NMGpuResourceInfo, without what nvidia-smi tells of them).
+// gpuInfo lists the node's GPUs and their containers (Hadoop: NMGpuResourceInfo, without nvidia-smi's figures).
 type gpuInfo struct {
 	Total    []gpuDevice   `yarn:"totalGpuDevices"`
 	Assigned []assignedGPU `yarn:"assignedGpuDevices"`
@@ -192,7 +192,7 @@ type assignedGPU struct {
 	Container string `yarn:"containerId"`
 }
 
-// sysfs refuses what YARN's services framework tells Docker containers about their application.
+// sysfs refuses the data that YARN's services framework gives to Docker containers about their application.
 func (s *Server) sysfs(c *rest.Call) (rest.Reply, error) {
 	if _, err := s.findApp(c); err != nil {
 		return rest.Reply{}, err
@@ -200,7 +200,7 @@ func (s *Server) sysfs(c *rest.Call) (rest.Reply, error) {
 	return rest.Reply{}, rest.BadRequestBy(rest.UnsupportedOperation, "containers of this node have no sysfs of their application's")
 }
 
-// stamp writes a time as the pages do.
+// stamp formats a time for pages.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "N/A"

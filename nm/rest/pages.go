@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/rest"
 )
 
-// pages are for people, and at the paths of a Hadoop NodeManager's, as other programs link to them.
+// pages serves pages for people. Their paths are those of a Hadoop NodeManager, because other programs link to them.
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	node := func(w http.ResponseWriter, _ *http.Request) { s.nodePage(w) }
@@ -39,7 +39,7 @@ func (s *Server) pages() http.Handler {
 	})
 }
 
-// body makes HTML of texts, which are escaped, and links.
+// body builds HTML from texts, which it escapes, and links.
 type body struct{ strings.Builder }
 
 func (b *body) row(cells ...string) {
@@ -191,8 +191,8 @@ func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 	show(w, "Container "+id.String(), &b)
 }
 
-// logsPage lists the logs of a container or shows a part of one, from ?start= to ?end=. What is no longer here is at
-// the log server.
+// logsPage lists the logs of a container, or shows a part of one, from ?start= to ?end=. It redirects to the log server
+// for logs that have left the node.
 func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {

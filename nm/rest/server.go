@@ -22,34 +22,34 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// Options are what a Server shows. All must be set, except where it says so.
+// Options configure a Server. All must be set unless they say otherwise.
 type Options struct {
 	Node    records.NodeID
 	WebPort int
 	Started time.Time
 	Types   records.ResourceTypes
-	GPUs    *gpu.Pool // nil: none are handed out
+	GPUs    *gpu.Pool // nil: containers get none
 	// VirtualRatio is yarn.nodemanager.vmem-pmem-ratio.
 	VirtualRatio                float64
 	VirtualCheck, PhysicalCheck bool
-	SuspendTimeout              time.Duration // bounds how long a container may take to stop or go on
-	LogDir                      string        // what /logs shows: yarn.log.dir
+	SuspendTimeout              time.Duration // limit for suspending or resuming a container
+	LogDir                      string        // folder that /logs shows: yarn.log.dir
 	LogServer, LogServerREST    string        // yarn.log.server.url and …web-service.url; "": none
-	Aggregated                  bool          // logs of applications that have ended are at the log server
+	Aggregated                  bool          // the log server has the logs of ended applications
 	Access                      Access
 	Filter                      *auth.Filter
-	Guard                       func(http.Handler) http.Handler // keeps foreign pages out; nil: nothing does
+	Guard                       func(http.Handler) http.Handler // refuses requests of foreign pages; nil: allows all
 	Configuration               daemon.Configuration
 	Containers                  *container.Manager
 	Logs                        logs.Local
-	// Uploaded lists what this node has aggregated of a container's logs; nil: nothing.
+	// Uploaded lists a container's logs that this node has aggregated; nil: there are none.
 	Uploaded func(ctx context.Context, id records.ContainerID, owner string) ([]logs.NodeLogs, error)
 	Disks    *disks.Disks
 	Health   func() health.Status
 	Use      func() machine.Use
 	Calls    *daemon.Calls
-	Memory   int                  // bytes that bodies of requests, and answers, may take each
-	Registry *prometheus.Registry // what others collect; the Server adds to it
+	Memory   int                  // limit of bytes for bodies of requests, and for answers, each
+	Registry *prometheus.Registry // metrics of others; the Server adds its own
 	Log      *logrus.Entry
 }
 
@@ -82,7 +82,7 @@ func New(o Options) *Server {
 		guard = func(h http.Handler) http.Handler { return h }
 	}
 	s.handler = s.traffic.Wrap(rest.Headers(guard(s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/ws/") { // whose paths a ServeMux would tidy up
+		if strings.HasPrefix(r.URL.Path, "/ws/") { // a ServeMux would clean these paths
 			api.ServeHTTP(w, r)
 			return
 		}
@@ -135,8 +135,8 @@ func (s *Server) api() http.Handler {
 	return a
 }
 
-// guardLogs asks those who want to see logs, and must be known for it, who they are. Hadoop's clients say so when they
-// are asked, but not before; so do they after a request for the OPTIONS of a path.
+// guardLogs asks users who want to see logs, and must be known for that, to identify themselves. Hadoop's clients do so
+// only after they are asked, or after an OPTIONS request for a path.
 func (s *Server) guardLogs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Access.Enabled && auth.From(r.Context()).User == "" && strings.Contains(r.URL.Path, "/container") && strings.Contains(r.URL.Path, "logs") {

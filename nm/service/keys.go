@@ -13,21 +13,21 @@ import (
 	"heddle/yarn/token"
 )
 
-// Bucket keeps keys over a restart (nm/store has one).
+// Bucket keeps keys across restarts (nm/store).
 type Bucket interface {
-	// Begin sets a key, and BeginDelete removes one, without waiting for the disk. What they return gets the outcome.
+	// Begin sets a key, and BeginDelete removes one, without waiting for the disk. The channels get the outcomes.
 	Begin(key string, value []byte) <-chan error
 	BeginDelete(key string) <-chan error
 	GetJSON(key string, value any) (found bool, err error)
 	ForEach(prefix string, f func(key string, value []byte) error) error
 }
 
-// Keys are the master keys that a NodeManager checks tokens with. The ResourceManager sends them, and new ones from time
-// to time; a token that was signed with the key before is still good. An application attempt goes on with the NM
-// token that it started its first container with, however many keys have come since.
+// Keys are the master keys with which a NodeManager checks tokens. The ResourceManager sends them, and new ones from
+// time to time. Tokens signed with the previous key stay valid. An application attempt keeps the NM token with which it
+// started its first container, however many keys have come since.
 //
-// Heartbeats bring keys, and must not wait for a disk: a change is in effect when the call returns, and what the call returns
-// gets the outcome when it is on disk, too.
+// Heartbeats bring keys, and must not wait for a disk. So a change takes effect when the call returns, and the returned
+// channel gets the outcome when the change is on disk.
 type Keys struct {
 	node   records.NodeID
 	bucket Bucket
@@ -36,14 +36,14 @@ type Keys struct {
 	containers pair
 	nodes      pair
 	attempts   map[records.AttemptID]*token.MasterKey
-	arrived    chan struct{} // closed when the key that is expected is there
+	arrived    chan struct{} // closed when the expected key has arrived
 }
 
-// keyPatience is how long somebody waits whose token was signed with a key that is on its way: the ResourceManager may hand
-// tokens out as soon as it has taken a registration, before the node has heard of that.
+// keyPatience bounds the wait for a key under way. After a registration the ResourceManager may give out tokens signed
+// with it before the node has received it.
 const keyPatience = 10 * time.Second
 
-// pair is a current key and the one before.
+// pair is a current key and its predecessor.
 type pair struct{ current, previous *token.MasterKey }
 
 // savedKey is the form in the store.
@@ -57,14 +57,14 @@ type savedPair struct {
 	Previous *savedKey `json:"previous,omitempty"`
 }
 
-// Names of what the bucket holds.
+// Keys of the bucket.
 const (
 	containerKeys = "containers"
 	nodeKeys      = "nodes"
 	attemptKeys   = "attempt/"
 )
 
-// NewKeys returns the keys that the bucket has for a node.
+// NewKeys returns the stored keys of a node.
 func NewKeys(node records.NodeID, bucket Bucket) (*Keys, error) {
 	k := &Keys{
 		node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey), arrived: make(chan struct{}),
@@ -108,7 +108,7 @@ func saved(k *token.MasterKey) *savedKey {
 	return &savedKey{ID: k.ID(), Secret: k.Secret()}
 }
 
-// Expect says that the node is about to register, and gets keys with the answer.
+// Expect says that the node is about to register, and will get keys with the answer.
 func (k *Keys) Expect() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,16 +127,16 @@ func (k *Keys) expected() bool {
 	}
 }
 
-// SetContainerKey takes a new key for container tokens; nil changes nothing.
+// SetContainerKey sets a new key for container tokens. nil changes nothing.
 func (k *Keys) SetContainerKey(m *pb.MasterKey) <-chan error {
 	return k.roll(containerKeys, &k.containers, m)
 }
 
-// SetNodeKey takes a new key for NM tokens; nil changes nothing.
+// SetNodeKey sets a new key for NM tokens. nil changes nothing.
 func (k *Keys) SetNodeKey(m *pb.MasterKey) <-chan error { return k.roll(nodeKeys, &k.nodes, m) }
 
-// SetKeys is SetContainerKey and SetNodeKey. Both keys are good at once: the ResourceManager, which has just sent them, may
-// come with tokens already.
+// SetKeys sets both keys. They are valid at once, because the ResourceManager, which has just sent them, may use them
+// already.
 func (k *Keys) SetKeys(containers, nodes *pb.MasterKey) <-chan error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,7 +149,7 @@ func (k *Keys) roll(name string, p *pair, m *pb.MasterKey) <-chan error {
 	return k.replace(name, p, m)
 }
 
-// all gets the outcome of several writes.
+// all returns the outcome of several writes.
 func all(writes ...<-chan error) <-chan error {
 	done := make(chan error, 1)
 	if len(writes) == 0 {
@@ -166,7 +166,7 @@ func all(writes ...<-chan error) <-chan error {
 	return done
 }
 
-// put begins to write a value down.
+// put begins to store a value.
 func (k *Keys) put(key string, value any) <-chan error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -177,7 +177,7 @@ func (k *Keys) put(key string, value any) <-chan error {
 	return k.bucket.Begin(key, text)
 }
 
-// replace takes a new key, with the lock held, so that keys get to the disk in the order in which they came.
+// replace sets a new key. The caller has the lock, so that keys reach the disk in the order of their arrival.
 func (k *Keys) replace(name string, p *pair, m *pb.MasterKey) <-chan error {
 	if m == nil {
 		return all()
@@ -217,7 +217,7 @@ func (p *pair) find(id int32) *token.MasterKey {
 	return nil
 }
 
-// Bearer implements ipc.Secrets: who may connect is who has an NM token for this node.
+// Bearer implements ipc.Secrets: whoever has an NM token for this node may connect.
 func (k *Keys) Bearer(identifier []byte) (ipc.Bearer, error) {
 	id, err := token.ParseNM(identifier)
 	if err != nil {
@@ -238,7 +238,7 @@ func (k *Keys) Bearer(identifier []byte) (ipc.Bearer, error) {
 	return ipc.Bearer{Password: key.Sign(identifier), User: id.User(), Kind: token.KindNM, Identifier: id}, nil
 }
 
-// of is the key that a token must have been signed with, nil if the node doesn't have it.
+// of returns the key that must have signed a token, or nil if the node doesn't have it.
 func (k *Keys) of(id token.NM) *token.MasterKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -248,7 +248,7 @@ func (k *Keys) of(id token.NM) *token.MasterKey {
 	return k.nodes.find(id.KeyID)
 }
 
-// await waits for the keys that are expected, if any are.
+// await waits for expected keys.
 func (k *Keys) await() {
 	k.mu.Lock()
 	arrived := k.arrived
@@ -261,8 +261,8 @@ func (k *Keys) await() {
 	}
 }
 
-// Started remembers which key an attempt's NM token was signed with when it starts containers. It returns when that is on
-// disk.
+// Started records which key signed an attempt's NM token when the attempt starts containers. It returns when the record
+// is on disk.
 func (k *Keys) Started(id token.NM) error {
 	k.mu.Lock()
 	key := k.nodes.find(id.KeyID)
@@ -276,7 +276,7 @@ func (k *Keys) Started(id token.NM) error {
 	return <-done
 }
 
-// Finished forgets the keys of an application's attempts.
+// Finished removes the keys of an application's attempts.
 func (k *Keys) Finished(app records.ApplicationID) <-chan error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -290,8 +290,8 @@ func (k *Keys) Finished(app records.ApplicationID) <-chan error {
 	return all(gone...)
 }
 
-// Container checks a container token and returns what it says. Its errors end the whole call that the token came
-// with, as Hadoop's do.
+// Container checks a container token, and returns its contents. As in Hadoop, an error ends the whole call that brought
+// the token.
 func (k *Keys) Container(t *pb.Token) (*pb.ContainerTokenIdentifier, error) {
 	id, err := token.ParseContainer(t.GetIdentifier())
 	if err != nil {

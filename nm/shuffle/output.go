@@ -16,7 +16,7 @@ const (
 	indexName = "file.out.index"
 )
 
-// elems is the way from a local directory to the outputs of a job.
+// elems returns the path from a local directory to the outputs of a job.
 func (j job) elems() []string {
 	return []string{"usercache", j.user, "appcache", j.app.String(), "output"}
 }
@@ -33,7 +33,7 @@ func (e *notFoundError) Error() string {
 		strings.Join(e.job.elems(), "/"), e.attempt, e.name)
 }
 
-// validAttempt refuses what can't be the name of an attempt's directory.
+// validAttempt reports whether id can be the name of an attempt's directory.
 func validAttempt(id string) bool {
 	if id == "" || id[0] == '.' || len(id) > 255 {
 		return false
@@ -48,7 +48,7 @@ func validAttempt(id string) bool {
 	return true
 }
 
-// find returns where the output of an attempt lies, with its checked index.
+// find returns the place of an attempt's output, with its checked index.
 func (s *Service) find(j job, attempt string) (output, error) {
 	if !validAttempt(attempt) {
 		return output{}, &notFoundError{j, attempt, indexName}
@@ -65,7 +65,7 @@ func (s *Service) find(j job, attempt string) (output, error) {
 			s.indexes.put(key, o)
 			return o, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			broken = err // another disk may still have it
+			broken = err // another disk may have it
 		}
 	}
 	if broken != nil {
@@ -74,7 +74,7 @@ func (s *Service) find(j job, attempt string) (output, error) {
 	return output{}, &notFoundError{j, attempt, indexName}
 }
 
-// load reads the index of an attempt below one local directory.
+// load reads the index of an attempt in one local directory.
 func (s *Service) load(j job, attempt, dir string) (output, error) {
 	f, err := s.open(j, attempt, dir, indexName)
 	if err != nil {
@@ -111,7 +111,7 @@ type piece struct {
 	dir string
 }
 
-// piece looks up what of an attempt's output is for a reducer, and opens the file to see that all of it is there.
+// piece looks up a reducer's part of an attempt's output. It opens the file to check that the whole part exists.
 func (s *Service) piece(j job, attempt string, reduce int) (piece, *os.File, error) {
 	o, err := s.find(j, attempt)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Service) piece(j job, attempt string, reduce int) (piece, *os.File, err
 	p := piece{attempt: attempt, reduce: reduce, partition: o.partitions[reduce], dir: o.dir}
 	f, err := s.openPiece(j, p)
 	if err != nil {
-		s.indexes.forget(indexKey{j.app, attempt}) // whatever is wrong, look again next time
+		s.indexes.forget(indexKey{j.app, attempt}) // read the index again next time
 		return piece{}, nil, err
 	}
 	return p, f, nil
@@ -152,12 +152,12 @@ func (s *Service) openPiece(j job, p piece) (*os.File, error) {
 // Output is what a map attempt left on this node.
 type Output struct {
 	Attempt    string
-	Bytes      int64   // in all
+	Bytes      int64   // bytes in all
 	Partitions []int64 // bytes for each reducer
 }
 
-// Outputs looks up the map outputs of an application that are on this node at the moment; attempts that are still being
-// written, or whose files are broken, are left out.
+// Outputs returns the map outputs of an application on this node. It omits attempts that are still being written, and
+// broken files.
 func (s *Service) Outputs(app records.ApplicationID) ([]Output, error) {
 	j, ok := s.job(JobID(app))
 	if !ok {

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// maxHead bounds the request line and headers together; reducers ask for 20 maps at a time, which is less than 2 KB.
+// maxHead bounds the request line and headers together, in bytes. Reducers ask for 20 maps at a time, which is less
+// than 2 KB.
 const maxHead = 64 << 10
 
-// maxBody is how much of a body that has no business to be there is skipped for the next request's sake.
+// maxBody bounds the skipped part of an unexpected body, in bytes.
 const maxBody = 64 << 10
 
-// request is the head of an HTTP request, read leniently, as Netty does.
+// request is the head of an HTTP request. It is parsed as leniently as by Netty.
 type request struct {
 	method, uri string
 	headers     []header
@@ -35,12 +36,12 @@ func (r *request) get(name string) (string, bool) {
 	return "", false
 }
 
-// readRequest reads a request with its body, if it has one. An error means that there is no (more) request; what can't be
-// understood is a request that is invalid.
+// readRequest reads a request with its body, if it has one. It returns an error if there is no further request. A
+// malformed request is returned as invalid.
 func readRequest(in *bufio.Reader) (*request, error) {
 	left := maxHead
 	line, err := readLine(in, &left)
-	for err == nil && len(line) == 0 { // empty lines before a request are skipped
+	for err == nil && len(line) == 0 { // skip empty lines before a request
 		line, err = readLine(in, &left)
 	}
 	if errors.Is(err, errTooLong) {
@@ -75,7 +76,7 @@ func readRequest(in *bufio.Reader) (*request, error) {
 
 var errTooLong = errors.New("request head too long")
 
-// readLine returns a line without its end and takes its length off left.
+// readLine returns a line without its end, and subtracts its length from left.
 func readLine(in *bufio.Reader, left *int) ([]byte, error) {
 	var line []byte
 	for {
@@ -100,7 +101,7 @@ func trimEOL(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-// skipBody reads past a body. It tells whether what follows may be another request.
+// skipBody skips a body. It returns false if no further request can follow.
 func (r *request) skipBody(in *bufio.Reader) bool {
 	if _, chunked := r.get("Transfer-Encoding"); chunked {
 		return false
@@ -117,7 +118,7 @@ func (r *request) skipBody(in *bufio.Reader) bool {
 	return err == nil
 }
 
-// query is the part of a URI that matters.
+// query has the relevant parameters of a URI.
 type query struct {
 	job, reduce, keepAlive []string
 	maps                   []string // nil if there is no such parameter
@@ -125,7 +126,7 @@ type query struct {
 
 var errEscape = errors.New("bad escape sequence")
 
-// parseQuery reads the parameters as Netty's QueryStringDecoder and Java's String.split do.
+// parseQuery parses the parameters as Netty's QueryStringDecoder and Java's String.split do.
 func parseQuery(uri string) (query, error) {
 	var q query
 	uri, _, _ = strings.Cut(uri, "#")
@@ -163,7 +164,7 @@ func parseQuery(uri string) (query, error) {
 	return q, nil
 }
 
-// splitMaps splits at commas and drops empty strings at the end, but not a single one.
+// splitMaps splits at commas and drops empty strings at the end, unless there is only one string.
 func splitMaps(s string) []string {
 	if s == "" {
 		return []string{""}
@@ -175,7 +176,7 @@ func splitMaps(s string) []string {
 	return maps
 }
 
-// keepsAlive tells whether the reducer asks for the connection to be kept.
+// keepsAlive reports whether the reducer asks to keep the connection.
 func (q query) keepsAlive() bool {
 	return len(q.keepAlive) == 1 && strings.EqualFold(q.keepAlive[0], "true")
 }

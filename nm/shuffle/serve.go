@@ -17,32 +17,33 @@ import (
 	"heddle/yarn/writable"
 )
 
-// Sizes of a connection's buffers. A response's headers, and pieces too small to be worth a system call each, go through the
-// write buffer.
+// Sizes of a connection's buffers. The write buffer takes a response's headers, and pieces too small for a system call
+// of their own.
 const (
 	readBuffer  = 2 << 10
 	writeBuffer = 64 << 10
 	smallPiece  = 16 << 10
-	chunk       = 1 << 20 // what a reducer may take StallTimeout for
+	chunk       = 1 << 20 // a reducer may take StallTimeout for so many bytes
 )
 
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
 
-// connection is one reducer's.
+// connection is a reducer's connection.
 type connection struct {
 	s   *Service
 	raw net.Conn
 	in  *bufio.Reader
 }
 
-// serve answers requests until the connection ends. One over the limit is told to come back later.
+// serve answers requests until the connection ends. If there are too many connections, it tells the reducer to come
+// back later.
 func (s *Service) serve(raw net.Conn, tooMany bool) {
 	if tooMany {
 		s.metrics.refused.Inc()
 	}
 	c := &connection{s: s, raw: raw}
 	if s.cfg.TLS != nil {
-		c.raw = tls.Server(raw, s.cfg.TLS) // files then pass through user space
+		c.raw = tls.Server(raw, s.cfg.TLS) // this makes files pass through user space
 	}
 	if tooMany {
 		c.refuse(refusal{status: 429, reason: "TOO MANY REQUESTS", retry: true})
@@ -52,7 +53,7 @@ func (s *Service) serve(raw net.Conn, tooMany bool) {
 	wait := s.cfg.HeadTimeout
 	for !s.stopping() {
 		c.raw.SetReadDeadline(time.Now().Add(wait))
-		if s.stopping() { // Stop's deadline may have been overwritten
+		if s.stopping() { // the line above may have overwritten Stop's deadline
 			return
 		}
 		r, err := readRequest(c.in)
@@ -84,7 +85,7 @@ func (s *Service) serve(raw net.Conn, tooMany bool) {
 	}
 }
 
-// clip shortens what a stranger sent for the log.
+// clip shortens a stranger's text for the log.
 func clip(s string) string {
 	if len(s) > 200 {
 		return s[:200] + "…"
@@ -92,7 +93,7 @@ func clip(s string) string {
 	return s
 }
 
-// refusal is an error that the reducer is told.
+// refusal is an error that the reducer learns.
 type refusal struct {
 	status int
 	reason string
@@ -112,10 +113,10 @@ func failed(text string) refusal {
 	return refusal{status: 500, reason: "Internal Server Error", text: text}
 }
 
-// retryAfter is how many ms a reducer waits when there are too many connections.
+// retryAfter is how long a reducer should wait if there are too many connections, in ms.
 const retryAfter = "1000"
 
-// refuse sends an error; the connection ends with it.
+// refuse sends an error, with which the connection ends.
 func (c *connection) refuse(r refusal) {
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\ncontent-type: text/plain; charset=UTF-8\r\nname: mapreduce\r\nversion: 1.0.0\r\n", r.status, r.reason)
 	if r.retry {
@@ -128,11 +129,11 @@ func (c *connection) refuse(r refusal) {
 	}
 }
 
-// lingerTime is how long the end of a connection may take.
+// lingerTime bounds the end of a connection.
 const lingerTime = 2 * time.Second
 
-// linger ends the connection so that the reducer gets all that was sent: closing with something unread would make the
-// kernel reset the connection and the reducer's kernel throw away what it has.
+// linger ends the connection so that the reducer gets everything that was sent. Closing with unread input would make
+// the kernel reset the connection, and the reducer's kernel would drop its unread data.
 func (c *connection) linger() {
 	half, ok := c.raw.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
@@ -142,7 +143,7 @@ func (c *connection) linger() {
 	io.CopyN(io.Discard, c.raw, maxBody)
 }
 
-// answer serves one request. keep tells whether the connection goes on.
+// answer serves one request. keep reports whether the connection stays open.
 func (c *connection) answer(r *request) (keep bool, err error) {
 	if !r.invalid && r.method != "GET" {
 		return false, refusal{status: 405, reason: "Method Not Allowed"}
@@ -187,11 +188,11 @@ func (c *connection) answer(r *request) (keep bool, err error) {
 	return keep, c.send(j, b, replyHash(j.secret, urlHash), keep)
 }
 
-// body is the content of a response.
+// body is the body of a response.
 type body struct {
 	pieces []piece
-	heads  [][]byte   // what precedes each
-	files  []*os.File // of the first pieces; the others are opened again when their turn comes
+	heads  [][]byte   // the header of each piece
+	files  []*os.File // files of the first pieces; the others are opened again later
 	length int64
 }
 
@@ -201,7 +202,7 @@ func (b *body) close() {
 	}
 }
 
-// prepare looks up all pieces, so that what is wrong with one can still be told by a status.
+// prepare looks up all pieces first, so that the status can report an error in any of them.
 func (s *Service) prepare(j job, maps []string, reduce int) (*body, error) {
 	b := &body{pieces: make([]piece, 0, len(maps)), heads: make([][]byte, 0, len(maps))}
 	for _, attempt := range maps {
@@ -222,7 +223,7 @@ func (s *Service) prepare(j job, maps []string, reduce int) (*body, error) {
 	return b, nil
 }
 
-// appendHead appends what precedes a piece in the body (org.apache.hadoop.mapreduce.task.reduce.ShuffleHeader).
+// appendHead appends the header of a piece in the body (org.apache.hadoop.mapreduce.task.reduce.ShuffleHeader).
 func (p piece) appendHead(b []byte) []byte {
 	b = writable.AppendText(b, p.attempt)
 	b = writable.AppendVLong(b, p.size)
@@ -268,7 +269,7 @@ func (c *connection) send(j job, b *body, reply string, keep bool) error {
 	return w.Flush()
 }
 
-// sendPiece writes a part of a file: a small one through the buffer, a large one by the kernel.
+// sendPiece sends a part of a file: a small one through the buffer, a large one through the kernel.
 func (c *connection) sendPiece(w *bufio.Writer, f *os.File, p piece) error {
 	if p.size <= smallPiece {
 		return exactly(p.size)(io.Copy(w, io.NewSectionReader(f, p.start, p.size)))
@@ -282,7 +283,7 @@ func (c *connection) sendPiece(w *bufio.Writer, f *os.File, p piece) error {
 	for left := p.size; left > 0; {
 		n := min(left, chunk)
 		c.raw.SetWriteDeadline(time.Now().Add(c.s.cfg.StallTimeout))
-		// A TCP connection does this by sendfile.
+		// A TCP connection uses sendfile for this.
 		if err := exactly(n)(io.Copy(c.raw, io.LimitReader(f, n))); err != nil {
 			return err
 		}
@@ -291,7 +292,7 @@ func (c *connection) sendPiece(w *bufio.Writer, f *os.File, p piece) error {
 	return nil
 }
 
-// exactly makes a copy of another length than n an error: the file got shorter.
+// exactly returns an error if a copy has another length than n, because the file became shorter.
 func exactly(n int64) func(int64, error) error {
 	return func(copied int64, err error) error {
 		if err == nil && copied != n {

@@ -24,45 +24,45 @@ import (
 	"heddle/yarn/writable"
 )
 
-// Name is what applications call this service by in their service_data.
+// Name is the service's name in applications' service_data.
 const Name = "mapreduce_shuffle"
 
-// Dirs tells which local directories (yarn.nodemanager.local-dirs) can be read at the moment.
+// Dirs returns the readable local directories (yarn.nodemanager.local-dirs).
 type Dirs interface {
 	Readable() []string
 }
 
-// Store keeps the secrets over a restart of the NodeManager. A Put or Delete that returned is durable.
+// Store keeps the secrets across restarts of the NodeManager. When Put or Delete has returned, the change is durable.
 type Store interface {
 	Put(key string, value []byte) error
 	Delete(key string) error
 	ForEach(prefix string, fn func(key string, value []byte) error) error
 }
 
-// Config is what a Service works with. Dirs must be set.
+// Config configures a Service. Dirs must be set.
 type Config struct {
 	Addr  string // host:port to listen on (mapreduce.shuffle.port); port 0 lets the system choose
 	Dirs  Dirs
-	Store Store         // nil: nothing is kept
+	Store Store         // nil: secrets are lost at a restart
 	Log   *logrus.Entry // nil: nothing is logged
 	TLS   *tls.Config   // not nil: speak HTTPS (mapreduce.shuffle.ssl.enabled)
 
-	// UID gives the user of the operating system that containers of user run as, to whom map outputs must belong.
-	// nil: outputs may belong to anybody, as it is when all containers run as the NodeManager does.
+	// UID returns the uid of the operating system's user for the containers of user, who must own map outputs. nil:
+	// anybody may own them, because all containers run as the NodeManager's user.
 	UID func(user string) (int, error)
 
 	MaxConnections int           // mapreduce.shuffle.max.connections; 0: any number
 	MaxOpenFiles   int           // mapreduce.shuffle.max.session-open-files, for each connection; default 3
 	KeepAlive      bool          // mapreduce.shuffle.connection-keep-alive.enable, for reducers that don't ask for it
 	KeepAliveFor   time.Duration // mapreduce.shuffle.connection-keep-alive.timeout; default 5 s, at least 1 s
-	// HeadTimeout is how long a connection may take for its first request; default 2 min.
+	// HeadTimeout bounds how long a connection may take to send its first request; default 2 min.
 	HeadTimeout time.Duration
-	// StallTimeout is how long a reducer may take for one MiB; default 15 min, so that one that is suspended doesn't lose
-	// its connections at once.
+	// StallTimeout bounds how long a reducer may take for one MiB. The default of 15 min lets suspended reducers keep
+	// their connections for a while.
 	StallTimeout time.Duration
 }
 
-// Service is the auxiliary service. Its methods may be called from any goroutine.
+// Service is the auxiliary service. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
 	log     *logrus.Entry
@@ -80,14 +80,14 @@ type Service struct {
 	done  bool
 }
 
-// job is what is known of an application.
+// job is a job that the service knows.
 type job struct {
 	app    records.ApplicationID
 	user   string
 	secret []byte
 }
 
-// New returns a service that doesn't listen yet.
+// New returns a service that doesn't listen yet. Call Recover, if at all, and then Start.
 func New(cfg Config) (*Service, error) {
 	if cfg.Dirs == nil {
 		return nil, errors.New("shuffle: Dirs must be set")
@@ -136,7 +136,7 @@ type savedJob struct {
 	Secret []byte `json:"secret"`
 }
 
-// Recover takes up the applications that an earlier NodeManager served, and returns them. Call it before Start.
+// Recover restores the applications that an earlier NodeManager served, and returns them. Call it before Start.
 func (s *Service) Recover() ([]records.ApplicationID, error) {
 	if s.cfg.Store == nil {
 		return nil, nil
@@ -164,12 +164,12 @@ func (s *Service) Recover() ([]records.ApplicationID, error) {
 	return apps, nil
 }
 
-// Start listens and serves until Stop. Where the port is left to the system, that of the last run is tried first:
-// running reducers remember it.
+// Start listens, and serves until Stop. If the port is 0, it first tries the port of the last run, because running
+// reducers remember that.
 func (s *Service) Start() error {
 	ln, err := s.listen()
 	if err != nil {
-		return fmt.Errorf("shuffle: %w: choose another mapreduce.shuffle.port, or stop who has it", err)
+		return fmt.Errorf("shuffle: %w: choose another mapreduce.shuffle.port, or stop the process that has this one", err)
 	}
 	port := ln.Addr().(*net.TCPAddr).Port
 	if s.cfg.Store != nil {
@@ -183,7 +183,7 @@ func (s *Service) Start() error {
 	return nil
 }
 
-// run serves ln. Reducers sign port as part of their requests.
+// run serves ln. Reducers sign the port as part of their requests.
 func (s *Service) run(ln net.Listener, port int) {
 	s.listener, s.port = ln, port
 	s.wg.Go(s.accept)
@@ -213,18 +213,18 @@ func (s *Service) listen() (net.Listener, error) {
 	return net.Listen("tcp", s.cfg.Addr)
 }
 
-// Addr is the address that the service listens on.
+// Addr returns the address on which the service listens.
 func (s *Service) Addr() net.Addr { return s.listener.Addr() }
 
-// Port is the port that the service listens on.
+// Port returns the port on which the service listens.
 func (s *Service) Port() int { return s.port }
 
-// Metadata is what containers get to know of the service: its port, four bytes big-endian.
+// Metadata returns the service's data for containers: its port, four bytes big-endian.
 func (s *Service) Metadata() []byte {
 	return binary.BigEndian.AppendUint32(nil, uint32(s.port))
 }
 
-// Stop ends the service: it closes all connections, those that transmit after ctx ends.
+// Stop ends the service. It closes idle connections at once, and those that transmit when ctx ends.
 func (s *Service) Stop(ctx context.Context) {
 	s.mu.Lock()
 	s.done = true
@@ -252,7 +252,7 @@ func (s *Service) Stop(ctx context.Context) {
 	<-ended
 }
 
-// closeIdle ends the wait of connections for their next request.
+// closeIdle ends the connections that wait for a request.
 func (s *Service) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *Service) closeIdle() {
 }
 
 // InitApplication takes the secret of an application from the service_data of one of its containers: a serialized token
-// whose password it is. Repeating it is harmless.
+// whose password is the secret. It may be called again with the same data.
 func (s *Service) InitApplication(user string, app records.ApplicationID, serviceData []byte) error {
 	t, err := token.Read(writable.NewReader(serviceData))
 	if err != nil {
@@ -286,7 +286,7 @@ func (s *Service) InitApplication(user string, app records.ApplicationID, servic
 	return nil
 }
 
-// StopApplication forgets an application: its outputs are refused from now on.
+// StopApplication forgets an application. Its outputs are refused from then on.
 func (s *Service) StopApplication(app records.ApplicationID) error {
 	s.mu.Lock()
 	delete(s.jobs, JobID(app))
@@ -308,12 +308,12 @@ func (s *Service) job(id string) (job, bool) {
 	return j, ok
 }
 
-// JobID is MapReduce's name of an application.
+// JobID returns MapReduce's name of an application.
 func JobID(app records.ApplicationID) string {
 	return "job_" + strings.TrimPrefix(app.String(), "application_")
 }
 
-// accept takes connections until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (s *Service) accept() {
 	delay := time.Duration(0)
 	for {
@@ -322,7 +322,7 @@ func (s *Service) accept() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			// Out of file descriptors, most likely; connections that end will give some back.
+			// The process most likely has no free file descriptors. Connections that end free some.
 			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
 			s.log.WithFields(logrus.Fields{logrus.ErrorKey: err, "delay": delay}).Warn("cannot accept a shuffle connection")
 			time.Sleep(delay)

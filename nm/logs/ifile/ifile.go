@@ -1,10 +1,10 @@
-// Package ifile reads the indexed files of aggregated logs that Hadoop's LogAggregationIndexedFileController writes where
+// Package ifile reads the indexed files of aggregated logs that Hadoop's LogAggregationIndexedFileController writes if
 // yarn.log-aggregation.file-formats names IFile first.
 //
-// A file is the logs one after the other, each compressed by itself, after 32 bytes that are the same for all files of the
-// application. An index follows, its length in four bytes, and those 32 bytes again. The index is a serialized Java object:
-// for every upload, container and log, where the log begins and how long it is. A file that grows has an index after every
-// upload, of which the last one lists all logs.
+// A file begins with 32 bytes that are the same for all files of the application. The logs follow, each compressed
+// separately. After them come an index, the index's length in four bytes, and those 32 bytes again. The index is a
+// serialized Java object. It lists every upload, container and log, with the log's offset and length. A growing file
+// gets an index after every upload. The last one lists all logs.
 package ifile
 
 import (
@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	idSize    = 32 // of what precedes the first log and ends the file
+	idSize    = 32 // bytes that precede the first log and end the file
 	tailSize  = 4 + idSize
 	maxIndex  = 64 << 20
-	maxLogs   = 10_000_000 // in one file; references make a small index list many
+	maxLogs   = 10_000_000 // limit for one file; with references a small index could list more
 	indexName = "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController$IndexedLogsMeta"
 )
 
@@ -32,12 +32,12 @@ type Log struct {
 	Container string
 	Name      string
 	Size      int64 // bytes
-	ModTime   int64 // of the original, ms since 1970
+	ModTime   int64 // modification time of the original, ms since 1970
 
-	start, stored int64 // where it lies
+	start, stored int64 // offset and length in the file
 }
 
-// Reader reads a file. Its content is not trusted: whatever is wrong with it gives an error.
+// Reader reads a file. It doesn't trust the contents: any defect gives an error.
 type Reader struct {
 	Owner string
 	ACLs  map[string]string // by name of the ApplicationAccessType
@@ -48,8 +48,8 @@ type Reader struct {
 	compression string
 }
 
-// NewReader reads the index of the first size bytes of r. While a node adds to its file, size is what
-// ParseChecksum tells.
+// NewReader reads the index in the first size bytes of r. While a node appends to its file, take size from
+// ParseChecksum.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	f := &Reader{r: r, size: size, ACLs: map[string]string{}}
 	if err := f.open(); err != nil {
@@ -58,10 +58,10 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return f, nil
 }
 
-// ChecksumSuffix ends the name of a file, beside a node's, that is there only while the node adds to its own.
+// ChecksumSuffix is the suffix of a file beside a node's file. It exists only while the node appends to its file.
 const ChecksumSuffix = "-checksum"
 
-// ParseChecksum reads such a file: the name of the node's file, and how many bytes of that are good.
+// ParseChecksum parses such a file. It returns the name of the node's file, and how many of its bytes are valid.
 func ParseChecksum(b []byte) (name string, good int64, err error) {
 	if len(b) < 4 {
 		return "", 0, errors.New("checksum file: too short")
@@ -90,7 +90,7 @@ func (f *Reader) open() error {
 		return err
 	}
 	if !bytes.Equal(head[:], tail[4:]) {
-		return errors.New("the ends don't match: the file is incomplete, or something else")
+		return errors.New("beginning and end don't match: the file is incomplete, or has another format")
 	}
 	n := int64(int32(binary.BigEndian.Uint32(tail[:])))
 	if n <= 0 || n > maxIndex || n > f.size-idSize-tailSize {
@@ -116,7 +116,7 @@ func (f *Reader) open() error {
 	return f.read(index)
 }
 
-// read takes the lists out of the index.
+// read extracts the lists from the index.
 func (f *Reader) read(index *javaio.Object) error {
 	acls, _ := javaio.Pairs(index.Fields["acls"])
 	for _, p := range acls {
@@ -176,7 +176,7 @@ func (f *Reader) add(v any) error {
 	return nil
 }
 
-// Open reads a log, Size bytes or an error.
+// Open returns a reader of a log. It yields Size bytes or an error.
 func (f *Reader) Open(l Log) (io.Reader, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(f.r, l.start, l.stored), 64<<10)
 	var content io.Reader = in
@@ -190,7 +190,7 @@ func (f *Reader) Open(l Log) (io.Reader, error) {
 	return &exact{content, l.Size}, nil
 }
 
-// exact makes a log that is too short an error.
+// exact returns an error if a log is too short.
 type exact struct {
 	r    io.Reader
 	left int64

@@ -13,7 +13,7 @@ import (
 	"heddle/nm/logs/javaio"
 )
 
-// Names of compressions, as configurations have them.
+// Names of compressions in configurations.
 const (
 	None = "none"
 	GZ   = "gz"
@@ -47,17 +47,17 @@ var (
 	aclClass = javaio.EnumDesc("org.apache.hadoop.yarn.api.records.ApplicationAccessType")
 )
 
-// Info is what a file says of itself.
+// Info is the description in a file.
 type Info struct {
 	App, Owner  string
 	ACLs        map[string]string // by name of the ApplicationAccessType
 	Node        string            // host:port
-	Name        string            // of the file
+	Name        string            // name of the file
 	Uploaded    int64             // ms since 1970
 	Compression string            // None or GZ
 }
 
-// Writer writes a file. After an error from it, or from where it writes to, it is of no further use.
+// Writer writes a file. Don't use it after an error from it or from its destination.
 type Writer struct {
 	info       Info
 	w          io.Writer
@@ -81,20 +81,20 @@ func NewWriter(w io.Writer, info Info) (*Writer, error) {
 	return f, err
 }
 
-// Write is for the parts of a log.
+// Write writes part of a log.
 func (f *Writer) Write(p []byte) (int, error) {
 	n, err := f.w.Write(p)
 	f.at += int64(n)
 	return n, err
 }
 
-// ReadError is an error of what is copied rather than of what it is copied to: the file goes on with what there was.
+// ReadError is an error of the source, not of the destination. The file continues with what was read.
 type ReadError struct{ Err error }
 
 func (e ReadError) Error() string { return e.Err.Error() }
 func (e ReadError) Unwrap() error { return e.Err }
 
-// source remembers its error.
+// source remembers the error of a reader.
 type source struct {
 	r   io.Reader
 	err error

@@ -11,9 +11,9 @@
 //	the meta index: per meta block "data:" and its name, its compression, offset, size in the file and size, by name
 //	the offset of the meta index, eight bytes; version (1.0), two times two bytes; the magic again
 //
-// Blocks are compressed each by itself: "none", or "gz", which is a zlib stream in spite of its name. A chunk is a length and so many
-// bytes; the lengths of all chunks of a value but the last are negative. Numbers have a variable length, in an encoding
-// of TFile's own (see vlong.go); strings and keys are preceded by their length.
+// Each block is compressed separately: "none", or "gz", which is a zlib stream in spite of its name. A chunk is a
+// length and so many bytes. The lengths of all chunks of a value except the last are negative. Numbers have a variable
+// length, in an encoding of TFile's own (see vlong.go). Strings and keys follow their length.
 //
 // Files written here equal, byte for byte, those that Hadoop writes from the same calls, unless they are compressed.
 package tfile
@@ -24,7 +24,7 @@ const (
 	GZ   = "gz"
 )
 
-// Magic is what a TFile begins with.
+// Magic is the beginning of a TFile.
 const Magic = "\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50"
 
 var magic = []byte(Magic)
@@ -42,11 +42,11 @@ const (
 	maxMetaString = 16 << 20
 )
 
-// region is where a block lies.
+// region is the place of a block.
 type region struct {
 	offset int64
-	size   int64 // in the file
-	raw    int64 // uncompressed
+	size   int64 // size in the file
+	raw    int64 // size without compression
 }
 
 func (r region) append(b []byte) []byte {

@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// Reader reads a TFile. Its content is not trusted: whatever is wrong with it gives an error, and no more memory is taken
-// than the indexes have bytes, or 64 MB.
+// Reader reads a TFile. It doesn't trust the contents: any defect gives an error. It takes no more memory than the
+// indexes have bytes, or 64 MB.
 type Reader struct {
 	r           io.ReaderAt
 	size        int64
@@ -20,7 +20,7 @@ type Reader struct {
 	counts      []int64 // records in each block
 }
 
-// maxIndex bounds the size of an index once it is uncompressed.
+// maxIndex bounds the uncompressed size of an index.
 const maxIndex = 64 << 20
 
 // NewReader reads the indexes of a file of size bytes.
@@ -42,7 +42,7 @@ func (t *Reader) open() error {
 		return err
 	}
 	if !bytes.Equal(tail[12:], magic) {
-		return errors.New("wrong magic at the end: the file is incomplete, or something else")
+		return errors.New("wrong magic at the end: the file is incomplete, or has another format")
 	}
 	if v := binary.BigEndian.Uint16(tail[8:]); v != versionMajor {
 		return fmt.Errorf("BCFile version %d is not %d", v, versionMajor)
@@ -153,7 +153,7 @@ func (t *Reader) readBlockIndex(metas map[string]meta) error {
 	if n < 0 {
 		return fmt.Errorf("%d blocks", n)
 	}
-	for i := int64(0); i < n; i++ { // ends with the input, whatever n says
+	for i := int64(0); i < n; i++ { // the input ends the loop, whatever n is
 		g, err := readRegion(in)
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (t *Reader) readFileMeta(metas map[string]meta) error {
 	if v := binary.BigEndian.Uint16(version[:]); v != versionMajor {
 		return fmt.Errorf("TFile version %d is not %d", v, versionMajor)
 	}
-	return nil // the rest, the order of the keys above all, doesn't matter to who reads all of them
+	return nil // the order of the keys doesn't matter for reading all of them
 }
 
 func (t *Reader) readFileIndex(metas map[string]meta) error {
@@ -236,10 +236,10 @@ func readString(in *bytes.Reader) (string, error) {
 	return string(b), nil
 }
 
-// Scanner goes through the records of a file.
+// Scanner iterates over the records of a file.
 type Scanner struct {
 	t     *Reader
-	block int   // next
+	block int   // next block
 	left  int64 // records in the open block
 	in    *bufio.Reader
 	value *valueReader
@@ -247,11 +247,11 @@ type Scanner struct {
 	err   error
 }
 
-// Scan starts at the first record.
+// Scan returns a Scanner before the first record.
 func (t *Reader) Scan() *Scanner { return &Scanner{t: t} }
 
-// Next goes to the next record; what is unread of the last one's value is skipped. It returns false at the end and after
-// an error, which Err tells apart.
+// Next advances to the next record, and skips the unread part of the previous value. It returns false at the end and
+// after an error; see Err.
 func (s *Scanner) Next() bool {
 	if s.err != nil {
 		return false
@@ -263,7 +263,7 @@ func (s *Scanner) Next() bool {
 	return true
 }
 
-// Err is what ended the scan, nil if it was the end of the file.
+// Err returns the error that ended the scan, or nil at the end of the file.
 func (s *Scanner) Err() error {
 	if errors.Is(s.err, io.EOF) {
 		return nil
@@ -271,10 +271,10 @@ func (s *Scanner) Err() error {
 	return s.err
 }
 
-// Key is the key of the present record.
+// Key returns the key of the present record.
 func (s *Scanner) Key() []byte { return s.key }
 
-// Value reads the value of the present record, until Next.
+// Value returns a reader of the present record's value. It is valid until Next.
 func (s *Scanner) Value() io.Reader { return s.value }
 
 func (s *Scanner) next() error {
@@ -312,10 +312,10 @@ func (s *Scanner) next() error {
 	return nil
 }
 
-// valueReader puts chunks together (Chunk.ChunkDecoder).
+// valueReader joins chunks (Chunk.ChunkDecoder).
 type valueReader struct {
 	in   *bufio.Reader
-	left int64 // of this chunk
+	left int64 // unread bytes of this chunk
 	last bool  // it is the last one
 	err  error
 }
@@ -340,7 +340,7 @@ func (v *valueReader) Read(p []byte) (int, error) {
 		if v.last = n >= 0; !v.last {
 			n = -n
 		}
-		if n < 0 { // the smallest number has no opposite
+		if n < 0 { // the smallest number can't be negated
 			v.err = errors.New("value: impossible length of a chunk")
 			return 0, v.err
 		}

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// appendVLong appends n in TFile's encoding (Utils.writeVLong). The first byte f tells the length:
+// appendVLong appends n in TFile's encoding (Utils.writeVLong). The first byte f determines the length:
 //
 //	f ≥ −32          the number itself
 //	−72 ≤ f < −32    two bytes: f + 52, one more
@@ -42,7 +42,7 @@ func appendBytes(b []byte, n int64, count int) []byte {
 
 var errVLong = errors.New("not a number in TFile's encoding")
 
-// readVLong reads what appendVLong writes. An io.EOF means that there was nothing.
+// readVLong reads what appendVLong writes. It returns io.EOF at the end of the input.
 func readVLong(r io.ByteReader) (int64, error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -79,7 +79,7 @@ func readVLong(r io.ByteReader) (int64, error) {
 	return n, nil
 }
 
-// noEOF makes the end of the input where more was expected an error.
+// noEOF replaces io.EOF by an error where more input was expected.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -8,13 +8,13 @@ import (
 	"io"
 )
 
-// MinBlock is the size from which on a data block ends with its record, as log aggregation has it.
+// MinBlock is the size from which a data block ends after its present record, as in log aggregation.
 const MinBlock = 256 << 10
 
-// chunkSize is the size of the buffer that values are cut into chunks with (tfile.io.chunk.size).
+// chunkSize is the size of the buffer that cuts values into chunks (tfile.io.chunk.size).
 const chunkSize = 1 << 20
 
-// Writer writes a TFile of unsorted keys. After an error it is of no further use.
+// Writer writes a TFile of unsorted keys. Don't use it after an error.
 type Writer struct {
 	out         counter
 	compression string
@@ -33,7 +33,7 @@ type Writer struct {
 	index    []byte // entries of TFile.index
 	metas    map[string]meta
 	err      error
-	buf      []byte // of the chunk encoder
+	buf      []byte // buffer of the chunk encoder
 }
 
 // meta is an entry of the meta index.
@@ -76,7 +76,7 @@ func (t *Writer) openBlock(compression string) io.WriteCloser {
 	return nopCloser{&t.out}
 }
 
-// Begin starts a record. What is written to the result is its value, until End.
+// Begin starts a record. Write its value to the result, and then call End.
 func (t *Writer) Begin(key []byte) (io.Writer, error) {
 	switch {
 	case t.err != nil:
@@ -115,7 +115,7 @@ type chunks struct {
 	buf []byte
 }
 
-// Write buffers p; if there is no room for all of it, what is buffered and p become one chunk.
+// Write buffers p. If it doesn't fit, the buffered bytes and p become one chunk.
 func (c *chunks) Write(p []byte) (int, error) {
 	if c.t.value != c {
 		return 0, errors.New("write to a record that has ended")
@@ -175,7 +175,7 @@ func (t *Writer) metaBlock(name, compression string, content []byte) {
 	t.metas[name] = meta{compression, region{offset: start, size: t.out.n - start, raw: int64(len(content))}}
 }
 
-// Close writes what follows the data.
+// Close writes everything after the data.
 func (t *Writer) Close() error {
 	if t.err != nil {
 		return t.err
