@@ -17,57 +17,58 @@ import (
 	"heddle/yarn/records"
 )
 
-// Store keeps the aggregation's state over a restart of the NodeManager. A Put or Delete that returned is durable.
+// Store keeps the state of aggregation across restarts of the NodeManager. When Put or Delete has returned, the change
+// is durable.
 type Store interface {
 	Put(key string, value []byte) error
 	Delete(key string) error
 	ForEach(prefix string, fn func(key string, value []byte) error) error
 }
 
-// Config is what an Aggregator works with. Dirs, Remote, Place.Root and Node must be set.
+// Config configures an Aggregator. Dirs, Remote, Place.Root and Node must be set.
 type Config struct {
 	Dirs   Dirs
 	Remote Remote
 	Place  Place
 	Node   records.NodeID
-	Store  Store         // nil: nothing is kept
+	Store  Store         // nil: a restart loses the state
 	Log    *logrus.Entry // nil: nothing is logged
 
-	// UID gives the user of the operating system that containers of user run as, to whom logs must belong. nil: they may
-	// belong to anybody, as it is when all containers run as the NodeManager does.
+	// UID returns the uid of the operating system's user for the containers of user, who must own logs. nil: anybody
+	// may own them, because all containers run as the NodeManager's user.
 	UID func(user string) (int, error)
 
-	Format      Format // of files; default TFile
+	Format      Format // format of files; default TFile
 	Compression string // yarn.nodemanager.log-aggregation.compression-type: none (default) or gz
 	Policy      string // yarn.nodemanager.log-aggregation.policy.class
 	Parameters  string // yarn.nodemanager.log-aggregation.policy.parameters
-	// Roll is how often the logs of applications that ask for it are uploaded while they run
-	// (…log-aggregation.roll-monitoring-interval-seconds); not positive: never. Then a file's name ends in the time of
-	// its upload.
+	// Roll is how often to upload the logs of running applications that ask for it
+	// (…log-aggregation.roll-monitoring-interval-seconds); 0 or less: never. Names of such files end in the time of the
+	// upload.
 	Roll time.Duration
-	// MaxRolled is how many files a node keeps for an application that rolls (…log-aggregation.num-log-files-per-app);
-	// default 30.
+	// MaxRolled is how many files a node keeps for an application with rolling logs
+	// (…log-aggregation.num-log-files-per-app); default 30.
 	MaxRolled int
-	Uploads   int // at the same time (yarn.nodemanager.logaggregation.threadpool-size-max); default 100
+	Uploads   int // limit of uploads at a time (yarn.nodemanager.logaggregation.threadpool-size-max); default 100
 
-	// RetryFor is how long a final upload that fails is tried again; default 10 minutes. Waits double from RetryFirst
-	// (default 1 s) to a minute.
+	// RetryFor is how long to repeat a failing final upload; default 10 minutes. Pauses double from RetryFirst (default
+	// 1 s) to a minute.
 	RetryFor   time.Duration
 	RetryFirst time.Duration
 
-	// Finished is told when an application's logs are dealt with: err is nil if they are remote and gone here, else the
-	// reason why they are still here. Called by a goroutine of the Aggregator.
+	// Finished is called when the logs of an application need no more work. err is nil if they are remote and removed
+	// here; otherwise it says why they are still here. A goroutine of the Aggregator makes the call.
 	Finished func(app records.ApplicationID, err error)
-	// Reported is called when there is something for TakeReports.
+	// Reported is called when TakeReports has something to return.
 	Reported func()
 
 	Now func() time.Time // default time.Now
 }
 
-// statusesKept is how long the outcome for an application is remembered.
+// statusesKept is how long an application's outcome is remembered.
 const statusesKept = 10 * time.Minute
 
-// Aggregator uploads the logs of applications. Its methods may be called from any goroutine.
+// Aggregator uploads the logs of applications. It is safe for concurrent use.
 type Aggregator struct {
 	cfg    Config
 	log    *logrus.Entry
@@ -77,8 +78,8 @@ type Aggregator struct {
 	wg     sync.WaitGroup
 	slots  chan struct{}
 
-	rootSeen atomic.Bool // the remote root directory is there
-	rootOurs atomic.Bool // and was made by us
+	rootSeen atomic.Bool // the remote root directory exists
+	rootOurs atomic.Bool // the Aggregator made it
 
 	mu       sync.Mutex
 	stopped  bool
@@ -140,7 +141,7 @@ func NewAggregator(cfg Config) (*Aggregator, error) {
 	return a, nil
 }
 
-// Start is an application that begins on this node.
+// Start describes an application that begins on this node.
 type Start struct {
 	App    records.ApplicationID
 	User   string
@@ -150,7 +151,7 @@ type Start struct {
 
 var errStopped = errors.New("log aggregation has stopped")
 
-// StartApplication takes charge of an application's logs. Doing so again is harmless.
+// StartApplication takes charge of an application's logs. It may be called again.
 func (a *Aggregator) StartApplication(s Start) error {
 	app, err := a.newApplication(s)
 	if err != nil {
@@ -173,7 +174,7 @@ func (a *Aggregator) StartApplication(s Start) error {
 	return nil
 }
 
-// newApplication turns a Start into what is known of an application.
+// newApplication returns the application for a Start.
 func (a *Aggregator) newApplication(s Start) (*application, error) {
 	app := &application{
 		Start: s, policy: a.policy, uid: userfiles.Anybody,
@@ -193,7 +194,7 @@ func (a *Aggregator) newApplication(s Start) (*application, error) {
 	if app.rolled, err = newFilter(s.Wishes.RolledInclude, s.Wishes.RolledExclude); err != nil {
 		log.WithError(err).Warn("log aggregation context")
 	}
-	// Parameters that come without a class are for the node's.
+	// Parameters without a class apply to the node's policy.
 	if s.Wishes.Policy != "" || s.Wishes.Parameters != "" {
 		class, parameters := s.Wishes.Policy, s.Wishes.Parameters
 		if class == "" {
@@ -204,7 +205,7 @@ func (a *Aggregator) newApplication(s Start) (*application, error) {
 		}
 		p, err := NewPolicy(class, parameters)
 		if err != nil {
-			log.WithError(err).Warn("the node's log aggregation policy is used instead")
+			log.WithError(err).Warn("using the node's log aggregation policy instead")
 		} else {
 			app.policy = p
 		}
@@ -212,7 +213,7 @@ func (a *Aggregator) newApplication(s Start) (*application, error) {
 	return app, nil
 }
 
-// ContainerStarted makes a container known, so that its rolled logs are uploaded while it runs.
+// ContainerStarted registers a container, so that its rolling logs are uploaded while it runs.
 func (a *Aggregator) ContainerStarted(id records.ContainerID, master bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -221,7 +222,7 @@ func (a *Aggregator) ContainerStarted(id records.ContainerID, master bool) {
 	}
 }
 
-// ContainerFinished says that a container writes no more.
+// ContainerFinished says that a container has written its last log.
 func (a *Aggregator) ContainerFinished(e Ended) {
 	a.mu.Lock()
 	app := a.apps[e.ID.Attempt.App]
@@ -239,8 +240,8 @@ func (a *Aggregator) ContainerFinished(e Ended) {
 	a.saveContainer(app, e.ID)
 }
 
-// FinishApplication says that an application has ended on this node: its logs are uploaded for good, and removed here.
-// Config.Finished tells when. An unknown application is finished at once.
+// FinishApplication says that an application has ended on this node. Its logs are uploaded for the last time, and
+// removed here. Config.Finished reports when that is done. An unknown application is finished at once.
 func (a *Aggregator) FinishApplication(id records.ApplicationID) {
 	a.mu.Lock()
 	app := a.apps[id]
@@ -258,8 +259,8 @@ func (a *Aggregator) FinishApplication(id records.ApplicationID) {
 	}
 }
 
-// Stop ends the aggregation. With upload set, as when the node leaves the cluster for good, the logs of all applications
-// are uploaded first, as far as ctx allows; else what isn't uploaded is left to the next start.
+// Stop ends the aggregation. With upload set, as when the node leaves the cluster for good, it first uploads the logs
+// of all applications until ctx ends. Otherwise the next start uploads the rest.
 func (a *Aggregator) Stop(ctx context.Context, upload bool) {
 	a.mu.Lock()
 	a.stopped = true

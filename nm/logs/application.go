@@ -20,8 +20,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// application is what the aggregation knows of one. The Aggregator's lock guards containers and finishing; the rest is
-// the running goroutine's.
+// application is an application whose logs are aggregated. The Aggregator's lock guards containers and finishing. The
+// rest belongs to the goroutine of run.
 type application struct {
 	Start
 	policy        Policy
@@ -36,21 +36,21 @@ type application struct {
 type container struct {
 	Ended
 	finished bool
-	over     bool            // finished, and all its logs are uploaded
-	uploaded map[string]bool // marks of its logs that are remote
+	over     bool            // it has ended, and all its logs are uploaded
+	uploaded map[string]bool // marks of its uploaded logs
 }
 
-// rolls tells whether logs are uploaded while the application runs.
+// rolls reports whether logs are uploaded while the application runs.
 func (a *Aggregator) rolls(app *application) bool {
 	return a.cfg.Roll > 0 && app.Wishes.RolledInclude != ""
 }
 
-// run is the life of an application.
+// run handles an application until its logs need no more work.
 func (a *Aggregator) run(app *application) {
 	defer a.wg.Done()
 	log := a.log.WithField("app", app.App.String())
 	if !a.waitForEnd(app, log) {
-		return // it is taken up again after the next start
+		return // the next start continues
 	}
 	err := a.uploadFinally(app, log)
 	if a.ctx.Err() != nil && err != nil {
@@ -59,7 +59,7 @@ func (a *Aggregator) run(app *application) {
 	if err == nil {
 		err = removeLogs(a.cfg.Dirs, app.App)
 		if err != nil {
-			log.WithError(err).Warn("logs are aggregated, but cannot be removed here")
+			log.WithError(err).Warn("logs are aggregated, but can't be removed from this node")
 		}
 	}
 	a.mu.Lock()
@@ -71,7 +71,7 @@ func (a *Aggregator) run(app *application) {
 	}
 }
 
-// waitForEnd uploads what rolls until the application has finished; it returns false if the Aggregator stops before.
+// waitForEnd uploads rolling logs until the application has finished. It returns false if the Aggregator stops first.
 func (a *Aggregator) waitForEnd(app *application, log *logrus.Entry) bool {
 	var roll <-chan time.Time
 	if a.rolls(app) {
@@ -97,7 +97,7 @@ func (a *Aggregator) waitForEnd(app *application, log *logrus.Entry) bool {
 	}
 }
 
-// uploadFinally uploads what is left, again and again if it has to.
+// uploadFinally uploads the remaining logs, and repeats that after failures.
 func (a *Aggregator) uploadFinally(app *application, log *logrus.Entry) error {
 	began := a.cfg.Now()
 	for wait := a.cfg.RetryFirst; ; wait = min(2*wait, time.Minute) {
@@ -125,17 +125,17 @@ func (a *Aggregator) uploadFinally(app *application, log *logrus.Entry) error {
 	}
 }
 
-// chosen is a container with its logs that are to be uploaded.
+// chosen is a container with its logs to upload.
 type chosen struct {
 	*container
 	id    records.ContainerID
 	files []logFile
-	marks map[string]bool // of all its logs that exist
-	last  bool            // nothing can follow
+	marks map[string]bool // marks of all its existing logs
+	last  bool            // no further logs can follow
 }
 
-// choose looks for what there is to upload. Before the application's end these are the rolled logs, and all logs of
-// containers that have ended.
+// choose returns what to upload. Before the application's end that is its rolling logs, and all logs of containers that
+// have ended.
 func (a *Aggregator) choose(app *application, final bool) ([]chosen, error) {
 	if final {
 		a.discover(app)
@@ -170,13 +170,13 @@ func (a *Aggregator) choose(app *application, final bool) ([]chosen, error) {
 	return cs, nil
 }
 
-// discover makes containers known that left logs but were never reported, as when a NodeManager died at the wrong moment:
-// the application's directory is about to be removed with everything in it.
+// discover registers containers that left logs but were never reported, for example because a NodeManager died at the
+// wrong moment. The application's directory will soon be removed with everything in it.
 func (a *Aggregator) discover(app *application) {
 	for _, dir := range a.cfg.Dirs.Readable() {
 		infos, err := userfiles.ReadDir(dir, app.App.String())
 		if err != nil {
-			continue // choose will see it
+			continue // choose reports it
 		}
 		for _, fi := range infos {
 			id, err := records.ParseContainerID(fi.Name())
@@ -194,7 +194,7 @@ func (a *Aggregator) discover(app *application) {
 	}
 }
 
-// upload copies what there is to a new remote file, and returns what there is to report.
+// upload copies the chosen logs into a new remote file, and returns the text for the report.
 func (a *Aggregator) upload(app *application, final bool) (string, error) {
 	select {
 	case a.slots <- struct{}{}:
@@ -221,7 +221,7 @@ func (a *Aggregator) upload(app *application, final bool) (string, error) {
 	return fmt.Sprintf("Log uploaded successfully for Application: %s in NodeManager: %s at %s\n", app.App, nodeName(a.cfg.Node), FormatTime(at)), nil
 }
 
-// uploadError has YARN's words, and the cause.
+// uploadError has YARN's words and the cause.
 type uploadError struct {
 	app  records.ApplicationID
 	node records.NodeID
@@ -234,12 +234,12 @@ func (e *uploadError) Error() string {
 }
 func (e *uploadError) Unwrap() error { return e.err }
 
-// mark remembers what is uploaded of a container.
+// mark records which logs of a container are uploaded.
 func (a *Aggregator) mark(app *application, c chosen) {
 	a.mu.Lock()
 	for m := range c.uploaded {
 		if !c.marks[m] {
-			delete(c.uploaded, m) // it is gone
+			delete(c.uploaded, m) // the log is gone
 		}
 	}
 	for _, f := range c.files {
@@ -263,7 +263,7 @@ func (a *Aggregator) write(app *application, cs []chosen, at int64) error {
 	name := nodeName(a.cfg.Node)
 	tmp := dir + "/" + name + tmpName
 	if err := a.fill(app, user, tmp, cs, at); err != nil {
-		// A context that has ended must not keep the garbage.
+		// Remove the incomplete file even if the context has ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 10*time.Second)
 		defer cancel()
 		if rerr := user.Remove(ctx, tmp, false); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -280,14 +280,14 @@ func (a *Aggregator) write(app *application, cs []chosen, at int64) error {
 	}
 	err := user.Rename(a.ctx, tmp, final)
 	for errors.Is(err, fs.ErrExist) {
-		// An earlier NodeManager uploaded something before it died; both are read.
+		// An earlier NodeManager uploaded a file with this name before it died. Readers read both.
 		at++
 		err = user.Rename(a.ctx, tmp, fmt.Sprintf("%s/%s_%d", dir, name, at))
 	}
 	return err
 }
 
-// checkRoot makes the root directory, once. Nothing is locked meanwhile: the remote file system may take its time.
+// checkRoot makes the root directory, once. It holds no lock, because the remote file system may be slow.
 func (a *Aggregator) checkRoot(own FS) error {
 	if a.rootSeen.Load() {
 		return nil
@@ -302,25 +302,25 @@ func (a *Aggregator) checkRoot(own FS) error {
 	case err != nil:
 		return err
 	case a.rootOurs.Load():
-		if err := own.Chmod(a.ctx, root, rootMode); err != nil { // whatever the umask is
+		if err := own.Chmod(a.ctx, root, rootMode); err != nil { // the umask may have removed bits
 			return err
 		}
 	case info.Mode&(fs.ModePerm|fs.ModeSticky) != rootMode:
 		a.log.WithFields(logrus.Fields{"dir": root, "mode": info.Mode.String(), "want": rootMode.String()}).
-			Warn("the root of aggregated logs has other permissions than it should: users may not be able to write there")
+			Warn("the root of aggregated logs has the wrong permissions: users may not be able to write there")
 	}
 	a.rootSeen.Store(true)
 	return nil
 }
 
-// makeAppDir makes the directories between the root and an application's logs that are missing.
+// makeAppDir makes the missing directories between the root and an application's logs.
 func (a *Aggregator) makeAppDir(user FS, dir string) error {
 	var missing []string
 	for d := dir; d != strings.TrimSuffix(a.cfg.Place.Root, "/"); d = d[:strings.LastIndexByte(d, '/')] {
 		info, err := user.Stat(a.ctx, d)
 		if err == nil {
 			if info.Mode.Perm() != dirMode {
-				// Made halfway, or by somebody else, whose business it is then.
+				// The directory may be half made, or belong to somebody else. The latter decides about its permissions.
 				if err := user.Chmod(a.ctx, d, dirMode); err != nil && !errors.Is(err, fs.ErrPermission) {
 					return err
 				}
@@ -336,7 +336,7 @@ func (a *Aggregator) makeAppDir(user FS, dir string) error {
 		if err := user.MkdirAll(a.ctx, d, dirMode); err != nil {
 			return err
 		}
-		if err := user.Chmod(a.ctx, d, dirMode); err != nil { // whatever the umask is
+		if err := user.Chmod(a.ctx, d, dirMode); err != nil { // the umask may have removed bits
 			return err
 		}
 	}
@@ -380,7 +380,7 @@ func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen, a
 	return w.close()
 }
 
-// addLog adds one log. One that can't be read is left out, or cut off: the others are not to suffer.
+// addLog adds one log. It omits or truncates a log that can't be read, so that the others don't suffer.
 func (a *Aggregator) addLog(app *application, w archiveWriter, id records.ContainerID, f logFile) error {
 	log := a.log.WithFields(logrus.Fields{"app": app.App.String(), "container": id.String(), "file": path.Join(f.dir, f.name)})
 	in, err := f.open(id, app.uid)
@@ -393,13 +393,13 @@ func (a *Aggregator) addLog(app *application, w archiveWriter, id records.Contai
 	var broken readError
 	var indexed ifile.ReadError
 	if errors.As(err, &broken) || errors.As(err, &indexed) {
-		log.WithError(err).Warn("a log is not aggregated whole")
+		log.WithError(err).Warn("a log is aggregated incompletely")
 		return nil
 	}
 	return err
 }
 
-// removeRolled removes this node's oldest files, so that there is room for another one.
+// removeRolled removes this node's oldest files to make room for another one.
 func (a *Aggregator) removeRolled(user FS, dir, name string) {
 	infos, err := user.List(a.ctx, dir)
 	if err != nil {
@@ -419,7 +419,7 @@ func (a *Aggregator) removeRolled(user FS, dir, name string) {
 	}
 }
 
-// isNodeFile tells whether a remote file is a complete one of the node called node.
+// isNodeFile reports whether a remote file is a complete file of the node.
 func isNodeFile(file, node string) bool {
 	rest, ok := strings.CutPrefix(file, node)
 	if !ok || rest == "" {
@@ -429,7 +429,7 @@ func isNodeFile(file, node string) bool {
 	return rest[0] == '_' && err == nil
 }
 
-// removeUploaded removes the logs of a running application that are remote.
+// removeUploaded removes uploaded logs of a running application.
 func (a *Aggregator) removeUploaded(c chosen) {
 	for _, f := range c.files {
 		if err := removeLog(f, c.id); err != nil {

@@ -14,29 +14,29 @@ import (
 	"heddle/yarn/records"
 )
 
-// Archive reads aggregated logs, ours and Hadoop's.
+// Archive reads aggregated logs of Heddle and Hadoop.
 type Archive struct {
-	FS    FS // as the user who reads
+	FS    FS // with the rights of the reading user
 	Place Place
-	// Older makes it look where Hadoop put logs before 3.3 as well
+	// Older also searches the place where Hadoop put logs before 3.3
 	// (yarn.nodemanager.remote-app-log-dir-include-older).
 	Older bool
 }
 
-// NodeFile is what one node aggregated at one time.
+// NodeFile has the logs that one node aggregated at one time.
 type NodeFile struct {
 	Path    string
-	Name    string // host_port, and the time if it rolls
+	Name    string // host_port, followed by the time if logs roll
 	Size    int64
 	ModTime int64 // ms since 1970
 
-	good int64 // bytes that can be read, if it is being added to; else negative
+	good int64 // number of valid bytes while the node appends to the file; otherwise negative
 }
 
-// ErrNoLogs means that nothing is aggregated of an application: it may be running, or its logs were removed.
+// ErrNoLogs says that an application has no aggregated logs. It may be running, or its logs were removed.
 var ErrNoLogs = errors.New("no aggregated logs")
 
-// Files returns the complete files of an application, by name.
+// Files returns the complete files of an application, sorted by name.
 func (a Archive) Files(ctx context.Context, app records.ApplicationID, owner string) ([]NodeFile, error) {
 	dirs := []string{a.Place.AppDir(app, owner)}
 	if a.Older {
@@ -70,7 +70,7 @@ func (a Archive) Files(ctx context.Context, app records.ApplicationID, owner str
 	return files, nil
 }
 
-// checksums reads how much of the files that are being added to is good. What can't be read is left out.
+// checksums returns how many bytes are valid of the files to which nodes append. It omits those that can't be read.
 func (a Archive) checksums(ctx context.Context, dir string, infos []FileInfo) map[string]int64 {
 	good := map[string]int64{}
 	for _, i := range infos {
@@ -102,7 +102,7 @@ type AggregatedLog struct {
 	Length    int64 // bytes
 }
 
-// Each calls fn for every log in a file of either format. What fn doesn't read of content is skipped.
+// Each calls fn for every log in a file of either format. It skips the rest of content that fn doesn't read.
 func (a Archive) Each(ctx context.Context, file NodeFile, fn func(log AggregatedLog, content io.Reader) error) error {
 	f, err := a.FS.Open(ctx, file.Path)
 	if err != nil {
@@ -123,7 +123,7 @@ func (a Archive) Each(ctx context.Context, file NodeFile, fn func(log Aggregated
 	return nil
 }
 
-// eachRecord goes through a TFile.
+// eachRecord iterates over a TFile.
 func eachRecord(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) error {
 	r, err := NewFileReader(f, f.Size())
 	if err != nil {
@@ -143,7 +143,7 @@ func eachRecord(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) 
 	return r.Err()
 }
 
-// eachIndexed goes through a file of the indexed format.
+// eachIndexed iterates over an indexed file.
 func eachIndexed(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) error {
 	size := f.Size()
 	if file.good >= 0 {
@@ -168,14 +168,14 @@ func eachIndexed(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error)
 	return nil
 }
 
-// NodeLogs are a container's logs in a node's file.
+// NodeLogs has a container's logs in a node's file.
 type NodeLogs struct {
 	File NodeFile
 	Logs []AggregatedLog
 }
 
-// OfContainer lists the logs of a container that a node has aggregated, file by file; ErrNoLogs if nothing is aggregated of
-// its application.
+// OfContainer lists a container's logs that a node has aggregated, file by file. It returns ErrNoLogs if its
+// application has no aggregated logs.
 func (a Archive) OfContainer(ctx context.Context, id records.ContainerID, owner string, node records.NodeID) ([]NodeLogs, error) {
 	files, err := a.Files(ctx, id.Attempt.App, owner)
 	if err != nil {
@@ -204,8 +204,8 @@ func (a Archive) OfContainer(ctx context.Context, id records.ContainerID, owner 
 	return all, nil
 }
 
-// WriteText writes an aggregated log as `yarn logs` does: size bytes from the beginning, or, if it is negative, from the
-// end.
+// WriteText writes an aggregated log as `yarn logs` does: size bytes from the beginning, or from the end if size is
+// negative.
 func (l AggregatedLog) WriteText(w io.Writer, content io.Reader, size int64) error {
 	if err := writeHead(w, l.Container, l.File.Name, "AGGREGATED", l.Name, l.File.ModTime, l.Length); err != nil {
 		return err

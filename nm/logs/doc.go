@@ -1,14 +1,15 @@
-// Package logs looks after the files that containers write into their log directories,
+// Package logs handles the files that containers write into their log directories:
 //
 //	<log dir>/<application>/<container>/<file>
 //
-// while they run ([Local]: listing, reading, following), and after.
+// [Local] lists, reads and follows them while they are on the node.
 //
-// With log aggregation on, an [Aggregator] copies the logs of an application to the remote file system when the application
-// has ended, and before, if it rolls its logs and asks for that; then they are removed here. Each node writes one file an application
-// (layout.go), in the format of Hadoop's LogAggregationTFileController (aggregated.go, tfile), so that `yarn logs` and the
-// JobHistoryServer read them; [Archive] reads what either wrote. What the remote file system doesn't take is tried again, reported and
-// kept. With log aggregation off, a [Keeper] removes logs some time after the application's end.
+// With log aggregation on, an [Aggregator] copies the logs of an ended application to the remote file system, and
+// removes them here. It copies rolling logs earlier if the application asks for that. Each node writes one file for
+// each application (layout.go), in the format of Hadoop's LogAggregationTFileController (aggregated.go, tfile) or in
+// its indexed format. `yarn logs` and the JobHistoryServer read these files. [Archive] reads those of Heddle and
+// Hadoop. Failed uploads are repeated, reported, and their logs kept. With log aggregation off, a [Keeper] removes logs
+// some time after the application's end.
 //
 // Logs belong to the user and are hostile: see userfiles.
 package logs

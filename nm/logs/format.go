@@ -9,19 +9,19 @@ import (
 	"heddle/yarn/records"
 )
 
-// Format is how aggregated logs are laid out in files.
+// Format is a format of files with aggregated logs.
 type Format uint8
 
-// Formats of Hadoop's.
+// Hadoop's formats.
 const (
 	TFile   Format = iota // all logs of a container in a record
-	Indexed               // every log by itself, with an index
+	Indexed               // separate logs with an index
 )
 
 const controllers = "org.apache.hadoop.yarn.logaggregation.filecontroller."
 
-// ParseFormat returns the format that a name in yarn.log-aggregation.file-formats stands for. class is
-// yarn.log-aggregation.file-controller.<name>.class; without one the names are Hadoop's own.
+// ParseFormat returns the format for a name in yarn.log-aggregation.file-formats. class is
+// yarn.log-aggregation.file-controller.<name>.class; if it is "", the names are Hadoop's own.
 func ParseFormat(name, class string) (Format, error) {
 	switch class {
 	case controllers + "tfile.LogAggregationTFileController":
@@ -36,7 +36,7 @@ func ParseFormat(name, class string) (Format, error) {
 			return Indexed, nil
 		}
 	}
-	return TFile, fmt.Errorf("yarn.log-aggregation.file-formats: %q of class %q can't be had: Heddle has TFile and IFile", name, class)
+	return TFile, fmt.Errorf("yarn.log-aggregation.file-formats: %q of class %q is not supported: Heddle has TFile and IFile", name, class)
 }
 
 // archiveWriter writes the logs of a node.

@@ -8,7 +8,7 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// OnHDFS aggregates to HDFS, or whatever else the adapter reaches.
+// OnHDFS aggregates to HDFS, or to any other file system of the adapter.
 func OnHDFS(a *hdfsadapter.Adapter) Remote { return adapted{a} }
 
 type adapted struct{ a *hdfsadapter.Adapter }

@@ -15,10 +15,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Local serves the logs that are on this node.
+// Local serves the logs on this node.
 type Local struct {
 	Dirs Dirs
-	// UID gives the user of the operating system that containers of user run as, as in Config.
+	// UID returns the uid of the user's containers, as in Config.
 	UID func(user string) (int, error)
 }
 
@@ -29,7 +29,7 @@ type Entry struct {
 	ModTime int64 // ms since 1970
 }
 
-// ErrNotFound means that a container has no log of a name here, in the words of YARN's REST.
+// ErrNotFound says that a container has no log with that name here, in the words of YARN's REST.
 var ErrNotFound error = yarnText("Cannot find this log on the local disk.")
 
 // yarnText is an error in YARN's words.
@@ -37,7 +37,7 @@ type yarnText string
 
 func (t yarnText) Error() string { return string(t) }
 
-// List returns the logs of a container by name. One without any may have none yet, or no longer.
+// List returns the logs of a container, sorted by name. A container may have none yet, or none any more.
 func (l Local) List(id records.ContainerID) ([]Entry, error) {
 	files, err := list(l.Dirs, id)
 	if err != nil {
@@ -62,7 +62,7 @@ type Log struct {
 	file *os.File
 }
 
-// Open opens a log of a container of user. What isn't there is ErrNotFound, whatever the name tries to be.
+// Open opens a log of a container of user. It returns ErrNotFound for any name that isn't a log's.
 func (l Local) Open(id records.ContainerID, user, name string) (*Log, error) {
 	uid := userfiles.Anybody
 	if l.UID != nil {
@@ -103,13 +103,13 @@ func newLog(id records.ContainerID, name string, f *os.File) (*Log, error) {
 // Close closes the log.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Section reads count bytes from offset on, fewer if the log has fewer.
+// Section reads count bytes from offset on, or fewer if the log is shorter.
 func (l *Log) Section(offset, count int64) *io.SectionReader {
 	return io.NewSectionReader(l.file, offset, count)
 }
 
-// Size says which part of a log of length bytes the parameter size of YARN's REST stands for: so many bytes from the beginning,
-// or, if it is negative, from the end.
+// Size returns the part of a log of length bytes that the parameter size of YARN's REST selects: so many bytes from the
+// beginning, or from the end if size is negative.
 func Size(length, size int64) (offset, count int64) {
 	switch {
 	case size >= 0:
@@ -120,8 +120,8 @@ func Size(length, size int64) (offset, count int64) {
 	return length + size, -size
 }
 
-// Window says which part of a log of length bytes the parameters start and end of YARN's page for logs stand for; negative ones
-// count from the end. An error means that there is no such part, in the page's words.
+// Window returns the part of a log of length bytes that the parameters start and end of YARN's page for logs select.
+// Negative ones count from the end. It fails if there is no such part, in the page's words.
 func Window(length, start, end int64) (offset, count int64, err error) {
 	if start < 0 {
 		start = max(0, start+length)
@@ -139,12 +139,12 @@ func Window(length, start, end int64) (offset, count int64, err error) {
 	return start, end - start, nil
 }
 
-// DefaultStart is the start of the page for logs if none is given; its end is the log's.
+// DefaultStart is the default start of the page for logs. The default end is the log's end.
 const DefaultStart = -4096
 
-// WriteText writes a log as YARN's REST does: a header, the part that size stands for, and a trailer, which warns if the
-// container still runs. The part is taken from what the log was when it was opened. On Linux it goes from file to
-// socket in the kernel, if w allows it.
+// WriteText writes a log as YARN's REST does: a header, the part that size selects, and a trailer, which warns if the
+// container still runs. The part is taken from the log's length when it was opened. On Linux the kernel copies it from
+// file to socket, if w supports that.
 func (l *Log) WriteText(w io.Writer, node records.NodeID, size int64, running bool) error {
 	if err := writeHead(w, l.ID.String(), node.String(), "LOCAL", l.Name, l.ModTime, l.Entry.Size); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (l *Log) WriteText(w io.Writer, node records.NodeID, size int64, running bo
 	return err
 }
 
-// writeHead begins a log in YARN's text form (LogToolUtils).
+// writeHead writes the header of a log in YARN's text form (LogToolUtils).
 func writeHead(w io.Writer, container, node, aggregation, name string, modTime, length int64) error {
 	title := fmt.Sprintf("Container: %s on %s", container, node)
 	_, err := fmt.Fprintf(w, "%s\nLogAggregationType: %s\n%s\nLogType:%s\nLogLastModifiedTime:%s\nLogLength:%d\nLogContents:\n",
@@ -175,9 +175,9 @@ func writeHead(w io.Writer, container, node, aggregation, name string, modTime, 
 
 func stars(end string) string { return strings.Repeat("*", len(end)+50) }
 
-// Follow writes a log to w from offset on as it grows. It ends when ctx does, or when done says that the container writes no
-// more and all of it is written. A log that is replaced, as those that roll are, is read on from the beginning of the new one, once
-// the old one is at its end; so is one that gets shorter.
+// Follow writes a growing log to w from offset on. It ends when ctx ends, or when done returns true and everything is
+// written. If the log is replaced, as rolling logs are, it completes the old one and continues at the beginning of the
+// new one. It does the same if the log becomes shorter.
 func (l Local) Follow(ctx context.Context, w io.Writer, id records.ContainerID, user, name string, offset int64, every time.Duration, done func() bool) error {
 	log, err := l.Open(id, user, name)
 	if err != nil {
@@ -223,16 +223,16 @@ func (l Local) Follow(ctx context.Context, w io.Writer, id records.ContainerID, 
 	}
 }
 
-// copyFrom copies what a file has from offset on.
+// copyFrom copies a file from offset on.
 func copyFrom(w io.Writer, f *os.File, offset int64) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(f, offset, math.MaxInt64-offset))
 }
 
-// replacement opens what has taken the place of a log, if anything has.
+// replacement opens the file that has replaced a log, if there is one.
 func (l Local) replacement(log *Log, user string) (*Log, error) {
 	next, err := l.Open(log.ID, user, log.Name)
 	if errors.Is(err, ErrNotFound) {
-		return nil, nil // it was moved away, and may come again
+		return nil, nil // it was moved away, and may reappear
 	}
 	if err != nil {
 		return nil, err

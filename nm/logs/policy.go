@@ -9,10 +9,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Ended is a container as a policy looks at it.
+// Ended describes a container to a policy.
 type Ended struct {
 	ID       records.ContainerID
-	Master   bool // the application's master
+	Master   bool // it is the ApplicationMaster's container
 	ExitCode int  // 0 while it runs
 }
 
@@ -28,10 +28,10 @@ const (
 // policyPackage precedes the names of YARN's policies.
 const policyPackage = "org.apache.hadoop.yarn.server.nodemanager.containermanager.logaggregation."
 
-// NewPolicy returns a policy of YARN's by the name of its class, with or without the package
-// (yarn.nodemanager.log-aggregation.policy.class, or an application's own choice). The empty name is
-// AllContainerLogAggregationPolicy. Parameters are used by SampleContainerLogAggregationPolicy: "SR:0.2,MIN:20" is the share of
-// ordinary containers, and the number of them that are taken anyway; what is wrong there stands for the defaults.
+// NewPolicy returns one of YARN's policies by the name of its class, with or without the package
+// (yarn.nodemanager.log-aggregation.policy.class, or an application's own choice). The empty name stands for
+// AllContainerLogAggregationPolicy. SampleContainerLogAggregationPolicy takes parameters: "SR:0.2,MIN:20" is the share
+// of ordinary containers, and the number of first containers. The defaults replace malformed parameters.
 func NewPolicy(class, parameters string) (Policy, error) {
 	failed := func(c Ended) bool {
 		return c.ExitCode != 0 && c.ExitCode != exitKilled && c.ExitCode != exitTerminated
@@ -58,7 +58,7 @@ func NewPolicy(class, parameters string) (Policy, error) {
 		" Sample…, LimitSizeContainerLogAggregationPolicy or AMOnlyLogAggregationPolicy", class)
 }
 
-// newSample takes masters, all that failed, the first containers of an attempt, and a share of the others.
+// newSample selects masters, all containers that failed, the first containers of an attempt, and a share of the others.
 func newSample(parameters string) Policy {
 	rate, atLeast := 0.2, int64(20)
 	for p := range strings.SplitSeq(parameters, ",") {
@@ -75,12 +75,12 @@ func newSample(parameters string) Policy {
 		}
 	}
 	return func(c Ended) bool {
-		// The first container is the master, the others count from 2.
+		// The first container is the ApplicationMaster's; the others count from 2.
 		if c.Master || c.ExitCode != 0 || c.ID.Sequence() < atLeast+2 {
 			return true
 		}
-		// Java computes this with 32-bit floats, which can't tell most container ids from their neighbours: with a rate of
-		// a half it takes all.
+		// Java computes this with 32-bit floats, which can't distinguish most container ids from their neighbours. With
+		// a rate of a half it takes all.
 		return rate != 0 && math.Mod(math.Abs(float64(hash(c.ID))), 1/rate) < 1
 	}
 }
@@ -88,7 +88,7 @@ func newSample(parameters string) Policy {
 // hash is Java's ContainerId.hashCode.
 func hash(id records.ContainerID) int32 {
 	fold := func(n int64) int32 { return int32(n ^ int64(uint64(n)>>32)) }
-	mix := func(prime, seed, a, b int32) int32 { return prime*(prime*seed+a) + b } // wraps, as in Java
+	mix := func(prime, seed, a, b int32) int32 { return prime*(prime*seed+a) + b } // overflows, as in Java
 	app := mix(371237, 6521, fold(id.Attempt.App.ClusterTimestamp), id.Attempt.App.ID)
 	return 31*fold(id.ID) + mix(347671, 5501, app, id.Attempt.Attempt)
 }

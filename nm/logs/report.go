@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Report is what the ResourceManager gets to know of the aggregation of an application's logs on this node.
+// Report tells the ResourceManager about the aggregation of an application's logs on this node.
 type Report struct {
 	App         records.ApplicationID
 	Status      pb.LogAggregationStatus
@@ -21,7 +21,7 @@ func (r Report) PB() *pb.LogAggregationReport {
 	return m
 }
 
-// maxDiagnostics bounds what a report says.
+// maxDiagnostics bounds the text of a report, in bytes.
 const maxDiagnostics = 2048
 
 func (a *Aggregator) report(app records.ApplicationID, status pb.LogAggregationStatus, diagnostics string) {
@@ -38,7 +38,7 @@ func (a *Aggregator) report(app records.ApplicationID, status pb.LogAggregationS
 	}
 }
 
-// TakeReports returns what is to go with the next heartbeat.
+// TakeReports returns the reports for the next heartbeat.
 func (a *Aggregator) TakeReports() []Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,15 +47,15 @@ func (a *Aggregator) TakeReports() []Report {
 	return rs
 }
 
-// PutBack returns reports whose heartbeat failed.
+// PutBack takes back reports whose heartbeat failed.
 func (a *Aggregator) PutBack(rs []Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.reports = append(rs[:len(rs):len(rs)], a.reports...)
 }
 
-// Statuses returns a report for every application whose logs were aggregated of late, for a registration with a
-// ResourceManager that may know nothing of them.
+// Statuses returns a report for every application whose logs were aggregated recently, for a registration with a
+// ResourceManager that may not know them.
 func (a *Aggregator) Statuses() []Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()

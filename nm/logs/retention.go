@@ -30,8 +30,8 @@ func removeLogs(dirs Dirs, app records.ApplicationID) error {
 
 const keepPrefix = "logs/keep/"
 
-// Keeper removes the logs of applications some time after they ended (yarn.nodemanager.log.retain-seconds): all of them where
-// log aggregation is off, and those that could not be aggregated where it is on.
+// Keeper removes the logs of applications some time after their end (yarn.nodemanager.log.retain-seconds): all of them
+// if log aggregation is off, otherwise those that could not be aggregated.
 type Keeper struct {
 	dirs   Dirs
 	retain time.Duration
@@ -41,10 +41,10 @@ type Keeper struct {
 
 	mu   sync.Mutex
 	due  map[records.ApplicationID]time.Time
-	more chan struct{} // something became due earlier than anything before
+	more chan struct{} // the next removal is due earlier than before
 }
 
-// NewKeeper returns a Keeper; store may be nil, and so may now and log, which stand for time.Now and silence then.
+// NewKeeper returns a Keeper. store may be nil. now defaults to time.Now; with a nil log nothing is logged.
 func NewKeeper(dirs Dirs, retain time.Duration, store Store, now func() time.Time, log *logrus.Entry) *Keeper {
 	if now == nil {
 		now = time.Now
@@ -60,12 +60,12 @@ func NewKeeper(dirs Dirs, retain time.Duration, store Store, now func() time.Tim
 	}
 }
 
-// savedDue is the record of an application whose logs are to be removed.
+// savedDue is the record of an application whose logs will be removed.
 type savedDue struct {
 	At int64 `json:"at"` // ms since 1970
 }
 
-// Recover takes up what an earlier NodeManager was to remove.
+// Recover restores the removals that an earlier NodeManager had scheduled.
 func (k *Keeper) Recover() error {
 	if k.store == nil {
 		return nil
@@ -90,7 +90,7 @@ func (k *Keeper) Recover() error {
 	return nil
 }
 
-// Keep has an application's logs removed in due time; the application has ended.
+// Keep schedules the removal of an ended application's logs.
 func (k *Keeper) Keep(app records.ApplicationID) error {
 	at := k.now().Add(k.retain)
 	k.mu.Lock()
@@ -113,7 +113,7 @@ func (k *Keeper) Keep(app records.ApplicationID) error {
 	return nil
 }
 
-// Adopt keeps the logs of applications that nobody knows any more, as a NodeManager without recovery leaves them.
+// Adopt schedules the removal of logs of unknown applications, which a NodeManager without recovery leaves.
 func (k *Keeper) Adopt(known func(records.ApplicationID) bool) error {
 	var errs []error
 	for _, dir := range k.dirs.Readable() {
@@ -138,7 +138,7 @@ func (k *Keeper) Adopt(known func(records.ApplicationID) bool) error {
 	return errors.Join(errs...)
 }
 
-// Run removes what is due until ctx ends.
+// Run removes logs when they are due, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	for {
 		next := k.removeDue()
@@ -155,7 +155,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// removeDue removes what is due, and returns when something else will be; a zero time if nothing will.
+// removeDue removes logs that are due. It returns when the next removal is due; zero if there is none.
 func (k *Keeper) removeDue() (next time.Time) {
 	now := k.now()
 	k.mu.Lock()
@@ -193,17 +193,17 @@ func (k *Keeper) removeDue() (next time.Time) {
 	return next
 }
 
-// Kept returns the applications whose logs are still to be removed.
+// Kept returns the applications whose logs will be removed.
 func (k *Keeper) Kept() []records.ApplicationID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(k.due), records.ApplicationID.Compare)
 }
 
-// DeleteAggregated removes aggregated logs that were last written before cutoff
-// (yarn.log-aggregation.retain-seconds; YARN's AggregatedLogDeletionService): all of an application that has finished if all
-// of it is that old, single files of one that runs. What can't be removed is skipped and named in the error. Other directories than those of
-// aggregated logs are left alone.
+// DeleteAggregated removes aggregated logs that were last written before cutoff (yarn.log-aggregation.retain-seconds;
+// YARN's AggregatedLogDeletionService). Of a finished application it removes everything if all of it is that old; of a
+// running one it removes single files. It skips what can't be removed, and names it in the error. It touches only
+// directories of aggregated logs.
 func DeleteAggregated(ctx context.Context, remote FS, root string, cutoff time.Time, finished func(context.Context, records.ApplicationID) (bool, error)) (removed int, err error) {
 	d := deletion{ctx: ctx, fs: remote, cutoff: cutoff.UnixMilli(), finished: finished}
 	root = strings.TrimSuffix(root, "/")
@@ -251,7 +251,7 @@ func (d *deletion) dirs(dir string) []string {
 	return names
 }
 
-// bucket looks through a directory of applications.
+// bucket searches a directory of applications.
 func (d *deletion) bucket(dir string) {
 	for _, i := range d.list(dir) {
 		app, err := records.ParseApplicationID(i.Name)

@@ -13,19 +13,19 @@ import (
 	"heddle/yarn/records"
 )
 
-// Wishes are what an application says about its logs (YARN: LogAggregationContext). Patterns are regular expressions that are looked
-// for anywhere in a file's name; an empty one stands for no restriction. The rolled ones are for logs that are
-// uploaded while the application runs.
+// Wishes are an application's settings for its logs (YARN: LogAggregationContext). Patterns are regular expressions
+// that match anywhere in a file's name. An empty one restricts nothing. The rolled ones select logs to upload while the
+// application runs.
 type Wishes struct {
 	Include       string `json:"include,omitempty"`
 	Exclude       string `json:"exclude,omitempty"`
 	RolledInclude string `json:"rolledInclude,omitempty"`
 	RolledExclude string `json:"rolledExclude,omitempty"`
-	Policy        string `json:"policy,omitempty"` // class, instead of the node's
+	Policy        string `json:"policy,omitempty"` // class that replaces the node's
 	Parameters    string `json:"parameters,omitempty"`
 }
 
-// WishesFrom reads the wire form. What isn't set there is no restriction, whatever the default in the .proto file says.
+// WishesFrom reads the wire form. An unset field restricts nothing, whatever its default in the .proto file is.
 func WishesFrom(m *pb.LogAggregationContext) Wishes {
 	var w Wishes
 	if m.HasIncludePattern() {
@@ -45,11 +45,11 @@ func WishesFrom(m *pb.LogAggregationContext) Wishes {
 	return w
 }
 
-// filter chooses files by name.
+// filter selects files by name.
 type filter struct{ include, exclude *regexp.Regexp }
 
-// newFilter compiles patterns. One that can't be had (look-around, for instance) restricts nothing: rather too many logs
-// than none. The error says so.
+// newFilter compiles patterns. A pattern that isn't supported (such as look-around) restricts nothing, because too many
+// logs are better than none. The error names it.
 func newFilter(include, exclude string) (filter, error) {
 	var f filter
 	var errs []error
@@ -74,31 +74,31 @@ func (f filter) takes(name string) bool {
 	return (f.include == nil || f.include.MatchString(name)) && (f.exclude == nil || !f.exclude.MatchString(name))
 }
 
-// logFile is a log of a container on this node.
+// logFile is a container's log on this node.
 type logFile struct {
-	dir     string // log directory that it lies in
+	dir     string // log directory of the file
 	name    string
 	size    int64
 	modTime int64 // ms since 1970
 }
 
-// mark tells a version of a file from others of the container. Two that are written within a tick of the file system's
-// clock, some milliseconds, have their sizes to tell them apart.
+// mark identifies a version of a file among those of the container. Two versions within a tick of the file system's
+// clock, some milliseconds, differ in their sizes.
 func (l logFile) mark() string { return fmt.Sprintf("%s_%d_%d", l.name, l.modTime, l.size) }
 
-// Dirs tells which log directories (yarn.nodemanager.log-dirs) can be read at the moment.
+// Dirs returns the readable log directories (yarn.nodemanager.log-dirs).
 type Dirs interface {
 	Readable() []string
 }
 
-// list returns the logs of a container, directory by directory. Only regular files count, not what lies deeper.
+// list returns the logs of a container, directory by directory. Only regular files count, and no sub-directories.
 func list(dirs Dirs, id records.ContainerID) ([]logFile, error) {
 	var files []logFile
 	var errs []error
 	for _, dir := range slices.Sorted(slices.Values(dirs.Readable())) {
 		infos, err := userfiles.ReadDir(dir, id.Attempt.App.String(), id.String())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it logged to another directory, or the user removed it
+			continue // the container logged elsewhere, or the user removed the directory
 		}
 		if err != nil {
 			errs = append(errs, err)

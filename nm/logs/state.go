@@ -12,14 +12,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// Keys of the store: an application's is appPrefix and its id, a container's containerPrefix, the application's id, a
-// slash, and its own.
+// Keys of the store. An application's is appPrefix and its id. A container's is containerPrefix, the application's id,
+// a slash, and its own id.
 const (
 	appPrefix       = "logs/app/"
 	containerPrefix = "logs/container/"
 )
 
-// savedApp is the record of an application whose logs aren't dealt with.
+// savedApp is the record of an application whose logs need work.
 type savedApp struct {
 	User      string            `json:"user"`
 	ACLs      map[string]string `json:"acls,omitempty"`
@@ -27,7 +27,7 @@ type savedApp struct {
 	Finishing bool              `json:"finishing,omitempty"`
 }
 
-// savedContainer is the record of a container that has ended, or has logs that are remote.
+// savedContainer is the record of a container that has ended, or has uploaded logs.
 type savedContainer struct {
 	Master   bool     `json:"master,omitempty"`
 	ExitCode int      `json:"exitCode"`
@@ -40,7 +40,7 @@ func containerKey(id records.ContainerID) string {
 	return containerPrefix + id.Attempt.App.String() + "/" + id.String()
 }
 
-// put records a value. A failure may cost logs their aggregation if the NodeManager restarts, no more.
+// put stores a value. A failure may only lose the aggregation of logs if the NodeManager restarts.
 func (a *Aggregator) put(key string, value any) {
 	if a.cfg.Store == nil {
 		return
@@ -88,8 +88,8 @@ func (a *Aggregator) forget(app *application) {
 	}
 }
 
-// Recover takes up the applications that an earlier NodeManager had in charge, and returns them. Those that had finished
-// are uploaded at once.
+// Recover restores the applications that an earlier NodeManager handled, and returns them. Those that had finished are
+// uploaded at once.
 func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 	if a.cfg.Store == nil {
 		return nil, nil

@@ -12,29 +12,30 @@ import (
 )
 
 const (
-	// mostRefusals is how many refusals a node remembers: the latest ones.
+	// mostRefusals is how many of the latest refusals a node remembers.
 	mostRefusals = 64
-	// mostRefusalsOfApp is how many of them are one application's, so that no application displaces those of all others.
+	// mostRefusalsOfApp is how many of them may belong to one application, so that none displaces those of all others.
 	mostRefusalsOfApp = 4
-	// mostReason is how long a reason may be, in bytes.
+	// mostReason bounds a reason, in bytes.
 	mostReason = 1 << 10
 )
 
-// relaunched is the refusal of a container that is here already. It doesn't keep others from starting.
+// relaunched refuses a container that is here already. It doesn't keep others from starting.
 type relaunched struct{ error }
 
 func (r relaunched) Unwrap() error { return r.error }
 
-// unknownService is the refusal of a container that asks for a service that nobody has heard of. ApplicationMasters get Hadoop's words.
+// unknownService refuses a container that asks for an unknown service. ApplicationMasters get Hadoop's words.
 type unknownService struct{ error }
 
 func (u unknownService) Unwrap() error { return u.error }
 
-// refusals are why the node starts no containers of applications: ApplicationMasters are told, and often tell nobody. There is
-// one for each application and class of exception. A container that starts withdraws those of its application.
+// refusals are the reasons why the node starts no containers of some applications. ApplicationMasters get them, but
+// often report them nowhere. There is one for each application and class of exception. A container that starts removes
+// those of its application.
 type refusals struct {
 	mu   sync.Mutex
-	list []refusedStart // by when they came up
+	list []refusedStart // in the order of their first occurrence
 }
 
 type refusedStart struct {
@@ -42,7 +43,7 @@ type refusedStart struct {
 	class, reason string
 }
 
-// add takes a refusal into account. It reports whether the application had none of the kind.
+// add records a refusal. It reports whether it is the application's first one of its kind.
 func (r *refusals) add(app records.ApplicationID, err error) bool {
 	one := refusedStart{app: app, class: ipc.Class(err), reason: reasonOf(err)}
 	r.mu.Lock()
@@ -71,7 +72,7 @@ func (r *refusals) add(app records.ApplicationID, err error) bool {
 	return true
 }
 
-// withdraw forgets those of an application. It reports whether there were any.
+// withdraw removes the refusals of an application. It reports whether there were any.
 func (r *refusals) withdraw(app records.ApplicationID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,11 +81,11 @@ func (r *refusals) withdraw(app records.ApplicationID) bool {
 	return len(r.list) < before
 }
 
-// reasonOf is what people are told of a refusal: one paragraph, with what is to be done.
+// reasonOf returns a refusal for people: one paragraph that says what to do.
 func reasonOf(err error) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " ")
 	if errors.As(err, &unknownService{}) {
-		text += ". Set yarn.nodemanager.aux-services on the nodes, or have the application not ask for it"
+		text += ". Set yarn.nodemanager.aux-services on the nodes, or change the application so that it doesn't ask for it"
 	}
 	if len(text) > mostReason {
 		text = strings.ToValidUTF8(text[:mostReason-len("…")], "") + "…"
@@ -92,17 +93,18 @@ func reasonOf(err error) string {
 	return text
 }
 
-// refused takes note of a container that wasn't started.
+// refused records that a container wasn't started.
 func (s *Service) refused(app records.ApplicationID, id *pb.ContainerTokenIdentifier, err error) {
 	if errors.As(err, &relaunched{}) || id.HasContainerType() && id.GetContainerType() == pb.ContainerType_APPLICATION_MASTER {
-		return // the ResourceManager, which starts ApplicationMasters, knows
+		return // the ResourceManager starts ApplicationMasters, and knows
 	}
 	if s.refusals.add(app, err) {
 		s.Changed()
 	}
 }
 
-// Refusals returns why the node starts no containers of applications. One that has started a container since is left out.
+// Refusals returns why the node starts no containers of some applications. It omits applications that have started a
+// container since.
 func (s *Service) Refusals() []*pb.StartRefusal {
 	s.refusals.mu.Lock()
 	defer s.refusals.mu.Unlock()
@@ -116,5 +118,5 @@ func (s *Service) Refusals() []*pb.StartRefusal {
 	return out
 }
 
-// Finished forgets what was refused to an application that is over.
+// Finished removes the refusals of an application that is over.
 func (s *Service) Finished(app records.ApplicationID) { s.refusals.withdraw(app) }

@@ -1,9 +1,9 @@
 // Package service answers ApplicationMasters and the ResourceManager: YARN's ContainerManagementProtocol, and Heddle's
 // ContainerControl, which suspends and resumes.
 //
-// Whoever calls has proved by an NM token which application attempt it is, or acts for. A container is started for a
-// second token, which the ResourceManager has made for this one container and node. A token for one application opens
-// no container of another.
+// An NM token proves for which application attempt a caller acts. To start a container, the caller needs a second
+// token, which the ResourceManager has made for this container and node. A token for one application gives no access to
+// containers of another.
 package service
 
 import (
@@ -23,34 +23,34 @@ import (
 	"heddle/yarn/token"
 )
 
-// AuxServices are the services that applications may have data for.
+// AuxServices are the services for which applications may have data.
 type AuxServices interface {
 	Metadata() map[string][]byte
-	// Lacks says why there isn't a service that one could expect; "" if there is nothing to say.
+	// Lacks returns why a well-known service is missing, or "" if there is nothing to say.
 	Lacks(name string) string
 }
 
-// Options are what a Service works with. All must be set.
+// Options configure a Service. All must be set.
 type Options struct {
 	Containers *container.Manager
 	Keys       *Keys
 	Aux        AuxServices
 	Types      records.ResourceTypes
 	Node       records.NodeID
-	IP         string // of this host, for the statuses of containers
+	IP         string // address of this host, for the statuses of containers
 
-	// RMIdentifier returns the id of the ResourceManager's life that this node is registered with.
+	// RMIdentifier returns the identifier of the ResourceManager with which this node is registered.
 	RMIdentifier func() int64
 
-	// SuspendTimeout bounds how long a container may take to stop or go on.
+	// SuspendTimeout bounds how long suspending or resuming a container may take.
 	SuspendTimeout time.Duration
 	Log            *logrus.Entry
 	Now            func() time.Time
-	// Changed is called when the ResourceManager should be told of something at once. It must not block.
+	// Changed is called when the ResourceManager should learn something at once. It must not block.
 	Changed func()
 }
 
-// Service answers calls; register it with Serve.
+// Service answers calls. Register it with Serve.
 type Service struct {
 	Options
 	refusals refusals
@@ -59,7 +59,7 @@ type Service struct {
 // New returns a service.
 func New(o Options) *Service { return &Service{Options: o} }
 
-// Serve registers all methods with a server that authenticates by tokens, with Keys as its secrets.
+// Serve registers all methods with a server. The server must authenticate by tokens, with Keys as its secrets.
 func (s *Service) Serve(server *ipc.Server) {
 	protocol.StartContainers.Serve(server, s.startContainers)
 	protocol.StopContainers.Serve(server, s.stopContainers)
@@ -78,7 +78,7 @@ func (s *Service) Serve(server *ipc.Server) {
 	protocol.ResumeContainers.Serve(server, s.resumeContainers)
 }
 
-// caller returns who calls.
+// caller returns the identity of a call's sender.
 func caller(ctx context.Context) (token.NM, error) {
 	if call := ipc.CallFrom(ctx); call != nil {
 		if id, ok := call.Identifier.(token.NM); ok {
@@ -88,12 +88,12 @@ func caller(ctx context.Context) (token.NM, error) {
 	return token.NM{}, ipc.NewException(ipc.InvalidToken, "Invalid NMToken")
 }
 
-// refusal is a YarnException.
+// refusal returns a YarnException.
 func refusal(format string, args ...any) error {
 	return ipc.NewException(ipc.YarnException, format, args...)
 }
 
-// find returns a container that the caller may do something with.
+// find returns a container if the caller may act on it.
 func (s *Service) find(who token.NM, id records.ContainerID, what string) (*container.Container, error) {
 	if id.Attempt.App != who.Attempt.App {
 		s.Log.WithFields(logrus.Fields{"container": id.String(), "caller": who.Attempt.String()}).Warnf("Refused to %s another application's container", what)
@@ -102,11 +102,11 @@ func (s *Service) find(who token.NM, id records.ContainerID, what string) (*cont
 	return s.Containers.Container(id)
 }
 
-// mostNamed is how many containers a call may name: more than any node has had in the time for which it remembers them. What
-// a call costs the node is bounded by it, as the response has an entry for each.
+// mostNamed bounds the containers in a call. It exceeds the number that any node remembers at a time. It also bounds
+// the cost of a call, because the response has an entry for each.
 const mostNamed = 10000
 
-// tooMany refuses a call that names too many containers.
+// tooMany returns an error if a call names too many containers.
 func tooMany(n int) error {
 	if n <= mostNamed {
 		return nil
@@ -114,10 +114,10 @@ func tooMany(n int) error {
 	return refusal("the call names %d containers, and at most %d may be named at once: call several times", n, mostNamed)
 }
 
-// mostSaid is how long the message of a failure may be, in bytes: it may quote what the caller has sent.
+// mostSaid bounds the message of a failure, in bytes: it may quote the caller's input.
 const mostSaid = 8 << 10
 
-// failure is the entry of a response for a container that a call has failed for.
+// failure returns the entry of a response for a container whose call failed.
 func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
 	class := ipc.Class(err)
 	if class == "" {
@@ -154,7 +154,7 @@ func (s *Service) each(ctx context.Context, ids []*pb.ContainerId, what string, 
 			err = f(c)
 		}
 		if errors.Is(err, container.ErrStoppedBefore) && what == "stop" {
-			err = nil // it is what the caller wants
+			err = nil // the caller wants just that
 		}
 		if err != nil {
 			failed = append(failed, failure(id, err))
@@ -182,16 +182,16 @@ func (s *Service) stopContainers(ctx context.Context, req *pb.StopContainersRequ
 	return resp, nil
 }
 
-// savePatience is how long a call that stops containers waits until that is on disk. They are killed whatever it does.
+// savePatience bounds how long a call that stops containers waits for the disk. They are killed anyway.
 const savePatience = 5 * time.Second
 
-// awaitSaved returns when no restart of the node makes it forget what has happened to containers, or after a while.
+// awaitSaved waits until the end of containers is on disk, but not longer than savePatience.
 func (s *Service) awaitSaved(ctx context.Context, all []*container.Container) {
 	ctx, cancel := context.WithTimeout(ctx, savePatience)
 	defer cancel()
 	for _, c := range all {
 		if err := c.Saved(ctx); err != nil {
-			s.Log.WithError(err).Warn("Containers are stopped, and a restart of the node may make it forget that")
+			s.Log.WithError(err).Warn("Containers were stopped, but a restart of the node may lose that record")
 			return
 		}
 	}
@@ -255,7 +255,7 @@ func (s *Service) signalToContainer(ctx context.Context, req *pb.SignalContainer
 	if len(failed) > 0 {
 		id := records.ContainerIDFrom(req.GetContainerId())
 		if _, err := s.Containers.Container(id); err != nil {
-			s.Log.WithField("container", id.String()).Info("A signal came for a container that is not here")
+			s.Log.WithField("container", id.String()).Info("Got a signal for a container that is not on this node")
 			return &pb.SignalContainerResponse{}, nil
 		}
 		return nil, refusal("%s", failed[0].GetException().GetMessage())
@@ -263,7 +263,7 @@ func (s *Service) signalToContainer(ctx context.Context, req *pb.SignalContainer
 	return &pb.SignalContainerResponse{}, nil
 }
 
-// one returns the container that a call about a single one names.
+// one returns the container of a call about a single one.
 func (s *Service) one(ctx context.Context, m *pb.ContainerId, what string) (*container.Container, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -368,7 +368,7 @@ func (s *Service) commitLastReInitialization(ctx context.Context, id *pb.Contain
 	return &pb.CommitResponse{}, nil
 }
 
-// asYarn makes a YarnException of an error that is no exception yet.
+// asYarn turns any error that is no exception yet into a YarnException.
 func asYarn(err error) error {
 	if ipc.Class(err) != "" {
 		return err

@@ -18,8 +18,8 @@ import (
 	"heddle/yarn/token"
 )
 
-// startContainers starts what it can: a container that is refused is listed with the reason. Only a bad token ends the
-// call for all.
+// startContainers starts every container that it can, and lists the others with the reasons. Only a bad token ends the
+// whole call.
 func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 	return resp, nil
 }
 
-// containerToken returns what the token of a request says, which has been checked.
+// containerToken returns the contents of a request's checked token.
 func (s *Service) containerToken(r *pb.StartContainerRequest) (*pb.ContainerTokenIdentifier, error) {
 	if !r.HasContainerToken() {
 		return nil, ipc.NewException(ipc.InvalidToken, "Invalid ContainerToken")
@@ -69,11 +69,11 @@ func (s *Service) containerToken(r *pb.StartContainerRequest) (*pb.ContainerToke
 	return s.Keys.Container(r.GetContainerToken())
 }
 
-// registrationGrace is how long a container of an unknown ResourceManager's life waits: the ResourceManager gives
-// containers on a node from when it has registered, which the node notes down only when it has the answer.
+// registrationGrace is how long to wait if a container's ResourceManager is unknown. The ResourceManager allocates on a
+// node as soon as it has registered it. The node knows the ResourceManager's identifier only when it has the answer.
 const registrationGrace = time.Second
 
-// registeredWith reports whether the node is registered with that life of the ResourceManager.
+// registeredWith reports whether the node is registered with the ResourceManager of that identifier.
 func (s *Service) registeredWith(rmIdentifier int64) bool {
 	if s.RMIdentifier() == rmIdentifier {
 		return true
@@ -94,8 +94,7 @@ func (s *Service) registeredWith(rmIdentifier int64) bool {
 	}
 }
 
-// start checks one request (Hadoop: ContainerManagerImpl.performContainerPreStartChecks) and has the container
-// started.
+// start checks one request (Hadoop: ContainerManagerImpl.performContainerPreStartChecks), and starts the container.
 func (s *Service) start(who token.NM, req *pb.StartContainerRequest, id *pb.ContainerTokenIdentifier, name records.ContainerID) error {
 	if err := s.authorize(who, id, name, "start"); err != nil {
 		return err
@@ -151,8 +150,8 @@ func relaunch(name records.ContainerID) error {
 	return relaunched{refusal("Unauthorized request to start container.\n Attempt to relaunch the same container with id %s.", name)}
 }
 
-// authorize checks that a container token belongs to the caller's application and is still good. what is start, or
-// the words that stand for it in Hadoop's messages.
+// authorize checks that a container token belongs to the caller's application and is still valid. what is start, or
+// another action's words in Hadoop's messages.
 func (s *Service) authorize(who token.NM, id *pb.ContainerTokenIdentifier, name records.ContainerID, what string) error {
 	begin := "Unauthorized request to start container."
 	doing := "starting container with container token"
@@ -170,7 +169,7 @@ func (s *Service) authorize(who token.NM, id *pb.ContainerTokenIdentifier, name 
 	return nil
 }
 
-// checkResources refuses local resources that can't be localized whatever they are.
+// checkResources refuses local resources without a URL, type or visibility.
 func checkResources(lc *pb.ContainerLaunchContext) error {
 	for _, r := range lc.GetLocalResources() {
 		key, value := r.GetKey(), r.GetValue()
@@ -186,8 +185,8 @@ func checkResources(lc *pb.ContainerLaunchContext) error {
 	return nil
 }
 
-// normalized returns the launch context with its credentials in the form that containers read. Spark sends the whole
-// buffer that it has written them to, with zeros behind them.
+// normalized returns the launch context with its credentials in the form that containers read. Spark sends its whole
+// buffer, with zeros after the credentials.
 func normalized(lc *pb.ContainerLaunchContext) (*pb.ContainerLaunchContext, error) {
 	if len(lc.GetTokens()) == 0 {
 		return lc, nil
@@ -216,7 +215,7 @@ func (s *Service) updateContainer(ctx context.Context, req *pb.ContainerUpdateRe
 	return resp, nil
 }
 
-// increaseContainersResource is the name that updateContainer had in Hadoop 2.
+// increaseContainersResource serves updateContainer under its name in Hadoop 2.
 func (s *Service) increaseContainersResource(ctx context.Context, req *pb.IncreaseContainersResourceRequest) (*pb.IncreaseContainersResourceResponse, error) {
 	done, failed, err := s.update(ctx, req.GetIncreaseContainers())
 	if err != nil {
@@ -255,7 +254,7 @@ func (s *Service) update(ctx context.Context, tokens []*pb.Token) (done []*pb.Co
 	return done, failed, nil
 }
 
-// Update gives a container the size and execution type that a token says, which has been checked.
+// Update sets a container's size and execution type as a checked token says.
 func (s *Service) Update(ctx context.Context, id *pb.ContainerTokenIdentifier, identifier []byte) error {
 	name := records.ContainerIDFrom(id.GetContainerId())
 	c, err := s.Containers.Container(name)

@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// StatusPB returns a container's status as calls and heartbeats carry it.
+// StatusPB returns a container's status for calls and heartbeats.
 func StatusPB(s container.Status, types records.ResourceTypes, host, ip string) *pb.ContainerStatus {
 	m := &pb.ContainerStatus{}
 	m.SetContainerId(s.Grant.ID.PB())
@@ -29,7 +29,7 @@ func attribute(key, value string) *pb.StringStringMap {
 	return m
 }
 
-// NMStatusPB returns a container's status as registrations carry it.
+// NMStatusPB returns a container's status for registrations.
 func NMStatusPB(s container.Status, types records.ResourceTypes) *pb.NMContainerStatus {
 	m := &pb.NMContainerStatus{}
 	m.SetContainerId(s.Grant.ID.PB())

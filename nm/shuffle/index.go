@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// partition is the range of a map output that is for one reducer.
+// partition is one reducer's range of a map output.
 type partition struct {
 	start int64 // offset in file.out
 	raw   int64 // bytes once decompressed
@@ -26,7 +26,8 @@ const (
 	maxIndex   = 64 << 20
 )
 
-// readIndex reads a spill index (org.apache.hadoop.mapred.SpillRecord): a record a reducer, and the CRC-32 of all of them.
+// readIndex reads a spill index (org.apache.hadoop.mapred.SpillRecord): a record for each reducer, and the CRC-32 of
+// all records.
 func readIndex(f *os.File) ([]partition, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -36,7 +37,7 @@ func readIndex(f *os.File) ([]partition, error) {
 		return nil, fmt.Errorf("index of %d bytes is larger than %d MB", fi.Size(), maxIndex>>20)
 	}
 	if fi.Size()%recordSize != crcSize {
-		return nil, fmt.Errorf("index of %d bytes is cut off", fi.Size())
+		return nil, fmt.Errorf("index of %d bytes is incomplete", fi.Size())
 	}
 	b := make([]byte, fi.Size())
 	if _, err := io.ReadFull(f, b); err != nil {
@@ -45,12 +46,12 @@ func readIndex(f *os.File) ([]partition, error) {
 	return parseIndex(b)
 }
 
-// errChecksum means that the records of an index are not those that were written.
+// errChecksum says that an index was damaged.
 var errChecksum = errors.New("checksum error")
 
 func parseIndex(b []byte) ([]partition, error) {
 	if len(b)%recordSize != crcSize {
-		return nil, fmt.Errorf("index of %d bytes is cut off", len(b))
+		return nil, fmt.Errorf("index of %d bytes is incomplete", len(b))
 	}
 	body, sum := b[:len(b)-crcSize], b[len(b)-crcSize:]
 	if binary.BigEndian.Uint64(sum) != uint64(crc32.ChecksumIEEE(body)) {
@@ -65,7 +66,7 @@ func parseIndex(b []byte) ([]partition, error) {
 			size:  int64(binary.BigEndian.Uint64(r[16:])),
 		}
 		if p.start < 0 || p.raw < 0 || p.size < 0 || p.start+p.size < 0 {
-			return nil, fmt.Errorf("index has an impossible range for reducer %d: %d bytes at %d", i, p.size, p.start)
+			return nil, fmt.Errorf("index has an invalid range for reducer %d: %d bytes at %d", i, p.size, p.start)
 		}
 		ps[i] = p
 	}
@@ -75,15 +76,15 @@ func parseIndex(b []byte) ([]partition, error) {
 // indexCacheSize bounds the memory for indexes (mapreduce.reduce.shuffle.indexcache.mb's default).
 const indexCacheSize = 10 << 20
 
-// indexCache keeps the indexes last used. All reducers of a job ask for the same ones, at about the same time. Attempts
-// write their output once, so there is nothing to become stale.
+// indexCache keeps the most recently used indexes. All reducers of a job ask for the same ones at about the same time.
+// Attempts write their output once, so no index becomes stale.
 type indexCache struct {
 	limit int64
 
 	mu    sync.Mutex
 	bytes int64
 	items map[indexKey]*list.Element
-	order *list.List // of *indexItem, the last used first
+	order *list.List // of *indexItem, the most recently used first
 }
 
 type indexKey struct {
@@ -91,9 +92,9 @@ type indexKey struct {
 	attempt string
 }
 
-// output is a map output whose index was read.
+// output is a map output with its index.
 type output struct {
-	dir        string // local directory that it lies in
+	dir        string // local directory of the output
 	partitions []partition
 }
 
@@ -106,7 +107,7 @@ func newIndexCache(limit int64) *indexCache {
 	return &indexCache{limit: limit, items: map[indexKey]*list.Element{}, order: list.New()}
 }
 
-// cost is what an item takes, roughly.
+// cost estimates the bytes that an item takes.
 func (i *indexItem) cost() int64 { return 256 + int64(len(i.out.partitions))*recordSize }
 
 func (c *indexCache) get(k indexKey) (output, bool) {

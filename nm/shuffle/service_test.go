@@ -155,9 +155,9 @@ func TestErrors(t *testing.T) {
 	}{
 		{"data cut off", n.get(0, "", attempt(4)), "500", "has 3 bytes, the index wants 5 at 0"},
 		{"reduce negative", n.get(-1, "", attempt(0)), "500", "Invalid request  Map Id = attempt_1_0001_m_000000_0 Reducer = -1 Index Info Length = 3"},
-		{"empty index", n.get(0, "", attempt(5)), "500", "index of 0 bytes is cut off"},
-		{"odd index", n.get(0, "", attempt(6)), "500", "index of 30 bytes is cut off"},
-		{"impossible index", n.get(0, "", attempt(7)), "500", "index has an impossible range for reducer 0"},
+		{"empty index", n.get(0, "", attempt(5)), "500", "index of 0 bytes is incomplete"},
+		{"odd index", n.get(0, "", attempt(6)), "500", "index of 30 bytes is incomplete"},
+		{"impossible index", n.get(0, "", attempt(7)), "500", "index has an invalid range for reducer 0"},
 		{"no map", n.get(0, "", "", ""), "200", ""},
 		{"nulls", "\x00\x00\x00\r\n\r\n", "400", "Incompatible shuffle request version"},
 		{"endless line", "GET /" + strings.Repeat("x", maxHead+readBuffer), "400", "Incompatible shuffle request version"},
