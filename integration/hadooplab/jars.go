@@ -22,7 +22,7 @@ var pom []byte
 const Version = "3.4.2"
 
 // errNoJava says that this machine can't run Hadoop.
-var errNoJava = fmt.Errorf("Hadoop needs java, which is not on the PATH: `apt-get install %s` installs it", needs.Package("java"))
+var errNoJava = fmt.Errorf("java is not on the PATH, and Hadoop needs it: `apt-get install %s` installs it", needs.Package("java"))
 
 // cacheDir returns the folder in which jars are kept between test runs.
 func cacheDir() (string, error) {
