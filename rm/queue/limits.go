@@ -205,16 +205,20 @@ func (p *parser) weightKey(q *Queue, user string) string {
 
 const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
 
-// leafPolicies are the orders of applications that a leaf can have, with YARN's classes of them.
+// leafPolicies are the orders of applications that a leaf can have, with YARN's classes of them. Package rm/scheduler/policy/leaf
+// knows what each does.
 var leafPolicies = map[string]string{
 	"fifo": "FifoOrderingPolicy", "fair": "FairOrderingPolicy",
 	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
 }
 
+// AddLeafPolicy adds an order of applications that isn't one of YARN's. It is for init functions.
+func AddLeafPolicy(name string) { leafPolicies[name] = "" }
+
 // leafPolicy returns the name of a leaf's order, which may be given as the name of its class. It reports whether there is one.
 func leafPolicy(v string) (name string, ok bool) {
 	for name, class := range leafPolicies {
-		if v == name || v == policyPackage+class {
+		if v == name || class != "" && v == policyPackage+class {
 			return name, true
 		}
 	}

@@ -65,8 +65,8 @@ type Queue struct {
 	Priority, DefaultPriority int32
 	// MaxLifetime limits the lifetime of applications, DefaultLifetime applies to those that ask for none; see Lifetime.
 	MaxLifetime, DefaultLifetime int64 // in seconds; values up to 0 mean none
-	// OrderingPolicy is fifo, fair, fifo-with-partitions or fifo-for-pending-apps in a leaf, utilization or
-	// priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
+	// OrderingPolicy is a leaf policy in a leaf (fifo, fair, fifo-with-partitions, fifo-for-pending-apps, or one that was
+	// added), utilization or priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
 	OrderingPolicy string
 	// SizeBasedWeight makes the leaf's fair ordering weigh applications by what they ask for.
 	SizeBasedWeight bool

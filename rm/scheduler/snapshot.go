@@ -70,9 +70,10 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 	p := preempt.Queue{
 		Path: q.Cfg.Path, Parent: parent, Used: q.Used, Maximum: q.Maximum, Reserved: q.Reserved,
 		Guaranteed: q.Guaranteed.Min(q.Maximum), // as nothing is to be taken for what it can't have
-		Disabled:   q.Cfg.NoPreemption || q.Cfg.Fair.NoPreemption, IntraOff: q.Cfg.NoIntraPreemption,
-		Means: q.Cfg.Means, Unable: q.Cfg.Unable,
-		FairOrder:  q.Cfg.OrderingPolicy == "fair",
+		Disabled:   q.Cfg.NoPreemption || q.Cfg.Fair.NoPreemption,
+		IntraOff:   q.Cfg.NoIntraPreemption || q.Apps == order.ByRatio, // only the leaf's policy knows who comes first there
+		Means:      q.Cfg.Means, Unable: q.Cfg.Unable,
+		FairOrder:  q.Apps == order.ByAppUse || q.Apps == order.ByFairness,
 		MinTimeout: timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}
 	for i, n := range q.Guaranteed {
@@ -149,8 +150,9 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 				room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
 				whole[a.User] = room[a.User]
 			}
-			wants := a.PendingSum.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
-			asks := a.PendingSum.Min(whole[a.User])
+			pending := a.PendingSum.Sub(s.core.HeldBack(a)) // nothing is taken for what wouldn't be granted
+			wants := pending.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
+			asks := pending.Min(whole[a.User])
 			room[a.User], whole[a.User] = room[a.User].Sub(wants), whole[a.User].Sub(asks)
 			leaf := &out.Queues[at[a.Leaf]]
 			leaf.Pending, leaf.Asked = leaf.Pending.Add(wants), leaf.Asked.Add(asks)
@@ -164,7 +166,7 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 // snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole.
 func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask) {
 	for d := range s.core.Demands(a) {
-		if d.Pending == 0 {
+		if d.Pending == 0 || s.core.HoldsBack(a, d).Policy != "" {
 			continue
 		}
 		if d.RelaxAny {

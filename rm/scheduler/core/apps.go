@@ -27,12 +27,13 @@ type App struct {
 	Tried      bool // the limits on ApplicationMasters were asked whether it may become active
 	asks       bool // for containers: pending isn't 0
 	Wants      bool // is active and asks for something
+	guided     bool // its leaf has a leaf policy that isn't built in
 	Leaf, User int32
 	El         int32
 	Running    int32 // containers
 	Demands    order.Order
 	Requests   int32   // demands
-	Blocked    int32   // demands that wait for more urgent ones
+	Blocked    int32   // demands that wait for more urgent ones, or for the policy of the leaf
 	Sole       *Demand // if there is just one
 	Used       records.Resource
 	PendingSum records.Resource
@@ -41,8 +42,9 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	places     int32    // of all demands
-	_          [3]int32 // to whole lines
+	since      int64 // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	places     int32 // of all demands
+	_          int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -68,6 +70,7 @@ func (s *Core) join(h handle.App, leaf int32) {
 	u := s.userOf(leaf, a.Spec.User)
 	s.Policy.AppsChanged()
 	a.Leaf, a.User = leaf, u
+	s.guide(a)
 	s.Users[u].Total++
 	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total++
@@ -85,6 +88,9 @@ func (s *Core) part(h handle.App) {
 	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total--
 		s.Queues[q].Pending = s.Queues[q].Pending.Sub(a.PendingSum)
+	}
+	if a.guided {
+		s.Queues[a.Leaf].guard.Left(h)
 	}
 	u := a.User
 	if s.Users[u].Total--; s.Users[u].Total == 0 {
@@ -237,6 +243,7 @@ func (s *Core) placeApp(h handle.App) {
 	if wants := a.Active && a.asks; wants != a.Wants {
 		a.Wants = wants
 		if wants {
+			a.since = moment(s.Now)
 			if u.Wanting++; u.Wanting == 1 {
 				q.Wanting += u.Weight
 				q.ActiveUsed = q.ActiveUsed.Add(u.Used)

@@ -42,21 +42,23 @@ type Demand struct {
 	RelaxAny     bool
 	classed      bool // holds its class
 	gone         bool
-	listed       bool          // is among Scheduler.parked
+	listed       bool          // is among Core.parked
+	timed        bool          // is among Core.timed
 	Choosy       bool          // has places
 	Work         nodeset.Works // its kind
 
 	Capability records.Resource
 	Size       records.Resource // of it what is measured
 
-	Places  []Place         // hosts and racks, in the order in which they were first asked for
-	placeOf map[int32]int32 // name → index in places
-	at      int             // the place that was last found to have room
-	Since   int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
-	Until   int64           // when the delay for locality is over that it waits for; 0: none
-	vain    int64           // see hopes
-	El      int32           // in Scheduler.lines
-	_       [5]int32        // to whole lines
+	Places    []Place         // hosts and racks, in the order in which they were first asked for
+	placeOf   map[int32]int32 // name → index in places
+	at        int             // the place that was last found to have room
+	Since     int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
+	Until     int64           // when the delay for locality is over that it waits for, or the leaf policy's hold; 0: none
+	heldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
+	vain      int64           // see hopes
+	El        int32           // in Core.Demanded
+	_         [3]int32        // to whole lines
 }
 
 // Blocked is what became of the last search for a node, and keeps a demand from being tried again. One that is parked has no part in its
@@ -68,6 +70,7 @@ const (
 	NoPlace           // none of the places that it may go to has room
 	NoRoom            // no node that the application wants has
 	OverLimit         // it would take a queue above its maximum
+	Waits             // the leaf policy makes it wait; see Withholds
 	BehindOwn         // what the application asks for more urgently comes first on the nodes with room
 )
 

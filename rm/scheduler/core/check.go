@@ -185,7 +185,7 @@ func (s *Core) checkDemands(a *App) error {
 		last = d
 		offers |= d.offers()
 		requests, places = requests+1, places+int32(len(d.Places))
-		if d.Why == BehindOwn {
+		if d.Why.counts() {
 			blocked++
 		}
 	}

@@ -40,6 +40,9 @@ func (s *Core) Restore(a handle.App, n handle.Node, r records.Resource) handle.C
 	s.start(a)
 	s.Recheck = true
 	h := s.holdOn(a, n, &r)
+	if s.Apps[a].guided {
+		s.toldGranted(a, nil, n, &r)
+	}
 	s.settle(a)
 	return h
 }
@@ -61,6 +64,10 @@ func (s *Core) Free(h handle.Container) {
 	s.endContainer(h)
 	s.Nodes.Charge(&s.Nodes.At[n], &room, -1)
 	s.chargeApp(a, &back, &room, -1)
+	if s.Apps[a].guided {
+		claim := s.Calc.Negative(&back)
+		s.toldEnded(a, n, &claim)
+	}
 	s.NodeFreed(n)
 	s.unparkLimited()
 	s.settle(a)
@@ -91,6 +98,9 @@ func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	}
 	s.Nodes.Charge(n, &room, 0)
 	s.chargeApp(c.App, &more, &room, 0)
+	if a := &s.Apps[c.App]; a.guided {
+		s.unblock(a)
+	}
 	s.NodeFreed(c.Node)
 	s.unparkLimited()
 	s.settle(c.App)

@@ -56,19 +56,22 @@ type Core struct {
 	DemandOf []*Demand
 	Passed   int64 // demands and applications that were gone through one by one, which tests hold down
 
-	waiting        []waiters          // demands that prefer a host or rack, by its name's number
-	awaited        []bool             // names that demands prefer, or did: those with waiters
-	Reserved       []handle.Container // in the order in which nodes were kept
-	scheduling     bool               // undone reservations are among the decisions
-	reservations                      // which reservations may be filled or undone
-	Roomier        bool               // nodes may have room for reservations
-	undone         []Decision         // on reservations, since the last call of Schedule
-	promises       []Promised         // see Promise
-	delayedDemands []*Demand          // that wait for better places for some time
-	wakeup         int64              // see NextWake
-	parked         []*Demand          // that wait for room on nodes that their application wants, or below their queues' limits
-	Picked         order.Mask         // the classes that the application that was picked last could have
-	Out            []Decision
+	guided  []int32      // leaves with leaf policies that aren't built in
+	overdue []handle.App // scratch of askOverdue
+
+	waiting      []waiters          // demands that prefer a host or rack, by its name's number
+	awaited      []bool             // names that demands prefer, or did: those with waiters
+	Reserved     []handle.Container // in the order in which nodes were kept
+	scheduling   bool               // undone reservations are among the decisions
+	reservations                    // which reservations may be filled or undone
+	Roomier      bool               // nodes may have room for reservations
+	undone       []Decision         // on reservations, since the last call of Schedule
+	promises     []Promised         // see Promise
+	timed        []*Demand          // that wait for better places, or for the policies of their leaves, for some time
+	wakeup       int64              // see NextWake
+	parked       []*Demand          // that wait for room on nodes that their application wants, or below their queues' limits
+	Picked       order.Mask         // the classes that the application that was picked last could have
+	Out          []Decision
 }
 
 // NewCore returns a core without nodes. policy makes the policy for queues of a kind.
@@ -109,6 +112,9 @@ func (s *Core) Schedule(now int64) []Decision {
 	s.Refresh()
 	if s.wakeup != 0 && s.Now >= s.wakeup {
 		s.wakeUp()
+	}
+	if len(s.guided) > 0 {
+		s.tickLeaves()
 	}
 	s.activateApps()
 	s.fulfilPromises()

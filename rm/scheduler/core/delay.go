@@ -57,26 +57,34 @@ func (s *Core) delayed(a *App, d *Demand, delay int64, racks bool) bool {
 	if s.Now >= until {
 		return false
 	}
-	d.Until = until
-	s.WakeAt(until)
-	s.delayedDemands = append(s.delayedDemands, d)
+	s.waitUntil(d, until)
 	s.park(d, NoPlace)
 	return true
 }
 
+// waitUntil has a demand that is parked be tried again at a time.
+func (s *Core) waitUntil(d *Demand, until int64) {
+	d.Until = until
+	s.WakeAt(until)
+	if !d.timed {
+		d.timed = true
+		s.timed = append(s.timed, d)
+	}
+}
+
 // wakeLate lets the demands be tried again whose delay is over.
 func (s *Core) wakeLate() {
-	list := s.delayedDemands
-	s.delayedDemands = slices.DeleteFunc(list, func(d *Demand) bool {
+	list := s.timed
+	s.timed = slices.DeleteFunc(list, func(d *Demand) bool {
 		switch {
-		case d.gone || d.Until == 0:
+		case d.gone:
 			return true
 		case d.Until > s.Now:
 			s.WakeAt(d.Until)
 			return false
 		}
-		d.Until = 0
-		if d.Why == NoPlace {
+		d.Until, d.timed = 0, false
+		if d.Why == NoPlace || d.Why == Waits {
 			d.Racks = true
 			s.Unpark(d)
 		}

@@ -100,7 +100,7 @@ func (s *Core) releaseDemand(a *App, d *Demand) {
 		s.Classes.Drop(d.Class)
 		d.classed = false
 	}
-	if d.Why == BehindOwn {
+	if d.Why.counts() {
 		a.Blocked--
 	}
 	d.gone = true
@@ -121,16 +121,19 @@ func (d *Demand) offers() order.Mask {
 // show takes into account what a demand has to offer now.
 func (s *Core) show(d *Demand) { s.Demanded.SetMask(d.El, d.offers()) }
 
+// counts reports whether a demand counts in App.Blocked.
+func (w Blocked) counts() bool { return w == BehindOwn || w == Waits }
+
 // setWhy says what keeps a demand from being tried again.
 func (s *Core) setWhy(d *Demand, w Blocked) {
 	if d.Why == w {
 		return
 	}
 	a := &s.Apps[d.App]
-	if d.Why == BehindOwn {
+	if d.Why.counts() {
 		a.Blocked--
 	}
-	if d.Why = w; w == BehindOwn {
+	if d.Why = w; w.counts() {
 		a.Blocked++
 	}
 	s.show(d)

@@ -43,13 +43,16 @@ func (s *Core) heldByOwn(a *App, d *Demand) bool {
 	return false
 }
 
-// unblock lets the demands of an application be tried again that its more urgent ones held.
+// unblock lets the demands of an application be tried again that its more urgent ones, or the policy of its leaf, made wait.
 func (s *Core) unblock(a *App) {
 	if a.Blocked == 0 {
 		return
 	}
 	for d := range s.Demands(a) {
-		if d.Why == BehindOwn {
+		if d.Why == Waits {
+			d.Until = 0 // of the policy, which is asked again
+		}
+		if d.Why.counts() {
 			d.Hosts, d.Racks = true, true // where it was held there may be room
 			s.setWhy(d, Untried)
 		}

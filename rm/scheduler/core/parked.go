@@ -69,7 +69,7 @@ func (s *Core) park(d *Demand, w Blocked) {
 	if w == OverLimit {
 		s.unblock(&s.Apps[d.App])
 	}
-	if w != NoPlace && w != BehindOwn && !d.listed {
+	if w != NoPlace && !w.counts() && !d.listed {
 		d.listed = true
 		s.parked = append(s.parked, d)
 	}
@@ -102,7 +102,7 @@ func (s *Core) unparkIf(may func(*Demand) bool) {
 	s.parked = s.parked[:0]
 	for _, d := range list {
 		switch {
-		case d.gone || d.Why == Untried || d.Why == NoPlace || d.Why == BehindOwn:
+		case d.gone || d.Why == Untried || d.Why == NoPlace || d.Why.counts():
 			d.listed = false
 		case may(d):
 			d.listed = false

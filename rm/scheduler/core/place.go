@@ -19,6 +19,9 @@ func (s *Core) place(h handle.App) {
 		s.park(d, BehindOwn)
 		return
 	}
+	if a.guided && s.holdBack(a, d) {
+		return
+	}
 	s.placeDemand(h, a, d)
 }
 
@@ -175,9 +178,13 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 	s.Calc.Add(&a.PendingSum, &back)
 	s.askedFor(a, &back)
 	s.placedAt(d, level)
+	c := s.holdOn(h, nh, &d.Capability)
+	if a.guided {
+		s.toldGranted(h, d, nh, &d.Capability)
+	}
 	s.Out = append(s.Out, Decision{
 		Kind:                Allocate,
-		Container:           s.holdOn(h, nh, &d.Capability),
+		Container:           c,
 		App:                 h,
 		Node:                nh,
 		Resource:            d.Capability,

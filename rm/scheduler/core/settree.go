@@ -35,6 +35,7 @@ func (s *Core) SetTree(t *queue.Tree) error {
 	}
 	s.Tree = t
 	s.replaceQueues(t, next)
+	s.guideApps()
 	s.remeasure()
 	for i := range s.Users {
 		if u := &s.Users[i]; u.Total > 0 {

@@ -7,6 +7,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
 
@@ -33,11 +34,12 @@ type Queue struct {
 	Guaranteed, Maximum records.Resource
 
 	Reserved records.Resource
-	Runnable int32    // applications that count for max-parallel-apps
-	Total    int32    // applications, waiting ones included
-	place    int64    // among all queues, as configured
-	Below    []int32  // children, as they came
-	_        [6]int64 // to whole lines
+	Runnable int32       // applications that count for max-parallel-apps
+	Total    int32       // applications, waiting ones included
+	place    int64       // among all queues, as configured
+	Below    []int32     // children, as they came
+	guard    *leaf.Guard // its leaf policy, unless that is built in
+	_        [5]int64    // to whole lines
 }
 
 // leafState is what only leaves have.
@@ -79,6 +81,7 @@ func (s *Core) setTree(t *queue.Tree, p Policy) {
 	s.Policy = p
 	s.setMeasure()
 	s.addQueue(t.Root, order.Nothing)
+	s.guideApps()
 	s.stale = true
 }
 
@@ -120,6 +123,7 @@ func (s *Core) setRules(q *Queue) {
 	if q.Leaf {
 		q.Inner.Rule = q.Apps
 	}
+	q.guide()
 }
 
 // leafOf finds the leaf for an application that names a queue, and makes it where the tree's kind allows that.

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"heddle/rm/scheduler/nodeset"
 
@@ -32,6 +33,7 @@ const (
 	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
 	BehindOthers   Limit = "behind"        // an ask whose turn is earlier is larger than what the queue has left
 	BehindOwn      Limit = "priority"      // what the application asks for more urgently comes first
+	LeafPolicy     Limit = "policy"        // the policy of the leaf makes it wait
 	ClusterFull    Limit = "free"          // no node has so much free
 	OthersFirst    Limit = "order"         // others' turn comes first
 )
@@ -180,6 +182,7 @@ func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
 		r.Limit, r.Queue = QueueMasters, s.core.Queues[a.Leaf].Cfg.Path
 		r.Text = fmt.Sprintf("the limit of queue %s on ApplicationMasters admits it now", r.Queue)
 		r.Free = "the next look at the limit, at most half a second from now"
+	case s.explainLeafPolicy(a, d, &r):
 	case s.explainQueues(a.Leaf, d, &r, false):
 	case s.policy.ExplainTurn(a, u, d, &r):
 	case s.explainNodes(a, d, &r):
@@ -242,6 +245,27 @@ func (s *Explainer) explainQueues(leaf int32, d *core.Demand, r *Reason, all boo
 		return true
 	}
 	return false
+}
+
+// explainLeafPolicy asks the policy of the leaf whether it makes a request wait.
+func (s *Explainer) explainLeafPolicy(a *core.App, d *core.Demand, r *Reason) bool {
+	w := s.core.HoldsBack(a, d)
+	if w.Policy == "" || d.Reservations > 0 {
+		return false
+	}
+	r.Limit, r.Queue, r.Until = LeafPolicy, s.core.Queues[a.Leaf].Cfg.Path, w.Until
+	left := time.Duration(w.Until-s.core.Now) * time.Millisecond
+	if !w.Capped {
+		r.Text = fmt.Sprintf("leaf policy %s of queue %s holds it back, for %v at the most", w.Policy, r.Queue, left)
+		r.Free = "the policy, or the end of that time"
+		return true
+	}
+	r.Used, r.Bound = a.Used, w.Cap
+	r.Short = Lacks(d.Size, s.core.Calc.Measure(w.Cap.Sub(a.Used)))
+	r.Text = fmt.Sprintf("leaf policy %s of queue %s lets the application have %s now, and it has %s; that holds for %v at the most",
+		w.Policy, r.Queue, s.core.Format(w.Cap), s.core.Format(a.Used), left)
+	r.Free = "the policy, the end of containers of the application, or the end of that time"
+	return true
 }
 
 func HeldByNoNodes(s *core.Core, size records.Resource, r *Reason) bool {

@@ -14,6 +14,7 @@ const (
 	ByFairness                   // fair of the FairScheduler
 	ByDominance                  // its drf
 	ByPlace                      // as configured
+	ByRatio                      // a leaf policy that isn't built in: what it says of each application (package leaf)
 )
 
 // Key is by what a queue, user or application is ordered. That of a user is that of its first application.
@@ -41,7 +42,7 @@ func (e *Arena) Less(r Rule, i, j int32) bool {
 		if a.Promise != b.Promise {
 			return a.Promise > b.Promise
 		}
-	case ByPriorityAndUse, ByPriority, ByAppUse, ByFairness:
+	case ByPriorityAndUse, ByPriority, ByAppUse, ByFairness, ByRatio:
 		switch {
 		case a.Rank != b.Rank:
 			return a.Rank < b.Rank

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"strings"
 
 	"heddle/rm/scheduler/nodeset"
 
@@ -11,6 +10,7 @@ import (
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
 
@@ -43,14 +43,13 @@ func (p *Policy) Rules() core.Rules {
 }
 
 func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
-	children, apps = order.ByUse, order.ByPriority
-	switch strings.ToLower(cfg.OrderingPolicy) {
-	case "priority-utilization":
-		children = order.ByPriorityAndUse
-	case "fair":
-		apps = order.ByAppUse
+	switch {
+	case cfg.Leaf():
+		return order.ByUse, leaf.Rule(cfg.OrderingPolicy)
+	case cfg.OrderingPolicy == "priority-utilization":
+		return order.ByPriorityAndUse, order.ByPriority
 	}
-	return children, apps
+	return order.ByUse, order.ByPriority
 }
 
 func (p *Policy) Sorted(children []*queue.Queue) []*queue.Queue { return children }
@@ -83,12 +82,19 @@ func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 	return !k.Same(&before)
 }
 
-// AppKey orders the applications of a fair leaf by the memory that they have (Hadoop: FairOrderingPolicy).
+// AppKey orders the applications of a fair leaf by the memory that they have (Hadoop: FairOrderingPolicy), and those of a leaf whose
+// policy isn't built in by what that says.
 func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
-	if r != order.ByAppUse {
+	k := p.s.Orders.Key(a.El)
+	switch r {
+	case order.ByAppUse:
+	case order.ByRatio:
+		before := *k
+		k.Rank, k.Ratio = p.s.LeafKey(a)
+		return !k.Same(&before)
+	default:
 		return false
 	}
-	k := p.s.Orders.Key(a.El)
 	before := k.Ratio
 	k.Ratio = float64(a.Used[records.Memory])
 	if p.s.Queues[a.Leaf].Cfg.SizeBasedWeight {
@@ -133,6 +139,9 @@ func (p *Policy) Shares() map[int32]*fairshare.Queue { return nil }
 func (p *Policy) HeadroomOf(a *core.App) records.Resource {
 	q, u := &p.s.Queues[a.Leaf], &p.s.Users[a.User]
 	left := p.s.Room(a.Leaf).Sub(q.Used)
+	if most, capped := p.s.CapOf(a); capped {
+		left = left.Min(most.Sub(a.Used))
+	}
 	return left.Min(p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight).Sub(u.Used))
 }
 

@@ -230,6 +230,8 @@ func (w *walk) judge(leaf int32, a *core.App, c scope, room *records.Resource) v
 			large = !s.Calc.Fits(&d.Size, room) && s.EverFits(leaf, &d.Size)
 		}
 		switch {
+		case large && s.HoldsBack(a, d).Policy != "":
+			v = shut
 		case large && w.p.lifted(a, d, room):
 			if v = shut; d.Class != class.Shared {
 				want &^= 1 << d.Class

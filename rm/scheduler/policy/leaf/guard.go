@@ -1,0 +1,98 @@
+package leaf
+
+import (
+	"math"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/yarn/records"
+)
+
+// Bound is the longest that a policy makes anybody wait, in ms. A request that was held for so long is held no more until it has got
+// a container. An application that got nothing for so long, though it asked, comes first in its leaf until it gets a container, and has
+// neither a cap nor held requests.
+const Bound = 10 * 60 * 1000
+
+// Interval is how often a policy is told the time, in ms.
+const Interval = 1000
+
+// Ranks of applications: those that have waited for Bound come first.
+const (
+	overdue uint8 = iota
+	inTurn
+)
+
+// Guard is a policy within its bounds. Times are in ms. Since is when an application began to ask without getting anything, or when a
+// request was held for the first time since it got something; 0 means that it does not wait.
+type Guard struct {
+	Name   string
+	policy Policy
+	told   bool  // of something since the last Tick
+	next   int64 // when Tick is due in any case
+}
+
+// Overdue reports whether an application that has got nothing since a time has waited for too long.
+func (g *Guard) Overdue(since, now int64) bool { return since != 0 && now-since >= Bound }
+
+// Key is what an application is ordered by: rank first, then ratio. Of those overdue the one that has waited longest comes first.
+func (g *Guard) Key(a App, since, now int64) (rank uint8, ratio float64) {
+	if g.Overdue(since, now) {
+		return overdue, float64(since)
+	}
+	if ratio = g.policy.Ratio(a); math.IsNaN(ratio) {
+		ratio = math.Inf(1)
+	}
+	return inTurn, ratio
+}
+
+// Cap is the most that an application may have, and until when that holds at the longest. Below 0 there is nothing.
+func (g *Guard) Cap(a App, since, now int64) (most records.Resource, until int64) {
+	if g.Overdue(since, now) {
+		return Uncapped(), now
+	}
+	if since == 0 {
+		since = now
+	}
+	return g.policy.Cap(a).Max(records.Resource{}), since + Bound
+}
+
+// Hold reports whether a request has to wait, and until when at the longest.
+func (g *Guard) Hold(k Ask, since, now int64) (held bool, until int64) {
+	if g.Overdue(since, now) {
+		return false, 0
+	}
+	if held, until = g.policy.Hold(k); !held || until <= now {
+		return false, 0
+	}
+	if since == 0 {
+		since = now
+	}
+	return true, min(until, since+Bound)
+}
+
+// Granted, Ended and Left tell the policy.
+func (g *Guard) Granted(a App, n Node, k Ask, r records.Resource) {
+	g.told = true
+	g.policy.Granted(a, n, k, r)
+}
+
+func (g *Guard) Ended(a App, n Node, o Outcome) {
+	g.told = true
+	g.policy.Ended(a, n, o)
+}
+
+func (g *Guard) Left(a handle.App) {
+	g.told = true
+	g.policy.Left(a)
+}
+
+// Due reports whether the policy has to be told the time: because it has heard of something, or because the Interval is over.
+func (g *Guard) Due(now int64) (told, over bool) { return g.told, now >= g.next }
+
+// Tick tells the policy the time.
+func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
+	g.told, g.next = false, now+Interval
+	return g.policy.Tick(now, q)
+}
+
+// Next is when Tick is due if nothing happens.
+func (g *Guard) Next() int64 { return g.next }

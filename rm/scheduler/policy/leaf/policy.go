@@ -1,0 +1,81 @@
+package leaf
+
+import (
+	"math"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
+	"heddle/yarn/records"
+)
+
+// Policy orders the applications of one leaf and may hold them back. It is called from the goroutine of its scheduler only, and must
+// be deterministic: it has no clock, no I/O and no randomness. Ratio, Cap and Hold change nothing, as they are asked at any time and
+// any number of times. What they say may change when the policy is told something; Tick then says for whom.
+type Policy interface {
+	// Ratio is what applications are ordered by: lower ones are served first, and of equal ones the one that was submitted first.
+	// NaN counts as infinite. It is asked whenever the application has got, lost or asked for something.
+	Ratio(a App) float64
+	// Cap is the most that an application may have now, with what is reserved for it. An application without a limit has Uncapped.
+	Cap(a App) records.Resource
+	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may go on earlier once
+	// Tick says that the application has changed.
+	Hold(k Ask) (held bool, until int64)
+	// Granted tells of a container on a node. That of an application which ran before the leaf had this policy, or under another
+	// leader, comes with an Ask of count 0, or isn't told of: App.Used has it in any case.
+	Granted(a App, n Node, k Ask, r records.Resource)
+	// Ended tells of a container that has ended. What the application has is without it.
+	Ended(a App, n Node, o Outcome)
+	// Left tells that an application has ended or was moved. Its handle may come back as that of another one.
+	Left(a handle.App)
+	// Tick tells the time, in ms: before each decision that follows upon Granted, Ended or Left, and each Interval while the leaf
+	// asks for anything. It returns the applications for which another answer holds now.
+	Tick(now int64, q Queue) (changed []handle.App)
+}
+
+// App is an application as it is now.
+type App struct {
+	Handle     handle.App
+	Seq        int64 // order of submission
+	Priority   int32 // as submitted; higher numbers are more important
+	Containers int32 // that it has
+	User       string
+	Used       records.Resource // with what is reserved for it
+	Pending    records.Resource // that it asks for
+}
+
+// Ask is a request of an application: so many containers of one size.
+type Ask struct {
+	App        App
+	Priority   int32 // lower numbers are more urgent. MapReduce asks for maps at 20 and for reduces at 10
+	RequestID  int64 // YARN's allocation request id
+	Count      int32 // that are pending
+	Capability records.Resource
+	Work       nodeset.Works // its kind
+}
+
+// Node is where a container is.
+type Node struct {
+	Handle     handle.Node
+	Host, Rack string
+}
+
+// Outcome is what is known of a container that has ended.
+type Outcome struct {
+	Resource records.Resource // that it had
+}
+
+// Queue is the leaf as it is now.
+type Queue struct {
+	Path                string
+	Guaranteed, Maximum records.Resource // in the cluster as it is
+	Used, Pending       records.Resource
+	Active              int32 // applications that may have containers
+}
+
+// Uncapped is the Cap of an application that has no limit.
+func Uncapped() (r records.Resource) {
+	for i := range r {
+		r[i] = math.MaxInt64
+	}
+	return r
+}

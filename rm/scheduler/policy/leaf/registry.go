@@ -1,0 +1,47 @@
+package leaf
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/order"
+)
+
+// known are the leaf policies by name: a rule that is built in, or order.ByRatio and how the Policy is made.
+var known = map[string]entry{
+	"fifo":                  {rule: order.ByPriority},
+	"fifo-with-partitions":  {rule: order.ByPriority},
+	"fifo-for-pending-apps": {rule: order.ByPriority},
+	"fair":                  {rule: order.ByAppUse},
+}
+
+type entry struct {
+	rule order.Rule
+	make func() Policy
+}
+
+// Register adds a policy by the name that queues give it. It is for init functions: it panics if the name is taken.
+func Register(name string, make func() Policy) {
+	if _, taken := known[name]; taken {
+		panic(fmt.Sprintf("there are two leaf policies %q", name))
+	}
+	known[name] = entry{rule: order.ByRatio, make: make}
+	queue.AddLeafPolicy(name)
+}
+
+// Names returns the names of all leaf policies, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(known)) }
+
+// Rule returns the rule by which a policy orders applications. Package queue admits no name that isn't known.
+func Rule(name string) order.Rule {
+	e, ok := known[name]
+	if !ok {
+		panic(fmt.Sprintf("there is no leaf policy %q, only %v", name, Names()))
+	}
+	return e.rule
+}
+
+// New returns a new policy for a leaf, which must be one whose rule is order.ByRatio.
+func New(name string) *Guard { return &Guard{Name: name, policy: known[name].make()} }
