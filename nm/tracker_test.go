@@ -159,6 +159,10 @@ func TestLevelsOverTheWire(t *testing.T) {
 	req := &pb.OrderContainersRequest{}
 	req.SetOrder([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_RUNNING, 2), order(pb.ContainerLevel(9), 3)})
 	resp, err := protocol.OrderContainers.Call(t.Context(), l.as(attempt(1)), req)
+	if err == nil || !strings.Contains(err.Error(), "only the ResourceManager may") {
+		t.Errorf("its ApplicationMaster orders: %v, %v", resp, err)
+	}
+	resp, err = protocol.OrderContainers.Call(t.Context(), l.as(records.AttemptID{App: attempt(1).App}), req)
 	if err != nil || len(resp.GetSuspension()) != 2 || len(resp.GetFailedRequests()) != 1 {
 		t.Fatalf("%v, %v", resp, err)
 	}
@@ -168,7 +172,7 @@ func TestLevelsOverTheWire(t *testing.T) {
 	told("that the last one makes no sense", func(s *pb.ContainerSuspension) bool {
 		return s.GetVersion() == 3 && s.GetFailed() && s.GetLevel() == pb.ContainerLevel_LEVEL_RUNNING
 	})
-	resp, err = protocol.OrderContainers.Call(t.Context(), l.as(attempt(2)), req)
+	resp, err = protocol.OrderContainers.Call(t.Context(), l.as(records.AttemptID{App: attempt(2).App}), req)
 	if err != nil || len(resp.GetSuspension()) != 0 || len(resp.GetFailedRequests()) != 2 {
 		t.Errorf("another application: %v, %v", resp, err)
 	}

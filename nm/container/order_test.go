@@ -75,6 +75,37 @@ func TestTheNewestOrderCounts(t *testing.T) {
 	}
 }
 
+// What a container lends stays lent until the ResourceManager says otherwise: its ApplicationMaster and its owner can't take it back.
+func TestOnlyTheResourceManagerTakesBackWhatIsLent(t *testing.T) {
+	for _, low := range []suspend.Level{suspend.Shrunk, suspend.Frozen} {
+		t.Run(low.String(), func(t *testing.T) {
+			l := newLab(t)
+			c, file := l.counter()
+			lent := level(low, 256, 0, 1)
+			lent.For = "root.short"
+			order(t, c, lent)
+			at := settled(t, c, low)
+			for what, err := range map[string]error{"resume": c.Resume(t.Context()), "suspend to": c.SuspendTo(t.Context(), suspend.Shrunk, 0)} {
+				if !errors.Is(err, ErrLent) || !strings.Contains(err.Error(), "root.short") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if err := c.Suspend(t.Context()); low.Still() != (err == nil) {
+				t.Errorf("suspend: %v", err)
+			}
+			if s := c.Status().Suspension; s.Order != at.Order || s.Have != low {
+				t.Errorf("%+v, and before %+v", s, at)
+			}
+			order(t, c, level(suspend.Running, 256, 1, 2))
+			before := size(t, file)
+			await.Until(t, "progress", func() bool { return size(t, file) > before })
+			if err := errors.Join(c.Suspend(t.Context()), c.Resume(t.Context())); err != nil {
+				t.Errorf("when nothing is lent: %v", err)
+			}
+		})
+	}
+}
+
 // What can't be done is refused with the reason, and counts as answered.
 func TestOrdersThatAreRefused(t *testing.T) {
 	h := &hooked{}

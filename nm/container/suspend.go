@@ -18,6 +18,9 @@ func (c *Container) Suspend(ctx context.Context) error {
 		if x.isSuspended() {
 			return nil
 		}
+		if err := x.ownToMove(); err != nil {
+			return err
+		}
 		return x.climb(suspend.Order{Level: suspend.Frozen, Held: c.box.size(), Version: c.ladder.State().Version})
 	})
 }
@@ -28,6 +31,9 @@ const ErrCannot = worded("can't be done")
 // SuspendTo is Suspend to any level, where the container holds what that leaves. Memory is taken from it after the call, as by Order.
 func (c *Container) SuspendTo(ctx context.Context, level suspend.Level, breathEvery time.Duration) error {
 	return suspension{c}.to(ctx, func(x command) error {
+		if err := x.ownToMove(); err != nil {
+			return err
+		}
 		size := c.box.size()
 		o := suspend.Order{Level: level, BreathEvery: breathEvery, Version: c.ladder.State().Version}.Fill(nil, size)
 		if err := o.Check(size, c.m.Groups.Capabilities().Reclaim); err != nil {
@@ -49,8 +55,20 @@ func (c suspension) to(ctx context.Context, to func(command) error) error {
 	return nil
 }
 
+// ErrLent says that the ResourceManager has given what a container holds to somebody else for a while.
+const ErrLent = worded("is lent")
+
+// ownToMove returns an error while the container is below its grant for somebody else. Its ApplicationMaster and its owner can't take
+// back then what others were given: only the next order can.
+func (c command) ownToMove() error {
+	if s := c.ladder.State(); s.For != "" && s.Level != suspend.Running {
+		return fmt.Errorf("it %w: the ResourceManager has it %v for %s, and lets it go on when there is room", ErrLent, s.Level, s.For)
+	}
+	return nil
+}
+
 // Resume lets a suspended or shrunk container go on with all that it was granted, and returns when it does. Resuming a running
-// container is no error.
+// container is no error. The error wraps ErrLent if only the ResourceManager can do it.
 func (c *Container) Resume(ctx context.Context) error {
 	x, err := c.command(ctx)
 	if err == nil {
@@ -71,6 +89,9 @@ func (c command) resume() error {
 		return nil
 	} else if !state.is(inProcess...) {
 		return fmt.Errorf("it %w but %s", ErrNotSuspended, state.describe())
+	}
+	if err := c.ownToMove(); err != nil {
+		return err
 	}
 	return c.climb(suspend.Order{Level: suspend.Running, Held: c.box.size(), Version: now.Version})
 }

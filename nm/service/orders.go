@@ -52,8 +52,13 @@ func orderFrom(m *pb.ContainerOrder, types records.ResourceTypes, size records.R
 	return o.Fill(&held, size), nil
 }
 
+// orderContainers takes orders of the ResourceManager, whose tokens name the application and no attempt. An ApplicationMaster that could
+// order would make its containers deaf to later orders by a high version.
 func (s *Service) orderContainers(ctx context.Context, req *pb.OrderContainersRequest) (*pb.OrderContainersResponse, error) {
 	who, err := caller(ctx)
+	if err == nil && who.Attempt.Attempt != 0 {
+		err = refusal("%s may not order levels of containers: only the ResourceManager may", who.Attempt)
+	}
 	if err == nil {
 		err = tooMany(len(req.GetOrder()))
 	}

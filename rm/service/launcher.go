@@ -183,9 +183,9 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 // wait for them for a minute and more.
 const breathEvery = 45_000
 
-// Order implements leader.Launcher.
+// Order implements leader.Launcher. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from nobody else.
 func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order) error {
-	to, _, err := c.node(node, o.Container.Attempt, protocol.ContainerControl)
+	to, _, err := c.node(node, records.AttemptID{App: o.Container.Attempt.App}, protocol.ContainerControl)
 	if err != nil {
 		return err
 	}
