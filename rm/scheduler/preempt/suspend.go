@@ -19,7 +19,7 @@ type Suspension struct {
 	Order      suspension.Order
 	Step       records.Resource // that suspension.Graceful takes from a container at a time
 	MinimumAge int64            // ms; younger containers are spared
-	PerRound   float64          // part of the cluster that one round takes at most
+	PerRound   float64          // part of the cluster that one round takes at most, but no less than makes room for a request
 	Ignored    float64          // part of its guarantee by which a queue may be over it unpunished
 	Fair       bool             // shares are those of YARN's FairScheduler, else guarantees
 }
@@ -99,6 +99,7 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)),
 		reasons: make([]string, len(snap.Queues)),
 	}
+	c.allowed = c.allowed.Max(c.smallest())
 	var over []records.Resource
 	over, c.owed = c.shares()
 	var owed records.Resource
@@ -122,6 +123,22 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 	}
 	c.collect(now)
 	return c
+}
+
+// smallest is the least that a round must be able to take so that it can make room at all: the largest request, and what the container
+// that is cut last gives beyond that. In a small cluster, a tenth is less than one container, and nobody would ever be suspended.
+func (c *cutting) smallest() records.Resource {
+	var request, gain records.Resource
+	for i := range c.Apps {
+		for _, ask := range c.Apps[i].Asks {
+			request = request.Max(ask.Capability)
+		}
+		for k := range c.Apps[i].Containers {
+			x := &c.Apps[i].Containers[k]
+			gain = gain.Max(x.Held.Sub(x.Least))
+		}
+	}
+	return request.Add(gain)
 }
 
 // shares is what leaves have over their shares, and what they wait for below them.
