@@ -191,6 +191,22 @@ func (v *validation) times() {
 	}
 }
 
+// suspension warns where preemption is to suspend containers, and is turned off.
+func (v *validation) suspension() {
+	const how = "heddle.scheduler.preemption"
+	c := v.c
+	if !c.IsSet(how) || c.Text(how) == "kill" {
+		return
+	}
+	on := rmPrefix + "scheduler.monitor.enable"
+	if class := c.Text(rmPrefix + "scheduler.class"); strings.EqualFold(class, "fair") || strings.HasSuffix(class, ".FairScheduler") {
+		on = "yarn.scheduler.fair.preemption"
+	}
+	if !c.Bool(on) {
+		v.problem(Warning, how, "has no effect, as preemption is turned off: set "+on+"=true", "")
+	}
+}
+
 // scheduler checks keys that name files or file systems.
 func (v *validation) scheduler() {
 	fs := v.c.Text("fs.defaultFS")

@@ -63,6 +63,7 @@ func (c *Config) Validate() Report {
 	v.clusterSecret()
 	v.times()
 	v.scheduler()
+	v.suspension()
 	v.auxServices()
 	v.folder()
 	for i := range v.problems {

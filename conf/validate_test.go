@@ -70,6 +70,8 @@ func TestValidation(t *testing.T) {
 		{rm + "scheduler.class=com.example.Mine", Error, rm + "scheduler.class", "CapacityScheduler"},
 		{"hadoop.security.authentication=kerberos", Error, "hadoop.security.authentication", "simple"},
 		{"fs.defaultFS=viewfs://x/", Warning, "fs.defaultFS", "hdfs: and file: only"},
+		{"heddle.scheduler.preemption=suspend", Warning, "heddle.scheduler.preemption", rm + "scheduler.monitor.enable=true"},
+		{"heddle.scheduler.preemption=suspend|" + rm + "scheduler.monitor.enable=true|" + rm + "scheduler.class=fair", Warning, "heddle.scheduler.preemption", "yarn.scheduler.fair.preemption=true"},
 		{"fs.defaultFS=nn", Error, "fs.defaultFS", "URI"},
 		{rm + "ha.enabled=true", Error, rm + "ha.rm-ids", "no ids"},
 		{rm + "ha.enabled=true|" + rm + "ha.rm-ids=rm1,rm2|" + rm + "hostname.rm1=a", Error, rm + "ha.rm-ids", rm + "hostname.rm2"},
