@@ -79,7 +79,7 @@ func (x *target) trackingURLs() {
 	reached := make(chan string, 100)
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached <- r.URL.Path
-		w.Header().Set("Set-Cookie", "hadoop.auth =x; path=/")
+		w.Header().Set("Set-Cookie", "hadoop.auth =from.inner; path=/")
 		w.Header().Set("Service-Worker-Allowed", "/")
 		w.Header().Set("Clear-Site-Data", `"*"`)
 		_, _ = io.WriteString(w, "inner page")
@@ -102,7 +102,7 @@ func (x *target) trackingURLs() {
 			}
 		}
 		for _, c := range header.Values("Set-Cookie") {
-			if strings.HasPrefix(c, "hadoop.auth") && strings.Contains(c, "=x") {
+			if strings.HasPrefix(c, "hadoop.auth") && strings.Contains(c, "from.inner") {
 				x.t.Errorf("%s sets our cookie: %s", url, c)
 			}
 		}
