@@ -395,3 +395,20 @@ func (c *cluster) output(dir string) string {
 	}
 	return out.String()
 }
+
+// numbered writes a file of one line for each of n map tasks (3 bytes), and returns their folder and all lines.
+func (c *cluster) numbered(n int) (dir, lines string) {
+	c.t.Helper()
+	dir = filepath.Join(c.dir, "in")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	for i := range n {
+		line := fmt.Sprintf("%02d\n", i)
+		lines += line
+		if err := os.WriteFile(filepath.Join(dir, line[:2]), []byte(line), 0o644); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return dir, lines
+}

@@ -434,18 +434,7 @@ func TestStuckTaskIsCopied(t *testing.T) {
 	// Neither node has room for all maps: both do some of them, so that they can be compared.
 	c := startCluster(t, 1, 2, map[string]string{"yarn.nodemanager.resource.memory-mb": "5120"}, "127.0.0.1", "127.0.0.2")
 	const maps = 12
-	in := filepath.Join(c.dir, "in")
-	if err := os.Mkdir(in, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var want strings.Builder
-	for i := range maps {
-		line := fmt.Sprintf("%02d\n", i)
-		want.WriteString(line)
-		if err := os.WriteFile(filepath.Join(in, line[:2]), []byte(line), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	in, want := c.numbered(maps)
 	for i, how := range []string{"esplash", "late"} {
 		t.Run(how, func(t *testing.T) {
 			c.t = t
@@ -462,8 +451,8 @@ func TestStuckTaskIsCopied(t *testing.T) {
 			})
 			open()
 			r := j.end()
-			if got := c.output(out); got != want.String() {
-				t.Errorf("%q instead of %q", got, want.String())
+			if got := c.output(out); got != want {
+				t.Errorf("%q instead of %q", got, want)
 			}
 			n := r.Counters[jobCounters]
 			if killed := n["NUM_KILLED_MAPS"]; killed < 1 || n["TOTAL_LAUNCHED_MAPS"] != maps+killed || len(r.Failures) > 0 || r.Attempts != 1 {

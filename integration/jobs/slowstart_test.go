@@ -49,18 +49,7 @@ func (j *job) page() (mapsDone, mapsRunning, reducesRunning int) {
 func TestReducesBeginByTheChosenRule(t *testing.T) {
 	c := startCluster(t, 1, 1, map[string]string{"yarn.nodemanager.resource.memory-mb": "3072"})
 	const maps = 4
-	in := filepath.Join(c.dir, "in")
-	if err := os.Mkdir(in, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var want strings.Builder
-	for i := range maps {
-		line := fmt.Sprintf("%02d\n", i)
-		want.WriteString(line)
-		if err := os.WriteFile(filepath.Join(in, line[:2]), []byte(line), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	in, want := c.numbered(maps)
 	for _, x := range []struct {
 		rule    string
 		waiting bool // reduces begin while maps wait
@@ -119,8 +108,8 @@ func TestReducesBeginByTheChosenRule(t *testing.T) {
 				open(i)
 			}
 			r := j.end()
-			if got := c.output(out); got != want.String() {
-				t.Errorf("%q instead of %q", got, want.String())
+			if got := c.output(out); got != want {
+				t.Errorf("%q instead of %q", got, want)
 			}
 			if n := r.Counters[jobCounters]; n["TOTAL_LAUNCHED_MAPS"] != maps || n["TOTAL_LAUNCHED_REDUCES"] != 1 {
 				t.Errorf("%+v", n)

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,45 +33,38 @@ func TestAShortJobSuspendsALongOne(t *testing.T) {
 	if strings.Contains(string(said), "the memory of suspended containers stays where it is") {
 		t.Skipf("this machine can't page containers out: %s", said)
 	}
-	in, begun, gate := filepath.Join(c.dir, "in"), filepath.Join(c.dir, "begun"), filepath.Join(c.dir, "gate")
-	for _, dir := range []string{in, begun} {
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
 	const tasks, fit = 12, 7 // of 512 MB, beside the ApplicationMaster
-	for i := range tasks {
-		if err := os.WriteFile(filepath.Join(in, fmt.Sprint(i)), fmt.Appendf(nil, "line %02d\n", i), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	in, want := c.numbered(tasks)
+	begun := filepath.Join(c.dir, "begun")
+	if err := os.Mkdir(begun, 0o777); err != nil {
+		t.Fatal(err)
 	}
 	submit := func(queue, mapper, out, input string) *job {
 		return c.mr("-input", input, "-output", out, "-mapper", mapper, "-reducer", "cat", "-D", "mapreduce.job.queuename="+queue,
-			"-D", "mapreduce.input.fileinputformat.split.maxsize=8", "-D", "mapreduce.map.memory.mb=512", "-D", "mapreduce.reduce.memory.mb=512",
+			"-D", "mapreduce.input.fileinputformat.split.maxsize=3", "-D", "mapreduce.map.memory.mb=512", "-D", "mapreduce.reduce.memory.mb=512",
 			"-D", "yarn.app.mapreduce.am.resource.mb=512")
 	}
 	outLong, outShort := filepath.Join(c.dir, "long"), filepath.Join(c.dir, "short")
-	long := submit("long", fmt.Sprintf("mktemp %s/XXXXXX >/dev/null; while [ ! -e %s ]; do sleep 0.05; done; cat", begun, gate), outLong, in)
+	wait, open := gate(t)
+	long := submit("long", "mktemp "+begun+"/XXXXXX >/dev/null; "+wait+"cat", outLong, in)
 	await.Slowly(t, "the long job fills the cluster", func() bool {
 		list, err := os.ReadDir(begun)
 		return err == nil && len(list) == fit
 	})
-	short := submit("short", "cat", outShort, filepath.Join(in, "3"))
+	short := submit("short", "cat", outShort, filepath.Join(in, "03"))
 	if r := short.end(); r.FinalStatus != "SUCCEEDED" {
 		t.Fatalf("%+v", r)
 	}
-	if got := c.output(outShort); got != "line 03\n" {
+	if got := c.output(outShort); got != "03\n" {
 		t.Errorf("the short job wrote %q", got)
 	}
-	if err := os.WriteFile(gate, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	open()
 	r := long.end()
 	if r.FinalStatus != "SUCCEEDED" || r.Attempts != 1 || len(r.Failures) != 0 {
 		t.Errorf("%+v", r)
 	}
-	if got := strings.Count(c.output(outLong), "line "); got != tasks {
-		t.Errorf("the long job wrote %d lines", got)
+	if got := c.output(outLong); got != want {
+		t.Errorf("the long job wrote %q instead of %q", got, want)
 	}
 	if list, err := os.ReadDir(begun); err != nil || len(list) != tasks {
 		t.Errorf("%d tasks were begun, %v", len(list), err)
