@@ -199,7 +199,7 @@ func (v *validation) suspension() {
 		return
 	}
 	on := rmPrefix + "scheduler.monitor.enable"
-	if class := c.Text(rmPrefix + "scheduler.class"); strings.EqualFold(class, "fair") || strings.HasSuffix(class, ".FairScheduler") {
+	if class := c.Text(rmPrefix + "scheduler.class"); class == "fair" || class == schedulerPackage+"fair.FairScheduler" {
 		on = "yarn.scheduler.fair.preemption"
 	}
 	if !c.Bool(on) {
