@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -22,7 +23,7 @@ type masters struct {
 	containers *containers
 	keys       *masterkey.Keys
 	preemption *preemption
-	requests   *requests
+	requests   *request.Checker
 	resizing   *resizing
 }
 
@@ -65,7 +66,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 				Attempt: ledger.AttemptRef(id), Host: host, RpcPort: port, TrackingUrl: trackingURL,
 			}})
 		}
-		r = Registration{Maximum: ms.requests.maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
+		r = Registration{Maximum: ms.requests.Maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
 		for c := range app.Containers.All() {
 			if c.Live() && c.ID.Attempt != id {
 				r.Previous = append(r.Previous, grantOf(c))
@@ -196,12 +197,12 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		return err
 	}
 	soft := ms.apps[id.App]
-	asks, err := ms.requests.asks(app.Queue, call.Asks)
+	asks, err := ms.requests.Asks(app.Queue, call.Asks)
 	if err == nil {
 		err = ms.checkCall(app, call)
 	}
 	if err == nil {
-		err = ms.checkRequests(soft, asks, call)
+		err = ms.requests.Limit(soft.id, soft.handle, asks, len(call.BlacklistAdd))
 	}
 	if err != nil {
 		return err
@@ -258,43 +259,6 @@ func (ms *masters) acknowledge(soft *appSoft) {
 	}
 }
 
-// asks turns rows of requests for a queue into those of the scheduler.
-func (rq *requests) asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	maximum := rq.maximumIn(path)
-	asks := make([]scheduler.Ask, 0, len(rows))
-	for _, row := range rows {
-		if row.GetNodeLabelExpression() != "" {
-			return nil, refusal.New(refusal.InvalidLabel, noLabels)
-		}
-		capability, err := rq.fromPB(row.GetCapability())
-		if err != nil {
-			return nil, err
-		}
-		if row.GetNumContainers() < 0 {
-			return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, number of containers %d is less than 0 for %s",
-				row.GetNumContainers(), row.GetResourceName())
-		}
-		if row.GetNumContainers() > 0 {
-			if capability, err = rq.normalize(capability, maximum); err != nil {
-				return nil, err
-			}
-		}
-		asks = append(asks, scheduler.Ask{
-			Priority:            row.GetPriority().GetPriority(),
-			AllocationRequestID: row.GetAllocationRequestId(),
-			Name:                row.GetResourceName(),
-			Capability:          capability,
-			Count:               row.GetNumContainers(),
-			RelaxLocality:       row.GetRelaxLocality(),
-			ExecutionType:       row.GetExecutionTypeRequest().GetExecutionType(),
-		})
-	}
-	return asks, nil
-}
-
 func (ms *masters) checkCall(app *ledger.Application, call *AllocateCall) error {
 	for _, name := range call.BlacklistAdd {
 		if name == scheduler.Any {
@@ -306,32 +270,6 @@ func (ms *masters) checkCall(app *ledger.Application, call *AllocateCall) error 
 			return refusal.New(refusal.InvalidRelease, "Cannot release container : %v not belonging to this application attempt : %v",
 				id, app.Current().ID)
 		}
-	}
-	return nil
-}
-
-// checkRequests refuses what would make the scheduler's work for one application too much. It takes as long for tens of thousands of
-// requests as the whole cluster's decisions do in a while.
-func (ms *masters) checkRequests(soft *appSoft, asks []scheduler.Ask, call *AllocateCall) error {
-	mostRequests, mostPlaces := ms.Settings.MaxRequests, ms.Settings.MaxPlaces
-	if most := mostRequests + mostPlaces; mostRequests > 0 && mostPlaces > 0 && len(asks) > most {
-		return refusal.New(refusal.InvalidResource, "%v asks with %d rows at once; at most %d are taken (heddle.application.max-requests and "+
-			"heddle.application.max-places, together)", soft.id, len(asks), most)
-	}
-	requests, places := ms.sched.Requests(soft.handle)
-	if mostRequests > 0 && requests+len(asks) > mostRequests || mostPlaces > 0 && places+len(asks) > mostPlaces {
-		requests, places = ms.sched.RequestsWith(soft.handle, asks)
-	}
-	if len(asks) > 0 && mostRequests > 0 && requests > mostRequests {
-		return refusal.New(refusal.InvalidResource, "%v would have %d requests that differ in priority or allocation request id; at most %d are taken "+
-			"(heddle.application.max-requests). Ask for several containers with one request, or for some of them later", soft.id, requests, mostRequests)
-	}
-	if len(asks) > 0 && mostPlaces > 0 && places > mostPlaces {
-		return refusal.New(refusal.InvalidResource, "%v would ask for %d hosts and racks in its requests; at most %d are taken (heddle.application.max-places)",
-			soft.id, places, mostPlaces)
-	}
-	if add := len(call.BlacklistAdd); add > 0 && mostPlaces > 0 && ms.sched.Excluded(soft.handle)+add > mostPlaces {
-		return refusal.New(refusal.InvalidBlacklist, "%v would exclude more than %d hosts and racks (heddle.application.max-places)", soft.id, mostPlaces)
 	}
 	return nil
 }

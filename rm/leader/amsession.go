@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -25,5 +26,23 @@ type amSession struct {
 func newAMSession(id records.AttemptID) *amSession {
 	return &amSession{
 		id: id, wake: session.NewBell(), nudged: session.NewBell(), keys: map[records.NodeID]int32{},
+	}
+}
+
+// Progress is what the ApplicationMaster last said, 0 to 1.
+func (s *amSession) Progress() float32 { return math.Float32frombits(s.progress.Load()) }
+
+// Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.
+func (ms *masters) Progress(id records.AttemptID) float32 {
+	if s := ms.masterSessions.Get(id); s != nil {
+		return s.Progress()
+	}
+	return 0
+}
+
+// Nudge makes an ApplicationMaster's call that waits for something to tell come back at once.
+func (ms *masters) Nudge(id records.AttemptID) {
+	if s := ms.masterSessions.Get(id); s != nil {
+		s.nudged.Ring()
 	}
 }

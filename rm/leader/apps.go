@@ -12,6 +12,7 @@ import (
 	"heddle/rm/leader/asktime"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -30,7 +31,7 @@ type applications struct {
 	carried    *delegation.Carried
 	containers *containers
 	placement  *placement
-	requests   *requests
+	requests   *request.Checker
 	refusals   *startrefusal.Refusals
 	issued     issued
 	seq        int64 // of the last application that the scheduler has got
@@ -65,7 +66,7 @@ func (as *applications) NewApplication(user string) (id records.ApplicationID, m
 		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
 		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}
 		as.issued.add(id, user)
-		maximum = as.requests.maximum()
+		maximum = as.requests.Maximum()
 		return nil
 	})
 	return id, maximum, err
@@ -171,7 +172,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	if to, known := as.issued.of[id]; known && to != user {
 		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
 	}
-	asks, err := as.requests.amAsks(ctx, path)
+	asks, err := as.requests.ForMaster(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
 		Priority:    priority,
 		MaxAttempts: as.maxAttempts(ctx.GetMaxAppAttempts()),
-		AmResource:  ledger.Amounts(amSize(asks)),
+		AmResource:  ledger.Amounts(request.MasterSize(asks)),
 	}
 	life, err := as.lifetime(path, ctx.GetApplicationTimeouts())
 	if err != nil {
@@ -227,42 +228,6 @@ func (as *applications) lifetime(path string, asked []*pb.ApplicationTimeoutMap)
 	return life, nil
 }
 
-// amAsks turns the request for an ApplicationMaster into asks; an unmanaged one needs no container.
-func (rq *requests) amAsks(ctx *pb.ApplicationSubmissionContext, path string) ([]scheduler.Ask, error) {
-	if ctx.GetUnmanagedAm() {
-		return nil, nil
-	}
-	rows, err := rq.amRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	maximum := rq.maximumIn(path)
-	var asks []scheduler.Ask
-	for _, row := range rows {
-		capability, err := rq.fromPB(row.GetCapability())
-		if err == nil {
-			capability, err = rq.normalize(capability, maximum)
-		}
-		if err != nil {
-			return nil, err
-		}
-		asks = append(asks, scheduler.Ask{
-			Name: row.GetResourceName(), Count: 1, RelaxLocality: row.GetRelaxLocality(), Capability: capability,
-			AllocationRequestID: -1, ExecutionType: pb.ExecutionType_GUARANTEED,
-		})
-	}
-	return asks, nil
-}
-
-func amSize(asks []scheduler.Ask) records.Resource {
-	for _, a := range asks {
-		if a.Name == scheduler.Any {
-			return a.Capability
-		}
-	}
-	return records.Resource{}
-}
-
 // priority is what the cluster makes of the priority that an application asks for. Of YARN's schedulers only the
 // priority is the priority of an application of a user in a queue that asks for one, or for none. Only capacity queues have any.
 func (as *applications) priority(id records.ApplicationID, user, path string, asked *int32) (int32, error) {
@@ -296,7 +261,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	a := &appSoft{
 		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
 		handle: as.sched.AddApp(drive.AppSpec{
-			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, AM: amSize(asks)},
+			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, AM: request.MasterSize(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(),
 		}),
 	}

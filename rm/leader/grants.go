@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -18,7 +19,7 @@ type containers struct {
 	preemption *preemption
 	resizing   *resizing
 	levels     *level.Levels
-	views      *views
+	reports    *report.Reports
 	unstarted  unstarted
 	refs       ledger.Refs
 
@@ -35,7 +36,7 @@ func (cs *containers) schedule() {
 		continue
 	}
 	if reserved {
-		cs.views.showReserved()
+		cs.reports.ShowReserved()
 	}
 }
 

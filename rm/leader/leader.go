@@ -14,6 +14,8 @@ import (
 	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/leader/report"
+	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -128,9 +130,9 @@ type Leader struct {
 	*resizing
 	*preemption
 	*placement
-	*requests
-	*views
+	*report.Reports
 	*versions
+	requests    *request.Checker
 	levels      *level.Levels
 	queueConf   *queueconf.Admin
 	keys        *masterkey.Keys
@@ -171,12 +173,22 @@ func New(cfg Config) *Leader {
 	})
 	issuer := delegation.NewIssuer(c, c.work, cfg.Settings.DelegationLifetime, cfg.Settings.DelegationRenewal)
 	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
+	requests := &request.Checker{Config: request.Config{
+		Scheduler: c.sched, Types: cfg.Settings.Types, Queues: heldQueues{c}.Tree,
+		MinAllocation: cfg.Settings.MinAllocation, MaxAllocation: cfg.Settings.MaxAllocation, Increment: cfg.Settings.Increment,
+		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait),
+		MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces,
+	}}
+	reports := report.New(c, c.work, report.Config{
+		Scheduler: c.sched, Cluster: directory{c}, Sizes: requests, Queues: heldQueues{c}.Tree, Live: c.Settings.Live,
+		MaxAllocation: cfg.Settings.MaxAllocation,
+	})
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
 		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
 		levels: levels, resizing: &resizing{core: c}, preemption: &preemption{core: c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: &placement{c},
-		requests: &requests{c}, views: &views{core: c}, versions: &versions{core: c},
+		requests: requests, Reports: reports, versions: &versions{core: c},
 	}
 	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
@@ -184,13 +196,13 @@ func New(cfg Config) *Leader {
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preemption, l.masters.requests, l.masters.resizing = l.preemption, l.requests, l.resizing
 	l.containers.attempts, l.containers.preemption, l.containers.resizing = l.attempts, l.preemption, l.resizing
-	l.containers.levels, l.containers.views = l.levels, l.views
+	l.containers.levels, l.containers.reports = l.levels, l.Reports
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
 	l.nodeManagers.decommissioning, l.nodeManagers.resizing, l.nodeManagers.levels = l.decommissioning, l.resizing, l.levels
 	l.versions.levels = l.levels
 	l.decommissioning.nodeManagers = l.nodeManagers
 	l.decommissioning.hosts.Store(cfg.Hosts)
-	l.resizing.requests, l.preemption.containers, l.views.requests = l.requests, l.containers, l.requests
+	l.resizing.requests, l.preemption.containers = l.requests, l.containers
 	return l
 }
 

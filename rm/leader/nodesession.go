@@ -31,3 +31,14 @@ type nodeSession struct {
 
 // Signal is a command for a container (YARN: signalToContainer).
 type Signal = session.Signal
+
+// Node returns the health and load that a node last reported; ok is false when it hasn't yet.
+func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, ok bool) {
+	s := ns.nodeSessions.Get(id)
+	if s == nil {
+		return NodeStatus{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status, s.dialogue.Registered()
+}

@@ -3,6 +3,7 @@ package leader
 import (
 	"time"
 
+	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -15,7 +16,7 @@ import (
 // resizing gives containers other sizes.
 type resizing struct {
 	*core
-	requests *requests
+	requests *request.Checker
 	grown    grownList // containers that were given more, by the time when their nodes must know
 }
 
@@ -107,9 +108,9 @@ func (rs *resizing) resizeOne(app *ledger.Application, u *ContainerUpdate) (reas
 	if !more && u.Kind != pb.ContainerUpdateType_DECREASE_RESOURCE {
 		return typesStayFixed, c.Version
 	}
-	to, err := rs.requests.fromPB(u.Capability)
+	to, err := rs.requests.Size(u.Capability)
 	if err == nil {
-		to, err = rs.requests.normalize(to, rs.requests.maximum())
+		to, err = rs.requests.Normalize(to, rs.requests.Maximum())
 	}
 	small, large := c.Resource, to
 	if !more {
@@ -165,7 +166,7 @@ func (rs *resizing) resized(c *ledger.Container, to records.Resource, kind pb.Co
 // ApplicationMaster has wished for more and for less before the node could tell (Hadoop: RMContainerImpl's
 // NMReportedContainerChangeIsDoneTransition).
 func (rs *resizing) confirm(n *nodeSoft, c *ledger.Container, given *pb.Resource) {
-	size, err := rs.requests.fromPB(given)
+	size, err := rs.requests.Size(given)
 	if err != nil {
 		rs.Log.WithField("container", c.ID).WithField("node", n.id).WithError(err).Warn("its node tells a size that can't be read")
 		return

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -86,11 +87,11 @@ func (l *Leader) takeNode(node *ledger.Node) {
 }
 
 func (l *Leader) takeApp(app *ledger.Application) {
-	asks, err := l.requests.amAsks(app.Context, app.Queue)
+	asks, err := l.requests.ForMaster(app.Context, app.Queue)
 	if err != nil {
 		// it fitted when it was submitted; nodes may have gone since
 		l.Log.WithField("application", app.ID).WithError(err).Warn("its ApplicationMaster fits on no node that is there now")
-		asks = l.requests.amAsksAsSubmitted(app)
+		asks = request.OfSize(app.AMResource)
 	}
 	soft := l.applications.addApp(app, asks)
 	soft.inherited = true
@@ -122,12 +123,4 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	case ledger.AttemptAllocated:
 		l.attempts.launch(app, app.Containers.Get(attempt.AMContainer))
 	}
-}
-
-// amAsksAsSubmitted asks for an ApplicationMaster's container of the size that was found right at submission.
-func (rq *requests) amAsksAsSubmitted(app *ledger.Application) []scheduler.Ask {
-	return []scheduler.Ask{{
-		Name: scheduler.Any, Count: 1, RelaxLocality: true, Capability: app.AMResource,
-		AllocationRequestID: -1, ExecutionType: pb.ExecutionType_GUARANTEED,
-	}}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -109,7 +109,7 @@ const notAssigned = "Container-Id-Not-Assigned"
 
 // onNodes shows a request's outcomes on nodes. Groups have only the first lines of diagnostics, because the other lines concern one node each
 // (Hadoop: ActivitiesUtils.getRequestActivityNodeInfos).
-func (g grouping) onNodes(list []leader.Activity, name string) (out []nodeActivity) {
+func (g grouping) onNodes(list []report.Activity, name string) (out []nodeActivity) {
 	groups := map[nodeKey]int{}
 	for i := range list {
 		a := &list[i]
@@ -152,7 +152,7 @@ func (s *server) activitiesOf(node records.NodeID, group grouping) (activities, 
 	}, true
 }
 
-func (g grouping) node(a *leader.Activity) nodeActivity {
+func (g grouping) node(a *report.Activity) nodeActivity {
 	out := nodeActivity{Name: a.Name, State: string(a.State), Diagnostic: a.Diagnostic}
 	switch {
 	case a.Ask != nil:

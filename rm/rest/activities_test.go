@@ -9,7 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/view"
@@ -19,13 +19,13 @@ import (
 
 // What stock YARN wrote of a leaf that an ask stops, with the names of the time taken out.
 func TestActivitiesAreWrittenAsYARNDoes(t *testing.T) {
-	act := func(name string, a explain.Activity, children ...leader.Activity) leader.Activity {
+	act := func(name string, a explain.Activity, children ...report.Activity) report.Activity {
 		if a.Diagnostic == "" {
 			a.State = "SKIPPED"
 		} else {
 			a.State = "REJECTED"
 		}
-		return leader.Activity{Activity: a, Name: name, Children: children}
+		return report.Activity{Activity: a, Name: name, Children: children}
 	}
 	tree := act("root", explain.Activity{Queue: "root"},
 		act("root.a", explain.Activity{Queue: "root.a", Diagnostic: "full"},
@@ -71,20 +71,20 @@ func TestActivitiesAreShownAfterAHeartbeat(t *testing.T) {
 // What stock YARN wrote of a request on three nodes, one of which is kept for it, with ids and the time taken out: summarized, and
 // summarized by diagnostics.
 func TestActivitiesOfNodesAreGroupedAsYARNDoes(t *testing.T) {
-	on := func(host string, state explain.ActivityState, diagnostic string) leader.Activity {
-		return leader.Activity{
+	on := func(host string, state explain.ActivityState, diagnostic string) report.Activity {
+		return report.Activity{
 			Node:     records.NodeID{Host: host, Port: 1},
 			Activity: explain.Activity{OnNode: true, State: state, Diagnostic: diagnostic},
 		}
 	}
 	const small = "Node's total resource is insufficient for request, insufficient resources=[memory-mb]"
 	const full = "Node does not have sufficient resource for request, insufficient resources=[memory-mb]"
-	nodes := []leader.Activity{
+	nodes := []report.Activity{
 		on("n1", explain.ActivitySkipped, small+"\nrequired=6, available=4"), on("n2", explain.ActivitySkipped, small+"\nrequired=6, available=3"),
 		on("n3", explain.ActivityReReserved, full+"\nrequired=6, available=5"),
 	}
-	hold := &leader.Hold{Reason: explain.Reason{Limit: explain.HasReservation, Ask: scheduler.Ask{Priority: 5, AllocationRequestID: -1}}}
-	behind := &leader.Hold{Reason: explain.Reason{Limit: explain.BehindOthers, Text: "later", Ask: scheduler.Ask{Priority: 6, AllocationRequestID: -1}}}
+	hold := &report.Hold{Reason: explain.Reason{Limit: explain.HasReservation, Ask: scheduler.Ask{Priority: 5, AllocationRequestID: -1}}}
+	behind := &report.Hold{Reason: explain.Reason{Limit: explain.BehindOthers, Text: "later", Ask: scheduler.Ask{Priority: 6, AllocationRequestID: -1}}}
 	requests := []heldRequest{{hold, nodes}, {behind, nodes}}
 	s := &server{Config: Config{Now: func() time.Time { return time.UnixMilli(7).UTC() }}}
 	const head = `"timestamp":7,"dateTime":"Thu Jan 01 00:00:00 UTC 1970","queueName":"root.q","appPriority":0,"allocationState":"SKIPPED","children":[`

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/view"
 	"heddle/yarn/records"
@@ -137,7 +137,7 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 }
 
 // activitiesFor asks the leader; on a follower there is nothing to show.
-func (s *server) activitiesFor(id records.ApplicationID, most int) ([]leader.Hold, [][]leader.Activity) {
+func (s *server) activitiesFor(id records.ApplicationID, most int) ([]report.Hold, [][]report.Activity) {
 	l := s.Backend.Leader()
 	if l == nil {
 		return nil, nil
@@ -151,12 +151,12 @@ func (s *server) activitiesFor(id records.ApplicationID, most int) ([]leader.Hol
 
 // heldRequest is a pending request, with what holds it back in all and on each node.
 type heldRequest struct {
-	*leader.Hold
-	on []leader.Activity
+	*report.Hold
+	on []report.Activity
 }
 
 // wantedRequests selects the requests that a call asks for.
-func wantedRequests(c *yarnrest.Call, holds []leader.Hold, on [][]leader.Activity) (out []heldRequest) {
+func wantedRequests(c *yarnrest.Call, holds []report.Hold, on [][]report.Activity) (out []heldRequest) {
 	admits := func(name string, n int64) bool {
 		list := values(c, name)
 		return len(list) == 0 || slices.Contains(list, strconv.FormatInt(n, 10))
@@ -192,13 +192,13 @@ func (s *server) allocations(a *view.App, requests []heldRequest, group grouping
 }
 
 // request shows a request: its outcomes on nodes if these decide, else the limit that holds it back.
-func (g grouping) request(h *leader.Hold, on []leader.Activity) appRequest {
+func (g grouping) request(h *report.Hold, on []report.Activity) appRequest {
 	out := appRequest{Priority: h.Ask.Priority, ID: h.Ask.AllocationRequestID, State: string(explain.ActivitySkipped)}
 	if len(on) == 0 || !ofNodes[h.Limit] {
 		out.State, out.Diagnostic = string(explain.ActivityRejected), h.Text
 		return out
 	}
-	if slices.ContainsFunc(on, func(a leader.Activity) bool { return a.State == explain.ActivityReReserved }) {
+	if slices.ContainsFunc(on, func(a report.Activity) bool { return a.State == explain.ActivityReReserved }) {
 		out.State = string(explain.ActivityReReserved)
 	}
 	out.Children = g.onNodes(on, notAssigned)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -47,7 +47,7 @@ type reason struct {
 	Open      int           `yarn:"openNodes"`
 }
 
-func (s *server) reason(h *leader.Hold) reason {
+func (s *server) reason(h *report.Hold) reason {
 	out := reason{
 		Priority: h.Ask.Priority, RequestID: h.Ask.AllocationRequestID, Place: h.Ask.Name, Count: h.Ask.Count,
 		Asked: s.resource(h.Ask.Capability), Limit: string(h.Limit), Text: h.Text, Free: h.Free, Queue: h.Queue, User: h.User,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
@@ -59,7 +60,7 @@ type App struct {
 	// Hidden says that the caller may not see what the application uses.
 	Hidden bool
 
-	Reserved leader.Reserved // reservations of the application; not part of Used
+	Reserved report.Reserved // reservations of the application; not part of Used
 	Refused  string          // where and why its containers can't start, "" if they can
 
 	// What only the leader knows, of a live application; see AddAsks.

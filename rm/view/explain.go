@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/yarn/records"
 )
 
 // Explain says for each pending request of an application which limit holds it back, and by how much.
-func (v *Viewer) Explain(a *App) []leader.Hold { return v.explain(a.ID)[a.ID] }
+func (v *Viewer) Explain(a *App) []report.Hold { return v.explain(a.ID)[a.ID] }
 
 // Losses returns the containers of an application that are about to be preempted.
 func (v *Viewer) Losses(a *App) []leader.Loss {
@@ -25,7 +26,7 @@ func (v *Viewer) Losses(a *App) []leader.Loss {
 	return losses
 }
 
-func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID][]leader.Hold {
+func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID][]report.Hold {
 	l := v.Source.Leader()
 	if l == nil || len(ids) == 0 {
 		return nil
@@ -38,7 +39,7 @@ func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID
 }
 
 // Summary says in one line for people what an application waits for.
-func Summary(a *App, reasons []leader.Hold) string {
+func Summary(a *App, reasons []report.Hold) string {
 	s := waitsFor(a, reasons)
 	switch {
 	case a.Refused == "":
@@ -52,7 +53,7 @@ func Summary(a *App, reasons []leader.Hold) string {
 // nothing is the summary of an application that has all it asked for.
 const nothing = "waits for nothing"
 
-func waitsFor(a *App, reasons []leader.Hold) string {
+func waitsFor(a *App, reasons []report.Hold) string {
 	switch {
 	case a.State.Ended():
 		return "the application has ended"
@@ -75,7 +76,7 @@ func (a *App) awaitsMaster() bool {
 	return a.State == ledger.AppAccepted && !a.Unmanaged && a.AMContainer == (records.ContainerID{})
 }
 
-func waiting(reasons []leader.Hold) (n int64) {
+func waiting(reasons []report.Hold) (n int64) {
 	for i := range reasons {
 		n += int64(reasons[i].Ask.Count)
 	}

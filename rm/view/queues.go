@@ -1,7 +1,7 @@
 package view
 
 import (
-	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -16,7 +16,7 @@ type QueueUse struct {
 
 	Used, Pending records.Resource
 	Masters       records.Resource // containers of ApplicationMasters, held or pending
-	Reserved      leader.Reserved
+	Reserved      report.Reserved
 	Containers    int
 	Waiting       int64 // containers asked for
 	Apps          []*App

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -163,7 +164,7 @@ type Metrics struct {
 	Completed, Failed, Killed       int64
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
-	Reserved                        leader.Reserved
+	Reserved                        report.Reserved
 	Assigned                        int64 // live containers that were granted within the last second
 	Nodes                           map[pb.NodeState]int
 	UtilizedMB                      int64

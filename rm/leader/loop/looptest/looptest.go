@@ -50,6 +50,17 @@ func (l *Loop) Operate(run func() error) error {
 	return run()
 }
 
+// InSlices goes through n things as a loop.Loop does, but stops after each of them.
+func (l *Loop) InSlices(n int, f func(from, to int, more func() bool) (next int)) error {
+	for at := 0; at < n; {
+		_ = l.Do(func() error {
+			at = f(at, n, func() bool { return false })
+			return nil
+		})
+	}
+	return nil
+}
+
 // Commit commits what was entered so far.
 func (l *Loop) Commit() {
 	l.mu.Lock()

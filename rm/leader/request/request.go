@@ -1,0 +1,157 @@
+package request
+
+import (
+	"math"
+	"time"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Scheduler is what this package asks the driver (eventlog.Driver).
+type Scheduler interface {
+	OpenNodes() int
+	Largest() records.Resource
+	// Requests, RequestsWith and Excluded are what an application has pending and excludes, RequestsWith after some asks.
+	Requests(h scheduler.AppHandle) (requests, places int)
+	RequestsWith(h scheduler.AppHandle, asks []scheduler.Ask) (requests, places int)
+	Excluded(h scheduler.AppHandle) int
+}
+
+// Config is what a Checker works with.
+type Config struct {
+	Scheduler Scheduler
+	Types     records.ResourceTypes
+	// Queues is the tree of queues of now.
+	Queues func() *queue.Tree
+	// Minimum and Maximum bound containers. Sizes are rounded up to multiples of Increment, or of MinAllocation where Increment is 0.
+	MinAllocation, MaxAllocation, Increment records.Resource
+	// Now is the time. Before LargerNodes nodes may still come that are larger than all that are there.
+	Now         func() time.Time
+	LargerNodes time.Time
+	// MaxRequests and MaxPlaces bound what one application asks for; 0 is no limit. Requests differ in priority or allocation request id.
+	// Places are hosts and racks, in requests and on the blacklist.
+	MaxRequests, MaxPlaces int
+}
+
+// Checker checks requests. Its methods are for the operations of a leader's loop.
+type Checker struct{ Config }
+
+// Maximum is the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
+// still come for some time after the start (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
+func (c *Checker) Maximum() records.Resource {
+	most := c.MaxAllocation
+	if c.Scheduler.OpenNodes() > 0 && !c.Now().Before(c.LargerNodes) {
+		most = most.Min(c.Scheduler.Largest())
+	}
+	return most
+}
+
+// maximumIn is the largest container that can be had in a queue now.
+func (c *Checker) maximumIn(path string) records.Resource {
+	most, tree := c.Maximum(), c.Queues()
+	if tree.Kind == queue.Fair {
+		q := tree.Above(path) // a queue that is made below it has the same bound
+		return most.Min(q.Fair.MaxContainer.Of(c.MaxAllocation, c.MaxAllocation))
+	}
+	q, ok := tree.Find(path)
+	if !ok {
+		return most
+	}
+	return q.Largest(most)
+}
+
+// Normalize rounds a size up to what the cluster hands out (Hadoop: SchedulerUtils.normalizeRequest). It refuses sizes
+// above the maximum (SchedulerUtils.validateResourceRequest, whose words these are).
+func (c *Checker) Normalize(r, maximum records.Resource) (records.Resource, error) {
+	for i := range c.Types.Len() {
+		name := c.Types.At(i).Name
+		if r[i] < 0 {
+			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+				"less than 0! Requested resource type=[%s], Requested resource=%s", name, c.Types.Format(r))
+		}
+		if r[i] > maximum[i] {
+			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
+				"greater than maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum "+
+				"allowed allocation=%s, please note that maximum allowed allocation is calculated by scheduler based on "+
+				"maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
+				name, c.Types.Format(r), c.Types.Format(maximum), c.Types.Format(c.MaxAllocation))
+		}
+	}
+	for i, least := range c.MinAllocation {
+		step := least
+		if c.Increment[i] > 0 {
+			step = c.Increment[i]
+		}
+		r[i] = max(least, r[i])
+		if step > 0 && r[i] <= math.MaxInt64-step {
+			r[i] = (r[i] + step - 1) / step * step
+		}
+		r[i] = min(r[i], max(maximum[i], least))
+	}
+	if !c.Queues().CountsVCores() {
+		r[records.VCores] = 1
+	}
+	return r, nil
+}
+
+// Size reads a resource of a request.
+func (c *Checker) Size(m *pb.Resource) (records.Resource, error) {
+	r, err := c.Types.From(m)
+	if err != nil {
+		return r, refusal.New(refusal.InvalidResource, "Invalid resource request: %v", err)
+	}
+	return r, nil
+}
+
+// normalized reads a resource of a request and rounds it.
+func (c *Checker) normalized(m *pb.Resource, maximum records.Resource) (records.Resource, error) {
+	r, err := c.Size(m)
+	if err != nil {
+		return r, err
+	}
+	return c.Normalize(r, maximum)
+}
+
+// noLabels refuses a request for nodes with a label (Hadoop: SchedulerUtils.validateResourceRequest).
+const noLabels = "Invalid resource request, node label not enabled but request contains label expression"
+
+// Asks turns an ApplicationMaster's requests into asks in a queue.
+func (c *Checker) Asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	maximum := c.maximumIn(path)
+	asks := make([]scheduler.Ask, 0, len(rows))
+	for _, row := range rows {
+		if row.GetNodeLabelExpression() != "" {
+			return nil, refusal.New(refusal.InvalidLabel, noLabels)
+		}
+		capability, err := c.Size(row.GetCapability())
+		if err != nil {
+			return nil, err
+		}
+		if row.GetNumContainers() < 0 {
+			return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, number of containers %d is less than 0 for %s",
+				row.GetNumContainers(), row.GetResourceName())
+		}
+		if row.GetNumContainers() > 0 {
+			if capability, err = c.Normalize(capability, maximum); err != nil {
+				return nil, err
+			}
+		}
+		asks = append(asks, scheduler.Ask{
+			Priority:            row.GetPriority().GetPriority(),
+			AllocationRequestID: row.GetAllocationRequestId(),
+			Name:                row.GetResourceName(),
+			Capability:          capability,
+			Count:               row.GetNumContainers(),
+			RelaxLocality:       row.GetRelaxLocality(),
+			ExecutionType:       row.GetExecutionTypeRequest().GetExecutionType(),
+		})
+	}
+	return asks, nil
+}

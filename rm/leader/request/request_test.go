@@ -1,0 +1,267 @@
+package request
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// cluster stands in for the driver.
+type cluster struct {
+	open    int
+	largest records.Resource
+	// what the application has, and what it would have with further asks
+	requests, places, requestsWith, placesWith, excluded int
+	counted                                              int // calls of RequestsWith, which goes through all requests
+}
+
+func (c *cluster) OpenNodes() int                            { return c.open }
+func (c *cluster) Largest() records.Resource                 { return c.largest }
+func (c *cluster) Requests(scheduler.AppHandle) (int, int)   { return c.requests, c.places }
+func (c *cluster) Excluded(scheduler.AppHandle) (places int) { return c.excluded }
+
+func (c *cluster) RequestsWith(scheduler.AppHandle, []scheduler.Ask) (requests, places int) {
+	c.counted++
+	return c.requestsWith, c.placesWith
+}
+
+var start = time.Unix(1000, 0)
+
+func checker(c *cluster, now *time.Time) *Checker {
+	tree := queue.Default(queue.Capacity)
+	return &Checker{Config{
+		Scheduler: c, Queues: func() *queue.Tree { return tree },
+		MinAllocation: records.NewResource(256, 1), MaxAllocation: records.NewResource(8192, 4),
+		Now: func() time.Time { return *now }, LargerNodes: start.Add(10 * time.Second),
+	}}
+}
+
+// The maximum is what the largest node has, once larger ones have had the time to come, and if there is a node at all.
+func TestMaximumFollowsNodes(t *testing.T) {
+	now := start
+	c := &cluster{}
+	ch := checker(c, &now)
+	for _, step := range []struct {
+		after time.Duration
+		open  int
+		want  records.Resource
+	}{
+		{0, 1, records.NewResource(8192, 4)},
+		{10*time.Second - 1, 1, records.NewResource(8192, 4)},
+		{10 * time.Second, 0, records.NewResource(8192, 4)},
+		{10 * time.Second, 1, records.NewResource(4096, 4)},
+	} {
+		now, c.open, c.largest = start.Add(step.after), step.open, records.NewResource(4096, 16)
+		if got := ch.Maximum(); got != step.want {
+			t.Errorf("after %v with %d nodes: %v, not %v", step.after, step.open, got, step.want)
+		}
+	}
+}
+
+func TestSizesAreRoundedUp(t *testing.T) {
+	now := start
+	for _, test := range []struct {
+		name          string
+		increment     records.Resource
+		asked, become records.Resource
+	}{
+		{"to the minimum", records.Resource{}, records.NewResource(0, 0), records.NewResource(256, 1)},
+		{"a whole multiple stays", records.Resource{}, records.NewResource(512, 2), records.NewResource(512, 2)},
+		{"to the next multiple", records.Resource{}, records.NewResource(513, 2), records.NewResource(768, 2)},
+		{"not above the maximum", records.Resource{}, records.NewResource(5999, 3), records.NewResource(6000, 3)},
+		{"to the next increment", records.NewResource(1000, 2), records.NewResource(1001, 1), records.NewResource(2000, 2)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ch := checker(&cluster{}, &now)
+			ch.Increment = test.increment
+			ch.Queues = func() *queue.Tree { return counting }
+			if got, err := ch.Normalize(test.asked, records.NewResource(6000, 4)); got != test.become || err != nil {
+				t.Errorf("%v, %v; not %v", got, err, test.become)
+			}
+		})
+	}
+}
+
+// counting is a tree whose scheduler looks at cores.
+var counting = func() *queue.Tree {
+	t := queue.Default(queue.Capacity)
+	t.Dominant = true
+	return t
+}()
+
+// Where the scheduler doesn't look at cores, containers have one (Hadoop: DefaultResourceCalculator).
+func TestContainersHaveOneCoreWhereCoresDontCount(t *testing.T) {
+	now := start
+	if got, err := checker(&cluster{}, &now).Normalize(records.NewResource(256, 3), records.NewResource(8192, 4)); got != records.NewResource(256, 1) || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func capability(mb int64, cores int32) *pb.Resource {
+	r := &pb.Resource{}
+	r.SetMemory(mb)
+	r.SetVirtualCores(cores)
+	return r
+}
+
+func row(name string, count int32, mb int64) *pb.ResourceRequest {
+	r := &pb.ResourceRequest{}
+	r.SetResourceName(name)
+	r.SetNumContainers(count)
+	r.SetCapability(capability(mb, 1))
+	r.SetRelaxLocality(true)
+	return r
+}
+
+func TestRequestsBecomeAsks(t *testing.T) {
+	now := start
+	ch := checker(&cluster{}, &now)
+	first := row("*", 2, 300)
+	first.SetAllocationRequestId(7)
+	priority := &pb.Priority{}
+	priority.SetPriority(5)
+	first.SetPriority(priority)
+	asks, err := ch.Asks("root.default", []*pb.ResourceRequest{first, row("n1", 0, 1<<40)}) // a count of 0 takes a request back, of any size
+	if err != nil || len(asks) != 2 {
+		t.Fatalf("%+v, %v", asks, err)
+	}
+	want := scheduler.Ask{
+		Name: "*", Count: 2, Priority: 5, AllocationRequestID: 7, RelaxLocality: true, Capability: records.NewResource(512, 1),
+		ExecutionType: pb.ExecutionType_GUARANTEED,
+	}
+	if asks[0] != want {
+		t.Errorf("%+v, not %+v", asks[0], want)
+	}
+	if asks[1].Name != "n1" || asks[1].Count != 0 {
+		t.Errorf("%+v", asks[1])
+	}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	now := start
+	labelled := row("*", 1, 256)
+	labelled.SetNodeLabelExpression("gpu")
+	for _, test := range []struct {
+		name string
+		row  *pb.ResourceRequest
+		kind refusal.Reason
+		text string
+	}{
+		{"a label", labelled, refusal.InvalidLabel, "node label not enabled"},
+		{"less than no containers", row("n1", -1, 256), refusal.InvalidResource, "number of containers -1 is less than 0 for n1"},
+		{"less than no memory", row("*", 1, -1), refusal.InvalidResource, "requested resource is less than 0! Requested resource type=[memory-mb]"},
+		{"too large", row("*", 1, 8193), refusal.InvalidResource, "Requested resource=<memory:8193, vCores:1>, maximum allowed allocation=<memory:8192, vCores:4>"},
+		{"far too large", row("*", 1, math.MaxInt64), refusal.InvalidResource, "greater than maximum allowed allocation"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asks, err := checker(&cluster{}, &now).Asks("root.default", []*pb.ResourceRequest{row("*", 1, 256), test.row})
+			if !refusal.Is(err, test.kind) || !strings.Contains(err.Error(), test.text) || asks != nil {
+				t.Errorf("%v, %v", asks, err)
+			}
+		})
+	}
+}
+
+func TestAsksForMasters(t *testing.T) {
+	now := start
+	ch := checker(&cluster{}, &now)
+	submission := func(change func(*pb.ApplicationSubmissionContext)) *pb.ApplicationSubmissionContext {
+		ctx := &pb.ApplicationSubmissionContext{}
+		change(ctx)
+		return ctx
+	}
+	sized := submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetResource(capability(300, 1)) })
+	asks, err := ch.ForMaster(sized, "root.default")
+	if err != nil || len(asks) != 1 || asks[0] != (scheduler.Ask{
+		Name: "*", Count: 1, Capability: records.NewResource(512, 1), AllocationRequestID: -1, ExecutionType: pb.ExecutionType_GUARANTEED, RelaxLocality: true,
+	}) {
+		t.Errorf("of a size alone: %+v, %v", asks, err)
+	}
+	if got := MasterSize(asks); got != records.NewResource(512, 1) {
+		t.Errorf("its size is %v", got)
+	}
+	if again := OfSize(MasterSize(asks)); len(again) != 1 || again[0] != asks[0] {
+		t.Errorf("asked for again: %+v", again)
+	}
+
+	placed := submission(func(ctx *pb.ApplicationSubmissionContext) {
+		strict := row("*", 5, 256)
+		strict.SetRelaxLocality(false)
+		ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{row("n1", 5, 256), strict})
+	})
+	asks, err = ch.ForMaster(placed, "root.default")
+	if err != nil || len(asks) != 2 || asks[0].Name != "n1" || !asks[0].RelaxLocality || asks[1].RelaxLocality || asks[0].Count != 1 || asks[1].Count != 1 {
+		t.Errorf("on a host: %+v, %v", asks, err)
+	}
+
+	unmanaged := submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetUnmanagedAm(true) })
+	if asks, err := ch.ForMaster(unmanaged, "root.default"); len(asks) != 0 || err != nil || MasterSize(asks) != (records.Resource{}) {
+		t.Errorf("for an unmanaged one: %+v, %v", asks, err)
+	}
+	for name, test := range map[string]struct {
+		ctx  *pb.ApplicationSubmissionContext
+		text string
+	}{
+		"nothing": {submission(func(*pb.ApplicationSubmissionContext) {}), "no resources requested"},
+		"a host alone": {submission(func(ctx *pb.ApplicationSubmissionContext) {
+			ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{row("n1", 1, 256)})
+		}), "no resource request specified with *"},
+		"a label of the application": {submission(func(ctx *pb.ApplicationSubmissionContext) {
+			ctx.SetNodeLabelExpression("gpu")
+			ctx.SetResource(capability(256, 1))
+		}), "node label not enabled"},
+		"too much": {submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetResource(capability(9000, 1)) }), "greater than maximum allowed allocation"},
+	} {
+		if asks, err := ch.ForMaster(test.ctx, "root.default"); err == nil || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: %+v, %v", name, asks, err)
+		}
+	}
+}
+
+// What an application asks for is bounded, and all of its requests are gone through only where they may be too many.
+func TestRequestsOfOneApplicationAreBounded(t *testing.T) {
+	now := start
+	asks := func(n int) []scheduler.Ask { return make([]scheduler.Ask, n) }
+	for _, test := range []struct {
+		name     string
+		has      cluster
+		asks     int
+		excludes int
+		counted  int
+		text     string // of the refusal
+	}{
+		{name: "few", has: cluster{requests: 7, places: 2}, asks: 3},
+		{name: "many, mostly known", has: cluster{requests: 8, places: 2, requestsWith: 10}, asks: 3, counted: 1},
+		{name: "too many requests", has: cluster{requests: 8, requestsWith: 11}, asks: 3, counted: 1, text: "would have 11 requests"},
+		{name: "too many places", has: cluster{places: 3, placesWith: 6}, asks: 3, counted: 1, text: "would ask for 6 hosts and racks in its requests; at most 5"},
+		{name: "places, mostly known", has: cluster{places: 3, placesWith: 5}, asks: 3, counted: 1},
+		{name: "too many rows", asks: 16, text: "asks with 16 rows at once; at most 15"},
+		{name: "as many rows as may be", asks: 15, counted: 1},
+		{name: "few hosts excluded", has: cluster{excluded: 3}, excludes: 2},
+		{name: "too many hosts excluded", has: cluster{excluded: 3}, excludes: 3, text: "would exclude more than 5"},
+		{name: "nothing new, above a limit that was lowered", has: cluster{requests: 20, places: 20, excluded: 20}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ch := checker(&test.has, &now)
+			ch.MaxRequests, ch.MaxPlaces = 10, 5
+			err := ch.Limit(records.ApplicationID{}, 0, asks(test.asks), test.excludes)
+			if test.text == "" && err != nil || test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
+				t.Errorf("%v", err)
+			}
+			if test.has.counted != test.counted {
+				t.Errorf("went through all requests %d times, not %d", test.has.counted, test.counted)
+			}
+			ch.MaxRequests, ch.MaxPlaces = 0, 0
+			if err := ch.Limit(records.ApplicationID{}, 0, asks(test.asks), test.excludes); err != nil {
+				t.Errorf("without limits: %v", err)
+			}
+		})
+	}
+}
