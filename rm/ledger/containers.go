@@ -25,7 +25,8 @@ func (s *State) containersAllocated(now int64, c *ledgerpb.ContainersAllocated) 
 }
 
 func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Grant) error {
-	cont := newContainer(t.ID, g, now)
+	granted := newContainer(t.ID, g, now)
+	cont := &granted
 	node := s.Nodes[cont.Node]
 	if node == nil {
 		return fmt.Errorf("%v on node %v: %w", cont.ID, cont.Node, ErrUnknown)
@@ -34,7 +35,7 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 		return fmt.Errorf("%v was given out already: %v is at %d", cont.ID, t.ID, t.LastSequence)
 	}
 	t.LastSequence = cont.ID.Sequence()
-	app.Containers.Put(cont)
+	cont = app.Containers.Put(cont)
 	hold(app, node, cont)
 	if cont.AM {
 		t.AMContainer, t.AMNode = cont.ID, cont.Node
@@ -44,12 +45,12 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 	return nil
 }
 
-func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) *Container {
+func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) Container {
 	kind := pb.ExecutionType(g.GetExecutionType())
 	if kind == 0 {
 		kind = pb.ExecutionType_GUARANTEED
 	}
-	c := &Container{
+	c := Container{
 		ID:                  records.ContainerID{Attempt: attempt, ID: g.GetId()},
 		Node:                nodeID(g.GetNode()),
 		Resource:            amounts(g.GetResource()),
@@ -158,11 +159,11 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 
 // drop ends a container if it lives, and forgets it.
 func drop(now int64, app *Application, c *Container, exit int32) {
-	c = app.Containers.mutable(c)
+	c = app.Containers.mutable(c.ID)
 	if c.Live() {
 		finish(now, app, c, exit)
 	}
-	app.Containers.remove(c)
+	app.Containers.remove(c.ID)
 	app.remember(c)
 }
 
@@ -170,8 +171,8 @@ func drop(now int64, app *Application, c *Container, exit int32) {
 func (s *State) container(r *ledgerpb.ContainerRef) (*Application, *Container, error) {
 	id := containerID(r)
 	if app := s.Apps[id.Attempt.App]; app != nil {
-		if c := app.Containers.Get(id); c != nil {
-			return app, app.Containers.mutable(c), nil
+		if c := app.Containers.mutable(id); c != nil {
+			return app, c, nil
 		}
 	}
 	return nil, nil, fmt.Errorf("%v: %w", id, ErrUnknown)
@@ -222,7 +223,7 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 		if cont.Live() {
 			return fmt.Errorf("%v can't be forgotten: it lives", cont.ID)
 		}
-		app.Containers.remove(cont)
+		app.Containers.remove(cont.ID)
 		app.remember(cont)
 		return nil
 	})

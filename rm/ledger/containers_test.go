@@ -135,7 +135,7 @@ func TestEndOfAContainer(t *testing.T) {
 	refuse(t, s, end, nil)
 	expect(t, s, 2040, &ledgerpb.Command{ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(task)}}, func(want *State) {
 		a, c := want.Apps[app(1)], want.Container(task)
-		a.Containers.remove(c)
+		a.Containers.remove(c.ID)
 		c.Diagnostic = ""
 		a.Past = append(a.Past, c)
 	})
@@ -146,12 +146,16 @@ func TestEndThatNobodyAsksFor(t *testing.T) {
 	s := world(t)
 	done := &ledgerpb.Completion{Container: ContainerRef(task), ExitStatus: 7, Diagnostics: "x", Unreported: true}
 	other := &ledgerpb.Completion{Container: ContainerRef(container(1, 2, 9))}
+	before := s.Container(task)
 	b := commands{{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{other, done}}}}.at(1030)
 	b.Leadership = s.Leaders
 	if err := s.Apply(b); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 	past := s.Apps[app(1)].Past
+	if past[len(past)-1] == before {
+		t.Error("it keeps the page in memory in which it lived")
+	}
 	if c := past[len(past)-1]; s.Container(task) != nil || c.ID != task || c.ExitStatus != 7 || c.Diagnostic != "" || c.Finished != created+1030 {
 		t.Errorf("%+v", c)
 	}

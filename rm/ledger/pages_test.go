@@ -15,7 +15,7 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c, frozen Containers
 		var asFrozen []Container
-		model := map[records.ContainerID]*Container{}
+		model := map[records.ContainerID]Container{}
 		ids := rapid.Custom(func(t *rapid.T) records.ContainerID {
 			return records.ContainerID{
 				Attempt: records.AttemptID{
@@ -28,23 +28,25 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				id := ids.Draw(t, "id")
-				model[id] = &Container{ID: id}
-				c.Put(model[id])
+				model[id] = Container{ID: id}
+				if got := c.Put(&Container{ID: id}); got != c.Get(id) {
+					t.Fatalf("%v was put elsewhere", id)
+				}
 			},
 			"remove": func(t *rapid.T) {
 				id := ids.Draw(t, "id")
-				if cont := model[id]; cont != nil {
-					c.remove(cont)
-					delete(model, id)
-				} else {
-					c.remove(&Container{ID: id})
-				}
+				c.remove(id)
+				delete(model, id)
 			},
 			"change": func(t *rapid.T) {
 				id := ids.Draw(t, "id")
-				if cont := model[id]; cont != nil {
-					model[id] = c.mutable(cont)
-					model[id].Priority++
+				want, there := model[id]
+				if got := c.mutable(id); there != (got != nil) {
+					t.Fatalf("%v is %v", id, got)
+				} else if there {
+					want.Priority++
+					model[id] = want
+					got.Priority++
 				}
 			},
 			"freeze": func(*rapid.T) {
@@ -56,11 +58,12 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 					t.Fatalf("what was frozen as %v is %v", asFrozen, got)
 				}
 				id := ids.Draw(t, "id")
-				if c.Get(id) != model[id] {
-					t.Fatalf("%v is wrong", id)
+				want, there := model[id]
+				if got := c.Get(id); there != (got != nil) || there && !reflect.DeepEqual(*got, want) {
+					t.Fatalf("%v is %v instead of %v", id, got, want)
 				}
 				id.Attempt.App.ID++
-				if c.Get(id) != nil {
+				if c.remove(id); c.Get(id) != nil || c.mutable(id) != nil {
 					t.Fatalf("%v is another application's", id)
 				}
 				var got []records.ContainerID
@@ -77,10 +80,10 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 				next := cont.ID
 				next.ID++
 				if after := c.Get(next); after != nil {
-					c.remove(after)
+					c.remove(after.ID)
 				}
 			}
-			c.remove(cont)
+			c.remove(cont.ID)
 		}
 		if c.Len() != 0 || len(c.pages) != 0 {
 			t.Fatalf("%d are left, in %d pages", c.Len(), len(c.pages))
@@ -115,7 +118,7 @@ func TestContainersMayGoWhileSomebodyGoesThroughThem(t *testing.T) {
 	for cont := range c.All() {
 		seen = append(seen, cont.ID.ID)
 		if next := c.Get(container(1, 1, pageSize)); next != nil {
-			c.remove(next)
+			c.remove(next.ID)
 		}
 		if cont.ID.ID > 0 {
 			break

@@ -6,14 +6,15 @@ import "heddle/rm/ledger/ledgerpb"
 // suffices for the timeline of a short job.
 const maxPast = 200
 
-// remember keeps an ended container, for the application's timeline.
+// remember keeps a copy of an ended container, for the application's timeline.
 func (a *Application) remember(c *Container) {
 	if len(a.Past) >= maxPast {
 		a.PastMore++
 		return
 	}
-	c.Diagnostic = "" // it may be long, and was already reported
-	a.Past = append(a.Past, c)
+	past := *c
+	past.Diagnostic = "" // it may be long, and was already reported
+	a.Past = append(a.Past, &past)
 }
 
 // ago converts a time before now into a time within a container's life. The argument is that time in ms plus one; 0 stays 0.

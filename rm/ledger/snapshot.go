@@ -387,7 +387,7 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 		return nil, err
 	}
 	c.setLevel(r.GetLevel(), held)
-	return c, nil
+	return &c, nil
 }
 
 func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
@@ -395,7 +395,7 @@ func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	if err != nil {
 		return err
 	}
-	a.Containers.Put(c)
+	c = a.Containers.Put(c)
 	if !c.Live() {
 		return nil
 	}

@@ -251,7 +251,6 @@ type Container struct {
 	ExitStatus   int32
 	State        ContainerState
 	AM           bool
-	since        uint32 // Containers.frozen when it was put there or copied
 
 	Resized int64 // when it was resized last, 0 = never
 	// Confirmed is the part of Resource that its node is known to give it. It is less than Resource after an increase, until

@@ -23,7 +23,6 @@ import (
 // noState are the fields that are no part of a state: a snapshot or a clone need not bring them back.
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
-	"Container.since":  "it says whether a frozen state shares it",
 }
 
 // comparison collects in what two states differ.
@@ -244,9 +243,8 @@ func full(t testing.TB) *State {
 	}
 	live.State = ContainerRunning
 	live.held = &records.Resource{1}
-	app.Containers.Put(live)
 	app.Containers.Put(reported)
-	hold(app, node, live)
+	hold(app, node, app.Containers.Put(live))
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
