@@ -1,0 +1,157 @@
+package probe
+
+import (
+	"slices"
+	"time"
+)
+
+// class is the users who have probes of one priority.
+type class struct {
+	priority int32
+	clock    float64 // virtual time: the start tag of what was last started
+	users    []user
+}
+
+// user has the probes that one user has of one priority.
+type user struct {
+	line
+	id     int32
+	held   int // probes that slots have
+	weight float64
+	next   float64 // virtual time at which the user's next task is to start
+}
+
+// at finds the queue of a user at a priority. The user's place is −1 if there is none.
+func (w *Worker) at(priority, id int32) (c, u int) {
+	for c := range w.classes {
+		if w.classes[c].priority != priority {
+			continue
+		}
+		for u := range w.classes[c].users {
+			if w.classes[c].users[u].id == id {
+				return c, u
+			}
+		}
+	}
+	return -1, -1
+}
+
+// userOf returns the queue for probes of a job, and makes it if there is none.
+func (w *Worker) userOf(j *Job) *user {
+	c, u := w.at(j.Priority, j.User)
+	if u < 0 {
+		c, u = w.enter(j)
+	}
+	queue := &w.classes[c].users[u]
+	if queue.len() == 0 {
+		queue.next = max(queue.next, w.classes[c].clock) // nobody saves up for later by staying away
+	}
+	queue.weight = j.Weight
+	return queue
+}
+
+// enter makes the queue of a user. It may take the place of a user who has no probes, and isn't owed anything.
+func (w *Worker) enter(j *Job) (c, u int) {
+	c, found := slices.BinarySearchFunc(w.classes, j.Priority, func(c class, p int32) int {
+		switch {
+		case c.priority > p:
+			return -1
+		case c.priority < p:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		w.classes = slices.Insert(w.classes, c, class{priority: j.Priority})
+	}
+	class := &w.classes[c]
+	for u := range class.users {
+		if old := &class.users[u]; old.len() == 0 && old.next <= class.clock {
+			*old = user{line: line{entries: old.entries[:0]}, id: j.User}
+			return c, u
+		}
+	}
+	class.users = append(class.users, user{id: j.User})
+	return c, len(class.users) - 1
+}
+
+// ofUser returns how many probes a user has here.
+func (w *Worker) ofUser(id int32) (n int) {
+	for c := range w.classes {
+		for u := range w.classes[c].users {
+			if x := &w.classes[c].users[u]; x.id == id {
+				n += x.len()
+			}
+		}
+	}
+	return n
+}
+
+// shortest is what a task costs its user at least, so that tasks whose estimate is 0 aren't free.
+const shortest = time.Millisecond
+
+// charge has a user pay for a task that starts.
+func (w *Worker) charge(priority int32, u *user, estimate time.Duration) {
+	for c := range w.classes {
+		if w.classes[c].priority == priority {
+			w.classes[c].clock = max(w.classes[c].clock, u.next)
+		}
+	}
+	u.next += float64(max(estimate, shortest)) / u.weight
+}
+
+// settle has a user pay for what a task took, instead of what it was expected to.
+func (u *user) settle(took, estimate time.Duration) {
+	u.next += float64(max(took, shortest)-max(estimate, shortest)) / u.weight
+}
+
+// pick chooses the probe that is next. Its place is −1 if there is none. Probes of jobs without tasks may be dropped on the way.
+func (w *Worker) pick() (*user, int) {
+	for c := range w.classes {
+		users := w.classes[c].users
+		if len(users) == 1 {
+			if place := w.pickOf(&users[0]); place >= 0 {
+				return &users[0], place
+			}
+			continue
+		}
+		for last := -1; ; {
+			best := -1
+			for i := range users {
+				u := &users[i]
+				if u.len() == u.held || last >= 0 && !after(users, i, last) {
+					continue
+				}
+				if best < 0 || after(users, best, i) {
+					best = i
+				}
+			}
+			if best < 0 {
+				break
+			}
+			if place := w.pickOf(&users[best]); place >= 0 {
+				return &users[best], place
+			}
+			last = best
+		}
+	}
+	return nil, -1
+}
+
+// after reports whether user a is served after user b.
+func after(users []user, a, b int) bool {
+	return users[a].next > users[b].next || users[a].next == users[b].next && a > b
+}
+
+// pickOf chooses among the probes of a user.
+func (w *Worker) pickOf(u *user) int {
+	if w.cfg.Order == Shortest {
+		return w.pickShortest(u)
+	}
+	for i, e := range u.all() {
+		if !e.held && !(w.pause.is && w.jobs.hot[e.job].long) {
+			return i
+		}
+	}
+	return -1
+}

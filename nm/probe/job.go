@@ -1,0 +1,88 @@
+package probe
+
+import "time"
+
+// Handle is a job at a node: its number in a Jobs table.
+type Handle int32
+
+// Amount is what tasks take of a node: memory in MiB, and virtual cores.
+type Amount struct{ MemoryMB, VCores int64 }
+
+// Fits reports whether the amount is within what is free.
+func (a Amount) Fits(free Amount) bool { return a.MemoryMB <= free.MemoryMB && a.VCores <= free.VCores }
+
+func (a Amount) add(b Amount) Amount { return Amount{a.MemoryMB + b.MemoryMB, a.VCores + b.VCores} }
+
+func (a Amount) sub(b Amount) Amount { return Amount{a.MemoryMB - b.MemoryMB, a.VCores - b.VCores} }
+
+// Job is what probes of a job say of it.
+type Job struct {
+	Estimate time.Duration // mean duration of its tasks, as far as known
+	Left     int           // tasks that haven't been launched; the order by remaining work uses it
+	Long     bool          // long work: it isn't stolen, doesn't stick, and keeps short probes off where Config.AvoidLong says so
+	Priority int32         // higher goes first, strictly
+	User     int32         // whose share it takes
+	Weight   float64       // the user's weight; 0 stands for 1. The latest that a probe of the user has is valid
+	Size     Amount        // of one task
+}
+
+// Jobs are the jobs that a node knows. In a simulation all nodes may share one. The zero value has none.
+type Jobs struct {
+	hot  []hot
+	rest []Job
+	refs []int32 // probes in queues and slots; −1: the handle is free
+	free []Handle
+}
+
+// hot is what a search through a queue needs of a job.
+type hot struct {
+	remaining float64 // ns of work that wasn't launched; −1: all was
+	estimate  time.Duration
+	long      bool
+}
+
+// Add takes a job in, and returns its handle.
+func (t *Jobs) Add(j Job) Handle {
+	if j.Weight <= 0 {
+		j.Weight = 1
+	}
+	j.Estimate = max(j.Estimate, 0)
+	var h Handle
+	if n := len(t.free); n > 0 {
+		h = t.free[n-1]
+		t.free = t.free[:n-1]
+		t.rest[h], t.refs[h] = j, 0
+	} else {
+		h = Handle(len(t.rest))
+		t.hot, t.rest, t.refs = append(t.hot, hot{}), append(t.rest, j), append(t.refs, 0)
+	}
+	t.hot[h] = hot{estimate: j.Estimate, long: j.Long}
+	t.SetLeft(h, j.Left)
+	return h
+}
+
+// SetLeft says how many tasks of a job haven't been launched yet.
+func (t *Jobs) SetLeft(h Handle, left int) {
+	t.rest[h].Left = left
+	t.hot[h].remaining = float64(left) * float64(t.hot[h].estimate)
+}
+
+// SetLaunched says that all tasks of a job were launched. The order by remaining work drops its probes.
+func (t *Jobs) SetLaunched(h Handle) {
+	t.rest[h].Left = 0
+	t.hot[h].remaining = -1
+}
+
+// Of returns what is known of a job.
+func (t *Jobs) Of(h Handle) Job { return t.rest[h] }
+
+// Sweep forgets the jobs of which no probe is queued and nothing runs, and calls f with the handle of each. Handles are used again.
+func (t *Jobs) Sweep(f func(Handle)) {
+	for h, n := range t.refs {
+		if n == 0 {
+			t.refs[h] = -1
+			t.free = append(t.free, Handle(h))
+			f(Handle(h))
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package probe
+
+import (
+	"fmt"
+	"time"
+)
+
+// Answer is what a scheduler gave for a probe.
+type Answer uint8
+
+// Answers of schedulers.
+const (
+	None  Answer = iota // no task was left
+	Task                // a task starts
+	Clone               // a copy of a running task starts. Its probe doesn't stick, and it ends when others want its room
+)
+
+// Slot is the place of an ask, or of a task that runs, at a node. Slots are used again.
+type Slot int32
+
+// Ask is to be put to the scheduler of a job.
+type Ask struct {
+	Slot   Slot
+	Job    Handle
+	Sticky bool // the probe has had a task before
+}
+
+// run is what a slot is for.
+type run struct {
+	job      Handle
+	id       uint32 // of its probe
+	place    int32  // of its probe in the user's queue, when it was chosen
+	priority int32
+	user     int32
+	phase    phase
+	queued   bool // the probe is queued, unless it was cancelled
+	begun    time.Duration
+	times    int // how often it was suspended
+}
+
+type phase uint8
+
+const (
+	vacant phase = iota
+	asked
+	running
+	cloned    // what runs is a clone
+	suspended // a long task that waits for short ones
+)
+
+// Next returns the next ask, if a probe waits and there is room for its task. It takes the room until Free.
+func (w *Worker) Next(now time.Duration) (Ask, bool) {
+	if w.queued == w.held || w.pause.expired {
+		return Ask{}, false
+	}
+	u, place := w.pick()
+	if place < 0 {
+		return Ask{}, false
+	}
+	e := &u.all()[place]
+	j := &w.jobs.rest[e.job]
+	used := w.used.add(j.Size)
+	if !used.Fits(w.lent) {
+		return Ask{}, false
+	}
+	w.used = used
+	var s Slot
+	if n := len(w.vacant); n > 0 {
+		s, w.vacant = w.vacant[n-1], w.vacant[:n-1]
+	} else {
+		s = Slot(len(w.runs))
+		w.runs = append(w.runs, run{})
+	}
+	e.held = true
+	u.held++
+	w.held++
+	w.jobs.refs[e.job]++
+	if j.Long {
+		w.longs--
+		w.longRuns++
+	}
+	w.runs[s] = run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now}
+	return Ask{Slot: s, Job: e.job, Sticky: e.sticks}, true
+}
+
+// probeOf finds the probe of a slot. Its place is −1 if it was cancelled.
+func (w *Worker) probeOf(r *run) (*user, int) {
+	c, i := w.at(r.priority, r.user)
+	if i < 0 {
+		return nil, -1
+	}
+	u := &w.classes[c].users[i]
+	return u, u.find(r.id, int(r.place))
+}
+
+// Bind says what the scheduler answered to the ask of a slot. After None the caller calls Free when the room is to be given back; a Task or a
+// Clone runs until Free.
+func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
+	r := &w.runs[s]
+	if r.phase != asked {
+		panic(fmt.Sprintf("nm/probe: slot %d hasn't asked for a task", s))
+	}
+	r.phase, r.begun = running, now
+	if a == Clone {
+		r.phase = cloned
+	}
+	u, place := w.probeOf(r)
+	if place < 0 {
+		return
+	}
+	j := &w.jobs.rest[r.job]
+	if a == Task {
+		w.charge(r.priority, u, j.Estimate)
+		if w.cfg.Order == Shortest && !j.Long {
+			u.overtake(place, j.Estimate)
+		}
+		if w.cfg.Sticky && !j.Long {
+			u.all()[place].sticks = true
+			return
+		}
+	}
+	r.queued = false
+	w.drop(u, place)
+}
+
+// Free gives a slot back: its task has ended, or there was none. A probe that sticks waits again, at its place. If an ask was never answered,
+// Free drops its probe.
+func (w *Worker) Free(now time.Duration, s Slot) {
+	r := &w.runs[s]
+	if r.phase == vacant {
+		panic(fmt.Sprintf("nm/probe: slot %d is freed twice", s))
+	}
+	j := &w.jobs.rest[r.job]
+	if r.queued {
+		if u, place := w.probeOf(r); place >= 0 && r.phase == asked {
+			w.drop(u, place)
+		} else if place >= 0 {
+			u.all()[place].held = false
+			u.held--
+			w.held--
+		}
+	}
+	if r.phase == running {
+		if c, u := w.at(r.priority, r.user); u >= 0 {
+			w.classes[c].users[u].settle(now-r.begun, j.Estimate)
+		}
+	}
+	switch {
+	case r.phase == suspended:
+		w.pause = pause{}
+	case j.Long:
+		w.longRuns--
+		fallthrough
+	default:
+		w.used = w.used.sub(j.Size)
+	}
+	w.jobs.refs[r.job]--
+	*r = run{}
+	w.vacant = append(w.vacant, s)
+}
+
+// Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
+func (w *Worker) Crowding() (Slot, bool) {
+	if w.queued == w.held {
+		return 0, false
+	}
+	u, place := w.pick()
+	if place < 0 {
+		return 0, false
+	}
+	need := w.used.add(w.jobs.rest[u.all()[place].job].Size)
+	if need.Fits(w.lent) {
+		return 0, false
+	}
+	for s := range w.runs {
+		if r := &w.runs[s]; r.phase == cloned {
+			return Slot(s), true
+		}
+	}
+	return 0, false
+}

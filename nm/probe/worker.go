@@ -1,0 +1,146 @@
+package probe
+
+// Order is the order of the probes of one user.
+type Order uint8
+
+// Orders of probes.
+const (
+	FIFO     Order = iota // as they arrive
+	Shortest              // least remaining work first (SRPT), within the starvation bound
+)
+
+// Config is how a node treats probes. It doesn't change while a Worker uses it.
+type Config struct {
+	Order     Order
+	Bound     float64 // a probe may be overtaken until the estimates that passed it add up to so many times its own (Eagle: 5)
+	Strict    bool    // the bound must not be used up: what would do so doesn't overtake
+	Sticky    bool    // after a task of a short job its probe asks again (sticky batch probing)
+	AvoidLong bool    // short probes aren't accepted while long work runs or waits here
+	Probes    int     // most probes in the queue; 0: no limit
+	PerUser   int     // most probes of one user; 0: no limit
+	// Suspensions is how often a long task may be suspended for short ones (Dice: 2).
+	Suspensions int
+}
+
+// Verdict is what becomes of a probe that arrives.
+type Verdict uint8
+
+// Verdicts on probes.
+const (
+	Accepted Verdict = iota
+	HasLong
+	Full
+	UserIsFull
+)
+
+// String says it in words.
+func (v Verdict) String() string {
+	return [...]string{"accepted", "long work runs or waits here", "the queue is full", "the user's queue is full"}[v]
+}
+
+// Worker is the queue of a node and what runs there. It isn't safe for concurrent use.
+type Worker struct {
+	cfg     *Config
+	jobs    *Jobs
+	classes []class // the highest priority first
+	runs    []run   // by Slot
+	vacant  []Slot
+	lent    Amount
+	used    Amount
+
+	ids      uint32
+	queued   int // probes, with those that slots have
+	held     int // probes that slots have
+	longs    int // probes of long jobs that wait
+	longRuns int // slots with long jobs
+	outside  bool
+	pause    pause
+}
+
+// New returns the queue of a node that was lent an amount. Workers may share a Config and, in simulations, Jobs.
+func New(cfg *Config, jobs *Jobs, lent Amount) *Worker {
+	w := &Worker{}
+	w.Init(cfg, jobs, lent)
+	return w
+}
+
+// Init makes a Worker what New returns.
+func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
+	*w = Worker{cfg: cfg, jobs: jobs, lent: lent}
+}
+
+// Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that.
+func (w *Worker) Lend(a Amount) { w.lent = a }
+
+// Use returns what the node may use, and what asks and tasks use of it.
+func (w *Worker) Use() (lent, used Amount) { return w.lent, w.used }
+
+// SetLongOutside says whether long work runs on the node that no probe brought, such as containers of the ResourceManager.
+func (w *Worker) SetLongOutside(has bool) { w.outside = has }
+
+// Queued returns how many probes are queued, and how many of them wait. The others are asked for, or their tasks run.
+func (w *Worker) Queued() (all, waiting int) { return w.queued, w.queued - w.held }
+
+// Running returns how many slots are taken, by asks or by tasks.
+func (w *Worker) Running() int { return len(w.runs) - len(w.vacant) }
+
+// HasLong reports whether long work runs, is suspended or waits here.
+func (w *Worker) HasLong() bool { return w.longRuns > 0 || w.longs > 0 || w.outside || w.pause.is }
+
+// Offer says whether a probe of a job would be accepted now. It changes nothing.
+func (w *Worker) Offer(h Handle) Verdict {
+	j := &w.jobs.rest[h]
+	switch {
+	case w.cfg.AvoidLong && !j.Long && w.HasLong():
+		return HasLong
+	case w.cfg.Probes > 0 && w.queued >= w.cfg.Probes:
+		return Full
+	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
+		return UserIsFull
+	}
+	return Accepted
+}
+
+// Add puts a probe of a job into the queue, whatever Offer says. Next may have an ask afterwards.
+func (w *Worker) Add(h Handle) {
+	w.ids++
+	w.userOf(&w.jobs.rest[h]).push(entry{job: h, id: w.ids})
+	w.queued++
+	w.jobs.refs[h]++
+	if w.jobs.hot[h].long {
+		w.longs++
+	}
+}
+
+// drop takes the probe at a place out of a user's queue.
+func (w *Worker) drop(u *user, place int) {
+	e := &u.all()[place]
+	w.queued--
+	w.jobs.refs[e.job]--
+	switch {
+	case e.held:
+		w.held--
+		u.held--
+	case w.jobs.hot[e.job].long:
+		w.longs--
+	}
+	u.remove(place)
+}
+
+// Cancel removes the probes of a job: it is over, or its scheduler is gone. Tasks go on until Free, but ask for no other. It returns how
+// many were removed.
+func (w *Worker) Cancel(h Handle) (n int) {
+	j := &w.jobs.rest[h]
+	c, u := w.at(j.Priority, j.User)
+	if u < 0 {
+		return 0
+	}
+	queue := &w.classes[c].users[u]
+	for i := queue.len() - 1; i >= 0; i-- {
+		if queue.all()[i].job == h {
+			w.drop(queue, i)
+			n++
+		}
+	}
+	return n
+}
