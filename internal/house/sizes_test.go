@@ -18,7 +18,6 @@ type large struct {
 
 var largePackages = map[string]large{
 	"rm/scheduler/core":           {3650, "it is one search: who is next and where it fits, with the state that both change"},
-	"rm/leader":                   {4200, "it is one leadership: what clients, ApplicationMasters and nodes ask of it, one thing a file"},
 	"rm/rest":                     {4800, "YARN's REST API is wide: it renders one kind of document a file"},
 	"cmd/heddle/internal/command": {4200, "there are many commands: one a file, which share nothing but their session"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},

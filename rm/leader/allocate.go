@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/request"
+	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -22,14 +24,15 @@ type masters struct {
 	attempts   *attempts
 	containers *containers
 	keys       *masterkey.Keys
-	preemption *preemption
+	preempting *preempting
 	requests   *request.Checker
-	resizing   *resizing
+	sizes      *resize.Sizes
 }
 
 // What ApplicationMasters learn.
 type (
 	Grant      = session.Grant
+	Resized    = session.Resized
 	NodeUpdate = session.NodeUpdate
 )
 
@@ -69,7 +72,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 		r = Registration{Maximum: ms.requests.Maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
 		for c := range app.Containers.All() {
 			if c.Live() && c.ID.Attempt != id {
-				r.Previous = append(r.Previous, grantOf(c))
+				r.Previous = append(r.Previous, session.GrantOf(c))
 			}
 		}
 		return nil
@@ -99,7 +102,7 @@ type AllocateCall struct {
 	BlacklistAdd    []string
 	BlacklistRemove []string
 	TrackingURL     string
-	Updates         []ContainerUpdate
+	Updates         []resize.Wish
 	// Wait is how long the answer may be held back until there is something to tell.
 	Wait time.Duration
 }
@@ -111,12 +114,12 @@ type AllocateReply struct {
 	Completed  []Completion
 	Updated    []NodeUpdate
 	Resized    []Resized
-	Unresized  []Unresized
+	Unresized  []resize.Refused
 	NewNodes   []records.NodeID // nodes of Grants for which it needs a token
 	Limit      records.Resource // headroom
 	Nodes      int              // nodes in the cluster
 	Priority   int32
-	Preemption Preemption
+	Preemption preemption.Message
 }
 
 func (r *AllocateReply) empty() bool {
@@ -214,7 +217,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		}})
 	}
 	ms.containers.release(app, call.Releases)
-	reply.Unresized = append(reply.Unresized, ms.resizing.resizeAll(app, call.Updates)...)
+	reply.Unresized = append(reply.Unresized, ms.sizes.Apply(app, call.Updates)...)
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
@@ -225,7 +228,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	ms.containers.schedule()
 	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
-	reply.Preemption = ms.preemption.preemptionOf(soft, id)
+	reply.Preemption = ms.preempting.message(soft, id)
 	ms.AfterCommit(func() {
 		u := soft.box.Deliver()
 		reply.Grants, reply.Completed, reply.Updated, reply.Resized = u.Grants, u.Completed, u.Nodes, u.Resized

@@ -11,6 +11,8 @@ import (
 
 	"heddle/rm/leader/asktime"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/placement"
+	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
@@ -30,7 +32,7 @@ type applications struct {
 	attempts   *attempts
 	carried    *delegation.Carried
 	containers *containers
-	placement  *placement
+	placement  *placement.Placement
 	requests   *request.Checker
 	refusals   *startrefusal.Refusals
 	issued     issued
@@ -54,9 +56,8 @@ type appSoft struct {
 	inherited bool
 	progress  float32 // as the driver knows it
 
-	box       session.MasterBox     // for the ApplicationMaster's next heartbeat
-	preempted []records.ContainerID // that the ApplicationMaster will lose
-	warned    int                   // how many of these it knows already
+	box      session.MasterBox // for the ApplicationMaster's next heartbeat
+	warnings preemption.Warnings
 }
 
 // NewApplication hands out an id, and says how large a container can be.
@@ -88,7 +89,7 @@ func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext
 	if ctx.HasQueue() && ctx.GetQueue() == "" {
 		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
 	}
-	path, against, err := as.placement.place(id, user, ctx.GetApplicationName(), queueOf(ctx))
+	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext
 		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
 	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
-		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.closed(path, queueOf(ctx)))
+		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.Closed(path, queueOf(ctx)))
 	}
 	return as.Do(func() error { return as.submit(id, user, path, against, ctx) })
 }
@@ -124,19 +125,6 @@ func (as *applications) checkSubmission(id records.ApplicationID, user string, c
 			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
 	}
 	return as.checkTags(ctx.GetApplicationTags())
-}
-
-// closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A
-// FairScheduler names the queue whose lists decide, too.
-func (pl *placement) closed(path, asked string) string {
-	tree := pl.Settings.Live.Tree()
-	if tree.Kind == queue.Fair {
-		return path + " denied by ACL for queue " + tree.Above(path).Path
-	}
-	if q, ok := tree.Find(asked); ok && q.Path == path {
-		return asked
-	}
-	return path
 }
 
 // checkTags has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
@@ -177,7 +165,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 		return err
 	}
 	if against == "" {
-		against = as.placement.full(id, user, path)
+		against = as.placement.Full(id, user, path)
 	}
 	var asked *int32
 	if ctx.HasPriority() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -82,7 +83,7 @@ func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
 // launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
 // restarting; then the attempt fails, which isn't held against the application.
 func (at *attempts) launch(app *ledger.Application, c *ledger.Container) {
-	l := Launch{Container: grantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
+	l := Launch{Container: session.GrantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
 	at.AfterCommit(func() {
 		at.Go(func(ctx context.Context) { at.tryLaunch(ctx, l) })
 	})
@@ -180,7 +181,7 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 	soft := at.apps[app.ID]
 	at.sched.ClearAsks(soft.handle)
 	soft.box.EndAttempt(keep)
-	soft.preempted, soft.warned = nil, 0
+	soft.warnings.Clear()
 	at.Enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
 		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: end.diagnostics,
 		ExitStatus: end.exit, Excused: end.excused, KeepContainers: keep,

@@ -244,7 +244,7 @@ func FuzzSubmit(f *testing.F) {
 			_ = w.Kill(id, diagnostics)
 			_, _ = w.Move(id, queue)
 			_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
-			_ = w.RefreshNodes(&hosts.Lists{}, true, 0)
+			_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
 			_, _, _ = w.NewApplication("alice")
 			w.small()
 			w.same()

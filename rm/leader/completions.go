@@ -28,7 +28,7 @@ func (cs *containers) release(app *ledger.Application, ids []records.ContainerID
 		}
 		cs.end(c, records.ExitAborted, "Container released by application", nil)
 		if !c.AM {
-			done = append(done, completion(c))
+			done = append(done, session.CompletionOf(c))
 		}
 	}
 	if len(places)+len(done) == 0 {
@@ -68,7 +68,7 @@ func (cs *containers) completeAt(app *ledger.Application, c *ledger.Container, e
 	if c.AM {
 		return
 	}
-	soft, done := cs.apps[app.ID], []Completion{completion(c)}
+	soft, done := cs.apps[app.ID], []Completion{session.CompletionOf(c)}
 	cs.AfterCommit(func() { soft.box.Complete(done) })
 }
 
@@ -78,10 +78,4 @@ func (cs *containers) end(c *ledger.Container, exit int32, diagnostics string, t
 	cs.EnterCompletion(&ledgerpb.Completion{
 		Container: cs.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})
-}
-
-func completion(c *ledger.Container) Completion {
-	return Completion{
-		ID: c.ID, Resource: c.Resource, ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Execution: c.ExecutionType,
-	}
 }

@@ -23,7 +23,7 @@ func exclude(t *testing.T, names ...string) *hosts.Lists {
 
 func (w *world) refresh(lists *hosts.Lists, graceful bool, timeout time.Duration) {
 	w.t.Helper()
-	if err := w.RefreshNodes(lists, graceful, timeout); err != nil {
+	if err := w.Hosts().RefreshNodes(lists, graceful, timeout); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -81,7 +81,7 @@ func TestNodesLeaveGracefully(t *testing.T) {
 		n1.response, n2.response = 0, 0
 		w.node(1, runs(w.app(am.attempt.App).Current().AMContainer))
 		w.node(2)
-		if ids := must[[]records.NodeID](t)(w.Leaving()); len(ids) != 1 || ids[0] != n2.node || w.nodeState(n2.node) != "DECOMMISSIONING" {
+		if ids := must[[]records.NodeID](t)(w.Hosts().Leaving()); len(ids) != 1 || ids[0] != n2.node || w.nodeState(n2.node) != "DECOMMISSIONING" {
 			t.Errorf("after a change of leaders %v leave, and the node is %s", ids, w.nodeState(n2.node))
 		}
 		if err := w.Kill(am.attempt.App, "enough"); err != nil {
@@ -135,7 +135,7 @@ func TestNodesAreTakenAtOnce(t *testing.T) {
 	run(t, func(w *world) {
 		_, _, n2, c := w.leaving()
 		w.refresh(exclude(t, "n2"), true, time.Hour)
-		if err := w.EndDecommissioning(); err != nil {
+		if err := w.Hosts().EndDecommissioning(); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.nodeState(n2.node); got != "DECOMMISSIONED" {

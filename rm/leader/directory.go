@@ -4,11 +4,13 @@ import (
 	"iter"
 	"maps"
 
+	"heddle/rm/leader/session"
+	"heddle/rm/ledger"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
 
-// directory says who is there, for report.Reports.
+// directory says who is there, to the packages that the leader is made of.
 type directory struct{ c *core }
 
 // App implements report.Cluster, as do the following.
@@ -51,4 +53,26 @@ func (d directory) NodeOf(h scheduler.NodeHandle) (id records.NodeID, ok bool) {
 		return n.id, true
 	}
 	return id, false
+}
+
+// Count is how many live applications there are, and IDs are theirs.
+func (d directory) Count() int { return len(d.c.apps) }
+
+// IDs implements placement.Apps, as do Count and Live.
+func (d directory) IDs() iter.Seq[records.ApplicationID] { return maps.Keys(d.c.apps) }
+
+// Live refuses an application that is unknown, or has ended.
+func (d directory) Live(id records.ApplicationID) (*ledger.Application, error) {
+	return d.c.liveApp(id)
+}
+
+// toMaster is the box of a live application.
+func (c *core) toMaster(id records.ApplicationID) *session.MasterBox { return &c.apps[id].box }
+
+// toNode is the box of a node, nil if it has gone.
+func (c *core) toNode(id records.NodeID) *session.NodeBox {
+	if n := c.nodes[id]; n != nil {
+		return &n.session.box
+	}
+	return nil
 }

@@ -1,12 +1,12 @@
 package leader
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/resize"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -72,7 +72,7 @@ func TestThousandsOfContainersThatWaitToGrow(t *testing.T) {
 			t.Fatalf("%d containers", len(grants))
 		}
 		var all []NodeContainer
-		var wishes []ContainerUpdate
+		var wishes []resize.Wish
 		for _, g := range grants {
 			all = append(all, runs(g.ID))
 			wishes = append(wishes, resizeTo(g.ID, 0, 1001, true))
@@ -81,7 +81,7 @@ func TestThousandsOfContainersThatWaitToGrow(t *testing.T) {
 		if r := am.allocate(AllocateCall{Updates: wishes[:n]}); len(r.Resized)+len(r.Unresized) > 0 {
 			t.Fatalf("without room %d get it, and %d are refused", len(r.Resized), len(r.Unresized))
 		}
-		if r := am.allocate(AllocateCall{Updates: wishes[:1]}); len(r.Unresized) != 1 || r.Unresized[0].Reason != outstanding {
+		if r := am.allocate(AllocateCall{Updates: wishes[:1]}); len(r.Unresized) != 1 || r.Unresized[0].Reason != "UPDATE_OUTSTANDING_ERROR" {
 			t.Errorf("a wish twice: %+v", r.Unresized)
 		}
 		am.allocate(AllocateCall{Releases: []records.ContainerID{grants[n].ID}})
@@ -90,20 +90,4 @@ func TestThousandsOfContainersThatWaitToGrow(t *testing.T) {
 			t.Errorf("%d of %d have grown", len(r.Resized), n)
 		}
 	})
-}
-
-// A growth that is taken back counts from the last one of its container.
-func TestGrowthsThatBeginAnew(t *testing.T) {
-	var g grownList
-	a, b := records.ContainerID{ID: 1}, records.ContainerID{ID: 2}
-	at := time.Unix(100, 0)
-	g.add(a, at)
-	g.add(b, at)
-	g.add(a, at.Add(time.Minute))
-	if got := fmt.Sprint(g.due(at.Add(time.Second))); got != fmt.Sprint([]records.ContainerID{b}) {
-		t.Errorf("due at first: %v", got)
-	}
-	if got := fmt.Sprint(g.due(at.Add(time.Hour))); got != fmt.Sprint([]records.ContainerID{a}) {
-		t.Errorf("due in the end: %v", got)
-	}
 }

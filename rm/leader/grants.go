@@ -5,6 +5,9 @@ import (
 
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
+	"heddle/rm/leader/resize"
+	"heddle/rm/leader/session"
+	"heddle/rm/leader/unstarted"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -16,11 +19,11 @@ import (
 type containers struct {
 	*core
 	attempts   *attempts
-	preemption *preemption
-	resizing   *resizing
+	preempting *preempting
+	sizes      *resize.Sizes
 	levels     *level.Levels
 	reports    *report.Reports
-	unstarted  unstarted
+	unstarted  unstarted.List
 	refs       ledger.Refs
 
 	// Kept for their memory.
@@ -58,14 +61,14 @@ func (cs *containers) step(reserved *bool) bool {
 		case drive.Suspend, drive.Shrink, drive.Resume, drive.Charge:
 			cs.levels.Decided(d)
 		case drive.Grow:
-			cs.resizing.hasGrown(d)
+			cs.sizes.Grown(d)
 		case drive.Tell:
-			cs.preemption.tellPreempted(d)
+			cs.preempting.tellPreempted(d)
 		case drive.Killable:
-			cs.preemption.preemptionLog(d).Info("may be killed when its room is needed: " + d.Reason)
+			cs.preempting.preemptionLog(d).Info("may be killed when its room is needed: " + d.Reason)
 		case drive.Reserve, drive.Unreserve:
 			*reserved = true
-			cs.preemption.logReservation(d)
+			cs.preempting.logReservation(d)
 		}
 	}
 	cs.granted, cs.killed = granted, killed
@@ -74,7 +77,7 @@ func (cs *containers) step(reserved *bool) bool {
 		soft.granted = soft.granted[:0]
 	}
 	for i := range killed {
-		cs.preemption.killPreempted(&killed[i])
+		cs.preempting.killPreempted(&killed[i])
 	}
 	return len(killed) > 0
 }
@@ -124,8 +127,8 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 	grants := make([]Grant, len(decisions))
 	for i := range decisions {
 		c := granted(i)
-		grants[i] = grantOf(c)
-		cs.unstarted.add(c.ID, deadline, cs.waitsForStart)
+		grants[i] = session.GrantOf(c)
+		cs.unstarted.Add(c.ID, deadline, cs.waitsForStart)
 	}
 	cs.AfterCommit(func() {
 		soft.box.Grant(grants)
@@ -142,11 +145,8 @@ func (cs *containers) identify(attempt int32, first int64, am bool, decisions []
 	cs.sched.Identify(attempt, first, am, handles...)
 }
 
-// grantOf describes a live container to its application.
-func grantOf(c *ledger.Container) Grant {
-	return Grant{
-		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
-		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,
-		NodeHTTPAddress: c.NodeHTTPAddress(),
-	}
+// waitsForStart reports whether a container was granted and is neither started nor gone.
+func (cs *containers) waitsForStart(id records.ContainerID) bool {
+	c := cs.work.Container(id)
+	return c != nil && c.State == ledger.ContainerAllocated
 }

@@ -8,14 +8,17 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/hosts"
+	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
 	"heddle/rm/leader/pipeline"
+	"heddle/rm/leader/placement"
 	"heddle/rm/leader/queueconf"
 	"heddle/rm/leader/report"
 	"heddle/rm/leader/request"
+	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
@@ -126,13 +129,13 @@ type Leader struct {
 	*masters
 	*containers
 	*nodeManagers
-	*decommissioning
-	*resizing
-	*preemption
-	*placement
+	*preempting
 	*report.Reports
 	*versions
+	hosts       *decommission.Hosts
+	placement   *placement.Placement
 	requests    *request.Checker
+	sizes       *resize.Sizes
 	levels      *level.Levels
 	queueConf   *queueconf.Admin
 	keys        *masterkey.Keys
@@ -183,26 +186,35 @@ func New(cfg Config) *Leader {
 		Scheduler: c.sched, Cluster: directory{c}, Sizes: requests, Queues: heldQueues{c}.Tree, Live: c.Settings.Live,
 		MaxAllocation: cfg.Settings.MaxAllocation,
 	})
+	placed := placement.New(c, c.work, placement.Config{
+		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups,
+	})
+	sizes := resize.New(c, c.work, resize.Config{
+		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
+		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
+	})
+	managers := &nodeManagers{core: c, refusals: refusals}
+	leaving := decommission.New(c, c.work, decommission.Config{
+		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Log: cfg.Log,
+	})
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
-		containers: &containers{core: c}, nodeManagers: &nodeManagers{core: c, refusals: refusals}, decommissioning: &decommissioning{core: c},
-		levels: levels, resizing: &resizing{core: c}, preemption: &preemption{core: c},
-		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: &placement{c},
+		containers: &containers{core: c}, nodeManagers: managers,
+		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{core: c},
+		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
 		requests: requests, Reports: reports, versions: &versions{core: c},
 	}
 	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
 	l.attempts.applications, l.attempts.containers = l.applications, l.containers
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
-	l.masters.preemption, l.masters.requests, l.masters.resizing = l.preemption, l.requests, l.resizing
-	l.containers.attempts, l.containers.preemption, l.containers.resizing = l.attempts, l.preemption, l.resizing
+	l.masters.preempting, l.masters.requests, l.masters.sizes = l.preempting, l.requests, l.sizes
+	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
 	l.containers.levels, l.containers.reports = l.levels, l.Reports
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
-	l.nodeManagers.decommissioning, l.nodeManagers.resizing, l.nodeManagers.levels = l.decommissioning, l.resizing, l.levels
+	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
 	l.versions.levels = l.levels
-	l.decommissioning.nodeManagers = l.nodeManagers
-	l.decommissioning.hosts.Store(cfg.Hosts)
-	l.resizing.requests, l.preemption.containers = l.requests, l.containers
+	l.preempting.containers = l.containers
 	return l
 }
 
@@ -267,6 +279,14 @@ func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
 // Resume lets a suspended container go on.
 func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.levels.Resume(ctx, id)
+}
+
+// Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
+func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }
+
+// Move puts a live application into another queue, and returns that queue's path.
+func (l *Leader) Move(id records.ApplicationID, queue string) (path string, err error) {
+	return l.placement.Move(id, queue)
 }
 
 // Done is closed when the leader leads no more.

@@ -56,7 +56,7 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 		cs.levels.Reported(c, r.Sub, first)
 	}
 	if known && c.Live() && c.Confirmed != c.Resource && r.Resource != nil {
-		cs.resizing.confirm(n, c, r.Resource) // started at its new size, or the word of it was lost with a leader
+		cs.sizes.Confirm(c, r.Resource) // started at its new size, or the word of it was lost with a leader
 	}
 }
 

@@ -51,7 +51,7 @@ type NodeReply struct {
 func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s := ns.nodeSessions.Get(call.Node)
 	if s == nil {
-		if _, excluded := ns.decommissioning.hosts.Load().Excluded(call.Node.Host); excluded {
+		if ns.hosts.Excluded(call.Node.Host) {
 			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
 		}
 		return resync("Node not found resyncing %v", call.Node), nil
@@ -124,7 +124,11 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	for i := range news {
 		ns.containers.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
 	}
-	ns.resizing.increased(n, call.Increased)
+	for _, given := range call.Increased {
+		if c := ns.work.Container(given.ID); c != nil && c.Live() && c.Node == n.id {
+			ns.sizes.Confirm(c, given.Resource)
+		}
+	}
 	if turned {
 		ns.health(n, node, call.Status)
 	}

@@ -63,7 +63,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.At(ns.Now())
 	err := ns.Do(func() error {
-		if against := ns.decommissioning.disallowed(&r); against != "" {
+		if against := ns.hosts.Disallowed(r.Node, r.Names, r.Address); against != "" {
 			ns.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
 			reply = shutdown("%s", against)
 			return nil

@@ -6,8 +6,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/resize"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -19,14 +21,14 @@ import (
 // nodeManagers hold the dialogue with nodes: registration, heartbeats and unregistration.
 type nodeManagers struct {
 	*core
-	applications    *applications
-	attempts        *attempts
-	containers      *containers
-	decommissioning *decommissioning
-	resizing        *resizing
-	refusals        *startrefusal.Refusals
-	levels          *level.Levels
-	nextExpiry      time.Time // no node expires before
+	applications *applications
+	attempts     *attempts
+	containers   *containers
+	hosts        *decommission.Hosts
+	sizes        *resize.Sizes
+	refusals     *startrefusal.Refusals
+	levels       *level.Levels
+	nextExpiry   time.Time // no node expires before
 }
 
 // nodeSoft is what the leader's loop alone knows of a node.
@@ -35,8 +37,6 @@ type nodeSoft struct {
 	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
-	// inherited is that an earlier leadership has set by when it leaves.
-	inherited bool
 }
 
 func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
@@ -109,6 +109,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
 	ns.levels.Forget(id)
+	ns.hosts.Forget(id)
 	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/leader/preemption"
 	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -62,7 +63,7 @@ func (w *world) crowd() (rich, poor, node *peer, held []records.ContainerID) {
 }
 
 // losses is what an application is said to be about to lose.
-func (w *world) losses(p *peer) []Loss {
+func (w *world) losses(p *peer) []preemption.Loss {
 	w.t.Helper()
 	list, err := w.Losses(p.attempt.App)
 	if err != nil {
@@ -168,7 +169,7 @@ func TestLazyPreemptionOff(t *testing.T) {
 		poor.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
 		time.Sleep(30 * time.Second)
 		if err := w.Do(func() error {
-			if l := w.Leader.losses(w.work.Apps[rich.attempt.App]); len(l) != 1 || l[0].Until != 0 {
+			if l := preemption.Losses(w.work.Apps[rich.attempt.App], handleOf, w.sched.Loss); len(l) != 1 || l[0].Until != 0 {
 				return fmt.Errorf("killable are %+v", l)
 			}
 			tree.Settings.Preemption.Lazy = false

@@ -6,16 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/rm/leader/resize"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
-func resizeTo(id records.ContainerID, version int32, mb int64, more bool) ContainerUpdate {
+func resizeTo(id records.ContainerID, version int32, mb int64, more bool) resize.Wish {
 	kind := pb.ContainerUpdateType_DECREASE_RESOURCE
 	if more {
 		kind = pb.ContainerUpdateType_INCREASE_RESOURCE
 	}
-	return ContainerUpdate{ID: id, Version: version, Kind: kind, Capability: records.ResourceTypes{}.PB(records.NewResource(mb, 1))}
+	return resize.Wish{ID: id, Version: version, Kind: kind, Capability: records.ResourceTypes{}.PB(records.NewResource(mb, 1))}
 }
 
 func sizes(list []Resized) (mb []int64) {
@@ -40,7 +41,7 @@ func (w *world) resizable() (am, n *peer, c []records.ContainerID) {
 func TestContainersShrinkAndGrow(t *testing.T) {
 	run(t, func(w *world) {
 		am, n, c := w.resizable()
-		r := am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 0, 512, false), resizeTo(c[1], 0, 1600, true)}})
+		r := am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 0, 512, false), resizeTo(c[1], 0, 1600, true)}})
 		if diff := cmp.Diff([]int64{512, 1792}, sizes(r.Resized)); diff != "" || len(r.Unresized) != 0 {
 			t.Errorf("%s, refused %+v", diff, r.Unresized)
 		}
@@ -61,10 +62,10 @@ func TestContainersShrinkAndGrow(t *testing.T) {
 func TestGrowthWaitsForRoom(t *testing.T) {
 	run(t, func(w *world) {
 		am, n, c := w.resizable()
-		if r := am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 0, 2816, true)}}); len(r.Resized)+len(r.Unresized) > 0 {
+		if r := am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 0, 2816, true)}}); len(r.Resized)+len(r.Unresized) > 0 {
 			t.Fatalf("without room: %+v, refused %+v", r.Resized, r.Unresized)
 		}
-		if r := am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 0, 512, false)}}); len(r.Unresized) != 1 || r.Unresized[0].Reason != outstanding {
+		if r := am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 0, 512, false)}}); len(r.Unresized) != 1 || r.Unresized[0].Reason != "UPDATE_OUTSTANDING_ERROR" {
 			t.Errorf("a second wish: %+v", r.Unresized)
 		}
 		n.heartbeat(ended(c[1], 0))
@@ -89,19 +90,19 @@ func TestResizesThatAreRefused(t *testing.T) {
 		promote.Kind = pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE
 		nothing := resizeTo(c[0], 0, 1024, true)
 		nothing.Capability = nil
-		wishes := []ContainerUpdate{
+		wishes := []resize.Wish{
 			resizeTo(c[0], 3, 2048, true), resizeTo(c[1], 0, 2048, true), resizeTo(c[0], 0, 512, true), resizeTo(c[0], 0, 2048, false),
 			resizeTo(c[0], 0, 1<<40, true), resizeTo(c[0], 0, -5, false), promote, nothing,
 		}
-		want := []Unresized{
-			{0, wrongVersion, 0},
-			{1, unknownID, 0},
-			{2, outOfRange, 0},
-			{3, outOfRange, 0},
-			{4, outOfRange, 0},
-			{5, outOfRange, 0},
-			{6, typesStayFixed, 0},
-			{7, outOfRange, 0},
+		want := []resize.Refused{
+			{Index: 0, Reason: "INCORRECT_CONTAINER_VERSION_ERROR"},
+			{Index: 1, Reason: "INVALID_CONTAINER_ID"},
+			{Index: 2, Reason: "RESOURCE_OUTSIDE_ALLOWED_RANGE"},
+			{Index: 3, Reason: "RESOURCE_OUTSIDE_ALLOWED_RANGE"},
+			{Index: 4, Reason: "RESOURCE_OUTSIDE_ALLOWED_RANGE"},
+			{Index: 5, Reason: "RESOURCE_OUTSIDE_ALLOWED_RANGE"},
+			{Index: 6, Reason: "All containers are GUARANTEED; their execution type can't be changed"},
+			{Index: 7, Reason: "RESOURCE_OUTSIDE_ALLOWED_RANGE"},
 		}
 		r := am.allocate(AllocateCall{Updates: wishes})
 		if diff := cmp.Diff(want, r.Unresized); diff != "" || len(r.Resized) > 0 {
@@ -113,7 +114,7 @@ func TestResizesThatAreRefused(t *testing.T) {
 // growTo2048 has a container of 1024 MB hold 2048, which its ApplicationMaster is told of.
 func (w *world) growTo2048(am *peer, c records.ContainerID) {
 	w.t.Helper()
-	r := am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c, 0, 2048, true)}})
+	r := am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c, 0, 2048, true)}})
 	if diff := cmp.Diff([]int64{2048}, sizes(r.Resized)); diff != "" {
 		w.t.Fatalf("%s, refused %+v", diff, r.Unresized)
 	}
@@ -217,7 +218,7 @@ func TestConfirmedInPart(t *testing.T) {
 		}
 		w.growTo2048(am, c[0])
 		w.beatFor(3*time.Minute, am, n, running...)
-		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 1, 3072, true)}})
+		am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 1, 3072, true)}})
 		increased(2048)
 		if resized, _ := w.beatFor(4*time.Minute, am, n, running...); len(resized) > 0 {
 			t.Errorf("the time of the second growth doesn't count from its beginning: %+v", resized)
@@ -226,8 +227,8 @@ func TestConfirmedInPart(t *testing.T) {
 		if diff := cmp.Diff([]int64{2048}, sizes(resized)); diff != "" {
 			t.Errorf("not back to what the node has confirmed: %s", diff)
 		}
-		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 3, 3072, true)}})
-		am.allocate(AllocateCall{Updates: []ContainerUpdate{resizeTo(c[0], 4, 1536, false)}})
+		am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 3, 3072, true)}})
+		am.allocate(AllocateCall{Updates: []resize.Wish{resizeTo(c[0], 4, 1536, false)}})
 		n.heartbeat(running...)
 		if told := increased(3072); len(told) != 1 || told[0].Resource.MemoryMB() != 1536 {
 			t.Errorf("the node, which gives more than there is, is told %+v", told)

@@ -5,6 +5,7 @@ import (
 
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/request"
+	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -77,7 +78,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 		return
 	}
 	n := l.nodeManagers.addNode(node)
-	n.inherited = true
+	l.hosts.Inherit(n.id)
 	l.levels.Show(n.id, n.handle, level.Memory{})
 	l.sched.SetOpen(n.handle, scheduler.OpenIf(node.State == pb.NodeState_NS_RUNNING))
 	n.session = &nodeSession{id: node.ID}
@@ -100,14 +101,12 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	for c := range app.Containers.All() {
 		switch {
 		case !c.Live():
-			ended = append(ended, completion(c))
+			ended = append(ended, session.CompletionOf(c))
 			continue
 		case c.State == ledger.ContainerAllocated && !c.AM:
-			l.containers.unstarted.add(c.ID, deadline, l.containers.waitsForStart)
+			l.containers.unstarted.Add(c.ID, deadline, l.containers.waitsForStart)
 		}
-		if c.Confirmed != c.Resource {
-			l.resizing.grown.add(c.ID, deadline)
-		}
+		l.sizes.Restore(c)
 		l.containers.restore(c)
 	}
 	soft.box.Complete(ended)

@@ -13,10 +13,10 @@ import (
 func (l *Leader) tick() {
 	now := l.Now()
 	l.nodeManagers.expireNodes(now)
-	l.decommissioning.expireLeaving()
+	l.hosts.Expire()
 	l.attempts.expireAttempts(now)
 	l.containers.expireUnstarted(now)
-	l.resizing.expireGrown(now)
+	l.sizes.Expire(now)
 	l.applications.expireApps(now)
 	l.levels.Repeat(now)
 	l.carried.RenewDue(now)
@@ -71,7 +71,7 @@ func (at *attempts) expireAttempts(now time.Time) {
 
 // expireUnstarted takes back containers that were granted and never started.
 func (cs *containers) expireUnstarted(now time.Time) {
-	for _, id := range cs.unstarted.due(now) {
+	for _, id := range cs.unstarted.Due(now) {
 		if !cs.waitsForStart(id) {
 			continue
 		}

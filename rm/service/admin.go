@@ -110,7 +110,7 @@ func (s *Service) refreshNodes(ctx context.Context, req *pb.RefreshNodesRequest)
 		return nil, err
 	}
 	if req.GetDecommissionType() == pb.DecommissionType_DECOMMISSION_FORCEFUL {
-		if err := l.EndDecommissioning(); err != nil {
+		if err := l.Hosts().EndDecommissioning(); err != nil {
 			return nil, s.exception(err)
 		}
 		return &pb.RefreshNodesResponse{}, nil
@@ -123,7 +123,7 @@ func (s *Service) refreshNodes(ctx context.Context, req *pb.RefreshNodesRequest)
 	if req.HasDecommissionTimeout() {
 		timeout = time.Duration(req.GetDecommissionTimeout()) * time.Second
 	}
-	if err := l.RefreshNodes(lists, req.GetDecommissionType() == pb.DecommissionType_DECOMMISSION_GRACEFUL, timeout); err != nil {
+	if err := l.Hosts().RefreshNodes(lists, req.GetDecommissionType() == pb.DecommissionType_DECOMMISSION_GRACEFUL, timeout); err != nil {
 		return nil, s.exception(err)
 	}
 	return &pb.RefreshNodesResponse{}, nil
@@ -139,7 +139,7 @@ func (s *Service) leavingNodes(
 	if err != nil {
 		return nil, err
 	}
-	ids, err := l.Leaving()
+	ids, err := l.Hosts().Leaving()
 	if err != nil {
 		return nil, s.exception(err)
 	}

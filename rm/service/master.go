@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/preemption"
+	"heddle/rm/leader/resize"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/ipc"
@@ -123,7 +125,7 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		call.Releases = append(call.Releases, records.ContainerIDFrom(c))
 	}
 	for _, u := range req.GetUpdateRequests() {
-		call.Updates = append(call.Updates, leader.ContainerUpdate{
+		call.Updates = append(call.Updates, resize.Wish{
 			ID: records.ContainerIDFrom(u.GetContainerId()), Version: u.GetContainerVersion(), Kind: u.GetUpdateType(),
 			Capability: u.GetCapability(),
 		})
@@ -165,7 +167,7 @@ func (s *Service) allocateResponse(
 }
 
 // preemptionMessage says which containers an ApplicationMaster will lose; nil if none.
-func (s *Service) preemptionMessage(p *leader.Preemption) *pb.PreemptionMessage {
+func (s *Service) preemptionMessage(p *preemption.Message) *pb.PreemptionMessage {
 	if len(p.Containers) == 0 {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"heddle/rm/leader"
+	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/yarn/records"
@@ -14,7 +14,7 @@ import (
 func (v *Viewer) Explain(a *App) []report.Hold { return v.explain(a.ID)[a.ID] }
 
 // Losses returns the containers of an application that are about to be preempted.
-func (v *Viewer) Losses(a *App) []leader.Loss {
+func (v *Viewer) Losses(a *App) []preemption.Loss {
 	l := v.Source.Leader()
 	if l == nil {
 		return nil

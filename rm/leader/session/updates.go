@@ -1,6 +1,7 @@
 package session
 
 import (
+	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -20,6 +21,15 @@ type Grant struct {
 	Version             int32 // how often it was resized
 }
 
+// GrantOf describes a live container to its ApplicationMaster.
+func GrantOf(c *ledger.Container) Grant {
+	return Grant{
+		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
+		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,
+		NodeHTTPAddress: c.NodeHTTPAddress(),
+	}
+}
+
 // Completion is the end of a container.
 type Completion struct {
 	ID          records.ContainerID
@@ -27,6 +37,13 @@ type Completion struct {
 	ExitStatus  int32
 	Diagnostics string
 	Execution   pb.ExecutionType
+}
+
+// CompletionOf describes a container that has ended to its ApplicationMaster.
+func CompletionOf(c *ledger.Container) Completion {
+	return Completion{
+		ID: c.ID, Resource: c.Resource, ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Execution: c.ExecutionType,
+	}
 }
 
 // NodeUpdate tells ApplicationMasters of a node that came or went.

@@ -1,4 +1,4 @@
-package leader
+package placement
 
 import (
 	"google.golang.org/protobuf/proto"
@@ -10,35 +10,34 @@ import (
 	"heddle/yarn/records"
 )
 
-// placement finds the queues of applications.
-type placement struct{ *core }
-
-// Move puts a live application into another queue, and returns that queue's path. What stands against it is said in the words of
+// Move puts a live application into another queue, and returns that queue's path. What speaks against it is said in the words of
 // the YARN scheduler whose queues these are.
-func (pl *placement) Move(id records.ApplicationID, name string) (path string, err error) {
-	err = pl.Do(func() error {
-		app := pl.work.Apps[id]
+func (p *Placement) Move(id records.ApplicationID, name string) (path string, err error) {
+	err = p.loop.Do(func() error {
+		app := p.work.Apps[id]
 		if app != nil && app.State.Ended() {
 			return refusal.New(refusal.Refused, "App in %v state cannot be moved.", app.State)
 		}
-		if app, err = pl.liveApp(id); err != nil {
+		if app, err = p.cfg.Apps.Live(id); err != nil {
 			return err
 		}
-		if path, err = pl.target(app, name); err != nil || app.Queue == path {
+		if path, err = p.target(app, name); err != nil || app.Queue == path {
 			return err
 		}
-		pl.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+		p.loop.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Queue: proto.String(path),
 		}})
-		pl.sched.MoveApp(pl.apps[id].handle, path)
+		if h, _, there := p.cfg.Apps.App(id); there {
+			p.cfg.Scheduler.MoveApp(h, path)
+		}
 		return nil
 	})
 	return path, err
 }
 
 // target finds the queue that an application may be moved to.
-func (pl *placement) target(app *ledger.Application, name string) (path string, err error) {
-	tree := pl.Settings.Queues
+func (p *Placement) target(app *ledger.Application, name string) (path string, err error) {
+	tree := p.cfg.Queues()
 	if tree.Kind == queue.FIFO {
 		return "", refusal.New(refusal.Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
@@ -47,10 +46,10 @@ func (pl *placement) target(app *ledger.Application, name string) (path string, 
 	case tree.Kind == queue.Fair:
 		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.
 		to := tree.Path(name)
-		if at, there := pl.sched.Queue(to); !there || !at.Leaf {
+		if at, there := p.cfg.Scheduler.Queue(to); !there || !at.Leaf {
 			return "", refusal.New(refusal.Refused, "Target queue %s not found or is not a leaf queue.", name)
 		}
-		return to, pl.fairMove(app, to)
+		return to, p.fairMove(app, to)
 	case name == "" || !known:
 		return "", refusal.New(refusal.Refused, "The specified Queue: %s doesn't exist", name)
 	case !q.Leaf():
@@ -61,23 +60,23 @@ func (pl *placement) target(app *ledger.Application, name string) (path string, 
 	if err := q.Admits(queue.App{ID: app.ID.String()}); err != nil {
 		return "", refusal.New(refusal.Refused, "%v", err)
 	}
-	if against := pl.full(app.ID, app.User, q.Path); against != "" {
+	if against := p.Full(app.ID, app.User, q.Path); against != "" {
 		return "", refusal.New(refusal.Refused, "%s", against)
 	}
 	return q.Path, nil
 }
 
-// fairMove keeps an application that runs from a queue in which it would not (Hadoop:
-// FairScheduler.verifyMoveDoesNotViolateConstraints): limits of the queues that it doesn't count to yet.
-func (pl *placement) fairMove(app *ledger.Application, to string) error {
+// fairMove refuses to move an application that runs into a queue in which it would not. It checks the limits of the queues to which the
+// application doesn't count yet (Hadoop: FairScheduler.verifyMoveDoesNotViolateConstraints).
+func (p *Placement) fairMove(app *ledger.Application, to string) error {
 	if app.State != ledger.AppRunning {
 		return nil
 	}
 	counted := map[string]bool{}
-	for q, ok := pl.sched.Queue(app.Queue); ok; q, ok = pl.sched.Queue(q.Parent) {
+	for q, ok := p.cfg.Scheduler.Queue(app.Queue); ok; q, ok = p.cfg.Scheduler.Queue(q.Parent) {
 		counted[q.Path] = true
 	}
-	for q, ok := pl.sched.Queue(to); ok && !counted[q.Path]; q, ok = pl.sched.Queue(q.Parent) {
+	for q, ok := p.cfg.Scheduler.Queue(to); ok && !counted[q.Path]; q, ok = p.cfg.Scheduler.Queue(q.Parent) {
 		const against = "Moving app attempt %v to queue %s would violate queue %s constraints on queue %s"
 		switch {
 		case q.Queue != nil && q.Runnable >= int(q.Queue.MaxParallelApps):

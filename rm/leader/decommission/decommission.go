@@ -1,0 +1,215 @@
+package decommission
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/hosts"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Loop is the leader's loop, as far as this package needs it (loop.Loop).
+type Loop interface {
+	Now() time.Time
+	Time() int64
+	Do(run func() error) error
+	Enter(c *ledgerpb.Command)
+}
+
+// Nodes are those under this leader. They are used in the loop's operations alone.
+type Nodes interface {
+	// Known reports whether the leader works with a node: it hasn't gone.
+	Known(id records.NodeID) bool
+	// Names are those by which the lists of hosts may know a node's machine.
+	Names(id records.NodeID) []string
+	// Used reports whether a live application has, or had, a container on a node.
+	Used(id records.NodeID) bool
+	// SetOpen opens a node to new containers or closes it, and Tell lets ApplicationMasters know.
+	SetOpen(id records.NodeID, open bool)
+	Tell(id records.NodeID, kind pb.NodeUpdateType)
+	// Remove ends a node's life in a state. Its containers end with it.
+	Remove(id records.NodeID, state pb.NodeState)
+}
+
+// Config is what Hosts work with.
+type Config struct {
+	Nodes Nodes
+	Lists *hosts.Lists // at the beginning; nil admits all
+	// Timeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
+	Timeout time.Duration
+	// JustBegun reports whether the leadership is so young that a deadline that an earlier one has set isn't to be trusted.
+	JustBegun func(now time.Time) bool
+	Log       *logrus.Entry
+}
+
+// Hosts are the machines that may be nodes. Refresh, End, Leaving and Excluded are safe for concurrent use; the other methods are for the
+// loop's operations.
+type Hosts struct {
+	cfg       Config
+	loop      Loop
+	work      *ledger.State
+	lists     atomic.Pointer[hosts.Lists]
+	inherited map[records.NodeID]bool // nodes whose deadline an earlier leadership has set
+}
+
+// New makes the Hosts of a working copy.
+func New(loop Loop, work *ledger.State, cfg Config) *Hosts {
+	h := &Hosts{cfg: cfg, loop: loop, work: work, inherited: map[records.NodeID]bool{}}
+	h.lists.Store(cfg.Lists)
+	return h
+}
+
+// RefreshNodes has new lists of hosts say which nodes may stay (Hadoop: NodesListManager). Those that are excluded leave: at
+// once, or, when graceful, as soon as the applications that ran on them have ended, at the latest after the timeout of the
+// list, or else that of the call; hosts.Unset is the configured one. Nodes that were leaving and are wanted again stay.
+func (h *Hosts) RefreshNodes(lists *hosts.Lists, graceful bool, timeout time.Duration) error {
+	if timeout == hosts.Unset {
+		timeout = h.cfg.Timeout
+	}
+	return h.loop.Do(func() error {
+		h.lists.Store(lists)
+		for _, node := range h.in(func(*ledger.Node) bool { return true }) {
+			if h.cfg.Nodes.Known(node.ID) {
+				h.judge(node, graceful, timeout)
+			}
+		}
+		return nil
+	})
+}
+
+// judge has a node stay or leave, as the lists say.
+func (h *Hosts) judge(node *ledger.Node, graceful bool, timeout time.Duration) {
+	lists, names := h.lists.Load(), h.cfg.Nodes.Names(node.ID)
+	own, excluded := lists.Excluded(append([]string{node.ID.Host}, names...)...)
+	switch {
+	case !excluded && lists.Admits(names...):
+		if node.State == pb.NodeState_NS_DECOMMISSIONING {
+			h.recommission(node)
+		}
+	case !excluded:
+		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_SHUTDOWN) // no list knows it
+	case !graceful:
+		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+	case own != hosts.Unset:
+		h.decommission(node, own)
+	default:
+		h.decommission(node, timeout)
+	}
+}
+
+// EndDecommissioning removes the nodes that are leaving, whatever still runs on them.
+func (h *Hosts) EndDecommissioning() error {
+	return h.loop.Do(func() error {
+		for _, node := range h.in(leaving) {
+			h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+		}
+		return nil
+	})
+}
+
+// Leaving lists the nodes that are being decommissioned.
+func (h *Hosts) Leaving() (ids []records.NodeID, err error) {
+	err = h.loop.Do(func() error {
+		for _, node := range h.in(leaving) {
+			ids = append(ids, node.ID)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+func leaving(n *ledger.Node) bool { return n.State == pb.NodeState_NS_DECOMMISSIONING }
+
+// in are the nodes on record for which of is true, by their ids.
+func (h *Hosts) in(of func(*ledger.Node) bool) (nodes []*ledger.Node) {
+	for _, n := range h.work.Nodes {
+		if of(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
+	return nodes
+}
+
+// decommission closes a node to new containers. It leaves once those that it has are not needed any more.
+func (h *Hosts) decommission(node *ledger.Node, timeout time.Duration) {
+	update := &ledgerpb.NodeUpdated{Node: ledger.NodeRef(node.ID), DecommissionDeadline: proto.Int64(0)}
+	if timeout >= 0 {
+		update.DecommissionDeadline = proto.Int64(h.loop.Time() + timeout.Milliseconds())
+	}
+	if !leaving(node) {
+		update.State = proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING))
+		h.cfg.Nodes.SetOpen(node.ID, false)
+		h.cfg.Nodes.Tell(node.ID, pb.NodeUpdateType_NODE_DECOMMISSIONING)
+		h.cfg.Log.WithField("node", node.ID).WithField("timeout", timeout).Info("node is to leave")
+	}
+	delete(h.inherited, node.ID)
+	h.loop.Enter(&ledgerpb.Command{NodeUpdated: update})
+	h.leave(node)
+}
+
+func (h *Hosts) recommission(node *ledger.Node) {
+	h.loop.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+		Node: ledger.NodeRef(node.ID), State: proto.Int32(int32(pb.NodeState_NS_RUNNING)), DecommissionDeadline: proto.Int64(0),
+	}})
+	h.cfg.Nodes.SetOpen(node.ID, true)
+	h.cfg.Nodes.Tell(node.ID, pb.NodeUpdateType_NODE_USABLE)
+	h.cfg.Log.WithField("node", node.ID).Info("node stays")
+}
+
+// Expire removes nodes that nobody needs any more, or whose time is up.
+func (h *Hosts) Expire() {
+	for _, node := range h.in(leaving) {
+		if h.cfg.Nodes.Known(node.ID) {
+			h.leave(node)
+		}
+	}
+}
+
+// leave removes a leaving node if it may go: no application that lives has, or had, a container on it, as others may
+// still fetch its outputs (Hadoop: DecommissioningNodesWatcher).
+func (h *Hosts) leave(node *ledger.Node) {
+	now := h.loop.Now()
+	trusted := !h.inherited[node.ID] || !h.cfg.JustBegun(now)
+	overdue := node.DecommissionDeadline > 0 && trusted && now.UnixMilli() >= node.DecommissionDeadline
+	if overdue || len(node.Containers) == 0 && !h.cfg.Nodes.Used(node.ID) {
+		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+	}
+}
+
+// Inherit takes note that an earlier leadership has set by when a node leaves.
+func (h *Hosts) Inherit(id records.NodeID) { h.inherited[id] = true }
+
+// Forget drops what is known of a node that is gone.
+func (h *Hosts) Forget(id records.NodeID) { delete(h.inherited, id) }
+
+// Excluded reports whether the lists exclude a host.
+func (h *Hosts) Excluded(host string) bool {
+	_, excluded := h.lists.Load().Excluded(host)
+	return excluded
+}
+
+// Disallowed says why a node must not register, "" if it may: the lists of hosts say so, by the names of the machine that it
+// called from. One that is leaving still may.
+func (h *Hosts) Disallowed(id records.NodeID, names []string, address string) string {
+	if old := h.work.Nodes[id]; old != nil && leaving(old) {
+		return ""
+	}
+	lists := h.lists.Load()
+	if !h.Excluded(id.Host) && lists.Admits(names...) {
+		return ""
+	}
+	text := fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
+	if lists.Admits(id.Host) {
+		text += fmt.Sprintf(" The lists of hosts admit that name, but it called from %s, which is not its address by the name service: list that address.", address)
+	}
+	return text
+}

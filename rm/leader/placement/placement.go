@@ -1,0 +1,115 @@
+// Package placement finds the queues of applications, when they are submitted and when they are moved. Names of queues, users
+// and applications go in. Paths of queues come out, or what speaks against them, in the words of the YARN scheduler whose queues these
+// are.
+//
+// A leader has one Placement.
+package placement
+
+import (
+	"errors"
+	"iter"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Loop is the leader's loop, as far as this package needs it (loop.Loop).
+type Loop interface {
+	Do(run func() error) error
+	Enter(c *ledgerpb.Command)
+}
+
+// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+type Scheduler interface {
+	TakesApps(path string) bool
+	Queue(path string) (scheduler.QueueView, bool)
+	MoveApp(h scheduler.AppHandle, path string)
+}
+
+// Apps are the live applications. They are asked in the loop's operations alone.
+type Apps interface {
+	Count() int
+	IDs() iter.Seq[records.ApplicationID]
+	App(id records.ApplicationID) (h scheduler.AppHandle, progress float32, ok bool)
+	// Live refuses an application that is unknown, or has ended.
+	Live(id records.ApplicationID) (*ledger.Application, error)
+}
+
+// Config is what a Placement is made from.
+type Config struct {
+	Scheduler Scheduler
+	Apps      Apps
+	// Queues is the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
+	Queues func() *queue.Tree
+	Live   *queue.Live
+	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none
+}
+
+// Placement finds queues. Place, Closed and Move are safe for concurrent use; Full is for the loop's operations.
+type Placement struct {
+	cfg  Config
+	loop Loop
+	work *ledger.State
+}
+
+// New makes the Placement of a working copy.
+func New(loop Loop, work *ledger.State, cfg Config) *Placement {
+	return &Placement{cfg: cfg, loop: loop, work: work}
+}
+
+// Place finds the queue of an application. against is why it fails if it is taken nevertheless, "" if nothing is.
+func (p *Placement) Place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
+	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
+	path, err = p.cfg.Live.Tree().Place(app, p.cfg.Groups)
+	var refused *queue.Refusal
+	switch {
+	case !errors.As(err, &refused):
+		return path, "", err
+	case refused.Fails:
+		return path, refused.Text, nil
+	}
+	return path, "", refusal.New(refusal.Refused, "%s", refused.Text)
+}
+
+// Closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A
+// FairScheduler also names the queue whose lists decide.
+func (p *Placement) Closed(path, asked string) string {
+	tree := p.cfg.Live.Tree()
+	if tree.Kind == queue.Fair {
+		return path + " denied by ACL for queue " + tree.Above(path).Path
+	}
+	if q, ok := tree.Find(asked); ok && q.Path == path {
+		return asked
+	}
+	return path
+}
+
+// Full says why a queue takes no further application, "" if it takes one: there are too many, or queues that were made for applications
+// stand in its way.
+func (p *Placement) Full(id records.ApplicationID, user, path string) string {
+	tree := p.cfg.Queues()
+	if tree.Kind == queue.Fair && !p.cfg.Scheduler.TakesApps(path) {
+		return path + " is not a leaf queue"
+	}
+	q, ok := tree.Find(path)
+	if !ok || tree.Kind != queue.Capacity {
+		return ""
+	}
+	inQueue, ofUser := 0, 0
+	for id := range p.cfg.Apps.IDs() {
+		if app := p.work.Apps[id]; app != nil && !app.State.Ended() && app.Queue == path {
+			if inQueue++; app.User == user {
+				ofUser++
+			}
+		}
+	}
+	share := tree.Effective(p.work.Capacity())[q.Index]
+	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, p.cfg.Apps.Count(), inQueue, ofUser); err != nil {
+		return err.Error()
+	}
+	return ""
+}
