@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 )
@@ -32,7 +31,7 @@ func TestRefusedStartsAreInTheDiagnostics(t *testing.T) {
 		t.Errorf("diagnostics: %q", d)
 	}
 	shown, _ := l.view.App(id)
-	if s := view.Summary(&shown, nil); s != "c"+why { // what heddle app -why prints, and the application's page
+	if s := l.view.Summary(&shown, nil); s != "c"+why { // what heddle app -why prints, and the application's page
 		t.Errorf("summary: %q", s)
 	}
 	n.refuses = nil

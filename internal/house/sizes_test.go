@@ -18,8 +18,8 @@ type large struct {
 
 var largePackages = map[string]large{
 	"rm/scheduler/core":           {3650, "it is one search: who is next and where it fits, with the state that both change"},
-	"rm/rest":                     {4800, "YARN's REST API is wide: it renders one kind of document a file"},
-	"cmd/heddle/internal/command": {4200, "there are many commands: one a file, which share nothing but their session"},
+	"rm/rest":                     {5000, "YARN's REST API is wide: it renders one kind of document a file"},
+	"cmd/heddle/internal/command": {4400, "there are many commands: one a file, which share nothing but their session"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},
 	"conf":                        {3700, "one Config reads files, expands, checks, reports and dumps them, and a good part of it is tables of keys"},
 	"rm/queue":                    {3500, "it parses the files of two schedulers with all that they can say"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
@@ -266,17 +267,17 @@ func TestSuspendAndResume(t *testing.T) {
 		n := &peer{w: w, node: w.node(1)}
 		am := w.am(nil)
 		task := am.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
-		if err := w.Suspend(w.t.Context(), task); !refusal.Is(err, refusal.Refused) {
+		if err := w.Suspend(w.t.Context(), task, level.Wish{}); !refusal.Is(err, refusal.Refused) {
 			t.Errorf("suspended before its start: %v", err)
 		}
 		n.heartbeat(runs(task))
-		if err := w.Suspend(w.t.Context(), task); err != nil || !w.frozen[task] || !w.state().Container(task).Suspended() {
+		if err := w.Suspend(w.t.Context(), task, level.Wish{}); err != nil || !w.frozen[task] || !w.state().Container(task).Suspended() {
 			t.Errorf("suspend: %v", err)
 		}
 		if err := w.Resume(w.t.Context(), task); err != nil || w.frozen[task] || w.state().Container(task).Suspended() {
 			t.Errorf("resume: %v", err)
 		}
-		if err := w.Suspend(w.t.Context(), records.ContainerID{}); !refusal.Is(err, refusal.NoSuchContainer) {
+		if err := w.Suspend(w.t.Context(), records.ContainerID{}, level.Wish{}); !refusal.Is(err, refusal.NoSuchContainer) {
 			t.Errorf("suspended what isn't there: %v", err)
 		}
 	})

@@ -170,6 +170,7 @@ func New(cfg Config) *Leader {
 	})
 	levels := level.New(c, c.work, level.Config{
 		Scheduler: c.sched, Nodes: func() level.Nodes { return c.Launcher }, Types: cfg.Settings.Types, HandleOf: handleOf, Log: cfg.Log,
+		Step: func() records.Resource { return c.Settings.Live.Tree().Settings.Suspension.Step },
 	})
 	queues := queueconf.New(c, c.work, queueconf.Config{
 		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
@@ -271,9 +272,9 @@ func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing { return l.keys.Ring
 // Delegations issues, renews and cancels delegation tokens: call Issue, Renew and Cancel alone.
 func (l *Leader) Delegations() *delegation.Issuer { return l.delegations }
 
-// Suspend freezes a running container, and Resume lets a suspended one go on. They return when the node has done it.
-func (l *Leader) Suspend(ctx context.Context, id records.ContainerID) error {
-	return l.levels.Suspend(ctx, id)
+// Suspend suspends or shrinks a running container, and Resume lets it go on. They return when the node has done it.
+func (l *Leader) Suspend(ctx context.Context, id records.ContainerID, wish level.Wish) error {
+	return l.levels.Suspend(ctx, id, wish)
 }
 
 // Resume lets a suspended container go on.

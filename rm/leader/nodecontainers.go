@@ -1,8 +1,11 @@
 package leader
 
 import (
+	"cmp"
+
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -26,10 +29,28 @@ func (cs *containers) restore(c *ledger.Container) {
 		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
 	})
 	handle(c, h)
-	if held := c.Held(); held != c.Resource {
-		cs.sched.WasSuspended(h, held, cs.Time())
-	}
+	cs.restoreHeld(c, h)
 	soft.nodes[c.Node] = true
+}
+
+// restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
+// those of releases that don't say for whom they were suspended, if they hold less than their claim.
+func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
+	s, held := c.Suspension(), c.Held()
+	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource
+	times, since := int(s.Times), cmp.Or(s.Since, cs.Time())
+	if chosen {
+		times = max(times-1, 0) // this one is counted below
+	}
+	if times > 0 {
+		cs.sched.SetPast(h, times, s.Total)
+	}
+	switch {
+	case chosen:
+		cs.sched.WasSuspended(h, held, since, s.Queue)
+	case held != c.Resource:
+		cs.sched.NoteHeld(h, held)
+	}
 }
 
 // containerReport takes what a node says of a container into account.

@@ -37,6 +37,7 @@ type NodeCall struct {
 	Refused    []startrefusal.Refusal // all that hold now
 	Memory     level.Memory
 	Failed     []level.Failed
+	Levels     []level.Report // of all containers that there were orders for
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -87,7 +88,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 			return NodeReply{}, err
 		}
 	}
-	s.status, s.refused = call.Status, refused
+	s.status, s.refused, s.levels = call.Status, refused, call.Levels
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,7 @@ type nodeSession struct {
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
 	memory   level.Memory                                 // known to the loop
+	levels   []level.Report                               // of the last heartbeat
 
 	box session.NodeBox // for its next heartbeat
 }
@@ -41,4 +43,19 @@ func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status, s.dialogue.Registered()
+}
+
+// LevelReport is what a node last said of a container that there was an order for; ok is false if it said nothing.
+func (ns *nodeManagers) LevelReport(node records.NodeID, id records.ContainerID) (r level.Report, ok bool) {
+	s := ns.nodeSessions.Get(node)
+	if s == nil {
+		return r, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.levels, func(r level.Report) bool { return r.Container == id })
+	if i < 0 {
+		return r, false
+	}
+	return s.levels[i], true
 }

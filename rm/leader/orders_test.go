@@ -64,7 +64,7 @@ func TestSuspensionIsOnRecordBeforeTheNodeIsTold(t *testing.T) {
 			}
 			return errors.New("no route to host")
 		}}
-		if err := w.Suspend(context.Background(), id); err == nil || !w.state().Container(id).Suspended() {
+		if err := w.Suspend(context.Background(), id, level.Wish{}); err == nil || !w.state().Container(id).Suspended() {
 			t.Errorf("unheard: %v", err)
 		}
 		w.depose() // before the node has heard it
@@ -112,8 +112,13 @@ func TestSuspensionLeavesWhatAContainerHolds(t *testing.T) {
 			}
 		}
 		whole := w.state().Container(id).Resource
-		change(w.Suspend)
-		change(w.Suspend)
+		suspend := func(ctx context.Context, id records.ContainerID) error {
+			return w.Suspend(ctx, id, level.Wish{User: "u"})
+		}
+		change(suspend)
+		if err := suspend(context.Background(), id); !refusal.Is(err, refusal.Refused) {
+			t.Errorf("suspended twice: %v", err)
+		}
 		expect(ledgerpb.Level_FROZEN, whole, 1)
 		change(w.Resume)
 		expect(ledgerpb.Level_RUNNING, whole, 2)
@@ -121,21 +126,20 @@ func TestSuspensionLeavesWhatAContainerHolds(t *testing.T) {
 			c := w.work.Container(id)
 			h, _ := handleOf(c)
 			w.sched.SetHeld(h, half)
-			w.Enter(c.ChangeLevel(ledgerpb.Level_SHRUNK, half))
+			w.Enter(c.ChangeLevel(ledgerpb.Level_SHRUNK, half, ledger.Cause{User: "u"}))
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		change(w.Suspend)
+		change(suspend)
 		expect(ledgerpb.Level_FROZEN, half, 4)
 		w.depose()
 		w.lead()
-		waits := whole // but for a MB: there is room for its return
-		waits[records.Memory]--
-		expect(ledgerpb.Level_FROZEN, waits, 5)
+		time.Sleep(10 * time.Second)
+		expect(ledgerpb.Level_FROZEN, half, 4) // who was suspended by a user doesn't resume by itself
 		w.node(1, runs(am), runs(id))
 		change(w.Resume)
-		expect(ledgerpb.Level_RUNNING, whole, 6)
+		expect(ledgerpb.Level_RUNNING, whole, 5)
 	})
 }
 
@@ -149,7 +153,7 @@ func TestOrdersThatNodesDontHearAreRepeated(t *testing.T) {
 			}
 			return nil
 		}}
-		if err := w.Suspend(context.Background(), id); err == nil {
+		if err := w.Suspend(context.Background(), id, level.Wish{}); err == nil {
 			t.Error("no word of a node that didn't hear it")
 		}
 		time.Sleep(20 * time.Second)
@@ -163,7 +167,7 @@ func TestOrdersThatNodesRefuseAreTakenBack(t *testing.T) {
 	run(t, func(w *world) {
 		n, am, id := w.task()
 		w.Launcher = answering{nodes{w}, func(records.ContainerID) error { return refusal.New(refusal.Refused, "it doesn't stop") }}
-		if err := w.Suspend(context.Background(), id); !refusal.Is(err, refusal.Refused) || w.state().Container(id).Suspended() {
+		if err := w.Suspend(context.Background(), id, level.Wish{}); !refusal.Is(err, refusal.Refused) || w.state().Container(id).Suspended() {
 			t.Errorf("%v", err)
 		}
 		// what an ApplicationMaster has asked the node for goes on record

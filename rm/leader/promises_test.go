@@ -193,7 +193,7 @@ func (p *promises) hold(node, which, quarters int) {
 				held[records.Memory], level = held[records.Memory]*int64(quarters)/4, ledgerpb.Level_SHRUNK
 			}
 			if h, ok := handleOf(c); ok && p.sched.SetHeld(h, held) {
-				p.Enter(c.ChangeLevel(level, held))
+				p.Enter(c.ChangeLevel(level, held, ledger.Cause{}))
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -131,7 +132,7 @@ func TestSuspensionOutlivesALeader(t *testing.T) {
 		if !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "no room") {
 			t.Errorf("resumed without room: %v", err)
 		}
-		if err := w.Suspend(context.Background(), victim.ID); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "resume it first") {
+		if err := w.Suspend(context.Background(), victim.ID, level.Wish{}); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "resume it first") {
 			t.Errorf("suspended twice: %v", err)
 		}
 		n.heartbeat(append(all[:len(all):len(all)], ended(grant, 0))...)
@@ -183,4 +184,49 @@ func TestNodesThatCannotSuspend(t *testing.T) {
 			w.same()
 		})
 	}
+}
+
+// A new leader knows for whom and since when a container is suspended, and counts its suspensions on: one that was suspended as often as may
+// be isn't chosen again.
+func TestBoundsOutliveALeader(t *testing.T) {
+	queues := func(s *Settings) {
+		suspending(t, suspension.Immediate)(s)
+		s.Queues.Settings.Suspension.Most = 1
+	}
+	runWorld(t, queues, func(w *world) {
+		_, poor, _, victim := w.full(everything)
+		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		began := w.state().Container(victim.ID).Suspension()
+		if began.Queue != "root.b" || began.App != grant.Attempt.App || began.Since == 0 || began.Times != 1 {
+			t.Errorf("%+v", began)
+		}
+		time.Sleep(10 * time.Second)
+		w.depose()
+		w.lead()
+		if x := w.state().Container(victim.ID).Suspension(); !reflect.DeepEqual(x, began) {
+			t.Errorf("%+v, it was %+v", x, began)
+		}
+		var all []NodeContainer
+		state := w.state()
+		for c := range state.On(state.Nodes[victim.Node]) {
+			all = append(all, runs(c.ID))
+		}
+		n := w.ableNode(roomy, everything, all...)
+		n.heartbeat(append(all[:len(all):len(all)], ended(grant, 0))...)
+		time.Sleep(6 * time.Second)
+		x := w.state().Container(victim.ID).Suspension()
+		if x.Since != 0 || x.Times != 1 || x.Total < 10_000 || len(x.Spans) != 1 || x.Spans[0].Cause.Queue != "root.b" {
+			t.Errorf("%+v", x)
+		}
+		w.depose()
+		w.lead()
+		w.ableNode(roomy, everything, all...).heartbeat(all...)
+		must[Registration](t)(w.Register(poor.attempt, "host", 4711, "http://host:1/"))
+		(&peer{w: w, attempt: poor.attempt}).allocate(AllocateCall{Asks: ask(2)})
+		time.Sleep(time.Second)
+		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING {
+			t.Errorf("it is suspended once more: %+v", c.Suspension())
+		}
+		w.same()
+	})
 }

@@ -100,7 +100,7 @@ func (s *State) ApplyCommand(now int64, c *ledgerpb.Command) error {
 	case c.ContainersResumed != nil:
 		return s.containersSuspended(c.ContainersResumed.GetContainers(), false)
 	case c.ContainerLevelChanged != nil:
-		return s.containerLevelChanged(c.ContainerLevelChanged)
+		return s.containerLevelChanged(now, c.ContainerLevelChanged)
 	case c.NodeRegistered != nil:
 		return s.nodeRegistered(now, c.NodeRegistered)
 	case c.NodeUpdated != nil:

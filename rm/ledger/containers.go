@@ -107,6 +107,7 @@ func finish(now int64, app *Application, c *Container, exit int32) {
 	}
 	c.State = ContainerCompleted
 	c.setLevel(ledgerpb.Level_RUNNING, c.Resource)
+	c.endSuspension(now)
 	c.ExitStatus = exit
 	c.Finished = now
 }

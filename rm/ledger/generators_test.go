@@ -141,6 +141,9 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 		if c.Level != ledgerpb.Level_RUNNING && rapid.Bool().Draw(t, "less") {
 			c.Held = Amounts(someSize(t))
 		}
+		if s.Version >= CauseVersion && c.Level != ledgerpb.Level_RUNNING {
+			c.Cause = Cause{Queue: text(t, "queue"), App: someApp(t, s), User: text(t, "user"), BreathEvery: rapid.Int64Range(-1, 1).Draw(t, "breath")}.record()
+		}
 		return &ledgerpb.Command{ContainerLevelChanged: c}
 	},
 	"node_registered": func(t *rapid.T, _ *State) *ledgerpb.Command {

@@ -19,16 +19,28 @@ func (c *Container) Held() records.Resource {
 	return c.Resource
 }
 
+// NodeFree is what the node of a live container has free.
+func (c *Container) NodeFree() records.Resource {
+	if c.node == nil {
+		return records.Resource{}
+	}
+	return c.node.Capability.Sub(c.node.Used).Max(records.Resource{})
+}
+
 // Suspended reports whether the container is to stand still.
 func (c *Container) Suspended() bool {
 	return c.Level == ledgerpb.Level_FROZEN || c.Level == ledgerpb.Level_RECLAIMED
 }
 
-// ChangeLevel returns the command by which a live container goes to a level, and holds so much then.
-func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource) *ledgerpb.Command {
+// ChangeLevel returns the command by which a live container goes to a level, and holds so much then. The cause is of a level other than
+// RUNNING; before CauseVersion there must be none.
+func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource, cause Cause) *ledgerpb.Command {
 	change := &ledgerpb.ContainerLevelChanged{Container: ContainerRef(c.ID), Level: level, Version: c.LevelVersion + 1}
 	if held != c.Resource {
 		change.Held = Amounts(held)
+	}
+	if level != ledgerpb.Level_RUNNING && cause != (Cause{}) {
+		change.Cause = cause.record()
 	}
 	return &ledgerpb.Command{ContainerLevelChanged: change}
 }
@@ -58,7 +70,7 @@ func (c *Container) checkLevel(level ledgerpb.Level, held records.Resource) erro
 
 // containerLevelChanged takes each change of a container's level once, in the order of their versions. One that was made already, or
 // that a later one has replaced, changes nothing.
-func (s *State) containerLevelChanged(c *ledgerpb.ContainerLevelChanged) error {
+func (s *State) containerLevelChanged(now int64, c *ledgerpb.ContainerLevelChanged) error {
 	_, cont, err := s.container(c.GetContainer())
 	switch {
 	case err != nil:
@@ -84,6 +96,12 @@ func (s *State) containerLevelChanged(c *ledgerpb.ContainerLevelChanged) error {
 	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
 	cont.setLevel(c.GetLevel(), held)
 	cont.LevelVersion++
+	switch {
+	case c.GetLevel() == ledgerpb.Level_RUNNING:
+		cont.endSuspension(now)
+	case s.Version >= CauseVersion:
+		cont.beSuspended(now, causeOf(c.GetCause()))
+	}
 	return nil
 }
 

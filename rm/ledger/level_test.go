@@ -32,6 +32,10 @@ func TestLevelsChangeWhatNodesAreCharged(t *testing.T) {
 		expect(t, s, 100, level(to, held, version), func(want *State) {
 			c := want.Container(task)
 			c.Level, c.held, c.LevelVersion = to, held, version
+			c.suspension = &Suspension{Since: created + 100, Times: 1}
+			if to == ledgerpb.Level_RUNNING {
+				c.suspension = &Suspension{Times: 1, Spans: []Span{{From: created + 100, To: created + 100}}}
+			}
 			want.Nodes[node1].Used = used
 		})
 	}
@@ -63,12 +67,12 @@ func TestEachChangeOfALevelCountsOnce(t *testing.T) {
 	for v := int32(1); v <= 2; v++ {
 		expect(t, s, 200, level(ledgerpb.Level_FROZEN, &half, v), func(*State) {})
 	}
-	c := s.Container(task).ChangeLevel(ledgerpb.Level_SHRUNK, half)
+	c := s.Container(task).ChangeLevel(ledgerpb.Level_SHRUNK, half, Cause{})
 	if !proto.Equal(c, level(ledgerpb.Level_SHRUNK, &half, 3)) {
 		t.Errorf("the next change is %v", c)
 	}
 	run(t, s, 300, c)
-	if c := s.Container(task).ChangeLevel(ledgerpb.Level_RUNNING, small); !proto.Equal(c, level(ledgerpb.Level_RUNNING, nil, 4)) {
+	if c := s.Container(task).ChangeLevel(ledgerpb.Level_RUNNING, small, Cause{Queue: "root.a"}); !proto.Equal(c, level(ledgerpb.Level_RUNNING, nil, 4)) {
 		t.Errorf("the next change is %v", c)
 	}
 }

@@ -304,6 +304,7 @@ func (c *Container) record() *ledgerpb.Container {
 	if c.held != nil {
 		r.Held = Amounts(*c.held)
 	}
+	r.Suspension = c.suspension.record()
 	return r
 }
 
@@ -387,6 +388,7 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 		return nil, err
 	}
 	c.setLevel(r.GetLevel(), held)
+	c.suspension = readSuspension(r.GetSuspension())
 	return &c, nil
 }
 

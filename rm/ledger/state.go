@@ -264,6 +264,8 @@ type Container struct {
 	node *Node // while it lives
 	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
 	held *records.Resource
+	// suspension is how it was suspended so far, nil: never. Nobody changes what it points to, which clones share.
+	suspension *Suspension
 
 	Asked      int64 // 0 = unknown
 	Allocated  int64

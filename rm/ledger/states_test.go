@@ -242,7 +242,8 @@ func full(t testing.TB) *State {
 		c.ID.Attempt, c.Node, c.State = app.Current().ID, node.ID, ContainerCompleted
 	}
 	live.State = ContainerRunning
-	live.held = &records.Resource{1}
+	live.held, live.suspension = &records.Resource{1}, &Suspension{}
+	f.fill(reflect.ValueOf(live.suspension).Elem())
 	app.Containers.Put(reported)
 	hold(app, node, app.Containers.Put(live))
 	if err := s.Check(); err != nil {

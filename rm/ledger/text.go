@@ -70,6 +70,10 @@ func Clean(c *ledgerpb.Command) {
 		for _, done := range c.ContainersCompleted.GetCompletions() {
 			CleanCompletion(done)
 		}
+	case c.ContainerLevelChanged != nil:
+		if cause := c.ContainerLevelChanged.GetCause(); cause != nil {
+			cause.Queue, cause.User = Head(cause.GetQueue(), MaxName), Head(cause.GetUser(), MaxName)
+		}
 	case c.NodeRegistered != nil:
 		r := c.NodeRegistered
 		r.Node, r.Rack, r.Version = cleanNode(r.GetNode()), Head(r.GetRack(), MaxName), Head(r.GetVersion(), MaxName)

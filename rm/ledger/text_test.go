@@ -139,6 +139,8 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.AttemptFinishing.diagnostics":   MaxText,
 	"heddle.ledger.AttemptFinishing.tracking_url":  MaxURL,
 	"heddle.ledger.AttemptEnded.diagnostics":       MaxText,
+	"heddle.ledger.SuspensionCause.queue":          MaxName,
+	"heddle.ledger.SuspensionCause.user":           MaxName,
 }
 
 // stringsIn calls f with every string in a message and in the ledger's own that are in it.

@@ -12,9 +12,10 @@ import (
 //	2  versions; members that disagree find out (LeaderStarted.refused); ended applications keep only what can be asked for of
 //	   their submission, and no credentials; applications that never end keep their last attempts
 //	3  levels of containers: what a container takes of its node may be less than its claim (ContainerLevelChanged)
+//	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 3
+const Version = 4
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {

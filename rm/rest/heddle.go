@@ -22,6 +22,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/apps/{app}/pending", s.pending)
 	get("/apps/{app}/timeline", s.timeline)
 	get("/apps/{app}/containers", s.appContainers)
+	get("/containers", s.suspendedContainers)
 	get("/containers/{container}", s.ownContainer)
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
@@ -102,6 +103,8 @@ type ownContainer struct {
 	Allocated int64        `yarn:"allocatedTime"`
 	Started   int64        `yarn:"startedTime"`
 	Logs      string       `yarn:"logUrl"`
+
+	Suspension *suspensionInfo `yarn:"suspension"`
 }
 
 func (s *server) ownContainerInfo(c *view.Container) ownContainer {
@@ -114,7 +117,7 @@ func (s *server) ownContainerInfo(c *view.Container) ownContainer {
 	}
 	return ownContainer{
 		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), c.Level.String(), s.resource(c.Held()), state,
-		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User),
+		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User), s.suspension(c),
 	}
 }
 
@@ -162,14 +165,6 @@ func (s *server) ownContainer(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil
 }
 
-func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
-	return s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id) })
-}
-
-func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
-	return s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
-}
-
 // onContainer asks the container's node for an operation on it, and answers when that is done.
 func (s *server) onContainer(
 	c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error,
@@ -182,7 +177,8 @@ func (s *server) onContainer(
 		return yarnrest.Reply{}, err
 	}
 	if !s.mayModify(c, &a) {
-		return yarnrest.Reply{}, yarnrest.Forbidden("User %s may not %s container %v of user %s", caller(c), what, found.ID, a.User)
+		return yarnrest.Reply{}, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
+			"administrators of queue %s, and administrators may", caller(c), what, found.ID, a.User, a.Queue)
 	}
 	l, err := s.leader()
 	if err != nil {
@@ -211,7 +207,7 @@ type ownNode struct {
 }
 
 func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
-	suspended := s.View.Suspended()
+	suspended := s.View.SuspendedByNode()
 	var out ownNodeList
 	for _, n := range s.View.Nodes() {
 		out.Node = append(out.Node, ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID]})

@@ -71,7 +71,7 @@ func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descLive, float64(m.Containers))
 	gauge(descPending, float64(m.WaitingContainers))
 	suspended := 0
-	for _, n := range c.s.View.Suspended() {
+	for _, n := range c.s.View.SuspendedByNode() {
 		suspended += n
 	}
 	gauge(descSuspended, float64(suspended))

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"heddle/rm/leader/report"
-	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
@@ -69,7 +68,7 @@ func (s *server) pending(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	holds := s.View.Explain(&a)
-	out := pending{App: a.ID.String(), State: stateName(a.State), Queue: a.Queue, Summary: view.Summary(&a, holds)}
+	out := pending{App: a.ID.String(), State: stateName(a.State), Queue: a.Queue, Summary: s.View.Summary(&a, holds)}
 	for i := range holds {
 		out.Reasons = append(out.Reasons, s.reason(&holds[i]))
 	}
@@ -99,7 +98,7 @@ func (s *server) whatIf(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if user == "" {
 		user = caller(c)
 	}
-	size, err := s.amount(q.Get("resource"))
+	size, err := s.parseAmount("resource", q.Get("resource"), s.MinAllocation)
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
@@ -116,18 +115,17 @@ func (s *server) whatIf(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("whatIf", yarnrest.Natural, whatIf{name, user, h.Limit == "", s.reason(&h)}), nil
 }
 
-// amount reads type=n,…; types that aren't named get a container's minimum.
-func (s *server) amount(text string) (records.Resource, error) {
-	size := s.MinAllocation
+// parseAmount reads a parameter, type=n,…; types that aren't named stay as they are in size.
+func (s *server) parseAmount(parameter, text string, size records.Resource) (records.Resource, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, n, ok := strings.Cut(strings.TrimSpace(part), "=")
 		i, known := s.Types.Index(strings.TrimSpace(name))
 		value, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 		switch {
 		case text == "":
-			return size, yarnrest.BadRequest("the parameter resource is missing: say how large the container is, as in resource=memory-mb=1024,vcores=1")
+			return size, yarnrest.BadRequest("the parameter %s is missing: say how large the container is, as in %s=memory-mb=1024,vcores=1", parameter, parameter)
 		case !ok || err != nil || value < 0:
-			return size, yarnrest.BadRequest("resource has %q: write type=amount, such as memory-mb=1024,vcores=1", part)
+			return size, yarnrest.BadRequest("%s has %q: write type=amount, such as memory-mb=1024,vcores=1", parameter, part)
 		case !known:
 			return size, yarnrest.BadRequest("the cluster has no resource type %q, but %s", name, s.Types)
 		}

@@ -43,6 +43,16 @@ type containerTimeline struct {
 	Ended     int64  `yarn:"ended,omitempty"`
 	Live      bool   `yarn:"live"`
 	Exit      int32  `yarn:"exitStatus"`
+
+	Suspended []suspendedSpan `yarn:"suspended"`
+}
+
+// suspendedSpan is a time in which a container was suspended or shrunk. To is missing of the present one.
+type suspendedSpan struct {
+	From  int64  `yarn:"from"`
+	To    int64  `yarn:"to,omitempty"`
+	Queue string `yarn:"queue,omitempty"`
+	User  string `yarn:"user,omitempty"`
 }
 
 // timeline answers GET /apps/{app}/timeline.
@@ -80,9 +90,14 @@ func timelineOf(t *view.Timeline) timeline {
 		out.Attempts = append(out.Attempts, row)
 	}
 	for _, c := range t.Containers {
-		out.Containers = append(out.Containers, containerTimeline{
-			c.ID.String(), c.Node.String(), c.AM, c.Priority, c.Asked, c.Granted, c.Accepted, c.Localized, c.Started, c.Ended, c.Live, c.Exit,
-		})
+		row := containerTimeline{
+			ID: c.ID.String(), Node: c.Node.String(), Master: c.AM, Priority: c.Priority, Asked: c.Asked, Granted: c.Granted,
+			Accepted: c.Accepted, Localized: c.Localized, Started: c.Started, Ended: c.Ended, Live: c.Live, Exit: c.Exit,
+		}
+		for _, x := range c.Suspended {
+			row.Suspended = append(row.Suspended, suspendedSpan{x.From, x.To, x.Cause.Queue, x.Cause.User})
+		}
+		out.Containers = append(out.Containers, row)
 	}
 	return out
 }

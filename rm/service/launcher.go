@@ -193,7 +193,12 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	m.SetContainerId(o.Container.PB())
 	m.SetLevel(levelPB(o.Level))
 	m.SetHeld(c.Types.PB(o.Held))
-	m.SetBreathEveryMs(breathEvery)
+	switch {
+	case o.BreathEvery > 0:
+		m.SetBreathEveryMs(o.BreathEvery)
+	case o.BreathEvery == 0:
+		m.SetBreathEveryMs(breathEvery)
+	} // else it never breathes
 	m.SetVersion(o.Version)
 	m.SetBeneficiary(o.For)
 	req := &pb.OrderContainersRequest{}

@@ -138,13 +138,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	}
 	memory := req.GetHeddleMemory()
 	call.Memory = level.Memory{Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate()}
-	for _, c := range req.GetHeddleSuspensions() {
-		if c.GetFailed() {
-			call.Failed = append(call.Failed, level.Failed{
-				Container: records.ContainerIDFrom(c.GetContainerId()), Version: c.GetVersion(), Reason: c.GetReason(),
-			})
-		}
-	}
+	call.Levels, call.Failed = s.levels(req.GetHeddleSuspensions())
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {
 		return nil, s.stranger(err)
@@ -167,6 +161,25 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	}
 	resp.SetTokenSequenceNo(1)
 	return resp, nil
+}
+
+// levels reads what a node says of containers that there were orders for, and which orders it can't carry out.
+func (s *Service) levels(all []*pb.ContainerSuspension) (levels []level.Report, failed []level.Failed) {
+	for _, c := range all {
+		id := records.ContainerIDFrom(c.GetContainerId())
+		if c.GetFailed() {
+			failed = append(failed, level.Failed{Container: id, Version: c.GetVersion(), Reason: c.GetReason()})
+		}
+		held, err := s.Types.From(c.GetHeld())
+		if err != nil { // a type that this cluster doesn't have
+			continue
+		}
+		levels = append(levels, level.Report{
+			Container: id, Version: c.GetVersion(), Wanted: c.GetWanted(), Level: c.GetLevel(), Held: held,
+			Swapped: max(c.GetSwapped(), 0), Took: max(c.GetTookMs(), 0), Reason: ledger.Head(c.GetReason(), ledger.MaxName),
+		})
+	}
+	return levels, failed
 }
 
 func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -63,6 +64,8 @@ type App struct {
 	Reserved report.Reserved // reservations of the application; not part of Used
 	Refused  string          // where and why its containers can't start, "" if they can
 
+	Suspended []Suspended // its containers that are suspended or shrunk, without what their nodes say of them
+
 	// What only the leader knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
 	Waiting  int64            // containers asked for and not yet granted
@@ -110,6 +113,9 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	for c := range a.Containers.All() {
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
+			if c.Level != ledgerpb.Level_RUNNING {
+				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, free: c.NodeFree()}))
+			}
 		}
 	}
 	if t := a.Current(); t != nil {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/rm/leader/preemption"
@@ -38,16 +39,13 @@ func (v *Viewer) explain(ids ...records.ApplicationID) map[records.ApplicationID
 	return reasons
 }
 
-// Summary says in one line for people what an application waits for.
-func Summary(a *App, reasons []report.Hold) string {
-	s := waitsFor(a, reasons)
-	switch {
-	case a.Refused == "":
-		return s
-	case s == nothing:
-		return a.Refused
+// Summary says in one line for people what an application waits for, and which of its containers are suspended.
+func (v *Viewer) Summary(a *App, reasons []report.Hold) string {
+	parts := []string{waitsFor(a, reasons), a.Refused, suspensions(a.Suspended, v.Now().UnixMilli())}
+	if parts[0] == nothing && parts[1]+parts[2] != "" {
+		parts[0] = ""
 	}
-	return s + "; " + a.Refused
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
 // nothing is the summary of an application that has all it asked for.
@@ -84,7 +82,7 @@ func waiting(reasons []report.Hold) (n int64) {
 }
 
 // AddDiagnostics adds to the diagnostics of applications. Those that wait for their ApplicationMaster's container get the reason, if they have no
-// other diagnostics. Running ones get the nodes where their containers can't start.
+// other diagnostics. Running ones get the nodes where their containers can't start, and which of their containers are suspended.
 func (v *Viewer) AddDiagnostics(apps []App) {
 	var ids []records.ApplicationID
 	for i := range apps {
@@ -99,6 +97,9 @@ func (v *Viewer) AddDiagnostics(apps []App) {
 		}
 		if a := &apps[i]; a.State == ledger.AppRunning && a.Refused != "" {
 			a.Diagnostics = strings.TrimPrefix(a.Diagnostics+"\nC"+strings.TrimPrefix(a.Refused, "c"), "\n")
+		}
+		if a := &apps[i]; a.State == ledger.AppRunning && len(a.Suspended) > 0 {
+			a.Diagnostics = strings.TrimPrefix(a.Diagnostics+"\nContainer "+suspensions(a.Suspended, v.Now().UnixMilli()), "\n")
 		}
 	}
 }

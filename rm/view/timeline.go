@@ -41,6 +41,8 @@ type ContainerTimes struct {
 	Ended     int64 // its process, or when the container was given up
 	Live      bool
 	Exit      int32
+	// Suspended are the times in which it was suspended or shrunk, the first ones of many. To is 0 of the present one.
+	Suspended []ledger.Span
 }
 
 // Timeline returns an application's timeline; ok is false if the application doesn't exist.
@@ -68,8 +70,14 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 }
 
 func containerTimes(c *ledger.Container) ContainerTimes {
+	x := c.Suspension()
+	spans := x.Spans
+	if x.Since > 0 {
+		spans = append(slices.Clip(spans), ledger.Span{From: x.Since, Cause: x.Cause})
+	}
 	return ContainerTimes{
-		ID: c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Allocated,
+		Suspended: spans,
+		ID:        c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Allocated,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Started: cmp.Or(c.Times.Launched, c.Started),
 		Ended: cmp.Or(c.Times.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus,
 	}

@@ -73,6 +73,8 @@ type Container struct {
 	ledger.Container
 	User            string
 	NodeHTTPAddress string // host:port
+
+	free records.Resource // on its node
 }
 
 // Containers returns an attempt's live containers, by id; ok is false if there is no such attempt.
@@ -108,6 +110,7 @@ func container(s *ledger.State, a *ledger.Application, c *ledger.Container) Cont
 	out := Container{Container: *c, User: a.User}
 	if n := s.Nodes[c.Node]; n != nil {
 		out.NodeHTTPAddress = n.HTTPAddress()
+		out.free = n.Capability.Sub(n.Used).Max(records.Resource{})
 	}
 	return out
 }
@@ -255,8 +258,8 @@ func (v *Viewer) NodeCounts() map[pb.NodeState]int {
 	return counts
 }
 
-// Suspended counts suspended containers by node.
-func (v *Viewer) Suspended() map[records.NodeID]int {
+// SuspendedByNode counts suspended containers by node.
+func (v *Viewer) SuspendedByNode() map[records.NodeID]int {
 	counts := map[records.NodeID]int{}
 	v.Source.Read(func(s *ledger.State) {
 		for id, n := range s.Nodes {

@@ -40,6 +40,7 @@ type world struct {
 	held     records.Resource
 	chosenBy string // for whom the scheduler has suspended the container; "": it hasn't
 	returns  bool
+	past     [2]int64 // times, and ms in all
 	calls    []string
 }
 
@@ -49,19 +50,20 @@ func begin(t *testing.T, features ...string) *world {
 	w := &world{Loop: looptest.New(t), t: t, node: records.NodeID{Host: "n1", Port: 1}, held: claim}
 	app := records.ApplicationID{ClusterTimestamp: 1, ID: 1}
 	attempt := records.AttemptID{App: app, Attempt: 1}
-	w.task = records.ContainerID{Attempt: attempt, ID: 1}
+	w.task = records.ContainerID{Attempt: attempt, ID: 2}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	w.Levels = level.New(w.Loop, w.State, level.Config{
 		Scheduler: w, Nodes: func() level.Nodes { return w }, Log: logrus.NewEntry(log),
 		HandleOf: func(*ledger.Container) (scheduler.ContainerHandle, bool) { return 7, true },
+		Step:     func() records.Resource { return records.NewResource(300, 1) },
 	})
 	w.do(func() {
 		for _, c := range []*ledgerpb.Command{
 			{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}},
 			{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: 1}},
 			{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: ledger.Version}},
-			{NodeRegistered: &ledgerpb.NodeRegistered{Node: ledger.NodeRef(w.node), Capability: ledger.Amounts(claim.Times(2)), Features: features}},
+			{NodeRegistered: &ledgerpb.NodeRegistered{Node: ledger.NodeRef(w.node), Capability: ledger.Amounts(claim.Times(3)), Features: features, Missing: []string{"it is a test"}}},
 			{ApplicationSubmitted: &ledgerpb.ApplicationSubmitted{
 				App: ledger.AppRef(app), User: "u", Queue: "root.a", MaxAttempts: 1, Context: &pb.ApplicationSubmissionContext{}, AmResource: ledger.Amounts(claim),
 			}},
@@ -69,6 +71,11 @@ func begin(t *testing.T, features ...string) *world {
 			{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: []*ledgerpb.Grant{{
 				Id: 1, Node: ledger.NodeRef(w.node), Resource: ledger.Amounts(claim), Am: true, AllocationRequestId: -1,
 			}}}},
+			{AttemptRegistered: &ledgerpb.AttemptRegistered{Attempt: ledger.AttemptRef(attempt)}},
+			{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: []*ledgerpb.Grant{{
+				Id: 2, Node: ledger.NodeRef(w.node), Resource: ledger.Amounts(claim),
+			}}}},
+			{ContainersRunning: &ledgerpb.ContainersRunning{Containers: ledger.ContainerRefs(w.task)}},
 		} {
 			w.Enter(c)
 		}
@@ -145,6 +152,15 @@ func (w *world) SetAbility(_ scheduler.NodeHandle, a drive.Ability)        { w.a
 func (w *world) Held(scheduler.ContainerHandle) records.Resource           { return w.held }
 func (w *world) Suspended(scheduler.ContainerHandle) (int64, string, bool) {
 	return 0, w.chosenBy, w.chosenBy != ""
+}
+
+func (w *world) SetHeld(_ scheduler.ContainerHandle, held records.Resource) bool {
+	w.held = held
+	return true
+}
+
+func (w *world) SetPast(_ scheduler.ContainerHandle, times int, total int64) {
+	w.past = [2]int64{int64(times), total}
 }
 
 func (w *world) Refused(scheduler.ContainerHandle) {
@@ -233,44 +249,6 @@ func TestRefusedOrders(t *testing.T) {
 		w.expect(ledgerpb.Level_RUNNING, claim, 4)
 		if !slices.Equal(w.calls, []string{"refused", "refused"}) {
 			t.Errorf("the driver hears %v", w.calls)
-		}
-	})
-}
-
-// People freeze containers, and let them go on where there is room. Changes without an order go on record.
-func TestSuspensionByPeople(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, level.FeatureSuspend)
-		ctx := t.Context()
-		if err := w.Levels.Suspend(ctx, w.task); err != nil || !w.frozen {
-			t.Errorf("suspended: %v, %v", w.frozen, err)
-		}
-		w.expect(ledgerpb.Level_FROZEN, claim, 1)
-		w.do(func() { w.Reported(w.State.Container(w.task), pb.ContainerSubState_CSS_RUNNING, false) })
-		w.expect(ledgerpb.Level_RUNNING, claim, 2)
-		w.decide(drive.Suspend, half)
-		w.chosenBy = "root.b"
-		for _, err := range []error{w.Levels.Suspend(ctx, w.task), w.Levels.Resume(ctx, w.task)} {
-			if !refusal.Is(err, refusal.Refused) {
-				t.Errorf("without room: %v", err)
-			}
-		}
-		w.returns = true
-		if err := w.Levels.Resume(ctx, w.task); err != nil || w.frozen {
-			t.Errorf("resumed: %v, %v", !w.frozen, err)
-		}
-		w.expect(ledgerpb.Level_RUNNING, claim, 4)
-		w.decide(drive.Suspend, half)
-		w.chosenBy = "root.b"
-		w.do(func() { w.Reported(w.State.Container(w.task), pb.ContainerSubState_CSS_RUNNING, false) })
-		if w.expect(ledgerpb.Level_RUNNING, claim, 6); w.chosenBy != "" {
-			t.Error("the driver doesn't hear that the container goes on")
-		}
-		if err := w.Levels.Suspend(ctx, records.ContainerID{}); !refusal.Is(err, refusal.NoSuchContainer) {
-			t.Errorf("%v", err)
-		}
-		if err := begin(t).Levels.Suspend(ctx, w.task); !refusal.Is(err, refusal.Refused) {
-			t.Errorf("on a stock node: %v", err)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -41,6 +40,8 @@ type Scheduler interface {
 	Held(h scheduler.ContainerHandle) records.Resource
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
 	Return(h scheduler.ContainerHandle, forced bool) bool
+	SetHeld(h scheduler.ContainerHandle, held records.Resource) bool
+	SetPast(h scheduler.ContainerHandle, times int, total int64)
 	Refused(h scheduler.ContainerHandle)
 }
 
@@ -58,6 +59,8 @@ type Config struct {
 	Scheduler Scheduler
 	Nodes     func() Nodes
 	Types     records.ResourceTypes
+	// Step is what a container is shrunk by where nobody says how much.
+	Step func() records.Resource
 	// HandleOf is what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	Log      *logrus.Entry
@@ -149,7 +152,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 		return
 	}
 	if d.Kind == drive.Charge {
-		l.record(c, c.Level, d.Resource)
+		l.record(c, c.Level, d.Resource, c.Suspension().Cause)
 		return
 	}
 	log := l.Log.WithField("container", id).WithField("node", c.Node).WithField("holds", d.Resource)
@@ -169,83 +172,6 @@ func (l *Levels) Decided(d *drive.Decision) {
 	case drive.Resume:
 		log.Info("resumed: " + d.Reason)
 	}
-	l.want(c, level, d.Resource, d.For)
+	l.want(c, level, d.Resource, ledger.Cause{Queue: d.For, App: d.ForApp})
 	l.loop.AfterCommit(func() { l.send(id) })
-}
-
-// Suspend freezes a running container. It returns when the node has done it. If the node doesn't answer, what is on record still holds:
-// the order is sent again.
-func (l *Levels) Suspend(ctx context.Context, id records.ContainerID) error {
-	return l.setSuspended(ctx, id, true)
-}
-
-// Resume lets a suspended container go on. One that was suspended, or shrunk, so that queues get their shares, gets back its claim,
-// and is refused where its node hasn't room for that.
-func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
-	return l.setSuspended(ctx, id, false)
-}
-
-func (l *Levels) setSuspended(ctx context.Context, id records.ContainerID, suspend bool) error {
-	var node records.NodeID
-	var o *order
-	err := l.loop.Do(func() error {
-		c, err := l.running(id)
-		if err != nil {
-			return err
-		}
-		if !l.suspends(c.Node) {
-			return refusal.New(refusal.Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
-				"or its machine lacks a cgroup freezer", c.Node, id)
-		}
-		if err := l.takeOut(c, suspend); err != nil {
-			return err
-		}
-		held := c.Held()
-		if h, ok := l.HandleOf(c); ok {
-			held = l.Scheduler.Held(h)
-		}
-		o = l.want(c, levelOf(c, suspend, held), held, "")
-		o.asking = true
-		node = c.Node
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = l.carry(ctx, node, o)
-	if over := l.loop.Do(func() error { l.settle(o, err); return nil }); err == nil {
-		err = over
-	}
-	return err
-}
-
-// takeOut takes a container that somebody suspends or resumes out of those that the driver resumes.
-func (l *Levels) takeOut(c *ledger.Container, suspend bool) error {
-	h, ok := l.HandleOf(c)
-	if !ok {
-		return nil
-	}
-	_, by, suspended := l.Scheduler.Suspended(h)
-	switch {
-	case !suspended:
-		return nil
-	case suspend:
-		return refusal.New(refusal.Refused, "container %v holds %v of %v already, for queue %s, and resumes by itself when its node has room: "+
-			"resume it first", c.ID, l.Types.Format(l.Scheduler.Held(h)), l.Types.Format(c.Resource), by)
-	case !l.Scheduler.Return(h, false):
-		return refusal.New(refusal.Refused, "container %v can't resume: it holds %v of %v, and node %v or a queue has no room for the rest",
-			c.ID, l.Types.Format(l.Scheduler.Held(h)), l.Types.Format(c.Resource), c.Node)
-	}
-	return nil
-}
-
-func (l *Levels) running(id records.ContainerID) (*ledger.Container, error) {
-	c := l.work.Container(id)
-	if c == nil || !c.Live() {
-		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
-	}
-	if c.State == ledger.ContainerAllocated && !c.AM {
-		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet", id)
-	}
-	return c, nil
 }

@@ -19,6 +19,8 @@ type Order struct {
 	Held      records.Resource // what it takes of the node from now on
 	Version   int32            // of the level: a node takes each order once
 	For       string           // path of the queue for which it is suspended or shrunk; "" is a person
+	// BreathEvery is the time in ms between two moments in which it runs; 0: as nodes are told in general, less: it never does.
+	BreathEvery int64
 }
 
 // Failed is an order that a node can't carry out.
@@ -44,42 +46,33 @@ const (
 )
 
 // want records at which level a container is to be, and remembers the order until its node answers it.
-func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Resource, by string) *order {
+func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) *order {
 	was := c.Level
-	l.record(c, level, held)
+	l.record(c, level, held, cause)
 	l.number++
 	n := l.work.Nodes[c.Node]
 	o := &order{
-		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: by},
+		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery},
 		was:   was, number: l.number, again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
 	}
 	l.orders[c.ID] = o
 	return o
 }
 
-func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.Resource) {
+// record enters the level of a container, and what it holds there. The cause is of a level other than RUNNING.
+func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) {
 	switch suspended := level != ledgerpb.Level_RUNNING; {
 	case c.Level == level && c.Held() == held:
 	case l.work.Version >= firstVersion:
-		l.loop.Enter(c.ChangeLevel(level, held))
+		if l.work.Version < ledger.CauseVersion {
+			cause = ledger.Cause{}
+		}
+		l.loop.Enter(c.ChangeLevel(level, held, cause))
 	case suspended:
 		l.loop.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ledger.ContainerRefs(c.ID)}})
 	default:
 		l.loop.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(c.ID)}})
 	}
-}
-
-// levelOf is the level of a container that somebody suspends, or lets go on with what it holds.
-func levelOf(c *ledger.Container, suspend bool, held records.Resource) ledgerpb.Level {
-	switch {
-	case suspend && c.Suspended():
-		return c.Level
-	case suspend:
-		return ledgerpb.Level_FROZEN
-	case held != c.Resource:
-		return ledgerpb.Level_SHRUNK
-	}
-	return ledgerpb.Level_RUNNING
 }
 
 // carry has a node carry an order out. A node that knows no levels freezes and thaws.
@@ -117,14 +110,18 @@ func (l *Levels) settle(o *order, err error) {
 // then, as it runs on, and isn't chosen again.
 func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	h, ok := l.HandleOf(c)
+	cause := c.Suspension().Cause
 	switch {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
 		l.Scheduler.Refused(h)
-		l.record(c, ledgerpb.Level_RUNNING, c.Resource)
-	case o.was == ledgerpb.Level_RUNNING && c.Held() != c.Resource:
-		l.record(c, ledgerpb.Level_SHRUNK, c.Held())
+		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
+	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:
+		if ok {
+			l.Scheduler.Return(h, true)
+		}
+		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	default:
-		l.record(c, o.was, c.Held())
+		l.record(c, o.was, c.Held(), cause)
 	}
 }
 
@@ -184,11 +181,7 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 	}
 	same := suspended == c.Suspended()
 	if first && (!same || c.Level == ledgerpb.Level_SHRUNK) {
-		by := ""
-		if h, ok := l.HandleOf(c); ok {
-			_, by, _ = l.Scheduler.Suspended(h)
-		}
-		l.want(c, c.Level, c.Held(), by).again = l.loop.Now()
+		l.want(c, c.Level, c.Held(), c.Suspension().Cause).again = l.loop.Now()
 		return
 	}
 	if !same {
@@ -196,13 +189,20 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 	}
 }
 
-// changed records that a container was suspended, or goes on, without an order.
+// changed records that a container was suspended, or goes on, without an order: its ApplicationMaster did that, or its node's own REST API.
+// One that goes on has its claim again.
 func (l *Levels) changed(c *ledger.Container, suspended bool) {
-	held := c.Held()
-	if h, ok := l.HandleOf(c); ok && !suspended {
-		if _, _, by := l.Scheduler.Suspended(h); by && l.Scheduler.Return(h, true) {
-			held = c.Resource
+	if suspended {
+		cause := ledger.Cause{}
+		if c.Level != ledgerpb.Level_RUNNING {
+			cause = c.Suspension().Cause
 		}
+		l.record(c, ledgerpb.Level_FROZEN, c.Held(), cause)
+		return
 	}
-	l.record(c, levelOf(c, suspended, held), held)
+	if h, ok := l.HandleOf(c); ok && !l.Scheduler.Return(h, true) {
+		return
+	}
+	l.countPast(c)
+	l.record(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 }

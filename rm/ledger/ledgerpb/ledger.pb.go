@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -2490,7 +2490,9 @@ type ContainerLevelChanged struct {
 	// Where it isn't what the container claims.
 	Held *Amounts `protobuf:"bytes,3,opt,name=held,proto3" json:"held,omitempty"`
 	// Counts the changes of the container's level, this one included. One that was made already changes nothing.
-	Version       int32 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	Version int32 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// Of a level other than RUNNING. From version 4 on.
+	Cause         *SuspensionCause `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2553,6 +2555,227 @@ func (x *ContainerLevelChanged) GetVersion() int32 {
 	return 0
 }
 
+func (x *ContainerLevelChanged) GetCause() *SuspensionCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
+// For whom a container is suspended or shrunk. None of the first three: by its ApplicationMaster.
+type SuspensionCause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path of the leaf whose application gets its resources, and that application.
+	Queue string  `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	App   *AppRef `protobuf:"bytes,2,opt,name=app,proto3" json:"app,omitempty"`
+	// Who asked for it, of a container that preemption hasn't chosen.
+	User string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
+	// Time between two moments in which it runs; 0 = as nodes are told in general, less = it never does.
+	BreathEveryMs int64 `protobuf:"varint,4,opt,name=breath_every_ms,json=breathEveryMs,proto3" json:"breath_every_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuspensionCause) Reset() {
+	*x = SuspensionCause{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuspensionCause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuspensionCause) ProtoMessage() {}
+
+func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuspensionCause.ProtoReflect.Descriptor instead.
+func (*SuspensionCause) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SuspensionCause) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *SuspensionCause) GetApp() *AppRef {
+	if x != nil {
+		return x.App
+	}
+	return nil
+}
+
+func (x *SuspensionCause) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SuspensionCause) GetBreathEveryMs() int64 {
+	if x != nil {
+		return x.BreathEveryMs
+	}
+	return 0
+}
+
+// How a container was suspended or shrunk so far.
+type Suspension struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The present one's, or the last one's.
+	Cause *SuspensionCause `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	// When the present one began, in ms since 1970; 0 = it has what it claims.
+	Since int64 `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
+	Times int32 `protobuf:"varint,3,opt,name=times,proto3" json:"times,omitempty"`
+	// In ms, without the present one.
+	Total int64 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"`
+	// The first ones that are over.
+	Spans         []*SuspendedSpan `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Suspension) Reset() {
+	*x = Suspension{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Suspension) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Suspension) ProtoMessage() {}
+
+func (x *Suspension) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Suspension.ProtoReflect.Descriptor instead.
+func (*Suspension) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Suspension) GetCause() *SuspensionCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
+func (x *Suspension) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *Suspension) GetTimes() int32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+func (x *Suspension) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *Suspension) GetSpans() []*SuspendedSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+type SuspendedSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In ms since 1970.
+	From          int64            `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            int64            `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	Cause         *SuspensionCause `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuspendedSpan) Reset() {
+	*x = SuspendedSpan{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuspendedSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuspendedSpan) ProtoMessage() {}
+
+func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuspendedSpan.ProtoReflect.Descriptor instead.
+func (*SuspendedSpan) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SuspendedSpan) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *SuspendedSpan) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *SuspendedSpan) GetCause() *SuspensionCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
 type NodeRegistered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          *NodeRef               `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -2568,7 +2791,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2803,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2816,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2660,7 +2883,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2672,7 +2895,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2685,7 +2908,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2732,7 +2955,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +2967,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +2980,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -2781,7 +3004,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +3016,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +3029,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -2847,7 +3070,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +3082,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +3095,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -2899,7 +3122,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2911,7 +3134,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2924,7 +3147,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -2947,7 +3170,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2959,7 +3182,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2972,7 +3195,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3030,7 +3253,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3265,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3278,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -3173,7 +3396,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3185,7 +3408,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3198,7 +3421,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -3228,7 +3451,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3240,7 +3463,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3253,7 +3476,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3319,7 +3542,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3554,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3567,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -3498,7 +3721,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3510,7 +3733,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +3746,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3669,14 +3892,15 @@ type Container struct {
 	Confirmed    *Amounts `protobuf:"bytes,22,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
 	LevelVersion int32    `protobuf:"varint,23,opt,name=level_version,json=levelVersion,proto3" json:"level_version,omitempty"`
 	// Where it isn't what the container claims.
-	Held          *Amounts `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
+	Held          *Amounts    `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
+	Suspension    *Suspension `protobuf:"bytes,25,opt,name=suspension,proto3" json:"suspension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3688,7 +3912,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3701,7 +3925,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -3830,6 +4054,13 @@ func (x *Container) GetHeld() *Amounts {
 	return nil
 }
 
+func (x *Container) GetSuspension() *Suspension {
+	if x != nil {
+		return x.Suspension
+	}
+	return nil
+}
+
 type Node struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Registered           *NodeRegistered        `protobuf:"bytes,1,opt,name=registered,proto3" json:"registered,omitempty"`
@@ -3843,7 +4074,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3855,7 +4086,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3868,7 +4099,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -4098,12 +4329,29 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\x83\x01\n" +
 	"\x12ContainerConfirmed\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
-	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xc4\x01\n" +
+	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xfa\x01\n" +
 	"\x15ContainerLevelChanged\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x12*\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x14.heddle.ledger.LevelR\x05level\x12*\n" +
 	"\x04held\x18\x03 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\xf5\x01\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\x124\n" +
+	"\x05cause\x18\x05 \x01(\v2\x1e.heddle.ledger.SuspensionCauseR\x05cause\"\x8c\x01\n" +
+	"\x0fSuspensionCause\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12'\n" +
+	"\x03app\x18\x02 \x01(\v2\x15.heddle.ledger.AppRefR\x03app\x12\x12\n" +
+	"\x04user\x18\x03 \x01(\tR\x04user\x12&\n" +
+	"\x0fbreath_every_ms\x18\x04 \x01(\x03R\rbreathEveryMs\"\xb8\x01\n" +
+	"\n" +
+	"Suspension\x124\n" +
+	"\x05cause\x18\x01 \x01(\v2\x1e.heddle.ledger.SuspensionCauseR\x05cause\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x14\n" +
+	"\x05times\x18\x03 \x01(\x05R\x05times\x12\x14\n" +
+	"\x05total\x18\x04 \x01(\x03R\x05total\x122\n" +
+	"\x05spans\x18\x05 \x03(\v2\x1c.heddle.ledger.SuspendedSpanR\x05spans\"i\n" +
+	"\rSuspendedSpan\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x03R\x02to\x124\n" +
+	"\x05cause\x18\x03 \x01(\v2\x1e.heddle.ledger.SuspensionCauseR\x05cause\"\xf5\x01\n" +
 	"\x0eNodeRegistered\x12*\n" +
 	"\x04node\x18\x01 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x12\x1b\n" +
 	"\thttp_port\x18\x02 \x01(\x05R\bhttpPort\x12\x12\n" +
@@ -4225,7 +4473,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xd1\x04\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\x8c\x05\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -4246,7 +4494,10 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aresized\x18\x15 \x01(\x03R\aresized\x124\n" +
 	"\tconfirmed\x18\x16 \x01(\v2\x16.heddle.ledger.AmountsR\tconfirmed\x12#\n" +
 	"\rlevel_version\x18\x17 \x01(\x05R\flevelVersion\x12*\n" +
-	"\x04held\x18\x18 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\"\xda\x01\n" +
+	"\x04held\x18\x18 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\x129\n" +
+	"\n" +
+	"suspension\x18\x19 \x01(\v2\x19.heddle.ledger.SuspensionR\n" +
+	"suspension\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +
@@ -4285,7 +4536,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -4326,22 +4577,25 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainerResized)(nil),                // 36: heddle.ledger.ContainerResized
 	(*ContainerConfirmed)(nil),              // 37: heddle.ledger.ContainerConfirmed
 	(*ContainerLevelChanged)(nil),           // 38: heddle.ledger.ContainerLevelChanged
-	(*NodeRegistered)(nil),                  // 39: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 40: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 41: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 42: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 43: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 44: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 45: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 46: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 47: heddle.ledger.StateCount
-	(*Key)(nil),                             // 48: heddle.ledger.Key
-	(*Application)(nil),                     // 49: heddle.ledger.Application
-	(*Attempt)(nil),                         // 50: heddle.ledger.Attempt
-	(*Container)(nil),                       // 51: heddle.ledger.Container
-	(*Node)(nil),                            // 52: heddle.ledger.Node
-	nil,                                     // 53: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 54: heddle.yarn.ApplicationSubmissionContext
+	(*SuspensionCause)(nil),                 // 39: heddle.ledger.SuspensionCause
+	(*Suspension)(nil),                      // 40: heddle.ledger.Suspension
+	(*SuspendedSpan)(nil),                   // 41: heddle.ledger.SuspendedSpan
+	(*NodeRegistered)(nil),                  // 42: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 43: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 44: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 45: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 46: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 47: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 48: heddle.ledger.SnapshotRecord
+	(*Cluster)(nil),                         // 49: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 50: heddle.ledger.StateCount
+	(*Key)(nil),                             // 51: heddle.ledger.Key
+	(*Application)(nil),                     // 52: heddle.ledger.Application
+	(*Attempt)(nil),                         // 53: heddle.ledger.Attempt
+	(*Container)(nil),                       // 54: heddle.ledger.Container
+	(*Node)(nil),                            // 55: heddle.ledger.Node
+	nil,                                     // 56: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 57: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -4370,20 +4624,20 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	36, // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
 	37, // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
 	38, // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
-	39, // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	40, // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	41, // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	42, // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	43, // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	44, // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	42, // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	43, // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	44, // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	45, // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	46, // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	47, // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
 	10, // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
 	5,  // 33: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
 	6,  // 34: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	53, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	56, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
 	0,  // 36: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
 	0,  // 37: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
 	5,  // 38: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	54, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	57, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
 	9,  // 40: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
 	5,  // 41: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
 	5,  // 42: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
@@ -4411,35 +4665,41 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	7,  // 64: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
 	1,  // 65: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
 	9,  // 66: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	8,  // 67: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,  // 68: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,  // 69: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,  // 70: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,  // 71: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	46, // 72: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	49, // 73: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	52, // 74: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	42, // 75: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	48, // 76: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	47, // 77: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	10, // 78: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 79: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,  // 80: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	18, // 81: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	50, // 82: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	51, // 83: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	51, // 84: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,  // 85: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	27, // 86: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,  // 87: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,  // 88: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,  // 89: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	39, // 90: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	91, // [91:91] is the sub-list for extension type_name
-	91, // [91:91] is the sub-list for extension extendee
-	0,  // [0:91] is the sub-list for field type_name
+	39, // 67: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,  // 68: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	39, // 69: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	41, // 70: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	39, // 71: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,  // 72: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,  // 73: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,  // 74: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,  // 75: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,  // 76: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	49, // 77: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	52, // 78: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	55, // 79: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	45, // 80: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	51, // 81: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	50, // 82: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	10, // 83: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 84: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,  // 85: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	18, // 86: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	53, // 87: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	54, // 88: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	54, // 89: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,  // 90: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	27, // 91: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,  // 92: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,  // 93: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,  // 94: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	40, // 95: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	42, // 96: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	97, // [97:97] is the sub-list for method output_type
+	97, // [97:97] is the sub-list for method input_type
+	97, // [97:97] is the sub-list for extension type_name
+	97, // [97:97] is the sub-list for extension extendee
+	0,  // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -4448,14 +4708,14 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 		return
 	}
 	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   51,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

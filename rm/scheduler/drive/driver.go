@@ -44,7 +44,9 @@ type Decision struct {
 	Locality            scheduler.Locality
 	// Reason is why preemption decided so, for people. It is empty where preemption had no part in it.
 	Reason string
-	For    string // path of the queue for which a container is suspended or shrunk
+	// For is the path of the queue for which a container is suspended or shrunk, ForApp the application there that gets its resources.
+	For    string
+	ForApp records.ApplicationID
 }
 
 // Driver drives a scheduler. Questions go to the scheduler itself. Every change goes through the Driver's methods, which are

@@ -104,7 +104,7 @@ func (l *leading) takeOver() {
 	for _, h := range sorted(was) {
 		c := was[h]
 		k := l.d.Restore(l.apps[c.app], l.nodes[c.node], c.claim, drive.Container{Attempt: 1, ID: c.number, Since: l.now})
-		if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now) {
+		if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now, "root.b") {
 			l.fault("%v can't have been suspended with %v of %v", l.d.ContainerID(k), held[h], c.claim)
 		}
 		l.live[k] = c

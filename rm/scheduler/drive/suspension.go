@@ -44,7 +44,14 @@ type suspended struct {
 	tries     int              // how many times in a row there was room for its return
 	aside     bool             // room waits for its return
 	least     records.Resource // that it holds on its node then
-	by        string
+	by        beneficiary
+}
+
+// beneficiary is for whom a container was suspended: the path of a queue, and an application there. Of one that an earlier release has
+// suspended nothing is known.
+type beneficiary struct {
+	queue string
+	app   records.ApplicationID
 }
 
 // past is how often and for how long a container was suspended, and whether its node has refused to.
@@ -121,21 +128,33 @@ func anySuspends(t *queue.Tree) bool {
 	return t != nil && (t.Settings.Suspension.Means.Suspends() || slices.ContainsFunc(t.Queues(), func(q *queue.Queue) bool { return q.Means.Suspends() }))
 }
 
-// WasSuspended enters that an earlier leader has suspended or shrunk a container, which holds so much since. It resumes as one that was
-// suspended by this Driver does.
-func (d *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64) bool {
+// WasSuspended enters that an earlier leader has suspended or shrunk a container for a queue, and that it holds so much since. It resumes
+// as one that was suspended by this Driver does. This suspension is counted here: what is said before of the container's past (SetPast) is
+// without it.
+func (d *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
 	if !d.containers[h].known || d.sus.index(h) >= 0 || held == d.Claim(h) || !d.NoteHeld(h, held) {
 		return false
 	}
-	d.sus.enterSuspended(h, since, "")
+	d.sus.enterSuspended(h, since, beneficiary{queue: queue})
 	return true
 }
 
-// Suspended says since when a container is suspended or shrunk so that queues get their shares (ms), and for which queue; "" is one of
-// an earlier leadership.
+// SetPast says how often, and for how long in all (ms), a container was suspended before: under other leaders, or by people. The bounds
+// count that as well.
+func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
+	if !d.containers[h].known {
+		return
+	}
+	p := d.sus.past[d.ContainerID(h)]
+	p.times, p.total = max(times, 0), max(total, 0)
+	d.sus.keepPast(d.ContainerID(h), p)
+	d.sus.findFirstDue()
+}
+
+// Suspended says since when a container is suspended or shrunk so that queues get their shares (ms), and for which queue.
 func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool) {
 	if i := d.sus.index(h); i >= 0 {
-		return d.sus.of[i].since, d.sus.of[i].by, true
+		return d.sus.of[i].since, d.sus.of[i].by.queue, true
 	}
 	return 0, "", false
 }
@@ -176,7 +195,7 @@ func (x *suspender) index(h scheduler.ContainerHandle) int {
 	return slices.IndexFunc(x.of, func(s suspended) bool { return s.container == h })
 }
 
-func (x *suspender) enterSuspended(h scheduler.ContainerHandle, since int64, by string) {
+func (x *suspender) enterSuspended(h scheduler.ContainerHandle, since int64, by beneficiary) {
 	at, _ := slices.BinarySearchFunc(x.of, since, func(s suspended, t int64) int {
 		return cmp.Or(cmp.Compare(s.since, t), -1) // behind those of the same time
 	})
@@ -319,15 +338,18 @@ func (x *suspender) try() {
 }
 
 func (x *suspender) resumed(h scheduler.ContainerHandle, reason string) {
-	_, by, _ := x.d.Suspended(h)
+	var by beneficiary
+	if i := x.index(h); i >= 0 {
+		by = x.of[i].by
+	}
 	x.leaveSuspended(h)
 	x.change(Resume, h, x.d.Claim(h), reason, by)
 }
 
 // change decides that a container holds another amount.
-func (x *suspender) change(k Kind, h scheduler.ContainerHandle, held records.Resource, reason, by string) {
+func (x *suspender) change(k Kind, h scheduler.ContainerHandle, held records.Resource, reason string, by beneficiary) {
 	c := &x.d.containers[h]
-	x.d.out = append(x.d.out, Decision{Kind: k, Container: h, App: c.app, Resource: held, Priority: c.priority, Reason: reason, For: by})
+	x.d.out = append(x.d.out, Decision{Kind: k, Container: h, App: c.app, Resource: held, Priority: c.priority, Reason: reason, For: by.queue, ForApp: by.app})
 }
 
 // demanded reports whether a round of suspension is due because requests have found no room, and notes when one will be.
@@ -364,16 +386,17 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 		if c.All {
 			kind = Suspend
 		}
+		by := beneficiary{c.By, c.ByApp}
 		if i := x.index(h); i < 0 {
-			x.enterSuspended(h, x.d.now, c.By)
+			x.enterSuspended(h, x.d.now, by)
 		} else {
 			s := &x.of[i]
 			if s.aside {
 				kind = Charge
 			}
-			s.tries, s.aside, s.by = 0, false, c.By
+			s.tries, s.aside, s.by = 0, false, by
 		}
-		x.change(kind, h, c.To, c.Reason, c.By)
+		x.change(kind, h, c.To, c.Reason, by)
 	}
 	x.changes = x.d.Changes()
 	return done

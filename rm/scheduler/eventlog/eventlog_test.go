@@ -181,7 +181,8 @@ func (l *live) step(t *rapid.T) {
 		case 1:
 			l.s.NoteHeld(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "noted")))
 		case 2:
-			l.s.WasSuspended(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "was")), l.now)
+			l.s.WasSuspended(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "was")), l.now, "root.b")
+			l.s.SetPast(h, rapid.IntRange(0, 2).Draw(t, "times"), rapid.Int64Range(0, 100).Draw(t, "total"))
 		default:
 			l.s.Return(h, rapid.Bool().Draw(t, "forced"))
 		}

@@ -49,7 +49,8 @@ const (
 	NoteHeld        Op = "noteHeld"        // Container, Resource; Open is the result
 	SetAbility      Op = "setAbility"      // Node, Ability
 	SetProgress     Op = "setProgress"     // App, Part
-	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since; Open is the result
+	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since, Queue; Open is the result
+	SetPast         Op = "setPast"         // Container, Times, Total
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
 	Step            Op = "step"            // Time, Decisions
@@ -98,6 +99,8 @@ type Record struct {
 	Ability    *drive.Ability              `json:"ability,omitempty"`
 	Part       float64                     `json:"part,omitempty"`
 	Forced     bool                        `json:"forced,omitempty"`
+	Times      int                         `json:"times,omitempty"` // of suspensions
+	Total      int64                       `json:"total,omitempty"` // ms
 }
 
 // amounts is a resource by index, without trailing zeros.

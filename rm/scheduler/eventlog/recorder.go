@@ -192,10 +192,16 @@ func (s *Driver) SetProgress(a scheduler.AppHandle, part float64) {
 }
 
 // WasSuspended enters a container that an earlier leader has suspended.
-func (s *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64) bool {
-	ok := s.Driver.WasSuspended(h, held, since)
-	s.note(Record{Op: WasSuspended, Container: h, Resource: amountsOf(held), Since: since, Open: ok})
+func (s *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
+	ok := s.Driver.WasSuspended(h, held, since, queue)
+	s.note(Record{Op: WasSuspended, Container: h, Resource: amountsOf(held), Since: since, Queue: queue, Open: ok})
 	return ok
+}
+
+// SetPast says how often and for how long a container was suspended before.
+func (s *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
+	s.Driver.SetPast(h, times, total)
+	s.note(Record{Op: SetPast, Container: h, Times: times, Total: total})
 }
 
 // Return has a suspended container take its claim again.

@@ -140,7 +140,7 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, Return, Refused:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, Return, Refused:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -293,9 +293,12 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	case NoteHeld:
 		return p.same(r, "be said to take", p.Driver.NoteHeld(r.Container, size))
 	case WasSuspended:
-		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since))
+		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since, r.Queue))
 	case Return:
 		return p.same(r, "take its claim again, forced or not:", p.Driver.Return(r.Container, r.Forced))
+	case SetPast:
+		p.Driver.SetPast(r.Container, r.Times, r.Total)
+		return nil
 	case Refused:
 		p.Driver.Refused(r.Container)
 		return nil

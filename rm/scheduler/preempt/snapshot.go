@@ -134,6 +134,8 @@ type Cut struct {
 	To  records.Resource // what it takes on its node from now on
 	All bool             // that is the least that it can be left
 	By  string           // path of the leaf for which it is cut
+	// ByApp is the application there whose request gets what is taken last.
+	ByApp records.ApplicationID
 }
 
 // pending is what an application waits for.

@@ -90,7 +90,7 @@ type candidate struct {
 	app  *App
 	c    *Container
 	held records.Resource // after what was taken in this round
-	by   int              // the leaf for which it was cut last
+	by   *App             // for which it was cut last
 }
 
 func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
@@ -362,7 +362,7 @@ func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
 	if !c.helps(gain, c.due[x.app.Queue], c.allowed) {
 		return false
 	}
-	x.held, x.by = to, w.app.Queue
+	x.held, x.by = to, w.app
 	c.due[x.app.Queue], c.allowed = c.due[x.app.Queue].Sub(gain), c.allowed.Sub(gain)
 	c.room[x.c.Node] = c.room[x.c.Node].Add(gain)
 	return true
@@ -391,13 +391,13 @@ func (c *cutting) result() (cuts []Cut) {
 		if x.held == x.c.Held {
 			continue
 		}
-		by := &c.Queues[x.by]
+		by := c.Queues[x.by.Queue].Path
 		cuts = append(cuts, Cut{
 			Victim: Victim{
 				App: x.app.ID, ID: x.c.ID, Queue: c.Queues[x.app.Queue].Path, Resource: x.c.Resource, AM: x.c.AM, Handle: x.c.Handle,
-				Reason: c.reasons[x.app.Queue] + "; " + by.Path + " waits below its share" + c.why(x),
+				Reason: c.reasons[x.app.Queue] + "; " + by + " waits below its share" + c.why(x),
 			},
-			To: x.held, All: x.held == x.c.Least, By: by.Path,
+			To: x.held, All: x.held == x.c.Least, By: by, ByApp: x.by.ID,
 		})
 	}
 	return cuts

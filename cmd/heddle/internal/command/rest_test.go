@@ -178,7 +178,19 @@ func TestHeddlesOwnAPI(t *testing.T) {
 	const container = "container_1_0002_01_000003"
 	t.Setenv("HADOOP_USER_NAME", "bob")
 	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
-		"POST /ws/v1/heddle/containers/" + container + "/suspend": say(200, jsonType, `{"container":{"suspended":true}}`),
+		"POST /ws/v1/heddle/containers/" + container + "/suspend": func(w http.ResponseWriter, r *http.Request) {
+			switch q := r.URL.Query(); q.Get("level") + " " + q.Get("hold") + " " + q.Get("breathe") {
+			case "  ":
+				say(200, jsonType, `{"container":{"suspended":true}}`)(w, r)
+			case "shrunk memory-mb=512,vcores=1 never":
+				say(200, jsonType, `{"container":{"level":"SHRUNK"}}`)(w, r)
+			default:
+				say(400, jsonType, `{"RemoteException":{"exception":"BadRequestException","message":"level \"deep\" is not one of shrunk"}}`)(w, r)
+			}
+		},
+		"GET /ws/v1/heddle/containers": say(200, jsonType, `{"containers":{"container":[{"containerId":"`+container+`","nodeId":"n1:8041","level":"RECLAIMED","held":{"memory":64,"vCores":0},
+			"suspension":{"for":"queue root.short","since":1795284934900,"times":2,"onNode":{"swappedBytes":314572800}}},
+			{"containerId":"container_1_0002_01_000004","nodeId":"n1:8041","level":"FROZEN","held":{"memory":1024,"vCores":0},"suspension":{"for":"user ann","since":1795284934900,"times":1}}]}}`),
 		"POST /ws/v1/heddle/containers/" + container + "/resume": say(403, jsonType,
 			`{"RemoteException":{"exception":"ForbiddenException","message":"User bob may not resume it"}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/pending": say(200, jsonType, `{"pending":{"applicationId":"application_1_0002","state":"RUNNING","queue":"root.q","summary":"waits for 2 containers",
@@ -189,7 +201,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"attempt":[{"appAttemptId":"appattempt_1_0002_000001","amContainerId":"container_1_0002_01_000001","asked":1795284934901,"launched":1795284935400,"registered":1795284939700,"finished":1795284950001}],
 			"container":[{"containerId":"container_1_0002_01_000001","nodeId":"n1:8041","applicationMaster":true,"priority":0,"asked":1795284934901,"granted":1795284934902,"accepted":1795284935390,
 			"localized":1795284935500,"started":1795284935520,"ended":1795284950000,"live":false,"exitStatus":0},
-			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000}],"containersForgotten":3}}`),
+			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000,
+			"suspended":[{"from":1795284941900,"to":1795284944900,"queue":"root.short"},{"from":1795284945900,"user":"ann"}]}],"containersForgotten":3}}`),
 		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"member":[
 			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true},{"id":"rm2","raftAddress":"h2:8034","webAddress":"h2:8088","leader":true,"self":false}]}}`),
 	})
@@ -200,6 +213,12 @@ func TestHeddlesOwnAPI(t *testing.T) {
 	}{
 		{"container -suspend " + container, 0, "Container " + container + " is suspended\n"},
 		{"container -suspend " + container + " --json", 0, "{\n  \"container\": {\n    \"suspended\": true\n  }\n}\n"},
+		{"container -suspend " + container + " -level shrunk -hold memory-mb=512,vcores=1 -breathe never", 0, "Container " + container + " is shrunk\n"},
+		{"container -suspend " + container + " -level deep", 1, "is not one of shrunk"},
+		{"container -listSuspended", 0, "Total number of suspended containers :2\n" +
+			"                            Container-Id\t     Level\t                        Held\t   Swapped\t                         For\t               Since\t   Times\t                       Node-Id\n" +
+			"              " + container + "\t RECLAIMED\t       <memory:64, vCores:0>\t    300 MB\t            queue root.short\t " + clock(1795284934900)[:19] + "\t       2\t                       n1:8041\n" +
+			"              container_1_0002_01_000004\t    FROZEN\t     <memory:1024, vCores:0>\t         -\t                    user ann\t " + clock(1795284934900)[:19] + "\t       1\t                       n1:8041\n"},
 		{"container -resume " + container, 1, "User bob may not resume it"},
 		{"container -resume container_1_0002_01_000004", 1, "this is YARN's ResourceManager"},
 		{"app -why application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n" +
@@ -216,6 +235,9 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"                        Container     Node  Priority  Asked  Granted  Localized  Started   Ended  Exit\n" +
 			"  container_1_0002_01_000001 (AM)  n1:8041         0  0.001    0.002      0.600    0.620  15.100     0\n" +
 			"       container_1_0002_01_000002  n2:8041        20      -    5.800          -        -       -     -\n" +
+			"\nSuspended or shrunk, in seconds since the application was submitted:\n" +
+			"  container_1_0002_01_000002  from 7.000 to 10.000  for queue root.short\n" +
+			"  container_1_0002_01_000002  from 11.000 to -  by user ann\n" +
 			"and 3 more, whose times are no longer known\n"},
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},

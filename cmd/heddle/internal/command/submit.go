@@ -154,24 +154,3 @@ func (s *session) appWhy(text string) error {
 	}
 	return nil
 }
-
-// containerControl suspends or resumes a container.
-func (s *session) containerControl(text, verb string) error {
-	id, err := records.ParseContainerID(text)
-	if err != nil {
-		return err
-	}
-	c, err := s.cluster()
-	if err != nil {
-		return err
-	}
-	a, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: heddleAPI + "/containers/" + id.String() + "/" + verb})
-	if err != nil {
-		return notHeddle(err)
-	}
-	if s.json {
-		return s.printJSON(a.Body)
-	}
-	s.print("Container %s is %s\n", id, map[string]string{"suspend": "suspended", "resume": "running again"}[verb])
-	return nil
-}

@@ -29,6 +29,11 @@ type timelineContainer struct {
 	ApplicationMaster, Live                             bool
 	Priority, ExitStatus                                json.Number
 	Asked, Granted, Accepted, Localized, Started, Ended json.Number
+
+	Suspended []struct {
+		From, To    json.Number
+		Queue, User string
+	}
 }
 
 // appTimeline prints when an application and its containers reached each step: the application's steps with the time of
@@ -100,10 +105,32 @@ func (s *session) appTimeline(text string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	s.timelineSuspensions(t.Container, zero)
 	if n := millis(t.ContainersForgotten); n > 0 {
 		s.print("and %d more, whose times are no longer known\n", n)
 	}
 	return nil
+}
+
+// timelineSuspensions prints when containers were suspended, and for whom.
+func (s *session) timelineSuspensions(containers []timelineContainer, zero int64) {
+	any := false
+	for _, c := range containers {
+		for _, x := range c.Suspended {
+			if !any {
+				any = true
+				s.print("\nSuspended or shrunk, in seconds since the application was submitted:\n")
+			}
+			by := "by its ApplicationMaster"
+			switch {
+			case x.Queue != "":
+				by = "for queue " + x.Queue
+			case x.User != "":
+				by = "by user " + x.User
+			}
+			s.print("  %s  from %s to %s  %s\n", c.ContainerID, seconds(millis(x.From), zero), seconds(millis(x.To), zero), by)
+		}
+	}
 }
 
 // unknownTime is printed for a step that is unknown or hasn't happened yet.

@@ -1,0 +1,102 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/javafmt"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/yarn/records"
+)
+
+// containerSuspend suspends a container as the options say.
+func (s *session) containerSuspend(l *option.Line) error {
+	query := url.Values{}
+	for _, name := range []string{"level", "hold", "breathe"} {
+		if v := l.Value(name); v != "" {
+			query.Set(name, v)
+		}
+	}
+	return s.containerControl(l.Value("suspend"), "suspend", query)
+}
+
+// containerControl suspends or resumes a container.
+func (s *session) containerControl(text, verb string, query url.Values) error {
+	id, err := records.ParseContainerID(text)
+	if err != nil {
+		return err
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	a, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: heddleAPI + "/containers/" + id.String() + "/" + verb, Query: query})
+	if err != nil {
+		return notHeddle(err)
+	}
+	if s.json {
+		return s.printJSON(a.Body)
+	}
+	state := "running again"
+	if verb == "suspend" {
+		state = "suspended"
+		var answer struct {
+			Container struct{ Level string } `json:"container"`
+		}
+		if json.Unmarshal(a.Body, &answer) == nil && answer.Container.Level == "SHRUNK" {
+			state = "shrunk"
+		}
+	}
+	s.print("Container %s is %s\n", id, state)
+	return nil
+}
+
+var suspendedColumns = []int{40, 10, 28, 10, 28, 20, 8, 30}
+
+// containerListSuspended prints the suspended and shrunk containers.
+func (s *session) containerListSuspended() error {
+	path, query := heddleAPI+"/containers", url.Values{"suspended": {"true"}}
+	if s.json {
+		return notHeddle(s.printREST(path, query))
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	type amount struct{ Memory, VCores json.Number }
+	var answer struct {
+		Containers struct {
+			Container []struct {
+				ContainerID, NodeID, Level string
+				Held                       amount
+				Suspension                 struct {
+					For, Text string
+					Since     json.Number
+					Times     json.Number
+					OnNode    struct{ SwappedBytes json.Number }
+				}
+			}
+		}
+	}
+	if err := c.GetInto(s, path, query, &answer); err != nil {
+		return notHeddle(err)
+	}
+	list := answer.Containers.Container
+	s.print("Total number of suspended containers :%d\n", len(list))
+	s.print("%s", javafmt.Row(suspendedColumns, "Container-Id", "Level", "Held", "Swapped", "For", "Since", "Times", "Node-Id"))
+	for _, x := range list {
+		since, swapped := unknownTime, unknownTime
+		if ms := millis(x.Suspension.Since); ms > 0 {
+			since = clock(ms)[:len("2006-01-02 15:04:05")]
+		}
+		if n := x.Suspension.OnNode.SwappedBytes; n != "" {
+			swapped = fmt.Sprintf("%d MB", millis(n)>>20)
+		}
+		s.print("%s", javafmt.Row(suspendedColumns, x.ContainerID, x.Level, fmt.Sprintf("<memory:%s, vCores:%s>", x.Held.Memory, x.Held.VCores), swapped,
+			x.Suspension.For, since, string(x.Suspension.Times), x.NodeID))
+	}
+	return nil
+}

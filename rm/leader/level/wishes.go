@@ -1,0 +1,257 @@
+package level
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Wish is how somebody wants a container suspended. The zero value is what preemption would do: as far down as the node can, breathing.
+type Wish struct {
+	Level ledgerpb.Level // RUNNING: as far down as the node can
+	// Held is what the container keeps of its node: nil is the least that its level leaves, and of a shrunk container a step less than now. One
+	// that stands still keeps no vcores.
+	Held *records.Resource
+	// Breathe is the time between two moments in which it runs; 0: as preemption would do, less: it never does.
+	Breathe time.Duration
+	User    string // who wants it
+}
+
+// ShortestBreath is the shortest time between two moments in which a container runs that stands still.
+const ShortestBreath = 5 * time.Second
+
+// footprint is the least memory in MB that nodes leave to a container.
+const footprint = 64
+
+// names are the levels that people may ask for.
+var names = map[string]ledgerpb.Level{
+	"shrunk": ledgerpb.Level_SHRUNK, "frozen": ledgerpb.Level_FROZEN, "reclaimed": ledgerpb.Level_RECLAIMED,
+}
+
+// ParseLevel reads the name of a level that people may ask for; "" is as far down as the node can. An error names the levels.
+func ParseLevel(name string) (ledgerpb.Level, error) {
+	if name == "" {
+		return ledgerpb.Level_RUNNING, nil
+	}
+	l, known := names[strings.ToLower(name)]
+	if !known {
+		return l, fmt.Errorf("level %q is not one of shrunk, frozen, reclaimed", name)
+	}
+	return l, nil
+}
+
+// ParseBreathe reads the time between two breaths: a duration, never, or "" for what preemption would do.
+func ParseBreathe(text string) (time.Duration, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "never":
+		return -1, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < ShortestBreath || d > 24*time.Hour {
+		return 0, fmt.Errorf("breathe %q is neither never nor a duration from %v to 24h, such as 45s", text, ShortestBreath)
+	}
+	return d, nil
+}
+
+// Suspend suspends or shrinks a running container. It returns when the node has taken its CPU. If the node doesn't answer, what is on
+// record still holds: the order is sent again.
+func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish) error {
+	return l.ask(ctx, id, func(c *ledger.Container) (*order, error) {
+		level, held, err := l.wanted(c, wish)
+		if err != nil {
+			return nil, err
+		}
+		if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
+			return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s", id, l.Types.Format(held), l.Types.Format(c.Resource))
+		}
+		return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.Breathe.Milliseconds()}), nil
+	})
+}
+
+// Resume lets a suspended or shrunk container go on with all that it claims. It is refused where its node or a queue hasn't room for
+// that. Of a container that runs with its claim, nothing changes.
+func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
+	return l.ask(ctx, id, func(c *ledger.Container) (*order, error) {
+		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !l.Scheduler.Return(h, false) {
+			return nil, l.noRoom(c, l.Scheduler.Held(h))
+		}
+		l.countPast(c)
+		return l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{}), nil
+	})
+}
+
+// chosen reports whether the driver has suspended a container.
+func (l *Levels) chosen(h scheduler.ContainerHandle) bool {
+	_, _, ok := l.Scheduler.Suspended(h)
+	return ok
+}
+
+// noRoom is the refusal of a container's return.
+func (l *Levels) noRoom(c *ledger.Container, held records.Resource) error {
+	free := records.Resource{}
+	if n := l.work.Nodes[c.Node]; n != nil {
+		free = n.Capability.Sub(n.Used).Max(free)
+	}
+	return refusal.New(refusal.Refused, "container %v can't resume: it holds %s of %s, and node %v has %s free. There is no room for the rest, or a queue is at its maximum",
+		c.ID, l.Types.Format(held), l.Types.Format(c.Resource), c.Node, l.Types.Format(free))
+}
+
+// ask has the node of a container do what somebody wants, and returns when it has answered.
+func (l *Levels) ask(ctx context.Context, id records.ContainerID, decide func(*ledger.Container) (*order, error)) error {
+	var node records.NodeID
+	var o *order
+	err := l.loop.Do(func() error {
+		c, err := l.running(id)
+		if err != nil {
+			return err
+		}
+		if !l.suspends(c.Node) {
+			return refusal.New(refusal.Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
+				"or its machine lacks a cgroup freezer", c.Node, id)
+		}
+		if o, err = decide(c); err != nil {
+			return err
+		}
+		o.asking = true
+		node = c.Node
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = l.carry(ctx, node, o)
+	if over := l.loop.Do(func() error { l.settle(o, err); return nil }); err == nil {
+		err = over
+	}
+	return err
+}
+
+// wanted is the level that somebody wants for a container, and what it holds there, or why that can't be.
+func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records.Resource, error) {
+	refuse := func(format string, args ...any) (ledgerpb.Level, records.Resource, error) {
+		return 0, records.Resource{}, refusal.New(refusal.Refused, "container %v "+format, append([]any{c.ID}, args...)...)
+	}
+	if c.AM {
+		return refuse("runs the ApplicationMaster of %v, which would count as dead while it stands still: suspend the application's other containers",
+			c.ID.Attempt.App)
+	}
+	if c.Suspended() || c.Suspension().Queue != "" && c.Level != ledgerpb.Level_RUNNING {
+		return refuse("is %s already%s: resume it first", strings.ToLower(c.Level.String()), l.sinceAndFor(c))
+	}
+	n := l.work.Nodes[c.Node]
+	able := l.ability(c.Node, l.memoryOf(c.Node))
+	level := wish.Level
+	if level == ledgerpb.Level_RUNNING {
+		if level = ledgerpb.Level_FROZEN; able.Reclaim {
+			level = ledgerpb.Level_RECLAIMED
+		}
+	}
+	now := c.Held()
+	switch {
+	case level == ledgerpb.Level_SHRUNK && !able.Shrink:
+		return refuse("can't be shrunk: node %v doesn't limit what containers have%s", c.Node, lacks(n))
+	case level == ledgerpb.Level_RECLAIMED && !able.Reclaim:
+		return refuse("can't be reclaimed: node %v pages no memory out%s", c.Node, lacks(n))
+	case !able.Shrink:
+		return level, now, nil // the node knows no levels
+	}
+	held := now
+	switch {
+	case wish.Held != nil:
+		held = *wish.Held
+	case level == ledgerpb.Level_SHRUNK:
+		held = l.stepDown(now, able.Reclaim)
+	case level == ledgerpb.Level_RECLAIMED:
+		held[records.Memory] = min(held[records.Memory], footprint)
+	}
+	if level != ledgerpb.Level_SHRUNK {
+		held[records.VCores] = 0
+	}
+	switch mb := held.MemoryMB(); {
+	case !held.FitsIn(now) || held != held.Max(records.Resource{}):
+		return refuse("can't hold %s: it holds %s now", l.Types.Format(held), l.Types.Format(now))
+	case mb < min(now.MemoryMB(), footprint):
+		return refuse("can't hold %d MB: %d MB are the least that a container is left", mb, footprint)
+	case held == now && level == ledgerpb.Level_SHRUNK:
+		return refuse("can't be shrunk by nothing: it holds %s now, say how much it is to keep", l.Types.Format(now))
+	case mb < now.MemoryMB() && level == ledgerpb.Level_FROZEN:
+		return refuse("can't hold %d of its %d MB: a frozen container keeps its memory, a reclaimed one doesn't", mb, now.MemoryMB())
+	case mb < now.MemoryMB() && !able.Reclaim:
+		return refuse("can't hold %d of its %d MB: node %v pages no memory out%s", mb, now.MemoryMB(), c.Node, lacks(n))
+	}
+	return level, held, nil
+}
+
+// stepDown is what a container holds that is shrunk by a step. It keeps a core, and its memory where that can't be taken.
+func (l *Levels) stepDown(held records.Resource, reclaim bool) records.Resource {
+	step := records.Resource{}
+	if l.Step != nil {
+		step = l.Step()
+	}
+	to := held.Sub(step).Max(records.Resource{})
+	to[records.Memory] = max(to[records.Memory], min(held[records.Memory], footprint))
+	if !reclaim {
+		to[records.Memory] = held[records.Memory]
+	}
+	to[records.VCores] = max(to[records.VCores], min(held[records.VCores], 1))
+	return to
+}
+
+// lacks is what a node says that it can't do, as the end of a sentence.
+func lacks(n *ledger.Node) string {
+	if n == nil || len(n.Missing) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(n.Missing, "; ") + ")"
+}
+
+// sinceAndFor says since when a container is suspended, and for whom.
+func (l *Levels) sinceAndFor(c *ledger.Container) string {
+	s := c.Suspension()
+	text := ""
+	if s.Since > 0 {
+		text = fmt.Sprintf(" for %d s", max(l.loop.Now().UnixMilli()-s.Since, 0)/1000)
+	}
+	switch {
+	case s.Queue != "":
+		return text + ", for queue " + s.Queue + ", and resumes by itself when its node has room"
+	case s.User != "":
+		return text + ", by user " + s.User
+	}
+	return text
+}
+
+// countPast tells the driver of suspensions that it hasn't decided on.
+func (l *Levels) countPast(c *ledger.Container) {
+	s := c.Suspension()
+	if h, ok := l.HandleOf(c); ok && s.Queue == "" && s.Since > 0 {
+		l.Scheduler.SetPast(h, int(s.Times), s.For(l.loop.Now().UnixMilli()))
+	}
+}
+
+func (l *Levels) memoryOf(id records.NodeID) Memory {
+	if n := l.nodes[id]; n != nil {
+		return n.memory
+	}
+	return Memory{}
+}
+
+func (l *Levels) running(id records.ContainerID) (*ledger.Container, error) {
+	c := l.work.Container(id)
+	if c == nil || !c.Live() {
+		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
+	}
+	if c.State == ledger.ContainerAllocated && !c.AM {
+		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet", id)
+	}
+	return c, nil
+}

@@ -1,0 +1,121 @@
+package rest
+
+import (
+	"strings"
+
+	"heddle/rm/leader"
+	"heddle/rm/leader/level"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+// suspensionInfo is how a container is, or was, suspended or shrunk.
+type suspensionInfo struct {
+	Since   int64  `yarn:"since,omitempty"` // ms since 1970; missing: it has what it claims
+	Times   int32  `yarn:"times"`
+	Total   int64  `yarn:"totalMs"` // until now
+	Queue   string `yarn:"queue,omitempty"`
+	App     string `yarn:"applicationId,omitempty"`
+	User    string `yarn:"user,omitempty"`
+	For     string `yarn:"for,omitempty"`
+	Text    string `yarn:"text,omitempty"`
+	Breathe int64  `yarn:"breatheMs,omitempty"` // less than 0: never
+
+	Short *resourceInfo `yarn:"short"` // what its node lacks for its return
+
+	Node *nodeLevel `yarn:"onNode"`
+}
+
+// nodeLevel is what a node says of a container.
+type nodeLevel struct {
+	Level   string       `yarn:"level"`
+	Held    resourceInfo `yarn:"held"`
+	Swapped int64        `yarn:"swappedBytes"`
+	Took    int64        `yarn:"tookMs"`
+	Reason  string       `yarn:"reason,omitempty"`
+}
+
+func (s *server) suspension(c *view.Container) *suspensionInfo {
+	if c.Level == ledgerpb.Level_RUNNING && c.Suspension().Times == 0 {
+		return nil
+	}
+	x := s.View.SuspendedOf(*c)
+	return s.suspensionInfo(&x)
+}
+
+func (s *server) suspensionInfo(c *view.Suspended) *suspensionInfo {
+	x, now := c.Suspension(), s.View.Now().UnixMilli()
+	out := &suspensionInfo{Since: x.Since, Times: x.Times, Total: x.For(now), Queue: x.Queue, User: x.User, Breathe: x.BreathEvery}
+	if x.App != (records.ApplicationID{}) {
+		out.App = x.App.String()
+	}
+	if c.Level == ledgerpb.Level_RUNNING {
+		return out
+	}
+	out.For, out.Text = c.For(), c.Text(now)
+	short := s.resource(c.Short)
+	out.Short = &short
+	if c.Known {
+		r := &c.Report
+		out.Node = &nodeLevel{strings.TrimPrefix(r.Level.String(), "LEVEL_"), s.resource(r.Held), r.Swapped, r.Took, r.Reason}
+	}
+	return out
+}
+
+// suspendedContainers answers GET /containers: those that are suspended or shrunk, of applications that the caller may see.
+func (s *server) suspendedContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if v := c.Query().Get("suspended"); v != "true" {
+		return yarnrest.Reply{}, yarnrest.BadRequest("suspended is %q: only the suspended containers of all applications can be listed, with suspended=true", v)
+	}
+	if _, err := s.leader(); err != nil {
+		return yarnrest.Reply{}, err
+	}
+	var out ownContainers
+	may := map[records.ApplicationID]bool{}
+	list := s.View.Suspended(func(*ledger.Application) bool { return true })
+	for i := range list {
+		x := &list[i]
+		app := x.ID.Attempt.App
+		if _, known := may[app]; !known {
+			a, ok := s.View.App(app)
+			may[app] = ok && s.Access.MayView(caller(c), rights(&a))
+		}
+		if may[app] {
+			out.Container = append(out.Container, s.ownContainerInfo(&x.Container))
+		}
+	}
+	return yarnrest.OK("containers", yarnrest.Natural, out), nil
+}
+
+// suspend answers POST /containers/{container}/suspend. The parameters are level (shrunk, frozen or reclaimed), hold (memory-mb=512,vcores=1)
+// and breathe (45s or never). Without them the container is brought as far down as its node can, breathing.
+func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
+	q := c.Query()
+	wish := level.Wish{User: caller(c)}
+	var err error
+	if wish.Level, err = level.ParseLevel(q.Get("level")); err == nil {
+		wish.Breathe, err = level.ParseBreathe(q.Get("breathe"))
+	}
+	if err != nil {
+		return yarnrest.Reply{}, yarnrest.BadRequest("container %s: %v", c.Var("container"), err)
+	}
+	if text := q.Get("hold"); text != "" {
+		found, _, err := s.findContainer(c)
+		if err != nil {
+			return yarnrest.Reply{}, err
+		}
+		held, err := s.parseAmount("hold", text, found.Held()) // of what isn't named it keeps what it has
+		if err != nil {
+			return yarnrest.Reply{}, err
+		}
+		wish.Held = &held
+	}
+	return s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
+}
+
+func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
+	return s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
+}

@@ -1,0 +1,133 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/rm/leader/level"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/records"
+)
+
+// Suspended is a live container that is suspended or shrunk.
+type Suspended struct {
+	Container
+	// Short is what its node lacks for its return; zero: there is room.
+	Short records.Resource
+	// Report is what its node says of it. Known: the node has said something.
+	Report level.Report
+	Known  bool
+}
+
+// Suspended returns the suspended and shrunk containers of applications that are wanted, those first that are suspended longest.
+func (v *Viewer) Suspended(wanted func(*ledger.Application) bool) []Suspended {
+	var list []Suspended
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			for c := range s.On(n) {
+				if a := s.Apps[c.ID.Attempt.App]; c.Level != ledgerpb.Level_RUNNING && wanted(a) {
+					list = append(list, suspended(container(s, a, c)))
+				}
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b Suspended) int {
+		if x, y := a.Suspension().Since, b.Suspension().Since; x != y {
+			return int(min(max(x-y, -1), 1))
+		}
+		return a.ID.Compare(b.ID)
+	})
+	if l := v.Source.Leader(); l != nil {
+		for i := range list {
+			list[i].Report, list[i].Known = l.LevelReport(list[i].Node, list[i].ID)
+		}
+	}
+	return list
+}
+
+// SuspendedOf completes the view of a container by how it is suspended.
+func (v *Viewer) SuspendedOf(c Container) Suspended {
+	s := suspended(c)
+	if l := v.Source.Leader(); l != nil && c.Level != ledgerpb.Level_RUNNING {
+		s.Report, s.Known = l.LevelReport(c.Node, c.ID)
+	}
+	return s
+}
+
+func suspended(c Container) Suspended {
+	lacks := c.Resource.Sub(c.Held())
+	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
+}
+
+// For is for whom the container is suspended, for people.
+func (s *Suspended) For() string {
+	switch cause := s.Suspension().Cause; {
+	case cause.Queue != "":
+		return "queue " + cause.Queue
+	case cause.User != "":
+		return "user " + cause.User
+	}
+	return "its ApplicationMaster"
+}
+
+// Text says in one line for people for how long and for whom the container is suspended, and when it resumes.
+func (s *Suspended) Text(now int64) string {
+	x := s.Suspension()
+	text := "suspended"
+	if s.Level == ledgerpb.Level_SHRUNK {
+		text = "shrunk to " + amount(s.Held())
+	}
+	if x.Since > 0 {
+		text += fmt.Sprintf(" %d s", max(now-x.Since, 0)/1000)
+	}
+	switch {
+	case x.Queue == "" && x.User == "":
+		return text + " by its ApplicationMaster"
+	case x.Queue == "":
+		return text + " by user " + x.User
+	case s.Short == records.Resource{}:
+		return text + " for queue " + x.Queue + ", resumes as soon as there was room for it on " + s.Node.Host + " for a moment"
+	}
+	return text + " for queue " + x.Queue + ", resumes when " + amount(s.Short) + " free up on " + s.Node.Host
+}
+
+// amount is memory and vcores for people.
+func amount(r records.Resource) string {
+	var parts []string
+	switch mb := r.MemoryMB(); {
+	case mb > 0 && mb%1024 == 0:
+		parts = append(parts, fmt.Sprintf("%d GB", mb>>10))
+	case mb > 0:
+		parts = append(parts, fmt.Sprintf("%d MB", mb))
+	}
+	switch n := r.VCores(); {
+	case n == 1:
+		parts = append(parts, "1 vcore")
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d vcores", n))
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// maxSuspendedShown is how many suspended containers the diagnostics of an application name.
+const maxSuspendedShown = 3
+
+// suspensions says in one line which containers of an application are suspended; "" if none is.
+func suspensions(list []Suspended, now int64) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var texts []string
+	for i := range list[:min(len(list), maxSuspendedShown)] {
+		texts = append(texts, list[i].ID.String()+" is "+list[i].Text(now))
+	}
+	if more := len(list) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,100 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// suspending is a ledger of a node that has 3 GB and 3 cores, and three containers there, of which two are tasks of an application.
+func suspending(t *testing.T) (s *ledger.State, change func(at int64, c *ledgerpb.Command), tasks []records.ContainerID) {
+	t.Helper()
+	s = ledger.New()
+	change = func(at int64, c *ledgerpb.Command) {
+		t.Helper()
+		ledger.Clean(c)
+		if err := s.Apply(&ledgerpb.Batch{Time: at, Leadership: max(s.Epoch(), 1), Version: s.Version, Commands: []*ledgerpb.Command{c}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := records.NodeID{Host: "n7", Port: 1}
+	app := records.ApplicationID{ClusterTimestamp: 1, ID: 1}
+	attempt := records.AttemptID{App: app, Attempt: 1}
+	size := ledger.Amounts(records.NewResource(1024, 1))
+	for _, c := range []*ledgerpb.Command{
+		{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}},
+		{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: 1}},
+		{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: ledger.Version}},
+		{NodeRegistered: &ledgerpb.NodeRegistered{Node: ledger.NodeRef(node), Capability: ledger.Amounts(records.NewResource(3072, 3))}},
+		{ApplicationSubmitted: &ledgerpb.ApplicationSubmitted{
+			App: ledger.AppRef(app), User: "u", Queue: "root.long", MaxAttempts: 1, Context: &pb.ApplicationSubmissionContext{}, AmResource: size,
+		}},
+		{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(attempt)}},
+		{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: []*ledgerpb.Grant{
+			{Id: 1, Node: ledger.NodeRef(node), Resource: size, Am: true},
+		}}},
+		{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt)}},
+		{AttemptRegistered: &ledgerpb.AttemptRegistered{Attempt: ledger.AttemptRef(attempt)}},
+		{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: []*ledgerpb.Grant{
+			{Id: 2, Node: ledger.NodeRef(node), Resource: size}, {Id: 3, Node: ledger.NodeRef(node), Resource: size},
+		}}},
+	} {
+		change(1000, c)
+	}
+	return s, change, []records.ContainerID{{Attempt: attempt, ID: 2}, {Attempt: attempt, ID: 3}}
+}
+
+// People read for how long and for whom a container is suspended, and what its node lacks until it resumes. Who is suspended longest
+// comes first.
+func TestSuspendedContainers(t *testing.T) {
+	s, change, tasks := suspending(t)
+	least, now := records.NewResource(64, 0), int64(50_000)
+	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(now) }}
+	texts := func() (out []string) {
+		for _, x := range v.Suspended(func(*ledger.Application) bool { return true }) {
+			out = append(out, x.Text(now))
+		}
+		return out
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if got := texts(); strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	change(9_000, s.Container(tasks[1]).ChangeLevel(ledgerpb.Level_RECLAIMED, least, ledger.Cause{Queue: "root.short"}))
+	change(39_000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_FROZEN, records.NewResource(1024, 0), ledger.Cause{User: "ann"}))
+	expect("suspended 41 s for queue root.short, resumes as soon as there was room for it on n7 for a moment", "suspended 11 s by user ann")
+	// somebody else has the room
+	short := records.AttemptID{App: tasks[0].Attempt.App, Attempt: 1}
+	change(40_000, &ledgerpb.Command{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(short), Grants: []*ledgerpb.Grant{
+		{Id: 4, Node: ledger.NodeRef(records.NodeID{Host: "n7", Port: 1}), Resource: ledger.Amounts(records.NewResource(960, 2))},
+	}}})
+	expect("suspended 41 s for queue root.short, resumes when 960 MB and 1 vcore free up on n7", "suspended 11 s by user ann")
+	a, _ := v.App(tasks[0].Attempt.App)
+	if got := v.Summary(&a, nil); !strings.HasPrefix(got, tasks[0].String()+" is suspended 11 s by user ann; "+tasks[1].String()+" is suspended 41 s for queue root.short, resumes when") {
+		t.Errorf("%q", got)
+	}
+	apps := []App{a}
+	if v.AddDiagnostics(apps); !strings.HasPrefix(apps[0].Diagnostics, "Container "+tasks[0].String()+" is suspended 11 s") {
+		t.Errorf("%q", apps[0].Diagnostics)
+	}
+	change(41_000, s.Container(tasks[1]).ChangeLevel(ledgerpb.Level_RUNNING, records.NewResource(1024, 1), ledger.Cause{}))
+	change(42_000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_SHRUNK, records.NewResource(2048>>2, 1), ledger.Cause{}))
+	expect("shrunk to 512 MB and 1 vcore 11 s by its ApplicationMaster")
+	got, _ := v.Timeline(tasks[0].Attempt.App)
+	if x := got.Containers[2].Suspended; len(x) != 1 || x[0] != (ledger.Span{From: 9_000, To: 41_000, Cause: ledger.Cause{Queue: "root.short"}}) {
+		t.Errorf("%+v", x)
+	}
+	if x := got.Containers[1].Suspended; len(x) != 1 || x[0].From != 39_000 || x[0].To != 0 {
+		t.Errorf("%+v", x)
+	}
+	if list := v.Suspended(func(*ledger.Application) bool { return false }); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
