@@ -84,7 +84,8 @@ func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextRes
 func (c *coordinator) assignment(id stage.AttemptID) *job.Assignment {
 	a := &job.Assignment{ID: idOf(id)}
 	if id.Stage == stage.Map {
-		a.Split = &c.splits[id.Index]
+		s := c.splits[id.Index] // it may become less
+		a.Split = &s
 	}
 	if id.Stage == stage.Reduce || c.spec.Job.Reduces == 0 {
 		a.Output = c.output + "/" + a.ID.Name(c.app)
@@ -117,6 +118,10 @@ func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.
 		return job.ProgressResponse{Abandon: true}, nil
 	}
 	before := c.overall()
+	if err := c.stopped(w, r.ID, r.Stopped); err != nil {
+		c.step(stage.Failed{Slot: w.slot, Attempt: attemptOf(r.ID), Err: err})
+		return job.ProgressResponse{Abandon: true}, nil
+	}
 	c.step(stage.Progressed{
 		Slot: w.slot, Attempt: attemptOf(r.ID), Phase: phaseOf(r), Done: int64(max(0, min(r.Progress, 1)) * ofProgress), Total: ofProgress,
 	})
@@ -126,9 +131,12 @@ func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.
 	due := time.NewTimer(c.reportEvery())
 	defer due.Stop()
 	goesOn := func() bool { return w.task != nil && w.task.ID == r.ID && !c.over }
-	for goesOn() && c.wait(ctx, w.wake, due.C) {
+	for goesOn() && w.stop == nil && c.wait(ctx, w.wake, due.C) {
 	}
-	return job.ProgressResponse{Abandon: !goesOn()}, nil
+	if !goesOn() {
+		return job.ProgressResponse{Abandon: true}, nil
+	}
+	return job.ProgressResponse{Stop: w.stop}, nil
 }
 
 func phaseOf(r *job.ProgressReport) stage.Phase {
@@ -155,6 +163,11 @@ func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, 
 	}
 	if want := w.task.Part(); r.Error == "" && r.Output != want {
 		r.Error = fmt.Sprintf("it has written %q instead of %q", r.Output, want)
+	}
+	if r.Error == "" {
+		if err := c.stopped(w, r.ID, r.Stopped); err != nil {
+			r.Error = err.Error()
+		}
 	}
 	if r.Error != "" {
 		c.step(stage.Failed{Slot: w.slot, Attempt: attemptOf(r.ID), Err: &workError{r.Error, r.Stderr}})
@@ -227,5 +240,5 @@ func (c *coordinator) whereabouts(ctx context.Context, r *job.OutputsRequest) (j
 	}
 	from := max(0, min(r.From, len(c.events)))
 	to := min(len(c.events), from+tellMost)
-	return job.OutputsResponse{Events: slices.Clone(c.events[from:to]), Next: to}, nil
+	return job.OutputsResponse{Events: slices.Clone(c.events[from:to]), Next: to, Maps: len(c.splits)}, nil
 }

@@ -40,8 +40,9 @@ const (
 // thousands of workers share its lock.
 type coordinator struct {
 	spec    *job.Spec
-	splits  []input.Split
-	output  string // folder for parts of the output; the task's name is added
+	splits  []input.Split // by map
+	divided []input.Split // what a map that stops does itself, and what it leaves to others
+	output  string        // folder for parts of the output; the task's name is added
 	cluster containers
 	launch  am.Launch // of workers
 	app     records.ApplicationID
@@ -86,6 +87,9 @@ type workerState struct {
 	url     string
 	started bool
 	task    *job.Assignment // nil: it has none
+	stop    *job.Stop       // that its task is told, until it has answered
+	orders  int             // to stop that its tasks were given
+	stopped *job.Stopped    // what it has answered last
 	exit    bool            // it is to go
 	wake    chan struct{}   // closed when it has got a task, or lost one that it may still do, or is to go
 	toldAt  time.Time       // when it was last told of events
@@ -102,11 +106,13 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	if silence > 0 {
 		silence = max(silence, leastSilence)
 	}
-	c.machine = stage.New(stage.Job{
+	of := stage.Job{
 		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
 		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
-		Starter: starter(s), Speculator: speculator(s),
-	})
+		Starter: starter(s),
+	}
+	of.Speculator, of.Splitter = speculator(s)
+	c.machine = stage.New(of)
 	return c
 }
 
@@ -121,15 +127,18 @@ func starter(s *job.Spec) stage.Starter {
 	return slowstart.AfterMaps(s.SlowStart)
 }
 
-// speculator is the rule by which a job's tasks are copied; nil if they aren't.
-func speculator(s *job.Spec) stage.Speculator {
+// speculator is the rule by which a job's tasks are copied, and that by which they are divided; nil if they aren't.
+func speculator(s *job.Spec) (stage.Speculator, stage.Splitter) {
 	switch s.Job.Speculation {
 	case job.SpeculateESplash:
-		return &speculate.ESplash{}
+		return &speculate.ESplash{}, nil
 	case job.SpeculateLate:
-		return &speculate.Late{}
+		return &speculate.Late{}, nil
+	case job.SpeculateSplit:
+		p := &speculate.Split{}
+		return p, p
 	}
-	return nil
+	return nil, nil
 }
 
 // leastSilence is how long a worker may be silent at least: it waits for answers for a third of that.
@@ -191,11 +200,18 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			c.giveBack(a)
 		case stage.Launch:
 			w := c.slots[a.Slot]
-			w.task = c.assignment(a.Attempt)
+			w.task, w.stop, w.stopped = c.assignment(a.Attempt), nil, nil
 			wake(&w.wake)
 			c.launched(a, w)
 		case stage.Cancel:
 			c.cancel(a)
+		case stage.Stop:
+			w := c.slots[a.Slot]
+			w.orders++
+			w.stop = &job.Stop{Order: w.orders, At: a.At, Parts: a.Parts}
+			wake(&w.wake)
+		case stage.Divide:
+			c.divide(a)
 		case stage.Accept:
 			c.accept(a)
 		case stage.Revoke:

@@ -86,6 +86,9 @@ func newPlayOf(j job.Job, tries, maps int, hosts ...string) *play {
 		Job: j, MapSize: job.Size{MemoryMB: 1024, Cores: 1}, ReduceSize: job.Size{MemoryMB: 1024, Cores: 1}, MapTries: tries, ReduceTries: tries, SlowStart: 0.05,
 		NodeFailures: 3, Timeout: 10 * time.Minute,
 	}
+	if j.SlowStart == "1.0" {
+		s.Start, s.SlowStart = job.StartAtFraction, 1
+	}
 	splits := make([]input.Split, maps)
 	for i := range hosts {
 		splits[i].Hosts = []string{hosts[i]}

@@ -3,6 +3,7 @@
 //
 //   - ESplash is for clusters whose nodes differ. It sorts nodes into levels of speed, finds those that are slow for their
 //     level, and copies their tasks to nodes that are fast enough to win (Wang et al., eSplash).
+//   - Split has maps stop early where slots are idle, which do the rest of their input. Nothing is done twice. Where that can't be, it is ESplash.
 //   - Late is what Hadoop does: it compares tasks with the mean of all others, whatever node they run on.
 //
 // # Where this isn't what the paper prints

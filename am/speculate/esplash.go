@@ -69,6 +69,7 @@ type track struct {
 	at       time.Duration
 	progress float64
 	rate     float64 // progress per second in the latest epoch
+	share    float64 // of a whole task's work
 	rated    bool
 }
 
@@ -78,6 +79,14 @@ func sane(p float64) float64 {
 		return 0
 	}
 	return min(p, 1)
+}
+
+// share is which part of a whole task's work an attempt does.
+func share(x *stage.Running) float64 {
+	if !(x.Share > 0) {
+		return 1
+	}
+	return x.Share
 }
 
 // Ended implements stage.Speculator.
@@ -199,13 +208,13 @@ func (e *ESplash) measure(r *stage.Round) {
 	for i := range r.Running {
 		x := &r.Running[i]
 		t := e.track(x.ID)
-		now := track{number: x.ID.Number, seen: true, at: r.Now, progress: sane(x.Progress)}
-		if t.seen && t.number == x.ID.Number && r.Now > t.at && !x.Waits {
+		now := track{number: x.ID.Number, seen: true, at: r.Now, progress: sane(x.Progress), share: share(x)}
+		if t.seen && t.number == x.ID.Number && t.share == now.share && r.Now > t.at && !x.Waits {
 			now.rated = true
 			now.rate = max(0, now.progress-t.progress) / (r.Now - t.at).Seconds()
 			for _, l := range []int{0, e.levels[x.Node]} {
 				c := &e.table[l][x.ID.Stage]
-				c.rate, c.rated = c.rate+now.rate, c.rated+1
+				c.rate, c.rated = c.rate+now.rate*now.share, c.rated+1
 				if e.levels[x.Node] == 0 {
 					break
 				}
@@ -260,7 +269,7 @@ func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64
 	if rate > 0 {
 		ratio = bound
 		if t.rate > 0 {
-			ratio = min(rate/t.rate, bound)
+			ratio = min(rate/(t.rate*share(x)), bound)
 		}
 	}
 	if level == 0 {
@@ -272,7 +281,7 @@ func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64
 	}
 	sum := max(0, ratio-1)
 	c := &e.table[level][x.ID.Stage]
-	if est := estimate(x.Elapsed(now), sane(x.Progress)); est > c.mean { // not if the mean is NaN
+	if est := estimate(x.Elapsed(now), sane(x.Progress)) / share(x); est > c.mean { // not if the mean is NaN
 		sum += min((est-c.mean)/c.dev, bound)
 	}
 	return sum
@@ -324,18 +333,18 @@ func (e *ESplash) hold(r *stage.Round) {
 
 // plan returns the least level for a copy, and what it is expected to win in seconds; 0 if it isn't worth while.
 func (e *ESplash) plan(now time.Duration, x *stage.Running) (minL int, value float64) {
-	means, left := e.means(x.ID.Stage), e.remaining(now, x)
+	means, left := e.means(x), e.remaining(now, x)
 	if minL, value = leastLevel(e.count, means, max(1, e.levels[x.Node]), left); minL == 0 {
 		minL, value = leastLevel(e.count, means, 1, left)
 	}
 	return minL, value
 }
 
-// means is EstT by level; NaN where nothing has finished.
-func (e *ESplash) means(s stage.Stage) []float64 {
+// means is EstT by level, of an attempt's work; NaN where nothing has finished.
+func (e *ESplash) means(x *stage.Running) []float64 {
 	e.sums = e.sums[:0]
 	for l := range e.table {
-		e.sums = append(e.sums, e.table[l][s].mean)
+		e.sums = append(e.sums, e.table[l][x.ID.Stage].mean*share(x))
 	}
 	return e.sums
 }
@@ -381,7 +390,7 @@ func (e *ESplash) Worth(_ stage.Copy, now time.Duration, x stage.Running, node i
 	if node >= len(e.levels) || e.straggles(node) || e.levels[node] < minL || minL == 0 {
 		return false
 	}
-	return cmp.Compare(e.remaining(now, &x), e.table[e.levels[node]][x.ID.Stage].mean) > 0
+	return cmp.Compare(e.remaining(now, &x), e.table[e.levels[node]][x.ID.Stage].mean*share(&x)) > 0
 }
 
 // Level returns the level of a node, and whether it straggles; 0 if it has finished nothing yet.

@@ -51,7 +51,7 @@ func (l *Late) Round(r *stage.Round) []stage.Copy {
 		}
 		// EstEnd − EstRepEnd
 		elapsed := x.Elapsed(r.Now)
-		if win := min(estimate(elapsed, sane(x.Progress)), slowestOfAll) - elapsed.Seconds() - d.sum/d.n; win > best.Value {
+		if win := min(estimate(elapsed, sane(x.Progress)), slowestOfAll) - elapsed.Seconds() - d.sum/d.n*share(x); win > best.Value {
 			best = stage.Copy{Of: x.ID, Value: win}
 		}
 	}

@@ -39,6 +39,22 @@ type (
 		Why     Reason
 	}
 
+	// Stop tells an attempt at a map to stop when its progress is At, so that Parts other tasks do the rest of its input. The answer is
+	// Stopped.
+	Stop struct {
+		Slot    SlotID
+		Attempt AttemptID
+		At      float64
+		Parts   int
+	}
+
+	// Divide says that an attempt does only the part of its input that it has told. The rest is the input of new tasks, Parts of
+	// them from First on, in the order of Stopped.Hosts.
+	Divide struct {
+		Attempt      AttemptID
+		First, Parts int
+	}
+
 	// Accept makes the output of an attempt the task's.
 	Accept struct {
 		Slot    SlotID
@@ -79,6 +95,8 @@ func (Start) action()    {}
 func (GiveBack) action() {}
 func (Launch) action()   {}
 func (Cancel) action()   {}
+func (Stop) action()     {}
+func (Divide) action()   {}
 func (Accept) action()   {}
 func (Revoke) action()   {}
 func (Fault) action()    {}

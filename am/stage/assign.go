@@ -259,7 +259,14 @@ func (m *Machine) finished(e Finished) {
 	a.Done, a.OutBytes = a.Total, max(0, e.OutBytes)
 	m.part(a, Succeeded)
 	took := max(0, a.Ended-a.Begun-a.Paused)
-	b.took.add(took)
+	whole := took // what a task as it was submitted takes
+	if t.share < millionths {
+		whole = time.Duration(float64(took) * millionths / float64(t.share))
+	}
+	tells := t.share >= millionths/2 // most of the time of a little work is that of beginning it
+	if tells {
+		b.took.add(whole)
+	}
 	b.outBytes += a.OutBytes
 	t.winner = a.ID.Number
 	m.shift(t, done)
@@ -274,7 +281,7 @@ func (m *Machine) finished(e Finished) {
 		}
 	}
 	m.copies.dropOf(t.id)
-	if m.job.Speculator != nil {
-		m.job.Speculator.Ended(t.id.Stage, int(s.host), took)
+	if m.job.Speculator != nil && tells {
+		m.job.Speculator.Ended(t.id.Stage, int(s.host), whole)
 	}
 }

@@ -77,18 +77,19 @@ func (c *copies) running(id AttemptID) Running {
 	a, maps := m.attempt(id), &m.tables[Map]
 	return Running{
 		ID: id, Node: int(m.slots[a.Slot].host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
+		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed,
 		Waits: id.Stage == Reduce && a.Phase == Shuffling && maps.count[done] < len(maps.all),
 	}
 }
 
-// original returns an attempt that may have a copy: it runs, and no other one of its task does.
+// original returns an attempt that may have a copy: it runs, no other one of its task does, and it wasn't told to stop.
 func (c *copies) original(id AttemptID) (Running, bool) {
 	m := c.m
 	if int(id.Stage) >= stages || id.Index < 0 || id.Index >= len(m.tables[id.Stage].all) {
 		return Running{}, false
 	}
 	t := m.task(id.TaskID)
-	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 {
+	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 || t.attempts[id.Number].stopping {
 		return Running{}, false
 	}
 	return c.running(id), true

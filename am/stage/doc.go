@@ -21,6 +21,7 @@
 //
 // # Policies
 //
-// Two decisions are policies: a Starter says when reduces may begin, a Speculator which tasks are worth a copy and where.
+// Three decisions are policies: a Starter says when reduces may begin, a Speculator which tasks are worth a copy and where, and a Splitter
+// which maps stop early, so that new tasks do the rest of their input.
 // Packages am/slowstart and am/speculate have them.
 package stage

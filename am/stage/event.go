@@ -35,6 +35,15 @@ type (
 		Done, Total int64
 	}
 
+	// Stopped says where an attempt at a map stops: it does a part of its work only, from 0 to 1, and somebody has to do the rest.
+	// Hosts are those that have the input of each new task that this makes; none say that the attempt can't be stopped.
+	Stopped struct {
+		Slot    SlotID
+		Attempt AttemptID
+		Kept    float64
+		Hosts   [][]string
+	}
+
 	// Finished says that an attempt is done. OutBytes is the size of what it has made.
 	Finished struct {
 		Slot     SlotID
@@ -82,6 +91,7 @@ func (Refused) event()     {}
 func (Ready) event()       {}
 func (Heard) event()       {}
 func (Progressed) event()  {}
+func (Stopped) event()     {}
 func (Finished) event()    {}
 func (Failed) event()      {}
 func (Gone) event()        {}

@@ -62,6 +62,7 @@ type Job struct {
 	PerTask    bool
 	Starter    Starter
 	Speculator Speculator // nil: no copies
+	Splitter   Splitter   // nil: no attempt is told to stop early
 }
 
 // AttemptError is the failure of an attempt.

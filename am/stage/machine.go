@@ -20,7 +20,7 @@ type Machine struct {
 	acts []Action
 
 	tables   [stages]table
-	inputs   [][]host // by map
+	inputs   [][]host // by map, of which there may be more than the job had at first
 	slots    []slot   // by SlotID
 	live     []SlotID // that the job has
 	pools    [stages]pool
@@ -29,6 +29,7 @@ type Machine struct {
 	hosts    int             // that have slots
 	requests []request       // by RequestID
 	copies   copies
+	cuts     cuts
 	fetching int      // attempts at reduces that shuffle
 	deserted []SlotID // that were given up with outputs which nobody needed any more
 	leveled  bool     // the levels of nodes are known
@@ -65,14 +66,14 @@ func New(j Job) *Machine {
 	m := &Machine{
 		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never,
 	}
-	m.copies.m = m
+	m.copies.m, m.cuts.m = m, m
 	for s, n := range [stages]int{j.Maps, j.Reduces} {
 		b := &m.tables[s]
 		b.all = make([]task, n)
-		b.count[waiting] = n
+		b.count[waiting], b.begun = n, n
 		for i := range b.all {
 			t := &b.all[i]
-			t.id, t.winner = TaskID{Stage(s), i}, -1
+			t.id, t.winner, t.share = TaskID{Stage(s), i}, -1, millionths
 			if Stage(s) == Map && j.Hosts != nil {
 				for _, name := range j.Hosts(i) {
 					m.inputs[i] = append(m.inputs[i], m.host(name))
@@ -115,6 +116,8 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 		}
 	case Progressed:
 		m.progressed(e)
+	case Stopped:
+		m.cuts.stopped(e)
 	case Finished:
 		m.finished(e)
 	case Failed:
@@ -208,8 +211,8 @@ func (b *table) stat() Stat {
 func (m *Machine) Stage(s Stage) (stat Stat, failed int, progress float64) {
 	b := &m.tables[s]
 	progress = 1
-	if n := len(b.all); n > 0 {
-		progress = float64(b.progress) / millionths / float64(n)
+	if b.begun > 0 {
+		progress = min(1, float64(b.progress)/millionths/float64(b.begun))
 	}
 	return b.stat(), b.failed, progress
 }
@@ -229,6 +232,7 @@ func (m *Machine) tick() {
 	}
 	m.relieve()
 	m.copies.round()
+	m.cuts.round()
 }
 
 // hinted takes in what the ResourceManager knows.

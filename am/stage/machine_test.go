@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -123,6 +124,19 @@ func (r *reckless) Worth(_ Copy, _ time.Duration, _ Running, node int) bool {
 	return node < 0 || node%2 == 0
 }
 
+// Split proposes cuts of whatever it is told to, some of which can't be.
+func (r *reckless) Split(v *Round) (out []Cut) {
+	for i := range v.Running {
+		if len(r.want) > 0 && !r.want[i%len(r.want)] {
+			out = append(out, Cut{Of: v.Running[i].ID, At: float64(i%4) / 3, Parts: i % 3})
+		}
+	}
+	return out
+}
+
+// span is which part of the input of all maps an attempt or a task does.
+type span struct{ from, to float64 }
+
 // phases are those that an attempt of a stage may be in.
 var phases = [stages][2]Phase{{Mapping, Mapping}, {Shuffling, Reducing}}
 
@@ -139,6 +153,9 @@ type cluster struct {
 	waits    []SlotID // slots whose worker is there and does nothing
 	new      []SlotID // slots whose worker has said nothing yet
 	accepted map[TaskID]AttemptID
+	covers   map[AttemptID]span // what attempts do, who have been told
+	spans    []span             // what tasks are, by index
+	rest     []span             // of which tasks are to be made
 	ended    bool
 	err      error
 }
@@ -173,6 +190,9 @@ func (c *cluster) step(e Event) {
 			}
 			c.waits = slices.DeleteFunc(c.waits, func(s SlotID) bool { return s == a.Slot })
 			c.doing[a.Slot] = a.Attempt
+			if a.Attempt.Stage == Map {
+				c.covers[a.Attempt] = c.spans[a.Attempt.Index]
+			}
 			twins := 0
 			for _, id := range c.doing {
 				if id.TaskID == a.Attempt.TaskID {
@@ -194,9 +214,22 @@ func (c *cluster) step(e Event) {
 			}
 			delete(c.doing, a.Slot)
 			c.waits = append(c.waits, a.Slot)
+		case Stop:
+			if c.doing[a.Slot] != a.Attempt || a.Attempt.Stage != Map || !(a.At > 0 && a.At < 1) || a.Parts < 1 || c.m.task(a.Attempt.TaskID).active != 1 {
+				c.t.Fatalf("%+v", a)
+			}
+		case Divide:
+			if a.First != len(c.spans) || a.Parts != len(c.rest) {
+				c.t.Fatalf("%+v, but there are %d tasks, and %d are to be made", a, len(c.spans), len(c.rest))
+			}
+			c.spans = append(c.spans, c.rest...)
+			c.spans[a.Attempt.Index] = c.covers[a.Attempt]
 		case Accept:
 			if other, ok := c.accepted[a.Attempt.TaskID]; ok {
 				c.t.Fatalf("%v is accepted after %v", a.Attempt, other)
+			}
+			if a.Attempt.Stage == Map && c.covers[a.Attempt] != c.spans[a.Attempt.Index] {
+				c.t.Fatalf("%v is accepted, which has done %v of %v", a.Attempt, c.covers[a.Attempt], c.spans[a.Attempt.Index])
 			}
 			c.accepted[a.Attempt.TaskID] = a.Attempt
 		case Revoke:
@@ -221,6 +254,10 @@ func (c *cluster) drop(s SlotID) {
 func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 	c := &cluster{
 		t: t, m: New(j), strict: map[RequestID][]string{}, doing: map[SlotID]AttemptID{}, accepted: map[TaskID]AttemptID{},
+		covers: map[AttemptID]span{},
+	}
+	for i := range j.Maps {
+		c.spans = append(c.spans, span{float64(i), float64(i + 1)})
 	}
 	c.step(Nodes{draw(5, "nodes")})
 	c.step(Tick{})
@@ -234,7 +271,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 		if c.ended {
 			break
 		}
-		if len(c.asks) > j.Maps+2*j.Reduces+j.Maps+len(c.m.copies.pending) {
+		if maps := len(c.spans); len(c.asks) > 2*maps+2*j.Reduces+len(c.m.copies.pending) {
 			t.Fatalf("%d requests for %d and %d tasks", len(c.asks), j.Maps, j.Reduces)
 		}
 		busy := make([]SlotID, 0, len(c.doing))
@@ -246,7 +283,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 		if trouble > 0 && len(c.hosts) > 0 {
 			trouble--
 			s := SlotID(draw(len(c.hosts), "slot"))
-			switch draw(7, "what") {
+			switch draw(8, "what") {
 			case 0:
 				c.drop(s)
 				c.step(Gone{Slot: s, Fault: draw(2, "fault") == 0, Err: errors.New("it is gone")})
@@ -276,6 +313,8 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 				c.hosts = append(c.hosts, "stranger")
 			case 6:
 				c.step(NodeLost{c.hosts[s]})
+			case 7:
+				c.stop(s, draw(11, "kept"), draw(4, "parts"))
 			}
 			if c.ended {
 				break
@@ -323,8 +362,25 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 	return c
 }
 
+// stop has a worker say that it does only so many tenths of its map, so that the rest is for so many others; 0: it can't.
+func (c *cluster) stop(s SlotID, tenths, parts int) {
+	id, ok := c.doing[s]
+	e := Stopped{Slot: s, Attempt: id, Kept: float64(tenths) / 10, Hosts: make([][]string, parts)}
+	if ok && id.Stage == Map && parts > 0 {
+		x := c.covers[id]
+		at := x.from + e.Kept*(x.to-x.from)
+		c.rest = c.rest[:0]
+		for i := range parts {
+			e.Hosts[i] = []string{fmt.Sprint("h", i)}
+			c.rest = append(c.rest, span{at + float64(i)/float64(parts)*(x.to-at), at + float64(i+1)/float64(parts)*(x.to-at)})
+		}
+		c.covers[id] = span{x.from, at}
+	}
+	c.step(e)
+}
+
 // Whatever happens to slots, tasks and outputs: a job ends, each task has one output that is there, and nothing is asked for in
-// vain. A copy runs only where it is worth while, and of attempts at a task one wins.
+// vain. What attempts leave that stop early is done by others, and nothing twice. A copy runs only where it is worth while, and of attempts at a task one wins.
 func TestJobsEndWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := Job{
@@ -334,7 +390,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 		}
 		want := rapid.SliceOfN(rapid.Bool(), 0, 5).Draw(t, "copies")
 		if len(want) > 0 {
-			j.Speculator = &reckless{want}
+			j.Speculator, j.Splitter = &reckless{want}, &reckless{want}
 		}
 		var choices []int
 		c := play(t, j, func(n int, what string) int {
@@ -343,7 +399,13 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 			return x
 		})
 		if c.err == nil {
-			if len(c.accepted) != j.Maps+j.Reduces && (j.Reduces == 0 || len(c.accepted) < j.Reduces) {
+			done := 0.
+			for id := range c.accepted {
+				if id.Stage == Map {
+					done += c.spans[id.Index].to - c.spans[id.Index].from
+				}
+			}
+			if math.Abs(done-float64(j.Maps)) > 1e-6 && (j.Reduces == 0 || len(c.accepted) < j.Reduces) {
 				t.Fatalf("%d outputs of %d and %d tasks", len(c.accepted), j.Maps, j.Reduces)
 			}
 			if len(c.asks) > 0 {

@@ -44,6 +44,19 @@ type Speculator interface {
 	Worth(c Copy, now time.Duration, original Running, node int) bool
 }
 
+// Splitter says which attempts at maps are to stop early, so that slots without a task do the rest of their input.
+type Splitter interface {
+	// Split looks at all that runs, about once a second after a Speculator's Round. The round is good until it returns.
+	Split(r *Round) []Cut
+}
+
+// Cut is a proposal of a Splitter.
+type Cut struct {
+	Of    AttemptID
+	At    float64 // progress at which the attempt is to stop
+	Parts int     // tasks that do the rest
+}
+
 // Round is what a Speculator sees.
 type Round struct {
 	Now     time.Duration
@@ -61,6 +74,8 @@ type Running struct {
 	Paused   time.Duration // of the time since then
 	Progress float64       // as it was told: usually from 0 to 1
 	Attempts int           // of its task that run
+	Share    float64       // of the work of a task as it was submitted: less than 1 where others do a part of it
+	Fixed    bool          // it can't be told to stop early
 	Waits    bool          // a reduce that shuffles before all maps are done: how it gets on is up to them, not to its node
 }
 

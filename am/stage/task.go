@@ -42,7 +42,9 @@ type Attempt struct {
 	Paused      time.Duration
 	OutBytes    int64
 
-	blamed []blame // of a reduce: hosts that it couldn't fetch from
+	stopping bool    // it was told to stop, and hasn't answered
+	fixed    bool    // it can't be told to stop
+	blamed   []blame // of a reduce: hosts that it couldn't fetch from
 }
 
 // Progress is how far the attempt is, as it has said.
@@ -67,11 +69,12 @@ type task struct {
 	id       TaskID
 	phase    phase
 	attempts []Attempt
-	active   int // attempts that run
-	winner   int // attempt; -1 if it isn't done
-	failed   int // attempts that count
-	lost     int // times that its output was lost
-	progress int64
+	active   int   // attempts that run
+	winner   int   // attempt; -1 if it isn't done
+	failed   int   // attempts that count
+	lost     int   // times that its output was lost
+	share    int64 // of the work of a task as it was submitted, in millionths
+	progress int64 // millionths of that
 	request  RequestID
 	avoid    []host // on which it has failed
 	failedAt time.Duration
@@ -111,6 +114,7 @@ type table struct {
 	count    [3]int // by phase
 	failed   int    // attempts
 	progress int64  // of all, in millionths
+	begun    int    // tasks as they were submitted
 	redo     int    // that wait to be done once more
 	outBytes int64
 	took     moments
@@ -196,8 +200,9 @@ func (b *table) next(h host, may func(*task) bool) *task {
 	return b.firstOf(&b.remote, plain)
 }
 
-// advance sets how far a task is.
+// advance sets how far a task is, in millionths of its own.
 func (b *table) advance(t *task, to int64) {
+	to = to * t.share / millionths
 	b.progress += to - t.progress
 	t.progress = to
 }

@@ -464,6 +464,38 @@ func TestStuckTaskIsCopied(t *testing.T) {
 	c.t = t
 }
 
+// A map that gets on slowly stops early, and others do the rest of its input. Each line comes once.
+func TestSlowTaskLeavesTheRestToOthers(t *testing.T) {
+	c := startCluster(t, 1, 2, map[string]string{"yarn.nodemanager.resource.memory-mb": "5120"}, "127.0.0.1", "127.0.0.2")
+	const maps, each = 8, 80
+	in := filepath.Join(c.dir, "in")
+	want := ""
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for m := range maps {
+		var text strings.Builder
+		for i := range each {
+			fmt.Fprintf(&text, "%d.%02d %01000d\n", m, i, 0)
+		}
+		if err := os.WriteFile(filepath.Join(in, fmt.Sprint(m)), []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want += text.String()
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	r := c.mr("-speculation", "split", "-input", in, "-output", out, "-reducer", "cat",
+		"-mapper", `case $mapreduce_task_attempt_id in *_m_000000_0) while read -r l; do echo "$l"; sleep 0.2; done;; *) sleep 2; cat;; esac`,
+		"-D", "mapreduce.job.reduce.slowstart.completedmaps=1.0", "-D", "mapreduce.input.fileinputformat.split.maxsize="+fmt.Sprint(each*1005)).end()
+	if got := c.output(out); got != want {
+		t.Errorf("%d lines instead of %d, or others", strings.Count(got, "\n"), maps*each)
+	}
+	n := r.Counters[jobCounters]
+	if n["NUM_DIVIDED_MAPS"] < 1 || n["TOTAL_LAUNCHED_MAPS"] <= maps || r.Counters[taskCounters]["MAP_INPUT_RECORDS"] != maps*each || r.Attempts != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestBackground(t *testing.T) {
 	c := startCluster(t, 1, 1, nil)
 	in, out := filepath.Join(c.dir, "in"), filepath.Join(c.dir, "out")

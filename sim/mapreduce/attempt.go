@@ -20,6 +20,7 @@ type attempt struct {
 	turn  int32 // of plans
 	over  bool
 	moves bool // something is to end by itself
+	stop  stage.Stop
 
 	fetches bool
 	fetched float64  // MB

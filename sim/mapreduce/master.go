@@ -30,10 +30,14 @@ type master struct {
 	running []*attempt // in the order in which they began
 	tasks   [2][]TaskResult
 
-	done   int      // maps
-	mapped sim.Time // when all were
-	first  sim.Time // when the first attempt began
+	done   int       // maps
+	share  []float64 // of the work of a map as it was submitted, by map
+	made   float64   // of the outputs of all maps as they were submitted
+	mapped sim.Time  // when all were
+	first  sim.Time  // when the first attempt began
 	ended  sim.Time
+	cuts   int
+	kept   float64 // of what the attempt did that was stopped last
 	work   float64 // seconds in which containers ran
 
 	open    [2][]stage.RequestID       // requests for any node, the oldest first
@@ -64,6 +68,9 @@ const strictID = 16
 func (c *cluster) newMaster(is *Jobs, name string, submit sim.Time) *master {
 	j := &master{c: c, is: is, name: name, submit: submit, first: -1, strict: map[stage.RequestID]strict{}}
 	j.tasks = [2][]TaskResult{make([]TaskResult, is.Maps.Tasks), make([]TaskResult, is.Reduces.Tasks)}
+	for range is.Maps.Tasks {
+		j.share = append(j.share, 1)
+	}
 	return j
 }
 
@@ -85,10 +92,12 @@ func (j *master) submitted(seq int64) {
 	}
 	j.c.apps[j.app] = j
 	set := &j.c.s.Settings
-	j.machine = stage.New(stage.Job{
+	spec := stage.Job{
 		Maps: j.is.Maps.Tasks, Reduces: j.is.Reduces.Tasks, ReduceMemory: j.is.Reduces.Memory, Tries: [2]int{4, 4}, NodeFailures: 3,
-		PerTask: set.Containers != "reused", Starter: starter(set), Speculator: speculator(set),
-	})
+		PerTask: set.Containers != "reused", Starter: starter(set),
+	}
+	spec.Speculator, spec.Splitter = speculator(set)
+	j.machine = stage.New(spec)
 	j.runs = true
 	j.step(stage.Nodes{Count: len(j.c.nodes)})
 	j.step(j.c.hints())
@@ -106,19 +115,22 @@ func starter(s *Settings) stage.Starter {
 	return slowstart.Fraction(f)
 }
 
-func speculator(s *Settings) stage.Speculator {
+func speculator(s *Settings) (stage.Speculator, stage.Splitter) {
 	switch s.Speculation {
 	case "esplash":
-		return &speculate.ESplash{}
+		return &speculate.ESplash{}, nil
 	case "late":
-		return &speculate.Late{}
+		return &speculate.Late{}, nil
+	case "split":
+		p := &speculate.Split{}
+		return p, p
 	}
-	return nil
+	return nil, nil
 }
 
 // offered is how much a reduce could have fetched by now, all what it has to fetch, in MB.
 func (j *master) offered() float64 {
-	return float64(j.done) * j.is.Maps.Output / float64(j.is.Reduces.Tasks)
+	return j.made * j.is.Maps.Output / float64(j.is.Reduces.Tasks)
 }
 
 func (j *master) all() float64 {
@@ -126,7 +138,7 @@ func (j *master) all() float64 {
 }
 
 // complete reports whether all outputs are there.
-func (j *master) complete() bool { return j.done == j.is.Maps.Tasks }
+func (j *master) complete() bool { return j.done == len(j.share) }
 
 // step tells the machine of an event, and does what it wants.
 func (j *master) step(e stage.Event) {
@@ -146,6 +158,14 @@ func (j *master) step(e stage.Event) {
 		case stage.Cancel:
 			j.stop(a.Attempt, "cancelled")
 			j.c.engine.At(now, readies{j}, int64(a.Slot))
+		case stage.Stop:
+			if i := j.runsAt(a.Attempt); i >= 0 {
+				x := j.running[i]
+				x.stop = a
+				j.c.engine.At(now, stops{j}, x.index)
+			}
+		case stage.Divide:
+			j.divide(a)
 		case stage.Accept:
 			j.outputs(a.Attempt, 1)
 		case stage.Revoke:
@@ -200,6 +220,7 @@ func (j *master) outputs(id stage.AttemptID, more int) {
 			a.settle()
 		}
 	}
+	j.made += float64(more) * j.share[id.Index]
 	if j.done += more; j.complete() {
 		j.mapped = j.c.engine.Now()
 	}
@@ -295,6 +316,9 @@ func (j *master) launch(l stage.Launch) {
 		fetches: l.Attempt.Stage == stage.Reduce,
 	}
 	a.total = c.work(of.Seconds)
+	if l.Attempt.Stage == stage.Map {
+		a.total *= j.share[l.Attempt.Index]
+	}
 	a.left = a.total
 	if j.first < 0 {
 		j.first = a.began
@@ -311,7 +335,7 @@ func (j *master) finished(a *attempt) {
 	j.stop(a.id, "succeeded")
 	out := 0.
 	if a.id.Stage == stage.Map {
-		out = j.is.Maps.Output * megabyte
+		out = j.is.Maps.Output * megabyte * j.share[a.id.Index]
 	}
 	j.step(stage.Finished{Slot: a.slot, Attempt: a.id, OutBytes: int64(out)})
 	if j.slots[a.slot].held && j.runs {
@@ -321,7 +345,7 @@ func (j *master) finished(a *attempt) {
 
 // stop notes the end of an attempt.
 func (j *master) stop(id stage.AttemptID, outcome string) {
-	i := slices.IndexFunc(j.running, func(a *attempt) bool { return a.id == id })
+	i := j.runsAt(id)
 	if i < 0 {
 		return
 	}

@@ -16,6 +16,7 @@ type Result struct {
 	Utilization float64 `json:"utilization"` // of the dominant resource, until the last job has ended
 	Copies      int     `json:"copies"`      // that were launched
 	Useful      int     `json:"useful"`      // of these, those that finished first
+	Cuts        int     `json:"cuts"`        // of maps, the rest of whose input others did
 	Wasted      float64 `json:"wasted"`      // time of attempts whose results nobody used
 	WastedOn    float64 `json:"wastedOnCopies"`
 
@@ -44,6 +45,7 @@ type TaskResult struct {
 	Node     string          `json:"node"`
 	Copies   int             `json:"copies"`
 	Wasted   float64         `json:"wasted"`
+	Share    float64         `json:"share,omitempty"` // of a map's input as it was submitted, if others do the rest
 	Attempts []AttemptResult `json:"attempts"`
 }
 
@@ -67,6 +69,7 @@ func (c *cluster) result() *Result {
 		r.MeanJob += (x.End - x.Submit) / float64(len(c.jobs))
 		r.Copies += x.Copies
 		r.Wasted += x.Wasted
+		r.Cuts += j.cuts
 		for _, list := range [][]TaskResult{x.Maps, x.Reduces} {
 			for i := range list {
 				r.count(&list[i])

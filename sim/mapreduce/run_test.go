@@ -164,7 +164,7 @@ func TestResultsAreSane(t *testing.T) {
 			Seed: rapid.Uint64().Draw(t, "seed"),
 			Settings: Settings{
 				SlowStart:   rapid.SampledFrom([]string{"", "omo", "0.5", "1.0"}).Draw(t, "slowstart"),
-				Speculation: rapid.SampledFrom([]string{"", "esplash", "late"}).Draw(t, "speculation"),
+				Speculation: rapid.SampledFrom([]string{"", "esplash", "late", "split"}).Draw(t, "speculation"),
 				Containers:  rapid.SampledFrom([]string{"", "reused"}).Draw(t, "containers"),
 				Levels:      rapid.SampledFrom([]string{"", "configured"}).Draw(t, "levels"),
 				Hints:       rapid.Bool().Draw(t, "hints"),

@@ -27,7 +27,7 @@ type Scenario struct {
 type Settings struct {
 	// SlowStart is omo, or the part of the maps that is done when reduces may begin; "" is 0.05.
 	SlowStart string `json:"slowstart"`
-	// Speculation is esplash, late or none; "" is none.
+	// Speculation is esplash, late, split or none; "" is none.
 	Speculation string `json:"speculation"`
 	// Containers is task, one for each task, or reused, by one task after the other of the job; "" is task.
 	Containers string `json:"containers"`
@@ -188,7 +188,7 @@ func (s *Settings) check(r *review) {
 	if f, err := strconv.ParseFloat(s.SlowStart, 64); s.SlowStart != "" && s.SlowStart != "omo" && (err != nil || !(f >= 0 && f <= 1)) {
 		r.bad(at+"slowstart", `%q isn't known: give "omo", or a number from 0 to 1 in quotes`, s.SlowStart)
 	}
-	r.word(at+"speculation", s.Speculation, "esplash", "late", "none")
+	r.word(at+"speculation", s.Speculation, "esplash", "late", "split", "none")
 	r.word(at+"containers", s.Containers, "task", "reused")
 	r.word(at+"levels", s.Levels, "measured", "configured")
 	r.number(at+"bandwidth", s.Bandwidth, 0, 1e6)

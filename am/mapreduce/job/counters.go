@@ -42,6 +42,7 @@ const (
 	LocalMaps       = "DATA_LOCAL_MAPS"
 	OtherMaps       = "OTHER_LOCAL_MAPS"
 	LostMaps        = "NUM_LOST_MAP_OUTPUTS"
+	DividedMaps     = "NUM_DIVIDED_MAPS"
 	LaunchedWorkers = "TOTAL_LAUNCHED_WORKERS"
 )
 

@@ -33,7 +33,8 @@ type Job struct {
 	// Packed has one mapper read all the small files of a map task, as Hadoop's CombineTextInputFormat does: it doesn't learn
 	// their names, nor where one ends. Otherwise each file has a mapper of its own.
 	Packed bool
-	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for.
+	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for. With split
+	// they leave the rest of their input to others.
 	Speculation string
 	// SlowStart says when reduces begin: "omo", as late as their shuffle allows; a number, when this part of the maps is done;
 	// "", when the part that the configuration says is done and all other maps run.
@@ -75,6 +76,7 @@ const (
 	SpeculateNone    = "none"
 	SpeculateESplash = "esplash"
 	SpeculateLate    = "late"
+	SpeculateSplit   = "split"
 )
 
 // Start is the rule by which reduces begin.
@@ -232,9 +234,9 @@ func (r *reader) memory(key string, otherwise int64) int64 {
 // rules reads which policies the job wants.
 func (r *reader) rules(s *Spec) {
 	switch s.Job.Speculation {
-	case "", SpeculateNone, SpeculateESplash, SpeculateLate:
+	case "", SpeculateNone, SpeculateESplash, SpeculateLate, SpeculateSplit:
 	default:
-		r.fail("-speculation", s.Job.Speculation, "esplash, late or none")
+		r.fail("-speculation", s.Job.Speculation, "esplash, late, split or none")
 	}
 	switch text := s.Job.SlowStart; text {
 	case "":

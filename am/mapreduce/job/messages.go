@@ -47,6 +47,9 @@ func (a *Assignment) Check(s *Spec) error {
 	if a.ID.Kind == Reduce {
 		of, writes = s.Job.Reduces, true
 	}
+	if a.ID.Kind == Map && s.Divides() {
+		of = MostMaps
+	}
 	bad := a.ID.Kind != Map && a.ID.Kind != Reduce || a.ID.Index < 0 || a.ID.Index >= of || a.ID.Attempt < 0 ||
 		(a.ID.Kind == Map) != (a.Split != nil) || writes != (a.Output != "")
 	if a.Split != nil {
@@ -59,6 +62,12 @@ func (a *Assignment) Check(s *Spec) error {
 	}
 	return nil
 }
+
+// MostMaps is how many map tasks a job may have that leave their input to others.
+const MostMaps = 10_000_000
+
+// Divides reports whether map tasks may leave a part of their input to others.
+func (s *Spec) Divides() bool { return s.Job.Speculation == SpeculateSplit }
 
 // How the conversation goes.
 const (
@@ -85,12 +94,28 @@ type (
 		ID       TaskID
 		Progress float64
 		Shuffles bool // a reduce that doesn't have all map outputs yet
+		Stopped  *Stopped
 		Counters Counters
 		Status   string
 	}
-	// ProgressResponse comes when the next report is due, or as soon as Abandon is true.
+	// ProgressResponse comes when the next report is due, or as soon as the task is to do something else.
 	ProgressResponse struct {
 		Abandon bool
+		Stop    *Stop // until a report has Stopped
+	}
+	// Stop tells a map task to stop early, so that Parts others do the rest of its split.
+	Stop struct {
+		Order int     // they count from 1
+		At    float64 // progress at which it is to stop
+		Parts int
+	}
+	// Stopped says where a map task stops: it does the lines of its split that begin before this. A report of a task that has stopped early
+	// has it always.
+	Stopped struct {
+		Order  int // the latest that it has heard of
+		Piece  int
+		Offset int64 // in the piece's file
+		Not    bool  // that order has no effect: nothing can be left to others that wasn't before
 	}
 	DoneReport struct {
 		Worker   string
@@ -100,6 +125,7 @@ type (
 		Stderr   []string
 		Output   string // file that is to become part of the job's output
 		OutBytes int64  // size of what reduces are going to fetch
+		Stopped  *Stopped
 	}
 	FetchFailure struct {
 		Worker  string
@@ -123,6 +149,7 @@ type (
 	OutputsResponse struct {
 		Events []MapOutput
 		Next   int
+		Maps   int // map tasks; more than at first if some have left a part of their input to others
 	}
 )
 
@@ -177,7 +204,11 @@ func (s Status) String() string {
 }
 
 // Check verifies that events are what was asked for.
-func (r *OutputsResponse) Check(from, maps int) error {
+func (r *OutputsResponse) Check(from int, s *Spec) error {
+	maps := s.Maps
+	if s.Divides() && r.Maps > maps && r.Maps <= MostMaps {
+		maps = r.Maps
+	}
 	if r.Next < from {
 		return fmt.Errorf("the ApplicationMaster goes back from event %d to %d", from, r.Next)
 	}

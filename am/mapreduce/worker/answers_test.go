@@ -38,7 +38,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		answers = [][]byte{events}
 		var o job.OutputsResponse
-		if c.Call(t.Context(), "/worker/outputs", job.OutputsRequest{}, &o) == nil && o.Check(0, s.Maps) == nil {
+		if c.Call(t.Context(), "/worker/outputs", job.OutputsRequest{}, &o) == nil && o.Check(0, s) == nil {
 			for _, e := range o.Events {
 				if e.Map < 0 || e.Map >= s.Maps {
 					t.Fatalf("%+v is taken", e)

@@ -30,7 +30,8 @@ type command struct {
 	env  []string // in addition to that of this process
 	log  *stderr
 
-	gauge *gauge // of what it reads; nil: nobody wants to know
+	gauge  *gauge // of what it reads; nil: nobody wants to know
+	atOnce int    // so much lies in its pipe and on the way there, in bytes; 0: as much as is quick
 }
 
 // CommandError is the failure of a command.
@@ -67,6 +68,7 @@ var errEnough = errors.New("the command has closed its standard input")
 type stdin struct {
 	w     io.Writer
 	gauge *gauge // nil: nobody wants to know how much it takes
+	sip   int    // how much is written at once
 }
 
 // sip is how much is written to a command at once, in bytes, so that what it has taken is known about as exactly.
@@ -75,7 +77,7 @@ const sip = 16 << 10
 func (s stdin) Write(b []byte) (written int, err error) {
 	for err == nil && written < len(b) {
 		var n int
-		n, err = s.w.Write(b[written:min(len(b), written+sip)])
+		n, err = s.w.Write(b[written:min(len(b), written+s.sip)])
 		written += n
 		if s.gauge != nil {
 			s.gauge.fed.Add(int64(n))
@@ -122,7 +124,12 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	var feeding sync.WaitGroup
 	var fed error
 	feeding.Go(func() {
-		w := bufio.NewWriterSize(stdin{input, c.gauge}, lines.Chunk)
+		buffer, sip := lines.Chunk, sip
+		if c.atOnce > 0 {
+			shrink(input, c.atOnce)
+			buffer, sip = min(buffer, c.atOnce), min(sip, c.atOnce)
+		}
+		w := bufio.NewWriterSize(stdin{input, c.gauge, sip}, buffer)
 		fed = feed(w)
 		if fed == nil {
 			fed = w.Flush()

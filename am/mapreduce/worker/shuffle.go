@@ -79,7 +79,8 @@ func (o *outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // shuffle collects what the map tasks have for one reduce task.
 type shuffle struct {
 	reduce   int
-	maps     int
+	spec     *job.Spec
+	maps     int // so many; there may be more to come, as long as they haven't all been fetched
 	copies   int
 	factor   int
 	limit    int64 // bytes kept in memory
@@ -88,7 +89,7 @@ type shuffle struct {
 	http     *http.Client
 	outputs  func(ctx context.Context, from int) (job.OutputsResponse, error) // where outputs are
 	failed   func(ctx context.Context, f job.FetchFailure) (again bool, err error)
-	progress func(done int)
+	progress func(done, of int)
 	alive    func() // called while it works or waits for map tasks, if it isn't nil
 	counters job.Counters
 
@@ -145,7 +146,7 @@ func (s *shuffle) follow(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			err = resp.Check(from, s.maps)
+			err = resp.Check(from, s.spec)
 		}
 		if err != nil {
 			s.fail(err)
@@ -157,6 +158,7 @@ func (s *shuffle) follow(ctx context.Context) {
 			s.alive()
 		}
 		s.mu.Lock()
+		s.maps = max(s.maps, resp.Maps)
 		for _, e := range resp.Events {
 			if !e.Lost {
 				s.where[e.Map] = e
@@ -202,7 +204,7 @@ func (s *shuffle) fetchAll(ctx context.Context) {
 		if err == nil {
 			s.have[from.Map] = true
 			s.counters.Add(job.TaskGroup, job.ShuffledMaps, 1)
-			s.progress(len(s.have))
+			s.progress(len(s.have), s.maps)
 		} else if s.where[from.Map] == from {
 			delete(s.where, from.Map)
 		}

@@ -51,7 +51,7 @@ func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Cont
 	return &shuffle{
 		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: signed.NewSigner([]byte("key")), http: client, outputs: tell,
 		file:     func(name string) string { return filepath.Join(dir, name) },
-		progress: func(int) {}, counters: job.Counters{},
+		progress: func(int, int) {}, spec: &job.Spec{Maps: maps}, counters: job.Counters{},
 		failed: func(context.Context, job.FetchFailure) (bool, error) {
 			return false, errors.New("an output can't be fetched")
 		},

@@ -37,6 +37,7 @@ type task struct {
 	active atomic.Int64          // when something moved, ns since 1970
 
 	shuffles atomic.Bool // a reduce that doesn't have all map outputs yet
+	feeding  *feeding    // of a map whose split may become less; nil: it doesn't
 }
 
 func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
@@ -44,6 +45,7 @@ func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
 // fraction is how far the task is, from 0 to 1. What its command has read is a sign of life, too.
 func (t *task) fraction() float64 {
 	f := t.gauge.Load().fraction()
+	f = min(1, f/t.feeding.share())
 	if t.told.Swap(math.Float64bits(f)) != math.Float64bits(f) {
 		t.touch()
 	}
@@ -155,9 +157,13 @@ func (t *task) runMap(ctx context.Context) (lines.File, string, error) {
 // file begins, and on its name. Only a user who has said that it doesn't gets one for all of them.
 func (t *task) mapAll(ctx context.Context, in *lines.Counter, take func(io.Reader) error) error {
 	var before int64
-	run := func(pieces []input.Piece) error {
+	run := func(first, last int) error {
+		pieces := t.Split.Pieces[first : last+1]
 		c := t.command("mapper", t.spec.Job.Mapper, pieces)
 		c.gauge = &gauge{}
+		if t.feeding != nil {
+			c.atOnce = t.feeding.atOnce()
+		}
 		for _, p := range pieces {
 			c.gauge.total += p.Length
 		}
@@ -167,14 +173,20 @@ func (t *task) mapAll(ctx context.Context, in *lines.Counter, take func(io.Reade
 		t.gauge.Store(c.gauge)
 		return c.run(ctx, func(w io.Writer) error {
 			in.W = &measured{w, t, c.gauge}
+			if t.feeding != nil {
+				return t.feeding.feed(ctx, t.files, in, first, last, c.gauge)
+			}
 			return t.feed(ctx, in, pieces, c.gauge)
 		}, take)
 	}
 	if t.spec.Job.Packed {
-		return run(t.Split.Pieces)
+		return run(0, len(t.Split.Pieces)-1)
 	}
 	for i, p := range t.Split.Pieces {
-		if err := run(t.Split.Pieces[i : i+1]); err != nil {
+		if t.feeding.leaves(i) {
+			break
+		}
+		if err := run(i, i); err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 	}
@@ -256,17 +268,20 @@ func copyOf(r io.Reader, touch func()) writerTo {
 	}
 }
 
+// ofShuffle is all of a shuffle's progress.
+const ofShuffle = 1 << 20
+
 // runReduce runs a reduce task and returns the name of its part of the job's output.
 func (t *task) runReduce(ctx context.Context, s *shuffle) (string, error) {
 	s.counters = t.stats
 	s.file = t.temp
 	s.alive = t.touch
-	fetching := &gauge{to: 1. / 3, total: int64(max(s.maps, 1))}
+	fetching := &gauge{to: 1. / 3, total: ofShuffle}
 	fetching.made.Store(1)
 	fetching.fed.Store(1)
 	t.gauge.Store(fetching)
-	s.progress = func(done int) {
-		fetching.stored.Store(int64(done))
+	s.progress = func(done, of int) {
+		fetching.stored.Store(int64(done) * ofShuffle / int64(of))
 		t.touch()
 	}
 	t.shuffles.Store(true)

@@ -37,3 +37,10 @@ func readEnd(pipe *os.File) (end *os.File) {
 	}
 	return end
 }
+
+// shrink lets a pipe hold so many bytes at least, and few more.
+func shrink(pipe *os.File, size int) {
+	if c, err := pipe.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size) })
+	}
+}

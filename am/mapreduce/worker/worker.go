@@ -143,6 +143,9 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 		log: newStderr(os.Stderr), stats: job.Counters{}, memory: &w.sorting,
 	}
 	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
+	if a.Split != nil && len(a.Split.Pieces) > 0 && w.spec.Divides() {
+		t.feeding = newFeeding(a.Split)
+	}
 	t.gauge.Store(&gauge{})
 	t.touch()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -175,6 +178,7 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	}
 	os.RemoveAll(filepath.Join(w.folder, "work", name))
 	t.stats.AddAll(t.log.counters)
+	report.Stopped = t.feeding.stopped()
 	report.Counters = t.stats
 	err = w.master.Insist(context.WithoutCancel(ctx), "/worker/done", report, nil)
 	if errors.Is(err, signed.ErrGone) {
@@ -203,7 +207,7 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 	}
 	w.sorting = lines.Memory{} // the shuffle needs it
 	s := &shuffle{
-		reduce: t.ID.Index, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
+		reduce: t.ID.Index, spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
@@ -251,6 +255,7 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 		var resp job.ProgressResponse
 		err := w.master.Insist(ctx, "/worker/progress", job.ProgressReport{
 			Worker: w.container, ID: t.ID, Progress: t.fraction(), Shuffles: t.shuffles.Load(), Status: status,
+			Stopped: t.feeding.stopped(),
 		}, &resp)
 		switch {
 		case ctx.Err() != nil:
@@ -261,6 +266,10 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 		case resp.Abandon:
 			cancel(errAbandoned)
 			return
+		case resp.Stop != nil:
+			t.feeding.stop(resp.Stop)
+			tick.Reset(0) // the others may begin when the ApplicationMaster knows
+			continue
 		}
 		tick.Reset(job.ReportEvery - time.Since(began)) // at once: the answer was held back until now
 	}

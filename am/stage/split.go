@@ -1,0 +1,107 @@
+package stage
+
+import (
+	"slices"
+	"time"
+)
+
+// cuts are attempts at maps that are told to stop early, so that other tasks do the rest of their input.
+type cuts struct {
+	m    *Machine
+	open []order // that weren't answered
+}
+
+// order is what an attempt was told.
+type order struct {
+	of AttemptID
+	at time.Duration
+}
+
+// answering is how long an attempt may take to answer. One that is stuck doesn't, and may have a copy.
+const answering = 10 * time.Second
+
+// MostParts is how many tasks may get the rest of an attempt's input at once.
+const MostParts = 16
+
+// round has attempts told to stop that the Splitter proposes.
+func (c *cuts) round() {
+	m, p := c.m, c.m.job.Splitter
+	if p == nil || m.over {
+		return
+	}
+	c.open = slices.DeleteFunc(c.open, func(o order) bool {
+		a := m.attempt(o.of)
+		if a.stopping && m.now-o.at >= answering {
+			a.stopping, a.fixed = false, true
+		}
+		return !a.stopping
+	})
+	for _, x := range p.Split(m.copies.look()) {
+		if r, ok := m.copies.original(x.Of); !ok || r.Fixed || x.Of.Stage != Map || !(x.At > 0 && x.At < 1) || x.Parts < 1 {
+			continue
+		}
+		a := m.attempt(x.Of)
+		a.stopping = true
+		c.open = append(c.open, order{x.Of, m.now})
+		m.copies.dropOf(x.Of.TaskID)
+		m.do(Stop{Slot: a.Slot, Attempt: x.Of, At: x.At, Parts: min(x.Parts, MostParts)})
+	}
+}
+
+// stopped takes in what an attempt says that was told to stop. Whatever it was told, what it leaves becomes tasks: nobody else does that.
+func (c *cuts) stopped(e Stopped) {
+	m := c.m
+	s := m.slot(e.Slot)
+	if s == nil {
+		return
+	}
+	s.seen = m.now
+	if m.over || !s.busy || s.task != e.Attempt || e.Attempt.Stage != Map {
+		return
+	}
+	a := m.attempt(e.Attempt)
+	a.stopping = false
+	if len(e.Hosts) == 0 {
+		a.fixed = true
+		return
+	}
+	// Other attempts at the task do what is going to be other tasks' work.
+	t := m.task(e.Attempt.TaskID)
+	for i := range t.attempts {
+		if o := &t.attempts[i]; o.State == Active && o.ID != a.ID {
+			m.cancel(o.ID, Overtaken)
+		}
+	}
+	m.copies.dropOf(t.id)
+	first := c.divide(t, e.Kept, e.Hosts)
+	m.do(Divide{Attempt: e.Attempt, First: first, Parts: len(e.Hosts)})
+	m.stirred = true
+}
+
+// divide leaves a task a part of its work, makes tasks of the rest, and returns the first one's index.
+func (c *cuts) divide(t *task, kept float64, rest [][]string) (first int) {
+	b := &c.m.tables[Map]
+	if !(kept > 0) { // nor NaN
+		kept = 0
+	}
+	whole, progress := t.share, float64(t.progress)/float64(t.share)
+	t.share = max(1, int64(min(kept, 1)*float64(whole)))
+	b.advance(t, int64(min(progress/max(kept, 1e-9)*millionths, almost)))
+	left, n := whole-t.share, int64(len(rest))
+	first = len(b.all)
+	for i, hosts := range rest {
+		x := task{id: TaskID{Map, len(b.all)}, winner: -1, share: max(1, left/n)}
+		if i == 0 {
+			x.share = max(1, left-(n-1)*(left/n))
+		}
+		var at []host
+		for _, name := range hosts {
+			at = append(at, c.m.host(name))
+		}
+		c.m.inputs = append(c.m.inputs, at)
+		b.all = append(b.all, x)
+		b.count[waiting]++
+		b.await(&b.all[x.id.Index], at)
+	}
+	return first
+}
