@@ -11,11 +11,12 @@ func (m *Machine) ready(id SlotID) {
 	if s == nil {
 		return
 	}
-	s.seen = m.now
 	if !s.heard {
-		s.heard = true
+		m.starts.add(m.now - s.seen)
+		s.heard, s.overdue = true, false
 		m.useless = 0
 	}
+	s.seen = m.now
 	if s.busy && !m.over {
 		return // it hasn't got the answer
 	}

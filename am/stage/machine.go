@@ -39,6 +39,7 @@ type Machine struct {
 	forgiven     bool
 	barren       time.Duration // since when nothing can run because of bad nodes
 	starved      time.Duration // since when maps wait and only reduces run
+	starts       moments       // from a container's grant to its worker's first word
 	useless      int           // containers in a row that ended before their worker said a word
 	released     int           // how often a slot has become free
 	due          bool          // reduces may begin
@@ -226,6 +227,7 @@ func (m *Machine) Over() (bool, error) { return m.over, m.err }
 // tick does what is due because time has passed.
 func (m *Machine) tick() {
 	m.bury()
+	m.overtake()
 	m.forgive()
 	if len(m.tables[Map].picky)+len(m.tables[Reduce].picky) > 0 {
 		m.stirred = true

@@ -168,3 +168,60 @@ func TestSmallSlotsAreForMaps(t *testing.T) {
 		t.Errorf("a container is asked for, and a small one could do the map: %+v", did)
 	}
 }
+
+// A container whose worker doesn't start while others' did in a second: another one is asked for after ten, where slow tasks are copied. If
+// it starts nevertheless, and nothing is to be done, it goes.
+func TestContainerThatDoesNotStartIsReplaced(t *testing.T) {
+	for name, p := range map[string]Speculator{"nothing is copied": nil, "slow tasks are": &reckless{}} {
+		s := tell(t, Job{Maps: 2, Starter: always{}, Speculator: p})
+		late := s.asks[Map][0]
+		s.asks[Map] = s.asks[Map][1:]
+		s.step(Granted{Request: late, Slot: 0, Host: "gone", Memory: 1})
+		s.step(Tick{})
+		s.slots = 1
+		a := SlotID(1)
+		s.step(Granted{Request: s.asks[Map][0], Slot: a, Host: "a", Memory: 1})
+		s.asks[Map], s.slots = nil, 2
+		s.now += 2 * time.Second
+		s.step(Ready{a})
+		s.now += startLeast - 2*time.Second - 1
+		s.step(Tick{})
+		if len(s.asks[Map]) > 0 {
+			t.Errorf("%s: another one is asked for at once", name)
+		}
+		s.now++
+		s.step(Tick{})
+		if got := len(s.asks[Map]); got != 1 && p != nil || got != 0 && p == nil {
+			t.Errorf("%s: %d containers are asked for", name, got)
+		}
+		if p == nil {
+			continue
+		}
+		b, did := s.grant(Map, "b")
+		s.want([]Action{Launch{Slot: b, Attempt: attempt(Map, 1, 0)}}, did)
+		s.want([]Action{GiveBack{Slot: 0}}, s.step(Ready{0}))
+		if n := s.m.nodes[s.m.names["gone"]]; n.strikes != 1 {
+			t.Errorf("%d strikes", n.strikes)
+		}
+	}
+}
+
+// Where all take long to start nothing is overdue: three times as long as the others is.
+func TestSlowStartsAreNotOverdue(t *testing.T) {
+	s := tell(t, Job{Maps: 3, Starter: always{}, Speculator: &reckless{}})
+	for i := range SlotID(3) {
+		s.step(Granted{Request: s.asks[Map][0], Slot: i, Host: "a", Memory: 1})
+		s.asks[Map] = s.asks[Map][1:]
+	}
+	s.slots = 3
+	for _, x := range []struct {
+		at    time.Duration
+		event Event
+		asks  int
+	}{{20, Ready{0}, 0}, {39, Tick{}, 0}, {40, Ready{1}, 0}, {89, Tick{}, 0}, {90, Tick{}, 1}} { // 3·(20 + 40)/2
+		s.now = x.at * time.Second
+		if s.step(x.event); len(s.asks[Map]) != x.asks {
+			t.Errorf("after %v s %d containers are asked for", int(x.at), len(s.asks[Map]))
+		}
+	}
+}

@@ -14,6 +14,7 @@ type slot struct {
 	memory  int64
 	known   bool // it was granted, and isn't gone
 	heard   bool // its worker has said something
+	overdue bool // it should have, by what others took
 	ready   bool // its worker waits for a task
 	idle    bool // it has no task, and is going to say Ready, or has
 	task    AttemptID
@@ -39,7 +40,7 @@ const (
 
 func (m *Machine) classify(s *slot) class {
 	switch {
-	case !s.idle || s.spent || m.nodes[s.host].bad:
+	case !s.idle || s.spent || s.overdue || m.nodes[s.host].bad:
 		return busy
 	case !s.heard:
 		return coming
@@ -103,7 +104,7 @@ func (m *Machine) leave(id SlotID, why error, fault bool) {
 	s := &m.slots[id]
 	if s.busy {
 		m.fail(s.task, why, fault)
-	} else if fault && !s.heard {
+	} else if fault && !s.heard && !s.overdue {
 		m.strike(s.host)
 	}
 	if len(s.outputs) > 0 {
@@ -133,6 +134,28 @@ func (m *Machine) bury() {
 		i--
 		if m.over {
 			return
+		}
+	}
+}
+
+// Bounds of how long a worker may take to start, where slow tasks are copied: several times as long as others took, and not less than that.
+const (
+	startTimes = 3
+	startLeast = 10 * time.Second
+)
+
+// overtake has others do what slots were to do whose workers don't start while others' do: their nodes may be gone, and nobody has
+// noticed. Such a slot has no attempt that could be copied.
+func (m *Machine) overtake() {
+	if m.job.Speculator == nil || m.over || m.starts.n == 0 {
+		return
+	}
+	limit := max(startLeast, startTimes*m.starts.mean())
+	for _, id := range m.live {
+		if s := &m.slots[id]; !s.heard && !s.overdue && m.now-s.seen >= limit {
+			s.overdue = true
+			m.reckon(s)
+			m.strike(s.host)
 		}
 	}
 }

@@ -52,6 +52,28 @@ func TestESplashMakesFewUselessCopies(t *testing.T) {
 	}
 }
 
+// What a node that straggles and then goes away adds to the makespan is less than half with eSplash, and with cuts; and cuts end long before
+// copies do, also without stragglers.
+func TestNodeThatGoesAwayAddsLittle(t *testing.T) {
+	ends := func(how string, changes []mapreduce.Change) float64 {
+		s := mixed(how, "configured", changes)
+		s.Seed = 1
+		r, err := mapreduce.Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Makespan
+	}
+	added, healthy := map[string]float64{}, map[string]float64{}
+	for _, how := range []string{"none", "esplash", "split"} {
+		healthy[how] = ends(how, nil)
+		added[how] = ends(how, slowed("level4-1", true)) - healthy[how]
+	}
+	if 2*added["esplash"] > added["none"] || 2*added["split"] > added["none"] || healthy["split"] > 0.85*healthy["esplash"] {
+		t.Errorf("without it all ends after %v s; it adds %v", healthy, added)
+	}
+}
+
 func TestPictureIsXML(t *testing.T) {
 	r, err := mapreduce.Run(mixed("esplash", "measured", slowed("level4-1", true)))
 	if err != nil {
