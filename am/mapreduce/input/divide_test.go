@@ -21,7 +21,7 @@ func TestPartsHaveEachLineOnce(t *testing.T) {
 		want := ""
 		for i := range rapid.IntRange(1, 3).Draw(t, "files") {
 			var text strings.Builder
-			for n := range rapid.IntRange(1, 30).Draw(t, "lines") {
+			for n := range rapid.IntRange(1, 12).Draw(t, "lines") {
 				fmt.Fprintf(&text, "%d.%d%s\n", i, n, strings.Repeat("x", rapid.IntRange(0, 40).Draw(t, "width")))
 			}
 			whole := text.String()
@@ -48,8 +48,8 @@ func TestPartsHaveEachLineOnce(t *testing.T) {
 			}
 			length += x.Length
 			for _, p := range x.Pieces {
-				at, step := p.Offset, rapid.Int64Range(1, 50).Draw(t, "step")
-				err := p.FeedBy(context.Background(), files, &got, make([]byte, 16), func() (int64, int64, bool) {
+				at, step := p.Offset, rapid.Int64Range(5, 60).Draw(t, "step")
+				err := p.FeedBy(context.Background(), files, &got, make([]byte, 64), func() (int64, int64, bool) {
 					from := at
 					at = min(at+step, p.Offset+p.Length)
 					return from, at - from, at > from
