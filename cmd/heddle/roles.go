@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +26,12 @@ func newRM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer ballast()()
-			return ended(r.Run(cmd.Context()))
+			ctx, cancel := context.WithCancel(cmd.Context())
+			var pacer sync.WaitGroup
+			defer pacer.Wait()
+			defer cancel()
+			pacer.Go(func() { paceCollector(ctx) })
+			return ended(r.Run(ctx))
 		},
 	}
 	c.Flags().StringVar(&record, "record", "", "append the scheduler's events to this file while leading, for heddle replay")
