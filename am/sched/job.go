@@ -21,6 +21,8 @@ type Job struct {
 	Where [][]Node
 	// Alone forbids clones.
 	Alone bool
+	// Placed is a job whose probes somebody else places, such as a central scheduler: Submit draws none.
+	Placed bool
 }
 
 // state of a task.

@@ -84,6 +84,10 @@ func (s *Scheduler) Submit(now time.Duration, given Job) (ID, []Node) {
 		}
 	}
 	id := ID(j.generation)<<32 | ID(i)
+	if given.Placed {
+		j.enter(given.Tasks)
+		return id, nil
+	}
 	return id, s.grow(j, given.Tasks, given.Where)
 }
 
@@ -104,11 +108,7 @@ func (s *Scheduler) grow(j *job, tasks int, where [][]Node) []Node {
 		return nil
 	}
 	before := len(j.tasks)
-	j.tasks = slices.Grow(j.tasks, tasks)
-	for range tasks {
-		j.tasks = append(j.tasks, task{first: nowhere, clone: nowhere})
-	}
-	j.left += int32(tasks)
+	j.enter(tasks)
 	if where != nil || j.where != nil {
 		j.constrain(before, where)
 		return s.sent(j, s.drawEach(j, before))
@@ -118,6 +118,15 @@ func (s *Scheduler) grow(j *job, tasks int, where [][]Node) []Node {
 		n = max(n, s.cfg.Least)
 	}
 	return s.sent(j, s.draw(j, n, s.known))
+}
+
+// enter adds tasks that wait.
+func (j *job) enter(tasks int) {
+	j.tasks = slices.Grow(j.tasks, tasks)
+	for range tasks {
+		j.tasks = append(j.tasks, task{first: nowhere, clone: nowhere})
+	}
+	j.left += int32(tasks)
 }
 
 // probes is how many are sent for so many tasks.

@@ -56,8 +56,8 @@ func newSim(s *source) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, each also with .gz); without it jobs are synthetic")
-	f.StringVar(&o.options.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name)")
+	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, SYNTH or Rumen, each also with .gz); without it jobs are synthetic")
+	f.StringVar(&o.options.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name and content)")
 	f.StringVar(&o.options.Queue, "queue", "root.default", "queue of jobs for which the trace names none")
 	f.StringVar(&o.options.User, "user", "user", "user of jobs for which the trace names none")
 	f.BoolVar(&o.options.Whole, "whole-seconds", false, "cut durations of a Hawk trace to whole seconds")
@@ -76,7 +76,7 @@ func newSim(s *source) *cobra.Command {
 	f.DurationVar(&o.cutoff, "cutoff", 0, "jobs with a longer mean duration of a task are reported as long; 0: don't tell them apart")
 	f.StringVar(&o.record, "record", "", "write the scheduler's events to this file, for heddle replay")
 	f.StringVar(&o.jobsFile, "jobs", "", "write a line about each job to this file")
-	c.AddCommand(newSimRun(), newSimStudy())
+	c.AddCommand(newSimRun(), newSimStudy(), newSimHybrid())
 	return c
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -149,5 +150,55 @@ func TestSimulateAScenario(t *testing.T) {
 	}
 	if _, err := heddle(t, "sim", "study", "nothing"); err == nil || !strings.Contains(err.Error(), "esplash and omo") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSimulateProbes: flags have one dash or two, the report is JSON, and what is wrong is named.
+func TestSimulateProbes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "small.tr")
+	if err := os.WriteFile(file, []byte("0 2 10 10 10\n5 1 200.9 200.9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := heddle(t, "sim", "hybrid", "-trace", file, "-mode=hawk", "-workers", "20", "-cutoff", "90.5", "-short-partition", "10", "-seed", "7", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Partition int `json:"short_partition_workers"`
+		Short     struct {
+			Jobs       int
+			Completion struct{ P50 float64 }
+		}
+		Long struct {
+			Completion struct{ Mean float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r.Partition != 2 || r.Short.Jobs != 1 || r.Short.Completion.P50 != 10.0015 || r.Long.Completion.Mean != 200.0015 {
+		t.Errorf("%s", out)
+	}
+	if out, err := heddle(t, "sim", "hybrid", "-trace", file, "-durations", "exact", "-cutoff", "1m"); err != nil || !strings.Contains(out, "200.901") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := heddle(t, "sim", "hybrid", "-help"); err != nil || !strings.Contains(out, "-short-partition") {
+		t.Errorf("the help: %v: %s", err, out)
+	}
+	for want, args := range map[string][]string{
+		"-trace FILE":          {},
+		"unknown flag":         {"--tracks", file},
+		"no mode":              {"-trace", file, "-mode", "falcon"},
+		"-durations short":     {"-trace", file, "-durations", "short"},
+		"number of seconds":    {"-trace", file, "-cutoff", "soon"},
+		"the argument":         {"-trace", file, "yes"},
+		"one at least":         {"-trace", file, "-workers", "0"},
+		"no such file":         {"-trace", file + "x"},
+		"has no jobs":          {"-trace", os.DevNull, "-format", "hawk"},
+		"long jobs need some ": {"-trace", file, "-short-partition", "100"},
+	} {
+		if _, err := heddle(t, append([]string{"sim", "hybrid"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
 	}
 }

@@ -1,10 +1,7 @@
 package trace
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -34,37 +31,10 @@ type slsTask struct {
 	VCores   int64    `json:"container.vcores"`
 }
 
-// readSLS reads a sequence of JSON objects, each a job with its tasks. Tasks of one priority are a stage. Stages run in
-// the order in which their first tasks start.
-func readSLS(r io.Reader, o Options) ([]sim.Job, error) {
-	in := json.NewDecoder(r)
-	var jobs []sim.Job
-	for n := 1; ; n++ {
-		var given slsJob
-		err := in.Decode(&given)
-		if errors.Is(err, io.EOF) {
-			return jobs, nil
-		}
-		if err == nil {
-			jobs, err = given.appendTo(jobs, o)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("job %d: %w", n, err)
-		}
-	}
-}
-
+// appendTo makes jobs of one object. Tasks of one priority are a stage. Stages run in the order in which their first tasks start.
 func (g *slsJob) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
 	j := sim.Job{Name: g.ID, Queue: g.Queue, User: g.User, AM: o.AM}
-	if j.Name == "" {
-		j.Name = fmt.Sprintf("job%d", len(jobs)+1)
-	}
-	if j.Queue == "" {
-		j.Queue = o.Queue
-	}
-	if j.User == "" {
-		j.User = o.User
-	}
+	o.name(&j, len(jobs))
 	var err error
 	if j.Submit, err = seconds(g.Start / 1000); err != nil {
 		return nil, fmt.Errorf("job.start.ms: %w", err)

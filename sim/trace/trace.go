@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 
 // Options control how a trace becomes jobs.
 type Options struct {
-	Format string           // hawk, swim or sls; "" means that the file's name tells
+	Format string           // one of Formats; "" means that the file's name and, for JSON, its content tell
 	Slot   records.Resource // resource of a task for which the trace has none
 	Queue  string           // queue of jobs for which the trace has none
 	User   string           // user of jobs for which the trace has none
@@ -29,7 +30,7 @@ type Options struct {
 }
 
 // Formats are the values of Options.Format.
-var Formats = []string{"hawk", "swim", "sls"}
+var Formats = []string{"hawk", "swim", "sls", "synth", "rumen"}
 
 // Open reads a file. It returns jobs in the order of their submission; times count from the first one.
 func Open(path string, o Options) ([]sim.Job, error) {
@@ -53,7 +54,11 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		case strings.HasSuffix(name, ".tsv"):
 			o.Format = "swim"
 		case strings.HasSuffix(name, ".json"):
-			o.Format = "sls"
+			text, err := io.ReadAll(r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			o.Format, r = formatOf(text), bytes.NewReader(text)
 		default:
 			return nil, fmt.Errorf("%s: the name doesn't show the format; give one of %s", path, strings.Join(Formats, ", "))
 		}
@@ -73,7 +78,11 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 	case "swim":
 		jobs, err = readSWIM(r, o)
 	case "sls":
-		jobs, err = readSLS(r, o)
+		jobs, err = objects(r, func(g *slsJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	case "synth":
+		jobs, err = objects(r, func(g *synthTrace, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	case "rumen":
+		jobs, err = objects(r, func(g *rumenJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
 	default:
 		return nil, fmt.Errorf("%q is not a format of traces; use one of %s", o.Format, strings.Join(Formats, ", "))
 	}
@@ -88,6 +97,19 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 		}
 	}
 	return jobs, nil
+}
+
+// name gives a job the names that its trace doesn't: its own after its number, the queue's and the user's.
+func (o *Options) name(j *sim.Job, number int) {
+	if j.Name == "" {
+		j.Name = fmt.Sprintf("job%d", number+1)
+	}
+	if j.Queue == "" {
+		j.Queue = o.Queue
+	}
+	if j.User == "" {
+		j.User = o.User
+	}
 }
 
 // longest is the longest accepted time. It keeps sums of times from overflowing.
@@ -108,7 +130,8 @@ const maxTasks = 1_000_000
 func lines(r io.Reader, f func(line string) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 1<<20), 1<<30)
-	for n := 1; in.Scan(); n++ {
+	n := 1
+	for ; in.Scan(); n++ {
 		line := strings.TrimSpace(in.Text())
 		if line == "" {
 			continue
@@ -117,5 +140,8 @@ func lines(r io.Reader, f func(line string) error) error {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	return in.Err()
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
+	}
+	return nil
 }

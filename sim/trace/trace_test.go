@@ -2,6 +2,8 @@ package trace_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,7 +97,11 @@ func TestRefused(t *testing.T) {
 		"too many blocks":            {"swim", "j\t1\t1\t1e30\t0\t0"},
 		"no JSON":                    {"sls", "{"},
 		"too many tasks":             {"sls", `{"job.tasks":[{"duration.ms":1,"count":999999999}]}`},
-		"a format that isn't":        {"rumen", ""},
+		"a SYNTH trace of nothing":   {"synth", `{"num_jobs": 1}`},
+		"a SYNTH task of ages":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1},"time":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},
+		"too many SYNTH tasks":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},
+		"a task that ends too early": {"rumen", `{"mapTasks": [{"startTime": 2, "finishTime": 1}]}`},
+		"a format that isn't":        {"pdf", ""},
 	} {
 		o := options
 		o.Format = c.format
@@ -105,12 +111,83 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A broken trace is named with its file, line and reason.
+func TestBrokenLinesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"a.tr":   {"1 1 3 3\n\n2 2 3 4\n", "a.tr: line 3: announces 2 tasks but has 1"},
+		"b.tr":   {"1 1 3 x\n", "b.tr: line 1: duration: "},
+		"c.tsv":  {"j\t1\t1\t1\t1\t1\nj\t1\t1\tz\t1\t1\n", "c.tsv: line 2: field 4: "},
+		"d.json": {"{\"job.tasks\": []}\n{\n\"job.start.ms\": -5}\n", "d.json: line 2: job.start.ms: "},
+		"e.json": {"{\"jobID\": \"a\"}\n{\n\"jobID\": }\n", "e.json: line 3: invalid character"},
+		"f.json": {"{\"workloads\": [\n", "f.json: line 2: unexpected EOF"},
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trace.Open(file, options); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, not %s", name, err, c.want)
+		}
+	}
+}
+
+func TestRumen(t *testing.T) {
+	jobs, err := trace.Open("testdata/rumen.json", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []sim.Job{{
+		Name: "job_1_0001", Queue: "q", User: "u", Estimate: 7 * second / 3,
+		Stages: []sim.Stage{
+			{Priority: 20, Resource: slot, Tasks: []sim.Task{{Duration: 2 * second, Host: "n1", Rack: "/r"}, {Duration: second}}},
+			{Priority: 10, Resource: slot, Tasks: tasks(4 * second)},
+		},
+	}}
+	if d := cmp.Diff(want, jobs); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSynth(t *testing.T) {
+	jobs, err := trace.Open("testdata/synth.json", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := trace.Open("testdata/synth.json", options)
+	if d := cmp.Diff(jobs, again); d != "" {
+		t.Errorf("the same seed: %s", d)
+	}
+	sum, n, late, heavy := 0., 0, 0, 0
+	for _, j := range jobs {
+		if len(j.Stages) != 2 || j.Stages[0].Priority != 20 || j.Stages[1].Resource != records.NewResource(2048, 2) {
+			t.Fatalf("%+v", j)
+		}
+		for _, x := range j.Stages[0].Tasks {
+			sum += x.Duration.Seconds()
+			n++
+		}
+		if len(j.Stages[1].Tasks) == 7 {
+			heavy++
+		}
+		if j.Submit > 60*second {
+			late++
+		}
+	}
+	// Arrivals between 0 and 60 s have three times the weight of those between 60 and 120 s. Reduces are 7 in one of five jobs, else 3.
+	if mean := sum / float64(n); len(jobs) != 400 || mean < 9.8 || mean > 10.2 || late < 70 || late > 130 || heavy < 55 || heavy > 105 {
+		t.Errorf("%d jobs, %d late, %d heavy; a task lasts %g s", len(jobs), late, heavy, mean)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	// Short ones: it takes long to minimize what grows out of the others.
 	for _, s := range []struct{ format, text string }{
 		{"hawk", "100.5 2 3.0 2.5 3.5\n90 3 10 10 10.0 1e1\n"},
 		{"swim", "job1	5	5	134217729	1048576	1048576	in	out\n"},
 		{"sls", `{"job.id":"b","job.tasks":[{"container.host":"/r/n","container.start.ms":3,"container.end.ms":4}]}`},
+		{"rumen", `{"jobID":"j","submitTime":5,"mapTasks":[{"attempts":[{"result":"SUCCESS","hostName":"/r/n","startTime":3,"finishTime":9}]}]}`},
+		{"synth", `{"num_jobs":2,"workloads":[{"workload_weight":1,"job_classes":[{"class_weight":1,"tasks":[{"count":{"val":2},"time":{"val":1,"std":1}}]}],"time_distribution":[{"time":1,"weight":1},{"time":2}]}]}`},
 		{"sls", `{"job.start.ms":2,"job.count":2,"job.tasks":[{"duration.ms":7,"count":2}]}`},
 	} {
 		f.Add(s.format, []byte(s.text))

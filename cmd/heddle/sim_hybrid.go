@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"heddle/sim/hybrid"
+	"heddle/sim/trace"
+	"heddle/yarn/records"
+)
+
+// hybridSim has the flags of heddle sim hybrid.
+type hybridSim struct {
+	file      string
+	trace     trace.Options
+	options   hybrid.Options
+	cutoff    string
+	durations string
+	json      bool
+}
+
+// newSimHybrid simulates schedulers of short tasks.
+func newSimHybrid() *cobra.Command {
+	o := &hybridSim{}
+	c := &cobra.Command{
+		Use:   "hybrid -trace FILE",
+		Short: "Simulate Sparrow, Hawk or Eagle: probes of short tasks beside a central scheduler of long ones",
+		Long: "Runs the jobs of a trace on workers with one slot each. Short jobs send probes to workers, as in Sparrow; long ones go to a central\n" +
+			"scheduler, as in Hawk and Eagle. It prints how long short and long jobs took, how long their tasks waited, and the utilisation.\n" +
+			"The same trace, options and seed give the same output. The speed goes to stderr. Flags may have one dash or two.",
+		Args:               cobra.ArbitraryArgs, // parseDashes looks at them
+		DisableFlagParsing: true,                // for flags with one dash
+		Example:            "  heddle sim hybrid -trace YH1.tr.gz -mode eagle -workers 4000 -cutoff 90.5811 -short-partition 2 -seed 1 --json",
+	}
+	f := c.Flags()
+	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, SYNTH or Rumen, each also with .gz)")
+	f.StringVar(&o.trace.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name and content)")
+	f.Float64Var(&o.trace.BlockMB, "block", 128, "input of each task of a SWIM trace, in MB")
+	f.Float64Var(&o.trace.RateMB, "rate", 10, "speed of a task of a SWIM trace that reads and writes, in MB/s")
+	f.StringVar(&o.options.Mode, "mode", "eagle", "system: "+strings.Join(hybrid.Modes(), ", "))
+	f.IntVar(&o.options.Workers, "workers", 4000, "workers of the cluster")
+	f.StringVar(&o.cutoff, "cutoff", "90.5811", "jobs are long if their tasks' mean is longer, in seconds")
+	f.Float64Var(&o.options.Short, "short-partition", 2, "percent of the workers that long jobs may not use; sparrow uses none")
+	f.Uint64Var(&o.options.Seed, "seed", 1, "seed of random numbers")
+	f.StringVar(&o.durations, "durations", "cut", "cut: durations are cut to whole seconds, as in the papers' simulator; exact: they aren't")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if help, err := parseDashes(cmd, args); err != nil || help {
+			return err
+		}
+		return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return c
+}
+
+// parseDashes parses flags with one dash or two. It prints the help if that is asked for.
+func parseDashes(cmd *cobra.Command, args []string) (help bool, err error) {
+	given := make([]string, len(args))
+	for i, a := range args {
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if given[i] = a; strings.HasPrefix(a, "-") && cmd.Flags().Lookup(name) != nil {
+			given[i] = "--" + strings.TrimLeft(a, "-")
+		}
+	}
+	cmd.DisableFlagParsing = false
+	defer func() { cmd.DisableFlagParsing = true }()
+	err = cmd.ParseFlags(given)
+	if errors.Is(err, pflag.ErrHelp) || err == nil && cmd.Flags().Lookup("help") != nil && cmd.Flags().Lookup("help").Changed {
+		return true, cmd.Help()
+	}
+	if rest := cmd.Flags().Args(); err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%s doesn't take the argument %q", cmd.CommandPath(), rest[0])
+	}
+	return false, err
+}
+
+func (o *hybridSim) run(out, progress io.Writer) error {
+	if o.file == "" {
+		return errors.New("name the file with the jobs: -trace FILE")
+	}
+	cutoff, err := secondsOf(o.cutoff)
+	if err != nil {
+		return fmt.Errorf("-cutoff: %w", err)
+	}
+	o.options.Cutoff = cutoff
+	switch o.durations {
+	case "cut":
+		o.trace.Whole = true
+	case "exact":
+		o.options.Exact = true
+	default:
+		return fmt.Errorf("-durations %s: give cut or exact", o.durations)
+	}
+	o.trace.Queue, o.trace.User, o.trace.Slot = "root.default", "user", records.NewResource(1024, 1)
+	begin := time.Now()
+	jobs, err := trace.Open(o.file, o.trace)
+	if err != nil {
+		return err
+	}
+	if len(jobs) == 0 {
+		return fmt.Errorf("%s has no jobs", o.file)
+	}
+	read := time.Since(begin).Seconds()
+	begin = time.Now()
+	r, err := hybrid.Run(jobs, o.options)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin).Seconds()
+	fmt.Fprintf(progress, "read in %.2f s, simulated in %.2f s: %.0f tasks/s\n", read, took, float64(r.Tasks)/took)
+	if o.json {
+		return r.WriteJSON(out)
+	}
+	return r.Write(out)
+}
+
+// secondsOf reads a number of seconds, or a duration with a unit.
+func secondsOf(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return d, nil
+	}
+	s, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(s >= 0 && s < 1e9) {
+		return 0, fmt.Errorf("%q is not a number of seconds, such as 90.58", text)
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}

@@ -1,0 +1,178 @@
+package hybrid
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"heddle/sim"
+)
+
+// Figures are percentiles and the mean of times, in seconds. Between two samples a percentile is interpolated linearly.
+type Figures struct {
+	P50  float64 `json:"p50"`
+	P75  float64 `json:"p75"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	Mean float64 `json:"mean"`
+}
+
+// Class is the results of the short jobs, or of the long ones.
+type Class struct {
+	Jobs       int     `json:"jobs"`
+	Tasks      int     `json:"tasks"`
+	Completion Figures `json:"completion"` // of jobs: from the submission to the end of the last task
+	Wait       Figures `json:"wait"`       // of tasks: from the submission of the job until a slot was taken
+}
+
+// Utilisation is the share of slots that are taken, in percent, from samples every 5 s.
+type Utilisation struct {
+	Mean        float64 `json:"mean"`         // from the first arrival to the last
+	Dense       float64 `json:"dense"`        // from the arrival of the job that follows the hundredth part of all, to the last arrival
+	DenseMedian float64 `json:"dense_median"` // the same
+}
+
+// Report is the result of a simulation.
+type Report struct {
+	Mode        string      `json:"mode"`
+	Workers     int         `json:"workers"`
+	Short       float64     `json:"short_partition_percent"`
+	Partition   int         `json:"short_partition_workers"`
+	Cutoff      float64     `json:"cutoff_seconds"`
+	Cut         string      `json:"cut"`
+	Seed        uint64      `json:"seed"`
+	Jobs        int         `json:"jobs"`
+	Tasks       int         `json:"tasks"`
+	ShortJobs   Class       `json:"short"`
+	LongJobs    Class       `json:"long"`
+	Utilisation Utilisation `json:"utilisation"`
+	End         float64     `json:"last_completion_seconds"` // from the first arrival
+}
+
+// metrics collects what a report says.
+type metrics struct {
+	waits  [2][]sim.Time // of tasks of short and of long jobs
+	levels []int32       // slots taken, every 5 s
+}
+
+func (m *metrics) begin(c *cluster) {
+	var n [2]int
+	for i := range c.records {
+		for _, s := range c.records[i].stages {
+			n[index(c.records[i].long)] += len(s.durations)
+		}
+	}
+	m.waits = [2][]sim.Time{make([]sim.Time, 0, n[0]), make([]sim.Time, 0, n[1])}
+}
+
+func index(long bool) int {
+	if long {
+		return 1
+	}
+	return 0
+}
+
+func (m *metrics) sample(busy int) { m.levels = append(m.levels, int32(busy)) }
+
+func (m *metrics) begun(long bool, waited sim.Time) {
+	m.waits[index(long)] = append(m.waits[index(long)], waited)
+}
+
+func (m *metrics) report(c *cluster) *Report {
+	r := &Report{
+		Mode: c.Mode, Workers: c.Workers, Short: c.Short, Partition: c.general, Cutoff: c.Cutoff.Seconds(), Cut: "whole seconds", Seed: c.Seed,
+		Jobs: len(c.records),
+	}
+	if c.Exact {
+		r.Cut = "exact"
+	}
+	var times [2][]sim.Time
+	var end sim.Time
+	for i := range c.records {
+		x := &c.records[i]
+		if x.end >= 0 {
+			times[index(x.long)] = append(times[index(x.long)], x.end-x.submit)
+			end = max(end, x.end)
+		}
+	}
+	r.End = end.Seconds()
+	for i, class := range []*Class{&r.ShortJobs, &r.LongJobs} {
+		class.Jobs, class.Tasks = len(times[i]), len(m.waits[i])
+		class.Completion, class.Wait = figures(times[i]), figures(m.waits[i])
+		r.Tasks += class.Tasks
+	}
+	if n := len(c.records); n > 0 {
+		from, to := c.records[n/100].submit, c.records[n-1].submit
+		r.Utilisation.Mean, _ = m.use(0, to, c.Workers)
+		r.Utilisation.Dense, r.Utilisation.DenseMedian = m.use(from, to, c.Workers)
+	}
+	return r
+}
+
+// use returns the mean and median share of taken slots between two times, in percent.
+func (m *metrics) use(from, to sim.Time, workers int) (mean, median float64) {
+	first, last := int((from+sampling-1)/sampling), min(int(to/sampling)+1, len(m.levels))
+	if first >= last {
+		return 0, 0
+	}
+	levels := slices.Sorted(slices.Values(m.levels[first:last]))
+	sum := 0
+	for _, n := range levels {
+		sum += int(n)
+	}
+	of := 100 / float64(workers)
+	k := len(levels)
+	return round(float64(sum) / float64(k) * of), round(float64(levels[(k-1)/2]+levels[k/2]) / 2 * of)
+}
+
+// figures sorts times and describes them.
+func figures(times []sim.Time) (f Figures) {
+	if len(times) == 0 {
+		return f
+	}
+	slices.Sort(times)
+	sum := 0.
+	for _, t := range times {
+		sum += t.Seconds()
+	}
+	at := func(p float64) float64 {
+		x := p * float64(len(times)-1)
+		low := int(x)
+		a, b := times[low].Seconds(), times[min(low+1, len(times)-1)].Seconds()
+		return round(a + (b-a)*(x-float64(low)))
+	}
+	return Figures{P50: at(.5), P75: at(.75), P90: at(.9), P99: at(.99), Mean: round(sum / float64(len(times)))}
+}
+
+// round cuts noise below a microsecond.
+func round(s float64) float64 { return math.Round(s*1e6) / 1e6 }
+
+// WriteJSON prints a report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// Write prints a report as a table.
+func (r *Report) Write(w io.Writer) error {
+	fmt.Fprintf(w, "%s, %d workers (%d for short jobs only), cutoff %g s, seed %d\n\n", r.Mode, r.Workers, r.Partition, r.Cutoff, r.Seed)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "seconds\tp50\tp75\tp90\tp99\tmean\tof\t")
+	row := func(name string, f Figures, n int, what string) {
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%d %s\t\n", name, f.P50, f.P75, f.P90, f.P99, f.Mean, n, what)
+	}
+	row("short jobs, completion", r.ShortJobs.Completion, r.ShortJobs.Jobs, "jobs")
+	row("short jobs, wait", r.ShortJobs.Wait, r.ShortJobs.Tasks, "tasks")
+	row("long jobs, completion", r.LongJobs.Completion, r.LongJobs.Jobs, "jobs")
+	row("long jobs, wait", r.LongJobs.Wait, r.LongJobs.Tasks, "tasks")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	u := r.Utilisation
+	_, err := fmt.Fprintf(w, "\nutilisation: mean %.2f %%, dense %.2f %% (median %.2f %%)\n", u.Mean, u.Dense, u.DenseMedian)
+	return err
+}

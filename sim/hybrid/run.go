@@ -1,0 +1,384 @@
+package hybrid
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"heddle/am/sched"
+	"heddle/nm/probe"
+	"heddle/sim"
+)
+
+// Times of the papers' simulations.
+const (
+	oneWay    = sim.Time(500 * time.Microsecond)
+	roundTrip = 2 * oneWay
+	sampling  = sim.Time(5 * time.Second)
+	heartbeat = sim.Time(8 * time.Second) // of DLWL
+	victims   = 10                        // workers that one which has nothing to do tries to steal from
+	most      = 10_000                    // probes that are stolen at once
+)
+
+// Options are a simulation's parameters.
+type Options struct {
+	Mode    string
+	Workers int
+	Cutoff  time.Duration // jobs with a longer mean are long
+	Short   float64       // percent of the workers that are the short partition
+	Seed    uint64
+	Exact   bool // durations aren't cut to whole seconds
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Workers < 1:
+		return fmt.Errorf("a cluster of %d workers: there must be one at least", o.Workers)
+	case !(o.Short >= 0 && o.Short < 100):
+		return fmt.Errorf("a short partition of %g percent: long jobs need some of the workers", o.Short)
+	case o.Cutoff < 0:
+		return fmt.Errorf("a cutoff of %v between short and long jobs is negative", o.Cutoff)
+	}
+	return nil
+}
+
+// job is one stage of a job of the trace. A simulation handles it by its number, which is also its handle in workers' queues.
+type job struct {
+	id        sched.ID
+	record    int32
+	stage     int32
+	long      bool
+	central   bool
+	known     int32 // tasks that wait, as workers know
+	submit    sim.Time
+	estimate  sim.Time
+	durations []sim.Time
+}
+
+// record is a job of the trace.
+type record struct {
+	submit, end sim.Time
+	long        bool
+	stages      []stage
+}
+
+type stage struct {
+	estimate  sim.Time
+	durations []sim.Time
+}
+
+// worker is a node with one slot.
+type worker struct {
+	queue probe.Worker
+	seen  sched.Bitmap // that came with the newest long probe
+}
+
+// cluster is a simulation under way.
+type cluster struct {
+	Options
+	mode    mode
+	now     sim.Time
+	agenda  agenda
+	rng     *rand.Rand
+	sched   *sched.Scheduler
+	central *central
+	workers []worker
+	node    probe.Config
+	table   probe.Jobs
+	jobs    []job
+	records []record
+	general int // the first worker of the general partition
+	stolen  []probe.Handle
+	targets []sched.Node
+	busy    int
+	metrics metrics
+}
+
+var slot = probe.Amount{MemoryMB: 1, VCores: 1}
+
+// Run simulates the jobs of a trace.
+func Run(jobs []sim.Job, o Options) (*Report, error) {
+	c, err := newCluster(jobs, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.run(), nil
+}
+
+func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
+	m, err := modeOf(o.Mode)
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{Options: o, mode: m, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)), node: m.node}
+	if !m.whole {
+		c.general = int(o.Short * float64(o.Workers) / 100)
+	}
+	c.sched = sched.New(m.sched, c.rng)
+	nodes := make([]sched.Node, o.Workers)
+	for i := range nodes {
+		nodes[i] = sched.Node(i)
+	}
+	c.sched.SetNodes(nodes, nodes[:c.general])
+	c.central = newCentral(o.Workers, c.general)
+	c.workers = make([]worker, o.Workers)
+	for i := range c.workers {
+		c.workers[i].queue.Init(&c.node, &c.table, slot)
+	}
+	c.records = make([]record, len(jobs))
+	for i := range jobs {
+		c.records[i] = c.read(&jobs[i])
+	}
+	c.metrics.begin(c)
+	return c, nil
+}
+
+// read makes a record of a job.
+func (c *cluster) read(j *sim.Job) record {
+	r := record{submit: j.Submit, end: -1, stages: make([]stage, 0, len(j.Stages))}
+	mean := c.cut(j.Estimate)
+	r.long = mean > sim.Time(c.Cutoff)
+	for i := range j.Stages {
+		tasks := j.Stages[i].Tasks
+		if len(tasks) == 0 {
+			continue
+		}
+		s := stage{estimate: mean, durations: make([]sim.Time, len(tasks))}
+		for k := range tasks {
+			s.durations[k] = c.cut(tasks[k].Duration)
+		}
+		r.stages = append(r.stages, s)
+	}
+	return r
+}
+
+// cut cuts a time to whole seconds, unless it is to be exact.
+func (c *cluster) cut(t sim.Time) sim.Time {
+	if c.Exact {
+		return t
+	}
+	return t - t%sim.Time(time.Second)
+}
+
+// run handles all events. Arrivals of jobs, samples and heartbeats come before other events of the same time.
+func (c *cluster) run() *Report {
+	const forever = sim.Time(1 << 62)
+	next, sample, beat := 0, sim.Time(0), sim.Time(0)
+	if c.mode.central != late {
+		beat = forever
+	}
+	for {
+		arrival := forever
+		if next < len(c.records) {
+			arrival = c.records[next].submit
+		}
+		until := min(arrival, sample, beat)
+		for {
+			e, ok := c.agenda.pop(until)
+			if !ok {
+				break
+			}
+			c.now = e.at
+			c.handle(&e)
+		}
+		if arrival == forever && c.agenda.empty() {
+			break
+		}
+		c.now = until
+		switch until {
+		case beat:
+			c.central.seen = append(c.central.seen[:0], c.central.queued...)
+			beat += heartbeat
+		case sample:
+			c.metrics.sample(c.busy)
+			sample += sampling
+		default:
+			c.submit(int32(next), 0)
+			next++
+		}
+	}
+	return c.metrics.report(c)
+}
+
+func (a *agenda) empty() bool {
+	return a.oneWay.first() == nil && a.round.first() == nil && a.others.first() == nil
+}
+
+// handle does what an event is for.
+func (c *cluster) handle(e *event) {
+	switch e.kind {
+	case arrives:
+		w := &c.workers[e.worker]
+		if c.jobs[e.job].central && c.mode.sched.Rounds > 0 {
+			w.seen = c.central.bitmap(c.now)
+		}
+		w.queue.Add(probe.Handle(e.job))
+		c.start(e.worker)
+	case refused:
+		c.free(e.worker, probe.Slot(e.slot))
+	case ended:
+		c.end(e)
+	case counted:
+		c.count(e.job)
+	}
+}
+
+// submit takes a stage of a job in.
+func (c *cluster) submit(n int32, number int) {
+	r := &c.records[n]
+	if number == len(r.stages) {
+		r.end = c.now
+		return
+	}
+	s := &r.stages[number]
+	j := job{
+		record: n, stage: int32(number), long: r.long, central: c.mode.central != nobody && (r.long || c.mode.all), known: int32(len(s.durations)),
+		submit: c.now, estimate: s.estimate, durations: s.durations,
+	}
+	if c.mode.perfect && !j.central {
+		c.sched.Learn(c.central.bitmap(c.now))
+	}
+	var targets []sched.Node
+	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(s.durations), Placed: j.central, Alone: r.long})
+	h := c.table.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(s.durations), Long: r.long && !c.mode.all, Size: slot})
+	c.jobs = append(c.jobs, j)
+	switch {
+	case j.central:
+		c.place(&j, int32(h))
+	case c.mode.sched.Rounds == 0:
+		for _, w := range targets {
+			c.send(&c.agenda.oneWay, oneWay, int32(w), int32(h))
+		}
+	default:
+		c.negotiate(&j, h, targets)
+	}
+}
+
+// send has a probe arrive at a worker.
+func (c *cluster) send(l *lane, delay sim.Time, w, j int32) {
+	l.push(c.agenda.next(event{at: c.now + delay, kind: arrives, worker: w, job: j}))
+}
+
+// place has the central scheduler place a probe for each task.
+func (c *cluster) place(j *job, h int32) {
+	from := c.general
+	if c.mode.all && !j.long {
+		from = 0
+	}
+	var workers []int32
+	if c.mode.central == late {
+		workers = c.central.placeLate(c.now, from, len(j.durations), j.estimate, heartbeat, c.rng)
+	} else {
+		workers = c.central.place(c.now, from, len(j.durations), j.estimate)
+	}
+	c.central.sent(workers, j.estimate)
+	for _, w := range workers {
+		c.send(&c.agenda.oneWay, oneWay, w, h)
+	}
+}
+
+// negotiate offers probes to workers in rounds, until they are accepted.
+func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
+	lane, delay := &c.agenda.oneWay, oneWay
+	for len(targets) > 0 {
+		c.targets = append(c.targets[:0], targets...)
+		targets = nil
+		for _, w := range c.targets {
+			x := &c.workers[w]
+			accepted := x.queue.Offer(h) == probe.Accepted
+			if accepted {
+				c.send(lane, delay, int32(w), int32(h))
+			}
+			if more, _ := c.sched.Answered(j.id, w, accepted, x.seen); more != nil {
+				targets = more
+			}
+		}
+		lane, delay = &c.agenda.round, roundTrip
+	}
+}
+
+// start has a worker ask for the next task, if it can.
+func (c *cluster) start(n int32) bool {
+	w := &c.workers[n]
+	ask, ok := w.queue.Next(time.Duration(c.now))
+	if !ok {
+		return false
+	}
+	c.busy++
+	j := &c.jobs[ask.Job]
+	if j.central {
+		c.central.began[n], c.central.runs[n] = c.now, j.estimate
+	} else {
+		c.central.began[n] = -1
+	}
+	a := c.sched.Ask(time.Duration(c.now), j.id, sched.Asking{Node: sched.Node(n)})
+	if a.Kind == sched.None {
+		w.queue.Bind(time.Duration(c.now), ask.Slot, probe.None)
+		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: refused, worker: n, slot: int32(ask.Slot)}))
+		return true
+	}
+	w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Task)
+	c.metrics.begun(c.records[j.record].long, c.now-c.records[j.record].submit)
+	c.agenda.others.push(c.agenda.next(event{
+		at: c.now + roundTrip + j.durations[a.Task], kind: ended, worker: n, slot: int32(ask.Slot), job: int32(ask.Job), task: a.Task,
+	}))
+	switch {
+	case c.node.Strict:
+		c.count(int32(ask.Job))
+	case c.node.Order == probe.Shortest:
+		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: counted, job: int32(ask.Job)}))
+	}
+	return true
+}
+
+// count has workers know that one more task of a job was launched.
+func (c *cluster) count(n int32) {
+	j := &c.jobs[n]
+	j.known--
+	if wait, _ := c.sched.Left(j.id); wait == 0 {
+		c.table.SetLaunched(probe.Handle(n))
+	} else {
+		c.table.SetLeft(probe.Handle(n), int(j.known))
+	}
+}
+
+// end ends a task.
+func (c *cluster) end(e *event) {
+	j := &c.jobs[e.job]
+	if j.central {
+		c.central.done(e.worker, j.estimate)
+	}
+	c.central.began[e.worker] = -1
+	r := c.sched.Finished(j.id, e.task, sched.Node(e.worker))
+	if r.Done {
+		c.sched.Forget(j.id)
+		c.submit(j.record, int(j.stage)+1)
+	}
+	c.free(e.worker, probe.Slot(e.slot))
+}
+
+// free gives a slot back. If nothing waits, the worker tries to steal.
+func (c *cluster) free(n int32, s probe.Slot) {
+	w := &c.workers[n]
+	w.queue.Free(time.Duration(c.now), s)
+	c.busy--
+	if c.start(n) || c.mode.steals == never {
+		return
+	}
+	c.stolen = c.stolen[:0]
+	for i := 0; i < victims && len(c.stolen) == 0; i++ {
+		victim := &c.workers[c.general+c.rng.IntN(c.Workers-c.general)].queue
+		if c.mode.steals == behindLong {
+			c.stolen = victim.Steal(c.stolen, most)
+		} else {
+			c.stolen = victim.StealAny(c.stolen, most)
+		}
+	}
+	for _, h := range c.stolen {
+		w.queue.Add(h)
+		c.start(n)
+	}
+}
