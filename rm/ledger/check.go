@@ -33,8 +33,9 @@ func (s *State) Check() error {
 		if n.ID != id {
 			c.bad("node %v is filed under %v", n.ID, id)
 		}
-		if h := held[id]; n.Used != h.used || len(n.Containers) != h.live {
-			c.bad("node %v has %d containers with %v, its sums say %d with %v", id, h.live, h.used, len(n.Containers), n.Used)
+		if h := held[id]; n.Used != h.used || len(n.Containers) != h.live || n.Suspended != h.suspended {
+			c.bad("node %v has %d containers with %v, %d of them suspended; its sums say %d with %v, and %d", id, h.live, h.used, h.suspended,
+				len(n.Containers), n.Used, n.Suspended)
 		}
 	}
 	c.counts(s)
@@ -75,8 +76,8 @@ func (c *check) bad(format string, args ...any) { c.errs = append(c.errs, fmt.Er
 
 // sum adds up live containers.
 type sum struct {
-	used records.Resource
-	live int
+	used            records.Resource
+	live, suspended int
 }
 
 func (x *sum) add(amount records.Resource) {
@@ -118,6 +119,9 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 		}
 		if h := held[cont.Node]; h != nil {
 			h.add(cont.Held())
+			if cont.Suspended() {
+				h.suspended++
+			}
 		}
 		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || !slices.Contains(n.Containers, cont.ID) {
 			c.bad("%v is not filed under its node %v", cont.ID, cont.Node)

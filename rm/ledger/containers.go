@@ -37,6 +37,7 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 	t.LastSequence = cont.ID.Sequence()
 	cont = app.Containers.Put(cont)
 	hold(app, node, cont)
+	s.granted.add(now)
 	if cont.AM {
 		t.AMContainer, t.AMNode = cont.ID, cont.Node
 		t.AMHTTPAddress = node.HTTPAddress()
@@ -77,10 +78,12 @@ func hold(app *Application, node *Node, c *Container) {
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
 	c.node = node
 	node.Containers = append(node.Containers, c.ID)
+	c.countSuspended(1)
 }
 
 // leave removes a live container from its node's list.
 func (c *Container) leave() {
+	c.countSuspended(-1)
 	n := c.node
 	n.Used = n.Used.Sub(c.Held())
 	last := len(n.Containers) - 1

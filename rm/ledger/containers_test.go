@@ -111,8 +111,8 @@ func TestContainersAreSuspendedAndResumedWhileTheyLive(t *testing.T) {
 	s := world(t)
 	suspend := &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}}
 	resume := &ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ContainerRefs(task)}}
-	expect(t, s, 100, suspend, func(want *State) { want.Container(task).Level = ledgerpb.Level_FROZEN })
-	expect(t, s, 100, resume, func(want *State) { want.Container(task).Level = ledgerpb.Level_RUNNING })
+	expect(t, s, 100, suspend, func(want *State) { want.Container(task).setLevel(ledgerpb.Level_FROZEN, small) })
+	expect(t, s, 100, resume, func(want *State) { want.Container(task).setLevel(ledgerpb.Level_RUNNING, small) })
 	run(t, s, 200, suspend, complete(task, 0))
 	if s.Container(task).Suspended() {
 		t.Error("it has ended, and is suspended")

@@ -47,9 +47,24 @@ func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource, cau
 
 // setLevel changes the level and what is held. The sums of the node are the caller's business.
 func (c *Container) setLevel(level ledgerpb.Level, held records.Resource) {
-	c.Level, c.held = level, nil
+	c.changeLevel(level)
+	c.held = nil
 	if held != c.Resource {
 		c.held = &held
+	}
+}
+
+// changeLevel changes the level alone.
+func (c *Container) changeLevel(level ledgerpb.Level) {
+	c.countSuspended(-1)
+	c.Level = level
+	c.countSuspended(1)
+}
+
+// countSuspended adds n to its node's count of suspended containers if it lives and is one.
+func (c *Container) countSuspended(n int) {
+	if c.node != nil && c.Suspended() {
+		c.node.Suspended += n
 	}
 }
 
@@ -118,7 +133,7 @@ func (s *State) containersSuspended(refs []*ledgerpb.ContainerRef, suspended boo
 		if err := cont.checkLevel(level, cont.Held()); err != nil {
 			return err
 		}
-		cont.Level = level
+		cont.changeLevel(level)
 		return nil
 	})
 }

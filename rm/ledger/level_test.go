@@ -32,6 +32,10 @@ func TestLevelsChangeWhatNodesAreCharged(t *testing.T) {
 		expect(t, s, 100, level(to, held, version), func(want *State) {
 			c := want.Container(task)
 			c.Level, c.held, c.LevelVersion = to, held, version
+			want.Nodes[node1].Suspended = 0
+			if c.Suspended() {
+				want.Nodes[node1].Suspended = 1
+			}
 			c.suspension = &Suspension{Since: created + 100, Times: 1}
 			if to == ledgerpb.Level_RUNNING {
 				c.suspension = &Suspension{Times: 1, Spans: []Span{{From: created + 100, To: created + 100}}}

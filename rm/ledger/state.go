@@ -45,6 +45,8 @@ type State struct {
 
 	// Queues is the configuration of queues on record.
 	Queues QueueConf
+
+	granted recent // grants
 }
 
 // QueueConf is a configuration of queues that was put on record, from a leader's files or by a change at run time.
@@ -308,6 +310,7 @@ type Node struct {
 	// would follow each pointer to a container, all over the memory.
 	Containers []records.ContainerID
 	Used       records.Resource
+	Suspended  int // how many of them are suspended
 }
 
 // Usable reports whether containers may run on the node.

@@ -23,6 +23,7 @@ import (
 // noState are the fields that are no part of a state: a snapshot or a clone need not bring them back.
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
+	"State.granted":    "it counts what this member has seen",
 }
 
 // comparison collects in what two states differ.
@@ -226,7 +227,7 @@ func full(t testing.TB) *State {
 	s.Submitted = 7
 
 	node.httpAddress = net.JoinHostPort(node.ID.Host, strconv.Itoa(int(node.HTTPPort)))
-	node.Used = records.Resource{}
+	node.Used, node.Suspended = records.Resource{}, 0
 	app.Used, app.Live = records.Resource{}, 0
 	app.Attempts[0].State = AttemptFailed
 	for i, a := range app.Attempts {
@@ -241,7 +242,7 @@ func full(t testing.TB) *State {
 		}
 		c.ID.Attempt, c.Node, c.State = app.Current().ID, node.ID, ContainerCompleted
 	}
-	live.State = ContainerRunning
+	live.State, live.Level = ContainerRunning, ledgerpb.Level_FROZEN
 	live.held, live.suspension = &records.Resource{1}, &Suspension{}
 	f.fill(reflect.ValueOf(live.suspension).Elem())
 	app.Containers.Put(reported)

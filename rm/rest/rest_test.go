@@ -369,6 +369,7 @@ func TestPagesOfTheDaemon(t *testing.T) {
 		{"/stacks", "text/plain", "goroutine"},
 		{"/logLevel", "text/html", "Log Level"},
 		{"/metrics", "text/plain", "heddle_rm_leader 1"},
+		{"/metrics", "text/plain", "\ngo_gc_heap_live_bytes "},
 		{"/isActive", "text/plain", "I am Active!"},
 		{"/logs/", "text/html", "Directory: /logs/"},
 		{"/ws/v1/heddle/members", "application/json", `"leader":"` + me + `"`},

@@ -168,7 +168,7 @@ type Metrics struct {
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
 	Reserved                        report.Reserved
-	Assigned                        int64 // live containers that were granted within the last second
+	Assigned                        int64 // containers that were granted within the last second
 	Nodes                           map[pb.NodeState]int
 	UtilizedMB                      int64
 	UtilizedCores                   float32
@@ -177,9 +177,9 @@ type Metrics struct {
 // Metrics returns the sums over the cluster.
 func (v *Viewer) Metrics() Metrics {
 	m := Metrics{Nodes: map[pb.NodeState]int{}}
-	second := v.Now().Add(-time.Second).UnixMilli()
+	now := v.Now().UnixMilli()
 	v.Source.Read(func(s *ledger.State) {
-		m.Submitted = s.Submitted
+		m.Submitted, m.Assigned = s.Submitted, s.GrantedLately(now)
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
 		for _, a := range s.Apps {
 			switch a.State {
@@ -200,11 +200,6 @@ func (v *Viewer) Metrics() Metrics {
 				m.Total = m.Total.Add(n.Capability)
 				m.Used = m.Used.Add(n.Used)
 				m.Containers += int64(len(n.Containers))
-			}
-			for c := range s.On(n) {
-				if c.Allocated > second {
-					m.Assigned++
-				}
 			}
 		}
 	})
@@ -263,10 +258,8 @@ func (v *Viewer) SuspendedByNode() map[records.NodeID]int {
 	counts := map[records.NodeID]int{}
 	v.Source.Read(func(s *ledger.State) {
 		for id, n := range s.Nodes {
-			for c := range s.On(n) {
-				if c.Suspended() {
-					counts[id]++
-				}
+			if n.Suspended > 0 {
+				counts[id] = n.Suspended
 			}
 		}
 	})

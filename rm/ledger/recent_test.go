@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/records"
+)
+
+// The count is that of the events of ten tenths of a second, however far apart the events are.
+func TestRecentEventsAreCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r recent
+		var all []int64
+		now := rapid.Int64Range(1, 1<<41).Draw(t, "begin")
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(*rapid.T) {
+				r.add(now)
+				all = append(all, now)
+			},
+			"wait": func(t *rapid.T) { now += rapid.Int64Range(1, 3000).Draw(t, "ms") },
+			"": func(t *rapid.T) {
+				want := int64(0)
+				for _, at := range all {
+					if now/slotTime-at/slotTime < recentTime {
+						want++
+					}
+				}
+				if got := r.until(now); got != want {
+					t.Fatalf("%d instead of %d at %d: %v", got, want, now, all)
+				}
+			},
+		})
+	})
+}
+
+func TestGrantsAreCountedForASecond(t *testing.T) {
+	s := world(t)
+	before := s.GrantedLately(created + 5000)
+	run(t, s, 5000, allocate(container(1, 2, 20), false))
+	run(t, s, 5500, complete(container(1, 2, 20), 0), allocate(container(1, 2, 21), false))
+	if got := s.GrantedLately(created+5900) - before; got != 2 {
+		t.Errorf("%d", got)
+	}
+	if got := s.GrantedLately(created + 6100); got != 1 {
+		t.Errorf("%d a while later", got)
+	}
+}
+
+// A node counts its suspended containers, however they come to be so and cease to be.
+func TestNodesCountSuspendedContainers(t *testing.T) {
+	s := world(t)
+	level := func(version int32, level ledgerpb.Level, held records.Resource) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainerLevelChanged: &ledgerpb.ContainerLevelChanged{
+			Container: ContainerRef(task), Level: level, Version: version, Held: Amounts(held),
+		}}
+	}
+	counts := func(want int, now int64, c ...*ledgerpb.Command) {
+		t.Helper()
+		run(t, s, now, c...)
+		restored, err := ReadSnapshot(bytes.NewReader(snapshot(t, s)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]*State{"it": s, "its clone": s.Clone(), "its snapshot": restored} {
+			if got := s.Nodes[node1].Suspended; got != want {
+				t.Errorf("%s counts %d instead of %d", name, got, want)
+			}
+		}
+	}
+	s.Version = Version
+	counts(0, 100)
+	counts(1, 200, level(1, ledgerpb.Level_FROZEN, small.Times(0)))
+	counts(1, 300, level(2, ledgerpb.Level_RECLAIMED, small.Times(0)))
+	counts(0, 400, level(3, ledgerpb.Level_RUNNING, small))
+	counts(1, 500, &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}})
+	counts(1, 500, &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}})
+	counts(0, 600, &ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ContainerRefs(task)}})
+	counts(1, 700, level(4, ledgerpb.Level_FROZEN, small.Times(0)))
+	counts(0, 800, complete(task, 0))
+}
