@@ -219,7 +219,17 @@ func TestWebOfABusyNode(t *testing.T) {
 	if m := l.web("GET", "/metrics").body; !strings.Contains(m, "\nheddle_nm_containers_suspended 1\n") || !strings.Contains(m, "\nheddle_nm_containers_running 0\n") {
 		t.Error(m)
 	}
+	if m := l.web("GET", "/metrics").body; !strings.Contains(m, "\nheddle_nm_suspension_steps_total{step=\"stop\"} 1\n") {
+		t.Error(m)
+	}
 	l.expect(l.web("PUT", control+"/resume"), 200, jsonType, `…"state":"RUNNING"…`)
+	l.expect(l.web("PUT", control+"/suspend?level=frozen&breathe=10s"), 200, jsonType, `…"level":"frozen","wantedLevel":"frozen"…"breathEveryMs":10000…`)
+	l.expect(l.web("PUT", control+"/resume"), 200, jsonType, `…"level":"running","wantedLevel":"running"…`)
+	for query, says := range map[string]string{
+		"level=deep": "is not one of running, shrunk", "level=running": "what resume brings", "breathe=1s": "neither never nor a duration", "breathe=soon": "neither never",
+	} {
+		l.expect(l.web("PUT", control+"/suspend?"+query), 400, jsonType, "…"+says+"…")
+	}
 	l.expect(l.web("GET", control), 200, jsonType, `…"suspended":false…`)
 	l.expect(l.web("GET", "/ws/v1/heddle/containers"), 200, jsonType, `{"containers":{"container":[{…}]}}`)
 	l.expect(l.web("PUT", "/ws/v1/heddle/containers/nonsense/suspend"), 400, jsonType, "…")

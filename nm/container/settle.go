@@ -15,7 +15,8 @@ type suspension struct{ *Container }
 // settlePause is how long a container keeps memory that could not be taken from it, until that is tried again.
 const settlePause = 5 * time.Second
 
-// settle has the memory taken from the container that it isn't to hold, in the background. Commands come before that.
+// settle has the memory taken from the container that it isn't to hold, in the background, and looks after it while it runs with little.
+// Commands come before that.
 func (c suspension) settle() {
 	c.mu.Lock()
 	already := c.settling
@@ -42,12 +43,15 @@ func (c suspension) settleOnce() (again bool) {
 			return c.settled() // it is to end
 		}
 		ctx, done := x.yielding()
-		err = c.ladder.Settle(ctx)
+		lagged := c.ladder.State().Lags()
+		if err = c.ladder.Settle(ctx); err == nil {
+			err = c.ladder.Relieve(ctx)
+		}
 		yielded := ctx.Err() != nil && x.ctx.Err() == nil
 		done()
 		s := c.ladder.State()
 		c.place.Change(c.box.size(), s.Holds)
-		if !s.Lags() || x.ctx.Err() != nil {
+		if !s.Lags() && !s.Squeezed(c.box.size()) || x.ctx.Err() != nil {
 			defer x.release()
 			return c.settled()
 		}
@@ -58,7 +62,9 @@ func (c suspension) settleOnce() (again bool) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, settlePause)
 		}
-		c.m.changed()
+		if lagged || s.Lags() {
+			c.m.changed()
+		}
 		return true
 	}
 }
@@ -127,6 +133,9 @@ func (m *Manager) full() string {
 	}
 	return p.Refusal()
 }
+
+// Suspensions are sums over all containers.
+func (m *Manager) Suspensions() *suspend.Totals { return &m.ladders.Totals }
 
 // Rates are how quickly containers are paged out and in, in bytes a second; 0: not known yet.
 func (m *Manager) Rates() (out, in int64) { return m.ladders.Rates.Get() }

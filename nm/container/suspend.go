@@ -250,7 +250,7 @@ func (c command) arrived() {
 		every = 0
 	}
 	c.m.breathe(c.Container, every)
-	if s.Lags() {
+	if s.Lags() || s.Squeezed(c.box.size()) {
 		suspension{c.Container}.settle()
 	}
 	c.m.changed()

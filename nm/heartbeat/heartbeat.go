@@ -82,6 +82,7 @@ type Updater struct {
 	sequence   int64                         // sequence number of delegation tokens
 	reported   map[records.ContainerID]bool  // containers whose end was reported
 	grown      map[records.ContainerID]int32 // reported versions of containers that grew
+	memory     map[records.ContainerID]int64 // bytes that containers use, as reported
 
 	updates sync.WaitGroup // changes of containers' sizes under way
 
@@ -225,7 +226,7 @@ func (u *Updater) register(ctx context.Context) error {
 	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
 		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
 	u.setResource(resp.HasResource(), resp.GetResource())
-	u.reported, u.grown, u.sequence = reported, grown, 0
+	u.reported, u.grown, u.sequence, u.memory = reported, grown, 0, nil
 	u.mu.Lock()
 	u.registered = true
 	u.mu.Unlock()
@@ -271,7 +272,8 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	req.SetTokenSequenceNo(u.sequence)
 	req.SetHeddleRefusals(o.Service.Refusals())
 	req.SetHeddleSuspensions(u.suspensions())
-	req.SetHeddleMemory(u.memory())
+	req.SetHeddleMemory(u.nodeMemory())
+	used := u.containerMemory(req)
 	var reports []*pb.LogAggregationReport
 	if o.Logs != nil {
 		reports = o.Logs.Reports()
@@ -291,6 +293,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 		u.reported[id] = true
 	}
 	maps.Copy(u.grown, told.grown)
+	u.memory = used
 	u.responseID, u.sequence = resp.GetResponseId(), resp.GetTokenSequenceNo()
 	u.mu.Lock()
 	u.lastBeat = time.Now()

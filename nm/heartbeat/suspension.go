@@ -23,8 +23,42 @@ func (u *Updater) suspensions() []*pb.ContainerSuspension {
 	return out
 }
 
-// memory tells how the node's memory is, or nil where that can't be found out.
-func (u *Updater) memory() *pb.NodeMemory {
+// leastChange is how many bytes a container must use more or less to be worth a word.
+const leastChange = 16 << 20
+
+// differs reports whether a container uses much more or less memory than before.
+func differs(before, now int64) bool {
+	change := max(now-before, before-now)
+	return change >= leastChange && 4*change >= before
+}
+
+// containerMemory adds how much memory containers use, of those for which that has changed much since it was told. It returns what is known
+// then. Suspending a container costs what its memory takes to be moved.
+func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.ContainerID]int64 {
+	known := make(map[records.ContainerID]int64, len(u.memory))
+	var out []*pb.ContainerMemory
+	for _, c := range u.o.Containers.Containers() {
+		s := c.Status()
+		if s.State == container.Done || s.Usage.At.IsZero() {
+			continue
+		}
+		id, before, now := c.ID(), u.memory[c.ID()], s.Usage.Physical
+		known[id] = before
+		if !differs(before, now) {
+			continue
+		}
+		known[id] = now
+		m := &pb.ContainerMemory{}
+		m.SetContainerId(id.PB())
+		m.SetBytes(now)
+		out = append(out, m)
+	}
+	req.SetHeddleContainerMemory(out)
+	return known
+}
+
+// nodeMemory tells how the node's memory is, or nil where that can't be found out.
+func (u *Updater) nodeMemory() *pb.NodeMemory {
 	if u.o.Pressure == nil {
 		return nil
 	}

@@ -39,6 +39,7 @@ func (s *Server) collectors() []prometheus.Collector {
 	add(gauge, "containers_suspended", "Containers that are suspended.", func(c container.Counts) float64 { return float64(c.Suspended) })
 	add(gauge, "allocated_memory_bytes", "Memory of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.MemoryMB() << 20) })
 	add(gauge, "allocated_vcores", "Virtual cores of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.VCores()) })
+	out = append(out, s.suspensions()...)
 	plain := func(name, help string, value func() float64) {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help}, value))
 	}

@@ -33,8 +33,9 @@ type Processes interface {
 // Node is what the ladders of a node share. The zero Node keeps nobody from taking memory back.
 type Node struct {
 	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
-	Full  func() string
-	Rates Rates
+	Full   func() string
+	Rates  Rates
+	Totals Totals
 }
 
 // slice is how many bytes are taken back between two looks at whether more should be.
@@ -50,6 +51,7 @@ type Ladder struct {
 
 	mu    sync.Mutex
 	state State
+	begun time.Time // when the last order came; zero: its level has been reached
 }
 
 // NewLadder returns the ladder of a container that runs.
@@ -78,6 +80,9 @@ func (l *Ladder) Reset() {
 	size := l.p.Size()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.state.Have.Still() {
+		l.node.Totals.stood(time.Since(l.state.Stopped))
+	}
 	l.state = State{Order: Order{Held: size, Version: l.state.Version}, Holds: size, Since: time.Now()}
 }
 
@@ -112,15 +117,10 @@ func resized(held, from, to records.Resource) records.Resource {
 // Set brings the container to the order's level, and returns when it is there: an error means that it isn't. Memory that can't be taken is
 // none: the state says so (Lags, Reason), and Settle tries again. An order whose Check says no must not come here.
 func (l *Ladder) Set(ctx context.Context, o Order) error {
-	begun := time.Now()
 	if err := l.Step(ctx, o); err != nil {
 		return err
 	}
-	err := l.Settle(ctx)
-	l.mu.Lock()
-	l.state.Took = time.Since(begun)
-	l.mu.Unlock()
-	return err
+	return l.Settle(ctx)
 }
 
 // Step is the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
@@ -128,9 +128,14 @@ func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
 	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go
 	l.state.Order, l.state.Failed, l.state.Reason = o, false, ""
+	begun := time.Now()
+	l.begun = begun
 	l.mu.Unlock()
+	defer l.arrived()
 	if !o.Level.Still() {
-		return l.run(ctx, o, have)
+		err := l.run(ctx, o, have)
+		l.node.Totals.Resume.add(have.Still() && err == nil, begun)
+		return err
 	}
 	if still {
 		return nil
@@ -138,8 +143,18 @@ func (l *Ladder) Step(ctx context.Context, o Order) error {
 	if err := l.p.Freeze(ctx); err != nil {
 		return err
 	}
+	l.node.Totals.Stop.add(true, begun)
 	l.reached(Frozen)
 	return nil
+}
+
+// arrived notes how long the last order took, if nothing is left to do.
+func (l *Ladder) arrived() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.begun.IsZero() && !l.state.Lags() {
+		l.state.Took, l.begun = time.Since(l.begun), time.Time{}
+	}
 }
 
 // run lets the processes run with what they are to hold.
@@ -192,7 +207,7 @@ func (l *Ladder) open(ctx context.Context, have Level) error {
 			return ctx.Err()
 		}
 		if after, e := l.p.Memory(); err == nil && e == nil {
-			l.node.Rates.pagedIn(before.Swapped-after.Swapped, time.Since(begun))
+			l.node.pagedIn(before.Swapped-after.Swapped, time.Since(begun))
 		}
 	}
 	if slow == size {
@@ -207,6 +222,8 @@ func (l *Ladder) Settle(ctx context.Context) error {
 	if !s.Lags() {
 		return nil
 	}
+	defer l.arrived()
+	begun := time.Now()
 	size := l.p.Size()
 	if s.Held.MemoryMB() >= size.MemoryMB() {
 		if s.Holds.MemoryMB() < size.MemoryMB() {
@@ -239,7 +256,26 @@ func (l *Ladder) Settle(ctx context.Context) error {
 	}
 	l.holds(s.Held)
 	l.reached(s.Level)
+	l.node.Totals.Shrink.add(true, begun)
 	return nil
+}
+
+// Relieve gives a container that runs with less memory than it was granted all of that, if it needs more than it holds and none of what it has
+// can be paged out: else it would wait, and nobody would end that. The state says so, and Settle takes the memory again when that is possible.
+func (l *Ladder) Relieve(ctx context.Context) error {
+	s := l.State()
+	if !s.Squeezed(l.p.Size()) || l.node.Full == nil {
+		return nil
+	}
+	why := l.node.Full()
+	if why == "" {
+		return nil
+	}
+	m, err := l.p.Memory()
+	if limit := s.Holds.MemoryMB() << 20; err != nil || max(0, m.Anon)+max(0, m.File) < limit-limit/16 {
+		return err
+	}
+	return l.stop(ctx, s.Order, "it needs more memory than it is to hold, and none can be paged out: "+why)
 }
 
 // stop leaves the container with the memory that could not be taken from it, and with the CPU that it is to have.
@@ -274,7 +310,7 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 		begun := time.Now()
 		taken, err := l.p.Reclaim(ctx, min(over, slice))
 		if err == nil || errors.Is(err, syscall.EBUSY) {
-			l.node.Rates.pagedOut(taken, time.Since(begun))
+			l.node.pagedOut(taken, time.Since(begun))
 		}
 		if errors.Is(err, syscall.EBUSY) && taken <= 0 {
 			return fmt.Sprintf("%d MB of its memory can't be paged out", over>>20), nil
@@ -292,6 +328,11 @@ func (l *Ladder) reached(level Level) {
 	s := &l.state
 	if s.Have == level {
 		return
+	}
+	if s.Have.Still() && !level.Still() {
+		l.node.Totals.stood(time.Since(s.Stopped))
+	} else if !s.Have.Still() && level.Still() {
+		s.Stopped = time.Now()
 	}
 	if s.Have.Still() != level.Still() {
 		s.LastBreath = time.Time{}

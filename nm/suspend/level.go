@@ -114,9 +114,15 @@ type State struct {
 	Swapped    int64            // bytes that are paged out; 0 where the kernel doesn't say
 	LastBreath time.Time        // when it last began to breathe; zero: not since it was suspended
 	Took       time.Duration    // that the last change of its level took
+	Stopped    time.Time        // when it began to stand still, of one that does
 	Failed     bool             // the order was refused, and the container stays as it is
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
 
 // Lags reports whether something is left to do.
 func (s State) Lags() bool { return s.Have != s.Level || s.Holds != s.Held }
+
+// Squeezed reports whether a container of a size runs, or is to run, with less memory than that.
+func (s State) Squeezed(size records.Resource) bool {
+	return !s.Have.Still() && s.Have != Running && s.Holds.MemoryMB() < size.MemoryMB()
+}

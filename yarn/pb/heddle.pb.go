@@ -1353,6 +1353,107 @@ func (b0 NodeMemory_builder) Build() *NodeMemory {
 	return m0
 }
 
+// How much memory a container uses, in heartbeats: of those for which that has changed by a quarter since it was last told.
+type ContainerMemory struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Bytes       int64                  `protobuf:"varint,2,opt,name=bytes"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ContainerMemory) Reset() {
+	*x = ContainerMemory{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerMemory) ProtoMessage() {}
+
+func (x *ContainerMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ContainerMemory) GetContainerId() *ContainerId {
+	if x != nil {
+		return x.xxx_hidden_ContainerId
+	}
+	return nil
+}
+
+func (x *ContainerMemory) GetBytes() int64 {
+	if x != nil {
+		return x.xxx_hidden_Bytes
+	}
+	return 0
+}
+
+func (x *ContainerMemory) SetContainerId(v *ContainerId) {
+	x.xxx_hidden_ContainerId = v
+}
+
+func (x *ContainerMemory) SetBytes(v int64) {
+	x.xxx_hidden_Bytes = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *ContainerMemory) HasContainerId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ContainerId != nil
+}
+
+func (x *ContainerMemory) HasBytes() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ContainerMemory) ClearContainerId() {
+	x.xxx_hidden_ContainerId = nil
+}
+
+func (x *ContainerMemory) ClearBytes() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Bytes = 0
+}
+
+type ContainerMemory_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId *ContainerId
+	Bytes       *int64
+}
+
+func (b0 ContainerMemory_builder) Build() *ContainerMemory {
+	m0 := &ContainerMemory{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = b.ContainerId
+	if b.Bytes != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_Bytes = *b.Bytes
+	}
+	return m0
+}
+
 // What a Heddle NodeManager can do and which guarantees its machine lacks; field 20000 of a registration.
 type NodeCapabilities struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -1367,7 +1468,7 @@ type NodeCapabilities struct {
 
 func (x *NodeCapabilities) Reset() {
 	*x = NodeCapabilities{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1480,7 @@ func (x *NodeCapabilities) String() string {
 func (*NodeCapabilities) ProtoMessage() {}
 
 func (x *NodeCapabilities) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[9]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1577,7 @@ type StartRefusal struct {
 
 func (x *StartRefusal) Reset() {
 	*x = StartRefusal{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +1589,7 @@ func (x *StartRefusal) String() string {
 func (*StartRefusal) ProtoMessage() {}
 
 func (x *StartRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[10]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1680,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1692,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +1756,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1768,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1803,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1815,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1878,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1890,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,6 +1967,9 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"pageInRate\x12\x1d\n" +
 	"\n" +
 	"no_reclaim\x18\a \x01(\tR\tnoReclaim\"d\n" +
+	"\x0fContainerMemory\x12;\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"d\n" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
@@ -1887,7 +1991,7 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x0fLEVEL_RECLAIMED\x10\x04B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_heddle_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(ContainerLevel)(0),                // 0: heddle.yarn.ContainerLevel
 	(*SuspendContainersRequest)(nil),   // 1: heddle.yarn.SuspendContainersRequest
@@ -1899,40 +2003,42 @@ var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*OrderContainersResponse)(nil),    // 7: heddle.yarn.OrderContainersResponse
 	(*ContainerSuspension)(nil),        // 8: heddle.yarn.ContainerSuspension
 	(*NodeMemory)(nil),                 // 9: heddle.yarn.NodeMemory
-	(*NodeCapabilities)(nil),           // 10: heddle.yarn.NodeCapabilities
-	(*StartRefusal)(nil),               // 11: heddle.yarn.StartRefusal
-	(*TransferLeadershipRequest)(nil),  // 12: heddle.yarn.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 13: heddle.yarn.TransferLeadershipResponse
-	(*RemoveMemberRequest)(nil),        // 14: heddle.yarn.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 15: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 16: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 17: heddle.yarn.ContainerExceptionMap
-	(*Resource)(nil),                   // 18: heddle.yarn.Resource
-	(*ApplicationId)(nil),              // 19: heddle.yarn.ApplicationId
+	(*ContainerMemory)(nil),            // 10: heddle.yarn.ContainerMemory
+	(*NodeCapabilities)(nil),           // 11: heddle.yarn.NodeCapabilities
+	(*StartRefusal)(nil),               // 12: heddle.yarn.StartRefusal
+	(*TransferLeadershipRequest)(nil),  // 13: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 14: heddle.yarn.TransferLeadershipResponse
+	(*RemoveMemberRequest)(nil),        // 15: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 16: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 17: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 18: heddle.yarn.ContainerExceptionMap
+	(*Resource)(nil),                   // 19: heddle.yarn.Resource
+	(*ApplicationId)(nil),              // 20: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	16, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	16, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	17, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	16, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	16, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	17, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	16, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
+	17, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	17, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	18, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	17, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	17, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	18, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	17, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 7: heddle.yarn.ContainerOrder.level:type_name -> heddle.yarn.ContainerLevel
-	18, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
+	19, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
 	5,  // 9: heddle.yarn.OrderContainersRequest.order:type_name -> heddle.yarn.ContainerOrder
 	8,  // 10: heddle.yarn.OrderContainersResponse.suspension:type_name -> heddle.yarn.ContainerSuspension
-	17, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	16, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
+	18, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	17, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 13: heddle.yarn.ContainerSuspension.wanted:type_name -> heddle.yarn.ContainerLevel
 	0,  // 14: heddle.yarn.ContainerSuspension.level:type_name -> heddle.yarn.ContainerLevel
-	18, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
-	19, // 16: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	19, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
+	17, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
+	20, // 17: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -1948,7 +2054,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2368,6 +2368,7 @@ type NodeHeartbeatRequest struct {
 	xxx_hidden_HeddleRefusals                   *[]*StartRefusal         `protobuf:"bytes,20000,rep,name=heddle_refusals,json=heddleRefusals"`
 	xxx_hidden_HeddleSuspensions                *[]*ContainerSuspension  `protobuf:"bytes,20001,rep,name=heddle_suspensions,json=heddleSuspensions"`
 	xxx_hidden_HeddleMemory                     *NodeMemory              `protobuf:"bytes,20002,opt,name=heddle_memory,json=heddleMemory"`
+	xxx_hidden_HeddleContainerMemory            *[]*ContainerMemory      `protobuf:"bytes,20003,rep,name=heddle_container_memory,json=heddleContainerMemory"`
 	XXX_raceDetectHookData                      protoimpl.RaceDetectHookData
 	XXX_presence                                [1]uint32
 	unknownFields                               protoimpl.UnknownFields
@@ -2484,6 +2485,15 @@ func (x *NodeHeartbeatRequest) GetHeddleMemory() *NodeMemory {
 	return nil
 }
 
+func (x *NodeHeartbeatRequest) GetHeddleContainerMemory() []*ContainerMemory {
+	if x != nil {
+		if x.xxx_hidden_HeddleContainerMemory != nil {
+			return *x.xxx_hidden_HeddleContainerMemory
+		}
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatRequest) SetNodeStatus(v *NodeStatus) {
 	x.xxx_hidden_NodeStatus = v
 }
@@ -2514,7 +2524,7 @@ func (x *NodeHeartbeatRequest) SetNodeAttributes(v *NodeAttributes) {
 
 func (x *NodeHeartbeatRequest) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 12)
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleRefusals(v []*StartRefusal) {
@@ -2527,6 +2537,10 @@ func (x *NodeHeartbeatRequest) SetHeddleSuspensions(v []*ContainerSuspension) {
 
 func (x *NodeHeartbeatRequest) SetHeddleMemory(v *NodeMemory) {
 	x.xxx_hidden_HeddleMemory = v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleContainerMemory(v []*ContainerMemory) {
+	x.xxx_hidden_HeddleContainerMemory = &v
 }
 
 func (x *NodeHeartbeatRequest) HasNodeStatus() bool {
@@ -2619,9 +2633,10 @@ type NodeHeartbeatRequest_builder struct {
 	NodeAttributes                   *NodeAttributes
 	TokenSequenceNo                  *int64
 	// Heddle only. All that hold now; none when the node has withdrawn them.
-	HeddleRefusals    []*StartRefusal
-	HeddleSuspensions []*ContainerSuspension
-	HeddleMemory      *NodeMemory
+	HeddleRefusals        []*StartRefusal
+	HeddleSuspensions     []*ContainerSuspension
+	HeddleMemory          *NodeMemory
+	HeddleContainerMemory []*ContainerMemory
 }
 
 func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
@@ -2636,12 +2651,13 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_RegisteringCollectors = &b.RegisteringCollectors
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 12)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleRefusals = &b.HeddleRefusals
 	x.xxx_hidden_HeddleSuspensions = &b.HeddleSuspensions
 	x.xxx_hidden_HeddleMemory = b.HeddleMemory
+	x.xxx_hidden_HeddleContainerMemory = &b.HeddleContainerMemory
 	return m0
 }
 
@@ -4874,7 +4890,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\t \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\"L\n" +
 	"\x1cUnRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\"\x1f\n" +
-	"\x1dUnRegisterNodeManagerResponse\"\xd6\x06\n" +
+	"\x1dUnRegisterNodeManagerResponse\"\xae\a\n" +
 	"\x14NodeHeartbeatRequest\x128\n" +
 	"\vnode_status\x18\x01 \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12g\n" +
@@ -4889,7 +4905,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x0ftokenSequenceNo\x18\b \x01(\x03R\x0ftokenSequenceNo\x12D\n" +
 	"\x0fheddle_refusals\x18\xa0\x9c\x01 \x03(\v2\x19.heddle.yarn.StartRefusalR\x0eheddleRefusals\x12Q\n" +
 	"\x12heddle_suspensions\x18\xa1\x9c\x01 \x03(\v2 .heddle.yarn.ContainerSuspensionR\x11heddleSuspensions\x12>\n" +
-	"\rheddle_memory\x18\xa2\x9c\x01 \x01(\v2\x17.heddle.yarn.NodeMemoryR\fheddleMemory\"\xd9\x01\n" +
+	"\rheddle_memory\x18\xa2\x9c\x01 \x01(\v2\x17.heddle.yarn.NodeMemoryR\fheddleMemory\x12V\n" +
+	"\x17heddle_container_memory\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.ContainerMemoryR\x15heddleContainerMemory\"\xd9\x01\n" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
@@ -5024,14 +5041,15 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(*StartRefusal)(nil),                            // 43: heddle.yarn.StartRefusal
 	(*ContainerSuspension)(nil),                     // 44: heddle.yarn.ContainerSuspension
 	(*NodeMemory)(nil),                              // 45: heddle.yarn.NodeMemory
-	(LogAggregationStatus)(0),                       // 46: heddle.yarn.LogAggregationStatus
-	(*ContainerId)(nil),                             // 47: heddle.yarn.ContainerId
-	(*SignalContainerRequest)(nil),                  // 48: heddle.yarn.SignalContainerRequest
-	(*ContainerOrder)(nil),                          // 49: heddle.yarn.ContainerOrder
-	(*Token)(nil),                                   // 50: heddle.yarn.Token
-	(ContainerState)(0),                             // 51: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 52: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 53: heddle.yarn.ExecutionType
+	(*ContainerMemory)(nil),                         // 46: heddle.yarn.ContainerMemory
+	(LogAggregationStatus)(0),                       // 47: heddle.yarn.LogAggregationStatus
+	(*ContainerId)(nil),                             // 48: heddle.yarn.ContainerId
+	(*SignalContainerRequest)(nil),                  // 49: heddle.yarn.SignalContainerRequest
+	(*ContainerOrder)(nil),                          // 50: heddle.yarn.ContainerOrder
+	(*Token)(nil),                                   // 51: heddle.yarn.Token
+	(ContainerState)(0),                             // 52: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 53: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 54: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -5079,37 +5097,38 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	43, // 42: heddle.yarn.NodeHeartbeatRequest.heddle_refusals:type_name -> heddle.yarn.StartRefusal
 	44, // 43: heddle.yarn.NodeHeartbeatRequest.heddle_suspensions:type_name -> heddle.yarn.ContainerSuspension
 	45, // 44: heddle.yarn.NodeHeartbeatRequest.heddle_memory:type_name -> heddle.yarn.NodeMemory
-	33, // 45: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
-	46, // 46: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
-	3,  // 47: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 48: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 49: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	47, // 50: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
-	33, // 51: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
-	47, // 52: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
-	20, // 53: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
-	35, // 54: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
-	48, // 55: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
-	37, // 56: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
-	19, // 57: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
-	21, // 58: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	35, // 59: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	49, // 60: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
-	33, // 61: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 62: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	50, // 63: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 64: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 65: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	47, // 66: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	51, // 67: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 68: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	52, // 69: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	53, // 70: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	71, // [71:71] is the sub-list for method output_type
-	71, // [71:71] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	46, // 45: heddle.yarn.NodeHeartbeatRequest.heddle_container_memory:type_name -> heddle.yarn.ContainerMemory
+	33, // 46: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
+	47, // 47: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
+	3,  // 48: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 49: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 50: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	48, // 51: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
+	33, // 52: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
+	48, // 53: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
+	20, // 54: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
+	35, // 55: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
+	49, // 56: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
+	37, // 57: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
+	19, // 58: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
+	21, // 59: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	35, // 60: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
+	50, // 61: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
+	33, // 62: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 63: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	51, // 64: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 65: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 66: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	48, // 67: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	52, // 68: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 69: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	53, // 70: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	54, // 71: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }
