@@ -6,6 +6,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 )
 
 // checked is a scheduler with all that is checked: an application that runs and waits, a node that is kept for it, and a user with two.
@@ -50,8 +51,8 @@ func TestCheckFinds(t *testing.T) {
 		"an application's sum":     {func(_ *core.Core, a *core.App) { a.Used = unit }, "application 0 has <memory:1024"},
 		"what is kept for it":      {func(_ *core.Core, a *core.App) { a.Reserved = unit }, "application 0 has"},
 		"what it waits for":        {func(_ *core.Core, a *core.App) { a.PendingSum = unit }, "application 0 waits for <memory:1024"},
-		"its requests":             {func(_ *core.Core, a *core.App) { a.Requests++ }, "2 requests with 0 rows for places, 0 of them blocked; the sums say 3"},
-		"its blocked requests":     {func(_ *core.Core, a *core.App) { a.Blocked++ }, "the sums say 2, 0 and 1"},
+		"its requests":             {func(_ *core.Core, a *core.App) { a.Requests++ }, "2 requests, 0 of them blocked; the sums say 3"},
+		"its blocked requests":     {func(_ *core.Core, a *core.App) { a.Blocked++ }, "the sums say 2 and 1"},
 		"that it is active":        {func(_ *core.Core, a *core.App) { a.Active = false }, "user u in root.a has"},
 		"that it wants something":  {func(_ *core.Core, a *core.App) { a.Wants = false }, "user u in root.a has"},
 		"a user's use":             {func(c *core.Core, _ *core.App) { c.Users[0].Used = unit }, "user u in root.a has"},
@@ -67,10 +68,10 @@ func TestCheckFinds(t *testing.T) {
 		"a queue's containers":     {func(c *core.Core, _ *core.App) { c.Queues[1].Containers++ }, "queue root.a has"},
 		"the request at the front": {func(c *core.Core, a *core.App) {
 			for d := range c.Demands(a) {
-				c.Demanded.SetMask(d.El, 0)
+				d.Why = demand.NoPlace
 				break
 			}
-		}, "shows 0 of"},
+		}, "shows 1 of 0"},
 		"an order of applications": {func(c *core.Core, a *core.App) { c.Orders.SetMask(a.El, 0) }, "user u doesn't stand by its first application"},
 	} {
 		s, a := checked(t)

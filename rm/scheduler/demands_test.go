@@ -71,7 +71,7 @@ func TestThousandsOfRequestsOfOneApplication(t *testing.T) {
 				for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 					rows = append(rows, asks(i)...)
 				}
-				s.core.Passed = 0
+				s.core.Demanded.Passed = 0
 				s.UpdateAsks(h, rows)
 				decide()
 				for i := range ends {
@@ -81,8 +81,8 @@ func TestThousandsOfRequestsOfOneApplication(t *testing.T) {
 				if err := s.core.Check(); err != nil {
 					t.Error(err)
 				}
-				if most := int64(n * 10 * (ends + 1)); s.core.Passed > most {
-					t.Errorf("%d requests were gone through one by one, which is more than %d", s.core.Passed, most)
+				if most := int64(n * 10 * (ends + 1)); s.core.Demanded.Passed > most {
+					t.Errorf("%d requests were gone through one by one, which is more than %d", s.core.Demanded.Passed, most)
 				}
 			})
 		}

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"heddle/rm/scheduler/nodeset"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/yarn/records"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func res(gb, cores int64) records.Resource { return records.NewResource(gb*1024, cores) }
@@ -217,7 +216,7 @@ func (m *machine) check(t *rapid.T) {
 			}
 			for _, nh := range m.nodes {
 				n := &s.core.Nodes.At[nh]
-				if _, ok := admits(d, n); ok && !d.Barred(a, n) && d.Capability.FitsIn(s.core.Nodes.Capability(n).Sub(n.Used)) {
+				if _, ok := admits(d, n); ok && !a.Bars(d, n) && d.Capability.FitsIn(s.core.Nodes.Capability(n).Sub(n.Used)) {
 					t.Fatalf("application %d waits although node %d has room for %v", h, nh, d.Capability)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
@@ -31,10 +32,7 @@ type App struct {
 	Leaf, User int32
 	El         int32
 	Running    int32 // containers
-	Demands    order.Order
-	Requests   int32   // demands
-	Blocked    int32   // demands that wait for more urgent ones, or for the policy of the leaf
-	Sole       *Demand // if there is just one
+	demand.Set
 	Used       records.Resource
 	PendingSum records.Resource
 	Pending    int64            // containers asked for
@@ -59,7 +57,7 @@ func (s *Core) AddApp(spec AppSpec) handle.App {
 	h := handle.Take(&s.Apps, &s.freeApps)
 	leaf := s.leafOf(spec.Queue)
 	am := s.Policy.Master(spec.AM)
-	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Orders.Take(int32(h)), Demands: order.New(order.ByPriority)}
+	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Orders.Take(int32(h)), Set: demand.NewSet()}
 	s.join(h, leaf)
 	return h
 }
@@ -194,7 +192,8 @@ func (s *Core) ClearAsks(h handle.App) {
 	a := &s.Apps[h]
 	s.unreserveAll(h)
 	s.Changes++
-	s.dropDemands(a)
+	s.Demanded.Clear(&a.Set, &s.Classes)
+	a.places = 0
 	back := a.PendingSum.Times(-1)
 	s.askedFor(a, &back)
 	a.PendingSum = records.Resource{}
@@ -219,8 +218,8 @@ func (s *Core) UpdateBlacklist(h handle.App, add, remove []string) {
 	}
 	if len(remove) > 0 {
 		for d := range s.Demands(a) {
-			d.Hosts, d.Racks, d.vain = true, true, 0
-			s.setWhy(d, Untried)
+			d.TryAnew()
+			s.setWhy(d, demand.Untried)
 		}
 		s.settle(h)
 	}

@@ -1,128 +1,50 @@
 package core
 
 import (
-	"cmp"
-	"math/bits"
+	"iter"
 
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/yarn/pb"
-	"heddle/yarn/records"
+	"heddle/rm/scheduler/order"
+)
+
+// Names of package demand that those who use the core need.
+type (
+	Demand   = demand.Demand
+	Ask      = demand.Ask
+	Locality = demand.Locality
 )
 
 // Any is the resource name of an ask for any node.
-const Any = "*"
+const Any = demand.Any
 
-// Ask is one row of an application's requests (YARN: ResourceRequest). Rows are absolute: one replaces what the
-// application had asked before under the same priority, allocation request id and name. The row for Any holds the total;
-// rows for hosts and racks say where containers are preferred.
-type Ask struct {
-	Priority            int32 // lower numbers are served first
-	AllocationRequestID int64
-	Name                string // host, rack, or Any
-	Capability          records.Resource
-	Count               int32
-	RelaxLocality       bool // on Any and racks: containers may also go where only this row admits them
-	ExecutionType       pb.ExecutionType
-	Work                nodeset.Work
-}
-
-// Demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
-// stands first.
-type Demand struct {
-	App          handle.App
-	Priority     int32
-	RequestID    int64
-	Pending      int32 // the count of Any
-	Reservations int32
-	execution    pb.ExecutionType
-	Class        uint8
-	Why          Blocked
-	Hosts, Racks bool // some preferred host, or rack, may have room
-	RelaxAny     bool
-	classed      bool // holds its class
-	gone         bool
-	listed       bool          // is among Core.parked
-	timed        bool          // is among Core.timed
-	Choosy       bool          // has places
-	Work         nodeset.Works // its kind
-
-	Capability records.Resource
-	Size       records.Resource // of it what is measured
-
-	Places    []Place         // hosts and racks, in the order in which they were first asked for
-	placeOf   map[int32]int32 // name → index in places
-	at        int             // the place that was last found to have room
-	Since     int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
-	Until     int64           // when the delay for locality is over that it waits for, or the leaf policy's hold; 0: none
-	heldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
-	vain      int64           // see hopes
-	El        int32           // in Core.Demanded
-	_         [3]int32        // to whole lines
-}
-
-// Blocked is what became of the last search for a node, and keeps a demand from being tried again. One that is parked has no part in its
-// application's mask.
-type Blocked uint8
-
+// Localities, best first.
 const (
-	Untried   Blocked = iota
-	NoPlace           // none of the places that it may go to has room
-	NoRoom            // no node that the application wants has
-	OverLimit         // it would take a queue above its maximum
-	Waits             // the leaf policy makes it wait; see Withholds
-	BehindOwn         // what the application asks for more urgently comes first on the nodes with room
+	NodeLocal = demand.NodeLocal
+	RackLocal = demand.RackLocal
+	OffSwitch = demand.OffSwitch
 )
 
-// Place is a row for a host or rack. Served rows stay with a count of 0 while the demand lasts.
-type Place struct {
-	Name  int32
-	Count int32
-	Relax bool
-	waits bool // is among the name's waiters
-}
-
-func (d *Demand) place(name int32) *Place {
-	if i, ok := d.placeOf[name]; ok {
-		return &d.Places[i]
-	}
-	return nil
-}
-
-// Wants returns how many containers are preferred at a name.
-func (d *Demand) Wants(name int32) int32 {
-	if p := d.place(name); p != nil {
-		return p.Count
-	}
-	return 0
-}
-
-// Relaxes reports whether containers preferred on hosts of a rack may go elsewhere in the rack.
-func (d *Demand) Relaxes(rack int32) bool {
-	p := d.place(rack)
-	return p != nil && p.Count > 0 && p.Relax
-}
-
-func (d *Demand) Compare(priority int32, requestID int64) int {
-	return cmp.Or(cmp.Compare(d.Priority, priority), cmp.Compare(d.RequestID, requestID))
-}
+// Demands returns an application's demands, the most urgent first. None may be entered or taken out meanwhile.
+func (s *Core) Demands(a *App) iter.Seq[*Demand] { return s.Demanded.All(&a.Set) }
 
 // update enters a row.
 func (s *Core) update(h handle.App, a *App, ask *Ask) {
-	d := s.findDemand(a, ask.Priority, ask.AllocationRequestID)
+	d := s.Demanded.Find(&a.Set, ask.Priority, ask.AllocationRequestID)
 	if d == nil {
 		if ask.Count == 0 {
 			return
 		}
-		d = s.addDemand(h, a, ask.Priority, ask.AllocationRequestID)
+		d = s.Demanded.Add(h, &a.Set, ask.Priority, ask.AllocationRequestID)
 	}
 	a.PendingSum = a.PendingSum.Sub(d.Capability.Times(int64(d.Pending)))
 	if ask.Count > 0 {
 		if d.Capability != ask.Capability {
 			s.trim(d, 0)
 		}
-		s.setCapability(d, ask.Capability)
-		d.execution = ask.ExecutionType
+		d.Resize(ask.Capability, s.Calc.Measure(ask.Capability), &s.Classes)
+		d.Execution = ask.ExecutionType
 		if work := nodeset.WorkOf(ask.Work); work != d.Work {
 			s.trim(d, 0)
 			d.Work = work
@@ -135,79 +57,83 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		s.updatePlace(d, ask)
 	}
 	a.PendingSum = a.PendingSum.Add(d.Capability.Times(int64(d.Pending)))
-	d.Hosts, d.Racks, d.vain = true, true, 0
-	s.setWhy(d, Untried)
-	s.show(d)
+	d.TryAnew()
+	s.setWhy(d, demand.Untried)
+	s.Demanded.Show(d)
 	s.trim(d, d.Pending)
-	if d.idle() {
+	if d.Idle() {
 		s.dropDemand(a, d)
 	}
 }
 
 func (s *Core) updatePlace(d *Demand, ask *Ask) {
 	name := s.Nodes.Intern(ask.Name)
-	p := d.place(name)
-	if p == nil {
-		if d.placeOf == nil {
-			d.placeOf = map[int32]int32{}
-		}
-		d.placeOf[name] = int32(len(d.Places))
-		d.Places, d.Choosy = append(d.Places, Place{Name: name}), true
-		p = &d.Places[len(d.Places)-1]
+	if d.Prefer(name, ask.Count, ask.RelaxLocality) {
 		s.Apps[d.App].places++
 	}
-	p.Count, p.Relax = ask.Count, ask.RelaxLocality
-	if p.Count > 0 && !p.waits {
-		p.waits = true
-		s.await(name, d)
-	}
+	s.awaited.Grow(s.Nodes.Names.Numbers())
+	s.awaited.Await(name, d)
 }
 
-func (s *Core) setCapability(d *Demand, capability records.Resource) {
-	if d.classed && d.Capability == capability {
-		return
-	}
-	if d.classed {
-		s.Classes.Drop(d.Class)
-	}
-	d.Capability, d.Size = capability, s.Calc.Measure(capability)
-	d.Class, d.classed = s.Classes.Hold(capability, d.Size), true
+// dropDemand forgets a demand of which nothing is left.
+func (s *Core) dropDemand(a *App, d *Demand) {
+	a.places -= int32(len(d.Places))
+	s.Demanded.Drop(&a.Set, d, &s.Classes)
 }
 
-// idle reports whether no row asks for anything.
-func (d *Demand) idle() bool {
-	if d.Pending > 0 {
-		return false
+// setWhy says what keeps a demand from being tried again.
+func (s *Core) setWhy(d *Demand, w demand.Blocked) { s.Demanded.SetWhy(&s.Apps[d.App].Set, d, w) }
+
+// maskOf is the classes of which an application could take a container now.
+func (s *Core) maskOf(a *App) order.Mask {
+	if !a.Active {
+		return 0
 	}
-	for i := range d.Places {
-		if d.Places[i].Count > 0 {
-			return false
+	return s.Demanded.Offers(&a.Set)
+}
+
+// Requests returns how many requests an application has that differ in priority or allocation request id, and how many rows for hosts
+// and racks these have. Served ones count while anything of their request is left.
+func (s *Core) Requests(h handle.App) (requests, places int) {
+	a := &s.Apps[h]
+	return int(a.Requests), int(a.places)
+}
+
+// RequestsWith returns what Requests would return, at most, if asks were entered.
+func (s *Core) RequestsWith(h handle.App, asks []Ask) (requests, places int) {
+	type id struct {
+		priority int32
+		request  int64
+	}
+	type row struct {
+		id
+		name string
+	}
+	requests, places = s.Requests(h)
+	known, rows := map[id]*Demand{}, map[row]struct{}{}
+	for i := range asks {
+		ask := &asks[i]
+		if ask.Count == 0 {
+			continue
+		}
+		of := id{ask.Priority, ask.AllocationRequestID}
+		d, seen := known[of]
+		if !seen {
+			if d = s.Demanded.Find(&s.Apps[h].Set, of.priority, of.request); d == nil {
+				requests++
+			}
+			known[of] = d
+		}
+		if ask.Name == Any {
+			continue
+		}
+		if name, named := s.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
+			continue
+		}
+		if _, twice := rows[row{of, ask.Name}]; !twice {
+			rows[row{of, ask.Name}] = struct{}{}
+			places++
 		}
 	}
-	return true
-}
-
-// served takes one container on a node off the rows that it serves.
-func (d *Demand) served(n *nodeset.Node, level Locality) {
-	d.Pending--
-	if level == NodeLocal {
-		d.take(n.Host)
-	}
-	if level <= RackLocal {
-		d.take(n.Rack)
-	}
-}
-
-func (d *Demand) take(name int32) {
-	if p := d.place(name); p != nil && p.Count > 0 {
-		p.Count--
-	}
-}
-
-// Row is the row for any node.
-func (d *Demand) Row() Ask {
-	return Ask{
-		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
-		RelaxLocality: d.RelaxAny, ExecutionType: d.execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))),
-	}
+	return requests, places
 }

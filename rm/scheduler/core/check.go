@@ -168,33 +168,12 @@ func (s *Core) checkOrders() error {
 
 // checkDemands looks for demands of an application that are out of order, or hidden, and for sums over them that are wrong.
 func (s *Core) checkDemands(a *App) error {
-	if err := s.Demanded.Check(&a.Demands); err != nil {
-		return fmt.Errorf("requests: %w", err)
-	}
-	var last *Demand
-	var blocked, requests, places int32
-	var offers order.Mask
+	places := int32(0)
 	for d := range s.Demands(a) {
-		if last != nil && last.Compare(d.Priority, d.RequestID) >= 0 {
-			return fmt.Errorf("the request of priority %d, id %d stands before that of priority %d, id %d",
-				last.Priority, last.RequestID, d.Priority, d.RequestID)
-		}
-		if own := s.Demanded.Own(d.El); own != d.offers() {
-			return fmt.Errorf("the request of priority %d, id %d shows %b of %b", d.Priority, d.RequestID, own, d.offers())
-		}
-		last = d
-		offers |= d.offers()
-		requests, places = requests+1, places+int32(len(d.Places))
-		if d.Why.counts() {
-			blocked++
-		}
+		places += int32(len(d.Places))
 	}
-	if requests != a.Requests || places != a.places || blocked != a.Blocked || (a.Sole != nil) != (requests == 1) {
-		return fmt.Errorf("%d requests with %d rows for places, %d of them blocked; the sums say %d, %d and %d",
-			requests, places, blocked, a.Requests, a.places, a.Blocked)
+	if places != a.places {
+		return fmt.Errorf("%d rows for places; the sum says %d", places, a.places)
 	}
-	if a.Active && offers != s.maskOf(a) {
-		return fmt.Errorf("the requests offer %b, the sum %b", offers, s.maskOf(a))
-	}
-	return nil
+	return s.Demanded.Check(&a.Set)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/yarn/records"
@@ -60,8 +61,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"how many are blocked":       {func(c *cluster, h handle.App) { c.Apps[h].Blocked++ }, "application 1: 2 requests"},
 		"that there is just one":     {func(c *cluster, h handle.App) { c.Apps[h].Sole = request(c, h, 3) }, "application 1"},
 		"the order of requests":      {func(c *cluster, h handle.App) { request(c, h, 3).Priority = 9 }, "application 1: "},
-		"why a request waits":        {func(c *cluster, h handle.App) { request(c, h, 3).Why = core.NoPlace }, "application 1: "},
-		"that a request is blocked":  {func(c *cluster, h handle.App) { request(c, h, 4).Why = core.BehindOwn }, "application 1: "},
+		"why a request waits":        {func(c *cluster, h handle.App) { request(c, h, 3).Why = demand.NoPlace }, "application 1: "},
+		"that a request is blocked":  {func(c *cluster, h handle.App) { request(c, h, 4).Why = demand.BehindOwn }, "application 1: "},
 		"a container that is freed":  {func(c *cluster, h handle.App) { c.Apps[h].Used = c.Apps[h].Used.Sub(one) }, "application 1 has"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"heddle/internal/invariants"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/intern"
 	"heddle/rm/scheduler/measure"
@@ -15,7 +16,7 @@ import (
 // Core holds queues, nodes, applications and containers, and decides what is the same for all policies. Make it with NewCore.
 //
 // It has many methods, and its package is large: each decision changes applications, users, queues, orders and nodes together, and
-// the sums over them must agree at the end of each call. What stands alone is in packages of its own (nodeset, order, class).
+// the sums over them must agree at the end of each call. What stands alone is in packages of its own (nodeset, demand, order, class).
 type Core struct {
 	Config Config
 	Tree   *queue.Tree
@@ -51,26 +52,24 @@ type Core struct {
 	reservationAt    []Reservation
 	freeReservations []int32
 
-	Changes  int64       // of what applications ask for and hold, of limits and of nodes
-	Demanded order.Arena // of demands
-	DemandOf []*Demand
-	Passed   int64 // demands and applications that were gone through one by one, which tests hold down
+	Changes  int64 // of what applications ask for and hold, of limits and of nodes
+	Demanded demand.Table
+	Passed   int64 // applications that were gone through one by one, which tests hold down
 
 	guided  []int32      // leaves with leaf policies that aren't built in
 	overdue []handle.App // scratch of askOverdue
 
-	waiting      []waiters          // demands that prefer a host or rack, by its name's number
-	awaited      []bool             // names that demands prefer, or did: those with waiters
+	awaited      demand.Awaited     // hosts and racks
 	Reserved     []handle.Container // in the order in which nodes were kept
 	scheduling   bool               // undone reservations are among the decisions
 	reservations                    // which reservations may be filled or undone
 	Roomier      bool               // nodes may have room for reservations
 	undone       []Decision         // on reservations, since the last call of Schedule
 	promises     []Promised         // see Promise
-	timed        []*Demand          // that wait for better places, or for the policies of their leaves, for some time
-	wakeup       int64              // see NextWake
-	parked       []*Demand          // that wait for room on nodes that their application wants, or below their queues' limits
-	Picked       order.Mask         // the classes that the application that was picked last could have
+	timed        demand.Timed
+	wakeup       int64 // see NextWake
+	parked       demand.Parked
+	Picked       order.Mask // the classes that the application that was picked last could have
 	Out          []Decision
 }
 

@@ -9,16 +9,6 @@ import (
 	"heddle/yarn/records"
 )
 
-// Locality says how near to its preferred places a container was put.
-type Locality uint8
-
-// Localities, best first.
-const (
-	NodeLocal Locality = iota
-	RackLocal
-	OffSwitch // also where there was no preference
-)
-
 // DecisionKind says what a decision is about.
 type DecisionKind uint8
 

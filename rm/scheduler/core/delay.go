@@ -1,7 +1,7 @@
 package core
 
 import (
-	"slices"
+	"heddle/rm/scheduler/demand"
 )
 
 // Delays is for how long a demand waits for its hosts before it takes a node of its racks, and before it takes any, in ms
@@ -19,7 +19,7 @@ func (s *Core) Delays(d *Demand) (rack, anywhere int64) {
 // hopes reports whether a node takes containers that is better placed than the rest: on a preferred host or, with racks, in a
 // preferred rack. Where there is none, waiting would be in vain.
 func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
-	if d.vain == s.Nodes.Places+1 {
+	if d.Vain == s.Nodes.Places+1 {
 		return false // looked for already, since nodes, rows or blacklist have changed
 	}
 	for i := range d.Places {
@@ -28,7 +28,7 @@ func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
 			continue
 		}
 		for _, nh := range s.Nodes.Sites[p.Name].Nodes {
-			if n := &s.Nodes.At[nh]; !d.Barred(a, n) {
+			if n := &s.Nodes.At[nh]; !a.Bars(d, n) {
 				return true
 			}
 		}
@@ -37,7 +37,7 @@ func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
 		}
 	}
 	if racks {
-		d.vain = s.Nodes.Places + 1
+		d.Vain = s.Nodes.Places + 1
 	}
 	return false
 }
@@ -58,39 +58,18 @@ func (s *Core) delayed(a *App, d *Demand, delay int64, racks bool) bool {
 		return false
 	}
 	s.waitUntil(d, until)
-	s.park(d, NoPlace)
+	s.park(d, demand.NoPlace)
 	return true
 }
 
 // waitUntil has a demand that is parked be tried again at a time.
 func (s *Core) waitUntil(d *Demand, until int64) {
-	d.Until = until
+	s.timed.Add(d, until)
 	s.WakeAt(until)
-	if !d.timed {
-		d.timed = true
-		s.timed = append(s.timed, d)
-	}
 }
 
 // wakeLate lets the demands be tried again whose delay is over.
-func (s *Core) wakeLate() {
-	list := s.timed
-	s.timed = slices.DeleteFunc(list, func(d *Demand) bool {
-		switch {
-		case d.gone:
-			return true
-		case d.Until > s.Now:
-			s.WakeAt(d.Until)
-			return false
-		}
-		d.Until, d.timed = 0, false
-		if d.Why == NoPlace || d.Why == Waits {
-			d.Racks = true
-			s.Unpark(d)
-		}
-		return true
-	})
-}
+func (s *Core) wakeLate() { s.timed.Wake(s.Now, s.Unpark, s.WakeAt) }
 
 // placedAt starts the delay anew after a container that was placed well.
 func (s *Core) placedAt(d *Demand, level Locality) {

@@ -108,7 +108,7 @@ func (s *Core) fillOnce() {
 		}
 		a := &s.Apps[app]
 		switch {
-		case d.Barred(a, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):
+		case a.Bars(d, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):
 			s.Withdraw(c)
 		case s.fitsOn(n, d):
 			s.dropReservation(c)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
@@ -71,7 +72,7 @@ func (s *Core) HoldsBack(a *App, d *Demand) (w HoldingBack) {
 		return w
 	}
 	view := s.leafApp(a)
-	if held, until := g.Hold(leafAsk(&view, d), d.heldSince, s.Now); held {
+	if held, until := g.Hold(leafAsk(&view, d), d.HeldSince, s.Now); held {
 		return HoldingBack{Policy: g.Name, Until: until}
 	}
 	most, until := g.Cap(view, a.since, s.Now)
@@ -109,11 +110,11 @@ func (s *Core) holdBack(a *App, d *Demand) bool {
 	if w.Policy == "" {
 		return false
 	}
-	if !w.Capped && d.heldSince == 0 {
-		d.heldSince = moment(s.Now)
+	if !w.Capped && d.HeldSince == 0 {
+		d.HeldSince = moment(s.Now)
 	}
 	s.waitUntil(d, w.Until)
-	s.park(d, Waits)
+	s.park(d, demand.Waits)
 	return true
 }
 
@@ -173,7 +174,7 @@ func (s *Core) toldGranted(h handle.App, d *Demand, nh handle.Node, r *records.R
 	view := s.leafApp(a)
 	k := leaf.Ask{App: view, Capability: *r}
 	if d != nil {
-		d.heldSince = 0
+		d.HeldSince = 0
 		k = leafAsk(&view, d)
 	}
 	s.Queues[a.Leaf].guard.Granted(view, s.leafNode(nh), k, *r)

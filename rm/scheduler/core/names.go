@@ -28,9 +28,9 @@ func (s *Core) forgetNames() {
 		}
 	}
 	// Whoever waited at a name that nobody uses is gone.
-	s.growWaiting()
+	s.awaited.Grow(s.Nodes.Names.Numbers())
 	s.Nodes.Names.Forget(used, func(id int32) {
 		s.Nodes.Sites[id] = nodeset.Site{}
-		s.waiting[id], s.awaited[id] = waiters{}, false
+		s.awaited.Forget(id)
 	})
 }

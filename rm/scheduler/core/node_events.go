@@ -11,7 +11,7 @@ import (
 // AddNode enters a node that takes containers.
 func (s *Core) AddNode(spec nodeset.Spec) handle.Node {
 	h := s.Nodes.Add(spec)
-	s.growWaiting()
+	s.awaited.Grow(s.Nodes.Names.Numbers())
 	s.nodeChanged(h)
 	return h
 }
@@ -72,10 +72,10 @@ func (s *Core) NodeFreed(h handle.Node) {
 		most := s.Calc.Measure(*s.Nodes.Capability(n))
 		s.Classes.Open(&most) // it may be kept for what doesn't fit yet
 	}
-	if s.awaited[n.Host] {
+	if s.awaited.At(n.Host) {
 		s.wakePlace(n.Host, true)
 	}
-	if s.awaited[n.Rack] {
+	if s.awaited.At(n.Rack) {
 		s.wakePlace(n.Rack, false)
 	}
 	s.unparkFitting(&free)

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 )
@@ -14,7 +15,7 @@ import (
 // Shuns reports whether a demand of an application may not go to a node now: it is barred from the node, or a more urgent ask
 // comes first there.
 func (s *Core) Shuns(a *App, d *Demand, n *nodeset.Node) bool {
-	if d.Barred(a, n) {
+	if a.Bars(d, n) {
 		return true
 	}
 	return s.Rules.OwnFirst && s.Policy.Shuns(n)
@@ -26,7 +27,7 @@ func (s *Core) heldByOwn(a *App, d *Demand) bool {
 		return false
 	}
 	held := func(h handle.Node) bool {
-		return h != handle.NoNode && s.Nodes.HasRoom(&s.Nodes.At[h], &d.Size) && !d.Barred(a, &s.Nodes.At[h]) && s.Shuns(a, d, &s.Nodes.At[h])
+		return h != handle.NoNode && s.Nodes.HasRoom(&s.Nodes.At[h], &d.Size) && !a.Bars(d, &s.Nodes.At[h]) && s.Shuns(a, d, &s.Nodes.At[h])
 	}
 	for i := range d.Places {
 		p := &d.Places[i]
@@ -49,12 +50,12 @@ func (s *Core) unblock(a *App) {
 		return
 	}
 	for d := range s.Demands(a) {
-		if d.Why == Waits {
+		if d.Why == demand.Waits {
 			d.Until = 0 // of the policy, which is asked again
 		}
-		if d.Why.counts() {
+		if d.Why.Counts() {
 			d.Hosts, d.Racks = true, true // where it was held there may be room
-			s.setWhy(d, Untried)
+			s.setWhy(d, demand.Untried)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
 	"heddle/rm/scheduler/nodeset"
@@ -11,12 +12,12 @@ import (
 // is none, it takes note of that, so that the same isn't tried again.
 func (s *Core) place(h handle.App) {
 	a := &s.Apps[h]
-	d := s.FirstDemand(a, s.Picked)
+	d := s.Demanded.First(&a.Set, s.Picked)
 	if d == nil {
 		panic("scheduler: an application was picked that has nothing to place")
 	}
 	if s.Rules.OwnFirst && s.Policy.HeldByOwn(a, d) {
-		s.park(d, BehindOwn)
+		s.park(d, demand.BehindOwn)
 		return
 	}
 	if a.guided && s.holdBack(a, d) {
@@ -27,7 +28,7 @@ func (s *Core) place(h handle.App) {
 
 func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 	if d.Class == class.Shared && !s.BelowMaximum(a.Leaf, &d.Size) {
-		s.park(d, OverLimit)
+		s.park(d, demand.OverLimit)
 		return
 	}
 	if n := s.findHost(a, d); n != handle.NoNode {
@@ -49,9 +50,9 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		switch {
 		case s.reserveNear(h, a, d, RackLocal):
 		case s.heldByOwn(a, d):
-			s.park(d, BehindOwn)
+			s.park(d, demand.BehindOwn)
 		default:
-			s.park(d, NoPlace)
+			s.park(d, demand.NoPlace)
 		}
 		return
 	}
@@ -63,7 +64,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 	case n != handle.NoNode:
 		s.allocate(h, d, n, OffSwitch)
 	case held:
-		s.park(d, BehindOwn)
+		s.park(d, demand.BehindOwn)
 	default: // also where there is room, but the application shuns it
 		s.reserveFor(h, a, d)
 	}
@@ -74,7 +75,7 @@ func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:
 	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || s.BarsSome(a) || !d.RelaxAny:
-		s.park(d, NoRoom)
+		s.park(d, demand.NoRoom)
 	case none:
 		s.Classes.CloseFrom(&s.Calc.Least)
 	default:
@@ -88,14 +89,14 @@ func (s *Core) findHost(a *App, d *Demand) handle.Node {
 		return handle.NoNode
 	}
 	for k := range d.Places {
-		i := d.at + k
+		i := d.LastPlace + k
 		if i >= len(d.Places) {
 			i -= len(d.Places)
 		}
 		if p := &d.Places[i]; p.Count > 0 {
 			for _, nh := range s.Nodes.Sites[p.Name].Nodes {
 				if n := &s.Nodes.At[nh]; s.Nodes.HasRoom(n, &d.Size) && !s.Shuns(a, d, n) {
-					d.at = i
+					d.LastPlace = i
 					return nh
 				}
 			}
@@ -154,7 +155,7 @@ func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, 
 		if !s.Shuns(a, d, &s.Nodes.At[h]) {
 			return h, false
 		}
-		held = held || !d.Barred(a, &s.Nodes.At[h])
+		held = held || !a.Bars(d, &s.Nodes.At[h])
 	}
 	return handle.NoNode, held
 }
@@ -172,7 +173,7 @@ func (a *App) Blacklisted(n *nodeset.Node) bool {
 
 func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
 	a := &s.Apps[h]
-	d.served(&s.Nodes.At[nh], level)
+	d.Served(&s.Nodes.At[nh], level)
 	a.askFor(-1)
 	back := s.Calc.Negative(&d.Capability)
 	s.Calc.Add(&a.PendingSum, &back)
@@ -190,15 +191,15 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 		Resource:            d.Capability,
 		Priority:            d.Priority,
 		AllocationRequestID: d.RequestID,
-		ExecutionType:       d.execution,
+		ExecutionType:       d.Execution,
 		Locality:            level,
 	})
 	s.trim(d, d.Pending)
 	if d.Pending == 0 {
-		s.show(d)
+		s.Demanded.Show(d)
 		s.unblock(a)
 	}
-	if d.Pending == 0 && d.idle() {
+	if d.Pending == 0 && d.Idle() {
 		s.dropDemand(a, d)
 	}
 	s.settle(h)

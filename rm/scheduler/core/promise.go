@@ -50,7 +50,7 @@ func (s *Core) firstFor(h handle.App, nh handle.Node) *Demand {
 		return nil
 	}
 	for d := range s.Demands(a) {
-		if d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !d.Barred(a, n) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
+		if d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !a.Bars(d, n) && (d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
 			return d
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 			return false, !s.Nodes.Index.Has(&s.Calc.Least)
 		}
 		n := &s.Nodes.At[at]
-		if s.Reservable(n, &d.Size) && !d.Barred(a, n) {
+		if s.Reservable(n, &d.Size) && !a.Bars(d, n) {
 			break
 		}
 		at++
@@ -85,7 +85,7 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 // mayWaitOn reports whether a node has something left that could be kept, and is large enough.
 func (s *Core) mayWaitOn(n *nodeset.Node, a *App, d *Demand) bool {
 	free := s.Nodes.Free(n)
-	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !d.Barred(a, n)
+	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !a.Bars(d, n)
 }
 
 func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
@@ -103,7 +103,7 @@ func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
 	s.Policy.NodeChanged(nh)
 	s.announce(Decision{
 		Kind: Reserve, Container: c, App: h, Node: nh, Resource: d.Capability, Priority: d.Priority,
-		AllocationRequestID: d.RequestID, ExecutionType: d.execution,
+		AllocationRequestID: d.RequestID, ExecutionType: d.Execution,
 	})
 	s.settle(h)
 }
@@ -148,7 +148,7 @@ func (s *Core) dropReservation(c handle.Container) {
 	s.Policy.NodeChanged(x.Node)
 	s.announce(Decision{
 		Kind: Unreserve, Container: c, App: x.App, Node: x.Node, Resource: size, Priority: d.Priority,
-		AllocationRequestID: d.RequestID, ExecutionType: d.execution,
+		AllocationRequestID: d.RequestID, ExecutionType: d.Execution,
 	})
 }
 
@@ -179,7 +179,7 @@ func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
 	}
 	k := *s.ReservationOf(c)
 	h, n := s.Containers[c].App, &s.Nodes.At[to]
-	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || k.Demand.Barred(a, n) || !k.Demand.RelaxAny {
+	if a := &s.Apps[h]; !n.Live || !s.Reservable(n, &k.Demand.Size) || a.Bars(k.Demand, n) || !k.Demand.RelaxAny {
 		return false
 	}
 	from := s.Containers[c].Node
@@ -221,15 +221,4 @@ func (s *Core) within(h handle.App, d *Demand) bool {
 		more = d.Size
 	}
 	return s.BelowMaximum(s.Apps[h].Leaf, &more)
-}
-
-// Level is how near a node is to where the demand wants its containers.
-func (d *Demand) Level(n *nodeset.Node) Locality {
-	switch {
-	case d.Wants(n.Host) > 0:
-		return NodeLocal
-	case d.Relaxes(n.Rack):
-		return RackLocal
-	}
-	return OffSwitch
 }

@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 )
@@ -114,12 +115,9 @@ func (s *Core) remeasure() {
 	for i := range s.Apps {
 		for d := range s.Demands(&s.Apps[i]) {
 			d.Hosts, d.Racks = true, true
-			if d.classed {
-				d.Size = s.Calc.Measure(d.Capability)
-				d.Class = s.Classes.Hold(d.Capability, d.Size)
-			}
-			s.setWhy(d, Untried)
-			s.show(d)
+			d.Remeasure(s.Calc.Measure(d.Capability), &s.Classes)
+			s.setWhy(d, demand.Untried)
+			s.Demanded.Show(d)
 		}
 	}
 	s.countReservations()

@@ -2,9 +2,9 @@ package core
 
 import "heddle/rm/scheduler/nodeset"
 
-// Barred reports whether a demand may have no container on a node, whatever room there is: the node is closed to its kind of work, or
+// Bars reports whether a demand may have no container on a node, whatever room there is: the node is closed to its kind of work, or
 // the application excludes it.
-func (d *Demand) Barred(a *App, n *nodeset.Node) bool { return n.Open&d.Work == 0 || a.Blacklisted(n) }
+func (a *App) Bars(d *Demand, n *nodeset.Node) bool { return n.Open&d.Work == 0 || a.Blacklisted(n) }
 
 // BarsSome reports whether a demand of an application may be barred from some nodes that take containers.
 func (s *Core) BarsSome(a *App) bool { return s.Nodes.PartlyOpen > 0 || len(a.Blacklist) > 0 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"heddle/rm/scheduler/nodeset"
-
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -154,7 +154,7 @@ func (s *Explainer) WhatIf(path, name string, capability records.Resource, maste
 		u = s.core.Users[h]
 	}
 	d := core.Demand{Capability: capability, Size: s.core.Calc.Measure(capability), RelaxAny: true, Pending: 1, Work: nodeset.WorkOf(0)}
-	a := core.App{Leaf: leaf, Spec: core.AppSpec{User: name, AM: capability}, Am: capability, Demands: order.New(order.ByUse)}
+	a := core.App{Leaf: leaf, Spec: core.AppSpec{User: name, AM: capability}, Am: capability, Set: demand.NewSet()}
 	r := Reason{Node: handle.NoNode, Behind: handle.NoApp, Open: s.core.Nodes.OpenNodes()}
 	held := master && (s.explainParallel(&a, &r) || s.policy.ExplainMasters(&a, &u, &r)) ||
 		s.explainQueues(leaf, &d, &r, false) || s.policy.ExplainTurn(&a, &u, &d, &r) || s.explainNodes(&a, &d, &r) ||
@@ -393,7 +393,7 @@ func lack(want, has records.Resource) (worst float64) {
 func Lacks(want, has records.Resource) records.Resource { return want.Sub(has).Max(records.Resource{}) }
 
 func (s *Explainer) explainDelay(d *core.Demand, r *Reason) bool {
-	if d.Until <= s.core.Now || d.Why != core.NoPlace {
+	if d.Until <= s.core.Now || d.Why != demand.NoPlace {
 		return false
 	}
 	r.Limit, r.Until = LocalityDelay, d.Until

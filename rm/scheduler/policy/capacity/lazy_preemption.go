@@ -179,7 +179,7 @@ func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poo
 	}
 	consider := func(nh handle.Node) {
 		n := &c.Nodes.At[nh]
-		if !c.Reservable(n, &d.Size) || d.Barred(a, n) || d.Level(n) >= level {
+		if !c.Reservable(n, &d.Size) || a.Bars(d, n) || d.Level(n) >= level {
 			return
 		}
 		if here, ok := c.onNode(a.Leaf, nh, &d.Size); ok {

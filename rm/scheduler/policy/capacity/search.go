@@ -224,7 +224,7 @@ func (w *walk) judge(leaf int32, a *core.App, c scope, room *records.Resource) v
 	s := w.s
 	v := idle
 	want := c.open | c.exceed | 1<<class.Shared
-	for d := s.FirstDemand(a, want); d != nil; d = s.NextDemand(a, d, want) {
+	for d := s.Demanded.First(&a.Set, want); d != nil; d = s.Demanded.Next(&a.Set, d, want) {
 		large := c.exceed&(1<<d.Class) != 0
 		if d.Class == class.Shared {
 			large = !s.Calc.Fits(&d.Size, room) && s.EverFits(leaf, &d.Size)

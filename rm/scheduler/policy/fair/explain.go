@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
 func (p *Policy) explainOwn(a *core.App, d *core.Demand, r *explain.Reason) bool {
-	if d.Why != core.BehindOwn {
+	if d.Why != demand.BehindOwn {
 		return false
 	}
 	largest := p.s.Nodes.Largest()

@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
 )
@@ -55,7 +56,7 @@ func TestWhyNothingIsReserved(t *testing.T) {
 			c.run(500)
 			for d := range c.Demands(&c.Apps[c.apps["a"]]) {
 				if d.Priority == 2 { // as if it weren't behind the other
-					d.Why = core.NoRoom
+					d.Why = demand.NoRoom
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package fair
 import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/nodeset"
 )
 
@@ -14,23 +15,22 @@ func (p *Policy) HeldByOwn(a *core.App, d *core.Demand) bool {
 		return false
 	}
 	// Mostly demands are asked about one after the other, between which nothing has changed.
-	next := p.s.Demanded.Front(&a.Demands)
+	next := p.s.Demanded.Front(&a.Set)
 	if w.upTo != nil && w.upTo.App == d.App && w.changes == p.s.Changes && w.upTo.Compare(d.Priority, d.RequestID) <= 0 {
-		next = w.upTo.El
+		next = w.upTo
 	} else {
 		w.clearAhead()
 	}
-	for ; next != d.El; next = p.s.Demanded.After(next) {
-		p.s.Passed++
-		e := p.s.DemandOf[next]
-		if e.Pending == 0 || !p.s.BelowMaximum(a.Leaf, &e.Size) {
+	for ; next != d; next = p.s.Demanded.After(next) {
+		p.s.Demanded.Passed++
+		if next.Pending == 0 || !p.s.BelowMaximum(a.Leaf, &next.Size) {
 			continue
 		}
-		if p.everywhere(e) {
-			w.upTo, w.changes = e, p.s.Changes
+		if p.everywhere(next) {
+			w.upTo, w.changes = next, p.s.Changes
 			return true
 		}
-		w.add(e)
+		w.add(next)
 	}
 	w.upTo, w.changes = d, p.s.Changes
 	return false
@@ -64,7 +64,7 @@ func (p *Policy) unblockAll() {
 			continue
 		}
 		for d := range p.s.Demands(a) {
-			if d.Why == core.BehindOwn && !p.HeldByOwn(a, d) {
+			if d.Why == demand.BehindOwn && !p.HeldByOwn(a, d) {
 				d.Hosts, d.Racks = true, true
 				p.s.Unpark(d)
 			}

@@ -109,7 +109,7 @@ func TestRequestsOfOneSizeAreLookedAtOnce(t *testing.T) {
 	if c.p.Shuns(&c.Nodes.At[c.nodes["large"]]) {
 		t.Error("shuns a node for what is forgotten")
 	}
-	first := c.DemandOf[c.Demanded.Front(&a.Demands)]
+	first := c.Demanded.Front(&a.Set)
 	if c.p.HeldByOwn(a, first) || len(c.p.starve.ahead) != 0 {
 		t.Error("something comes before the first request")
 	}
