@@ -1,6 +1,6 @@
 // Command heddle is every role of a Heddle cluster, and its command line.
 //
-// Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, sim, replay, conf, bench. The commands that
+// Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, xargs, sim, replay, conf, bench. The commands that
 // resemble yarn's are in internal/command. A daemon's file reads its configuration, builds the parts, and runs them
 // until it is told to stop. It has no logic of its own.
 package main
@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
-	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker())
+	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newXargs())
 	root.AddCommand(command.All(loadConf)...)
 	return root
 }

@@ -1,0 +1,158 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes of a command's first process. It doesn't outlive this one, also if that is killed. (The kernel looks at the thread that
+// forked; Go's threads don't end unless goroutines are locked to them.)
+func attributes(group bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL}
+}
+
+// Strays are processes that have left their command's group, as daemons do. When their parent ends they become children of this
+// process. A stray is known by the variable in its environment. One without it is killed as soon as every command that it may belong
+// to has ended: those that ran when it was seen first.
+
+// sweepEvery bounds how long a stray outlives its command, and how often is looked for strays.
+const sweepEvery = 50 * time.Millisecond
+
+type strays struct {
+	mu     sync.Mutex
+	seen   map[int]uint64 // by process: it belongs to a command up to this one
+	timer  *time.Timer
+	closed bool
+	group  int // of this process
+}
+
+func (s *strays) begin() {
+	s.seen, s.group = map[int]uint64{}, syscall.Getpgrp()
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, daemons are nobody's concern
+}
+
+// sweepSoon makes a sweep happen, some time after commands have ended.
+func (r *Runner) sweepSoon() {
+	s := &r.strays
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer == nil && !s.closed {
+		s.timer = time.AfterFunc(sweepEvery, func() {
+			s.mu.Lock()
+			s.timer = nil
+			s.mu.Unlock()
+			if r.sweep() > 0 {
+				r.sweepSoon()
+			}
+		})
+	}
+}
+
+// sweep kills strays whose commands have ended, and reaps those that are dead. It returns how many strays there are.
+func (r *Runner) sweep() int {
+	s := &r.strays
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := children()
+	r.mu.Lock()
+	last, oldest := r.last, r.last+1
+	first := make(map[int]bool, len(r.running))
+	for id, pid := range r.running {
+		oldest = min(oldest, id)
+		first[pid] = true
+	}
+	r.mu.Unlock()
+	now := make(map[int]uint64, len(s.seen))
+	for _, pid := range list {
+		if first[pid] {
+			continue
+		}
+		if group, err := syscall.Getpgid(pid); err != nil || group == s.group {
+			continue
+		}
+		upTo, known := s.seen[pid]
+		if !known {
+			upTo = last
+		}
+		ended := upTo < oldest
+		if id, marked := r.mark(pid); marked {
+			if id == 0 {
+				continue // another Runner's
+			}
+			ended = !r.runs(id)
+		}
+		if ended {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); err != nil || got == pid {
+				continue
+			}
+		}
+		now[pid] = upTo
+	}
+	s.seen = now
+	return len(now)
+}
+
+// runs reports whether a command is running.
+func (r *Runner) runs(id uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.running[id]
+	return ok
+}
+
+// mark returns the command that a process belongs to, by its environment; 0 for one of another Runner.
+func (r *Runner) mark(pid int) (id uint64, ok bool) {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return 0, false
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if value, found := strings.CutPrefix(string(v), Variable+"="); found {
+			// The last one counts, where a command runs within another.
+			ok = true
+			number, ours := strings.CutPrefix(value, r.prefix)
+			if id, err = strconv.ParseUint(number, 10, 64); err != nil || !ours {
+				id = 0
+			}
+		}
+	}
+	return id, ok
+}
+
+// closeStrays kills all strays. It gives up on those that can't be killed, such as one that waits for a disk.
+func (r *Runner) closeStrays() {
+	s := &r.strays
+	s.mu.Lock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	s.mu.Unlock()
+	for end := time.Now().Add(time.Second); r.sweep() > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// children returns the process ids of this process's children.
+func children() (pids []int) {
+	self := strconv.Itoa(os.Getpid())
+	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
+	if err != nil {
+		return nil
+	}
+	for f := range strings.FieldsSeq(string(list)) {
+		if pid, err := strconv.Atoi(f); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

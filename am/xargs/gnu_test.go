@@ -1,0 +1,170 @@
+package xargs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/am/process"
+	"heddle/internal/needs"
+)
+
+// ran is what a run has printed, and its exit code.
+type ran struct {
+	out, err string
+	code     int
+}
+
+func (r ran) String() string {
+	return fmt.Sprintf("%.300q, %.300q, exit code %d", r.out, r.err, r.code)
+}
+
+// ours runs our xargs on this machine.
+func ours(t *testing.T, args []string, input string) ran {
+	t.Helper()
+	o, err := Parse(args)
+	if err != nil {
+		return ran{err: "xargs: " + err.Error() + "\n", code: exitFault}
+	}
+	processes := process.New()
+	defer processes.Close()
+	var out, errs bytes.Buffer
+	code := Run(t.Context(), o, &Local{Processes: processes}, Streams{In: strings.NewReader(input), Out: &out, Err: &errs})
+	return ran{out.String(), errs.String(), code}
+}
+
+// gnus runs the program of GNU.
+func gnus(t *testing.T, args []string, input string) ran {
+	t.Helper()
+	c := exec.Command(needs.Program(t, "xargs"), args...)
+	c.Stdin = strings.NewReader(input)
+	c.Env = append(os.Environ(), "LC_ALL=C")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	var said []string
+	for line := range strings.Lines(errs.String()) {
+		line = strings.Replace(line, c.Path+": ", "xargs: ", 1)
+		if !strings.HasPrefix(line, "xargs: warning: ") && !strings.HasPrefix(line, "Try '") {
+			said = append(said, line)
+		}
+	}
+	return ran{out.String(), strings.Join(said, ""), c.ProcessState.ExitCode()}
+}
+
+// Items, command lines, outputs, messages and exit codes are those of GNU xargs.
+func TestBehavesAsGNUXargs(t *testing.T) {
+	locked := filepath.Join(t.TempDir(), "locked")
+	if err := os.WriteFile(locked, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("echo without a first line: $*\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	numbers := strings.Repeat("0123456789 ", 30000)
+	for _, test := range []struct {
+		input, args string // arguments are separated by blanks, _ stands for a blank and ~ for an empty one
+	}{
+		{"", ""},
+		{"", "-r"},
+		{"a b\nc", ""},
+		{"a b\nc", "echo x y"},
+		{"a b c d e", "-n2"},
+		{"a b c d e", "-n 2 -P 1 -t echo it's ~ a_b $x {a}"},
+		{"a 'b c' \"d 'e\" f\\ g \\\\ h", "-n1"},
+		{"a \"\" b\n''\n", "-n1 echo x"},
+		{"a 'b\nc'", "-n1"},
+		{"a b 'c", "-n1"},
+		{"a \\\nb", "-n1"},
+		{"a \nb\n\nc\n  d\n", "-L1 echo"},
+		{"a b\nc d\ne\n", "-L2 echo"},
+		{"a b\nc d\ne\n", "-l echo"},
+		{" a  b \n\n'c d'\ne\n", "-I{} echo [{}] {}{}"},
+		{"a\nb\n", "-i echo {}"},
+		{"a\nb\n", "-iX echo X"},
+		{"a\nb\n", "-n2 -I{} -n1 echo {}"},
+		{"a b\nc\n", "-I{} -n2 echo x"},
+		{"a b\nc\n", "-L1 -n1 echo"},
+		{"\na\n\nb", "-d \\n -n1 echo"},
+		{"a'\\b,c\n,,", "-d, -n1 echo"},
+		{"a\tb", "-d \\t -n1 echo"},
+		{"aAb", "-d \\x41 -n1 echo"},
+		{"aAb", "-d \\101 -n1 echo"},
+		{"a b\x00\x00c\n\x00", "-0 -n1 echo"},
+		{"a b\x00c", "-0 -I{} echo <{}>"},
+		{"a b\nEND\nc", "-E END"},
+		{"a END b", "-E END"},
+		{"a\nEND b", "-eEND"},
+		{"a\x00b c", "-n1 echo"},
+		{"\xff\xfe \x80\n", "-n1 echo"},
+		{"a b c d e", "-s 9 echo"},
+		{"a b c d e", "-x -n4 -s 9 echo"},
+		{"a b c d e", "-x -s 9 echo"},
+		{"a bbbbbbbbb c", "-s 9 echo"},
+		{"a\nb\n", "-s 9 -I{} echo {}{}{}"},
+		{"a", "-s 4 echo"},
+		{numbers, ""},
+		{numbers[:9000], "-s 1000"},
+		{"a b c", "-n1 sh -c exit_3"},
+		{"0 255 0", "-n1 sh -c echo_$0;exit_$0"},
+		{"a b", "-n1 sh -c kill_$$"},
+		{"a b", "-n1 sh -c kill_-9_$$"},
+		{"a b", "-n1 no-such-program"},
+		{"a b", "-n1 /no/such/program"},
+		{"a b", "-n1 " + locked},
+		{"a b", "-n1 " + script},
+		{"a b", "-I{} {} {}"},
+		{"a b", "-n0"},
+		{"a b", "-nx"},
+		{"a b", "-P -1"},
+		{"a b", "-n"},
+		{"a b", "-q"},
+		{"a b", "--no-such"},
+		{"a b", "--null=1"},
+		{"a b", "--max-args"},
+		{"a b", "--max-args 1 --verb -- echo -n"},
+		{"a b", "--max-args=1 --arg-file=/dev/null echo"},
+		{"a b", "--process-slot-var=S sh -c echo_$S"},
+	} {
+		var args []string
+		for _, a := range strings.Fields(test.args) {
+			args = append(args, strings.NewReplacer("_", " ", "~", "").Replace(a))
+		}
+		if slices.Contains(args, "--arg-file=/dev/null") {
+			test.input = ""
+		}
+		if want, got := gnus(t, args, test.input), ours(t, args, test.input); got != want {
+			t.Errorf("%.40q | xargs %s:\n%v\nGNU's: %v", test.input, test.args, got, want)
+		}
+	}
+}
+
+// Whatever the input is, commands get the arguments that GNU xargs gives them.
+func TestRandomInputsAsGNUXargs(t *testing.T) {
+	seed := rand.Uint64()
+	draw := rand.New(rand.NewPCG(seed, 1))
+	for range 30 {
+		n := draw.IntN(40)
+		var input strings.Builder
+		for range n {
+			input.WriteByte("aab E\t\n\n\\\"'\v"[draw.IntN(12)])
+		}
+		args := [][]string{{}, {"-n1"}, {"-n3"}, {"-L1"}, {"-L2"}, {"-d", "\n"}, {"-d", " ", "-L2"}, {"-E", "E"}, {"-I", "E"}, {"-s60"}, {"-x", "-n2"}}[draw.IntN(11)]
+		args = append(slices.Clone(args), "sh", "-c", `for a; do printf '<%s>' "$a"; done; echo`, "sh", "E")
+		if want, got := gnus(t, args, input.String()), ours(t, args, input.String()); got != want {
+			t.Errorf("seed %d: %q | xargs %q:\n%v\nGNU's: %v", seed, input.String(), args, got, want)
+		}
+	}
+}
