@@ -37,7 +37,7 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 	t.LastSequence = cont.ID.Sequence()
 	cont = app.Containers.Put(cont)
 	hold(app, node, cont)
-	s.granted.add(now)
+	s.Granted.Add(now)
 	if cont.AM {
 		t.AMContainer, t.AMNode = cont.ID, cont.Node
 		t.AMHTTPAddress = node.HTTPAddress()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/recent"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -46,7 +47,8 @@ type State struct {
 	// Queues is the configuration of queues on record.
 	Queues QueueConf
 
-	granted recent // grants
+	// Granted counts the grants of the last second that this member has seen. It isn't replicated.
+	Granted recent.Count
 }
 
 // QueueConf is a configuration of queues that was put on record, from a leader's files or by a change at run time.

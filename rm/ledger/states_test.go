@@ -23,7 +23,7 @@ import (
 // noState are the fields that are no part of a state: a snapshot or a clone need not bring them back.
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
-	"State.granted":    "it counts what this member has seen",
+	"State.Granted":    "it counts what this member has seen",
 }
 
 // comparison collects in what two states differ.
@@ -287,7 +287,7 @@ func (z *zeros) look(v reflect.Value) {
 			if !v.Field(i).IsZero() {
 				z.set[name] = true
 			}
-			if v.Type().Field(i).IsExported() && name != "Node.Containers" {
+			if v.Type().Field(i).IsExported() && name != "Node.Containers" && noState[name] == "" {
 				z.look(v.Field(i))
 			}
 		}

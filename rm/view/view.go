@@ -179,7 +179,7 @@ func (v *Viewer) Metrics() Metrics {
 	m := Metrics{Nodes: map[pb.NodeState]int{}}
 	now := v.Now().UnixMilli()
 	v.Source.Read(func(s *ledger.State) {
-		m.Submitted, m.Assigned = s.Submitted, s.GrantedLately(now)
+		m.Submitted, m.Assigned = s.Submitted, s.Granted.Until(now)
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
 		for _, a := range s.Apps {
 			switch a.State {

@@ -4,48 +4,19 @@ import (
 	"bytes"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
 )
 
-// The count is that of the events of ten tenths of a second, however far apart the events are.
-func TestRecentEventsAreCounted(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r recent
-		var all []int64
-		now := rapid.Int64Range(1, 1<<41).Draw(t, "begin")
-		t.Repeat(map[string]func(*rapid.T){
-			"add": func(*rapid.T) {
-				r.add(now)
-				all = append(all, now)
-			},
-			"wait": func(t *rapid.T) { now += rapid.Int64Range(1, 3000).Draw(t, "ms") },
-			"": func(t *rapid.T) {
-				want := int64(0)
-				for _, at := range all {
-					if now/slotTime-at/slotTime < recentTime {
-						want++
-					}
-				}
-				if got := r.until(now); got != want {
-					t.Fatalf("%d instead of %d at %d: %v", got, want, now, all)
-				}
-			},
-		})
-	})
-}
-
 func TestGrantsAreCountedForASecond(t *testing.T) {
 	s := world(t)
-	before := s.GrantedLately(created + 5000)
+	before := s.Granted.Until(created + 5000)
 	run(t, s, 5000, allocate(container(1, 2, 20), false))
 	run(t, s, 5500, complete(container(1, 2, 20), 0), allocate(container(1, 2, 21), false))
-	if got := s.GrantedLately(created+5900) - before; got != 2 {
+	if got := s.Granted.Until(created+5900) - before; got != 2 {
 		t.Errorf("%d", got)
 	}
-	if got := s.GrantedLately(created + 6100); got != 1 {
+	if got := s.Granted.Until(created + 6100); got != 1 {
 		t.Errorf("%d a while later", got)
 	}
 }
