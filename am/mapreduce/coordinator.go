@@ -67,10 +67,12 @@ type coordinator struct {
 	report   *job.DoneReport // that is being taken in
 	failures []job.Failure
 	err      error
+	overAt   time.Duration
 	over     bool // all tasks are done, or err is set
 	ended    bool // nothing will change any more
 	told     bool // the user's side has heard of the end
 	asked    time.Time
+	course   course
 }
 
 // result is what a task that is done has brought.
@@ -225,7 +227,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			c.log.Warnf("No other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
 			c.cluster.Blacklist(nil, a.Hosts)
 		case stage.End:
-			c.err, c.over = a.Err, true
+			c.err, c.over, c.overAt = a.Err, true, c.now().Sub(c.began)
 			wake(&c.news)
 		}
 	}
@@ -388,6 +390,7 @@ func (c *coordinator) relieve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.step(stage.Tick{})
+	c.course.note(c)
 }
 
 // await returns when all tasks are done, or the job has failed.

@@ -102,7 +102,7 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		c := signed.Caller{Base: url, Signer: signer, HTTP: h}
 		for began := time.Now(); time.Since(began) < time.Second; {
 			var s job.Status
-			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version}, &s); err != nil {
+			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version, Attempts: x.attempts}, &s); err != nil {
 				x.log.WithError(err).Debug("The ApplicationMaster doesn't answer")
 				p.Known = false
 				break

@@ -274,13 +274,6 @@ func (m *master) handler() http.Handler {
 	mux.Handle("/worker/outputs", signed.Serve(g, c.whereabouts))
 	mux.Handle("/worker/lost", signed.Serve(g, c.unfetchable))
 	mux.Handle("/status", signed.Serve(g, c.status))
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		c.mu.Lock()
-		s := c.snapshot()
-		c.mu.Unlock()
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintf(w, "%v\n\n%v\n\n", c.app, s)
-		s.Counters.Print(w) // to a browser that may have gone
-	})
+	mux.HandleFunc("GET /{$}", c.page)
 	return mux
 }

@@ -23,6 +23,9 @@ func (c *coordinator) status(ctx context.Context, r *job.StatusRequest) (job.Sta
 	}
 	c.asked = c.now()
 	s := c.snapshot()
+	if r.Attempts && s.Ended {
+		s.Attempts = c.attempts()
+	}
 	if s.Ended && !c.told {
 		c.told = true
 		wake(&c.changed)
@@ -33,7 +36,7 @@ func (c *coordinator) status(ctx context.Context, r *job.StatusRequest) (job.Sta
 func (c *coordinator) snapshot() job.Status {
 	s := job.Status{
 		Maps: c.stage(stage.Map), Reduces: c.stage(stage.Reduce), Counters: job.Counters{}, Failures: slices.Clone(c.failures),
-		Version: c.version, Ended: c.ended,
+		Version: c.version, Ended: c.ended, Began: c.began.UnixMilli(),
 	}
 	s.Counters.AddAll(c.counters)
 	s.Counters.AddAll(c.finals)

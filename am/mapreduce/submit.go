@@ -28,11 +28,12 @@ import (
 
 // Options say with what a job is submitted.
 type Options struct {
-	Conf   *conf.Config
-	Binary string // that has the functions Master and Worker as its commands mr-master and mr-worker; this one if empty
-	User   string // client.User if empty
-	Alone  bool   // nobody is going to call Follow, so that the job doesn't wait for the outcome being heard
-	Log    *logrus.Entry
+	Conf     *conf.Config
+	Binary   string // that has the functions Master and Worker as its commands mr-master and mr-worker; this one if empty
+	User     string // client.User if empty
+	Attempts bool   // Follow's Result is to have all attempts at tasks
+	Alone    bool   // nobody is going to call Follow, so that the job doesn't wait for the outcome being heard
+	Log      *logrus.Entry
 }
 
 // Submitted is a job that runs, or has run.
@@ -49,6 +50,8 @@ type Submitted struct {
 	adapter *hdfsadapter.Adapter
 	files   *hdfsadapter.FS
 	log     *logrus.Entry
+
+	attempts bool // are to be in the Result
 }
 
 // Submit checks a job, stages its files, and submits it. Its Close is to be called when it isn't needed any more; the job goes
@@ -69,7 +72,7 @@ func Submit(ctx context.Context, j job.Job, o Options) (*Submitted, error) {
 		}
 	}
 	s.Alone = o.Alone
-	x := &Submitted{spec: s, log: o.Log}
+	x := &Submitted{spec: s, log: o.Log, attempts: o.Attempts}
 	if x.adapter, err = hdfsadapter.New(o.Conf, hdfsadapter.Options{Log: o.Log}); err != nil {
 		return nil, err
 	}

@@ -150,3 +150,25 @@ func TestLazyStartIsNeverAfterTheLastMap(t *testing.T) {
 		}
 	})
 }
+
+// What reduces wait for, in the words of the rule.
+func TestWhyReducesWait(t *testing.T) {
+	f := facts(16)
+	f.Hints.Bandwidth = 250e6 // 4 s
+	for _, c := range []struct {
+		of   stage.Explainer
+		f    *stage.Facts
+		want string
+	}{
+		{Fraction(0.605), f, "61 of 100 maps have to be done, and 34 are"},
+		{AfterMaps(0.05), f, "16 maps pending, whose places reduces must not take"},
+		{AfterMaps(0.5), facts(0), "50 of 100 maps have to be done, and 50 are"},
+		{&OMO{}, f, "16 maps pending, 50 running; the shuffle needs 4 s, maps need 28 s"},
+		{&OMO{}, &stage.Facts{Maps: stage.Stat{Tasks: 9, Waiting: 9}, Reduces: stage.Stat{Tasks: 1}}, "9 maps pending, 0 running; none is done, so nobody knows how long they take"},
+		{&OMO{}, func() *stage.Facts { f := facts(1); f.Reduces.Tasks = 50; return f }(), "1 maps pending, 50 running; with 50 reduces no container would be left to maps"},
+	} {
+		if got := c.of.Why(c.f); got != c.want {
+			t.Errorf("%q instead of %q", got, c.want)
+		}
+	}
+}

@@ -26,11 +26,11 @@ type Split struct {
 // Round implements stage.Speculator: copies of what is better not divided.
 func (s *Split) Round(r *stage.Round) []stage.Copy {
 	copies := s.ESplash.Round(r)
-	slots, pace := s.free(r)
+	idle := s.free(r)
 	for _, c := range copies {
 		for i := range r.Running {
 			if x := &r.Running[i]; x.ID == c.Of {
-				if _, gain := s.cut(r.Now, x, slots, pace); gain > 0 {
+				if _, gain := s.cut(r.Now, x, idle); gain > 0 {
 					return nil
 				}
 			}
@@ -41,7 +41,7 @@ func (s *Split) Round(r *stage.Round) []stage.Copy {
 
 // Split implements stage.Splitter: it proposes the cut that wins most time, if any.
 func (s *Split) Split(r *stage.Round) []stage.Cut {
-	slots, pace := s.free(r)
+	idle := s.free(r)
 	var best stage.Cut
 	most := 0.
 	for i := range r.Running {
@@ -49,7 +49,7 @@ func (s *Split) Split(r *stage.Round) []stage.Cut {
 		if x.Attempts != 1 {
 			continue
 		}
-		if c, gain := s.cut(r.Now, x, slots, pace); gain > most {
+		if c, gain := s.cut(r.Now, x, idle); gain > most {
 			best, most = c, gain
 		}
 	}
@@ -59,11 +59,17 @@ func (s *Split) Split(r *stage.Round) []stage.Cut {
 	return nil
 }
 
-// free counts the slots without a task on nodes that don't straggle, and says at which pace one of them gets on with maps on average, in
-// whole tasks per second.
-func (s *Split) free(r *stage.Round) (slots int, pace float64) {
+// free is slots without a task.
+type free struct {
+	slots int
+	pace  float64 // at which one of them gets on with maps on average, in whole tasks per second
+	sick  bool    // their nodes straggle: no others are free
+}
+
+// free returns the slots without a task, of nodes that don't straggle if there are such.
+func (s *Split) free(r *stage.Round) (well free) {
 	if r.Waiting[stage.Map] > 0 {
-		return 0, 0 // they are going to be taken
+		return well // they are going to be taken
 	}
 	s.idle = append(s.idle[:0], r.Slots...)
 	for i := range r.Running {
@@ -71,28 +77,34 @@ func (s *Split) free(r *stage.Round) (slots int, pace float64) {
 			s.idle[n]--
 		}
 	}
-	known := 0
+	sick, known := free{sick: true}, 0
 	for n, idle := range s.idle {
-		if idle <= 0 || s.straggles(n) {
+		if idle <= 0 {
 			continue
 		}
-		slots += idle
+		if s.straggles(n) {
+			sick.slots += idle
+			continue
+		}
+		well.slots += idle
 		if mean := s.table[s.levels[n]][stage.Map].mean; mean > 0 {
 			known += idle
-			pace += float64(idle) / mean
+			well.pace += float64(idle) / mean
 		}
 	}
-	if known == 0 {
-		return 0, 0 // nobody knows what a task takes
+	if well.slots > 0 {
+		well.pace /= float64(max(known, 1)) // 0 if nobody knows what a task takes
+		return well
 	}
-	return slots, pace / float64(known)
+	sick.pace = 1 / s.table[0][stage.Map].mean // NaN likewise
+	return sick
 }
 
-// cut is how an attempt is best divided among so many slots, and how many seconds earlier its input is done then; 0 if it isn't worth
+// cut is how an attempt is best divided among free slots, and how many seconds earlier its input is done then; 0 if it isn't worth
 // while. All of them are to end at the same time t: the attempt does v·t of the work W that is left, each of n others does pace·(t − beginning).
-func (s *Split) cut(now time.Duration, x *stage.Running, slots int, pace float64) (c stage.Cut, gain float64) {
-	p := sane(x.Progress)
-	if x.Fixed || x.ID.Stage != stage.Map || slots == 0 || !(pace > 0) || p >= 1 || !s.rated(x.ID) {
+func (s *Split) cut(now time.Duration, x *stage.Running, idle free) (c stage.Cut, gain float64) {
+	p, pace := sane(x.Progress), idle.pace
+	if x.Fixed || x.ID.Stage != stage.Map || idle.slots == 0 || !(pace > 0) || p >= 1 || !s.rated(x.ID) {
 		return c, 0
 	}
 	left := s.remaining(now, x)
@@ -101,7 +113,10 @@ func (s *Split) cut(now time.Duration, x *stage.Running, slots int, pace float64
 	if !(left > 0) || v < stuck*pace {
 		return c, 0
 	}
-	for n := min(slots, stage.MostParts); n > 0; n-- {
+	if idle.sick {
+		pace = min(pace, v) // the node is slow, or the task is: others may be as well
+	}
+	for n := min(idle.slots, stage.MostParts); n > 0; n-- {
 		others := float64(n) * pace
 		t := (work + others*beginning) / (v + others)
 		part := pace * (t - beginning)

@@ -64,6 +64,31 @@ func TestAllPartsEndTogether(t *testing.T) {
 	}
 }
 
+// Where only nodes that straggle have idle slots, these help, at the pace that the attempt has.
+func TestSlotsOfStragglersHelpIfThereAreNoOthers(t *testing.T) {
+	s := &Split{}
+	for range 5 {
+		s.Ended(stage.Map, 0, 20*time.Second)
+	}
+	r := &stage.Round{Running: []stage.Running{{ID: id(0), Attempts: 1, Share: 1}}, Slots: []int{4}}
+	for range 30 {
+		r.Now += time.Second
+		r.Running[0].Progress += 0.1 / 20
+		s.Round(r)
+	}
+	if _, straggles := s.Level(0); !straggles {
+		t.Fatal("the only node doesn't straggle")
+	}
+	cuts := s.Split(r)
+	if len(cuts) != 1 || cuts[0].Parts != 3 {
+		t.Fatalf("%+v", cuts)
+	}
+	v := 0.1 / 20
+	if own, others := (cuts[0].At-r.Running[0].Progress)/v, beginning+(1-cuts[0].At)/3/v; math.Abs(own-others) > 1e-6 {
+		t.Errorf("the attempt ends after %v s, the parts after %v", own, others)
+	}
+}
+
 // What can't be divided, or isn't worth it, isn't. What straggles then is copied.
 func TestWhatIsNotDivided(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -232,6 +232,9 @@ func (m *Machine) notePhase(a *Attempt, p Phase) {
 	if a.Phase == Shuffling {
 		m.fetching--
 	}
+	if p > Shuffling && a.Fetched == 0 {
+		a.Fetched = m.now
+	}
 	if a.Phase = p; p == Shuffling {
 		m.fetching++
 	}

@@ -37,6 +37,7 @@ type Attempt struct {
 	Copy        bool // another one ran when it began
 	Begun       time.Duration
 	Seen        time.Duration // when its progress was told
+	Fetched     time.Duration // when a reduce had all that it had to fetch; 0: it hasn't
 	Ended       time.Duration
 	Done, Total int64
 	Paused      time.Duration

@@ -316,7 +316,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		fmt.Fprintln(stderr, "mr: warning: -D", text)
 	}
 	began := time.Now()
-	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Alone: o.background, Log: log})
+	job, err := mapreduce.Submit(ctx, o.job, mapreduce.Options{Conf: c, Binary: o.binary, Alone: o.background, Attempts: o.json, Log: log})
 	if err != nil {
 		return fmt.Errorf("mr: %w", err)
 	}
@@ -380,9 +380,12 @@ func printReport(w io.Writer, r *mapreduce.Result, took time.Duration) error {
 		Reduces     job.Stage
 		Counters    job.Counters
 		Failures    []job.Failure
+		Began       int64         // when the ApplicationMaster did, ms since 1970
+		Tasks       []job.Attempt // all attempts at them, in seconds since then
 	}{
 		r.Report.ID.String(), r.Report.State.String(), strings.TrimPrefix(r.Report.Final.String(), "APP_"), r.Report.Diagnostics,
 		r.Report.TrackingURL, r.Report.Attempt.Attempt, took.Seconds(), r.Status.Maps, r.Status.Reduces, r.Status.Counters, r.Status.Failures,
+		r.Status.Began, r.Status.Attempts,
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

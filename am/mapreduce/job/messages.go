@@ -75,8 +75,11 @@ const (
 	ReportEvery = 500 * time.Millisecond // how often a worker tells of its task; less often if there are many workers
 )
 
-// StatusRequest asks where a job is, as soon as that isn't Version any more.
-type StatusRequest struct{ Version int64 }
+// StatusRequest asks where a job is, as soon as that isn't Version any more. Attempts asks for all attempts, when the job has ended.
+type StatusRequest struct {
+	Version  int64
+	Attempts bool
+}
 
 // What workers and the user's side say to the ApplicationMaster, and what it answers.
 type (
@@ -159,8 +162,23 @@ type Status struct {
 	Counters      Counters
 	Failures      []Failure // of tasks, the latest last
 	Version       int64     // another one says that something has changed
+	Began         int64     // when the ApplicationMaster did, ms since 1970
 	Ended         bool      // nothing will change any more
 	Error         string    // of a job that has failed
+	Attempts      []Attempt `json:",omitempty"` // if they were asked for
+}
+
+// Attempt is what has become of an attempt at a task. Times are in seconds since the ApplicationMaster began.
+type Attempt struct {
+	ID        TaskID
+	Host      string
+	Container string
+	State     string // running, succeeded, failed, or cancelled
+	Copy      bool   `json:",omitempty"` // another attempt ran when it began
+	Begun     float64
+	Fetched   float64 `json:",omitempty"` // when a reduce had all that it had to fetch
+	Ended     float64 // until now, if it runs
+	Progress  float64
 }
 
 // Stage is where one half of a job is.

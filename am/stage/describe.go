@@ -1,0 +1,57 @@
+package stage
+
+import "fmt"
+
+// Description says why a job does what it does, for people.
+type Description struct {
+	Reduces string // what reduces wait for; "" if none waits
+	Nodes   []NodeState
+	Pending []Copy // copies that have no slot yet
+}
+
+// NodeState is what a job knows of a node that it has had slots on.
+type NodeState struct {
+	Name      string
+	Slots     int // now
+	Failures  int
+	Avoided   bool
+	Level     int // of speed, higher ones are faster; 0: it isn't known
+	Straggles bool
+}
+
+// Explainer is a Starter that can say why reduces aren't due. It says what they wait for, as in "12 maps pending".
+type Explainer interface{ Why(f *Facts) string }
+
+// Leveler is a Speculator that knows levels of nodes.
+type Leveler interface {
+	Level(node int) (level int, straggles bool)
+}
+
+// Describe describes where a job is. What it returns is the caller's.
+func Describe(m *Machine) Description {
+	var d Description
+	if waiting := m.tables[Reduce].count[waiting]; waiting > 0 && !m.over {
+		switch e, ok := m.job.Starter.(Explainer); {
+		case m.due:
+			d.Reduces = fmt.Sprintf("%d wait for containers", waiting)
+		case ok:
+			d.Reduces = e.Why(m.Facts())
+		}
+	}
+	levels, _ := m.job.Speculator.(Leveler)
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if n.most == 0 && n.strikes == 0 {
+			continue
+		}
+		x := NodeState{Name: n.name, Slots: n.slots, Failures: n.strikes, Avoided: n.bad}
+		if levels != nil {
+			x.Level, x.Straggles = levels.Level(i)
+		}
+		d.Nodes = append(d.Nodes, x)
+	}
+	for _, c := range m.copies.pending {
+		d.Pending = append(d.Pending, c.Copy)
+	}
+	return d
+}

@@ -1,0 +1,59 @@
+package timeline
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Containers are counted for the part of a step that they do something.
+func TestContainersOverTime(t *testing.T) {
+	l := Line{Spans: []Span{{Maps, 0, 300}, {Maps, 0.5, 2}, {Copies, 299, 400}, {Reducing, 10, 10}}}
+	out, slots := l.counts(300)
+	for _, c := range []struct {
+		kind Kind
+		step int
+		want float64
+	}{{Maps, 0, 1.5}, {Maps, 1, 2}, {Maps, 2, 1}, {Maps, 299, 1}, {Copies, 298, 0}, {Copies, 299, 1}, {Reducing, 10, 0}, {Fetching, 0, 0}} {
+		if got := out[c.kind][c.step]; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v of kind %d in step %d instead of %v", got, c.kind, c.step, c.want)
+		}
+	}
+	if slots != 2 || l.end() != 400 {
+		t.Errorf("%v at most, and the end is %v", slots, l.end())
+	}
+	l.Slots, l.End = 7, 3
+	if _, slots := l.counts(300); slots != 7 || l.end() != 3 {
+		t.Errorf("%v at most, and the end is %v", slots, l.end())
+	}
+}
+
+func TestPictureIsXML(t *testing.T) {
+	for name, lines := range map[string][]Line{
+		"no run": nil, "nothing has happened yet": {{Title: "a < b"}}, "two": {{Title: "a", Spans: []Span{{Copies, 1, 2}}}, {Slots: 4, Spans: []Span{{Fetching, 0, 9}}}},
+	} {
+		var b strings.Builder
+		if err := Draw(&b, lines); err != nil {
+			t.Fatal(err)
+		}
+		shapes := 0
+		for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polygon" {
+				shapes++
+			}
+		}
+		if shapes != int(kinds)*len(lines) || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Errorf("%s: %d shapes: %s", name, shapes, b.String())
+		}
+	}
+}
