@@ -20,6 +20,7 @@ import (
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/disks"
+	"heddle/nm/enclosure"
 	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/jvmarchive"
@@ -210,7 +211,13 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		track = c.Duration("yarn.nodemanager.duration-to-track-stopped-containers")
 	}
 	return container.Config{
-		Types: s.types, Resource: s.resource, Cores: s.cores,
+		Types: s.types,
+		Rules: enclosure.Rules{
+			Resource: s.resource, Cores: s.cores,
+			LimitMemory: limitsMemory(c),
+			StrictCPU:   c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
+			MaxPids:     int64(c.Int("heddle.container.max-pids")),
+		},
 		Home:           c.Text("yarn.nodemanager.user-home-dir"),
 		EnvWhitelist:   c.Strings("yarn.nodemanager.env-whitelist"),
 		AdminEnv:       c.Text("yarn.nodemanager.admin-env"),
@@ -225,9 +232,6 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		MaxDiagnostics: c.Int("yarn.nodemanager.container-diagnostics-maximum-size"),
 		RetryMinimum:   c.Duration("yarn.nodemanager.container-retry-minimum-interval-ms"),
 		TrackStopped:   track,
-		LimitMemory:    limitsMemory(c),
-		StrictCPU:      c.Bool("yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"),
-		MaxPids:        int64(c.Int("heddle.container.max-pids")),
 
 		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,
 

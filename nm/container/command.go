@@ -74,12 +74,12 @@ func (c command) interrupted() error {
 // group is nil before the first are started. When it returns the container is in the same state, unless f changes it, or
 // is being ended.
 func (c command) withGroup(f func(cgroup.Group) error, states ...State) error {
-	if c.box.lock(c.ctx) != nil {
+	if c.box.Lock(c.ctx) != nil {
 		return c.interrupted()
 	}
-	defer c.box.unlock()
+	defer c.box.Unlock()
 	if state := c.State(); !state.is(states...) {
 		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 	}
-	return f(c.box.get())
+	return f(c.box.Group())
 }

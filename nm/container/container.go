@@ -13,6 +13,7 @@ import (
 	"heddle/nm/admission"
 	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
+	"heddle/nm/enclosure"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/monitor"
@@ -34,8 +35,8 @@ type Container struct {
 
 	commanding chan struct{} // held during a command; see command.go
 
-	box   *enclosure       // of its processes
-	place *admission.Place // in the node's room
+	box   *enclosure.Enclosure // of its processes
+	place *admission.Place     // in the node's room
 
 	ladder *suspend.Ladder // by which it is suspended and resumed
 
@@ -101,7 +102,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
 		place:  m.room.Place(g.Resource), commanding: make(chan struct{}, 1),
-		box: newEnclosure(m.Groups, &m.cfg, g.ID.String(), g.Resource),
+		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)
 	c.ctx, c.stop = context.WithCancel(m.ctx)
@@ -178,7 +179,7 @@ func (c *Container) LaunchContext() *pb.ContainerLaunchContext {
 
 // Group returns the container's processes, or nil when it has none.
 func (c *Container) Group() cgroup.Group {
-	return c.box.get()
+	return c.box.Group()
 }
 
 // WaitDone returns when the container is Done, or with the error of ctx.

@@ -114,7 +114,7 @@ func TestKilledOnTheLadder(t *testing.T) {
 				t.Errorf("its memory has the sum %s", got)
 			}
 			await.Until(t, "all of its limits are lifted", func() bool {
-				l := c.box.limits()
+				l := c.box.Limits()
 				return l.High == 0 && l.Swap == 0 && l.CPU == 0
 			})
 		})

@@ -26,6 +26,7 @@ import (
 	"heddle/nm/cgroup"
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
+	"heddle/nm/enclosure"
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
@@ -145,14 +146,15 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 	}
 	o := Options{
 		Config: Config{
-			Node: records.NodeID{Host: "node1", Port: 4545}, HTTPPort: 8042, Resource: records.NewResource(8192, 8), Cores: 2,
-			Home: "/home/", EnvWhitelist: []string{"LANG", "JAVA_HOME"}, AdminEnv: "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
+			Node: records.NodeID{Host: "node1", Port: 4545}, HTTPPort: 8042,
+			Rules: enclosure.Rules{Resource: records.NewResource(8192, 8), Cores: 2, LimitMemory: true},
+			Home:  "/home/", EnvWhitelist: []string{"LANG", "JAVA_HOME"}, AdminEnv: "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
 			Environ: func(name string) (string, bool) {
 				v, ok := map[string]string{"LANG": "own LANG"}[name]
 				return v, ok
 			}, DebugInfo: true,
 			KillGrace: grace, KillWait: 5 * time.Second, StderrPattern: "{*stderr*,*STDERR*}", StderrTail: 4096,
-			MaxDiagnostics: 10000, RetryMinimum: time.Millisecond, TrackStopped: time.Minute, LimitMemory: true,
+			MaxDiagnostics: 10000, RetryMinimum: time.Millisecond, TrackStopped: time.Minute,
 		},
 		Disks: d, Groups: n.driver, Localizer: n.loc, Logs: n.logs, Aux: n.aux, Deleter: deleter, Log: log,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("apps"),

@@ -39,7 +39,7 @@ func (c life) launch() error {
 	if err != nil {
 		return err
 	}
-	group, err := c.box.make(c.ctx)
+	group, err := c.box.Make(c.ctx)
 	if err != nil {
 		return err
 	}

@@ -235,7 +235,7 @@ func (c life) await() (code int, n next, ok bool) {
 // a container that lives on after it was given up would use what the ResourceManager gives to others; a process that
 // can't be killed waits for a disk or device, in all likelihood.
 func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code int, err error) {
-	c.box.seize()
+	c.box.Seize()
 	defer func() {
 		// No command gets in between: it would find a container that seems to run.
 		var t change
@@ -248,7 +248,7 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 		if over {
 			suspension(c).unsuspend()
 		}
-		c.box.unlock()
+		c.box.Unlock()
 		c.announce(t)
 	}()
 	for {
@@ -442,7 +442,7 @@ func (c life) finish() {
 	c.archived = nil
 	c.mu.Unlock()
 	suspension(c).unsuspend()
-	use, err := c.box.destroy()
+	use, err := c.box.Destroy()
 	c.noteUsage(use)
 	if err != nil {
 		c.log.WithError(err).Warn("Could not remove the container's group")

@@ -16,6 +16,7 @@ import (
 	"heddle/nm/application"
 	"heddle/nm/cgroup"
 	"heddle/nm/disks"
+	"heddle/nm/enclosure"
 	"heddle/nm/gpu"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
@@ -78,8 +79,7 @@ type Config struct {
 	Node     records.NodeID
 	HTTPPort int
 	Types    records.ResourceTypes
-	Resource records.Resource // what the node has for containers
-	Cores    float64          // CPU cores that all containers together may use
+	enclosure.Rules
 
 	Home         string   // yarn.nodemanager.user-home-dir
 	EnvWhitelist []string // yarn.nodemanager.env-whitelist
@@ -96,10 +96,6 @@ type Config struct {
 	MaxDiagnostics int           // yarn.nodemanager.container-diagnostics-maximum-size, in bytes
 	RetryMinimum   time.Duration // yarn.nodemanager.container-retry-minimum-interval-ms
 	TrackStopped   time.Duration // yarn.nodemanager.duration-to-track-stopped-containers
-
-	LimitMemory bool  // let the kernel hold containers to their memory
-	StrictCPU   bool  // hold containers to their share of the CPU even when others leave theirs unused
-	MaxPids     int64 // processes and threads of a container; 0: any number
 
 	// BreathAllowance is how many bytes of memory the node keeps in hand for suspended containers that run for a moment.
 	BreathAllowance int64

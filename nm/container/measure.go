@@ -25,7 +25,7 @@ func (m *Manager) Targets() []monitor.Target {
 
 // targetOf is a container as a monitor looks at it, held to its limits of now. Its lock is held.
 func targetOf(c *Container) monitor.Target {
-	t := monitor.Target{ID: c.grant.ID, Group: c.box.get(), Keeper: c.record.Keeper.PID, Memory: c.box.limits().Memory}
+	t := monitor.Target{ID: c.grant.ID, Group: c.box.Group(), Keeper: c.record.Keeper.PID, Memory: c.box.Limits().Memory}
 	if c.session != nil {
 		t.Leader = c.session.PID()
 	}

@@ -122,8 +122,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		}
 	}
 	order(t, c, level(suspend.Shrunk, 256, 0, 5))
-	if s := c.Status(); s.State != Running || s.Suspension.Failed || s.Suspension.Have != suspend.Shrunk || c.box.limits().CPU != suspend.LeastCPU {
-		t.Errorf("shrunk to no CPU: %s, %+v, %+v", s.State, s.Suspension, c.box.limits())
+	if s := c.Status(); s.State != Running || s.Suspension.Failed || s.Suspension.Have != suspend.Shrunk || c.box.Limits().CPU != suspend.LeastCPU {
+		t.Errorf("shrunk to no CPU: %s, %+v, %+v", s.State, s.Suspension, c.box.Limits())
 	}
 	c.Kill(records.ExitKilledByAppMaster, "")
 	waitDone(t, c)
@@ -211,7 +211,7 @@ func TestContentsSurviveTheLadder(t *testing.T) {
 	order(t, c, level(suspend.Shrunk, 128, 1, 2))
 	settled(t, c, suspend.Shrunk)
 	order(t, c, level(suspend.Running, 512, 1, 3))
-	if l := c.box.limits(); l.High != 0 || l.Swap != 0 || l.Memory != 512<<20 {
+	if l := c.box.Limits(); l.High != 0 || l.Swap != 0 || l.Memory != 512<<20 {
 		t.Errorf("at last it is held to %+v", l)
 	}
 	if used := l.node.room.Used().MemoryMB(); used != 512 {
@@ -298,15 +298,15 @@ func TestAResizeLeavesAShrunkContainerShrunk(t *testing.T) {
 		}
 		held := min(128, memory)
 		s := c.Status().Suspension
-		if s.Holds != records.NewResource(held, 0) || l.node.room.Used().MemoryMB() != held || c.box.limits().CPU != suspend.LeastCPU {
-			t.Errorf("of %d MB it holds %v, %v are in use, it is held to %+v", memory, s.Holds, l.node.room.Used(), c.box.limits())
+		if s.Holds != records.NewResource(held, 0) || l.node.room.Used().MemoryMB() != held || c.box.Limits().CPU != suspend.LeastCPU {
+			t.Errorf("of %d MB it holds %v, %v are in use, it is held to %+v", memory, s.Holds, l.node.room.Used(), c.box.Limits())
 		}
 	}
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := c.Status().Suspension; s.Have != suspend.Running || s.Holds != records.NewResource(100, 1) || c.box.limits().CPU != 0 {
-		t.Errorf("resumed: %+v, held to %+v", s, c.box.limits())
+	if s := c.Status().Suspension; s.Have != suspend.Running || s.Holds != records.NewResource(100, 1) || c.box.Limits().CPU != 0 {
+		t.Errorf("resumed: %+v, held to %+v", s, c.box.Limits())
 	}
 }
 

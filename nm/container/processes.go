@@ -15,11 +15,11 @@ type processes struct{ *Container }
 
 // with calls f, which may write to the group, while the container has processes that nobody ends.
 func (p processes) with(ctx context.Context, f func(g cgroup.Group, state State) error) error {
-	if err := p.box.lock(ctx); err != nil {
+	if err := p.box.Lock(ctx); err != nil {
 		return err
 	}
-	defer p.box.unlock()
-	state, group := p.State(), p.box.get()
+	defer p.box.Unlock()
+	state, group := p.State(), p.box.Group()
 	if !state.is(inProcess...) || group == nil {
 		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 	}
@@ -34,10 +34,10 @@ func became(t change) error {
 	return nil
 }
 
-func (p processes) Size() records.Resource { return p.box.size() }
+func (p processes) Size() records.Resource { return p.box.Size() }
 
 func (p processes) Hold(ctx context.Context, held records.Resource, page bool) error {
-	return p.with(ctx, func(cgroup.Group, State) error { return p.box.change(p.box.size(), held, page) })
+	return p.with(ctx, func(cgroup.Group, State) error { return p.box.Change(p.box.Size(), held, page) })
 }
 
 func (p processes) Freeze(ctx context.Context) error {
@@ -71,7 +71,7 @@ func (p processes) PageIn(ctx context.Context) error {
 }
 
 func (p processes) Memory() (cgroup.Memory, error) {
-	group := p.box.get()
+	group := p.box.Group()
 	if group == nil {
 		return cgroup.Memory{}, fmt.Errorf("container %s has no processes", p.ID())
 	}
@@ -79,7 +79,7 @@ func (p processes) Memory() (cgroup.Memory, error) {
 }
 
 func (p processes) CPU() (time.Duration, error) {
-	group := p.box.get()
+	group := p.box.Group()
 	if group == nil {
 		return 0, fmt.Errorf("container %s has no processes", p.ID())
 	}

@@ -134,7 +134,7 @@ func (c life) reattach(r record, boot string) (from stage, ok bool) {
 	var group cgroup.Group
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		var unlimited, err error
-		if group, unlimited, err = c.box.find(); err == nil {
+		if group, unlimited, err = c.box.Find(); err == nil {
 			if unlimited != nil {
 				c.log.WithError(unlimited).Warn("Could not hold the container to its size")
 			}

@@ -50,8 +50,8 @@ func (c suspension) settleOnce() (again bool) {
 		yielded := ctx.Err() != nil && x.ctx.Err() == nil
 		done()
 		s := c.ladder.State()
-		c.place.Change(c.box.size(), s.Holds)
-		if !s.Lags() && !s.Squeezed(c.box.size()) || x.ctx.Err() != nil {
+		c.place.Change(c.box.Size(), s.Holds)
+		if !s.Lags() && !s.Squeezed(c.box.Size()) || x.ctx.Err() != nil {
 			defer x.release()
 			return c.settled()
 		}
@@ -117,7 +117,7 @@ func (c suspension) unsuspend() {
 		c.record.Order = &suspend.Order{Held: c.grant.Resource, Version: c.record.Order.Version}
 	}
 	c.mu.Unlock()
-	c.box.release()
+	c.box.Release()
 	c.ladder.Reset()
 	c.m.breathe(c.Container, 0)
 }
@@ -168,7 +168,7 @@ func (c life) recoverLevel(o suspend.Order) {
 		x.arrived()
 		return
 	}
-	running := suspend.Order{Held: c.box.size(), Version: o.Version}
+	running := suspend.Order{Held: c.box.Size(), Version: o.Version}
 	c.logged(x.wanted(running))
 	c.undo(Pausing)
 	c.log.WithError(err).Warn("Could not suspend the container again; it runs")
@@ -182,7 +182,7 @@ func (c life) recoverLevel(o suspend.Order) {
 
 // lastOrder is what the container was to be when the NodeManager ended.
 func (r *record) lastOrder(c *Container) suspend.Order {
-	size := c.box.size()
+	size := c.box.Size()
 	o := suspend.Order{Held: size}
 	if r.Order != nil {
 		o = *r.Order

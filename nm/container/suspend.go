@@ -21,7 +21,7 @@ func (c *Container) Suspend(ctx context.Context) error {
 		if err := x.ownToMove(); err != nil {
 			return err
 		}
-		return x.climb(suspend.Order{Level: suspend.Frozen, Held: c.box.size(), Version: c.ladder.State().Version})
+		return x.climb(suspend.Order{Level: suspend.Frozen, Held: c.box.Size(), Version: c.ladder.State().Version})
 	})
 }
 
@@ -34,7 +34,7 @@ func (c *Container) SuspendTo(ctx context.Context, level suspend.Level, breathEv
 		if err := x.ownToMove(); err != nil {
 			return err
 		}
-		size := c.box.size()
+		size := c.box.Size()
 		o := suspend.Order{Level: level, BreathEvery: breathEvery, Version: c.ladder.State().Version}.Fill(nil, size)
 		if err := o.Check(size, c.m.Groups.Capabilities().Reclaim); err != nil {
 			return fmt.Errorf("it %w: %w", ErrCannot, err)
@@ -93,7 +93,7 @@ func (c command) resume() error {
 	if err := c.ownToMove(); err != nil {
 		return err
 	}
-	return c.climb(suspend.Order{Level: suspend.Running, Held: c.box.size(), Version: now.Version})
+	return c.climb(suspend.Order{Level: suspend.Running, Held: c.box.Size(), Version: now.Version})
 }
 
 // Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory
@@ -144,7 +144,7 @@ func (c command) order(o suspend.Order) error {
 	if state := c.State(); !state.is(inProcess...) {
 		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 	}
-	if err := o.Check(c.box.size(), c.m.Groups.Capabilities().Reclaim); err != nil {
+	if err := o.Check(c.box.Size(), c.m.Groups.Capabilities().Reclaim); err != nil {
 		c.refuse(o.Version, err)
 		return err
 	}
@@ -244,13 +244,13 @@ var errOvertaken = errors.New("something else was asked for meanwhile")
 // arrived is called when the container has the CPU of its level.
 func (c command) arrived() {
 	s := c.ladder.State()
-	c.place.Change(c.box.size(), s.Holds)
+	c.place.Change(c.box.Size(), s.Holds)
 	every := s.BreathEvery
 	if !s.Level.Still() {
 		every = 0
 	}
 	c.m.breathe(c.Container, every)
-	if s.Lags() || s.Squeezed(c.box.size()) {
+	if s.Lags() || s.Squeezed(c.box.Size()) {
 		suspension{c.Container}.settle()
 	}
 	c.m.changed()

@@ -87,16 +87,16 @@ func (c command) checkGPUs(g allocation.Grant) error {
 
 // adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
 func (c command) adoptSize(g allocation.Grant) error {
-	old := c.box.size()
+	old := c.box.Size()
 	before, held := c.ladder.State().Holds, c.ladder.Resized(old, g.Resource) // what was taken from a suspended one stays so
 	paged := held.MemoryMB() < g.Resource.MemoryMB()
-	if err := c.box.change(g.Resource, held, paged); err != nil {
+	if err := c.box.Change(g.Resource, held, paged); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.checkGPUs(g); err != nil { // it has got them just now; before that there was no group
-		return errors.Join(err, c.box.change(old, before, paged))
+		return errors.Join(err, c.box.Change(old, before, paged))
 	}
 	c.ladder.Resize(old, g.Resource)
 	// What a token for an update says besides is not for a container that was placed long ago.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Only the enclosure writes limits to a container's group, and only Container.enter writes its state: whoever else did that would undo
+// Only an Enclosure writes limits to a container's group, and only Container.enter writes its state: whoever else did that would undo
 // what they have decided.
 func TestWhoWritesLimitsAndStates(t *testing.T) {
 	limits, states := 0, 0
@@ -25,8 +25,8 @@ func TestWhoWritesLimitsAndStates(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.CallExpr:
 				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "SetLimits" {
-					if limits++; !strings.HasSuffix(slashed, "container/enclosure.go") {
-						t.Errorf("%s writes limits: let enclosure.change do that", fset.Position(n.Pos()))
+					if limits++; !strings.HasSuffix(slashed, "enclosure/enclosure.go") {
+						t.Errorf("%s writes limits: let Enclosure.Change do that", fset.Position(n.Pos()))
 					}
 				}
 			case *ast.AssignStmt:
