@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
 	"heddle/sim/trace"
 	"heddle/yarn/records"
@@ -23,6 +24,9 @@ type hybridSim struct {
 	options   hybrid.Options
 	cutoff    string
 	durations string
+	dice      string
+	most      float64
+	requests  string
 	json      bool
 }
 
@@ -50,6 +54,9 @@ func newSimHybrid() *cobra.Command {
 	f.Float64Var(&o.options.Short, "short-partition", 2, "percent of the workers that long jobs may not use; sparrow uses none")
 	f.Uint64Var(&o.options.Seed, "seed", 1, "seed of random numbers")
 	f.StringVar(&o.durations, "durations", "cut", "cut: durations are cut to whole seconds, as in the papers' simulator; exact: they aren't")
+	f.StringVar(&o.dice, "dice", "", "Dice's elastic short partition: linear, square or root; hawk and eagle have one")
+	f.Float64Var(&o.most, "dice-most", 0, "percent to which Dice lets the short partition grow (default: 8 more than -short-partition)")
+	f.StringVar(&o.requests, "dice-preemption", "square", "Dice's preemption of long tasks: linear, square, root or none")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if help, err := parseDashes(cmd, args); err != nil || help {
@@ -98,6 +105,9 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 	default:
 		return fmt.Errorf("-durations %s: give cut or exact", o.durations)
 	}
+	if err := o.setDice(); err != nil {
+		return err
+	}
 	o.trace.Queue, o.trace.User, o.trace.Slot = "root.default", "user", records.NewResource(1024, 1)
 	begin := time.Now()
 	jobs, err := trace.Open(o.file, o.trace)
@@ -119,6 +129,27 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 		return r.WriteJSON(out)
 	}
 	return r.Write(out)
+}
+
+// setDice takes over the flags of Dice.
+func (o *hybridSim) setDice() (err error) {
+	if o.dice == "" {
+		return nil
+	}
+	d := partition.Study(o.options.Short)
+	if o.most > 0 {
+		d.Most = o.most
+	}
+	if d.Sizing, err = partition.ParseModel(o.dice); err != nil {
+		return fmt.Errorf("-dice: %w", err)
+	}
+	if d.NoRequests = o.requests == "none"; !d.NoRequests {
+		if d.Preemption, err = partition.ParseModel(o.requests); err != nil {
+			return fmt.Errorf("-dice-preemption: %w", err)
+		}
+	}
+	o.options.Dice = d
+	return nil
 }
 
 // secondsOf reads a number of seconds, or a duration with a unit.

@@ -189,13 +189,16 @@ func TestSimulateProbes(t *testing.T) {
 		"-trace FILE":          {},
 		"unknown flag":         {"--tracks", file},
 		"no mode":              {"-trace", file, "-mode", "falcon"},
+		"no model of Dice":     {"-trace", file, "-dice", "cubic"},
+		"-dice-preemption":     {"-trace", file, "-dice", "root", "-dice-preemption", "cubic"},
+		"sparrow has no short": {"-trace", file, "-dice", "root", "-mode", "sparrow"},
 		"-durations short":     {"-trace", file, "-durations", "short"},
 		"number of seconds":    {"-trace", file, "-cutoff", "soon"},
 		"the argument":         {"-trace", file, "yes"},
 		"one at least":         {"-trace", file, "-workers", "0"},
 		"no such file":         {"-trace", file + "x"},
 		"has no jobs":          {"-trace", os.DevNull, "-format", "hawk"},
-		"long jobs need some ": {"-trace", file, "-short-partition", "100"},
+		"long work needs some": {"-trace", file, "-short-partition", "100"},
 	} {
 		if _, err := heddle(t, append([]string{"sim", "hybrid"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)

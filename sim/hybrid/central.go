@@ -148,6 +148,16 @@ func (c *central) done(w int32, estimate sim.Time) {
 	}
 }
 
+// show hides the long work of a worker from the bitmap, or shows it again.
+func (c *central) show(w int32, is bool) {
+	if is && c.queued[w] > 0 {
+		c.words[w/64] |= 1 << (w % 64)
+	} else {
+		c.words[w/64] &^= 1 << (w % 64)
+	}
+	c.copied = nil
+}
+
 // bitmap is the workers with long work, as known at a time.
 func (c *central) bitmap(at sim.Time) sched.Bitmap {
 	if c.copied == nil {

@@ -10,6 +10,8 @@ const (
 	refused             // a worker's slot is free again, as there was no task for it
 	ended               // a task at a worker
 	counted             // workers know of one more launched task of a job
+	pausing             // a worker has suspended a long task
+	expired             // a suspended task has waited long enough
 )
 
 // event is something that happens at a worker.
@@ -20,6 +22,7 @@ type event struct {
 	job    int32
 	task   int32
 	slot   int32
+	turn   int32 // of a long task that ends; it ends then only if it wasn't suspended since
 	kind   kind
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"heddle/am/sched"
 	"heddle/nm/probe"
+	"heddle/rm/scheduler/policy/partition"
 )
 
 // mode is a system of the papers.
@@ -37,30 +38,47 @@ const (
 	anyShort
 )
 
-// bound is how often a probe may be overtaken in Eagle, in multiples of its estimate.
-const bound = 5
-
 var (
-	twice    = sched.Config{Ratio: 2, Least: 2, Repeat: true}
-	atLeast  = sched.Config{Ratio: 2, Least: 20, Repeat: true}
-	byBitmap = sched.Config{Ratio: 2, Least: 20, Repeat: true, Rounds: 2}
+	twice   = sched.Config{Ratio: 2, Least: 2, Repeat: true}
+	atLeast = sched.Config{Ratio: 2, Least: 20, Repeat: true}
+	hawk    = of(partition.Hawk(0, 0).Rules)
+	eagle   = of(partition.Eagle(0, 0).Rules)
 )
+
+// of is a mode with a central scheduler of long jobs, by the rules of short ones.
+func of(r partition.Rules) mode {
+	m := mode{
+		sched:   sched.Config{Ratio: r.Probes, Least: r.Least, Repeat: true, Rounds: r.Rounds},
+		node:    probe.Config{Bound: r.Bound, Sticky: r.Sticky, AvoidLong: r.AvoidLong},
+		central: current,
+	}
+	if r.Shortest {
+		m.node.Order = probe.Shortest
+	}
+	if r.Steal {
+		m.steals = behindLong
+	}
+	return m
+}
+
+// but is a mode with a change.
+func (m mode) but(change func(*mode)) mode {
+	change(&m)
+	return m
+}
 
 // modes are the systems by name: Sparrow, Hawk, Eagle, and what lies between them.
 var modes = map[string]mode{
 	"sparrow":        {sched: twice, whole: true},
-	"hawk":           {sched: twice, central: current, steals: behindLong},
-	"hawk-nosteal":   {sched: twice, central: current},
-	"hawk-randsteal": {sched: twice, central: current, steals: anyShort},
-	"eagle": {
-		sched: byBitmap, central: current,
-		node: probe.Config{Order: probe.Shortest, Bound: bound, Sticky: true, AvoidLong: true},
-	},
-	"eagle-sss":     {sched: byBitmap, central: current, node: probe.Config{AvoidLong: true}},
-	"eagle-sss-sbp": {sched: byBitmap, central: current, node: probe.Config{AvoidLong: true, Sticky: true}},
-	"idealeagle":    {sched: atLeast, central: current, node: probe.Config{Sticky: true}, perfect: true},
-	"clwl":          {sched: twice, central: current, all: true},
-	"dlwl-srpt":     {sched: twice, central: late, all: true, node: probe.Config{Order: probe.Shortest, Bound: bound, Strict: true}},
+	"hawk":           hawk,
+	"hawk-nosteal":   hawk.but(func(m *mode) { m.steals = never }),
+	"hawk-randsteal": hawk.but(func(m *mode) { m.steals = anyShort }),
+	"eagle":          eagle,
+	"eagle-sss":      eagle.but(func(m *mode) { m.node.Order, m.node.Sticky = probe.FIFO, false }),
+	"eagle-sss-sbp":  eagle.but(func(m *mode) { m.node.Order = probe.FIFO }),
+	"idealeagle":     {sched: atLeast, central: current, node: probe.Config{Sticky: true}, perfect: true},
+	"clwl":           {sched: twice, central: current, all: true},
+	"dlwl-srpt":      {sched: twice, central: late, all: true, node: probe.Config{Order: probe.Shortest, Bound: eagle.node.Bound, Strict: true}},
 }
 
 // Modes lists the systems.

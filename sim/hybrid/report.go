@@ -50,12 +50,22 @@ type Report struct {
 	LongJobs    Class       `json:"long"`
 	Utilisation Utilisation `json:"utilisation"`
 	End         float64     `json:"last_completion_seconds"` // from the first arrival
+	Dice        *DiceReport `json:"dice,omitempty"`
+}
+
+// DiceReport is what Dice did.
+type DiceReport struct {
+	Windows     int     `json:"windows"`
+	Closed      float64 `json:"closed_mean"` // workers of the general partition that were closed to new long tasks, in the mean of the windows
+	Suspensions int     `json:"suspensions"` // of long tasks
 }
 
 // metrics collects what a report says.
 type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
 	levels []int32       // slots taken, every 5 s
+
+	windows, closed, suspensions int // of Dice
 }
 
 func (m *metrics) begin(c *cluster) {
@@ -99,6 +109,9 @@ func (m *metrics) report(c *cluster) *Report {
 		}
 	}
 	r.End = end.Seconds()
+	if c.Dice != nil {
+		r.Dice = &DiceReport{Windows: m.windows, Closed: round(float64(m.closed) / float64(max(1, m.windows))), Suspensions: m.suspensions}
+	}
 	for i, class := range []*Class{&r.ShortJobs, &r.LongJobs} {
 		class.Jobs, class.Tasks = len(times[i]), len(m.waits[i])
 		class.Completion, class.Wait = figures(times[i]), figures(m.waits[i])
@@ -171,6 +184,9 @@ func (r *Report) Write(w io.Writer) error {
 	row("long jobs, wait", r.LongJobs.Wait, r.LongJobs.Tasks, "tasks")
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if d := r.Dice; d != nil {
+		fmt.Fprintf(w, "\nDice: %.1f workers closed to new long tasks in the mean of %d windows, %d suspensions\n", d.Closed, d.Windows, d.Suspensions)
 	}
 	u := r.Utilisation
 	_, err := fmt.Fprintf(w, "\nutilisation: mean %.2f %%, dense %.2f %% (median %.2f %%)\n", u.Mean, u.Dense, u.DenseMedian)

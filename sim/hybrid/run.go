@@ -7,6 +7,7 @@ import (
 
 	"heddle/am/sched"
 	"heddle/nm/probe"
+	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
 )
 
@@ -28,18 +29,17 @@ type Options struct {
 	Short   float64       // percent of the workers that are the short partition
 	Seed    uint64
 	Exact   bool // durations aren't cut to whole seconds
+	// Dice grows the short partition, and suspends long tasks; nil: it doesn't. It takes a mode with a short partition.
+	Dice *partition.Dice
 }
 
-func (o *Options) check() error {
-	switch {
-	case o.Workers < 1:
-		return fmt.Errorf("a cluster of %d workers: there must be one at least", o.Workers)
-	case !(o.Short >= 0 && o.Short < 100):
-		return fmt.Errorf("a short partition of %g percent: long jobs need some of the workers", o.Short)
-	case o.Cutoff < 0:
-		return fmt.Errorf("a cutoff of %v between short and long jobs is negative", o.Cutoff)
+// settings divide the workers. They are checked.
+func (o *Options) settings() (partition.Settings, error) {
+	s := partition.Settings{Cutoff: o.Cutoff, Short: o.Short, Dice: o.Dice}
+	if o.Workers < 1 {
+		return s, fmt.Errorf("a cluster of %d workers: there must be one at least", o.Workers)
 	}
-	return nil
+	return s, s.Check()
 }
 
 // job is one stage of a job of the trace. A simulation handles it by its number, which is also its handle in workers' queues.
@@ -71,27 +71,32 @@ type stage struct {
 type worker struct {
 	queue probe.Worker
 	seen  sched.Bitmap // that came with the newest long probe
+	held  held         // the long task that is suspended, or about to be
 }
 
 // cluster is a simulation under way.
 type cluster struct {
 	Options
-	mode    mode
-	now     sim.Time
-	agenda  agenda
-	rng     *rand.Rand
-	sched   *sched.Scheduler
-	central *central
-	workers []worker
-	node    probe.Config
-	table   probe.Jobs
-	jobs    []job
-	records []record
-	general int // the first worker of the general partition
-	stolen  []probe.Handle
-	targets []sched.Node
-	busy    int
-	metrics metrics
+	mode     mode
+	settings partition.Settings
+	sizer    *partition.Sizer
+	now      sim.Time
+	agenda   agenda
+	rng      *rand.Rand
+	sched    *sched.Scheduler
+	central  *central
+	workers  []worker
+	node     probe.Config
+	table    probe.Jobs
+	jobs     []job
+	records  []record
+	general  int // the first worker of the general partition
+	stolen   []probe.Handle
+	targets  []sched.Node
+	invited  []int32 // workers that Dice asked to suspend long work in this window, in modes in which they reject probes
+	pool     []int32 // the general partition, in any order, for Dice
+	busy     int
+	metrics  metrics
 }
 
 var slot = probe.Amount{MemoryMB: 1, VCores: 1}
@@ -107,15 +112,26 @@ func Run(jobs []sim.Job, o Options) (*Report, error) {
 
 func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	m, err := modeOf(o.Mode)
-	if err == nil {
-		err = o.check()
-	}
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Options: o, mode: m, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)), node: m.node}
+	settings, err := o.settings()
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{Options: o, mode: m, settings: settings, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)), node: m.node}
 	if !m.whole {
-		c.general = int(o.Short * float64(o.Workers) / 100)
+		c.general = settings.Size(o.Workers)
+	}
+	if o.Dice != nil {
+		if m.whole || m.central != current {
+			return nil, fmt.Errorf("mode %s has no short partition that Dice could size; use hawk or eagle", o.Mode)
+		}
+		c.sizer = partition.NewSizer(settings, 0)
+		c.node.Suspensions = o.Dice.Times
+		for w := c.general; w < o.Workers; w++ {
+			c.pool = append(c.pool, int32(w))
+		}
 	}
 	c.sched = sched.New(m.sched, c.rng)
 	nodes := make([]sched.Node, o.Workers)
@@ -140,7 +156,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 func (c *cluster) read(j *sim.Job) record {
 	r := record{submit: j.Submit, end: -1, stages: make([]stage, 0, len(j.Stages))}
 	mean := c.cut(j.Estimate)
-	r.long = mean > sim.Time(c.Cutoff)
+	r.long = c.settings.Long(time.Duration(mean))
 	for i := range j.Stages {
 		tasks := j.Stages[i].Tasks
 		if len(tasks) == 0 {
@@ -163,19 +179,22 @@ func (c *cluster) cut(t sim.Time) sim.Time {
 	return t - t%sim.Time(time.Second)
 }
 
-// run handles all events. Arrivals of jobs, samples and heartbeats come before other events of the same time.
+// run handles all events. Heartbeats, windows, samples and arrivals of jobs come before other events of the same time.
 func (c *cluster) run() *Report {
 	const forever = sim.Time(1 << 62)
-	next, sample, beat := 0, sim.Time(0), sim.Time(0)
-	if c.mode.central != late {
-		beat = forever
+	next, sample, beat, window := 0, sim.Time(0), forever, forever
+	if c.mode.central == late {
+		beat = 0
 	}
 	for {
 		arrival := forever
 		if next < len(c.records) {
 			arrival = c.records[next].submit
 		}
-		until := min(arrival, sample, beat)
+		if c.sizer != nil {
+			window = sim.Time(c.sizer.Ends())
+		}
+		until := min(arrival, sample, beat, window)
 		for {
 			e, ok := c.agenda.pop(until)
 			if !ok {
@@ -192,6 +211,8 @@ func (c *cluster) run() *Report {
 		case beat:
 			c.central.seen = append(c.central.seen[:0], c.central.queued...)
 			beat += heartbeat
+		case window:
+			c.resize()
 		case sample:
 			c.metrics.sample(c.busy)
 			sample += sampling
@@ -216,13 +237,20 @@ func (c *cluster) handle(e *event) {
 			w.seen = c.central.bitmap(c.now)
 		}
 		w.queue.Add(probe.Handle(e.job))
-		c.start(e.worker)
+		if c.start(e.worker); w.held.invited {
+			c.request(e.worker)
+		}
 	case refused:
 		c.free(e.worker, probe.Slot(e.slot))
 	case ended:
 		c.end(e)
 	case counted:
 		c.count(e.job)
+	case pausing:
+		c.suspend(e.worker)
+	case expired:
+		c.workers[e.worker].queue.Expire()
+		c.resume(e.worker)
 	}
 }
 
@@ -288,7 +316,7 @@ func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 		targets = nil
 		for _, w := range c.targets {
 			x := &c.workers[w]
-			accepted := x.queue.Offer(h) == probe.Accepted
+			accepted := c.accepts(x, h)
 			if accepted {
 				c.send(lane, delay, int32(w), int32(h))
 			}
@@ -321,10 +349,8 @@ func (c *cluster) start(n int32) bool {
 		return true
 	}
 	w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Task)
-	c.metrics.begun(c.records[j.record].long, c.now-c.records[j.record].submit)
-	c.agenda.others.push(c.agenda.next(event{
-		at: c.now + roundTrip + j.durations[a.Task], kind: ended, worker: n, slot: int32(ask.Slot), job: int32(ask.Job), task: a.Task,
-	}))
+	c.begun(j)
+	c.endAt(c.now+roundTrip+j.durations[a.Task], n, running{job: int32(ask.Job), task: a.Task, slot: int32(ask.Slot)})
 	switch {
 	case c.node.Strict:
 		c.count(int32(ask.Job))
@@ -332,6 +358,28 @@ func (c *cluster) start(n int32) bool {
 		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: counted, job: int32(ask.Job)}))
 	}
 	return true
+}
+
+// begun notes that a task of a job has a slot.
+func (c *cluster) begun(j *job) {
+	wait := c.now - c.records[j.record].submit
+	c.metrics.begun(j.long, wait)
+	if c.sizer != nil && !j.long {
+		c.sizer.Waited(time.Duration(wait), 1)
+	}
+}
+
+// running is a task that has a slot.
+type running struct{ job, task, slot int32 }
+
+// endAt has a task end.
+func (c *cluster) endAt(at sim.Time, w int32, r running) {
+	if c.jobs[r.job].long && c.sizer != nil {
+		c.workers[w].held.runs(r, at)
+	}
+	c.agenda.others.push(c.agenda.next(event{
+		at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, turn: c.workers[w].held.turn,
+	}))
 }
 
 // count has workers know that one more task of a job was launched.
@@ -348,6 +396,9 @@ func (c *cluster) count(n int32) {
 // end ends a task.
 func (c *cluster) end(e *event) {
 	j := &c.jobs[e.job]
+	if j.long && e.turn != c.workers[e.worker].held.turn {
+		return // it was suspended
+	}
 	if j.central {
 		c.central.done(e.worker, j.estimate)
 	}
@@ -365,7 +416,7 @@ func (c *cluster) free(n int32, s probe.Slot) {
 	w := &c.workers[n]
 	w.queue.Free(time.Duration(c.now), s)
 	c.busy--
-	if c.start(n) || c.mode.steals == never {
+	if c.resume(n) || c.start(n) || c.mode.steals == never {
 		return
 	}
 	c.stolen = c.stolen[:0]

@@ -1,0 +1,16 @@
+// Package partition divides the nodes of a cluster between long and short work, as Hawk, Eagle and Dice do. It is pure: times are arguments, and
+// random numbers come from the caller.
+//
+// Long work goes to the general partition only; short work goes anywhere. Settings say what is long (Long), how many nodes the
+// short partition has (Settings.Size), and what nodes and schedulers of short tasks do (Rules). Hawk and Eagle are two of them.
+//
+// Dice makes the short partition elastic. A Sizer collects the waiting times of short tasks, and says at the end of each window of 60 s:
+//
+//   - how many nodes of the general partition are closed to new long work until the next one (elastic sizing);
+//   - how many nodes of the general partition are asked to suspend a long task, if short ones wait there (opportunistic preemption).
+//
+// The caller draws the nodes by chance (Draw). A node decides by itself whether it honours a request (nm/probe, Worker.Suspendable); Suspensions are the
+// same limits at the ResourceManager, for containers: twice a task, one on a node, 100 s at most.
+//
+// The source is chapter 3 of the dissertation on Dice, Eirene and Eunomia.
+package partition

@@ -1,0 +1,186 @@
+package partition_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"heddle/rm/scheduler/policy/partition"
+)
+
+// Section 3.3.2: p = x, x², √x of the mean wait as a part of the longest, at most 1.
+func TestModels(t *testing.T) {
+	for _, c := range []struct{ x, linear, square, root float64 }{
+		{0, 0, 0, 0}, {.25, .25, .0625, .5}, {.81, .81, .6561, .9}, {1, 1, 1, 1}, {7, 1, 1, 1}, {-1, 0, 0, 0}, {math.NaN(), 0, 0, 0},
+	} {
+		for name, want := range map[string]float64{"linear": c.linear, "square": c.square, "root": c.root} {
+			m, err := partition.ParseModel(name)
+			if err != nil || m.String() != name {
+				t.Fatal(name, err)
+			}
+			if got := m.Of(c.x); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s of %g is %g, not %g", name, c.x, got, want)
+			}
+		}
+	}
+	if _, err := partition.ParseModel("cubic"); err == nil {
+		t.Error("a cubic model is accepted")
+	}
+}
+
+// With 4,000 nodes of which 2 % are the short partition and 10 % may be, and a longest wait of 1000 s.
+func TestWindows(t *testing.T) {
+	s := partition.Hawk(90*time.Second, 2)
+	s.Dice = partition.Study(2)
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	z := partition.NewSizer(s, 5*time.Second)
+	if z.Ends() != 65*time.Second {
+		t.Errorf("the first window ends at %v", z.Ends())
+	}
+	plan := func(want partition.Plan) {
+		t.Helper()
+		if p := z.Next(z.Ends(), 4000); p != want {
+			t.Errorf("%+v, not %+v", p, want)
+		}
+	}
+	plan(partition.Plan{})
+	z.Waited(100*time.Second, 3)
+	z.Waited(900*time.Second, 1)
+	// A wait of 300 s: linear 0.3 of 320 nodes; square 0.09 of 80 + 96.
+	plan(partition.Plan{Wait: 300 * time.Second, Closed: 96, Requests: 15})
+	plan(partition.Plan{})
+	z.Waited(5000*time.Second, 1)
+	plan(partition.Plan{Wait: 5000 * time.Second, Closed: 320, Requests: 400})
+
+	z.Waited(time.Second, 1)
+	end := z.Ends()
+	if z.Next(end+10*time.Minute, 4000); z.Ends() != end+11*time.Minute {
+		t.Errorf("after missed windows the next ends at %v", z.Ends())
+	}
+
+	s.Dice.Multiplier, s.Dice.NoSizing = 1000, true
+	z = partition.NewSizer(s, 0)
+	z.Waited(time.Hour, 1)
+	plan(partition.Plan{Wait: time.Hour, Requests: 3920}) // all there are
+	s.Dice.NoRequests, s.Dice.NoSizing, s.Dice.Sizing = true, false, partition.Root
+	z = partition.NewSizer(s, 0)
+	z.Waited(90*time.Second, 1)
+	plan(partition.Plan{Wait: 90 * time.Second, Closed: 96})
+}
+
+func TestLongAndShort(t *testing.T) {
+	s := partition.Eagle(90*time.Second, 2)
+	if s.Long(90*time.Second) || !s.Long(90*time.Second+1) {
+		t.Error("the cutoff itself is short")
+	}
+	for nodes, want := range map[int]int{4000: 80, 99: 1, 49: 0, 0: 0} {
+		if n := s.Size(nodes); n != want {
+			t.Errorf("of %d nodes %d are the short partition", nodes, n)
+		}
+	}
+	if h := partition.Hawk(0, 0).Rules; !h.Steal || h.AvoidLong || h.Sticky {
+		t.Errorf("Hawk: %+v", h)
+	}
+	if e := s.Rules; e.Steal || !e.AvoidLong || !e.Sticky || !e.Shortest || e.Least != 20 || e.Bound != 5 {
+		t.Errorf("Eagle: %+v", e)
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	tags := []string{"nightly", "Heddle-Task-Time:80s", "heddle-task-time:9s"}
+	for _, c := range []struct {
+		submitted time.Duration
+		tags      []string
+		queue     time.Duration
+		want      time.Duration
+		known     bool
+	}{
+		{5 * time.Second, tags, time.Minute, 5 * time.Second, true},
+		{0, tags, time.Minute, 80 * time.Second, true},
+		{0, tags[:1], time.Minute, time.Minute, true},
+		{0, nil, 0, 0, false},
+	} {
+		if d, known, err := partition.Estimate(c.submitted, c.tags, c.queue); d != c.want || known != c.known || err != nil {
+			t.Errorf("%+v: %v, %v, %v", c, d, known, err)
+		}
+	}
+	for _, bad := range []string{"heddle-task-time:soon", "heddle-task-time:", "heddle-task-time:-1s"} {
+		if _, _, err := partition.Estimate(0, []string{bad}, 0); err == nil {
+			t.Errorf("the tag %q is accepted", bad)
+		}
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	for what, change := range map[string]func(*partition.Settings){
+		"cutoff":     func(s *partition.Settings) { s.Cutoff = -1 },
+		"short":      func(s *partition.Settings) { s.Short = 100 },
+		"no number":  func(s *partition.Settings) { s.Short = math.NaN() },
+		"most":       func(s *partition.Settings) { s.Dice.Most = 1 },
+		"longest":    func(s *partition.Settings) { s.Dice.Longest = 0 },
+		"window":     func(s *partition.Settings) { s.Dice.Window = 0 },
+		"multiplier": func(s *partition.Settings) { s.Dice.Multiplier = -1 },
+		"times":      func(s *partition.Settings) { s.Dice.Times = -1 },
+	} {
+		s := partition.Eagle(time.Minute, 2)
+		s.Dice = partition.Study(2)
+		change(&s)
+		if s.Check() == nil {
+			t.Errorf("%s: %+v is accepted", what, s)
+		}
+	}
+	s := partition.Eagle(time.Minute, 2)
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The cases of figure 3.7, and what follows from the timeout.
+func TestLimitsOfSuspensions(t *testing.T) {
+	s := partition.NewSuspensions[string, string](*partition.Study(2))
+	ask := func(now int, node, task string, long bool, probes int, want partition.Refusal) {
+		t.Helper()
+		if got := s.Request(time.Duration(now)*time.Second, node, task, long, probes); got != want {
+			t.Errorf("%s on %s: %v, not %v", task, node, got, want)
+		}
+	}
+	ask(0, "d", "short", false, 2, partition.NotLong)
+	ask(0, "c", "l", true, 0, partition.NobodyWaits)
+	ask(0, "a", "l", true, 2, partition.Granted)
+	ask(0, "b", "m", true, 2, partition.Granted)
+	ask(1, "b", "n", true, 2, partition.Another)
+	if _, due := s.Due(99*time.Second, "a"); due {
+		t.Error("it is due after 99 s")
+	}
+	if task, due := s.Due(100*time.Second, "a"); !due || task != "l" {
+		t.Error("it isn't due after 100 s")
+	}
+	s.Resumed("a")
+	ask(101, "a", "l", true, 2, partition.Granted)
+	s.Resumed("a")
+	ask(300, "a", "l", true, 2, partition.TooOften)
+	s.Ended("l")
+	s.Ended("m")
+	ask(301, "b", "l", true, 1, partition.Granted)
+	if partition.TooOften.String() == "" {
+		t.Error("a refusal has no words")
+	}
+}
+
+func TestDrawTakesNoNodeTwice(t *testing.T) {
+	nodes := []int{0, 1, 2, 3, 4}
+	last := func(n int) int { return n - 1 }
+	if got := slices.Clone(partition.Draw(nodes, 3, last)); !slices.Equal(got, []int{4, 0, 1}) {
+		t.Errorf("%v", got)
+	}
+	if got := partition.Draw(nodes, 9, last); len(got) != 5 {
+		t.Errorf("%v", got)
+	}
+	slices.Sort(nodes)
+	if !slices.Equal(nodes, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("nodes are lost: %v", nodes)
+	}
+}
