@@ -233,6 +233,12 @@ func (s *Scheduler) Left(id ID) (wait, open int) {
 	return int(j.left), len(j.tasks) - int(j.ended)
 }
 
+// Waits reports whether a task of a job waits: no attempt of it was launched, or all have failed.
+func (s *Scheduler) Waits(id ID, t int32) bool {
+	j := s.find(id)
+	return j != nil && t >= 0 && int(t) < len(j.tasks) && j.tasks[t].state == waiting
+}
+
 // Forget drops a job, done or not. Nodes that ask for tasks of it get none.
 func (s *Scheduler) Forget(id ID) {
 	if j := s.find(id); j != nil {

@@ -27,6 +27,7 @@ type hybridSim struct {
 	dice      string
 	most      float64
 	requests  string
+	eirene    bool
 	json      bool
 }
 
@@ -57,6 +58,7 @@ func newSimHybrid() *cobra.Command {
 	f.StringVar(&o.dice, "dice", "", "Dice's elastic short partition: linear, square or root; hawk and eagle have one")
 	f.Float64Var(&o.most, "dice-most", 0, "percent to which Dice lets the short partition grow (default: 8 more than -short-partition)")
 	f.StringVar(&o.requests, "dice-preemption", "square", "Dice's preemption of long tasks: linear, square, root or none")
+	f.BoolVar(&o.eirene, "eirene", false, "Eirene's staging of inputs and cloning of tasks, for short jobs")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if help, err := parseDashes(cmd, args); err != nil || help {
@@ -107,6 +109,9 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 	}
 	if err := o.setDice(); err != nil {
 		return err
+	}
+	if o.eirene {
+		o.options.Eirene = hybrid.EireneStudy()
 	}
 	o.trace.Queue, o.trace.User, o.trace.Slot = "root.default", "user", records.NewResource(1024, 1)
 	begin := time.Now()

@@ -50,6 +50,7 @@ const (
 
 // Next returns the next ask, if a probe waits and there is room for its task. It takes the room until Free.
 func (w *Worker) Next(now time.Duration) (Ask, bool) {
+	w.dropped = w.dropped[:0]
 	if w.queued == w.held || w.pause.expired {
 		return Ask{}, false
 	}
@@ -168,8 +169,9 @@ func (w *Worker) Crowding() (Slot, bool) {
 	if place < 0 {
 		return 0, false
 	}
-	need := w.used.add(w.jobs.rest[u.all()[place].job].Size)
-	if need.Fits(w.lent) {
+	h := u.all()[place].job
+	need := w.used.add(w.jobs.rest[h].Size)
+	if need.Fits(w.lent) || w.jobs.hot[h].remaining < 0 {
 		return 0, false
 	}
 	for s := range w.runs {

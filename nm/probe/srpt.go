@@ -6,9 +6,11 @@ import (
 )
 
 // pickShortest chooses the probe whose job has the least work left, among those that may overtake everything in front of them. A long
-// probe at the head is always taken; one behind it ends the search if it is chosen. Probes of jobs that have launched all tasks are dropped.
+// probe at the head is always taken; one behind it ends the search if it is chosen. Probes of jobs that have launched all tasks are dropped or, with
+// Config.Late, come last.
 func (w *Worker) pickShortest(u *user) int {
 	best, least := -1, math.Inf(1)
+	late := -1
 	slack := math.Inf(1) // the least that anything in front may still be overtaken by
 	for i := 0; i < u.len(); i++ {
 		e := &u.all()[i]
@@ -17,6 +19,13 @@ func (w *Worker) pickShortest(u *user) int {
 		}
 		j := &w.jobs.hot[e.job]
 		if j.remaining < 0 {
+			if w.cfg.Late {
+				if late < 0 {
+					late = i
+				}
+				continue
+			}
+			w.dropped = append(w.dropped, e.job)
 			w.drop(u, i)
 			i--
 			continue
@@ -31,6 +40,9 @@ func (w *Worker) pickShortest(u *user) int {
 			best, least = i, j.remaining
 		}
 		slack = min(slack, w.cfg.Bound*float64(j.estimate)-float64(e.passed))
+	}
+	if best < 0 {
+		return late
 	}
 	return best
 }

@@ -18,6 +18,9 @@ type Config struct {
 	AvoidLong bool    // short probes aren't accepted while long work runs or waits here
 	Probes    int     // most probes in the queue; 0: no limit
 	PerUser   int     // most probes of one user; 0: no limit
+	// Late has the probes of jobs without waiting tasks ask when nothing else waits, instead of being dropped by the order Shortest: their
+	// schedulers may have clones for them.
+	Late bool
 	// Suspensions is how often a long task may be suspended for short ones (Dice: 2).
 	Suspensions int
 }
@@ -55,6 +58,7 @@ type Worker struct {
 	longRuns int // slots with long jobs
 	outside  bool
 	pause    pause
+	dropped  []Handle
 }
 
 // New returns the queue of a node that was lent an amount. Workers may share a Config and, in simulations, Jobs.
@@ -80,6 +84,28 @@ func (w *Worker) SetLongOutside(has bool) { w.outside = has }
 
 // Queued returns how many probes are queued, and how many of them wait. The others are asked for, or their tasks run.
 func (w *Worker) Queued() (all, waiting int) { return w.queued, w.queued - w.held }
+
+// Others returns how many probes wait whose jobs have waiting tasks, as far as known.
+func (w *Worker) Others() (n int) {
+	for c := range w.classes {
+		for u := range w.classes[c].users {
+			for _, e := range w.classes[c].users[u].all() {
+				if !e.held && w.jobs.hot[e.job].remaining >= 0 {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Dropped returns the jobs of the probes that the last Next, and Crowding since, have dropped because all tasks of these jobs were launched. It
+// returns each probe once; the slice is good until the next call of either.
+func (w *Worker) Dropped() []Handle {
+	d := w.dropped
+	w.dropped = w.dropped[:0]
+	return d
+}
 
 // Running returns how many slots are taken, by asks or by tasks.
 func (w *Worker) Running() int { return len(w.runs) - len(w.vacant) }

@@ -484,3 +484,41 @@ func TestCountsHold(t *testing.T) {
 		}
 	}
 }
+
+// With Config.Late the probes of launched jobs wait for clones until nothing else does.
+func TestLateProbesComeLast(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a")
+	n.jobs.SetLaunched(n.of["gone"])
+	if k := n.Others(); k != 1 {
+		t.Errorf("%d others wait", k)
+	}
+	name, a := n.next(probe.Task)
+	if name != "a" {
+		t.Fatal(name)
+	}
+	n.Free(second, a)
+	name, s := n.next(probe.Clone)
+	if name != "gone" {
+		t.Fatal(name)
+	}
+	n.add("gone")
+	if _, ok := n.Crowding(); ok {
+		t.Error("a clone ends for a probe that has no task")
+	}
+	n.add("a")
+	if c, ok := n.Crowding(); !ok || c != s {
+		t.Error("a clone is in the way of a task")
+	}
+}
+
+func TestDroppedProbesAreNamed(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a", "gone")
+	n.jobs.SetLaunched(n.of["gone"])
+	n.next(probe.Task)
+	if d := n.Dropped(); len(d) != 2 || n.name[d[0]] != "gone" {
+		t.Errorf("%v", d)
+	}
+	if d := n.Dropped(); len(d) != 0 {
+		t.Errorf("%v once more", d)
+	}
+}

@@ -10,6 +10,7 @@ const (
 	refused             // a worker's slot is free again, as there was no task for it
 	ended               // a task at a worker
 	counted             // workers know of one more launched task of a job
+	copied              // a task's input, to a worker's RAM disk
 	pausing             // a worker has suspended a long task
 	expired             // a suspended task has waited long enough
 )
@@ -22,8 +23,9 @@ type event struct {
 	job    int32
 	task   int32
 	slot   int32
-	turn   int32 // of a long task that ends; it ends then only if it wasn't suspended since
+	turn   int32 // of a task that ends; it ends then only if it wasn't suspended or stopped since
 	kind   kind
+	clone  bool
 }
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }

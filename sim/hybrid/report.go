@@ -37,20 +37,21 @@ type Utilisation struct {
 
 // Report is the result of a simulation.
 type Report struct {
-	Mode        string      `json:"mode"`
-	Workers     int         `json:"workers"`
-	Short       float64     `json:"short_partition_percent"`
-	Partition   int         `json:"short_partition_workers"`
-	Cutoff      float64     `json:"cutoff_seconds"`
-	Cut         string      `json:"cut"`
-	Seed        uint64      `json:"seed"`
-	Jobs        int         `json:"jobs"`
-	Tasks       int         `json:"tasks"`
-	ShortJobs   Class       `json:"short"`
-	LongJobs    Class       `json:"long"`
-	Utilisation Utilisation `json:"utilisation"`
-	End         float64     `json:"last_completion_seconds"` // from the first arrival
-	Dice        *DiceReport `json:"dice,omitempty"`
+	Mode        string        `json:"mode"`
+	Workers     int           `json:"workers"`
+	Short       float64       `json:"short_partition_percent"`
+	Partition   int           `json:"short_partition_workers"`
+	Cutoff      float64       `json:"cutoff_seconds"`
+	Cut         string        `json:"cut"`
+	Seed        uint64        `json:"seed"`
+	Jobs        int           `json:"jobs"`
+	Tasks       int           `json:"tasks"`
+	ShortJobs   Class         `json:"short"`
+	LongJobs    Class         `json:"long"`
+	Utilisation Utilisation   `json:"utilisation"`
+	End         float64       `json:"last_completion_seconds"` // from the first arrival
+	Dice        *DiceReport   `json:"dice,omitempty"`
+	Eirene      *EireneReport `json:"eirene,omitempty"`
 }
 
 // DiceReport is what Dice did.
@@ -60,12 +61,21 @@ type DiceReport struct {
 	Suspensions int     `json:"suspensions"` // of long tasks
 }
 
+// EireneReport is what Eirene did.
+type EireneReport struct {
+	Copies int `json:"copies"` // of inputs to RAM disks
+	Hits   int `json:"hits"`   // short tasks that read their input from there
+	Clones int `json:"clones"`
+	Won    int `json:"clones_first"` // clones that ended before their originals
+}
+
 // metrics collects what a report says.
 type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
 	levels []int32       // slots taken, every 5 s
 
 	windows, closed, suspensions int // of Dice
+	eirene                       EireneReport
 }
 
 func (m *metrics) begin(c *cluster) {
@@ -98,6 +108,9 @@ func (m *metrics) report(c *cluster) *Report {
 	}
 	if c.Exact {
 		r.Cut = "exact"
+	}
+	if c.Eirene != nil {
+		r.Eirene = &m.eirene
 	}
 	var times [2][]sim.Time
 	var end sim.Time
@@ -187,6 +200,9 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	if d := r.Dice; d != nil {
 		fmt.Fprintf(w, "\nDice: %.1f workers closed to new long tasks in the mean of %d windows, %d suspensions\n", d.Closed, d.Windows, d.Suspensions)
+	}
+	if e := r.Eirene; e != nil {
+		fmt.Fprintf(w, "\nEirene: %d short tasks read one of %d copies in memory; %d clones, of which %d ended first\n", e.Hits, e.Copies, e.Clones, e.Won)
 	}
 	u := r.Utilisation
 	_, err := fmt.Fprintf(w, "\nutilisation: mean %.2f %%, dense %.2f %% (median %.2f %%)\n", u.Mean, u.Dense, u.DenseMedian)

@@ -7,6 +7,7 @@ import (
 
 	"heddle/am/sched"
 	"heddle/nm/probe"
+	"heddle/nm/staging"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	Exact   bool // durations aren't cut to whole seconds
 	// Dice grows the short partition, and suspends long tasks; nil: it doesn't. It takes a mode with a short partition.
 	Dice *partition.Dice
+	// Eirene stages inputs and clones tasks of short jobs; nil: it doesn't.
+	Eirene *Eirene
 }
 
 // settings divide the workers. They are checked.
@@ -72,6 +75,9 @@ type worker struct {
 	queue probe.Worker
 	seen  sched.Bitmap // that came with the newest long probe
 	held  held         // the long task that is suspended, or about to be
+	runs  running      // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
+	turn  int32
+	stage *staging.Manager // with Eirene
 }
 
 // cluster is a simulation under way.
@@ -87,12 +93,13 @@ type cluster struct {
 	central  *central
 	workers  []worker
 	node     probe.Config
-	table    probe.Jobs
+	known    probe.Jobs
 	jobs     []job
 	records  []record
 	general  int // the first worker of the general partition
 	stolen   []probe.Handle
 	targets  []sched.Node
+	inMemory []int32
 	invited  []int32 // workers that Dice asked to suspend long work in this window, in modes in which they reject probes
 	pool     []int32 // the general partition, in any order, for Dice
 	busy     int
@@ -133,7 +140,12 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 			c.pool = append(c.pool, int32(w))
 		}
 	}
-	c.sched = sched.New(m.sched, c.rng)
+	if o.Eirene != nil {
+		if err := c.setEirene(); err != nil {
+			return nil, err
+		}
+	}
+	c.sched = sched.New(c.mode.sched, c.rng)
 	nodes := make([]sched.Node, o.Workers)
 	for i := range nodes {
 		nodes[i] = sched.Node(i)
@@ -142,7 +154,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	c.central = newCentral(o.Workers, c.general)
 	c.workers = make([]worker, o.Workers)
 	for i := range c.workers {
-		c.workers[i].queue.Init(&c.node, &c.table, slot)
+		c.workers[i].queue.Init(&c.node, &c.known, slot)
 	}
 	c.records = make([]record, len(jobs))
 	for i := range jobs {
@@ -237,7 +249,11 @@ func (c *cluster) handle(e *event) {
 			w.seen = c.central.bitmap(c.now)
 		}
 		w.queue.Add(probe.Handle(e.job))
-		if c.start(e.worker); w.held.invited {
+		c.probed(e.worker, e.job)
+		if !c.start(e.worker) {
+			c.makeRoom(e.worker)
+		}
+		if w.held.invited {
 			c.request(e.worker)
 		}
 	case refused:
@@ -246,6 +262,8 @@ func (c *cluster) handle(e *event) {
 		c.end(e)
 	case counted:
 		c.count(e.job)
+	case copied:
+		c.copied(e)
 	case pausing:
 		c.suspend(e.worker)
 	case expired:
@@ -271,7 +289,7 @@ func (c *cluster) submit(n int32, number int) {
 	}
 	var targets []sched.Node
 	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(s.durations), Placed: j.central, Alone: r.long})
-	h := c.table.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(s.durations), Long: r.long && !c.mode.all, Size: slot})
+	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(s.durations), Long: r.long && !c.mode.all, Size: slot})
 	c.jobs = append(c.jobs, j)
 	switch {
 	case j.central:
@@ -332,6 +350,7 @@ func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
 	ask, ok := w.queue.Next(time.Duration(c.now))
+	c.released(w)
 	if !ok {
 		return false
 	}
@@ -342,15 +361,23 @@ func (c *cluster) start(n int32) bool {
 	} else {
 		c.central.began[n] = -1
 	}
-	a := c.sched.Ask(time.Duration(c.now), j.id, sched.Asking{Node: sched.Node(n)})
+	a := c.sched.Ask(time.Duration(c.now), j.id, c.asking(n, ask.Job))
 	if a.Kind == sched.None {
 		w.queue.Bind(time.Duration(c.now), ask.Slot, probe.None)
+		c.release(w, int32(ask.Job))
 		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: refused, worker: n, slot: int32(ask.Slot)}))
+		return true
+	}
+	r := running{job: int32(ask.Job), task: a.Task, slot: int32(ask.Slot)}
+	if a.Kind == sched.Clone {
+		w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Clone)
+		r.clone = true
+		c.endAt(c.now+roundTrip+c.duration(n, r), n, r)
 		return true
 	}
 	w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Task)
 	c.begun(j)
-	c.endAt(c.now+roundTrip+j.durations[a.Task], n, running{job: int32(ask.Job), task: a.Task, slot: int32(ask.Slot)})
+	c.endAt(c.now+roundTrip+c.duration(n, r), n, r)
 	switch {
 	case c.node.Strict:
 		c.count(int32(ask.Job))
@@ -370,16 +397,22 @@ func (c *cluster) begun(j *job) {
 }
 
 // running is a task that has a slot.
-type running struct{ job, task, slot int32 }
+type running struct {
+	job, task, slot int32
+	clone           bool
+}
 
 // endAt has a task end.
 func (c *cluster) endAt(at sim.Time, w int32, r running) {
 	if c.jobs[r.job].long && c.sizer != nil {
 		c.workers[w].held.runs(r, at)
 	}
-	c.agenda.others.push(c.agenda.next(event{
-		at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, turn: c.workers[w].held.turn,
-	}))
+	turn := c.workers[w].held.turn
+	if c.Eirene != nil && !c.jobs[r.job].long {
+		c.workers[w].turn++
+		c.workers[w].runs, turn = r, c.workers[w].turn
+	}
+	c.agenda.others.push(c.agenda.next(event{at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, turn: turn, clone: r.clone}))
 }
 
 // count has workers know that one more task of a job was launched.
@@ -387,23 +420,33 @@ func (c *cluster) count(n int32) {
 	j := &c.jobs[n]
 	j.known--
 	if wait, _ := c.sched.Left(j.id); wait == 0 {
-		c.table.SetLaunched(probe.Handle(n))
+		c.known.SetLaunched(probe.Handle(n))
 	} else {
-		c.table.SetLeft(probe.Handle(n), int(j.known))
+		c.known.SetLeft(probe.Handle(n), int(j.known))
 	}
 }
 
 // end ends a task.
 func (c *cluster) end(e *event) {
 	j := &c.jobs[e.job]
-	if j.long && e.turn != c.workers[e.worker].held.turn {
+	switch w := &c.workers[e.worker]; {
+	case j.long && e.turn != w.held.turn:
 		return // it was suspended
+	case !j.long && c.Eirene != nil && e.turn != w.turn:
+		return // it was stopped
 	}
+	c.vacate(e.worker, running{job: e.job, task: e.task, slot: e.slot, clone: e.clone})
 	if j.central {
 		c.central.done(e.worker, j.estimate)
 	}
 	c.central.began[e.worker] = -1
 	r := c.sched.Finished(j.id, e.task, sched.Node(e.worker))
+	if r.First && e.clone {
+		c.metrics.eirene.Won++
+	}
+	if r.Stop {
+		c.stop(int32(r.At), e.job, e.task)
+	}
 	if r.Done {
 		c.sched.Forget(j.id)
 		c.submit(j.record, int(j.stage)+1)
@@ -420,15 +463,18 @@ func (c *cluster) free(n int32, s probe.Slot) {
 		return
 	}
 	c.stolen = c.stolen[:0]
+	var victim *worker
 	for i := 0; i < victims && len(c.stolen) == 0; i++ {
-		victim := &c.workers[c.general+c.rng.IntN(c.Workers-c.general)].queue
+		victim = &c.workers[c.general+c.rng.IntN(c.Workers-c.general)]
 		if c.mode.steals == behindLong {
-			c.stolen = victim.Steal(c.stolen, most)
+			c.stolen = victim.queue.Steal(c.stolen, most)
 		} else {
-			c.stolen = victim.StealAny(c.stolen, most)
+			c.stolen = victim.queue.StealAny(c.stolen, most)
 		}
 	}
 	for _, h := range c.stolen {
+		c.release(victim, int32(h))
+		c.probed(n, int32(h))
 		w.queue.Add(h)
 		c.start(n)
 	}

@@ -1,0 +1,318 @@
+package staging
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Config limits what a node stages.
+type Config struct {
+	Concurrent int   // copies at a time for waiting probes (CM): 10
+	PerProbe   int   // tasks that are staged for a probe (MPP): 2
+	Capacity   int64 // bytes of the RAM disk
+}
+
+// Job is a job at a node, by a number of the caller's.
+type Job int32
+
+// Table is the status of a job's tasks as the scheduler has told it (TST).
+type Table interface {
+	Tasks() int
+	Waits(task int32) bool // it hasn't been launched anywhere
+	Size(task int32) int64 // bytes of its input; 0: it has none that could be staged
+}
+
+// Action is what a node has to do: copy a task's input, or delete the copy.
+type Action struct {
+	Job    Job
+	Task   int32
+	Bytes  int64
+	Delete bool
+}
+
+// status of the input of a task here. There is no entry for one that isn't staged (the migration status table, MST).
+type status uint8
+
+const (
+	queued status = iota
+	copying
+	staged
+	failed
+)
+
+type input struct {
+	task   int32
+	status status
+	fast   bool // it is in the fast lane
+	taken  bool // its task has started here
+	read   bool // its task has read it
+	bytes  int64
+}
+
+type job struct {
+	table  Table
+	refs   int // probes and running tasks
+	inputs []input
+}
+
+type request struct {
+	job  Job
+	task int32
+}
+
+// Manager decides for a node. It isn't safe for concurrent use.
+type Manager struct {
+	cfg     Config
+	rng     *rand.Rand
+	jobs    map[Job]*job
+	order   []Job     // of their first probes, for evictions
+	queue   []request // MQ
+	fast    []request // MFL
+	deletes []Action
+	slow    int   // copies under way that the queue asked for
+	used    int64 // bytes of copies, made or under way
+}
+
+// New returns a Manager with nothing staged.
+func New(cfg Config, rng *rand.Rand) *Manager {
+	return &Manager{cfg: cfg, rng: rng, jobs: map[Job]*job{}}
+}
+
+// Used returns the bytes of copies, those under way included.
+func (m *Manager) Used() int64 { return m.used }
+
+func (j *job) find(task int32) *input {
+	for i := range j.inputs {
+		if j.inputs[i].task == task {
+			return &j.inputs[i]
+		}
+	}
+	return nil
+}
+
+// Probed says that a probe of a job was queued.
+func (m *Manager) Probed(id Job, t Table) {
+	j := m.jobs[id]
+	if j == nil {
+		j = &job{}
+		m.jobs[id] = j
+		m.order = append(m.order, id)
+	}
+	j.table = t
+	j.refs++
+	for range m.cfg.PerProbe {
+		m.request(id, j, false)
+	}
+}
+
+// request enters one of the waiting tasks that aren't staged, drawn by chance.
+func (m *Manager) request(id Job, j *job, fast bool) {
+	n := j.table.Tasks()
+	if n == 0 {
+		return
+	}
+	fits := func(task int32) bool { return j.table.Waits(task) && j.table.Size(task) > 0 && j.find(task) == nil }
+	task := int32(-1)
+	for range 4 { // most of a job's tasks wait when its probes come
+		if x := int32(m.rng.IntN(n)); fits(x) {
+			task = x
+			break
+		}
+	}
+	if task < 0 {
+		from := m.rng.IntN(n)
+		for i := range min(n, 256) {
+			if x := int32((from + i) % n); fits(x) {
+				task = x
+				break
+			}
+		}
+	}
+	if task < 0 {
+		return
+	}
+	j.inputs = append(j.inputs, input{task: task, fast: fast, bytes: j.table.Size(task)})
+	if fast {
+		m.fast = append(m.fast, request{id, task})
+	} else {
+		m.queue = append(m.queue, request{id, task})
+	}
+}
+
+// Staged appends the waiting tasks of a job whose inputs are in memory here.
+func (m *Manager) Staged(id Job, dst []int32) []int32 {
+	j := m.jobs[id]
+	if j == nil {
+		return dst
+	}
+	for _, x := range j.inputs {
+		if x.status == staged && !x.taken {
+			dst = append(dst, x.task)
+		}
+	}
+	return dst
+}
+
+// Took says that a task of a job starts here. It reports whether the task's input is in memory; that stays there until Read or Ended. The job's next task goes to the fast lane. The table has what the scheduler's answer said.
+func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
+	j := m.jobs[id]
+	if j == nil {
+		return false
+	}
+	j.table = t
+	if x := j.find(task); x != nil {
+		x.taken = true
+		hit = x.status == staged
+	}
+	m.request(id, j, true)
+	return hit
+}
+
+// Read says that a task which started here has read its input, so that the copy may make room for others.
+func (m *Manager) Read(id Job, task int32) {
+	if j := m.jobs[id]; j != nil {
+		if x := j.find(task); x != nil && x.taken {
+			x.read = true
+		}
+	}
+}
+
+// Ended says that a task which started here has ended. Its copy goes.
+func (m *Manager) Ended(id Job, task int32) {
+	if j := m.jobs[id]; j != nil {
+		if i := slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task && x.status == staged }); i >= 0 {
+			m.remove(id, j, i)
+		}
+	}
+}
+
+// Copied says that a copy was made, or that it failed.
+func (m *Manager) Copied(id Job, task int32, ok bool) {
+	j := m.jobs[id]
+	if j == nil {
+		return
+	}
+	x := j.find(task)
+	if x == nil || x.status != copying {
+		return
+	}
+	if !x.fast {
+		m.slow--
+	}
+	switch {
+	case !ok:
+		x.status = failed
+		m.used -= x.bytes
+		m.deletes = append(m.deletes, Action{Job: id, Task: task, Delete: true})
+	case j.refs == 0:
+		x.status = staged
+		m.remove(id, j, slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task }))
+		m.forget(id, j)
+	default:
+		x.status = staged
+	}
+	if !ok && j.refs == 0 {
+		m.forget(id, j)
+	}
+}
+
+// remove deletes a copy.
+func (m *Manager) remove(id Job, j *job, i int) {
+	x := j.inputs[i]
+	m.used -= x.bytes
+	m.deletes = append(m.deletes, Action{Job: id, Task: x.task, Bytes: x.bytes, Delete: true})
+	j.inputs = slices.Delete(j.inputs, i, i+1)
+}
+
+// Released says that a probe of a job has left, and that its task, if it had one, has ended. With the last one all copies go.
+func (m *Manager) Released(id Job) {
+	j := m.jobs[id]
+	if j == nil {
+		return
+	}
+	if j.refs--; j.refs > 0 {
+		return
+	}
+	for i := len(j.inputs) - 1; i >= 0; i-- {
+		switch j.inputs[i].status {
+		case staged:
+			m.remove(id, j, i)
+		case queued, failed:
+			j.inputs = slices.Delete(j.inputs, i, i+1)
+		}
+	}
+	m.forget(id, j)
+}
+
+// forget drops a job of which nothing is left. Copies under way are waited for.
+func (m *Manager) forget(id Job, j *job) {
+	if j.refs > 0 || slices.ContainsFunc(j.inputs, func(x input) bool { return x.status == copying }) {
+		return
+	}
+	delete(m.jobs, id)
+	m.order = slices.DeleteFunc(m.order, func(x Job) bool { return x == id })
+}
+
+// Next returns what is to be done next. Deletions come first, as copies may need their room.
+func (m *Manager) Next() (Action, bool) {
+	for {
+		if n := len(m.deletes); n > 0 {
+			a := m.deletes[0]
+			m.deletes = m.deletes[1:]
+			return a, true
+		}
+		from := &m.fast
+		if len(m.fast) == 0 {
+			if len(m.queue) == 0 || m.slow >= m.cfg.Concurrent {
+				return Action{}, false
+			}
+			from = &m.queue
+		}
+		r := (*from)[0]
+		j := m.jobs[r.job]
+		var x *input
+		if j != nil {
+			x = j.find(r.task)
+		}
+		if x == nil || x.status != queued {
+			*from = (*from)[1:]
+			continue
+		}
+		if !j.table.Waits(r.task) || !m.fits(x.bytes) {
+			*from = (*from)[1:]
+			j.inputs = slices.DeleteFunc(j.inputs, func(x input) bool { return x.task == r.task })
+			continue
+		}
+		if len(m.deletes) > 0 {
+			continue // room was made
+		}
+		*from = (*from)[1:]
+		x.status = copying
+		m.used += x.bytes
+		if !x.fast {
+			m.slow++
+		}
+		return Action{Job: r.job, Task: r.task, Bytes: x.bytes}, true
+	}
+}
+
+// fits reports whether a copy fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere.
+func (m *Manager) fits(bytes int64) bool {
+	if bytes > m.cfg.Capacity {
+		return false
+	}
+	for _, useless := range []func(*job, *input) bool{
+		func(_ *job, x *input) bool { return x.read },
+		func(j *job, x *input) bool { return !x.taken && !j.table.Waits(x.task) },
+	} {
+		for _, id := range m.order {
+			j := m.jobs[id]
+			for i := len(j.inputs) - 1; i >= 0 && m.used+bytes > m.cfg.Capacity; i-- {
+				if x := &j.inputs[i]; x.status == staged && useless(j, x) {
+					m.remove(id, j, i)
+				}
+			}
+		}
+	}
+	return m.used+bytes <= m.cfg.Capacity
+}

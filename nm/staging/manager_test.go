@@ -1,0 +1,276 @@
+package staging_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"heddle/nm/staging"
+)
+
+// table has the sizes of inputs; a task that was started doesn't wait.
+type table struct {
+	sizes   []int64
+	started map[int32]bool
+}
+
+func (t *table) Tasks() int            { return len(t.sizes) }
+func (t *table) Waits(task int32) bool { return !t.started[task] }
+func (t *table) Size(task int32) int64 { return t.sizes[task] }
+
+func tableOf(sizes ...int64) *table { return &table{sizes, map[int32]bool{}} }
+
+type node struct {
+	*staging.Manager
+	t      *testing.T
+	copies []staging.Action // under way
+	disk   map[staging.Action]bool
+	bytes  int64
+}
+
+func newNode(t *testing.T, cfg staging.Config, seed uint64) *node {
+	return &node{Manager: staging.New(cfg, rand.New(rand.NewPCG(seed, 0))), t: t, disk: map[staging.Action]bool{}}
+}
+
+// step does what is to be done, but leaves copies under way.
+func (n *node) step() *node {
+	for {
+		a, ok := n.Next()
+		if !ok {
+			return n
+		}
+		if a.Delete {
+			delete(n.disk, staging.Action{Job: a.Job, Task: a.Task})
+			continue
+		}
+		n.copies = append(n.copies, a)
+	}
+}
+
+// finish ends the copies under way.
+func (n *node) finish(ok bool) *node {
+	all := n.copies
+	n.copies = nil
+	for _, a := range all {
+		if ok {
+			n.disk[staging.Action{Job: a.Job, Task: a.Task}] = true
+		}
+		n.Copied(a.Job, a.Task, ok)
+	}
+	return n.step()
+}
+
+func (n *node) staged(job staging.Job, want ...int32) {
+	n.t.Helper()
+	got := n.Staged(job, nil)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		n.t.Errorf("job %d: %v are in memory, not %v", job, got, want)
+	}
+}
+
+var study = staging.Config{Concurrent: 10, PerProbe: 2, Capacity: 1000}
+
+func TestAProbeStagesTwoTasks(t *testing.T) {
+	n := newNode(t, study, 1)
+	tab := tableOf(1, 1, 1, 1, 1)
+	tab.started[0], tab.started[1], tab.started[2] = true, true, true
+	n.Probed(7, tab)
+	n.step()
+	if len(n.copies) != 2 {
+		t.Fatalf("%d copies", len(n.copies))
+	}
+	n.staged(7)
+	n.finish(true).staged(7, 3, 4)
+	n.Probed(7, tab)
+	if n.step(); len(n.copies) != 0 {
+		t.Errorf("%v is staged twice", n.copies)
+	}
+}
+
+// At most CM copies are made for waiting probes; the fast lane doesn't wait.
+func TestQueueAndFastLane(t *testing.T) {
+	n := newNode(t, study, 1)
+	for job := range staging.Job(8) {
+		n.Probed(job, tableOf(1, 1, 1, 1))
+	}
+	if n.step(); len(n.copies) != 10 {
+		t.Fatalf("%d copies at a time", len(n.copies))
+	}
+	tab := tableOf(1, 1, 1, 1)
+	tab.started[0] = true
+	if n.Took(7, 0, tab) {
+		t.Error("a task reads a copy that isn't there")
+	}
+	if n.step(); len(n.copies) != 11 || n.copies[10].Job != 7 {
+		t.Fatalf("the fast lane waits: %v", n.copies)
+	}
+	n.Copied(n.copies[10].Job, n.copies[10].Task, true)
+	if n.copies = n.copies[:10]; len(n.step().copies) != 10 {
+		t.Error("the end of a copy in the fast lane lets another one of the queue begin")
+	}
+	if n.finish(true); len(n.copies) != 6 {
+		t.Errorf("then %d copies", len(n.copies))
+	}
+}
+
+func TestATaskReadsItsCopy(t *testing.T) {
+	n := newNode(t, study, 1)
+	tab := tableOf(1, 1)
+	n.Probed(1, tab)
+	n.step().finish(true).staged(1, 0, 1)
+	tab.started[1] = true
+	if !n.Took(1, 1, tab) {
+		t.Error("the copy isn't read")
+	}
+	n.staged(1, 0)
+	n.Ended(1, 1)
+	n.step()
+	if n.Used() != 1 {
+		t.Errorf("%d bytes are used after the end", n.Used())
+	}
+	n.Released(1)
+	if n.step(); n.Used() != 0 || len(n.disk) != 0 {
+		t.Errorf("after the last probe %d bytes are used, %v are left", n.Used(), n.disk)
+	}
+}
+
+// A request whose task has started meanwhile isn't carried out.
+func TestLateRequestsAreDropped(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 1, PerProbe: 2, Capacity: 9}, 1)
+	tab := tableOf(1, 1)
+	n.Probed(1, tab)
+	n.step()
+	tab.started[1-n.copies[0].Task] = true
+	if n.finish(true); len(n.copies) != 0 {
+		t.Errorf("%v is copied", n.copies)
+	}
+}
+
+// The RAM disk has a hard size: what was read goes first, then what started elsewhere; else there is no copy.
+func TestEviction(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 1, Capacity: 10}, 1)
+	tabs := map[staging.Job]*table{}
+	probe := func(job staging.Job, size int64) {
+		tabs[job] = tableOf(size)
+		n.Probed(job, tabs[job])
+		n.step().finish(true)
+	}
+	probe(1, 5)
+	probe(2, 4)
+	probe(3, 2)
+	n.staged(3) // neither of the others may go
+	probe(4, 11)
+	n.staged(4) // larger than the disk
+	tabs[1].started[0], tabs[2].started[0] = true, true
+	n.Took(2, 0, tabs[2])
+	probe(5, 5)
+	n.staged(5, 0)
+	n.staged(1) // it started elsewhere
+	if !n.disk[staging.Action{Job: 2}] {
+		t.Error("what a task may be reading is deleted")
+	}
+	n.Read(2, 0)
+	probe(6, 2)
+	n.staged(6, 0)
+	if n.disk[staging.Action{Job: 2}] || n.Used() != 7 {
+		t.Errorf("what was read stays; %d bytes are used", n.Used())
+	}
+}
+
+func TestFailedCopies(t *testing.T) {
+	n := newNode(t, study, 1)
+	tab := tableOf(3, 0)
+	n.Probed(1, tab)
+	if n.step(); len(n.copies) != 1 {
+		t.Fatalf("a task without an input is staged: %v", n.copies)
+	}
+	n.finish(false).staged(1)
+	if n.Used() != 0 {
+		t.Errorf("%d bytes are used", n.Used())
+	}
+	n.Probed(1, tab)
+	if n.step(); len(n.copies) != 0 {
+		t.Error("a copy that failed is tried again")
+	}
+	n.Copied(9, 9, true) // nobody knows it
+}
+
+// A copy that is under way when the last probe leaves is deleted when it is made.
+func TestCopiesOfJobsThatAreGone(t *testing.T) {
+	for _, ok := range []bool{true, false} {
+		n := newNode(t, study, 1)
+		n.Probed(1, tableOf(3))
+		n.step().Released(1)
+		n.step().finish(ok).staged(1)
+		if n.Used() != 0 || len(n.disk) != 0 {
+			t.Errorf("%d bytes are used, %v are left", n.Used(), n.disk)
+		}
+	}
+}
+
+// Whatever happens, no more is used than there is, and nothing is left in the end.
+func TestSizeIsKept(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		cfg := staging.Config{Concurrent: 1 + rng.IntN(3), PerProbe: rng.IntN(3), Capacity: 20}
+		n := newNode(t, cfg, seed)
+		tabs, refs := map[staging.Job]*table{}, map[staging.Job]int{}
+		for job := range staging.Job(5) {
+			tabs[job] = tableOf(rng.Int64N(9), rng.Int64N(9), rng.Int64N(9))
+		}
+		for range 200 {
+			job, task := staging.Job(rng.IntN(5)), int32(rng.IntN(3))
+			switch rng.IntN(7) {
+			case 0, 1:
+				n.Probed(job, tabs[job])
+				refs[job]++
+			case 2:
+				if refs[job] > 0 {
+					tabs[job].started[task] = true
+					n.Took(job, task, tabs[job])
+				}
+			case 3:
+				n.Read(job, task)
+			case 4:
+				n.Ended(job, task)
+			case 5:
+				if refs[job] > 0 {
+					refs[job]--
+					n.Released(job)
+				}
+			case 6:
+				if len(n.copies) > 0 {
+					a := n.copies[0]
+					n.copies = n.copies[1:]
+					ok := rng.IntN(4) > 0
+					if ok {
+						n.disk[staging.Action{Job: a.Job, Task: a.Task}] = true
+					}
+					n.Copied(a.Job, a.Task, ok)
+				}
+			}
+			n.step()
+			if n.Used() > cfg.Capacity || n.Used() < 0 {
+				t.Fatalf("seed %d: %d bytes are used", seed, n.Used())
+			}
+			sum := int64(0)
+			for a := range n.disk {
+				sum += tabs[a.Job].sizes[a.Task]
+			}
+			for _, a := range n.copies {
+				sum += a.Bytes
+			}
+			if sum != n.Used() {
+				t.Fatalf("seed %d: %d bytes are used, but %d counted", seed, sum, n.Used())
+			}
+		}
+		for job, k := range refs {
+			for range k {
+				n.Released(job)
+			}
+		}
+		if n.step().finish(true); n.Used() != 0 || len(n.disk) != 0 {
+			t.Fatalf("seed %d: in the end %d bytes are used, %v are left", seed, n.Used(), n.disk)
+		}
+	}
+}

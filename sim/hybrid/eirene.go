@@ -1,0 +1,185 @@
+package hybrid
+
+import (
+	"fmt"
+	"time"
+
+	"heddle/am/sched"
+	"heddle/nm/probe"
+	"heddle/nm/staging"
+	"heddle/sim"
+)
+
+// Eirene are the parameters of Eirene.
+type Eirene struct {
+	Staging    staging.Config // Capacity counts inputs
+	Copy       time.Duration  // what a copy of a task's input takes
+	Faster     float64        // part of its time that a task saves whose input is in memory
+	CloneBelow time.Duration  // mean wait of short tasks below which they are cloned
+	NoStaging  bool
+	NoClones   bool
+}
+
+// EireneStudy returns Eirene as its authors measured it (table 4.5). They name neither the size of the RAM disk nor what a light load is: 64 inputs, and
+// a mean wait of 10 s.
+func EireneStudy() *Eirene {
+	return &Eirene{
+		Staging: staging.Config{Concurrent: 10, PerProbe: 2, Capacity: 64}, Copy: 6420 * time.Millisecond, Faster: .15, CloneBelow: 10 * time.Second,
+	}
+}
+
+// setEirene prepares workers and schedulers.
+func (c *cluster) setEirene() error {
+	e := c.Eirene
+	if e.Staging.Concurrent < 1 || e.Staging.PerProbe < 0 || e.Copy < 0 || !(e.Faster >= 0 && e.Faster < 1) {
+		return fmt.Errorf("%d copies at a time of %v that save %g of a task: give one at least, and less than all", e.Staging.Concurrent, e.Copy, e.Faster)
+	}
+	if !e.NoClones {
+		c.mode.sched.CloneBelow = e.CloneBelow
+		c.node.Late = true
+	}
+	return nil
+}
+
+// table is what a worker knows of a job's tasks.
+type table struct {
+	sched *sched.Scheduler
+	id    sched.ID
+	tasks int
+}
+
+func (t table) Tasks() int            { return t.tasks }
+func (t table) Waits(task int32) bool { return t.sched.Waits(t.id, task) }
+func (t table) Size(int32) int64      { return 1 }
+
+// stages reports whether inputs of a job's tasks are staged.
+func (c *cluster) stages(j *job) bool { return c.Eirene != nil && !c.Eirene.NoStaging && !j.long }
+
+func (c *cluster) table(j *job) table { return table{c.sched, j.id, len(j.durations)} }
+
+// probed has a worker stage inputs for a probe that has arrived.
+func (c *cluster) probed(n, h int32) {
+	j := &c.jobs[h]
+	if !c.stages(j) {
+		return
+	}
+	w := &c.workers[n]
+	if w.stage == nil {
+		w.stage = staging.New(c.Eirene.Staging, c.rng)
+	}
+	w.stage.Probed(staging.Job(h), c.table(j))
+	c.copy(n)
+}
+
+// copy begins the copies that a worker can make now.
+func (c *cluster) copy(n int32) {
+	for {
+		a, ok := c.workers[n].stage.Next()
+		if !ok {
+			return
+		}
+		if !a.Delete {
+			c.metrics.eirene.Copies++
+			c.agenda.others.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
+		}
+	}
+}
+
+// copied ends a copy.
+func (c *cluster) copied(e *event) {
+	c.workers[e.worker].stage.Copied(staging.Job(e.job), e.task, true)
+	c.copy(e.worker)
+}
+
+// asking is what a worker says when it asks for a task.
+func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
+	a := sched.Asking{Node: sched.Node(n)}
+	if c.Eirene == nil || c.jobs[h].long {
+		return a
+	}
+	w := &c.workers[n]
+	if w.stage != nil {
+		c.inMemory = w.stage.Staged(staging.Job(h), c.inMemory[:0])
+		a.Staged = c.inMemory
+	}
+	if !c.Eirene.NoClones {
+		if a.Others = w.queue.Others(); w.held.is {
+			a.Others++ // a suspended task waits
+		}
+	}
+	return a
+}
+
+// duration is how long a task takes that starts on a worker. A clone takes as long as one of the job's tasks, drawn by chance.
+func (c *cluster) duration(n int32, r running) sim.Time {
+	j := &c.jobs[r.job]
+	d := j.durations[r.task]
+	if r.clone {
+		c.metrics.eirene.Clones++
+		d = j.durations[c.rng.IntN(len(j.durations))]
+	}
+	if c.stages(j) && c.workers[n].stage != nil {
+		if c.workers[n].stage.Took(staging.Job(r.job), r.task, c.table(j)) {
+			c.metrics.eirene.Hits++
+			d -= sim.Time(c.Eirene.Faster * float64(d))
+		}
+		c.copy(n)
+	}
+	return d
+}
+
+// release says that a probe of a job has left a worker.
+func (c *cluster) release(w *worker, h int32) {
+	if w.stage != nil {
+		w.stage.Released(staging.Job(h))
+	}
+}
+
+// released does so for the probes that a worker has dropped by itself.
+func (c *cluster) released(w *worker) {
+	for _, h := range w.queue.Dropped() {
+		c.release(w, int32(h))
+	}
+}
+
+// vacate says that a task has ended at a worker, or was stopped. Its probe has left, unless it sticks.
+func (c *cluster) vacate(n int32, r running) {
+	w := &c.workers[n]
+	if w.stage == nil || c.jobs[r.job].long {
+		return
+	}
+	w.stage.Ended(staging.Job(r.job), r.task)
+	if r.clone || !c.node.Sticky {
+		c.release(w, r.job)
+	}
+}
+
+// stop ends an attempt that another one has overtaken. The message takes its time.
+func (c *cluster) stop(n, h, task int32) {
+	w := &c.workers[n]
+	if w.runs.job != h || w.runs.task != task {
+		return
+	}
+	c.agenda.oneWay.push(c.agenda.next(event{at: c.now + oneWay, kind: refused, worker: n, slot: w.runs.slot}))
+	c.vacate(n, w.runs)
+	w.turn++
+	w.runs = running{job: -1}
+}
+
+// makeRoom ends a clone that is in the way of a waiting probe.
+func (c *cluster) makeRoom(n int32) {
+	if c.Eirene == nil || c.Eirene.NoClones {
+		return
+	}
+	w := &c.workers[n]
+	s, ok := w.queue.Crowding()
+	c.released(w)
+	if !ok || !w.runs.clone {
+		return
+	}
+	c.sched.Failed(c.jobs[w.runs.job].id, w.runs.task, sched.Node(n))
+	c.vacate(n, w.runs)
+	w.turn++
+	w.runs = running{job: -1}
+	c.free(n, s)
+}
