@@ -55,6 +55,10 @@ type house struct {
 	registered bool // both ApplicationMasters
 }
 
+// patience takes the place of limits of client and server. A connection that is given up in the meantime looks like a refusal, and a process
+// may be stopped for minutes. What hangs is ended by the limit of go test.
+const patience = 24 * time.Hour
+
 // proof is the key by which nodes prove who they are.
 var proof = []byte("the cluster's secret, 32 bytes..")
 
@@ -84,7 +88,7 @@ func open(t *testing.T, lists bool, nodes func(*Service) Port) *house {
 		Enabled: lists, Admins: acl.Parse("admin"), Self: "yarn", Queues: queue.NewLive(tree),
 	})}
 	h.ha = true
-	h.client = ipc.NewClient(ipc.ClientConfig{})
+	h.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: patience, CallTimeout: -1, WriteTimeout: patience})
 	t.Cleanup(h.client.Close)
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, over := make(chan struct{}), make(chan error, 1)
@@ -198,6 +202,8 @@ func (h *house) call(p Port, who string, m protocol.Descriptor, req proto.Messag
 // listen opens a port, and returns its address.
 func (h *house) listen(p Port) string {
 	h.t.Helper()
+	c := &p.Config
+	c.HandshakeTimeout, c.IdleTimeout, c.ReadTimeout, c.WriteTimeout = -1, -1, patience, patience
 	server, err := ipc.NewServer(p.Config)
 	if err != nil {
 		h.t.Fatal(err)
