@@ -32,7 +32,7 @@ var largeStructs = map[string]large{
 	"rm/scheduler/core.Core":              {180, "the search for who is next and where it fits, and what changes its state, work on one set of orders and indices"},
 	"rm/scheduler/policy/fair.Policy":     {68, "it is FairScheduler: each hook of the search is a method"},
 	"rm/scheduler/policy/capacity.Policy": {55, "it is CapacityScheduler: each hook of the search is a method"},
-	"rm/rest.server":                      {135, "each path of YARN's API is a method"},
+	"rm/rest.server":                      {138, "each path of YARN's API is a method"},
 	"rm/service.Service":                  {105, "each method of four protocols is a method"},
 	"cmd/heddle/internal/command.session": {90, "each command is a method"},
 	"conf.Config":                         {66, "each kind of value that a file may hold has its way to be read"},

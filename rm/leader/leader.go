@@ -282,6 +282,9 @@ func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.levels.Resume(ctx, id)
 }
 
+// Suspensions returns the last decisions of preemption to suspend or shrink, the latest first, and sums over all of this leadership.
+func (l *Leader) Suspensions() ([]level.Account, level.Totals, error) { return l.levels.Accounts() }
+
 // Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
 func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }
 

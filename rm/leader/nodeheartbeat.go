@@ -38,6 +38,13 @@ type NodeCall struct {
 	Memory     level.Memory
 	Failed     []level.Failed
 	Levels     []level.Report // of all containers that there were orders for
+	Used       []ContainerMemory
+}
+
+// ContainerMemory is how many bytes a container uses.
+type ContainerMemory struct {
+	ID    records.ContainerID
+	Bytes int64
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -79,16 +86,22 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.seen.At(ns.Now())
 	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
+	levels := level.News(s.levels, call.Levels)
+	if !ns.Settings.Live.Tree().Suspends() {
+		call.Used = nil // nobody asks what suspensions cost
+	}
 	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) ||
-		call.Memory.Differs(s.memory) || len(call.Failed) > 0 {
+		call.Memory.Differs(s.memory) || len(call.Failed)+len(levels)+len(call.Used) > 0 {
 		s.memory = call.Memory
-		call := call // what the loop reads is allocated for those that bring news alone
+		call, all := call, call.Levels // what the loop reads is allocated for those that bring news alone
+		call.Levels = levels
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
+		s.levels = all
 	}
-	s.status, s.refused, s.levels = call.Status, refused, call.Levels
+	s.status, s.refused = call.Status, refused
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
@@ -138,6 +151,10 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	}
 	ns.levels.Show(n.id, n.handle, call.Memory)
 	ns.levels.Failed(call.Failed)
+	ns.levels.Heard(call.Levels)
+	for _, m := range call.Used {
+		ns.levels.SetMemory(m.ID, m.Bytes)
+	}
 	ns.applications.logReports(call.Logs)
 	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
 	return nil

@@ -26,7 +26,7 @@ type nodeSession struct {
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
 	memory   level.Memory                                 // known to the loop
-	levels   []level.Report                               // of the last heartbeat
+	levels   []level.Report                               // known to the loop
 
 	box session.NodeBox // for its next heartbeat
 }

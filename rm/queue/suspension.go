@@ -1,6 +1,10 @@
 package queue
 
-import "heddle/rm/queue/suspension"
+import (
+	"slices"
+
+	"heddle/rm/queue/suspension"
+)
 
 // inheritMeans gives a queue what the queue above it has, or else the scheduler.
 func inheritMeans(q *Queue, s *suspension.Settings) {
@@ -29,4 +33,9 @@ func (p *parser) meansIn(q *Queue, key string, to *suspension.Means) {
 		return
 	}
 	*to = m
+}
+
+// Suspends reports whether the settings of some queue have its containers suspended.
+func (t *Tree) Suspends() bool {
+	return t.Settings.Suspension.Means.Suspends() || slices.ContainsFunc(t.Queues(), func(q *Queue) bool { return q.Means.Suspends() })
 }

@@ -26,6 +26,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/containers/{container}", s.ownContainer)
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
+	get("/preemptions", s.preemptions)
 	get("/nodes", s.ownNodes)
 	get("/queues/{queue}/what-if", s.whatIf)
 }

@@ -31,6 +31,11 @@ var (
 	descLive      = desc("containers", "Live containers")
 	descPending   = desc("containers_pending", "Containers asked for and not yet granted")
 	descSuspended = desc("containers_suspended", "Suspended containers")
+	descSuspends  = desc("suspensions_total", "Containers suspended by preemption in this leadership")
+	descResumes   = desc("resumes_total", "Containers that went on after that")
+	descLasted    = desc("suspended_seconds_total", "For how long those were suspended")
+	descTook      = desc("suspension_seconds_total", "Time until the resources of suspended containers were there: as quoted, and as measured", "is")
+	descMoved     = desc("suspension_bytes_total", "Bytes paged out for that: as quoted, and as measured", "is")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -78,4 +83,26 @@ func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
 		suspended += n
 	}
 	gauge(descSuspended, float64(suspended))
+	c.suspensions(ch)
+}
+
+func (c clusterCollector) suspensions(ch chan<- prometheus.Metric) {
+	l := c.s.Backend.Leader()
+	if l == nil {
+		return
+	}
+	_, sums, err := l.Suspensions()
+	if err != nil { // it leads no more
+		return
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	counter(descSuspends, float64(sums.Suspensions))
+	counter(descResumes, float64(sums.Resumes))
+	counter(descLasted, sums.Lasted.Seconds())
+	counter(descTook, sums.Quoted.Seconds(), "quoted")
+	counter(descTook, sums.Took.Seconds(), "measured")
+	counter(descMoved, float64(sums.QuotedBytes), "quoted")
+	counter(descMoved, float64(sums.PagedOutBytes), "measured")
 }

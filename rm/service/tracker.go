@@ -137,8 +137,11 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 		call.Refused = append(call.Refused, startrefusal.Refusal{App: records.ApplicationIDFrom(r.GetApplicationId()), Reason: r.GetReason()})
 	}
 	memory := req.GetHeddleMemory()
-	call.Memory = level.Memory{Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate()}
+	call.Memory = level.Memory{Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate(), Pressure: pressure(memory.GetSome())}
 	call.Levels, call.Failed = s.levels(req.GetHeddleSuspensions())
+	for _, c := range req.GetHeddleContainerMemory() {
+		call.Used = append(call.Used, leader.ContainerMemory{ID: records.ContainerIDFrom(c.GetContainerId()), Bytes: max(c.GetBytes(), 0)})
+	}
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {
 		return nil, s.stranger(err)
@@ -161,6 +164,14 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	}
 	resp.SetTokenSequenceNo(1)
 	return resp, nil
+}
+
+// pressure is a percentage, whatever a node says.
+func pressure(some float32) float64 {
+	if !(some > 0) { // nor is it a number then
+		return 0
+	}
+	return min(float64(some), 100)
 }
 
 // levels reads what a node says of containers that there were orders for, and which orders it can't carry out.

@@ -41,6 +41,8 @@ type world struct {
 	chosenBy string // for whom the scheduler has suspended the container; "": it hasn't
 	returns  bool
 	past     [2]int64 // times, and ms in all
+	used     int64    // bytes
+	took     int64    // ms
 	calls    []string
 }
 
@@ -158,6 +160,15 @@ func (w *world) SetHeld(_ scheduler.ContainerHandle, held records.Resource) bool
 	w.held = held
 	return true
 }
+
+func (w *world) NoteHeld(_ scheduler.ContainerHandle, held records.Resource) bool {
+	w.held = held
+	return true
+}
+
+func (w *world) SetMemory(_ scheduler.ContainerHandle, bytes int64) { w.used = bytes }
+
+func (w *world) Took(_ scheduler.ContainerHandle, ms int64) { w.took = ms }
 
 func (w *world) SetPast(_ scheduler.ContainerHandle, times int, total int64) {
 	w.past = [2]int64{int64(times), total}

@@ -2,6 +2,7 @@ package level
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -41,7 +42,10 @@ type Scheduler interface {
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
 	Return(h scheduler.ContainerHandle, forced bool) bool
 	SetHeld(h scheduler.ContainerHandle, held records.Resource) bool
+	NoteHeld(h scheduler.ContainerHandle, held records.Resource) bool
 	SetPast(h scheduler.ContainerHandle, times int, total int64)
+	SetMemory(h scheduler.ContainerHandle, bytes int64)
+	Took(h scheduler.ContainerHandle, ms int64)
 	Refused(h scheduler.ContainerHandle)
 }
 
@@ -70,12 +74,17 @@ type Config struct {
 type Memory struct {
 	Full    bool // it takes no more memory from containers at present
 	Out, In int64
+	// Pressure is the percentage of time in which processes wait for memory.
+	Pressure float64
 }
 
-// Differs reports whether two reports differ so much that decisions do: rates by more than a quarter.
+// manyPercent is by how much pressures must differ to matter.
+const manyPercent = 20
+
+// Differs reports whether two reports differ so much that decisions do: rates by more than a quarter, pressures by much.
 func (m Memory) Differs(from Memory) bool {
 	far := func(a, b int64) bool { return (a == 0) != (b == 0) || 4*max(a, b) > 5*min(a, b) }
-	return m.Full != from.Full || far(m.Out, from.Out) || far(m.In, from.In)
+	return m.Full != from.Full || far(m.Out, from.Out) || far(m.In, from.In) || math.Abs(m.Pressure-from.Pressure) >= manyPercent
 }
 
 // Levels brings the containers of a leadership to their levels. Suspend and Resume are safe for concurrent use; the other methods are for the
@@ -87,6 +96,11 @@ type Levels struct {
 	nodes  map[records.NodeID]*node
 	orders map[records.ContainerID]*order // that nodes have not answered yet
 	number int64                          // of the last order
+	// clings are containers whose memory their nodes can't take, with what they are to hold.
+	clings map[records.ContainerID]records.Resource
+
+	accounts []*Account // the last ones
+	totals   Totals
 }
 
 // node is what the driver knows of a node.
@@ -98,7 +112,7 @@ type node struct {
 
 // New makes the Levels of a working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Levels {
-	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}}
+	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}, clings: map[records.ContainerID]records.Resource{}}
 }
 
 // Show tells the driver what a node can do, by its features on record and what it says of its memory.
@@ -134,7 +148,7 @@ func (l *Levels) ability(id records.NodeID, m Memory) drive.Ability {
 	has := func(feature string) bool { return slices.Contains(n.Features, feature) }
 	return drive.Ability{
 		Suspend: has(FeatureSuspend), Shrink: has(FeatureLevels), Reclaim: has(FeatureLevels) && has(FeatureReclaim) && !m.Full,
-		Out: m.Out, In: m.In,
+		Out: m.Out, In: m.In, Pressure: m.Pressure,
 	}
 }
 
@@ -151,6 +165,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	if c == nil || !c.Live() {
 		return
 	}
+	delete(l.clings, id)
 	if d.Kind == drive.Charge {
 		l.record(c, c.Level, d.Resource, c.Suspension().Cause)
 		return
@@ -163,15 +178,39 @@ func (l *Levels) Decided(d *drive.Decision) {
 		if n := l.nodes[c.Node]; n != nil && n.able.Reclaim {
 			level = ledgerpb.Level_RECLAIMED
 		}
-		log.Info("suspended: " + d.Reason)
+		log.Info("suspended: " + d.Reason + quoted(d))
 	case drive.Shrink:
 		if level = ledgerpb.Level_SHRUNK; c.Suspended() {
 			level = c.Level
 		}
-		log.Info("shrunk: " + d.Reason)
+		log.Info("shrunk: " + d.Reason + quoted(d))
 	case drive.Resume:
 		log.Info("resumed: " + d.Reason)
 	}
 	l.want(c, level, d.Resource, ledger.Cause{Queue: d.For, App: d.ForApp})
+	if d.Kind == drive.Resume {
+		l.goesOn(id, c.LevelVersion)
+	} else {
+		l.open(d, id, c.Node, c.LevelVersion)
+	}
 	l.loop.AfterCommit(func() { l.send(id) })
+}
+
+// quoted is what a decision is thought to cost, as the end of a line of the log.
+func quoted(d *drive.Decision) string {
+	if d.Quote == nil {
+		return ""
+	}
+	return "; " + d.Quote.String()
+}
+
+// SetMemory says how much memory a container uses, as that is what it costs to suspend it.
+func (l *Levels) SetMemory(id records.ContainerID, bytes int64) {
+	c := l.work.Container(id)
+	if c == nil || !c.Live() {
+		return
+	}
+	if h, ok := l.HandleOf(c); ok {
+		l.Scheduler.SetMemory(h, bytes)
+	}
 }

@@ -114,6 +114,9 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	switch {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
 		l.Scheduler.Refused(h)
+		if a := l.account(c.ID); a != nil {
+			a.Refused, a.Lasted = true, 0
+		}
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:
 		if ok {
@@ -147,6 +150,11 @@ func (l *Levels) Repeat(now time.Time) {
 	for id, o := range l.orders {
 		if !now.Before(o.again) {
 			l.send(id)
+		}
+	}
+	for id := range l.clings {
+		if c := l.work.Container(id); c == nil || !c.Live() {
+			delete(l.clings, id)
 		}
 	}
 }

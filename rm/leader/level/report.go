@@ -1,6 +1,8 @@
 package level
 
 import (
+	"slices"
+
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -15,4 +17,21 @@ type Report struct {
 	Swapped   int64            // bytes that are paged out
 	Took      int64            // ms: how long the last change of its level took
 	Reason    string           // why it isn't where it is to be
+}
+
+// News are those reports that say something else of a container than before, but for how much of it is paged out.
+func News(before, now []Report) (news []Report) {
+	for i := range now {
+		r := now[i]
+		at := slices.IndexFunc(before, func(o Report) bool { return o.Container == r.Container })
+		if at >= 0 {
+			old := before[at]
+			old.Swapped = r.Swapped
+			if old == r {
+				continue
+			}
+		}
+		news = append(news, r)
+	}
+	return news
 }

@@ -85,7 +85,10 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 			return nil, l.noRoom(c, l.Scheduler.Held(h))
 		}
 		l.countPast(c)
-		return l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{}), nil
+		delete(l.clings, id)
+		o := l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+		l.goesOn(id, c.LevelVersion)
+		return o, nil
 	})
 }
 

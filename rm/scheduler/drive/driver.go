@@ -47,6 +47,8 @@ type Decision struct {
 	// For is the path of the queue for which a container is suspended or shrunk, ForApp the application there that gets its resources.
 	For    string
 	ForApp records.ApplicationID
+	// Quote is what preemption thinks that a suspension costs, and would have cost otherwise; nil: it hasn't looked.
+	Quote *preempt.Quote
 }
 
 // Driver drives a scheduler. Questions go to the scheduler itself. Every change goes through the Driver's methods, which are
@@ -78,7 +80,7 @@ type Driver struct {
 func New(cfg scheduler.Config) *Driver {
 	d := &Driver{
 		Scheduler: scheduler.New(cfg), cfg: cfg, tree: cfg.Tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
-		killable: map[scheduler.ContainerHandle]string{}, sus: suspender{any: anySuspends(cfg.Tree)},
+		killable: map[scheduler.ContainerHandle]string{}, sus: suspender{any: cfg.Tree != nil && cfg.Tree.Suspends()},
 	}
 	d.sus.d = d
 	return d
@@ -89,7 +91,7 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 	if err := d.Scheduler.SetTree(t); err != nil {
 		return err
 	}
-	d.tree, d.sus.any = t, anySuspends(t)
+	d.tree, d.sus.any = t, t != nil && t.Suspends()
 	return nil
 }
 

@@ -86,6 +86,7 @@ func (d *Driver) Free(h scheduler.ContainerHandle) {
 	if len(d.killable) > 0 {
 		delete(d.killable, h)
 	}
+	delete(d.sus.used, h)
 	if len(d.sus.past) > 0 {
 		d.sus.leaveSuspended(h)
 		delete(d.sus.past, d.ContainerID(h))

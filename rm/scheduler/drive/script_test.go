@@ -11,6 +11,7 @@ import (
 
 	"heddle/internal/golden"
 	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
@@ -21,7 +22,9 @@ import (
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
 //	preemption …         settings of rounds: every=1s wait=2s lazy underused off
-//	node NAME SIZE       a node joins; more: suspends shrinks reclaims. close NAME
+//	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. close NAME
+//	cost                 those go first that cost least, and answers have quotes
+//	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
 //	done NAME PERCENT    how far an application is
 //	return NAME/N        somebody lets a container go on; more: forced. refused NAME/N: its node can't suspend it
 //	held NAME            what its containers hold that hold less than they claim
@@ -44,6 +47,7 @@ type script struct {
 	nodes map[string]scheduler.NodeHandle
 	held  map[scheduler.AppHandle][]drive.Decision
 	last  map[scheduler.AppHandle]int64 // number of its last container
+	cost  bool
 }
 
 func play(t *testing.T, text string) string {
@@ -163,7 +167,14 @@ func (p *script) command(w []string) []string {
 		p.nodes[w[1]] = p.d.AddNode(scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
 		p.d.SetAbility(p.nodes[w[1]], drive.Ability{
 			Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
+			Out: p.number(option(w, "out", "0")) << 20, In: p.number(option(w, "in", "0")) << 20,
 		})
+	case "cost":
+		p.cost, p.tree.Settings.Suspension.Order = true, suspension.ByCost
+	case "uses":
+		p.d.SetMemory(p.container(w[1]).Container, p.number(w[2])<<20)
+	case "took":
+		p.d.Took(p.container(w[1]).Container, p.duration(w[2]).Milliseconds())
 	case "done":
 		p.d.SetProgress(p.apps[w[1]], float64(p.number(w[2]))/100)
 	case "return":
@@ -313,6 +324,9 @@ func (p *script) tell(d drive.Decision) (out []string) {
 	}
 	if d.Reason != "" {
 		out = append(out, "  "+d.Reason)
+	}
+	if p.cost && d.Quote != nil {
+		out = append(out, "  "+d.Quote.String())
 	}
 	return out
 }

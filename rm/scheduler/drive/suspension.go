@@ -21,14 +21,12 @@ type Ability struct {
 	Reclaim bool // it pages out what a suspended container doesn't hold of its memory; else that stays held
 	// Bytes a second at which memory is paged out and in; 0: not measured.
 	Out, In int64
+	// Pressure is the percentage of time in which its processes wait for memory.
+	Pressure float64 `json:",omitempty"`
 }
 
 // footprint is the memory in MB that a suspended container is left (BIG-C).
 const footprint = 64
-
-// unmeasured is the rate in bytes a second at which memory is thought to be paged out and in where it was not measured: BIG-C's disks
-// took 3 s a GB.
-const unmeasured = 1 << 30 / 3
 
 // demandPause is the time in ms between two rounds that are run because requests find no room. Where there are very many containers,
 // it is longer: a ms for each containersPerMs of them.
@@ -45,6 +43,8 @@ type suspended struct {
 	aside     bool             // room waits for its return
 	least     records.Resource // that it holds on its node then
 	by        beneficiary
+	node      scheduler.NodeHandle
+	quoted    float64 // seconds until its room is there, by the node's rates alone; 0: no longer of interest
 }
 
 // beneficiary is for whom a container was suspended: the path of a queue, and an application there. Of one that an earlier release has
@@ -68,8 +68,10 @@ type suspender struct {
 	of    []suspended // longest suspended first
 	past  map[records.ContainerID]past
 	nodes map[scheduler.NodeHandle]Ability
-	nears map[scheduler.AppHandle]float64 // part of an application that is done
-	begun map[scheduler.AppHandle]int64   // ms: when that was told first
+	slow  map[scheduler.NodeHandle]float64    // what suspensions came to, as a multiple of what was quoted
+	used  map[scheduler.ContainerHandle]int64 // bytes that containers use
+	nears map[scheduler.AppHandle]float64     // part of an application that is done
+	begun map[scheduler.AppHandle]int64       // ms: when that was told first
 
 	any bool // some queue's settings suspend
 
@@ -97,7 +99,31 @@ func (d *Driver) SetAbility(n scheduler.NodeHandle, a Ability) {
 // RemoveNode takes a node out. Its containers must have been freed.
 func (d *Driver) RemoveNode(n scheduler.NodeHandle) {
 	delete(d.sus.nodes, n)
+	delete(d.sus.slow, n)
 	d.Scheduler.RemoveNode(n)
+}
+
+// SetMemory says how many bytes a container uses. Of one of which nothing is said, it is what it holds.
+func (d *Driver) SetMemory(h scheduler.ContainerHandle, bytes int64) {
+	if d.sus.used == nil {
+		d.sus.used = map[scheduler.ContainerHandle]int64{}
+	}
+	d.sus.used[h] = max(bytes, 0)
+}
+
+// Took says how many ms it took until a container that was suspended had let go of what it doesn't hold. The node's later quotes take
+// that into account.
+func (d *Driver) Took(h scheduler.ContainerHandle, ms int64) {
+	i := d.sus.index(h)
+	if i < 0 || d.sus.of[i].quoted == 0 {
+		return
+	}
+	if d.sus.slow == nil {
+		d.sus.slow = map[scheduler.NodeHandle]float64{}
+	}
+	s := &d.sus.of[i]
+	d.sus.slow[s.node] = preempt.Learn(d.sus.slow[s.node], s.quoted, float64(ms)/1000)
+	s.quoted = 0
 }
 
 // SetProgress says how much of an application is done, 0 to 1. Those that need longest are suspended first.
@@ -121,11 +147,6 @@ func (d *Driver) Suspends() bool {
 		return s.Fair.Preemption
 	}
 	return s.Preemption.Enabled && !s.Preemption.ObserveOnly
-}
-
-// anySuspends reports whether the settings of a queue have its containers suspended.
-func anySuspends(t *queue.Tree) bool {
-	return t != nil && (t.Settings.Suspension.Means.Suspends() || slices.ContainsFunc(t.Queues(), func(q *queue.Queue) bool { return q.Means.Suspends() }))
 }
 
 // WasSuspended enters that an earlier leader has suspended or shrunk a container for a queue, and that it holds so much since. It resumes
@@ -387,7 +408,8 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			kind = Suspend
 		}
 		by := beneficiary{c.By, c.ByApp}
-		if i := x.index(h); i < 0 {
+		i := x.index(h)
+		if i < 0 {
 			x.enterSuspended(h, x.d.now, by)
 		} else {
 			s := &x.of[i]
@@ -397,6 +419,13 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			s.tries, s.aside, s.by = 0, false, by
 		}
 		x.change(kind, h, c.To, c.Reason, by)
+		if kind != Charge {
+			x.d.out[len(x.d.out)-1].Quote = &c.Quote
+		}
+		if i = x.index(h); kind == Suspend && i >= 0 {
+			node := scheduler.NodeHandle(c.Node)
+			x.of[i].node, x.of[i].quoted = node, c.Quote.Suspend.Room/cmp.Or(x.slow[node], 1)
+		}
 	}
 	x.changes = x.d.Changes()
 	return done
@@ -413,14 +442,14 @@ func (x *suspender) prepare(s *preempt.Snapshot) *preempt.Snapshot {
 		a.Remaining = x.remaining(x.d.byID[a.ID])
 		for k := range a.Containers {
 			if c := &a.Containers[k]; !c.Reserved {
-				x.prepareContainer(q, c, s.Nodes[c.Node].Handle)
+				x.prepareContainer(q, c, s.Nodes[c.Node].Handle, a.Remaining)
 			}
 		}
 	}
 	return s
 }
 
-func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, node int32) {
+func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, node int32, remaining float64) {
 	able := x.nodes[scheduler.NodeHandle(node)]
 	spared := c.Spared
 	c.Spared = spared || !q.Means.Suspends() || q.Unable != suspension.Kill || able.Suspend
@@ -437,15 +466,22 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 		least[records.Memory] = min(footprint, least[records.Memory])
 	}
 	c.Least, c.Whole = least, !able.Shrink
-	bytes := float64(c.Held[records.Memory]-least[records.Memory]) * (1 << 20)
-	c.Cost = bytes/rate(able.Out) + bytes/rate(able.In)
+	c.Quote = x.quote(c, node, able, remaining)
 }
 
-func rate(measured int64) float64 {
-	if measured <= 0 {
-		return unmeasured
+// quote prices a container. What it holds but doesn't use needn't be moved.
+func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remaining float64) preempt.Quote {
+	f := preempt.Facts{
+		Memory: c.Held[records.Memory] << 20, Least: c.Least[records.Memory] << 20, Out: able.Out, In: able.In, Pressure: able.Pressure,
+		Past: x.slow[scheduler.NodeHandle(node)], Age: float64(x.d.now-c.Since) / 1000, Remaining: remaining,
 	}
-	return float64(measured)
+	if used, known := x.used[scheduler.ContainerHandle(c.Handle)]; known {
+		f.Memory = min(f.Memory, used)
+	}
+	if !able.Reclaim {
+		f.Least = f.Memory
+	}
+	return f.Quote()
 }
 
 // remaining is how many seconds an application needs until it ends, if it goes on as it did so far; +Inf: it doesn't tell.

@@ -175,7 +175,11 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
 	case what == 18 && len(l.containers) > 0:
 		h := rapid.SampledFrom(l.containers).Draw(t, "container").container
-		switch rapid.IntRange(0, 4).Draw(t, "report") {
+		switch rapid.IntRange(0, 6).Draw(t, "report") {
+		case 4:
+			l.s.SetMemory(h, rapid.Int64Range(0, 1<<30).Draw(t, "bytes"))
+		case 5:
+			l.s.Took(h, rapid.Int64Range(0, 5000).Draw(t, "took"))
 		case 0:
 			l.s.Refused(h)
 		case 1:

@@ -51,6 +51,8 @@ const (
 	SetProgress     Op = "setProgress"     // App, Part
 	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since, Queue; Open is the result
 	SetPast         Op = "setPast"         // Container, Times, Total
+	SetMemory       Op = "setMemory"       // Container, Total: bytes
+	Took            Op = "took"            // Container, Total: ms
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
 	Step            Op = "step"            // Time, Decisions
@@ -100,7 +102,7 @@ type Record struct {
 	Part       float64                     `json:"part,omitempty"`
 	Forced     bool                        `json:"forced,omitempty"`
 	Times      int                         `json:"times,omitempty"` // of suspensions
-	Total      int64                       `json:"total,omitempty"` // ms
+	Total      int64                       `json:"total,omitempty"` // ms or bytes
 }
 
 // amounts is a resource by index, without trailing zeros.

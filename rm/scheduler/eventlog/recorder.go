@@ -185,6 +185,18 @@ func (s *Driver) SetAbility(n scheduler.NodeHandle, a drive.Ability) {
 	}
 }
 
+// SetMemory says how much memory a container uses.
+func (s *Driver) SetMemory(h scheduler.ContainerHandle, bytes int64) {
+	s.Driver.SetMemory(h, bytes)
+	s.note(Record{Op: SetMemory, Container: h, Total: bytes})
+}
+
+// Took says how long it took until a container was suspended.
+func (s *Driver) Took(h scheduler.ContainerHandle, ms int64) {
+	s.Driver.Took(h, ms)
+	s.note(Record{Op: Took, Container: h, Total: ms})
+}
+
 // SetProgress says how much of an application is done.
 func (s *Driver) SetProgress(a scheduler.AppHandle, part float64) {
 	s.Driver.SetProgress(a, part)

@@ -140,7 +140,7 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, Return, Refused:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetMemory, Took, Return, Refused:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -296,6 +296,12 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since, r.Queue))
 	case Return:
 		return p.same(r, "take its claim again, forced or not:", p.Driver.Return(r.Container, r.Forced))
+	case SetMemory:
+		p.Driver.SetMemory(r.Container, r.Total)
+		return nil
+	case Took:
+		p.Driver.Took(r.Container, r.Total)
+		return nil
 	case SetPast:
 		p.Driver.SetPast(r.Container, r.Times, r.Total)
 		return nil

@@ -84,9 +84,9 @@ type Container struct {
 
 	// Held is what it takes on its node now, Least what it can be left: less only where it may be suspended, or shrunk.
 	Held, Least records.Resource
-	Cost        float64 // seconds that suspending and resuming it costs
-	Whole       bool    // its node can't shrink it: it is suspended at once
-	Idle        bool    // it holds the least on its node already, and is charged more as room waits for its return
+	Quote       Quote // what taking its resources costs
+	Whole       bool  // its node can't shrink it: it is suspended at once
+	Idle        bool  // it holds the least on its node already, and is charged more as room waits for its return
 }
 
 // Node is a node at this moment.
@@ -136,6 +136,8 @@ type Cut struct {
 	By  string           // path of the leaf for which it is cut
 	// ByApp is the application there whose request gets what is taken last.
 	ByApp records.ApplicationID
+	Quote Quote // that the Container had
+	Node  int32 // Handle of its node
 }
 
 // pending is what an application waits for.

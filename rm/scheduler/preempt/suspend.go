@@ -192,6 +192,7 @@ func (c *cutting) collect(now int64) {
 			case x.Reserved:
 				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
 			case x.Killable || x.Held == x.Least || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
+			case c.settings.Order == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
 			default:
 				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
 			}
@@ -243,7 +244,7 @@ func (c *cutting) price(x *candidate) float64 {
 			share = max(share, float64(v)/float64(c.cluster[i]))
 		}
 	}
-	return divide(x.c.Cost, share)
+	return divide(x.c.Quote.Suspend.Cost(), share)
 }
 
 // wanted drops requests whose leaf has its share by now, and reports whether one is left.
@@ -271,21 +272,67 @@ func (c *cutting) fit(w *want) bool {
 	return false
 }
 
-// makeRoom makes room for a request, on the node of the first container in the order on whose node that is possible.
+// mostSets bounds the nodes whose prices are compared for one request.
+const mostSets = 64
+
+// makeRoom makes room for a request, on the node of the first container in the order on whose node that is possible. In the order of cost it is the
+// node where all that has to be taken costs least.
 func (c *cutting) makeRoom(w *want) bool {
 	tried := make([]bool, len(c.Nodes))
+	best, least, sets := -1, math.Inf(1), 0
 	for i := range c.candidates {
 		at := c.candidates[i].c.Node
 		if tried[at] || !c.takes(w, at) {
 			continue
 		}
 		tried[at] = true
-		if c.possible(w, at) && (c.clear(w, at, true) || c.clear(w, at, false)) {
-			c.room[at] = c.room[at].Sub(w.ask.Capability)
-			return true
+		if !c.possible(w, at) {
+			continue
+		}
+		if c.settings.Order != suspension.ByCost {
+			if c.take(w, at) {
+				return true
+			}
+			continue
+		}
+		before := c.save(at)
+		if c.take(w, at) {
+			if price := c.priceOf(before, at); price < least {
+				best, least = at, price
+			}
+			c.undo(before, at)
+			if sets++; sets == mostSets {
+				break
+			}
 		}
 	}
-	return false
+	return best >= 0 && c.take(w, best)
+}
+
+// take takes from the containers on a node what a request needs, and gives it that.
+func (c *cutting) take(w *want, node int) bool {
+	if !c.clear(w, node, true) && !c.clear(w, node, false) {
+		return false
+	}
+	c.room[node] = c.room[node].Sub(w.ask.Capability)
+	return true
+}
+
+// priceOf is what it costs to take from the containers on a node what was taken since its state was saved: of each that part of its price that
+// was taken of what it has.
+func (c *cutting) priceOf(before saved, node int) (sum float64) {
+	for k, i := range c.onNode[node] {
+		x, was := &c.candidates[i], &before.candidates[k]
+		if x.held == was.held || x.c.Idle {
+			continue
+		}
+		part := 1.0
+		if all := x.c.Held.Sub(x.c.Least); all[records.Memory] > 0 {
+			part = float64(was.held.Sub(x.held)[records.Memory]) / float64(all[records.Memory])
+		}
+		sum += part * x.c.Quote.Suspend.Cost()
+	}
+	return sum
 }
 
 // possible reports whether a request would fit on a node if everything were taken there that may be.
@@ -317,19 +364,35 @@ func (c *cutting) helps(gain, due, allowed records.Resource) bool {
 // in turn where their queue says so and steps are wanted, else all from one after the other. Where it doesn't fit in the end, as steps have
 // another shape than the request and what is due, nothing is taken.
 func (c *cutting) clear(w *want, node int, steps bool) bool {
-	list := c.onNode[node]
-	before, due, allowed, room := make([]candidate, len(list)), slices.Clone(c.due), c.allowed, c.room[node]
-	for k, i := range list {
-		before[k] = c.candidates[i]
-	}
-	if c.takeFrom(list, w, node, steps) {
+	before := c.save(node)
+	if c.takeFrom(c.onNode[node], w, node, steps) {
 		return true
 	}
-	for k, i := range list {
-		c.candidates[i] = before[k]
-	}
-	c.due, c.allowed, c.room[node] = due, allowed, room
+	c.undo(before, node)
 	return false
+}
+
+// saved is what taking from the containers on a node changes.
+type saved struct {
+	candidates []candidate // on the node
+	due        []records.Resource
+	allowed    records.Resource
+	room       records.Resource
+}
+
+func (c *cutting) save(node int) saved {
+	s := saved{due: slices.Clone(c.due), allowed: c.allowed, room: c.room[node]}
+	for _, i := range c.onNode[node] {
+		s.candidates = append(s.candidates, c.candidates[i])
+	}
+	return s
+}
+
+func (c *cutting) undo(s saved, node int) {
+	for k, i := range c.onNode[node] {
+		c.candidates[i] = s.candidates[k]
+	}
+	c.due, c.allowed, c.room[node] = s.due, s.allowed, s.room
 }
 
 func (c *cutting) takeFrom(list []int, w *want, node int, steps bool) bool {
@@ -397,7 +460,7 @@ func (c *cutting) result() (cuts []Cut) {
 				App: x.app.ID, ID: x.c.ID, Queue: c.Queues[x.app.Queue].Path, Resource: x.c.Resource, AM: x.c.AM, Handle: x.c.Handle,
 				Reason: c.reasons[x.app.Queue] + "; " + by + " waits below its share" + c.why(x),
 			},
-			To: x.held, All: x.held == x.c.Least, By: by, ByApp: x.by.ID,
+			To: x.held, All: x.held == x.c.Least, By: by, ByApp: x.by.ID, Quote: x.c.Quote, Node: c.Nodes[x.c.Node].Handle,
 		})
 	}
 	return cuts
@@ -409,7 +472,7 @@ func (c *cutting) why(x *candidate) string {
 	case c.settings.Order == suspension.ByLeastAttained:
 		return ", and the container is among those that began last"
 	case c.settings.Order == suspension.ByCost:
-		return fmt.Sprintf(", and suspending the container costs %.1f s", x.c.Cost)
+		return fmt.Sprintf(", and suspending the container costs %.1f s", x.c.Quote.Suspend.Cost())
 	case math.IsInf(x.app.Remaining, 1):
 		return ", and nobody knows when the application ends"
 	}

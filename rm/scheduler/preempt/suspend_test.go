@@ -58,6 +58,8 @@ type onNode struct {
 	size      records.Resource
 	since     int64
 	am        bool
+	costs     float64 // beside what its size costs
+	wait      float64 // seconds until it ends; 0: unknown
 }
 
 func (x *longShort) snapshot() *Snapshot {
@@ -75,8 +77,12 @@ func (x *longShort) snapshot() *Snapshot {
 		}
 		a.Containers = append(a.Containers, Container{
 			ID: records.ContainerID{Attempt: records.AttemptID{App: a.ID, Attempt: 1}, ID: int64(i + 1)}, Node: c.node, Resource: c.size,
-			Handle: int32(i), Held: c.size, Least: least, Since: c.since, AM: c.am, Cost: x.costPerMB * float64(c.size[records.Memory]),
+			Handle: int32(i), Held: c.size, Least: least, Since: c.since, AM: c.am,
+			Quote: Quote{Wait: Price{Room: math.Inf(1)}, Suspend: Price{Room: x.costPerMB*float64(c.size[records.Memory]) + c.costs}},
 		})
+		if c.wait > 0 {
+			a.Containers[len(a.Containers)-1].Quote.Wait.Room = c.wait
+		}
 		used, nodes = used.Add(c.size), max(nodes, c.node+1)
 	}
 	for i := range nodes {
@@ -127,10 +133,21 @@ func TestWhoIsSuspended(t *testing.T) {
 		change func(*longShort)
 		want   []string
 	}{
-		"who needs longest":          {func(*longShort) {}, []string{"4"}},
-		"who needs it not known":     {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
-		"the youngest":               {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
-		"the cheapest for its gain":  {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
+		"who needs longest":         {func(*longShort) {}, []string{"4"}},
+		"who needs it not known":    {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
+		"the youngest":              {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
+		"the cheapest for its gain": {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
+		"the cheapest set": {func(x *longShort) { // the cheapest of all stands on a node where another one must go, too
+			x.order, x.ask = suspension.ByCost, amount(12, 12)
+			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
+		}, []string{"4", "3"}},
+		"who ends before it lets go": {func(x *longShort) {
+			x.order = suspension.ByCost
+			for i := range x.containers {
+				x.containers[i].costs = 10 + float64(i)
+			}
+			x.containers[0].wait, x.containers[1].wait = 9, 12
+		}, []string{"2"}},
 		"too young":                  {func(x *longShort) { x.minimumAge, x.containers[3].since = 500, 900 }, []string{"2"}},
 		"ApplicationMasters last":    {func(x *longShort) { x.containers[3].am, x.containers[1].am = true, true }, []string{"3"}},
 		"an ApplicationMaster":       {func(x *longShort) { x.count, x.ask, x.containers[1].am = 2, amount(15, 15), true }, []string{"4", "3", "1", "2"}},

@@ -1,0 +1,163 @@
+package level
+
+import (
+	"slices"
+	"time"
+
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Account is one decision of preemption to take resources from a container: what it was thought to cost, and what it came to.
+type Account struct {
+	Time      int64 // of the decision, in ms since 1970
+	Container records.ContainerID
+	Node      records.NodeID
+	Queue     string                // for which resources are taken
+	App       records.ApplicationID // there
+	Held      records.Resource      // what the container is left
+	Reason    string
+	Quote     preempt.Quote
+	// What it came to. Out is how many ms it took until the resources were there, Moved how many bytes were paged out; Lasted is for how
+	// long it lasted, Back how many ms it took to come back. Less than 0: not known yet.
+	Out, Moved, Lasted, Back int64
+	Refused                  bool // by the node
+
+	version int32 // of the order that is measured
+}
+
+// maxAccounts is how many decisions are remembered.
+const maxAccounts = 256
+
+// Totals are sums over the decisions of a leadership.
+type Totals struct {
+	Suspensions, Resumes       int64         // by preemption
+	Lasted                     time.Duration // of those that have resumed
+	Quoted, Took               time.Duration // until the resources of suspended containers were there, of those of which both are known
+	QuotedBytes, PagedOutBytes int64         // of the same
+}
+
+// Accounts returns the last decisions of preemption, the latest first, and the sums over all of this leadership. It is safe for concurrent use.
+func (l *Levels) Accounts() (list []Account, sums Totals, err error) {
+	err = l.loop.Do(func() error {
+		for _, a := range slices.Backward(l.accounts) {
+			list = append(list, *a)
+		}
+		sums = l.totals
+		return nil
+	})
+	return list, sums, err
+}
+
+// open begins the account of a decision.
+func (l *Levels) open(d *drive.Decision, id records.ContainerID, node records.NodeID, version int32) {
+	if d.Quote == nil {
+		return
+	}
+	if d.Kind == drive.Suspend {
+		l.totals.Suspensions++
+	}
+	if len(l.accounts) >= maxAccounts {
+		l.accounts = slices.Delete(l.accounts, 0, 1)
+	}
+	l.accounts = append(l.accounts, &Account{
+		Time: l.loop.Now().UnixMilli(), Container: id, Node: node, Queue: d.For, App: d.ForApp, Held: d.Resource, Reason: d.Reason, Quote: *d.Quote,
+		Out: -1, Moved: -1, Lasted: -1, Back: -1, version: version,
+	})
+}
+
+// account is the last one of a container.
+func (l *Levels) account(id records.ContainerID) *Account {
+	for _, a := range slices.Backward(l.accounts) {
+		if a.Container == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// goesOn notes that a container was told to resume.
+func (l *Levels) goesOn(id records.ContainerID, version int32) {
+	a := l.account(id)
+	if a == nil || a.Lasted >= 0 {
+		return
+	}
+	a.Lasted, a.version = l.loop.Now().UnixMilli()-a.Time, version
+	l.totals.Resumes++
+	l.totals.Lasted += time.Duration(a.Lasted) * time.Millisecond
+}
+
+// Heard takes what nodes say of containers that there were orders for. Only what is new needs to be passed on.
+func (l *Levels) Heard(reports []Report) {
+	for i := range reports {
+		r := &reports[i]
+		l.charge(r)
+		a := l.account(r.Container)
+		if a == nil || r.Version < a.version || r.Level != r.Wanted || r.Reason != "" {
+			continue
+		}
+		log := l.Log.WithField("container", r.Container).WithField("node", a.Node)
+		switch {
+		case a.Lasted < 0 && a.Out < 0 && r.Level != pb.ContainerLevel_LEVEL_RUNNING:
+			a.Out, a.Moved = r.Took, r.Swapped
+			l.measured(a, r)
+			log.Infof("its resources are there after %d ms, of %.0f ms that were quoted; %d MB were paged out, of %d MB",
+				a.Out, 1000*a.Quote.Suspend.Room, a.Moved>>20, a.Quote.Suspend.Moved>>20)
+		case a.Lasted >= 0 && a.Back < 0 && r.Level == pb.ContainerLevel_LEVEL_RUNNING:
+			a.Back = r.Took
+			log.Infof("it came back in %d ms, of %.0f ms that were quoted, after %d s", a.Back, 1000*a.Quote.Suspend.Back, a.Lasted/1000)
+		}
+	}
+}
+
+// measured tells the driver what a suspension has taken: its next quotes take that into account.
+func (l *Levels) measured(a *Account, r *Report) {
+	c := l.work.Container(r.Container)
+	if c == nil || !c.Suspended() {
+		return
+	}
+	l.totals.Quoted += time.Duration(a.Quote.Suspend.Room * float64(time.Second))
+	l.totals.Took += time.Duration(a.Out) * time.Millisecond
+	l.totals.QuotedBytes += a.Quote.Suspend.Moved
+	l.totals.PagedOutBytes += a.Moved
+	if h, ok := l.HandleOf(c); ok {
+		l.Scheduler.Took(h, a.Out)
+	}
+}
+
+// charge has a container charged what its node says that it holds, if that is more memory than it is to hold: the node could not take it, and
+// nobody else gets it before that. When it has let go, it is charged what it is to hold.
+func (l *Levels) charge(r *Report) {
+	c := l.work.Container(r.Container)
+	if c == nil || !c.Live() || c.Level == ledgerpb.Level_RUNNING || l.orders[c.ID] != nil {
+		return
+	}
+	h, ok := l.HandleOf(c)
+	if !ok {
+		return
+	}
+	held := c.Held()
+	wanted, clinging := l.clings[c.ID]
+	switch mb := r.Held.MemoryMB(); {
+	case r.Reason != "" && mb > held.MemoryMB() && mb <= c.Resource.MemoryMB():
+		if !clinging {
+			l.clings[c.ID] = held
+		}
+		held[records.Memory] = mb
+		l.Log.WithField("container", c.ID).WithField("node", c.Node).Warn("its memory can't be taken, and counts as held: " + r.Reason)
+	case clinging && r.Reason == "" && mb <= wanted.MemoryMB():
+		delete(l.clings, c.ID)
+		held[records.Memory] = min(held[records.Memory], wanted[records.Memory])
+	default:
+		return
+	}
+	if held == c.Resource { // one that holds its claim doesn't count as suspended
+		held[records.Memory]--
+	}
+	if held != c.Held() && l.Scheduler.NoteHeld(h, held) {
+		l.record(c, c.Level, held, c.Suspension().Cause)
+	}
+}

@@ -1,0 +1,98 @@
+package rest
+
+import (
+	"math"
+
+	"heddle/rm/leader/level"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+type preemptionList struct {
+	Preemption []preemptionInfo `yarn:"preemption"`
+}
+
+// preemptionInfo is a decision to take resources from a container: what it was quoted at, and what it came to. What isn't known yet is
+// missing. Times are in ms.
+type preemptionInfo struct {
+	Time      int64        `yarn:"time"`
+	Container string       `yarn:"containerId"`
+	Node      string       `yarn:"nodeId"`
+	Queue     string       `yarn:"queue"`
+	App       string       `yarn:"applicationId,omitempty"`
+	Held      resourceInfo `yarn:"held"`
+	Reason    string       `yarn:"reason"`
+	Refused   bool         `yarn:"refused"`
+	Quote     quoteInfo    `yarn:"quote"`
+	Took      *int64       `yarn:"tookMs"`
+	Moved     *int64       `yarn:"movedBytes"`
+	Lasted    *int64       `yarn:"lastedMs"`
+	Back      *int64       `yarn:"backMs"`
+}
+
+type quoteInfo struct {
+	Wait    priceInfo `yarn:"wait"`
+	Suspend priceInfo `yarn:"suspend"`
+	Kill    priceInfo `yarn:"kill"`
+}
+
+type priceInfo struct {
+	Room  *int64 `yarn:"roomMs"` // missing: unknown
+	Lost  int64  `yarn:"lostMs"`
+	Moved int64  `yarn:"movedBytes"`
+	Back  int64  `yarn:"backMs"`
+}
+
+// preemptions answers GET /preemptions: the last decisions on containers of applications that the caller may see, the latest first.
+func (s *server) preemptions(c *yarnrest.Call) (yarnrest.Reply, error) {
+	l, err := s.leader()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	list, _, err := l.Suspensions()
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	var out preemptionList
+	may := map[records.ApplicationID]bool{}
+	for i := range list {
+		app := list[i].Container.Attempt.App
+		if _, known := may[app]; !known {
+			a, ok := s.View.App(app)
+			may[app] = ok && s.Access.MayView(caller(c), rights(&a))
+		}
+		if may[app] {
+			out.Preemption = append(out.Preemption, s.preemptionInfo(&list[i]))
+		}
+	}
+	return yarnrest.OK("preemptions", yarnrest.Natural, out), nil
+}
+
+func (s *server) preemptionInfo(a *level.Account) preemptionInfo {
+	out := preemptionInfo{
+		Time: a.Time, Container: a.Container.String(), Node: a.Node.String(), Queue: a.Queue, Held: s.resource(a.Held), Reason: a.Reason, Refused: a.Refused,
+		Quote: quoteInfo{priceOf(&a.Quote.Wait), priceOf(&a.Quote.Suspend), priceOf(&a.Quote.Kill)},
+		Took:  known(a.Out), Moved: known(a.Moved), Lasted: known(a.Lasted), Back: known(a.Back),
+	}
+	if a.App != (records.ApplicationID{}) {
+		out.App = a.App.String()
+	}
+	return out
+}
+
+func known(v int64) *int64 {
+	if v < 0 {
+		return nil
+	}
+	return &v
+}
+
+func priceOf(p *preempt.Price) priceInfo {
+	out := priceInfo{Lost: int64(1000 * p.Lost), Moved: p.Moved, Back: int64(1000 * p.Back)}
+	if !math.IsInf(p.Room, 1) {
+		ms := int64(1000 * p.Room)
+		out.Room = &ms
+	}
+	return out
+}
