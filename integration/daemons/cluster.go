@@ -28,6 +28,8 @@ type Options struct {
 	NodeManagers     int
 	// Set has further settings of all daemons and clients.
 	Set map[string]string
+	// NodeSet has settings of single nodes, by their names.
+	NodeSet map[string]map[string]string
 	// Memory is the memory of a node in MB; 8192 by default. A node has a vcore for each 1024 MB.
 	Memory int
 	// Disk is the size of each daemon's own disk in bytes. With 0 a daemon has a folder. Disks need root and Linux.
@@ -247,6 +249,9 @@ func (c *Cluster) nodeArgs(side, name string) []string {
 	define("heddle.state.dir", filepath.Join(c.Home(name), "state"))
 	define("yarn.nodemanager.local-dirs", filepath.Join(c.Home(name), "local"))
 	define("yarn.nodemanager.log-dirs", filepath.Join(c.Home(name), "log"))
+	for _, key := range slices.Sorted(maps.Keys(c.o.NodeSet[name])) {
+		define(key, c.o.NodeSet[name][key])
+	}
 	for _, key := range nodeKeys {
 		if key == "mapreduce.shuffle.port" {
 			define(key, strconv.Itoa(c.ports[name][key]))

@@ -1,0 +1,205 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"heddle/am/client"
+	"heddle/conf"
+	"heddle/integration/daemons"
+	"heddle/nm/cgroup"
+	"heddle/yarn/pb"
+)
+
+// Node is a node of the cluster.
+type Node struct {
+	Cores float64 // that all its processes may use together; 0: all of the machine's
+	Slots int     // containers of tasks
+	Disk  int64   // bytes per second that its disk writes when it has become slow; 0: it doesn't
+	Dies  bool    // with all that runs there
+}
+
+// Sizes of containers, in MB. ApplicationMasters are so large that they fit on the last node only, which none of the others disturbs.
+const (
+	taskMB   = 256
+	masterMB = 1 << 20
+)
+
+// cluster is a ResourceManager, the nodes, and one more for ApplicationMasters.
+type cluster struct {
+	*daemons.Cluster
+	nodes  []Node
+	groups cgroup.Driver
+	group  []cgroup.Group // by node
+	disks  []string       // folders of blkio groups, by node
+	conf   *conf.Config
+}
+
+func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs int) (_ *cluster, err error) {
+	c := &cluster{nodes: nodes, group: make([]cgroup.Group, len(nodes)), disks: make([]string, len(nodes))}
+	o := daemons.Options{
+		Binary: binary, Dir: dir, ResourceManagers: 1, NodeManagers: len(nodes) + 1, Direct: true,
+		Set: map[string]string{
+			"heddle.cgroup.kind":                                  "none", // containers stay in the groups of their nodes
+			"yarn.nm.liveness-monitor.expiry-interval-ms":         "10000",
+			"yarn.nodemanager.pmem-check-enabled":                 "false",
+			"yarn.nodemanager.vmem-check-enabled":                 "false",
+			"yarn.scheduler.minimum-allocation-mb":                strconv.Itoa(taskMB),
+			"yarn.scheduler.maximum-allocation-mb":                strconv.Itoa(masterMB),
+			"yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
+			"heddle.log.level":                                    "warn",
+		},
+		NodeSet: map[string]map[string]string{},
+	}
+	for i, n := range nodes {
+		o.NodeSet[fmt.Sprintf("nm%d", i+1)] = map[string]string{
+			"yarn.nodemanager.resource.memory-mb": strconv.Itoa(n.Slots * taskMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(n.Slots),
+		}
+	}
+	o.NodeSet[fmt.Sprintf("nm%d", len(nodes)+1)] = map[string]string{
+		"yarn.nodemanager.resource.memory-mb": strconv.Itoa(jobs * masterMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(jobs),
+	}
+	if c.Cluster, err = daemons.New(o); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	log := logrus.New()
+	log.SetLevel(logrus.ErrorLevel)
+	if c.groups, err = cgroup.Detect(cgroup.Options{Root: fmt.Sprintf("/heddle-bench-%d", os.Getpid()), Log: logrus.NewEntry(log)}); err != nil {
+		return nil, err
+	}
+	if !c.groups.Capabilities().CPULimit || !c.groups.Capabilities().KillTree {
+		return nil, fmt.Errorf("nodes can't have cores of their own: this needs root and cgroups (%v)", c.groups.Capabilities().Missing)
+	}
+	if err := c.Start(c.ResourceManagers[0]); err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		if err := c.startNode(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Start(c.NodeManagers[len(nodes)]); err != nil {
+		return nil, err
+	}
+	if c.conf, err = conf.Load(conf.Options{Dir: c.Conf()}); err != nil {
+		return nil, err
+	}
+	return c, c.ready(ctx)
+}
+
+// startNode starts a node in a group of its own.
+func (c *cluster) startNode(i int) (err error) {
+	n, name := c.nodes[i], c.NodeManagers[i]
+	if c.group[i], err = c.groups.Create(name, cgroup.Limits{CPU: n.Cores}); err != nil {
+		return err
+	}
+	if err := c.Start(name); err != nil {
+		return err
+	}
+	if err := c.group[i].Add(c.PID(name)); err != nil {
+		return err
+	}
+	if n.Disk == 0 {
+		return nil
+	}
+	c.disks[i] = filepath.Join("/sys/fs/cgroup/blkio", fmt.Sprintf("heddle-bench-%d-%s", os.Getpid(), name))
+	if err := os.MkdirAll(c.disks[i], 0o755); err != nil {
+		return fmt.Errorf("a slow disk needs the cgroup controller blkio of version 1: %w", err)
+	}
+	return os.WriteFile(filepath.Join(c.disks[i], "cgroup.procs"), []byte(strconv.Itoa(c.PID(name))), 0)
+}
+
+// slow makes the disk of a node slow; 0 makes it as quick as it is.
+func (c *cluster) slow(i int, bytesPerSecond int64) error {
+	var s unix.Stat_t
+	if err := unix.Stat(c.Dir(), &s); err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%d:%d %d", unix.Major(uint64(s.Dev)), unix.Minor(uint64(s.Dev)), bytesPerSecond)
+	if err := os.WriteFile(filepath.Join(c.disks[i], "blkio.throttle.write_bps_device"), []byte(line), 0); err != nil {
+		return fmt.Errorf("the disk below %s can't be made slow: %w", c.Dir(), err)
+	}
+	return nil
+}
+
+// kill ends a node with all that runs there.
+func (c *cluster) kill(ctx context.Context, i int) error {
+	err := c.group[i].Kill(ctx)
+	c.Kill(c.NodeManagers[i])
+	return errors.Join(err, c.group[i].Destroy(ctx))
+}
+
+// restore makes the nodes what they were before a run.
+func (c *cluster) restore(ctx context.Context) error {
+	for i, n := range c.nodes {
+		if n.Disk > 0 {
+			if err := c.slow(i, 0); err != nil {
+				return err
+			}
+		}
+		if n.Dies && c.PID(c.NodeManagers[i]) == 0 {
+			if err := c.startNode(i); err != nil {
+				return err
+			}
+		}
+	}
+	return c.ready(ctx)
+}
+
+// ready waits until all nodes are there.
+func (c *cluster) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cl, err := client.NewCluster(c.conf, nil)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	apps, err := cl.Applications("")
+	if err != nil {
+		return err
+	}
+	for {
+		list, err := apps.NodeReports(ctx, pb.NodeState_NS_RUNNING)
+		if err == nil && len(list) == len(c.nodes)+1 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d nodes are there: %w\n%s", len(list), len(c.nodes)+1, errors.Join(err, context.Cause(ctx)), c.Tails(2000))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// close ends everything.
+func (c *cluster) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var errs []error
+	for i, g := range c.group {
+		if g != nil && c.PID(c.NodeManagers[i]) != 0 {
+			errs = append(errs, c.kill(ctx, i))
+		}
+	}
+	errs = append(errs, c.Close())
+	for _, d := range c.disks {
+		if d != "" {
+			errs = append(errs, os.Remove(d))
+		}
+	}
+	return errors.Join(append(errs, c.groups.Close())...)
+}
