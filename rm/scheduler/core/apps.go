@@ -29,6 +29,7 @@ type App struct {
 	asks       bool // for containers: pending isn't 0
 	Wants      bool // is active and asks for something
 	guided     bool // its leaf has a leaf policy that isn't built in
+	excludes   bool // its blacklist has an entry: decisions read this, which is in a line of memory that they need anyway
 	Leaf, User int32
 	El         int32
 	Running    int32 // containers
@@ -216,6 +217,7 @@ func (s *Core) UpdateBlacklist(h handle.App, add, remove []string) {
 			delete(a.Blacklist, id)
 		}
 	}
+	a.excludes = len(a.Blacklist) > 0
 	if len(remove) > 0 {
 		for d := range s.Demands(a) {
 			d.TryAnew()

@@ -161,7 +161,7 @@ func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, 
 }
 
 func (a *App) Blacklisted(n *nodeset.Node) bool {
-	if len(a.Blacklist) == 0 {
+	if !a.excludes {
 		return false
 	}
 	if _, on := a.Blacklist[n.Host]; on {

@@ -7,4 +7,4 @@ import "heddle/rm/scheduler/nodeset"
 func (a *App) Bars(d *Demand, n *nodeset.Node) bool { return n.Open&d.Work == 0 || a.Blacklisted(n) }
 
 // BarsSome reports whether a demand of an application may be barred from some nodes that take containers.
-func (s *Core) BarsSome(a *App) bool { return s.Nodes.PartlyOpen > 0 || len(a.Blacklist) > 0 }
+func (s *Core) BarsSome(a *App) bool { return s.Nodes.PartlyOpen > 0 || a.excludes }
