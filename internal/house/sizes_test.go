@@ -19,7 +19,7 @@ type large struct {
 var largePackages = map[string]large{
 	"rm/rest":                     {5000, "YARN's REST API is wide: it renders one kind of document a file"},
 	"cmd/heddle/internal/command": {4400, "there are many commands: one a file, which share nothing but their session"},
-	"rm/scheduler/core":           {3250, "it is one search: who is next and where it fits, with the state that both change"},
+	"rm/scheduler/core":           {3350, "it is one search: who is next and where it fits, with the state that both change"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},
 	"conf":                        {3700, "one Config reads files, expands, checks, reports and dumps them, and a good part of it is tables of keys"},
 	"rm/queue":                    {3500, "it parses the files of two schedulers with all that they can say"},
@@ -29,7 +29,7 @@ var largePackages = map[string]large{
 
 var largeStructs = map[string]large{
 	"rm/scheduler.Scheduler":              {50, "it is the scheduler's interface to its callers, which hands on to the core"},
-	"rm/scheduler/core.Core":              {180, "the search for who is next and where it fits, and what changes its state, work on one set of orders and indices"},
+	"rm/scheduler/core.Core":              {186, "the search for who is next and where it fits, and what changes its state, work on one set of orders and indices"},
 	"rm/scheduler/policy/fair.Policy":     {68, "it is FairScheduler: each hook of the search is a method"},
 	"rm/scheduler/policy/capacity.Policy": {55, "it is CapacityScheduler: each hook of the search is a method"},
 	"rm/rest.server":                      {138, "each path of YARN's API is a method"},

@@ -249,7 +249,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	a := &appSoft{
 		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
 		handle: as.sched.AddApp(drive.AppSpec{
-			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, AM: request.MasterSize(asks)},
+			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(),
 		}),
 	}
@@ -341,6 +341,16 @@ func (cs *containers) free(c *ledger.Container) {
 		c.Handle = 0
 		cs.sched.Free(h)
 	}
+}
+
+// freeEnded takes a container out of the scheduler that has ended, with its work done if it says so by its exit status.
+func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
+	if h, ok := handleOf(c); ok && exit != 0 {
+		c.Handle = 0
+		cs.sched.Fail(h)
+		return
+	}
+	cs.free(c)
 }
 
 // cleanUp has a container's node end it, once that is committed.

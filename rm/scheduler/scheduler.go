@@ -65,6 +65,7 @@ const (
 type Scheduler struct {
 	*explain.Explainer
 	*Holdings
+	*Outcomes
 	core   *core.Core
 	policy policy.Policy
 }
@@ -77,6 +78,7 @@ func New(cfg Config) *Scheduler {
 		return s.policy
 	})
 	s.Explainer, s.Holdings = explain.New(s.core, s.policy), &Holdings{s.core}
+	s.Outcomes = &Outcomes{s.core}
 	return s
 }
 

@@ -16,6 +16,7 @@ type AppSpec struct {
 	Seq      int64 // order of submission; unique
 	Queue    string
 	User     string
+	Type     string           // as submitted, such as MAPREDUCE
 	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
 }
 
@@ -76,6 +77,9 @@ func (s *Core) join(h handle.App, leaf int32) {
 		s.Queues[q].Pending = s.Queues[q].Pending.Add(a.PendingSum)
 	}
 	s.admit(h)
+	if a.guided {
+		guides{s}.toldAll(a)
+	}
 }
 
 // part takes an application out of its leaf.
@@ -175,6 +179,9 @@ func (s *Core) UpdateAsks(h handle.App, asks []Ask) {
 	for i := range asks {
 		s.update(h, a, &asks[i])
 	}
+	if a.guided {
+		guides{s}.toldAsked(a, asks)
+	}
 	s.unblock(a)
 	more := a.PendingSum.Sub(before)
 	s.askedFor(a, &more)
@@ -193,6 +200,9 @@ func (s *Core) ClearAsks(h handle.App) {
 	a := &s.Apps[h]
 	s.unreserveAll(h)
 	s.Changes++
+	if a.guided {
+		guides{s}.toldCleared(a)
+	}
 	s.Demanded.Clear(&a.Set, &s.Classes)
 	a.places = 0
 	back := a.PendingSum.Times(-1)

@@ -5,6 +5,7 @@ import (
 
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
 
@@ -37,11 +38,16 @@ func (s *Core) endContainer(h handle.Container) {
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
 func (s *Core) Restore(a handle.App, n handle.Node, r records.Resource) handle.Container {
+	return s.RestoreGrant(a, n, r, leaf.Unknown, s.Now)
+}
+
+// RestoreGrant is Restore where it is known for a request of which priority the container was granted, and when, in ms.
+func (s *Core) RestoreGrant(a handle.App, n handle.Node, r records.Resource, priority int32, since int64) handle.Container {
 	s.start(a)
 	s.Recheck = true
 	h := s.holdOn(a, n, &r)
 	if s.Apps[a].guided {
-		s.toldGranted(a, nil, n, &r)
+		guides{s}.toldRestored(a, h, priority, since)
 	}
 	s.settle(a)
 	return h
@@ -66,11 +72,18 @@ func (s *Core) Free(h handle.Container) {
 	s.chargeApp(a, &back, &room, -1)
 	if s.Apps[a].guided {
 		claim := s.Calc.Negative(&back)
-		s.toldEnded(a, n, &claim)
+		guides{s}.toldEnded(a, n, leaf.Outcome{Container: h, Resource: claim, Failed: s.failing})
 	}
 	s.NodeFreed(n)
 	s.unparkLimited()
 	s.settle(a)
+}
+
+// Fail frees a container that ended before its work was done.
+func (s *Core) Fail(h handle.Container) {
+	s.failing = true
+	s.Free(h)
+	s.failing = false
 }
 
 // ResizeContainer changes a container's claim, and what it takes on its node with it, and reports whether it could: more is refused

@@ -58,6 +58,7 @@ type Core struct {
 
 	guided  []int32      // leaves with leaf policies that aren't built in
 	overdue []handle.App // scratch of askOverdue
+	failing bool         // the container that is being freed hasn't done its work
 
 	awaited      demand.Awaited     // hosts and racks
 	Reserved     []handle.Container // in the order in which nodes were kept
@@ -118,7 +119,7 @@ func (s *Core) Schedule(now int64) []Decision {
 	s.activateApps()
 	s.fulfilPromises()
 	s.Policy.Begin()
-	for more := true; more; more = s.Roomier {
+	for more := true; more; more = s.Roomier || s.reviseLeaves() {
 		s.fill()
 		for h := s.Policy.Next(); h != order.Nothing; h = s.Policy.Next() {
 			s.place(handle.App(h))

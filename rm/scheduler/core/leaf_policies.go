@@ -12,6 +12,9 @@ import (
 // application's turn has come, the policy is asked whether its request has to wait. Such a request is parked as Withheld, until a time,
 // or until the policy says that the application has changed. In other leaves all this costs a look at App.guided.
 
+// guides is the core as it tells leaf policies what happens, and hears from them.
+type guides struct{ *Core }
+
 // guide makes the policy of a leaf, or keeps the one that it has.
 func (q *Queue) guide() {
 	switch {
@@ -33,6 +36,9 @@ func (s *Core) guideApps() {
 	for h := range s.Apps {
 		if a := &s.Apps[h]; a.Live {
 			s.guide(a)
+			if a.guided {
+				guides{s}.toldAll(a)
+			}
 			s.unblock(a)
 		}
 	}
@@ -129,14 +135,10 @@ func (s *Core) tickLeaves() {
 		q := &s.Queues[h]
 		told, over := q.guard.Due(s.Now)
 		if told || over {
-			for _, a := range q.guard.Tick(s.Now, leafQueue(q)) {
-				if a >= 0 && int(a) < len(s.Apps) && s.Apps[a].Live && s.Apps[a].Leaf == h {
-					s.askAnew(a)
-				}
-			}
+			guides{s}.tickLeaf(h, q)
 		}
 		if over {
-			s.askOverdue(h, q)
+			guides{s}.askOverdue(h, q)
 		}
 		if !q.Pending.IsZero() {
 			s.WakeAt(q.guard.Next())
@@ -144,8 +146,31 @@ func (s *Core) tickLeaves() {
 	}
 }
 
+// tickLeaf tells the policy of a leaf the time, and reports whether it has changed its mind about anybody.
+func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
+	for _, a := range q.guard.Tick(s.Now, s.leafQueue(h, q)) {
+		if a >= 0 && int(a) < len(s.Apps) && s.Apps[a].Live && s.Apps[a].Leaf == h {
+			s.askAnew(a)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// reviseLeaves has policies hear of what was granted since they were told the time, so that what they let go on gets what is left
+// in the same call of Schedule. It reports whether anybody may.
+func (s *Core) reviseLeaves() (changed bool) {
+	for _, h := range s.guided {
+		q := &s.Queues[h]
+		if told, _ := q.guard.Due(s.Now); told && (guides{s}).tickLeaf(h, q) {
+			changed = true
+		}
+	}
+	return changed
+}
+
 // askOverdue finds the applications of a leaf that have waited for so long that its policy holds them back no more.
-func (s *Core) askOverdue(leaf int32, q *Queue) {
+func (s guides) askOverdue(leaf int32, q *Queue) {
 	s.overdue = s.overdue[:0]
 	s.Orders.All(&q.Inner, func(u int32) bool {
 		s.Orders.All(&s.Users[s.Orders.Ref(u)].Apps, func(i int32) bool {
@@ -162,34 +187,102 @@ func (s *Core) askOverdue(leaf int32, q *Queue) {
 }
 
 // askAnew has the policy of its leaf be asked again about an application.
-func (s *Core) askAnew(h handle.App) {
+func (s guides) askAnew(h handle.App) {
 	s.unblock(&s.Apps[h])
 	s.settle(h)
 }
 
-// toldGranted tells the policy of its leaf that an application has got a container for a demand, or for none that is known.
-func (s *Core) toldGranted(h handle.App, d *Demand, nh handle.Node, r *records.Resource) {
+// toldGranted tells the policy of its leaf that an application has got a container for a demand.
+func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 	a := &s.Apps[h]
 	a.since = moment(s.Now)
+	d.HeldSince = 0
 	view := s.leafApp(a)
-	k := leaf.Ask{App: view, Capability: *r}
-	if d != nil {
-		d.HeldSince = 0
-		k = leafAsk(&view, d)
-	}
-	s.Queues[a.Leaf].guard.Granted(view, s.leafNode(nh), k, *r)
+	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
+		Container: c, Node: s.leafNode(s.Containers[c].Node), Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d),
+	})
 }
 
-// toldEnded tells the policy of its leaf that a container of an application has ended.
-func (s *Core) toldEnded(h handle.App, nh handle.Node, r *records.Resource) {
+// toldRestored tells it of a container that another leader granted.
+func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, since int64) {
+	a, x := &s.Apps[h], &s.Containers[c]
+	a.since = moment(s.Now)
+	view, r := s.leafApp(a), *s.Holds(x)
+	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
+		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
+	})
+}
+
+// toldEnded tells it that a container of an application has ended.
+func (s guides) toldEnded(h handle.App, nh handle.Node, o leaf.Outcome) {
 	a := &s.Apps[h]
-	s.Queues[a.Leaf].guard.Ended(s.leafApp(a), s.leafNode(nh), leaf.Outcome{Resource: *r})
+	s.Queues[a.Leaf].guard.Ended(s.leafApp(a), s.leafNode(nh), o)
 	s.unblock(a)
+}
+
+// toldAsked tells it what has become of requests of which there were rows, if it wants to hear of that.
+func (s guides) toldAsked(a *App, rows []Ask) {
+	g := s.Queues[a.Leaf].guard
+	if !g.Watches() {
+		return
+	}
+	view := s.leafApp(a)
+	for i := range rows {
+		x := &rows[i]
+		if x.Name != Any {
+			continue
+		}
+		if d := s.Demanded.Find(&a.Set, x.Priority, x.AllocationRequestID); d != nil {
+			g.Asked(leafAsk(&view, d))
+		} else {
+			g.Asked(leaf.Ask{App: view, Priority: x.Priority, RequestID: x.AllocationRequestID, Capability: x.Capability})
+		}
+	}
+}
+
+// toldAll tells it what an application asks for that is new to it.
+func (s guides) toldAll(a *App) {
+	if g := s.Queues[a.Leaf].guard; g.Watches() {
+		view := s.leafApp(a)
+		for d := range s.Demands(a) {
+			g.Asked(leafAsk(&view, d))
+		}
+	}
+}
+
+// toldCleared tells it that an application withdraws all requests.
+func (s guides) toldCleared(a *App) {
+	if g := s.Queues[a.Leaf].guard; g.Watches() {
+		view := s.leafApp(a)
+		for d := range s.Demands(a) {
+			k := leafAsk(&view, d)
+			k.Count = 0
+			g.Asked(k)
+		}
+	}
+}
+
+// NoteOutputs tells the policy of its leaf how many maps of an application have outputs by now, and how large these are together.
+func (s *Core) NoteOutputs(h handle.App, maps, bytes int64) {
+	a := &s.Apps[h]
+	if !a.guided {
+		return
+	}
+	if g := s.Queues[a.Leaf].guard; g.Watches() {
+		g.Outputs(s.leafApp(a), maps, bytes)
+	}
+}
+
+// WhyHeld is what the policy of its leaf says of a request that it holds, for people; empty if it says nothing.
+func (s *Core) WhyHeld(a *App, d *Demand) string {
+	view := s.leafApp(a)
+	return s.Queues[a.Leaf].guard.Why(leafAsk(&view, d))
 }
 
 func (s *Core) leafApp(a *App) leaf.App {
 	return leaf.App{
 		Handle: handle.App(s.Orders.Ref(a.El)), Seq: a.Spec.Seq, Priority: a.Spec.Priority, Containers: a.Running, User: a.Spec.User,
+		Type: a.Spec.Type,
 		Used: a.Used, Pending: a.PendingSum,
 	}
 }
@@ -198,13 +291,18 @@ func leafAsk(a *leaf.App, d *Demand) leaf.Ask {
 	return leaf.Ask{App: *a, Priority: d.Priority, RequestID: d.RequestID, Count: d.Pending, Capability: d.Capability, Work: d.Work}
 }
 
-func (s *Core) leafNode(h handle.Node) leaf.Node {
+func (s guides) leafNode(h handle.Node) leaf.Node {
 	n := &s.Nodes.At[h]
 	return leaf.Node{Handle: h, Host: s.Nodes.Name(n.Host), Rack: s.Nodes.Name(n.Rack)}
 }
 
-func leafQueue(q *Queue) leaf.Queue {
+func (s guides) leafQueue(h int32, q *Queue) leaf.Queue {
+	types := s.Calc.Types()
+	if s.Calc.MemoryOnly {
+		types = records.Memory + 1
+	}
 	return leaf.Queue{
 		Path: q.Cfg.Path, Guaranteed: q.Guaranteed, Maximum: q.Maximum, Used: q.Used, Pending: q.Pending, Active: q.Active,
+		Free: s.Room(h).Sub(q.Used).Min(s.Nodes.Headroom()).Max(records.Resource{}), Types: types,
 	}
 }

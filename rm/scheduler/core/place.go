@@ -181,7 +181,7 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 	s.placedAt(d, level)
 	c := s.holdOn(h, nh, &d.Capability)
 	if a.guided {
-		s.toldGranted(h, d, nh, &d.Capability)
+		guides{s}.toldGranted(h, d, c)
 	}
 	s.Out = append(s.Out, Decision{
 		Kind:                Allocate,

@@ -64,7 +64,7 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 
 // Restore enters a container that was granted earlier, by another leader or on a node that was entered anew since.
 func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r records.Resource, c Container) scheduler.ContainerHandle {
-	h := d.Scheduler.Restore(a, n, r)
+	h := d.Scheduler.RestoreGrant(a, n, r, c.Priority, c.Since)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})
 	if len(d.growing.list) > 0 {
 		d.growing.moved(d.ContainerID(h), h)
@@ -81,8 +81,19 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 	}
 }
 
-// Free gives back what a container holds, as it has ended.
+// Free gives back what a container holds, as it has ended with its work done.
 func (d *Driver) Free(h scheduler.ContainerHandle) {
+	d.forget(h)
+	d.Scheduler.Free(h)
+}
+
+// Fail gives back what a container holds that ended before its work was done.
+func (d *Driver) Fail(h scheduler.ContainerHandle) {
+	d.forget(h)
+	d.Scheduler.Fail(h)
+}
+
+func (d *Driver) forget(h scheduler.ContainerHandle) {
 	if len(d.killable) > 0 {
 		delete(d.killable, h)
 	}
@@ -94,7 +105,6 @@ func (d *Driver) Free(h scheduler.ContainerHandle) {
 	if d.Growing(h) {
 		d.growing.moved(d.ContainerID(h), gone)
 	}
-	d.Scheduler.Free(h)
 }
 
 func (d *Driver) enter(h scheduler.ContainerHandle, c container) {

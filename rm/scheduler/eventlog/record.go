@@ -11,8 +11,9 @@ import (
 
 // Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
-// the third one growth was, too: Resize stood for it. Suspension came with the third one.
-const Version = 3
+// the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
+// ended and the outputs of maps with the fourth.
+const Version = 4
 
 // Header begins a session.
 type Header struct {
@@ -33,7 +34,7 @@ const (
 	RemoveNode      Op = "removeNode"      // Node
 	SetCapability   Op = "setCapability"   // Node, Resource
 	SetOpen         Op = "setOpen"         // Node, Open, Work
-	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Resource, Name, AM: whether that is spared
+	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
 	SetPriority     Op = "setPriority"     // App, Priority
@@ -42,7 +43,7 @@ const (
 	UpdateBlacklist Op = "updateBlacklist" // App, Add, Remove
 	Restore         Op = "restore"         // Container is the result; App, Node, Resource, Attempt, First, Priority, AM, Since
 	Identify        Op = "identify"        // Attempt, First, AM, Containers
-	Free            Op = "free"            // Container
+	Free            Op = "free"            // Container, Failed
 	Resize          Op = "resize"          // Container, Resource; Open is the result
 	Grow            Op = "grow"            // Container, Resource; Open is the result
 	SetHeld         Op = "setHeld"         // Container, Resource; Open is the result
@@ -53,6 +54,7 @@ const (
 	SetPast         Op = "setPast"         // Container, Times, Total
 	SetMemory       Op = "setMemory"       // Container, Total: bytes
 	Took            Op = "took"            // Container, Total: ms
+	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
 	Step            Op = "step"            // Time, Decisions
@@ -82,6 +84,7 @@ type Record struct {
 	Rack      string                    `json:"rack,omitempty"`
 	Queue     string                    `json:"queue,omitempty"`
 	User      string                    `json:"user,omitempty"`
+	Type      string                    `json:"type,omitempty"` // of an application
 	Priority  int32                     `json:"priority,omitempty"`
 	Seq       int64                     `json:"seq,omitempty"`
 	Open      bool                      `json:"open,omitempty"`
@@ -103,6 +106,9 @@ type Record struct {
 	Forced     bool                        `json:"forced,omitempty"`
 	Times      int                         `json:"times,omitempty"` // of suspensions
 	Total      int64                       `json:"total,omitempty"` // ms or bytes
+	Failed     bool                        `json:"failed,omitempty"` // before its work was done
+	Maps       int64                       `json:"maps,omitempty"`
+	Bytes      int64                       `json:"bytes,omitempty"`
 }
 
 // amounts is a resource by index, without trailing zeros.

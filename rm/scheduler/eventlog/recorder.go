@@ -76,7 +76,7 @@ func (s *Driver) AddApp(spec drive.AppSpec) scheduler.AppHandle {
 	h := s.Driver.AddApp(spec)
 	if s.log != nil {
 		r := Record{
-			Op: AddApp, App: h, Priority: spec.Priority, Seq: spec.Seq, Queue: spec.Queue, User: spec.User, Resource: amountsOf(spec.AM),
+			Op: AddApp, App: h, Priority: spec.Priority, Seq: spec.Seq, Queue: spec.Queue, User: spec.User, Type: spec.Type, Resource: amountsOf(spec.AM),
 			AM: spec.SpareMaster,
 		}
 		if spec.ID != (records.ApplicationID{}) {
@@ -149,6 +149,12 @@ func (s *Driver) Free(h scheduler.ContainerHandle) {
 	s.Driver.Free(h)
 }
 
+// Fail gives back what a container holds that ended before its work was done.
+func (s *Driver) Fail(h scheduler.ContainerHandle) {
+	s.note(Record{Op: Free, Container: h, Failed: true})
+	s.Driver.Fail(h)
+}
+
 // ResizeContainer changes what a container holds.
 func (s *Driver) ResizeContainer(h scheduler.ContainerHandle, to records.Resource) bool {
 	ok := s.Driver.ResizeContainer(h, to)
@@ -201,6 +207,12 @@ func (s *Driver) Took(h scheduler.ContainerHandle, ms int64) {
 func (s *Driver) SetProgress(a scheduler.AppHandle, part float64) {
 	s.Driver.SetProgress(a, part)
 	s.note(Record{Op: SetProgress, App: a, Part: part})
+}
+
+// NoteOutputs says how many maps of an application have outputs, and how large these are together.
+func (s *Driver) NoteOutputs(a scheduler.AppHandle, maps, bytes int64) {
+	s.note(Record{Op: NoteOutputs, App: a, Maps: maps, Bytes: bytes})
+	s.Driver.NoteOutputs(a, maps, bytes)
 }
 
 // WasSuspended enters a container that an earlier leader has suspended.

@@ -136,7 +136,7 @@ func (p *Replay) play(r *Record) error {
 	switch r.Op {
 	case AddNode, RemoveNode, SetCapability, SetOpen, SetAbility:
 		err = p.node(r, size)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, Name:
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, Name:
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
@@ -216,6 +216,11 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 		p.names[r.App] = r.Name
 	case SetProgress:
 		p.Driver.SetProgress(r.App, r.Part)
+	case NoteOutputs:
+		if r.Maps < 0 || r.Bytes < 0 {
+			return fmt.Errorf("%d maps have outputs of %d bytes", r.Maps, r.Bytes)
+		}
+		p.Driver.NoteOutputs(r.App, r.Maps, r.Bytes)
 	case RemoveApp:
 		if n := p.ofApp[r.App]; n > 0 {
 			return fmt.Errorf("application %d still has %d containers", r.App, n)
@@ -246,7 +251,7 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 
 func (p *Replay) addApp(r *Record, size records.Resource) (err error) {
 	spec := drive.AppSpec{
-		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, AM: size},
+		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, Type: r.Type, AM: size},
 		SpareMaster: r.AM,
 	}
 	if r.Name != "" {
@@ -313,7 +318,11 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	p.onNode[p.owner[r.Container].node]--
 	p.ofApp[p.owner[r.Container].app]--
 	delete(p.owner, r.Container)
-	p.Driver.Free(r.Container)
+	if r.Failed {
+		p.Driver.Fail(r.Container)
+	} else {
+		p.Driver.Free(r.Container)
+	}
 	return nil
 }
 

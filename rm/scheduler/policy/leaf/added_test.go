@@ -38,10 +38,10 @@ func (p *smallestFirst) Hold(k leaf.Ask) (held bool, until int64) {
 	return k.Priority == 10 || k.Priority == 11, map[int32]int64{10: 5000, 11: math.MaxInt64}[k.Priority]
 }
 
-func (p *smallestFirst) Granted(a leaf.App, n leaf.Node, k leaf.Ask, r records.Resource) {
+func (p *smallestFirst) Granted(a leaf.App, g leaf.Grant) {
 	p.started[a.Handle] = true
 	p.changed = append(p.changed, a.Handle)
-	p.log = append(p.log, "granted on "+n.Host)
+	p.log = append(p.log, "granted on "+g.Node.Host)
 }
 
 func (p *smallestFirst) Ended(_ leaf.App, n leaf.Node, _ leaf.Outcome) {
@@ -83,9 +83,9 @@ func (p *hostile) Cap(leaf.App) records.Resource {
 func (p *hostile) Hold(leaf.Ask) (held bool, until int64) {
 	return p.next(8) > 0, []int64{math.MaxInt64, math.MinInt64, 0, 1}[p.next(4)]
 }
-func (p *hostile) Granted(leaf.App, leaf.Node, leaf.Ask, records.Resource) {}
-func (p *hostile) Ended(leaf.App, leaf.Node, leaf.Outcome)                 {}
-func (p *hostile) Left(handle.App)                                         {}
+func (p *hostile) Granted(leaf.App, leaf.Grant)            {}
+func (p *hostile) Ended(leaf.App, leaf.Node, leaf.Outcome) {}
+func (p *hostile) Left(handle.App)                         {}
 func (p *hostile) Tick(int64, leaf.Queue) []handle.App {
 	return []handle.App{handle.App(p.next(9)), -1, math.MaxInt32}
 }
@@ -304,5 +304,29 @@ func TestUnknownPolicy(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+// Who waits for too long is found also where the policy hears of something with each step, and so is told the time more often than each
+// Interval.
+func TestWaitingIsBoundedInABusyLeaf(t *testing.T) {
+	d := driver(t, "smallest-first", 2)
+	large, small := app(d, 1), app(d, 2)
+	d.UpdateAsks(large, []scheduler.Ask{row(1, 5, 2)})
+	d.UpdateAsks(small, []scheduler.Ask{row(1, 1, 2)})
+	now := int64(0)
+	for ; now <= leaf.Bound+leaf.Interval; now += 100 {
+		got, held := grants(d, now)
+		if len(got) != 1 {
+			t.Fatalf("%v are served at %d", got, now)
+		}
+		d.Free(held[0])
+		if got[0] == large {
+			break
+		}
+		d.UpdateAsks(small, []scheduler.Ask{row(1, 1, 2)})
+	}
+	if now < leaf.Bound || now > leaf.Bound+leaf.Interval {
+		t.Errorf("the application whose turn never comes is served after %d ms", now)
 	}
 }

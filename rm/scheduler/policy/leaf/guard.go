@@ -26,8 +26,10 @@ const (
 type Guard struct {
 	Name   string
 	policy Policy
-	told   bool  // of something since the last Tick
-	next   int64 // when Tick is due in any case
+	watch  Watcher   // nil: the policy is none
+	why    Explainer // likewise
+	told   bool      // of something since the last Tick
+	next   int64     // when Tick is due in any case
 }
 
 // Overdue reports whether an application that has got nothing since a time has waited for too long.
@@ -69,10 +71,31 @@ func (g *Guard) Hold(k Ask, since, now int64) (held bool, until int64) {
 	return true, min(until, since+Bound)
 }
 
-// Granted, Ended and Left tell the policy.
-func (g *Guard) Granted(a App, n Node, k Ask, r records.Resource) {
+// Granted, Ended and Left, and Asked and Outputs where it Watches, tell the policy.
+func (g *Guard) Granted(a App, x Grant) {
 	g.told = true
-	g.policy.Granted(a, n, k, r)
+	g.policy.Granted(a, x)
+}
+
+// Watches reports whether the policy wants to hear of what applications ask for, by Asked, and produce, by Outputs.
+func (g *Guard) Watches() bool { return g.watch != nil }
+
+func (g *Guard) Asked(k Ask) {
+	g.told = true
+	g.watch.Asked(k)
+}
+
+func (g *Guard) Outputs(a App, maps, bytes int64) {
+	g.told = true
+	g.watch.Outputs(a, maps, bytes)
+}
+
+// Why is the policy's reason for holding a request, for people; empty if it gives none.
+func (g *Guard) Why(k Ask) string {
+	if g.why == nil {
+		return ""
+	}
+	return g.why.Why(k)
 }
 
 func (g *Guard) Ended(a App, n Node, o Outcome) {
@@ -90,7 +113,9 @@ func (g *Guard) Due(now int64) (told, over bool) { return g.told, now >= g.next 
 
 // Tick tells the policy the time.
 func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
-	g.told, g.next = false, now+Interval
+	if g.told = false; now >= g.next {
+		g.next = now + Interval
+	}
 	return g.policy.Tick(now, q)
 }
 

@@ -20,10 +20,11 @@ type Policy interface {
 	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may go on earlier once
 	// Tick says that the application has changed.
 	Hold(k Ask) (held bool, until int64)
-	// Granted tells of a container on a node. That of an application which ran before the leaf had this policy, or under another
-	// leader, comes with an Ask of count 0, or isn't told of: App.Used has it in any case.
-	Granted(a App, n Node, k Ask, r records.Resource)
-	// Ended tells of a container that has ended. What the application has is without it.
+	// Granted tells of a container. That of an application which ran before the leaf had this policy isn't told of; App.Used has it
+	// in any case.
+	Granted(a App, g Grant)
+	// Ended tells of a container that has ended, also of one that Granted didn't tell of. What the application has is without it.
+	// The time of its end is that of the next Tick, which follows at once.
 	Ended(a App, n Node, o Outcome)
 	// Left tells that an application has ended or was moved. Its handle may come back as that of another one.
 	Left(a handle.App)
@@ -32,12 +33,26 @@ type Policy interface {
 	Tick(now int64, q Queue) (changed []handle.App)
 }
 
+// Watcher is a Policy that hears of what applications ask for and produce, and not only when they get or lose containers.
+type Watcher interface {
+	// Asked tells that the count or the size of a request has changed by itself; a count of 0 means that it was withdrawn. What an
+	// application asks for when it comes into the leaf is told first. Grants change counts without a call.
+	Asked(k Ask)
+	// Outputs tells how many maps of an application have outputs on the nodes by now, and how many bytes these have together, as far
+	// as is known.
+	Outputs(a App, maps, bytes int64)
+}
+
+// Explainer is a Policy that says why a request waits that Hold holds back, for people: "12 maps are pending, …". It may be empty.
+type Explainer interface{ Why(k Ask) string }
+
 // App is an application as it is now.
 type App struct {
 	Handle     handle.App
-	Seq        int64 // order of submission
-	Priority   int32 // as submitted; higher numbers are more important
-	Containers int32 // that it has
+	Seq        int64  // order of submission
+	Priority   int32  // as submitted; higher numbers are more important
+	Type       string // as submitted, such as MAPREDUCE
+	Containers int32  // that it has
 	User       string
 	Used       records.Resource // with what is reserved for it
 	Pending    records.Resource // that it asks for
@@ -53,6 +68,20 @@ type Ask struct {
 	Work       nodeset.Works // its kind
 }
 
+// Grant is a container that an application has got.
+type Grant struct {
+	Container handle.Container
+	Node      Node
+	Resource  records.Resource
+	Since     int64 // when it was granted, in ms
+	// Ask is the request that it was granted for, with the count that is pending now. If another leader granted it, only App and
+	// Priority are known, and the count is 0; Priority is Unknown if not even that is.
+	Ask Ask
+}
+
+// Unknown is the priority of a request that nobody knows any more.
+const Unknown = math.MinInt32
+
 // Node is where a container is.
 type Node struct {
 	Handle     handle.Node
@@ -61,7 +90,9 @@ type Node struct {
 
 // Outcome is what is known of a container that has ended.
 type Outcome struct {
-	Resource records.Resource // that it had
+	Container handle.Container
+	Resource  records.Resource // that it had
+	Failed    bool             // it ended before its work was done: it failed, was taken, or lost with its node
 }
 
 // Queue is the leaf as it is now.
@@ -69,7 +100,9 @@ type Queue struct {
 	Path                string
 	Guaranteed, Maximum records.Resource // in the cluster as it is
 	Used, Pending       records.Resource
-	Active              int32 // applications that may have containers
+	Free                records.Resource // that it could get besides: what nodes have free, within the maxima of queues
+	Types               int              // of resources that are measured, from the first one
+	Active              int32            // applications that may have containers
 }
 
 // Uncapped is the Cap of an application that has no limit.

@@ -44,4 +44,9 @@ func Rule(name string) order.Rule {
 }
 
 // New returns a new policy for a leaf, which must be one whose rule is order.ByRatio.
-func New(name string) *Guard { return &Guard{Name: name, policy: known[name].make()} }
+func New(name string) *Guard {
+	g := &Guard{Name: name, policy: known[name].make()}
+	g.watch, _ = g.policy.(Watcher)
+	g.why, _ = g.policy.(Explainer)
+	return g
+}
