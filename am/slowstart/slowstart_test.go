@@ -96,30 +96,6 @@ func TestLazyStartWaitsForTheLastWave(t *testing.T) {
 	}
 }
 
-// Section 4.3.1: f = R/T_w, and moving averages of f and a; equation 4.1.
-func TestReleaseFrequencyOfSection431(t *testing.T) {
-	var r Release
-	r.Observe(0, 0, 40)
-	r.Observe(5*time.Second, 7, 20)
-	if r.Known {
-		t.Error("known before the first window has passed")
-	}
-	r.Observe(10*time.Second, 30, 20)
-	if !r.Known || r.Frequency != 3 || r.Available != 30 {
-		t.Errorf("%+v", r)
-	}
-	r.Observe(20*time.Second, 40, 20)
-	if r.Frequency != (1+3)/2. || r.Available != (20+30)/2. {
-		t.Errorf("%+v", r)
-	}
-	if got := r.Expect(50); got != 4 {
-		t.Errorf("%v slots per second of 50, with 2 of 25", got)
-	}
-	if (&Release{}).Expect(5) != 0 {
-		t.Error("a frequency of nothing")
-	}
-}
-
 // Whatever is told, reduces are due when all maps have ended, never before one has, and once they are due they stay so.
 func TestLazyStartIsNeverAfterTheLastMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"heddle/am/slowstart"
 	"heddle/am/stage"
+	"heddle/internal/omo"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
@@ -51,7 +51,7 @@ type cluster struct {
 
 	attempts []*attempt
 	granted  int64
-	release  slowstart.Release
+	release  omo.Release
 	released int
 	quiet    int // ticks in which nothing was under way
 	failure  error
@@ -198,7 +198,7 @@ func (c tick) Handle(n int64) {
 			available += j.machine.Facts().Available
 		}
 	}
-	c.release.Observe(time.Duration(now), c.released, available)
+	c.release.Observe(time.Duration(now), float64(c.released), float64(available))
 	busy := c.arrived < len(c.jobs) || c.changes < len(c.s.Changes)
 	for _, j := range c.jobs {
 		if j.runs {
