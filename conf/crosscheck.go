@@ -207,6 +207,15 @@ func (v *validation) suspension() {
 	}
 }
 
+// stages warns where a stage policy is set for a scheduler that has none.
+func (v *validation) stages() {
+	const key = "heddle.scheduler.stage-policy"
+	class := v.c.Text(rmPrefix + "scheduler.class")
+	if v.c.IsSet(key) && v.c.Text(key) != "none" && (class == "fifo" || strings.HasSuffix(class, ".FifoScheduler")) {
+		v.problem(Warning, key, "has no effect, as the FifoScheduler knows no stages: set "+rmPrefix+"scheduler.class to capacity or fair", "")
+	}
+}
+
 // scheduler checks keys that name files or file systems.
 func (v *validation) scheduler() {
 	fs := v.c.Text("fs.defaultFS")

@@ -64,6 +64,7 @@ func (c *Config) Validate() Report {
 	v.times()
 	v.scheduler()
 	v.suspension()
+	v.stages()
 	v.auxServices()
 	v.folder()
 	for i := range v.problems {

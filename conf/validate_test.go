@@ -70,6 +70,8 @@ func TestValidation(t *testing.T) {
 		{rm + "scheduler.class=com.example.Mine", Error, rm + "scheduler.class", "CapacityScheduler"},
 		{"hadoop.security.authentication=kerberos", Error, "hadoop.security.authentication", "simple"},
 		{"fs.defaultFS=viewfs://x/", Warning, "fs.defaultFS", "hdfs: and file: only"},
+		{"heddle.scheduler.stage-policy=omo|" + rm + "scheduler.class=fifo", Warning, "heddle.scheduler.stage-policy", "capacity or fair"},
+		{"heddle.scheduler.stage-policy=lazy", Error, "heddle.scheduler.stage-policy", "omo"},
 		{"heddle.scheduler.preemption=suspend", Warning, "heddle.scheduler.preemption", rm + "scheduler.monitor.enable=true"},
 		{"heddle.scheduler.preemption=suspend|" + rm + "scheduler.monitor.enable=true|" + rm + "scheduler.class=fair", Warning, "heddle.scheduler.preemption", "yarn.scheduler.fair.preemption=true"},
 		{"fs.defaultFS=nn", Error, "fs.defaultFS", "URI"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/records"
 )
@@ -83,6 +84,9 @@ func CapacityFromConf(c *conf.Config) (*Tree, error) {
 	if len(p.settings) == 0 {
 		t := Default(Capacity)
 		t.types = types
+		for _, q := range t.queues {
+			q.StagePolicy = leafpolicy.StageOf(c)
+		}
 		return t, nil
 	}
 	return p.defaultQueue()
@@ -139,6 +143,7 @@ type parser struct {
 	intra    bool
 
 	suspension suspension.Settings // what queues inherit
+	stages     string              // likewise: the stage policy
 }
 
 // Limits of a tree. Only mistakes reach them: a queue named as its own child, a file pasted into a name.

@@ -225,7 +225,7 @@ func TestOrdersOfLeaves(t *testing.T) {
 		}
 	}
 	const all = "fair, fifo, fifo-for-pending-apps, fifo-with-partitions"
-	for _, value := range []string{"lottery", "FairOrderingPolicy", policyPackage + "fair"} {
+	for _, value := range []string{"lottery", "FairOrderingPolicy", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy." + "fair"} {
 		if _, err := orderOf(value); err == nil || !strings.Contains(err.Error(), all) {
 			t.Errorf("%s: %v", value, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -80,7 +81,7 @@ func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
 		return nil, err
 	}
 	p := fairParser{types: types, undeclared: c.Bool(fairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(fairPrefix + "user-as-default-queue")}
-	p.suspension = suspension.Of(c)
+	p.suspension, p.stages = suspension.Of(c), leafpolicy.StageOf(c)
 	t, err := p.tree(root)
 	if err != nil {
 		return nil, err
@@ -105,6 +106,7 @@ type fairParser struct {
 	undeclared, userQueues bool
 	defaults               map[string]*conf.Element // defaults of queues, by their names in the file
 	suspension             suspension.Settings      // what queues inherit
+	stages                 string                   // likewise: the stage policy
 	settings               Settings
 	problems               []conf.Problem
 	failed                 bool
@@ -142,7 +144,7 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	}
 	p.defaults = map[string]*conf.Element{}
 	p.settings = defaultSettings()
-	p.settings.Suspension = p.suspension
+	p.settings.Suspension, p.settings.StagePolicy = p.suspension, p.stages
 	var queues []*conf.Element
 	var placement *conf.Element
 	for _, e := range file.Children {
@@ -254,6 +256,7 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 	*f = FairShares{Weight: 1, Policy: "fair", MinTimeout: Never, FairTimeout: Never, FairThreshold: 0.5}
 	p.fromDefaults(q)
 	inheritMeans(q, &p.suspension)
+	inheritStagePolicy(q, p.stages)
 	for _, e := range given.Children {
 		text := strings.TrimSpace(e.Text())
 		switch e.Name {
@@ -294,6 +297,11 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 			f.NoPreemption = !strings.EqualFold(text, "true")
 			if f.NoPreemption && !strings.EqualFold(text, "false") {
 				p.note(conf.Warning, e, q, "it must be true or false, and counts as false")
+			}
+		case leafpolicy.StageKey:
+			var err error
+			if q.StagePolicy, err = leafpolicy.ParseStage(text); err != nil {
+				p.fail(e, q, err.Error())
 			}
 		case suspension.MeansKey:
 			q.Means = p.means(e, q)

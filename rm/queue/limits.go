@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -203,31 +203,16 @@ func (p *parser) weightKey(q *Queue, user string) string {
 	return q.Path + userSettings + user + weightOf
 }
 
-const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
-
-// leafPolicies are the orders of applications that a leaf can have, with YARN's classes of them. Package rm/scheduler/policy/leaf
-// knows what each does.
-var leafPolicies = map[string]string{
-	"fifo": "FifoOrderingPolicy", "fair": "FairOrderingPolicy",
-	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
-}
-
-// AddLeafPolicy adds an order of applications that isn't one of YARN's. It is for init functions.
-func AddLeafPolicy(name string) { leafPolicies[name] = "" }
-
-// leafPolicy returns the name of a leaf's order, which may be given as the name of its class. It reports whether there is one.
-func leafPolicy(v string) (name string, ok bool) {
-	for name, class := range leafPolicies {
-		if v == name || class != "" && v == policyPackage+class {
-			return name, true
+// policy reads the order of a leaf's applications, or of a parent's queues, and the stage policy. Parents inherit the order unless
+// they set one, all queues the stage policy.
+func (p *parser) policy(q *Queue) {
+	inheritStagePolicy(q, p.stages)
+	if name, v := p.own(q.Path, leafpolicy.StageKey, ""); v != "" {
+		var err error
+		if q.StagePolicy, err = leafpolicy.ParseStage(v); err != nil {
+			p.fail(name, v, err.Error())
 		}
 	}
-	return "", false
-}
-
-// policy reads the order of a leaf's applications, or of a parent's queues. Parents inherit the order unless
-// they set one.
-func (p *parser) policy(q *Queue) {
 	if p.parent(q) {
 		def := "utilization"
 		if q.Parent != nil {
@@ -241,10 +226,9 @@ func (p *parser) policy(q *Queue) {
 		return
 	}
 	name, v := p.own(q.Path, "ordering-policy", "fifo")
-	known := false
-	if q.OrderingPolicy, known = leafPolicy(v); !known {
-		p.fail(name, v, fmt.Sprintf("it must be one of %s, as the queue holds applications", strings.Join(slices.Sorted(maps.Keys(leafPolicies)), ", ")))
-		q.OrderingPolicy = "fifo"
+	var err error
+	if q.OrderingPolicy, err = leafpolicy.ParseOrder(v); err != nil {
+		p.fail(name, v, err.Error())
 	}
 	if q.OrderingPolicy == "fifo-with-partitions" {
 		p.warn(name, v, "there are no node labels, and so this is fifo")
@@ -326,6 +310,8 @@ func (p *parser) global() Settings {
 	s.Preemption = p.preemptionSettings()
 	s.Suspension = suspension.Of(p.conf)
 	p.suspension = s.Suspension
+	s.StagePolicy = leafpolicy.StageOf(p.conf)
+	p.stages = s.StagePolicy
 	p.preempt, p.intra = s.Preemption.Enabled, s.Preemption.Enabled && s.Preemption.Intra.Enabled
 	return s
 }

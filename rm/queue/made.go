@@ -22,6 +22,7 @@ func (t *Tree) Make(above *Queue, name string, leaf bool) *Queue {
 	inheritFair(q)
 	inheritNoPreemption(q)
 	inheritMeans(q, &t.Settings.Suspension)
+	inheritStagePolicy(q, t.Settings.StagePolicy)
 	if above.Fair.MaxChild.Set() {
 		q.Fair.Max = above.Fair.MaxChild
 	}

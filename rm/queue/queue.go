@@ -68,6 +68,8 @@ type Queue struct {
 	// OrderingPolicy is a leaf policy in a leaf (fifo, fair, fifo-with-partitions, fifo-for-pending-apps, or one that was
 	// added), utilization or priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
 	OrderingPolicy string
+	// StagePolicy is a stage policy, or "none"; see LeafPolicy.
+	StagePolicy string
 	// SizeBasedWeight makes the leaf's fair ordering weigh applications by what they ask for.
 	SizeBasedWeight bool
 	// NoPreemption protects containers of the queue from preemption for other queues, NoIntraPreemption for other

@@ -26,6 +26,7 @@ type Settings struct {
 	UsersMaxParallel map[string]int32
 	Preemption       Preemption
 	Suspension       suspension.Settings
+	StagePolicy      string // of queues that name none
 	Fair             FairSettings
 	// Placement decides which queue an application goes to.
 	Placement Placement

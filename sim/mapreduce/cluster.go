@@ -112,6 +112,9 @@ func (c *cluster) queues() *eventlog.Source {
 	if kind == "fair" && src.Allocation == "" {
 		src.Allocation = "<allocations><queue name=\"default\"/></allocations>"
 	}
+	if c.s.Settings.StagePolicy != "" {
+		src.Keys["heddle.scheduler.stage-policy"] = c.s.Settings.StagePolicy
+	}
 	for k, v := range c.s.Properties {
 		src.Keys[k] = v
 	}

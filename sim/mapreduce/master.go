@@ -59,6 +59,7 @@ type container struct {
 	since   sim.Time
 	held    bool
 	started bool
+	useful  bool     // an attempt has succeeded there
 	attempt *attempt // that runs there
 }
 
@@ -84,7 +85,7 @@ func (j *master) submitted(seq int64) {
 		user = "user"
 	}
 	j.app = j.c.sched.AddApp(drive.AppSpec{
-		AppSpec: scheduler.AppSpec{Seq: seq, Queue: queue, User: user},
+		AppSpec: scheduler.AppSpec{Seq: seq, Queue: queue, User: user, Type: "MAPREDUCE"},
 		ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(seq)}, SpareMaster: true,
 	})
 	for len(j.c.apps) <= int(j.app) {
@@ -224,6 +225,7 @@ func (j *master) outputs(id stage.AttemptID, more int) {
 	if j.done += more; j.complete() {
 		j.mapped = j.c.engine.Now()
 	}
+	j.c.sched.NoteOutputs(j.app, int64(j.done), int64(float64(j.done)*j.is.Maps.Output*megabyte))
 	for _, a := range j.running {
 		if a.fetches {
 			a.plan()
@@ -267,7 +269,7 @@ func (j *master) granted(d *drive.Decision, n *node) {
 	j.step(stage.Granted{Request: r, Slot: slot, Host: n.name, Memory: d.Resource[0]})
 }
 
-// drop gives a container back.
+// drop gives a container back. Its work is done if an attempt has succeeded there.
 func (j *master) drop(slot stage.SlotID) {
 	x := &j.slots[slot]
 	if !x.held {
@@ -275,7 +277,11 @@ func (j *master) drop(slot stage.SlotID) {
 	}
 	x.held = false
 	j.c.use(records.Resource{}.Sub(x.size))
-	j.c.sched.Free(x.handle)
+	if x.useful {
+		j.c.sched.Free(x.handle)
+	} else {
+		j.c.sched.Fail(x.handle)
+	}
 	x.node.slots = slices.DeleteFunc(x.node.slots, func(h holder) bool { return h.job == j && h.slot == slot })
 }
 
@@ -333,6 +339,7 @@ func (j *master) launch(l stage.Launch) {
 // finished is an attempt that has done its work.
 func (j *master) finished(a *attempt) {
 	j.stop(a.id, "succeeded")
+	j.slots[a.slot].useful = true
 	out := 0.
 	if a.id.Stage == stage.Map {
 		out = j.is.Maps.Output * megabyte * j.share[a.id.Index]

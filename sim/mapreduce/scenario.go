@@ -27,6 +27,9 @@ type Scenario struct {
 type Settings struct {
 	// SlowStart is omo, or the part of the maps that is done when reduces may begin; "" is 0.05.
 	SlowStart string `json:"slowstart"`
+	// StagePolicy is fresh, omo or none, the ResourceManager's for all queues that name no other in Properties or Allocations; "" is none.
+	// It makes reduces wait that a job has asked for; with a slowstart of 0 the job leaves it to the policy.
+	StagePolicy string `json:"stagePolicy"`
 	// Speculation is esplash, late, split or none; "" is none.
 	Speculation string `json:"speculation"`
 	// Containers is task, one for each task, or reused, by one task after the other of the job; "" is task.
@@ -131,6 +134,9 @@ func (s *Scenario) check() *flaw {
 	r.number("limit", s.Limit, 0, mostSeconds)
 	r.word("scheduler", s.Scheduler, "fair", "capacity", "fifo")
 	s.Settings.check(r)
+	if p := s.Settings.StagePolicy; s.Scheduler == "fifo" && p != "" && p != "none" {
+		r.bad("settings.stagePolicy", "%s needs fair or capacity as the scheduler: fifo knows no stages", p)
+	}
 	names, nodes := map[string]bool{}, 0
 	var memory, cores int64
 	if len(s.Nodes) == 0 {
@@ -188,6 +194,7 @@ func (s *Settings) check(r *review) {
 	if f, err := strconv.ParseFloat(s.SlowStart, 64); s.SlowStart != "" && s.SlowStart != "omo" && (err != nil || !(f >= 0 && f <= 1)) {
 		r.bad(at+"slowstart", `%q isn't known: give "omo", or a number from 0 to 1 in quotes`, s.SlowStart)
 	}
+	r.word(at+"stagePolicy", s.StagePolicy, "fresh", "omo", "none")
 	r.word(at+"speculation", s.Speculation, "esplash", "late", "split", "none")
 	r.word(at+"containers", s.Containers, "task", "reused")
 	r.word(at+"levels", s.Levels, "measured", "configured")

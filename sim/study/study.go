@@ -35,7 +35,7 @@ type Timeline struct {
 }
 
 // studies by name. Each simulates so many seeds.
-var studies = map[string]func(seeds int) (*Study, error){"omo": OMO, "esplash": ESplash}
+var studies = map[string]func(seeds int) (*Study, error){"fresh": Fresh, "omo": OMO, "esplash": ESplash}
 
 // Names lists the studies.
 func Names() []string { return slices.Sorted(maps.Keys(studies)) }
@@ -44,7 +44,7 @@ func Names() []string { return slices.Sorted(maps.Keys(studies)) }
 func Run(name string, seeds int) (*Study, error) {
 	run := studies[name]
 	if run == nil {
-		return nil, fmt.Errorf("there is no study %q: there are %s", name, strings.Join(Names(), " and "))
+		return nil, fmt.Errorf("there is no study %q: there are %s", name, strings.Join(Names(), ", "))
 	}
 	if seeds < 1 {
 		return nil, fmt.Errorf("a study needs one seed at least, not %d", seeds)

@@ -20,8 +20,8 @@ func (q *Queue) guide() {
 	switch {
 	case !q.Leaf || q.Apps != order.ByRatio:
 		q.guard = nil
-	case q.guard == nil || q.guard.Name != q.Cfg.OrderingPolicy:
-		q.guard = leaf.New(q.Cfg.OrderingPolicy)
+	case q.guard == nil || q.guard.Name != q.Cfg.LeafPolicy():
+		q.guard = leaf.New(q.Cfg.LeafPolicy())
 	}
 }
 
@@ -209,7 +209,7 @@ func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, s
 	a.since = moment(s.Now)
 	view, r := s.leafApp(a), *s.Holds(x)
 	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
-		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
+		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
 	})
 }
 

@@ -37,6 +37,7 @@ var preempting = map[string]*eventlog.Source{
 	"capacity": {Keys: capacityKeys("false")},
 	"lazy":     {Keys: capacityKeys("true")},
 	"suspend":  {Keys: suspendKeys()},
+	"stages":   {Keys: stageKeys()},
 	"fair": {
 		Keys: map[string]string{
 			"yarn.resourcemanager.scheduler.class": "fair", "yarn.scheduler.fair.preemption": "true",
@@ -58,6 +59,13 @@ func capacityKeys(lazy string) map[string]string {
 		"yarn.scheduler.capacity.lazy-preemption-enabled": lazy, "yarn.scheduler.capacity.maximum-am-resource-percent": "1",
 		"yarn.scheduler.capacity.root.b.user-limit-factor": "4",
 	})
+	return keys
+}
+
+func stageKeys() map[string]string {
+	keys := capacityKeys("false")
+	keys["heddle.scheduler.stage-policy"] = "omo"
+	keys["yarn.scheduler.capacity.root.b.heddle-stage-policy"] = "fresh"
 	return keys
 }
 
@@ -133,16 +141,17 @@ func (l *live) step(t *rapid.T) {
 	case what == 1 || app < 0:
 		l.seq++
 		h := l.s.AddApp(drive.AppSpec{
-			AppSpec: scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot},
+			AppSpec: scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot, Type: rapid.SampledFrom([]string{"MAPREDUCE", "SPARK"}).Draw(t, "type")},
 			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(l.seq)}, SpareMaster: rapid.Bool().Draw(t, "spared"),
 		})
 		l.s.Name(h, fmt.Sprint("app", l.seq))
 		l.apps = append(l.apps, h)
 	case what <= 5:
 		n, work := rapid.Int32Range(0, 9).Draw(t, "count"), rapid.SampledFrom([]scheduler.Work{0, 0, 1}).Draw(t, "work")
+		priority := rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority")
 		l.s.UpdateAsks(l.apps[app], []scheduler.Ask{
-			{Priority: 1, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true, Work: work},
-			{Priority: 1, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true, Work: work},
+			{Priority: priority, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true, Work: work},
+			{Priority: priority, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true, Work: work},
 		})
 	case what == 6:
 		l.s.SetPriority(l.apps[app], rapid.Int32Range(0, 3).Draw(t, "priority"))
@@ -154,7 +163,11 @@ func (l *live) step(t *rapid.T) {
 		l.s.UpdateBlacklist(l.apps[app], []string{"h2"}, nil)
 	case what == 10 && len(l.containers) > 0:
 		i := rapid.IntRange(0, len(l.containers)-1).Draw(t, "container")
-		l.s.Free(l.containers[i].container)
+		if rapid.Bool().Draw(t, "fails") {
+			l.s.Fail(l.containers[i].container)
+		} else {
+			l.s.Free(l.containers[i].container)
+		}
 		l.containers = slices.Delete(l.containers, i, i+1)
 	case what == 11:
 		l.remove(app)
@@ -171,6 +184,8 @@ func (l *live) step(t *rapid.T) {
 		l.s.Grow(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(2, 4).Draw(t, "growth")))
 	case what == 16:
 		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
+	case what == 19:
+		l.s.NoteOutputs(l.apps[app], rapid.Int64Range(0, 9).Draw(t, "maps"), rapid.Int64Range(0, 1<<40).Draw(t, "bytes"))
 	case what == 17:
 		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
 	case what == 18 && len(l.containers) > 0:

@@ -257,6 +257,9 @@ func (s *Explainer) explainLeafPolicy(a *core.App, d *core.Demand, r *Reason) bo
 	left := time.Duration(w.Until-s.core.Now) * time.Millisecond
 	if !w.Capped {
 		r.Text = fmt.Sprintf("leaf policy %s of queue %s holds it back, for %v at the most", w.Policy, r.Queue, left)
+		if why := s.core.WhyHeld(a, d); why != "" {
+			r.Text += ": " + why
+		}
 		r.Free = "the policy, or the end of that time"
 		return true
 	}

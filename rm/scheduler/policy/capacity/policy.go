@@ -45,7 +45,7 @@ func (p *Policy) Rules() core.Rules {
 func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
 	switch {
 	case cfg.Leaf():
-		return order.ByUse, leaf.Rule(cfg.OrderingPolicy)
+		return order.ByUse, leaf.Rule(cfg.LeafPolicy())
 	case cfg.OrderingPolicy == "priority-utilization":
 		return order.ByPriorityAndUse, order.ByPriority
 	}

@@ -23,7 +23,7 @@ func (p *Policy) HeldByOwn(a *core.App, d *core.Demand) bool {
 	}
 	for ; next != d; next = p.s.Demanded.After(next) {
 		p.s.Demanded.Passed++
-		if next.Pending == 0 || !p.s.BelowMaximum(a.Leaf, &next.Size) {
+		if next.Pending == 0 || next.Why == demand.Waits || !p.s.BelowMaximum(a.Leaf, &next.Size) {
 			continue
 		}
 		if p.everywhere(next) {

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
 
@@ -36,13 +37,17 @@ func (p *Policy) Rules() core.Rules {
 }
 
 func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
+	children, apps = order.ByFairness, order.ByFairness
 	switch strings.ToLower(cfg.Fair.Policy) {
 	case "fifo":
-		return order.ByPlace, order.ByPriority
+		children, apps = order.ByPlace, order.ByPriority
 	case "drf":
-		return order.ByDominance, order.ByDominance
+		children, apps = order.ByDominance, order.ByDominance
 	}
-	return order.ByFairness, order.ByFairness
+	if cfg.HasStagePolicy() {
+		apps = leaf.Rule(cfg.StagePolicy)
+	}
+	return children, apps
 }
 
 // Sorted is by name.
@@ -74,7 +79,7 @@ func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 	return false
 }
 
-// AppKey is that of the policy of the leaf. Applications have no minimum share.
+// AppKey is that of the policy of the leaf, or of its stage policy. Applications have no minimum share.
 func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
 	k := p.s.Orders.Key(a.El)
 	switch r {
@@ -84,6 +89,10 @@ func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
 		return !k.Same(&before)
 	case order.ByDominance:
 		return p.dominantKey(k, p.s.Orders.Shares(a.El), &a.Used, &records.Resource{}, p.appWeight(a))
+	case order.ByRatio:
+		before := *k
+		k.Rank, k.Ratio = p.s.LeafKey(a)
+		return !k.Same(&before)
 	}
 	return false
 }

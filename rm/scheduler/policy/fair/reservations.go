@@ -7,6 +7,7 @@ import (
 	"heddle/rm/scheduler/nodeset"
 
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
@@ -82,7 +83,7 @@ func (p *Policy) reserveForStarved() {
 			if p.HeldByOwn(&p.s.Apps[h], d) {
 				break
 			}
-			if d.Pending > 0 && p.isLarge(&p.s.Apps[h], d) && p.s.BelowMaximum(p.s.Apps[h].Leaf, &d.Size) {
+			if d.Pending > 0 && d.Why != demand.Waits && p.isLarge(&p.s.Apps[h], d) && p.s.BelowMaximum(p.s.Apps[h].Leaf, &d.Size) {
 				p.reserveNodes(h, d)
 			}
 		}

@@ -74,9 +74,11 @@ type Grant struct {
 	Node      Node
 	Resource  records.Resource
 	Since     int64 // when it was granted, in ms
-	// Ask is the request that it was granted for, with the count that is pending now. If another leader granted it, only App and
-	// Priority are known, and the count is 0; Priority is Unknown if not even that is.
+	// Ask is the request that it was granted for, with the count that is pending now.
 	Ask Ask
+	// Restored says that another leader granted it. Of Ask only App, Capability and Priority are known then, and Priority is Unknown if
+	// not even that is.
+	Restored bool
 }
 
 // Unknown is the priority of a request that nobody knows any more.

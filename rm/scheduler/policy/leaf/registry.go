@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"heddle/rm/queue"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/scheduler/order"
 )
 
@@ -18,8 +18,9 @@ var known = map[string]entry{
 }
 
 type entry struct {
-	rule order.Rule
-	make func() Policy
+	rule  order.Rule
+	make  func() Policy
+	stage bool // it is a stage policy
 }
 
 // Register adds a policy by the name that queues give it. It is for init functions: it panics if the name is taken.
@@ -28,11 +29,24 @@ func Register(name string, make func() Policy) {
 		panic(fmt.Sprintf("there are two leaf policies %q", name))
 	}
 	known[name] = entry{rule: order.ByRatio, make: make}
-	queue.AddLeafPolicy(name)
+	leafpolicy.AddOrder(name)
 }
 
-// Names returns the names of all leaf policies, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(known)) }
+// RegisterStage adds a stage policy by the name that queues give it: one that orders applications by the stages of their work, and takes
+// the place of a leaf's order where heddle-stage-policy names it. It is for init functions.
+func RegisterStage(name string, make func() Policy) {
+	if _, taken := known[name]; taken {
+		panic(fmt.Sprintf("there are two leaf policies %q", name))
+	}
+	known[name] = entry{rule: order.ByRatio, make: make, stage: true}
+	leafpolicy.AddStage(name)
+}
+
+// Names returns the names of all leaf policies but stage policies, sorted.
+func Names() []string {
+	names := slices.Sorted(maps.Keys(known))
+	return slices.DeleteFunc(names, func(name string) bool { return known[name].stage })
+}
 
 // Rule returns the rule by which a policy orders applications. Package queue admits no name that isn't known.
 func Rule(name string) order.Rule {

@@ -1,0 +1,19 @@
+// Package fresh is the stage policy FRESH (Wang, chapter 3): containers of a leaf go to maps and reduces in proportion to the work that is
+// left of either, so that both stages of many jobs keep pace with each other, and of a stage to the job that has had least of the leaf in
+// its life.
+//
+// A job's reduces begin when its maps have ended, as in the text: only then are they part of the work that is left. Before the first job
+// gets there, all containers are the maps'. The share of the maps follows the work that is left (θ), but for sudden changes: when the job
+// that ends its maps first is nearly there, FRESH predicts what the work will be then, and goes by that where the difference is large
+// (algorithm 3.3.3).
+//
+// Only what is asked for is known. A job that still has to ask for its reduces counts none. The text admits k jobs at a time, so that it
+// knows which one begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, whose maps all count at once; of
+// those that wait for that nothing is known, and w_m(b) is 0.
+// Where nobody waits for its share of one stage,
+// the other takes the containers; FRESH never leaves one free that somebody could take.
+//
+// What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). A stage whose turn it is,
+// and which takes nothing though containers end, loses its turn until it does: its requests may be too large, or above a limit. So a
+// request waits for seconds, not minutes, for a stage that can't use what it waits for; package leaf bounds the rest.
+package fresh

@@ -1,0 +1,194 @@
+package fresh
+
+import (
+	"fmt"
+	"math"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/policy/stages"
+	"heddle/yarn/records"
+)
+
+// Name is what configurations call the policy.
+const Name = "fresh"
+
+func init() { leaf.RegisterStage(Name, func() leaf.Policy { return New() }) }
+
+// Bounds of how long a stage keeps its turn without taking anything, in ms.
+const (
+	unused = 10_000  // since a container has ended that it could have
+	idle   = 120_000 // since it had its turn, or took something
+)
+
+// often is the number of jobs from which what is left is summed up each tenth of a second only, and not with each change.
+const often = 64
+
+// Policy is FRESH for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
+type Policy struct {
+	book    stages.Book
+	rated   int64 // the time of the rates by which applications are ordered, in ms
+	summed  int64 // when work was summed up, likewise
+	work    work
+	share   float64            // of the leaf that maps should have
+	turn    stages.Stage       // whose turn it is; None: anybody's
+	since   int64              // it has been since, or since it took something
+	freed   int64              // when a container ended since then; 0: none
+	lost    [stages.None]bool  // stages that lost their turn, until they take something
+	unlike  bool               // the turn has changed since the last Tick
+	ready   [stages.None]int64 // requests that wait: reduces whose job has maps left don't count
+	changed []handle.App
+}
+
+// New returns the policy of a leaf.
+func New() *Policy { return &Policy{turn: stages.None} }
+
+// Ratio is r_i (equation 3.1): the job that has had least comes first.
+func (p *Policy) Ratio(a leaf.App) float64 {
+	j := p.book.Job(a.Handle)
+	if j == nil {
+		return 0
+	}
+	return p.book.Rate(j, p.rated)
+}
+
+// Cap is none.
+func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
+
+// Hold has reduces wait for the maps of their job, and a stage for the other's turn.
+func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
+	s, rerun := stages.Of(&k.App, k.Priority)
+	j := p.book.Job(k.App.Handle)
+	if s == stages.None || rerun || j == nil {
+		return false, 0
+	}
+	if s == stages.Reduce && j.MapsLeft() {
+		return true, math.MaxInt64
+	}
+	return p.turn == s.Other(), math.MaxInt64
+}
+
+// Why explains a hold.
+func (p *Policy) Why(k leaf.Ask) string {
+	s, _ := stages.Of(&k.App, k.Priority)
+	j := p.book.Job(k.App.Handle)
+	switch {
+	case j == nil || s == stages.None:
+		return ""
+	case s == stages.Reduce && j.MapsLeft():
+		m := &j.Of[stages.Map]
+		return fmt.Sprintf("its reduces wait for its maps: %d of %d haven't ended, and %d of these are pending", m.Left(), m.Tasks(), m.Pending)
+	}
+	return fmt.Sprintf("it is the turn of %s: of the queue maps have %.0f %% and should have %.0f %%, as what is left of all maps is %.0f %% of the work",
+		s.Other(), 100*p.book.Used(stages.Map), 100*p.share, 100*ratio(p.work.maps, p.work.reduces))
+}
+
+// Asked takes in what is asked for.
+func (p *Policy) Asked(k leaf.Ask) { p.note(p.book.Asked(k)) }
+
+// Outputs are of no interest.
+func (p *Policy) Outputs(leaf.App, int64, int64) {}
+
+// Granted takes in a container.
+func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
+	j, s := p.book.Granted(a, g)
+	if s != stages.None {
+		p.ready[s] = max(0, p.ready[s]-1)
+		p.lost[s] = false
+		if s == p.turn {
+			p.since, p.freed = p.book.Now, 0
+		}
+		p.decide()
+	}
+	p.note(j)
+}
+
+// Ended takes in the end of a container.
+func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
+	j, _ := p.book.Ended(o)
+	if p.freed == 0 {
+		p.freed = p.book.Now + 1
+	}
+	p.note(j)
+}
+
+// Left forgets an application.
+func (p *Policy) Left(h handle.App) { p.book.Left(h) }
+
+// note has the leaf look anew at a job, with the next Tick.
+func (p *Policy) note(j *stages.Job) {
+	if j != nil && j.Stages && (len(p.changed) == 0 || p.changed[len(p.changed)-1] != j.Handle) {
+		p.changed = append(p.changed, j.Handle)
+	}
+}
+
+// Tick decides anew whose turn it is. It returns the applications of which something is known anew; all of them, where that concerns all.
+func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
+	p.book.Tick(now, &q)
+	if len(p.book.Jobs) <= often || now-p.summed >= 100 || now < p.summed {
+		p.summed = now
+		p.sum()
+	}
+	p.decide()
+	if now-p.rated >= leaf.Interval {
+		p.rated, p.unlike = now, true
+	}
+	changed := p.changed
+	if p.unlike {
+		changed = changed[:0]
+		for _, j := range p.book.Jobs {
+			changed = append(changed, j.Handle)
+		}
+	}
+	p.unlike, p.changed = false, changed[:0]
+	return changed
+}
+
+// sum finds out how much work is left, and what waits.
+func (p *Policy) sum() {
+	b := &p.book
+	w := work{total: 1, first: ending{left: math.Inf(1)}, mapSlots: b.Used(stages.Map)}
+	p.ready = [stages.None]int64{}
+	for _, j := range b.Jobs {
+		if !j.Stages {
+			continue
+		}
+		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
+		p.ready[stages.Map] += m.Pending
+		if !j.MapsLeft() {
+			w.reduces += b.Work(j, stages.Reduce)
+			p.ready[stages.Reduce] += r.Pending
+			w.releasing += b.Holds(j, stages.Reduce) / max(1e-3, b.Mean(j, stages.Reduce))
+			continue
+		}
+		left := b.Work(j, stages.Map)
+		w.maps, w.jobs, w.hasMaps = w.maps+left, w.jobs+1, true
+		if left < w.first.left {
+			w.first = ending{left: left, progress: m.Progress(), slots: b.Holds(j, stages.Map), reduces: b.Work(j, stages.Reduce)}
+		}
+	}
+	p.work, p.share = w, w.expected()
+}
+
+// decide says whose turn it is: algorithm 3.3.2, where both stages wait.
+func (p *Policy) decide() {
+	turn := stages.None
+	if p.ready[stages.Map] > 0 && p.ready[stages.Reduce] > 0 {
+		if turn = stages.Reduce; p.share > p.book.Used(stages.Map) {
+			turn = stages.Map
+		}
+		if p.lost[turn] || p.loses(turn) {
+			p.lost[turn] = true
+			turn = stages.None
+		}
+	}
+	if turn != p.turn {
+		p.turn, p.since, p.freed, p.unlike = turn, p.book.Now, 0, true
+	}
+}
+
+// loses reports whether a stage that has its turn has taken nothing for too long.
+func (p *Policy) loses(turn stages.Stage) bool {
+	now := p.book.Now
+	return turn == p.turn && (p.freed != 0 && now-p.freed >= unused || now-p.since >= idle)
+}

@@ -1,0 +1,18 @@
+// Package omo is the stage policy OMO (Wang, chapter 4). It says for each slot of a leaf that is released who has it:
+//
+//  1. Lazy start: a job whose reduces are to begin now, so that their shuffle ends with its maps. All its reduces get slots in a row
+//     (principle 4.3.1). Until then they wait.
+//  2. Else batch finish: a job whose reduces have begun, and whose last maps come before those of others, as all get on sooner then.
+//  3. Else the job that holds least of the leaf, as in YARN's FairScheduler.
+//
+// The text starts reduces at the pending count for which the gap α between the ends of maps and shuffle is least (algorithm 4.3.1). α only
+// decreases in that count, so that this is never met as printed. What it means is built: reduces begin once α isn't negative, which is when
+// the maps take no longer than the shuffle. Of several such jobs the one with the least |α| comes first, then the one that holds least.
+//
+// Slots are shares of the leaf (package stages), as containers differ in size. How much a map puts out is known where the nodes' shuffle
+// service tells (leaf.Watcher.Outputs); where it isn't, a shuffle is taken to last as long as a map, and so reduces begin when no map waits
+// any more.
+//
+// Reduces whose maps haven't ended never take all of the leaf: a map of the largest size still has room beside them. So maps never wait
+// for reduces that wait for maps, and package leaf bounds how long reduces wait.
+package omo

@@ -1,0 +1,262 @@
+package omo
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"heddle/internal/omo"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/policy/stages"
+	"heddle/yarn/records"
+)
+
+// Name is what configurations call the policy.
+const Name = "omo"
+
+func init() { leaf.RegisterStage(Name, func() leaf.Policy { return New() }) }
+
+// often is the number of jobs from which estimates are made each tenth of a second only, and not with each change.
+const often = 64
+
+// Policy is OMO for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
+type Policy struct {
+	book      stages.Book
+	release   omo.Release
+	jobs      []job   // by handle of the application
+	running   float64 // K
+	waits     float64 // share of the leaf that reduces hold whose maps haven't ended
+	largest   float64 // share of the largest map that hasn't ended
+	ahead     float64 // share that pending maps of jobs take whose reduces have begun
+	estimated int64   // when, in ms
+	changed   []handle.App
+}
+
+// job is what OMO makes of a job.
+type job struct {
+	begun   bool    // its reduces have
+	gap     float64 // α, when they began
+	shuffle float64 // T_s, in seconds
+	maps    float64 // how long they still take, in seconds
+	gain    float64 // t_fair − t_batch; above 0, its maps come first
+}
+
+// New returns the policy of a leaf.
+func New() *Policy { return &Policy{} }
+
+// of is what is made of an application; nil if that has no stages.
+func (p *Policy) of(h handle.App) (*stages.Job, *job) {
+	j := p.book.Job(h)
+	if j == nil || !j.Stages {
+		return nil, nil
+	}
+	for len(p.jobs) <= int(h) {
+		p.jobs = append(p.jobs, job{})
+	}
+	return j, &p.jobs[h]
+}
+
+// Ratio puts the three rules in their order: from -3 on jobs whose reduces are to get slots, from -2 those whose maps come first, and from 0
+// all others by what they hold.
+func (p *Policy) Ratio(a leaf.App) float64 {
+	held := p.book.Share(&a.Used)
+	j, x := p.of(a.Handle)
+	switch {
+	case j == nil || !x.begun:
+		return held
+	case j.Of[stages.Reduce].Pending > 0 && j.MapsLeft():
+		return -3 + squash(math.Round(math.Abs(x.gap))+squash(held))
+	case x.gain > 0 && j.Of[stages.Map].Pending > 0:
+		return -1 - squash(x.gain)
+	}
+	return held
+}
+
+// squash maps numbers from 0 on to those below 1.
+func squash(x float64) float64 {
+	if math.IsInf(x, 1) {
+		return 1
+	}
+	return x / (1 + x)
+}
+
+// Cap is none.
+func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
+
+// Hold has reduces wait until they are to begin, and until there is room for a map beside them.
+func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
+	s, _ := stages.Of(&k.App, k.Priority)
+	j, x := p.of(k.App.Handle)
+	if j == nil || s != stages.Reduce || !j.MapsLeft() {
+		return false, 0
+	}
+	return !x.begun || p.crowds(&k), math.MaxInt64
+}
+
+// crowds reports whether one more reduce that waits for maps would leave no room for these.
+func (p *Policy) crowds(k *leaf.Ask) bool {
+	return p.waits+p.book.Share(&k.Capability)+p.largest > 1+1e-9
+}
+
+// Why explains a hold.
+func (p *Policy) Why(k leaf.Ask) string {
+	j, x := p.of(k.App.Handle)
+	if j == nil {
+		return ""
+	}
+	m := &j.Of[stages.Map]
+	switch {
+	case x.begun:
+		return fmt.Sprintf("reduces that wait for maps have %.0f %% of the queue, and no room would be left for a map", 100*p.waits)
+	case !m.Known():
+		return fmt.Sprintf("its reduces wait: %d maps are pending, and none of %d has ended yet", m.Pending, m.Tasks())
+	case m.Pending == 0:
+		return fmt.Sprintf("its reduces wait: no map is pending, the shuffle needs %s, the last maps need %s", seconds(x.shuffle), seconds(x.maps))
+	}
+	return fmt.Sprintf("its reduces wait: %d maps are pending, the shuffle needs %s, the maps need %s", m.Pending, seconds(x.shuffle), seconds(x.maps))
+}
+
+func seconds(s float64) string {
+	if math.IsInf(s, 1) {
+		return "more than can be told"
+	}
+	return fmt.Sprintf("%.0f s", s)
+}
+
+// Asked takes in what is asked for.
+func (p *Policy) Asked(k leaf.Ask) { p.note(p.book.Asked(k)) }
+
+// Outputs takes in how much maps have put out.
+func (p *Policy) Outputs(a leaf.App, maps, bytes int64) { p.note(p.book.NoteOutputs(a, maps, bytes)) }
+
+// Granted takes in a container.
+func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
+	j, s := p.book.Granted(a, g)
+	if s == stages.Reduce && j.MapsLeft() {
+		p.waits += p.book.Share(&g.Resource)
+	}
+	if _, x := p.of(a.Handle); x != nil && s == stages.Reduce {
+		x.begun = true
+	}
+	p.note(j)
+}
+
+// Ended takes in the end of a container.
+func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
+	j, _ := p.book.Ended(o)
+	p.note(j)
+}
+
+// Left forgets an application.
+func (p *Policy) Left(h handle.App) {
+	p.book.Left(h)
+	if int(h) < len(p.jobs) {
+		p.jobs[h] = job{}
+	}
+}
+
+// note has the leaf look anew at a job, with the next Tick.
+func (p *Policy) note(j *stages.Job) {
+	if j != nil && j.Stages && (len(p.changed) == 0 || p.changed[len(p.changed)-1] != j.Handle) {
+		p.changed = append(p.changed, j.Handle)
+	}
+}
+
+// Tick makes the estimates anew, and returns the applications for which something has changed by that.
+func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
+	p.book.Tick(now, &q)
+	if len(p.book.Jobs) <= often || now-p.estimated >= 100 || now < p.estimated {
+		p.estimated = now
+		p.estimate()
+	}
+	changed := p.changed
+	p.changed = p.changed[:0]
+	return changed
+}
+
+// estimate finds out which reduces begin, and which maps come first.
+func (p *Policy) estimate() {
+	b := &p.book
+	available := 0.
+	p.running, p.waits, p.largest, p.ahead = 0, 0, 0, 0
+	for _, j := range b.Jobs {
+		if !j.Stages {
+			continue
+		}
+		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
+		if m.Left()+r.Left() > 0 {
+			p.running++
+		}
+		available += b.Holds(j, stages.Map)
+		if j.MapsLeft() {
+			p.waits += b.Holds(j, stages.Reduce)
+			p.largest = max(p.largest, b.Share(&m.Size))
+			if _, x := p.of(j.Handle); x.begun {
+				p.ahead += float64(m.Pending) * b.Share(&m.Size)
+			}
+		} else {
+			available += b.Holds(j, stages.Reduce)
+		}
+	}
+	p.release.Observe(time.Duration(b.Now)*time.Millisecond, b.Released(), available)
+	for _, j := range b.Jobs {
+		if j.Stages {
+			p.consider(j, available)
+		}
+	}
+}
+
+// consider makes the estimates for a job (algorithms 4.3.1 and 4.3.2).
+func (p *Policy) consider(j *stages.Job, available float64) {
+	_, x := p.of(j.Handle)
+	before := *x
+	m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
+	mean := m.Mean()
+	rate := p.release.Rate
+	if !p.release.Known { // slots that are all busy with maps are released at this rate
+		rate = omo.Rate{Frequency: available / max(mean, 1e-3), Available: available}
+	}
+	pending := float64(m.Pending) * p.book.Share(&m.Size)
+	reduces := float64(r.Left()) * p.book.Share(&r.Size)
+	x.shuffle, x.maps, x.gain = p.shuffle(j), 0, 0
+	switch {
+	case m.Left() == 0:
+	case m.Pending == 0:
+		x.maps = max(0, mean-p.book.SinceLastMap(j))
+	default:
+		x.maps = omo.Maps(pending, rate, p.turns(pending, x), reduces, mean)
+	}
+	switch {
+	case x.begun:
+		if m.Pending > 0 && r.Left() > 0 {
+			fair, batch := omo.Batch(pending, rate, p.running, reduces, mean)
+			x.gain = max(0, fair-batch)
+		}
+	case r.Left() > 0 && (m.Left() == 0 || m.Known() && x.shuffle >= x.maps):
+		x.begun, x.gap = true, x.shuffle-x.maps
+	}
+	if x.begun != before.begun || math.Round(x.gain) != math.Round(before.gain) || (x.gain > 0) != (before.gain > 0) {
+		p.changed = append(p.changed, j.Handle)
+	}
+}
+
+// turns is how many slots are released for one that a job gets for its pending maps, K in equation 4.3. That is the number of jobs, as in
+// the text, where each has the same. But maps of jobs whose reduces have begun come first, by batch finish: then it is what these have
+// pending together, and the job itself, for what the job has pending.
+func (p *Policy) turns(pending float64, x *job) float64 {
+	ahead := p.ahead
+	if !x.begun {
+		ahead += pending
+	}
+	return min(p.running, ahead/pending)
+}
+
+// shuffle is T_s of a job.
+func (p *Policy) shuffle(j *stages.Job) float64 {
+	m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
+	if j.Outputs.Maps <= 0 {
+		return m.Mean()
+	}
+	return omo.Shuffle(float64(j.Outputs.Bytes)/float64(j.Outputs.Maps), float64(m.Tasks()), 0, float64(r.Tasks()))
+}
