@@ -104,8 +104,8 @@ type Record struct {
 	Ability    *drive.Ability              `json:"ability,omitempty"`
 	Part       float64                     `json:"part,omitempty"`
 	Forced     bool                        `json:"forced,omitempty"`
-	Times      int                         `json:"times,omitempty"` // of suspensions
-	Total      int64                       `json:"total,omitempty"` // ms or bytes
+	Times      int                         `json:"times,omitempty"`  // of suspensions
+	Total      int64                       `json:"total,omitempty"`  // ms or bytes
 	Failed     bool                        `json:"failed,omitempty"` // before its work was done
 	Maps       int64                       `json:"maps,omitempty"`
 	Bytes      int64                       `json:"bytes,omitempty"`
