@@ -11,13 +11,8 @@ func inheritStagePolicy(q *Queue, otherwise string) {
 
 // LeafPolicy is the policy by which a leaf orders its applications: its stage policy, or else its ordering policy.
 func (q *Queue) LeafPolicy() string {
-	if q.HasStagePolicy() {
+	if leafpolicy.IsStage(q.StagePolicy) {
 		return q.StagePolicy
 	}
 	return q.OrderingPolicy
-}
-
-// HasStagePolicy reports whether a queue regards stages.
-func (q *Queue) HasStagePolicy() bool {
-	return q.StagePolicy != "" && q.StagePolicy != leafpolicy.NoStages
 }

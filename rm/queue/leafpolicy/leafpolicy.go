@@ -44,6 +44,9 @@ var stages = []string{NoStages}
 // AddStage adds a stage policy. It is for init functions.
 func AddStage(name string) { stages = append(stages, name) }
 
+// IsStage reports whether a queue with a stage policy regards stages: it isn't empty, nor NoStages.
+func IsStage(policy string) bool { return policy != "" && policy != NoStages }
+
 // ParseStage returns the stage policy that a word is. An error names those that there are.
 func ParseStage(word string) (string, error) {
 	if word = strings.TrimSpace(word); slices.Contains(stages, word) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
@@ -44,7 +45,7 @@ func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
 	case "drf":
 		children, apps = order.ByDominance, order.ByDominance
 	}
-	if cfg.HasStagePolicy() {
+	if leafpolicy.IsStage(cfg.StagePolicy) {
 		apps = leaf.Rule(cfg.StagePolicy)
 	}
 	return children, apps
