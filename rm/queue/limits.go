@@ -206,9 +206,9 @@ func (p *parser) weightKey(q *Queue, user string) string {
 // policy reads the order of a leaf's applications, or of a parent's queues, and the stage policy. Parents inherit the order unless
 // they set one, all queues the stage policy.
 func (p *parser) policy(q *Queue) {
+	var err error
 	inheritStagePolicy(q, p.stages)
 	if name, v := p.own(q.Path, leafpolicy.StageKey, ""); v != "" {
-		var err error
 		if q.StagePolicy, err = leafpolicy.ParseStage(v); err != nil {
 			p.fail(name, v, err.Error())
 		}
@@ -226,7 +226,6 @@ func (p *parser) policy(q *Queue) {
 		return
 	}
 	name, v := p.own(q.Path, "ordering-policy", "fifo")
-	var err error
 	if q.OrderingPolicy, err = leafpolicy.ParseOrder(v); err != nil {
 		p.fail(name, v, err.Error())
 	}
