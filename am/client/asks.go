@@ -169,7 +169,7 @@ func (a *asks) outstanding() int {
 // request needs it. The rows in sent were sent after the ResourceManager had allocated the container.
 func (a *asks) match(id wireID, host string, has records.Resource, sent map[*row]bool) *pending {
 	c := a.byID[id]
-	if c == nil || !c.resource.FitsIn(has) {
+	if c == nil || !serves(has, c.resource) {
 		// ResourceManagers before Hadoop 3 don't know allocation request ids.
 		if c = a.fitting(id.priority, has); c == nil {
 			return nil
@@ -188,10 +188,19 @@ func (a *asks) match(id wireID, host string, has records.Resource, sent map[*row
 	return p
 }
 
+// serves reports whether a container is large enough for a request. Where only memory counts (YARN's DefaultResourceCalculator, the
+// default), each container has one core, however many were asked for.
+func serves(has, want records.Resource) bool {
+	if has[records.VCores] == 1 {
+		want[records.VCores] = min(want[records.VCores], 1)
+	}
+	return want.FitsIn(has)
+}
+
 func (a *asks) fitting(priority int32, has records.Resource) *class {
 	var best *class
 	for _, c := range a.classes {
-		if c.priority == priority && c.resource.FitsIn(has) && c.all.first() != nil &&
+		if c.priority == priority && serves(has, c.resource) && c.all.first() != nil &&
 			(best == nil || best.resource.FitsIn(c.resource) && best.resource != c.resource) {
 			best = c
 		}

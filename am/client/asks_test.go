@@ -262,6 +262,21 @@ func TestContainerWithoutRequestID(t *testing.T) {
 }
 
 // A stock ResourceManager hands out what it had allocated before it looked at new rows.
+// Where only memory counts, ResourceManagers grant one core for several.
+func TestContainerWithOneCore(t *testing.T) {
+	a := newAsks(func(string) string { return defaultRack })
+	want := a.add(Request{Resource: records.NewResource(2048, 4)})
+	if p := a.match(wireID{0, 0}, "h0", records.NewResource(1024, 1), nil); p != nil {
+		t.Errorf("%d is served with too little memory", p.id)
+	}
+	if p := a.match(wireID{0, 0}, "h0", records.NewResource(2048, 2), nil); p != nil {
+		t.Errorf("%d is served with two cores", p.id)
+	}
+	if p := a.match(wireID{0, 0}, "h0", records.NewResource(2048, 1), nil); p == nil || p.id != want {
+		t.Errorf("%+v is served, not %d", p, want)
+	}
+}
+
 func TestContainersFromBeforeTheRows(t *testing.T) {
 	a := newAsks(rackOf)
 	a.add(Request{Resource: records.NewResource(1024, 1), Count: 4})

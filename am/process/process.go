@@ -36,6 +36,7 @@ type Command struct {
 	Stdin   *os.File // nil: /dev/null
 	Stdout  io.Writer
 	Stderr  io.Writer     // files are handed over as they are; the same as Stdout gets both in their order
+	Files   []*os.File    // its descriptors from 3 on
 	Timeout time.Duration // 0: none
 	// Attached lets the command stay in this process's group, as one that reads from the terminal must.
 	Attached bool
@@ -55,15 +56,43 @@ type Runner struct {
 
 	mu      sync.Mutex
 	last    uint64
-	running map[uint64]int // the first process of each command, 0 while that is started
+	running map[uint64]bool
 	strays  strays
+}
+
+// first are the first processes of the commands of all Runners. Others' children can't be told from strays while they are started and when
+// they have ended, so that starting is held from a start up to the entry here, and by who looks for strays.
+var (
+	starting sync.RWMutex
+	firstMu  sync.Mutex
+	first    = map[int]bool{}
+)
+
+// begin starts a command and enters its process.
+func begin(x *exec.Cmd) error {
+	starting.RLock()
+	defer starting.RUnlock()
+	if err := start(x); err != nil {
+		return err
+	}
+	firstMu.Lock()
+	defer firstMu.Unlock()
+	first[x.Process.Pid] = true
+	return nil
+}
+
+// reaped removes the process of a command, whose number may be given to another one now.
+func reaped(x *exec.Cmd) {
+	firstMu.Lock()
+	defer firstMu.Unlock()
+	delete(first, x.Process.Pid)
 }
 
 // New makes a Runner.
 func New() *Runner {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // never fails
-	r := &Runner{prefix: hex.EncodeToString(b) + "-", running: map[uint64]int{}}
+	r := &Runner{prefix: hex.EncodeToString(b) + "-", running: map[uint64]bool{}}
 	r.strays.begin()
 	return r
 }
@@ -80,7 +109,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	r.mu.Lock()
 	r.last++
 	id := r.last
-	r.running[id] = 0
+	r.running[id] = true
 	r.mu.Unlock()
 	defer r.leave(id)
 	x, err := command(c, Variable+"="+r.prefix+strconv.FormatUint(id, 10))
@@ -98,17 +127,15 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	began := time.Now()
-	if err := start(x); err != nil {
+	if err := begin(x); err != nil {
 		pipes[0].abandon()
 		pipes[1].abandon()
 		return Result{}, err
 	}
-	r.mu.Lock()
-	r.running[id] = x.Process.Pid
-	r.mu.Unlock()
 	pipes[0].begin()
 	pipes[1].begin()
 	result, err := wait(ctx, x, c)
+	reaped(x)
 	result.Took = time.Since(began)
 	if !c.Attached {
 		// What is left of the group has no reason to run on. It is an error if nothing is left.
@@ -148,7 +175,7 @@ func command(c Command, mark string) (*exec.Cmd, error) {
 	}
 	x := &exec.Cmd{
 		Path: path, Args: c.Args, Env: append(env[:len(env):len(env)], mark), Dir: c.Dir,
-		SysProcAttr: attributes(!c.Attached),
+		SysProcAttr: attributes(!c.Attached), ExtraFiles: c.Files,
 	}
 	if c.Stdin != nil {
 		x.Stdin = c.Stdin
@@ -164,7 +191,7 @@ func start(x *exec.Cmd) error {
 	}
 	y := &exec.Cmd{
 		Path: "/bin/sh", Args: append([]string{"sh", x.Path}, x.Args[1:]...), Env: x.Env, Dir: x.Dir, SysProcAttr: x.SysProcAttr,
-		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr,
+		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: x.ExtraFiles,
 	}
 	*x = *y //nolint:govet // x was never started
 	return x.Start()

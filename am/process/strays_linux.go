@@ -60,18 +60,21 @@ func (r *Runner) sweep() int {
 	s := &r.strays
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	starting.Lock()
+	defer starting.Unlock()
 	list := children()
 	r.mu.Lock()
 	last, oldest := r.last, r.last+1
-	first := make(map[int]bool, len(r.running))
-	for id, pid := range r.running {
+	for id := range r.running {
 		oldest = min(oldest, id)
-		first[pid] = true
 	}
 	r.mu.Unlock()
 	now := make(map[int]uint64, len(s.seen))
 	for _, pid := range list {
-		if first[pid] {
+		firstMu.Lock()
+		own := first[pid]
+		firstMu.Unlock()
+		if own {
 			continue
 		}
 		if group, err := syscall.Getpgid(pid); err != nil || group == s.group {
@@ -104,8 +107,7 @@ func (r *Runner) sweep() int {
 func (r *Runner) runs(id uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, ok := r.running[id]
-	return ok
+	return r.running[id]
 }
 
 // mark returns the command that a process belongs to, by its environment; 0 for one of another Runner.

@@ -35,8 +35,22 @@ type Options struct {
 	Results    string        // a folder that gets the outputs and exit codes as files
 	Bar        Bar
 
-	Local bool // run on this machine
+	Place Place
+	// Again says that commands may run again though they have printed something: outputs are printed when commands have ended.
+	Again bool
 	Help  bool
+}
+
+// Place says where commands run.
+type Place struct {
+	Local    bool     // on this machine, though a cluster is configured
+	Address  string   // of this machine, for the cluster's nodes
+	Conf     string   // the folder of the configuration
+	Settings []string // KEY=VALUE, above the configuration
+	Queue    string
+	Memory   int      // MB for each command that runs at a time
+	Env      []string // names of variables that commands inherit on other machines
+	Dir      string   // where commands run; "" is this process's folder where the node has it
 }
 
 // Bar says whether a progress bar is shown.
@@ -102,7 +116,17 @@ func options() []option {
 		{0, "bar", none, func(o *Options, _ string) error { o.Bar = BarAlways; return nil }, "", "show progress, also on the terminal that has the output"},
 		{0, "no-bar", none, func(o *Options, _ string) error { o.Bar = BarNever; return nil }, "", "show no progress"},
 
-		{0, "local", none, flag(func(o *Options) *bool { return &o.Local }), "", "run the commands on this machine"},
+		{0, "local", none, flag(func(o *Options) *bool { return &o.Place.Local }), "", "run the commands on this machine, though a cluster is configured"},
+		{0, "conf", required, text(func(o *Options) *string { return &o.Place.Conf }), "DIR", "configuration folder of the cluster (default $HADOOP_CONF_DIR)"},
+		{'D', "define", required, func(o *Options, v string) error { o.Place.Settings = append(o.Place.Settings, v); return nil }, "KEY=VALUE", "set a configuration key"},
+		{0, "address", required, text(func(o *Options) *string { return &o.Place.Address }), "HOST", "name or address by which the cluster's nodes reach this machine"},
+		{0, "queue", required, text(func(o *Options) *string { return &o.Place.Queue }), "NAME", "queue of the cluster"},
+		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory for each command that runs at a time on the cluster (default 512)"},
+		{0, "env", required, func(o *Options, v string) error {
+			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)
+			return nil
+		}, "NAMES", "variables that commands inherit on the cluster, besides PATH, LANG, LC_* and TZ"},
+		{0, "workdir", required, text(func(o *Options) *string { return &o.Place.Dir }), "DIR", "folder of the commands on the cluster (default: this one, where a node has it)"},
 		{0, "help", none, flag(func(o *Options) *bool { return &o.Help }), "", "show this text"},
 	}
 }

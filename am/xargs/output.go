@@ -15,6 +15,7 @@ import (
 type printer struct {
 	keepOrder, lines bool
 	alone            bool // one command runs at a time
+	again            bool // commands may run again: those whose turn it is print nothing before they have ended
 	bar              *bar
 
 	mu    sync.Mutex
@@ -37,7 +38,7 @@ const storeMemory = 64 << 20
 
 func newPrinter(o *Options, out, errs io.Writer, b *bar) *printer {
 	p := &printer{
-		keepOrder: o.KeepOrder, lines: o.LineBuffer, alone: o.Procs == 1, bar: b,
+		keepOrder: o.KeepOrder, lines: o.LineBuffer, alone: o.Procs == 1 && !o.Again, again: o.Again, bar: b,
 		to: [2]io.Writer{out, errs}, store: store{budget: storeMemory}, begun: map[int]*output{},
 	}
 	p.next.L = &p.mu
@@ -111,7 +112,7 @@ func (s stream) write(b []byte) error {
 	waiting := &o.waiting[s.which]
 	now := 0 // so many bytes are printed now
 	switch {
-	case p.alone, p.keepOrder && p.turn == o.number:
+	case p.alone, p.keepOrder && p.turn == o.number && !p.again:
 		now = len(b)
 	case p.lines:
 		now = bytes.LastIndexByte(b, '\n') + 1
@@ -133,14 +134,28 @@ func (s stream) write(b []byte) error {
 	return nil
 }
 
-// again forgets what a command has written so far, which is going to be run again. What is printed is printed.
-func (o *output) again() {
+// restart forgets what a command has written so far, which is going to be run again. What is printed is printed.
+func (o *output) restart() {
+	for _, f := range o.files {
+		if f, ok := f.(*os.File); ok {
+			_, err := f.Seek(0, io.SeekStart)
+			if err == nil {
+				err = f.Truncate(0)
+			}
+			if err != nil {
+				o.p.fail(err)
+			}
+		}
+	}
 	o.p.mu.Lock()
 	defer o.p.mu.Unlock()
 	for i := range o.waiting {
 		o.waiting[i].discard()
 	}
 }
+
+// Restart forgets what the command has written to both streams.
+func (s stream) Restart() { s.o.restart() }
 
 // end prints what is left of an output when its command has ended, or as soon as it is its turn.
 func (o *output) end() error {
@@ -154,6 +169,9 @@ func (o *output) end() error {
 	for {
 		o := p.begun[p.turn]
 		if o == nil {
+			return p.err
+		}
+		if p.again && !o.ended {
 			return p.err
 		}
 		if err := p.print(o); err != nil || !o.ended {

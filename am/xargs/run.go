@@ -182,7 +182,7 @@ func (x *run) do(ctx context.Context, t *Task) {
 		if try >= x.o.Tries || got.succeeded() || ctx.Err() != nil || missing(got.Err) || x.printer.broken() != nil {
 			break
 		}
-		out.again()
+		out.restart()
 	}
 	if err := out.end(); err != nil {
 		x.cancel(err)

@@ -1,24 +1,33 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"heddle/am/executor/wire"
+	"heddle/am/pool"
 	"heddle/am/process"
 	"heddle/am/xargs"
+	"heddle/conf"
 )
 
 func newXargs() *cobra.Command {
 	return &cobra.Command{
 		Use:   "xargs [options] COMMAND [ARGUMENT...]",
 		Short: "Run a command for each item of the input",
-		Long: `Runs a command for each item, or group of items, that standard input has. It takes the options of GNU xargs, and has its exit codes:
+		Long: `Runs a command for each item, or group of items, that standard input has: on the cluster, or on this machine if no cluster is
+configured. It takes the options of GNU xargs, and has its exit codes:
 123 if a command has failed, 124 if one has exited with 255, 125 if a signal has ended one, 126 or 127 if the command can't be run or
 is missing, 1 for other errors. {} as an argument stands for the items; without it they are added at the end. Outputs of commands that
 run at the same time don't mix. When a command ends, what it has left in the background ends too.
@@ -42,13 +51,12 @@ Options:
 	}
 }
 
-// runXargs runs the commands on this machine.
+// runXargs runs the commands on the cluster, or on this machine.
 func runXargs(ctx context.Context, o xargs.Options) error {
 	// Writing to a pipe that nobody reads is an error like others: commands are to be ended then.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var in io.Reader = os.Stdin
-	local := &xargs.Local{Processes: process.New()}
-	defer local.Processes.Close()
+	local := &xargs.Local{}
 	if o.ArgFile != "" && o.ArgFile != "-" {
 		f, err := os.Open(o.ArgFile)
 		if err != nil {
@@ -63,10 +71,105 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 			return fmt.Errorf("xargs: -o: %w", err)
 		}
 		defer tty.Close()
-		local.Stdin, local.Attached = tty, true
+		local.Stdin, local.Attached, o.Place.Local = tty, true, true
 	}
-	if code := xargs.Run(ctx, o, local, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr}); code != 0 {
+	c, err := conf.Load(conf.Options{Dir: conf.Locate(o.Place.Conf, nil), Overrides: o.Place.Settings})
+	if err == nil {
+		err = c.Validate().Err()
+	}
+	if err != nil {
+		return fmt.Errorf("xargs: %w", err)
+	}
+	var runner xargs.Runner = local
+	if o.Place.Local || !clusterConfigured(c) {
+		local.Processes = process.New()
+		defer local.Processes.Close()
+	} else {
+		if o.SkipEmpty {
+			b := bufio.NewReader(in)
+			if _, err := b.Peek(1); errors.Is(err, io.EOF) {
+				return nil // nothing to run, and nothing to ask a cluster for
+			}
+			in = b
+		}
+		p, stop, err := startPool(ctx, c, &o)
+		if err != nil {
+			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
+		}
+		defer stop()
+		o.Again = true
+		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir)}
+	}
+	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr}); code != 0 {
 		return exitCode(code)
 	}
 	return nil
+}
+
+// clusterConfigured reports whether somebody has said where the ResourceManager is.
+func clusterConfigured(c *conf.Config) bool {
+	for _, key := range []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.address", "yarn.resourcemanager.ha.rm-ids"} {
+		if c.IsSet(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// startPool starts a pool with executors on the cluster. stop gives them back.
+func startPool(ctx context.Context, c *conf.Config, o *xargs.Options) (p *pool.Pool, stop func(), err error) {
+	log := logger(c)
+	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
+		log.Logger.SetLevel(logrus.WarnLevel)
+	}
+	c.CloseUp() // as the daemons of this machine do
+	secret := wire.NewSecret()
+	if p, err = pool.New(pool.Options{Secret: secret, Listen: ":0", Log: log}); err != nil {
+		return nil, nil, err
+	}
+	slots := 4
+	if o.Procs > 0 {
+		slots = min(max(o.Procs/8, 1), 4)
+	}
+	most := 10000
+	if o.Procs > 0 {
+		most = (o.Procs + slots - 1) / slots
+	}
+	running, err := pool.Containers{
+		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Slots: slots, Memory: o.Place.Memory, Most: most,
+		Address: o.Place.Address, Secret: secret, Log: log,
+	}.Start(ctx, p)
+	if err != nil {
+		p.Close()
+		return nil, nil, err
+	}
+	return p, func() {
+		if err := running.Stop(); err != nil && ctx.Err() == nil {
+			log.WithError(err).Warnf("%v has not ended well", running.ID)
+		}
+		p.Close()
+	}, nil
+}
+
+// inherited returns the variables that commands get on other machines.
+func inherited(more []string) (env []string) {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if name == "PATH" || name == "LANG" || name == "TZ" || strings.HasPrefix(name, "LC_") || slices.Contains(more, name) {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// workFolder is where commands run if their node has it.
+func workFolder(named string) string {
+	if named != "" {
+		return named
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }

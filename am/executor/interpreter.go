@@ -1,0 +1,227 @@
+package executor
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/am/executor/wire"
+	"heddle/am/process"
+)
+
+// An interpreter is a process that takes one call after the other, so that it imports and connects once. It reads calls from
+// descriptor 3 and writes answers to descriptor 4: a length of four bytes, big-endian, and so many bytes. The first byte of an
+// answer says what the rest is: 0 the result, after which it takes the next call; 1 and 2 what the call writes to standard
+// output and standard error.
+type interpreter struct {
+	calls   *os.File
+	answers *bufio.Reader
+	raw     *os.File
+	kill    context.CancelCauseFunc
+	over    chan struct{} // closed when the process has ended
+	result  process.Result
+	err     error
+}
+
+// interpreters keeps those that wait for a call, by their command lines.
+type interpreters struct {
+	engine *Engine
+
+	mu     sync.Mutex
+	idle   map[string][]*interpreter
+	closed bool
+}
+
+// call hands a call to an interpreter, and starts one if none is free.
+func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, []byte) error) *wire.Ended {
+	if err := context.Cause(ctx); err != nil {
+		return ended(t.ID, process.Result{}, err)
+	}
+	key := strings.Join(t.Args, "\x00") + "\x00\x00" + strings.Join(t.Env, "\x00") + "\x00\x00" + t.Dir
+	i, err := p.take(key, t)
+	if err != nil {
+		return ended(t.ID, process.Result{}, err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	var late *time.Timer
+	if t.TimeoutMS > 0 {
+		late = time.AfterFunc(time.Duration(t.TimeoutMS)*time.Millisecond, func() { i.kill(errLate) })
+		defer late.Stop()
+	}
+	stop := context.AfterFunc(ctx, func() { i.kill(context.Cause(ctx)) })
+	result, err := i.call(t.Payload, output)
+	if stop() && err == nil && (late == nil || late.Stop()) {
+		p.put(key, i)
+		return &wire.Ended{ID: t.ID, Result: result}
+	}
+	// Either it has failed, or somebody has ended it just now.
+	i.kill(errBroken)
+	<-i.over
+	i.close()
+	switch {
+	case err == nil:
+		return &wire.Ended{ID: t.ID, Result: result}
+	case context.Cause(ctx) != nil:
+		return ended(t.ID, process.Result{}, context.Cause(ctx))
+	case errors.Is(i.err, errLate):
+		return &wire.Ended{ID: t.ID, TimedOut: true}
+	case i.err != nil && !errors.Is(i.err, errBroken):
+		return ended(t.ID, process.Result{}, i.err)
+	}
+	how := fmt.Sprintf("exit code %d", i.result.Exit)
+	if i.result.Signal != 0 {
+		how = fmt.Sprintf("signal %d (%v)", i.result.Signal, i.result.Signal)
+	}
+	return &wire.Ended{
+		ID: t.ID, Exit: uint64(i.result.Exit), Signal: uint64(i.result.Signal), Why: wire.Faulty,
+		Fault: fmt.Sprintf("the interpreter %s has ended during the call: %s (%v)", t.Args[0], how, err),
+	}
+}
+
+var (
+	errLate   = errors.New("the call has taken too long")
+	errBroken = errors.New("the interpreter is of no use any more")
+)
+
+func (p *interpreters) take(key string, t *wire.Task) (*interpreter, error) {
+	p.mu.Lock()
+	for list := p.idle[key]; len(list) > 0; list = p.idle[key] {
+		i := list[len(list)-1]
+		p.idle[key] = list[:len(list)-1]
+		select {
+		case <-i.over: // it has ended by itself
+			i.close()
+		default:
+			p.mu.Unlock()
+			return i, nil
+		}
+	}
+	p.mu.Unlock()
+	return p.start(t)
+}
+
+func (p *interpreters) start(t *wire.Task) (*interpreter, error) {
+	callsTheirs, callsOurs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	answersOurs, answersTheirs, err := os.Pipe()
+	if err != nil {
+		callsTheirs.Close()
+		callsOurs.Close()
+		return nil, err
+	}
+	ctx, kill := context.WithCancelCause(context.Background())
+	i := &interpreter{calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), kill: kill, over: make(chan struct{})}
+	go func() {
+		i.result, i.err = p.engine.processes.Run(ctx, process.Command{
+			Args: t.Args, Env: p.engine.environ(t.Env), Dir: folder(t.Dir), Files: []*os.File{callsTheirs, answersTheirs},
+			Stdout: os.Stderr, Stderr: os.Stderr, // of the executor, for what bypasses the interpreter's own streams
+		})
+		callsTheirs.Close()
+		answersTheirs.Close()
+		kill(nil)
+		close(i.over)
+	}()
+	return i, nil
+}
+
+func (p *interpreters) put(key string, i *interpreter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		i.kill(errBroken)
+		go func() {
+			<-i.over
+			i.close()
+		}()
+		return
+	}
+	if p.idle == nil {
+		p.idle = map[string][]*interpreter{}
+	}
+	p.idle[key] = append(p.idle[key], i)
+}
+
+func (p *interpreters) close() {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, list := range idle {
+		for _, i := range list {
+			i.kill(errBroken)
+			<-i.over
+			i.close()
+		}
+	}
+}
+
+// close closes the pipes of an interpreter that has ended.
+func (i *interpreter) close() {
+	i.calls.Close()
+	i.raw.Close()
+}
+
+// call sends a call and reads its answers. The payload is read by the interpreter as it likes; it may have to write first.
+func (i *interpreter) call(payload []byte, output func(int, []byte) error) ([]byte, error) {
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))
+	go func() {
+		// Errors show in the answer: there is none.
+		if _, err := i.calls.Write(head); err == nil {
+			_, _ = i.calls.Write(payload)
+		}
+	}()
+	return readAnswers(i.answers, output)
+}
+
+// readAnswers reads answers up to the result.
+func readAnswers(in *bufio.Reader, output func(int, []byte) error) ([]byte, error) {
+	for {
+		var head [5]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return nil, fmt.Errorf("it has given no answer: %w", err)
+		}
+		n := int(binary.BigEndian.Uint32(head[:]))
+		if n < 1 || n > wire.MaxFrame {
+			return nil, fmt.Errorf("its answer has a length of %d bytes, 1 to %d are allowed", n, wire.MaxFrame)
+		}
+		body, err := readBytes(in, n-1)
+		if err != nil {
+			return nil, fmt.Errorf("its answer breaks off: %w", err)
+		}
+		switch head[4] {
+		case 0:
+			return body, nil
+		case 1, 2:
+			if err := output(int(head[4])-1, body); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("its answer is of kind %d: 0, 1 and 2 are known", head[4])
+		}
+	}
+}
+
+// readBytes takes memory as bytes arrive, not as a length promises.
+func readBytes(in io.Reader, n int) ([]byte, error) {
+	const step = 1 << 20
+	body := make([]byte, 0, min(n, step))
+	for len(body) < n {
+		at := len(body)
+		body = append(body, make([]byte, min(n-at, step))...)
+		if _, err := io.ReadFull(in, body[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}

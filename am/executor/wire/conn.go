@@ -1,0 +1,230 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// MaxFrame bounds a message: the arguments of a command, or what a call takes or returns.
+const MaxFrame = 64 << 20
+
+// How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
+// process has no time. A process that has hung up its connection is noticed at once, and one that hangs, after Silence.
+const (
+	Unacknowledged = 100 * time.Millisecond
+	pingEvery      = 50 * time.Millisecond
+	Silence        = 15 * time.Second
+	// backlog is how many bytes may wait to be sent before Send waits.
+	backlog = 1 << 20
+)
+
+// ErrTooLarge is wrapped by errors of messages above MaxFrame.
+var ErrTooLarge = errors.New("larger than a message may be")
+
+// Conn sends and receives messages. Send may be called from any goroutine, Receive from one at a time.
+type Conn struct {
+	conn net.Conn
+	in   *bufio.Reader
+
+	mu      sync.Mutex
+	changed sync.Cond
+	out     []byte
+	err     error
+	sent    bool // something was sent since the last ping
+	stop    chan struct{}
+	writing sync.WaitGroup
+}
+
+// NewConn makes a connection of one that is authenticated.
+func NewConn(c net.Conn) *Conn {
+	w := &Conn{conn: c, in: bufio.NewReaderSize(c, 64<<10), stop: make(chan struct{})}
+	w.changed.L = &w.mu
+	noticeLoss(c)
+	w.writing.Go(w.write)
+	w.writing.Go(w.ping)
+	return w
+}
+
+// Close closes the connection. Receive returns then. What Send took before is sent, if the peer takes it.
+func (c *Conn) Close() {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = net.ErrClosed
+		close(c.stop)
+		c.changed.Broadcast()
+	}
+	c.mu.Unlock()
+	_ = c.conn.SetDeadline(time.Now().Add(time.Second))
+	c.writing.Wait()
+	c.conn.Close()
+}
+
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+		close(c.stop)
+		c.changed.Broadcast()
+		_ = c.conn.SetDeadline(time.Unix(1, 0)) // Receive returns
+	}
+}
+
+// Send sends a message, soon. It waits while too many bytes have not been sent. Its errors are of earlier messages, of a closed connection,
+// or ErrTooLarge.
+func (c *Conn) Send(m Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.out) >= backlog && c.err == nil {
+		c.changed.Wait()
+	}
+	if c.err != nil {
+		return c.err
+	}
+	before := len(c.out)
+	b, err := appendFrame(c.out, m)
+	if err != nil {
+		return err
+	}
+	c.out, c.sent = b, true
+	if before == 0 {
+		c.changed.Broadcast()
+	}
+	return nil
+}
+
+// appendFrame appends a message with its length.
+func appendFrame(b []byte, m Message) ([]byte, error) {
+	at := len(b)
+	b = append(b, 0, 0, 0, 0)
+	var kind Kind
+	if m == nil {
+		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(KindPing), protowire.VarintType), 1)
+	} else {
+		kind = m.(interface{ kind() Kind }).kind()
+		b = protowire.AppendTag(b, protowire.Number(kind), protowire.BytesType)
+		// The length comes first. One of five bytes fits all messages.
+		length := len(b)
+		b = append(b, 0x80, 0x80, 0x80, 0x80, 0)
+		b = m.append(b)
+		n := len(b) - length - 5
+		for i := range 5 {
+			b[length+i] = byte(n>>(7*i)) & 0x7f
+			if i < 4 {
+				b[length+i] |= 0x80
+			}
+		}
+	}
+	n := len(b) - at - 4
+	if n > MaxFrame {
+		return b[:at], fmt.Errorf("a message of %d bytes is %w, which is %d", n, ErrTooLarge, MaxFrame)
+	}
+	binary.BigEndian.PutUint32(b[at:], uint32(n))
+	return b, nil
+}
+
+// write sends what waits, all at once.
+func (c *Conn) write() {
+	var buf []byte
+	for {
+		c.mu.Lock()
+		for len(c.out) == 0 && c.err == nil {
+			c.changed.Wait()
+		}
+		if len(c.out) == 0 {
+			c.mu.Unlock()
+			return
+		}
+		buf, c.out = c.out, buf[:0]
+		c.changed.Broadcast()
+		c.mu.Unlock()
+		if _, err := c.conn.Write(buf); err != nil {
+			c.fail(err)
+			return
+		}
+		if cap(buf) > 2*backlog {
+			buf = nil
+		}
+	}
+}
+
+// ping sends pings while nothing else is sent.
+func (c *Conn) ping() {
+	t := time.NewTicker(pingEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-t.C:
+		}
+		c.mu.Lock()
+		if !c.sent && len(c.out) == 0 && c.err == nil {
+			c.out, _ = appendFrame(c.out, nil) // a ping is small
+			c.changed.Broadcast()
+		}
+		c.sent = false
+		c.mu.Unlock()
+	}
+}
+
+// Receive returns the next message that isn't a ping. The message is good until the next call, unless large.
+func (c *Conn) Receive() (Message, error) {
+	for {
+		// It is set anew with every few frames only, as that costs more than a frame does.
+		if c.in.Buffered() < 4 {
+			c.mu.Lock()
+			if c.err == nil {
+				_ = c.conn.SetReadDeadline(time.Now().Add(Silence))
+			}
+			c.mu.Unlock()
+		}
+		body, err := readFrame(c.in)
+		if err != nil {
+			c.mu.Lock()
+			if c.err != nil {
+				err = c.err
+			}
+			c.mu.Unlock()
+			return nil, err
+		}
+		m, err := decode(body)
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+}
+
+// readFrame returns the body of the next frame. It takes memory as bytes arrive, not as a length promises.
+func readFrame(in *bufio.Reader) ([]byte, error) {
+	head, err := in.Peek(4)
+	if err != nil {
+		return nil, err
+	}
+	n := int(binary.BigEndian.Uint32(head))
+	if n > MaxFrame {
+		return nil, fmt.Errorf("%w: its length is %d, at most %d is allowed", ErrMalformed, n, MaxFrame)
+	}
+	if _, err := in.Discard(4); err != nil {
+		return nil, err
+	}
+	const step = 1 << 20
+	body := make([]byte, 0, min(n, step))
+	for len(body) < n {
+		take := min(n-len(body), step)
+		at := len(body)
+		body = append(body, make([]byte, take)...)
+		if _, err := io.ReadFull(in, body[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package wire
+
+import "net"
+
+// noticeLoss does nothing on this system: a loss is noticed after Silence.
+func noticeLoss(net.Conn) {}

@@ -1,0 +1,337 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am"
+	"heddle/am/client"
+	"heddle/conf"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+// Containers holds executors in the containers of a cluster, by an application whose ApplicationMaster is this process. It asks for
+// as many as the pool has work for, and gives back those that have had nothing to do for a while.
+type Containers struct {
+	Conf   *conf.Config
+	User   string // client.User if empty
+	Name   string // of the application
+	Queue  string
+	Binary string // heddle's, for the nodes; this program if empty
+	Slots  int    // tasks that an executor runs at a time, 1 by default
+	Memory int    // MB for each slot, 512 by default
+	Most   int    // executors at most, 1 by default
+	Idle   time.Duration
+	// Address is the host by which nodes reach this process; "" is the one that faces the ResourceManager.
+	Address string
+	Secret  []byte // the pool's
+	Log     *logrus.Entry
+}
+
+// SecretAlias is the name of the pool's secret among an executor's credentials.
+const SecretAlias = "heddle.executor"
+
+// BinaryFile is the name of the program in an executor's folder.
+const BinaryFile = "heddle"
+
+// startFailures is after how many executors in a row that end before they have come the pool fails.
+const startFailures = 5
+
+// Running is an application of Containers.
+type Running struct {
+	ID   records.ApplicationID
+	stop chan struct{}
+	done chan struct{}
+	err  error
+}
+
+// Stop gives all containers back and ends the application. The error says why it has ended before, if it has.
+func (r *Running) Stop() error {
+	close(r.stop)
+	<-r.done
+	return r.err
+}
+
+// Start submits the application, and returns when the ResourceManager has accepted it. If the application ends by itself, the
+// pool fails.
+func (c Containers) Start(ctx context.Context, p *Pool) (*Running, error) {
+	c.Slots, c.Memory, c.Most = max(c.Slots, 1), cmp.Or(c.Memory, 512), max(c.Most, 1)
+	c.Idle = cmp.Or(c.Idle, 10*time.Second)
+	if c.User == "" {
+		var err error
+		if c.User, err = client.User(); err != nil {
+			return nil, err
+		}
+	}
+	cluster, err := client.NewCluster(c.Conf, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Close()
+	apps, err := cluster.Applications(c.User)
+	if err != nil {
+		return nil, err
+	}
+	id, most, err := apps.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.Memory > int(most[0]) && !most.IsZero() {
+		return nil, fmt.Errorf("a task needs %d MB, more than the cluster's largest container of %d MB", c.Memory, most[0])
+	}
+	for c.Slots > 1 && !most.IsZero() && !c.size().FitsIn(most) {
+		c.Slots--
+	}
+	program, err := c.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = apps.Submit(ctx, client.Submission{
+		ID: id, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(int64(c.Memory), 1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{ID: id, stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = c.attend(ctx, r, p, program)
+		select {
+		case <-r.stop:
+		default:
+			p.Fail(fmt.Errorf("%v: %w", id, cmp.Or(r.err, errors.New("it has ended"))))
+		}
+	}()
+	return r, nil
+}
+
+func (c *Containers) size() records.Resource {
+	return records.NewResource(int64(c.Slots*c.Memory), int64(c.Slots))
+}
+
+// attend is the ApplicationMaster.
+func (c *Containers) attend(ctx context.Context, r *Running, p *Pool, program client.Resource) error {
+	attempt, tok, err := c.await(ctx, r)
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	creds := &token.Credentials{}
+	creds.SetToken("", tok)
+	host, err := c.host()
+	if err != nil {
+		return err
+	}
+	o := am.Options{
+		Conf: c.Conf, Credentials: creds, Host: host, Log: c.Log,
+		Getenv: func(name string) (string, bool) {
+			if name == "CONTAINER_ID" {
+				return records.ContainerID{Attempt: attempt, ID: 1}.String(), true
+			}
+			return "", false
+		},
+	}
+	return am.Run(context.WithoutCancel(ctx), o, func(ctx context.Context, m *am.Master) error {
+		secret := &token.Credentials{}
+		secret.SetSecret(SecretAlias, c.Secret)
+		at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
+		h := &holder{
+			Containers: c, pool: p, master: m, held: map[records.ContainerID]*held{},
+			launch: am.Launch{
+				Command: []string{
+					"exec ./" + BinaryFile + " executor --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
+				},
+				Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
+			},
+		}
+		return h.run(ctx, r.stop)
+	})
+}
+
+// errStopped says that the application was stopped before it ran.
+var errStopped = errors.New("stopped")
+
+// await waits for the token of the ApplicationMaster. Who stops meanwhile kills the application.
+func (c *Containers) await(ctx context.Context, r *Running) (records.AttemptID, token.Token, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-r.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	cluster, err := client.NewCluster(c.Conf, c.Log)
+	if err != nil {
+		return records.AttemptID{}, token.Token{}, err
+	}
+	defer cluster.Close()
+	apps, err := cluster.Applications(c.User)
+	if err != nil {
+		return records.AttemptID{}, token.Token{}, err
+	}
+	attempt, tok, err := apps.MasterToken(ctx, r.ID)
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		killed := apps.Kill(ctx, r.ID, "its user has ended it")
+		select {
+		case <-r.stop:
+			err = errStopped
+		default:
+		}
+		if killed != nil {
+			err = killed
+		}
+	}
+	return attempt, tok, err
+}
+
+// host is where nodes reach this process.
+func (c *Containers) host() (string, error) {
+	if c.Address != "" {
+		return c.Address, nil
+	}
+	at, err := c.Conf.RMAddresses("yarn.resourcemanager.scheduler.address")
+	if err != nil {
+		return "", err
+	}
+	// Nothing is sent: the kernel only says which of this machine's addresses faces the ResourceManager.
+	probe, err := net.Dial("udp", at[0].String())
+	if err != nil {
+		return "", fmt.Errorf("which address of this machine the cluster's nodes can reach: %w (name it with --address)", err)
+	}
+	defer probe.Close()
+	return probe.LocalAddr().(*net.UDPAddr).IP.String(), nil
+}
+
+// holder asks for containers and gives them back.
+type holder struct {
+	*Containers
+	pool   *Pool
+	master *am.Master
+	launch am.Launch
+	held   map[records.ContainerID]*held
+	asked  int // containers that are asked for and have not been reported
+	asks   []am.RequestID
+	failed int       // executors in a row that ended before they had come
+	idle   time.Time // since when there are more than are needed
+	last   string
+}
+
+// held is a container.
+type held struct{ node string }
+
+// every is how often it looks whether executors are idle.
+const every = time.Second
+
+func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	events := am.Callbacks{
+		ContainersAllocated: func(e am.ContainersAllocated) {
+			h.asked -= len(e.Containers)
+			for _, c := range e.Containers {
+				h.held[c.ID] = &held{c.Node.Host}
+				h.master.Start(c.ID, h.launch)
+			}
+		},
+		ContainerStartFailed: func(e am.ContainerStartFailed) {
+			h.ended(e.Container.ID, fmt.Sprintf("it could not be started: %v", e.Err))
+		},
+		ContainerCompleted: func(e am.ContainerCompleted) {
+			h.ended(e.ID, fmt.Sprintf("container %v has ended with exit code %d: %s", e.ID, e.ExitStatus, e.Diagnostics))
+		},
+		RequestsRefused: func(e am.RequestsRefused) { h.failed, h.last = startFailures, e.Err.Error() },
+	}
+	for {
+		if h.failed >= startFailures {
+			return fmt.Errorf("%d executors in a row could not be started, the last: %s", h.failed, h.last)
+		}
+		if err := h.adjust(time.Now()); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		case <-h.pool.Changed():
+		case e, ok := <-h.master.Events():
+			if !ok {
+				return context.Cause(ctx)
+			}
+			events.Dispatch(e)
+		}
+	}
+}
+
+func (h *holder) ended(id records.ContainerID, why string) {
+	if h.held[id] == nil {
+		return
+	}
+	delete(h.held, id)
+	h.pool.Explain(id.String(), why)
+	if h.pool.State().Executors == 0 {
+		h.failed++
+		h.last = why
+	}
+}
+
+// adjust asks for containers if there is more work than executors, and gives some back if they have been idle for a while.
+func (h *holder) adjust(now time.Time) error {
+	s := h.pool.State()
+	if s.Executors > 0 {
+		h.failed = 0
+	}
+	if h.asked == 0 {
+		h.asks = h.asks[:0]
+	}
+	want := min(h.Most, (s.Waiting+s.Running+h.Slots-1)/h.Slots)
+	have := len(h.held) + h.asked
+	if want >= len(h.held) {
+		h.idle = now
+	}
+	switch {
+	case want > have:
+		id, err := h.master.Request(am.Request{Resource: h.size(), Count: want - have})
+		if err != nil {
+			return err
+		}
+		h.asks, h.asked = append(h.asks, id), h.asked+want-have
+	case want < have && h.asked > 0:
+		h.withdraw(have - want)
+	case want < len(h.held) && now.Sub(h.idle) >= h.Idle:
+		for _, name := range h.pool.Leave(len(h.held) - want) {
+			if id, err := records.ParseContainerID(name); err == nil {
+				delete(h.held, id)
+				h.master.Release(id)
+			}
+		}
+	}
+	return nil
+}
+
+// withdraw takes requests back that have not been served.
+func (h *holder) withdraw(n int) {
+	for n > 0 && len(h.asks) > 0 {
+		last := len(h.asks) - 1
+		took := h.master.Withdraw(h.asks[last], n)
+		h.asked -= took
+		if n -= took; n > 0 {
+			h.asks = h.asks[:last] // nothing is left of it
+		}
+	}
+}

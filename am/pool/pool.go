@@ -1,0 +1,484 @@
+// Package pool gives short tasks to executors, the processes of heddle/am/executor: the user's side of heddle xargs and of heddle's
+// Python library.
+//
+// A Pool takes tasks (Submit) and connections of executors, and brings both together. An executor gets a task when it has a slot for it, so
+// that no task waits behind another while there is room elsewhere. When an executor is lost, its tasks run again on others: each task runs
+// at least once, and Done is called exactly once. A task that loses executor after executor is given up (Options.Losses).
+//
+// Containers (containers.go) holds as many executors in the containers of a cluster as a pool has work for.
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am/executor/wire"
+)
+
+// Task is a task to run. The pool owns it until Done is called. Functions are called from goroutines of the pool, those of one task one
+// after the other; they must not wait for the pool.
+type Task struct {
+	wire.Task // without ID
+	// Output gets what the task writes: stream 0 is standard output, 1 standard error. It must not keep the bytes.
+	Output func(stream int, b []byte)
+	// Restart says that an executor was lost, and the task runs again: its output so far doesn't count.
+	Restart func()
+	// Done gets how the task has ended. The error wraps ErrLost if no executor could end it, or is that of the pool.
+	Done func(wire.Ended, error)
+
+	id       uint64 // of the attempt
+	losses   int
+	executor *executor // that has it; nil while it waits
+	sent     bool
+	canceled bool
+	over     bool
+}
+
+// ErrLost is wrapped by the error of a task whose executors were lost again and again.
+var ErrLost = errors.New("lost")
+
+// Options of a Pool.
+type Options struct {
+	Secret   []byte // wire.NewSecret
+	Listen   string // host:port for executors; port 0 for any
+	Prefetch int    // tasks that an executor has beyond its slots. They wait there, also when there is room elsewhere
+	Losses   int    // a task that has lost so many executors is given up; 4 by default
+	Log      *logrus.Entry
+}
+
+// Pool runs tasks on executors. Its methods may be called from any goroutine.
+type Pool struct {
+	o        Options
+	log      *logrus.Entry
+	listener net.Listener
+	accepter *wire.Accepter
+	ctx      context.Context
+	cancel   context.CancelFunc
+	serving  sync.WaitGroup
+
+	mu        sync.Mutex
+	waiting   queue
+	running   int
+	executors []*executor
+	turn      int
+	reasons   map[string]string // of lost executors, by container
+	err       error
+	changed   chan struct{}
+}
+
+// executor is one that is connected.
+type executor struct {
+	wire.Hello
+	conn    *wire.Conn
+	last    uint64
+	tasks   map[uint64]*Task
+	leaving bool // it gets no tasks
+}
+
+// New makes a pool that listens.
+func New(o Options) (*Pool, error) {
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = logrus.NewEntry(l)
+	}
+	if o.Losses <= 0 {
+		o.Losses = 4
+	}
+	a, err := wire.NewAccepter(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listening for executors: %w", err)
+	}
+	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, changed: make(chan struct{}, 1)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.serving.Go(p.accept)
+	return p, nil
+}
+
+// Port is where the pool listens.
+func (p *Pool) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// Close ends all connections, by which executors end. Tasks that have not ended get ErrClosed.
+func (p *Pool) Close() {
+	p.Fail(ErrClosed)
+	p.cancel()
+	p.listener.Close()
+	p.serving.Wait()
+}
+
+// ErrClosed is the error of tasks that were not over when their pool was closed.
+var ErrClosed = errors.New("the pool of executors is closed")
+
+// Fail ends all tasks, those too that are submitted later, with an error: there will be no executors.
+func (p *Pool) Fail(err error) {
+	p.mu.Lock()
+	if p.err == nil {
+		p.err = err
+	}
+	err = p.err
+	var all []*Task
+	for t := p.waiting.pop(); t != nil; t = p.waiting.pop() {
+		all = append(all, t)
+	}
+	for _, e := range p.executors {
+		for id, t := range e.tasks {
+			delete(e.tasks, id)
+			p.running--
+			all = append(all, t)
+		}
+	}
+	for _, t := range all {
+		t.over = true
+	}
+	p.mu.Unlock()
+	for _, t := range all {
+		t.Done(wire.Ended{}, err)
+	}
+	p.change()
+}
+
+// Submit takes a task.
+func (p *Pool) Submit(t *Task) {
+	p.mu.Lock()
+	if err := p.err; err != nil {
+		t.over = true
+		p.mu.Unlock()
+		t.Done(wire.Ended{}, err)
+		return
+	}
+	p.waiting.push(t)
+	e := p.vacant()
+	var next *Task
+	var id uint64
+	if e != nil {
+		next, id = p.assign(e)
+	}
+	p.mu.Unlock()
+	if next != nil {
+		p.send(e, next, id)
+	}
+	p.change()
+}
+
+// Cancel ends a task. Done is called as always.
+func (p *Pool) Cancel(t *Task) {
+	p.mu.Lock()
+	t.canceled = true
+	if t.over {
+		p.mu.Unlock()
+		return
+	}
+	e := t.executor
+	if e == nil {
+		p.waiting.remove(t)
+		t.over = true
+		p.mu.Unlock()
+		t.Done(wire.Ended{Why: wire.Canceled}, nil)
+		return
+	}
+	id, sent := t.id, t.sent
+	p.mu.Unlock()
+	if sent {
+		_ = e.conn.Send(&wire.Cancel{ID: id}) // a lost executor's tasks are taken back
+	}
+}
+
+// State is how much there is to do, and who does it.
+type State struct {
+	Waiting, Running int // tasks
+	Executors, Slots int
+}
+
+// State returns the present state.
+func (p *Pool) State() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := State{Waiting: p.waiting.n, Running: p.running, Executors: len(p.executors)}
+	for _, e := range p.executors {
+		s.Slots += int(e.Slots)
+	}
+	return s
+}
+
+// Changed gets something when the state has changed.
+func (p *Pool) Changed() <-chan struct{} { return p.changed }
+
+func (p *Pool) change() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Leave lets up to n executors without tasks end. It returns their containers.
+func (p *Pool) Leave(n int) (containers []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.executors {
+		if len(containers) < n && len(e.tasks) == 0 && !e.leaving {
+			e.leaving = true
+			containers = append(containers, e.Container)
+		}
+	}
+	return containers
+}
+
+// Explain says why the executor of a container is lost, for errors of its tasks.
+func (p *Pool) Explain(container, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.reasons) > 100 {
+		clear(p.reasons)
+	}
+	p.reasons[container] = why
+}
+
+func (e *executor) room(prefetch int) bool {
+	return !e.leaving && len(e.tasks) < int(e.Slots)+prefetch
+}
+
+// vacant returns an executor with room, one after the other.
+func (p *Pool) vacant() *executor {
+	for range p.executors {
+		p.turn = (p.turn + 1) % len(p.executors)
+		if e := p.executors[p.turn]; e.room(p.o.Prefetch) {
+			return e
+		}
+	}
+	return nil
+}
+
+// assign gives an executor the next task. It returns nil if none waits. The caller sends it.
+func (p *Pool) assign(e *executor) (t *Task, id uint64) {
+	t = p.waiting.pop()
+	if t == nil {
+		return nil, 0
+	}
+	e.last++
+	t.id, t.executor, t.sent = e.last, e, false
+	e.tasks[t.id] = t
+	p.running++
+	return t, t.id
+}
+
+// send sends a task that is assigned.
+func (p *Pool) send(e *executor, t *Task, id uint64) {
+	m := t.Task
+	m.ID = id
+	err := e.conn.Send(&m)
+	p.mu.Lock()
+	if e.tasks[id] != t {
+		p.mu.Unlock()
+		return // it has ended, or was taken back
+	}
+	if errors.Is(err, wire.ErrTooLarge) {
+		delete(e.tasks, id)
+		p.running--
+		t.over = true
+		p.mu.Unlock()
+		t.Done(wire.Ended{}, err)
+		return
+	}
+	t.sent = true
+	canceled := t.canceled
+	p.mu.Unlock()
+	if canceled {
+		_ = e.conn.Send(&wire.Cancel{ID: id}) // as in Cancel
+	}
+}
+
+func (p *Pool) accept() {
+	for {
+		raw, err := p.listener.Accept()
+		if err != nil {
+			if p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			p.log.WithError(err).Warn("An executor can't connect")
+			continue
+		}
+		p.serving.Go(func() {
+			c, err := p.accepter.Accept(p.ctx, raw)
+			if err != nil {
+				p.log.WithError(err).Warn("A connection was refused")
+				return
+			}
+			defer c.Close()
+			defer context.AfterFunc(p.ctx, c.Close)()
+			p.serve(c)
+		})
+	}
+}
+
+// maxSlots bounds what an executor may claim.
+const maxSlots = 10000
+
+// serve talks to an executor until it is lost.
+func (p *Pool) serve(c *wire.Conn) {
+	m, err := c.Receive()
+	hello, ok := m.(*wire.Hello)
+	if err != nil || !ok || hello.Slots == 0 || hello.Slots > maxSlots {
+		p.log.WithError(err).Warn("An executor has not said who it is")
+		return
+	}
+	e := &executor{Hello: *hello, conn: c, tasks: map[uint64]*Task{}}
+	p.mu.Lock()
+	if e.Container != "" && slices.ContainsFunc(p.executors, func(o *executor) bool { return o.Container == e.Container }) {
+		p.mu.Unlock()
+		p.log.Warnf("A second executor of container %s was refused", e.Container)
+		return
+	}
+	p.executors = append(p.executors, e)
+	p.mu.Unlock()
+	p.log.Debugf("Executor %s on %s has come", e.Container, e.Host)
+	p.fill(e)
+	p.change()
+	for err == nil {
+		if m, err = c.Receive(); err != nil {
+			break
+		}
+		switch m := m.(type) {
+		case *wire.Output:
+			p.mu.Lock()
+			t := e.tasks[m.ID]
+			p.mu.Unlock()
+			if t != nil && t.Output != nil && m.Stream <= 1 {
+				t.Output(int(m.Stream), m.Data)
+			}
+		case *wire.Ended:
+			err = p.ended(e, m)
+		default:
+			err = fmt.Errorf("%w: an executor doesn't say %T", wire.ErrMalformed, m)
+		}
+	}
+	p.lost(e, err)
+}
+
+// fill gives an executor all that it has room for.
+func (p *Pool) fill(e *executor) {
+	for {
+		var t *Task
+		var id uint64
+		p.mu.Lock()
+		if e.room(p.o.Prefetch) {
+			t, id = p.assign(e)
+		}
+		p.mu.Unlock()
+		if t == nil {
+			return
+		}
+		p.send(e, t, id)
+	}
+}
+
+// ended takes the end of a task. Its error says that the executor is of no use any more.
+func (p *Pool) ended(e *executor, m *wire.Ended) error {
+	p.mu.Lock()
+	t := e.tasks[m.ID]
+	if t == nil {
+		p.mu.Unlock()
+		return nil
+	}
+	if m.Why == wire.Canceled && !t.canceled {
+		p.mu.Unlock()
+		return errors.New("it ends tasks that nobody has canceled")
+	}
+	delete(e.tasks, m.ID)
+	p.running--
+	t.over = true
+	var next *Task
+	var id uint64
+	if e.room(p.o.Prefetch) {
+		next, id = p.assign(e)
+	}
+	idle := p.waiting.n == 0
+	p.mu.Unlock()
+	if next != nil {
+		p.send(e, next, id)
+	}
+	t.Done(*m, nil)
+	if idle {
+		p.change()
+	}
+	return nil
+}
+
+// lost takes an executor's tasks back, in front of those that wait.
+func (p *Pool) lost(e *executor, why error) {
+	p.mu.Lock()
+	p.executors = slices.DeleteFunc(p.executors, func(o *executor) bool { return o == e })
+	tasks := make([]*Task, 0, len(e.tasks))
+	for _, t := range e.tasks {
+		tasks = append(tasks, t)
+	}
+	slices.SortFunc(tasks, func(a, b *Task) int { return int(b.id) - int(a.id) })
+	clear(e.tasks)
+	p.running -= len(tasks)
+	closed := p.err
+	reason := p.reasons[e.Container]
+	p.mu.Unlock()
+	if reason == "" {
+		reason = why.Error()
+	}
+	if len(tasks) > 0 {
+		p.log.Infof("Executor %s on %s is lost (%s); %d tasks run again", e.Container, e.Host, reason, len(tasks))
+	}
+	for _, t := range tasks {
+		t.losses++
+		var err error
+		switch {
+		case closed != nil:
+			err = closed
+		case t.losses >= p.o.Losses:
+			err = fmt.Errorf("%w: %d executors have died while they ran it, the last one on %s: %s", ErrLost, t.losses, e.Host, reason)
+		case t.Restart != nil:
+			t.Restart()
+		}
+		p.mu.Lock()
+		again := err == nil && !t.canceled && p.err == nil
+		if again {
+			t.executor = nil
+			p.waiting.push1st(t)
+		} else {
+			t.over = true
+			if err == nil {
+				err = p.err
+			}
+		}
+		p.mu.Unlock()
+		if !again {
+			ended := wire.Ended{}
+			if err == nil {
+				ended.Why = wire.Canceled
+			}
+			t.Done(ended, err)
+		}
+	}
+	// Others may have room.
+	for {
+		p.mu.Lock()
+		var t *Task
+		var id uint64
+		o := p.vacant()
+		if o != nil {
+			t, id = p.assign(o)
+		}
+		p.mu.Unlock()
+		if t == nil {
+			break
+		}
+		p.send(o, t, id)
+	}
+	p.change()
+}

@@ -1,0 +1,79 @@
+package xargs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"syscall"
+
+	"heddle/am/executor/wire"
+	"heddle/am/pool"
+)
+
+// Remote runs commands on the executors of a pool.
+type Remote struct {
+	Pool *pool.Pool
+	Env  []string // NAME=VALUE, of all commands
+	Dir  string
+}
+
+// Run implements Runner. What a command has written doesn't count if it runs again because an executor was lost; stdout then is told so
+// by a method Restart.
+func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outcome {
+	type end struct {
+		wire.Ended
+		err error
+	}
+	done := make(chan end, 1)
+	x := &pool.Task{
+		Task: wire.Task{What: wire.Command, Args: t.Args, Env: r.Env, Dir: r.Dir, TimeoutMS: uint64(t.Timeout.Milliseconds())},
+		Output: func(stream int, b []byte) {
+			// The writers remember their errors.
+			if stream == 0 {
+				_, _ = stdout.Write(b)
+			} else {
+				_, _ = stderr.Write(b)
+			}
+		},
+		Restart: func() {
+			if s, ok := stdout.(interface{ Restart() }); ok {
+				s.Restart()
+			}
+		},
+		Done: func(e wire.Ended, err error) { done <- end{e, err} },
+	}
+	if t.SlotVar != "" {
+		x.Env = append(r.Env[:len(r.Env):len(r.Env)], t.SlotVar+"="+strconv.Itoa(t.Slot))
+	}
+	r.Pool.Submit(x)
+	var e end
+	select {
+	case e = <-done:
+	case <-ctx.Done():
+		r.Pool.Cancel(x)
+		e = <-done
+	}
+	return outcome(&e.Ended, e.err)
+}
+
+func outcome(e *wire.Ended, err error) Outcome {
+	o := Outcome{Exit: int(e.Exit), Signal: syscall.Signal(e.Signal), TimedOut: e.TimedOut}
+	switch {
+	case errors.Is(err, pool.ErrLost):
+		o.Err = fmt.Errorf("%w: %w", ErrLost, err)
+	case err != nil:
+		o.Err = err
+	case e.Why == wire.Missing:
+		o.Err = fs.ErrNotExist
+	case e.Why == wire.Forbidden:
+		o.Err = fs.ErrPermission
+	case e.Why == wire.Canceled:
+		o.Err = context.Canceled
+	case e.Why != wire.Ran:
+		o.Err = errors.New(e.Fault)
+	}
+	return o
+}
