@@ -55,8 +55,9 @@ func newSimStudy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "study " + strings.Join(study.Names(), "|"),
 		Short: "Repeat the experiments that a technique's authors report",
-		Long: "Simulates the nodes, jobs and disturbances of the experiments with OMO and eSplash, and prints what comes out beside what their\n" +
-			"authors report. docs/studies has the results.",
+		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, and prints what comes out beside what its\n" +
+			"authors report. docs/studies has the results. Sparrow and what followed it run on a synthetic trace, and on those in Hawk's format\n" +
+			"that HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name.",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: study.Names(),
 		Example:   "  heddle sim study omo --svg omo.svg",
@@ -74,6 +75,6 @@ func newSimStudy() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&seeds, "seeds", 5, "how often each is simulated, with other random numbers")
-	c.Flags().StringVar(&picture, "svg", "", "file for a picture of what runs over time")
+	c.Flags().StringVar(&picture, "svg", "", "file for a picture of the results")
 	return c
 }

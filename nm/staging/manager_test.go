@@ -25,7 +25,6 @@ type node struct {
 	t      *testing.T
 	copies []staging.Action // under way
 	disk   map[staging.Action]bool
-	bytes  int64
 }
 
 func newNode(t *testing.T, cfg staging.Config, seed uint64) *node {

@@ -71,7 +71,7 @@ func (c *cluster) suspend(n int32) {
 	w := &c.workers[n]
 	w.held.pausing, w.held.is = false, true
 	w.queue.Suspend(probe.Slot(w.held.task.slot))
-	c.busy--
+	c.taken(-1)
 	c.central.began[n] = -1
 	c.metrics.suspensions++
 	c.agenda.others.push(c.agenda.next(event{at: c.now + sim.Time(c.Dice.Timeout), kind: expired, worker: n}))
@@ -87,7 +87,7 @@ func (c *cluster) resume(n int32) bool {
 	if _, ok := w.queue.Resume(); !ok {
 		return false
 	}
-	c.busy++
+	c.taken(1)
 	r, left := w.held.task, w.held.left
 	c.central.began[n] = c.now - (c.jobs[r.job].durations[r.task] - min(left, c.jobs[r.job].durations[r.task]))
 	c.central.runs[n] = c.jobs[r.job].estimate

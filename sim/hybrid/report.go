@@ -24,6 +24,7 @@ type Figures struct {
 type Class struct {
 	Jobs       int     `json:"jobs"`
 	Tasks      int     `json:"tasks"`
+	AtOnce     float64 `json:"at_once"`    // part of the jobs of which all tasks had a slot as soon as probes came
 	Completion Figures `json:"completion"` // of jobs: from the submission to the end of the last task
 	Wait       Figures `json:"wait"`       // of tasks: from the submission of the job until a slot was taken
 }
@@ -33,6 +34,7 @@ type Utilisation struct {
 	Mean        float64 `json:"mean"`         // from the first arrival to the last
 	Dense       float64 `json:"dense"`        // from the arrival of the job that follows the hundredth part of all, to the last arrival
 	DenseMedian float64 `json:"dense_median"` // the same
+	Warm        float64 `json:"warm"`         // from the arrival of the job after the tenth part of all to the last arrival; no samples, but all of the time
 }
 
 // Report is the result of a simulation.
@@ -74,6 +76,11 @@ type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
 	levels []int32       // slots taken, every 5 s
 
+	area  float64  // slots taken, times ns, after warm
+	since sim.Time // when that was counted last
+	warm  sim.Time // the arrival of the job after the tenth part of all
+	busy  float64
+
 	windows, closed, suspensions int // of Dice
 	eirene                       EireneReport
 }
@@ -113,10 +120,17 @@ func (m *metrics) report(c *cluster) *Report {
 		r.Eirene = &m.eirene
 	}
 	var times [2][]sim.Time
+	var warm, atOnce [2]int
 	var end sim.Time
 	for i := range c.records {
 		x := &c.records[i]
 		if x.end >= 0 {
+			if i >= len(c.records)/10 {
+				warm[index(x.long)]++
+				if !x.waited {
+					atOnce[index(x.long)]++
+				}
+			}
 			times[index(x.long)] = append(times[index(x.long)], x.end-x.submit)
 			end = max(end, x.end)
 		}
@@ -127,12 +141,14 @@ func (m *metrics) report(c *cluster) *Report {
 	}
 	for i, class := range []*Class{&r.ShortJobs, &r.LongJobs} {
 		class.Jobs, class.Tasks = len(times[i]), len(m.waits[i])
+		class.AtOnce = round(float64(atOnce[i]) / float64(max(1, warm[i])))
 		class.Completion, class.Wait = figures(times[i]), figures(m.waits[i])
 		r.Tasks += class.Tasks
 	}
 	if n := len(c.records); n > 0 {
 		from, to := c.records[n/100].submit, c.records[n-1].submit
 		r.Utilisation.Mean, _ = m.use(0, to, c.Workers)
+		r.Utilisation.Warm = round(100 * m.busy)
 		r.Utilisation.Dense, r.Utilisation.DenseMedian = m.use(from, to, c.Workers)
 	}
 	return r

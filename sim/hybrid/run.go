@@ -30,6 +30,8 @@ type Options struct {
 	Short   float64       // percent of the workers that are the short partition
 	Seed    uint64
 	Exact   bool // durations aren't cut to whole seconds
+	// Ratio is how many probes a job sends for each task, drawn without repetition; 0: as many as the mode does, with repetition.
+	Ratio float64
 	// Dice grows the short partition, and suspends long tasks; nil: it doesn't. It takes a mode with a short partition.
 	Dice *partition.Dice
 	// Eirene stages inputs and clones tasks of short jobs; nil: it doesn't.
@@ -62,6 +64,7 @@ type job struct {
 type record struct {
 	submit, end sim.Time
 	long        bool
+	waited      bool // some task didn't start at once
 	stages      []stage
 }
 
@@ -144,6 +147,9 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 		if err := c.setEirene(); err != nil {
 			return nil, err
 		}
+	}
+	if o.Ratio > 0 {
+		c.mode.sched.Ratio, c.mode.sched.Least, c.mode.sched.Repeat = o.Ratio, 1, false
 	}
 	c.sched = sched.New(c.mode.sched, c.rng)
 	nodes := make([]sched.Node, o.Workers)
@@ -229,8 +235,14 @@ func (c *cluster) run() *Report {
 			c.metrics.sample(c.busy)
 			sample += sampling
 		default:
+			if next == len(c.records)/10 {
+				c.metrics.area, c.metrics.since, c.metrics.warm = 0, c.now, c.now
+			}
 			c.submit(int32(next), 0)
-			next++
+			if next++; next == len(c.records) {
+				c.taken(0)
+				c.metrics.busy = c.metrics.area / float64(max(1, c.now-c.metrics.warm)) / float64(c.Workers)
+			}
 		}
 	}
 	return c.metrics.report(c)
@@ -346,6 +358,13 @@ func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 	}
 }
 
+// taken counts slots that were taken or freed.
+func (c *cluster) taken(n int) {
+	c.metrics.area += float64(c.busy) * float64(c.now-c.metrics.since)
+	c.metrics.since = c.now
+	c.busy += n
+}
+
 // start has a worker ask for the next task, if it can.
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
@@ -354,7 +373,7 @@ func (c *cluster) start(n int32) bool {
 	if !ok {
 		return false
 	}
-	c.busy++
+	c.taken(1)
 	j := &c.jobs[ask.Job]
 	if j.central {
 		c.central.began[n], c.central.runs[n] = c.now, j.estimate
@@ -391,6 +410,9 @@ func (c *cluster) start(n int32) bool {
 func (c *cluster) begun(j *job) {
 	wait := c.now - c.records[j.record].submit
 	c.metrics.begun(j.long, wait)
+	if wait > oneWay {
+		c.records[j.record].waited = true
+	}
 	if c.sizer != nil && !j.long {
 		c.sizer.Waited(time.Duration(wait), 1)
 	}
@@ -458,7 +480,7 @@ func (c *cluster) end(e *event) {
 func (c *cluster) free(n int32, s probe.Slot) {
 	w := &c.workers[n]
 	w.queue.Free(time.Duration(c.now), s)
-	c.busy--
+	c.taken(-1)
 	if c.resume(n) || c.start(n) || c.mode.steals == never {
 		return
 	}

@@ -17,6 +17,7 @@ type Study struct {
 	Title     string
 	Tables    []Table
 	Timelines []Timeline
+	Charts    []Chart
 }
 
 // Table is figures with what they are.
@@ -35,7 +36,10 @@ type Timeline struct {
 }
 
 // studies by name. Each simulates so many seeds.
-var studies = map[string]func(seeds int) (*Study, error){"fresh": Fresh, "omo": OMO, "esplash": ESplash}
+var studies = map[string]func(seeds int) (*Study, error){
+	"fresh": Fresh, "omo": OMO, "esplash": ESplash,
+	"sparrow": Sparrow, "hawk": Hawk, "eagle": Eagle, "dice": Dice, "eirene": Eirene,
+}
 
 // Names lists the studies.
 func Names() []string { return slices.Sorted(maps.Keys(studies)) }

@@ -99,7 +99,7 @@ func TestPictureIsXML(t *testing.T) {
 	if shapes != 4 || strings.Contains(b.String(), "NaN") {
 		t.Errorf("%d shapes: %s", shapes, b.String())
 	}
-	if _, err := Run("none", 1); err == nil || !strings.Contains(err.Error(), "esplash, fresh, omo") {
+	if _, err := Run("none", 1); err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,8 +7,12 @@ import (
 	"heddle/sim/mapreduce"
 )
 
-// SVG draws the timelines of a study below each other: how many containers do what, over time, on one scale.
+// SVG draws the timelines of a study below each other: how many containers do what, over time, on one scale. A study with charts has these
+// instead.
 func (s *Study) SVG(w io.Writer) error {
+	if len(s.Charts) > 0 {
+		return drawCharts(w, s.Charts)
+	}
 	var lines []timeline.Line
 	for i := range s.Timelines {
 		t := &s.Timelines[i]

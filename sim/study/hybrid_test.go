@@ -1,0 +1,123 @@
+package study
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/rm/scheduler/policy/partition"
+	"heddle/sim/hybrid"
+)
+
+// The formula for batch sampling: that of random placement for one probe a task, and figures worked out by hand.
+func TestFormulaOfBatchSampling(t *testing.T) {
+	for _, busy := range []float64{.1, .5, .9} {
+		if got, want := atOnce(10, 10, busy), math.Pow(1-busy, 10); math.Abs(got-want) > 1e-12 {
+			t.Errorf("busy %g: %g, not %g", busy, got, want)
+		}
+	}
+	// One task, two probes: 1 − ρ². Two tasks, three probes, ρ = 1/2: (3 + 1)/8.
+	if got := atOnce(1, 2, .3); math.Abs(got-.91) > 1e-12 {
+		t.Errorf("%g", got)
+	}
+	if got := atOnce(2, 3, .5); math.Abs(got-.5) > 1e-12 {
+		t.Errorf("%g", got)
+	}
+}
+
+// What is simulated agrees with the formula, within four standard errors and what the number of workers allows.
+func TestJobsStartAtOnceAsOftenAsTheFormulaSays(t *testing.T) {
+	for _, d := range []float64{1, 2} {
+		const jobs = 4000
+		r, err := hybrid.Run(exponential(jobs, 5, 2000, .5, 1), hybrid.Options{
+			Mode: "sparrow", Workers: 2000, Cutoff: time.Minute, Seed: 1, Exact: true, Ratio: d,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := r.Utilisation.Warm / 100
+		p := atOnce(5, int(5*d), busy)
+		if busy < .45 || busy > .54 || math.Abs(r.ShortJobs.AtOnce-p) > .01+4*math.Sqrt(p*(1-p)/(.9*jobs)) {
+			t.Errorf("d = %g: %g of the jobs start at once, not %g; busy: %g", d, r.ShortJobs.AtOnce, p, busy)
+		}
+	}
+}
+
+// Late binding with two probes a task is within 14 % of ideal at 90 % load (section 3.6 of the report).
+func TestLateBindingIsNearIdeal(t *testing.T) {
+	r, err := hybrid.Run(exponential(150, 500, 10_000, .9, 1), hybrid.Options{Mode: "sparrow", Workers: 10_000, Cutoff: time.Minute, Seed: 1, Exact: true, Ratio: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.ShortJobs.Completion.Mean; got > 1.14*.679 || got < .6 {
+		t.Errorf("the mean response is %g s", got)
+	}
+}
+
+// Short jobs: Eagle before Hawk before Sparrow, at each percentile. Dice helps both, Eirene helps Eagle.
+func TestWhoWins(t *testing.T) {
+	x := yahooLike(1000, 1)
+	run := func(workers int, o hybrid.Options) outcome {
+		o.Workers, o.Short = workers, x.short
+		r, err := simulate(&x, 1, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	order := func(what string, better, worse outcome, most float64) {
+		t.Helper()
+		for i := range better.short {
+			if a, b := better.short[i].mean(), worse.short[i].mean(); a > most*b {
+				t.Errorf("%s, figure %d: %g s, and %g s", what, i, a, b)
+			}
+		}
+	}
+	sparrow, hawk, eagle := run(3600, hybrid.Options{Mode: "sparrow"}), run(3600, hybrid.Options{Mode: "hawk"}), run(3600, hybrid.Options{Mode: "eagle"})
+	order("Hawk and Sparrow", hawk, sparrow, .5)
+	order("Eagle and Hawk", eagle, hawk, .9)
+	d := partition.Study(2)
+	d.Longest = 200 * time.Second // this trace's waits are shorter than Yahoo's
+	order("Dice", run(2600, hybrid.Options{Mode: "hawk", Dice: d}), run(2600, hybrid.Options{Mode: "hawk"}), .9)
+	order("Eirene", run(3600, hybrid.Options{Mode: "eagle", Eirene: hybrid.EireneStudy()}), eagle, .97)
+}
+
+func TestTracesThatTheEnvironmentNames(t *testing.T) {
+	t.Setenv("HEDDLE_YAHOO_TRACE", "")
+	t.Setenv("HEDDLE_GOOGLE_TRACE", "nowhere.tr")
+	if _, err := settings(); err == nil || !strings.Contains(err.Error(), "HEDDLE_GOOGLE_TRACE") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("HEDDLE_GOOGLE_TRACE", "")
+	if all, err := settings(); err != nil || len(all) != 1 || len(all[0].jobs) != jobsOfTrace {
+		t.Errorf("%d settings, %v", len(all), err)
+	}
+}
+
+func TestChartIsXML(t *testing.T) {
+	c := Chart{Title: "a < b", Unit: "s", Bars: []string{"x", "y"}, Groups: []string{"g & h", "i"}, Values: [][]float64{{3, 400}, {0, .02}}}
+	var b strings.Builder
+	if err := (&Study{Charts: []Chart{c, {Groups: []string{"nothing"}, Bars: []string{"x"}, Values: [][]float64{{0}}}}}).SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	bars := 0
+	for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "rect" {
+			bars++
+		}
+	}
+	if bars != 1+2+4+1+1 || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+		t.Errorf("%d bars: %s", bars, b.String())
+	}
+}
