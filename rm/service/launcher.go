@@ -45,7 +45,9 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 		return err
 	}
 	o := c.owner(id.Attempt.App)
-	t, err := c.containerToken(l, id.PB(), c.forms(launch.Container.Node), &launch.Container, o, &parts{types: c.Types})
+	p := c.parts()
+	defer c.done(p)
+	t, err := c.containerToken(l, id.PB(), c.forms(launch.Container.Node), &launch.Container, o, p)
 	if err != nil {
 		return err
 	}

@@ -236,11 +236,12 @@ func (s *Service) grants(l *leader.Leader, grants []leader.Grant, o owner) ([]*p
 		return nil, nil
 	}
 	out := make([]*pb.Container, len(grants))
-	p := parts{types: s.Types}
+	p := s.parts()
+	defer s.done(p)
 	for i := range grants {
 		g := &grants[i]
 		id, n := p.container(g.ID), s.forms(g.Node)
-		t, err := s.containerToken(l, id, n, g, o, &p)
+		t, err := s.containerToken(l, id, n, g, o, p)
 		if err != nil {
 			return nil, err
 		}
@@ -268,7 +269,8 @@ func (s *Service) nmTokens(
 
 func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
 	out := make([]*pb.ContainerStatus, len(list))
-	p := parts{types: s.Types}
+	p := s.parts()
+	defer s.done(p)
 	for i := range list {
 		c := &list[i]
 		out[i] = pb.ContainerStatus_builder{

@@ -6,8 +6,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// parts are messages that the containers of one answer have in common, so that each is made once: mostly they are of one
-// application and size. They are only for one goroutine, and what they are in must not be changed.
+// parts are messages that containers have in common, so that each is made once: mostly those of an answer, and of the next answer, are of
+// one application and size. They are only for one goroutine at a time, and what they are in must not be changed.
 type parts struct {
 	types    records.ResourceTypes
 	amount   records.Resource
@@ -16,10 +16,24 @@ type parts struct {
 	of       records.AttemptID
 	order    int32
 	priority *pb.Priority
-	// What begins the identifier of a container's token, and what ends those of containers of a kind.
+	// What begins the identifier of a container's token, and what ends those of containers of a kind in one answer.
 	head pb.ContainerTokenIdentifier
 	like likeness
 	tail []byte
+}
+
+// parts returns some for one answer. Give them to done then.
+func (s *Service) parts() *parts {
+	if p, ok := s.spare.Get().(*parts); ok {
+		return p
+	}
+	return &parts{types: s.Types}
+}
+
+// done keeps parts for another answer. The ends of tokens' identifiers have an owner and a time, which are another answer's no more.
+func (s *Service) done(p *parts) {
+	p.tail = nil
+	s.spare.Put(p)
 }
 
 func (p *parts) size(r records.Resource) *pb.Resource {

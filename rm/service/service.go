@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -73,6 +74,7 @@ type Service struct {
 	Config
 	keys  keyCache
 	named formsCache
+	spare sync.Pool // of *parts
 
 	machines machines
 }

@@ -196,7 +196,8 @@ func (s *Service) levels(all []*pb.ContainerSuspension) (levels []level.Report, 
 func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {
 	resp.SetResponseId(reply.ResponseID)
 	resp.SetNextHeartBeatInterval(s.Heartbeat.Milliseconds())
-	p := parts{types: s.Types}
+	p := s.parts()
+	defer s.done(p)
 	resp.SetContainersToCleanup(p.containers(reply.Cleanup))
 	resp.SetContainersToBeRemovedFromNm(p.containers(reply.Removed))
 	var apps []*pb.ApplicationId
