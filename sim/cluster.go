@@ -18,6 +18,7 @@ type Nodes struct {
 	Racks    []string // racks of Names
 	// Ability is what they can do with containers from which preemption takes resources.
 	Ability drive.Ability
+	Paging  Paging
 }
 
 // Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
@@ -60,6 +61,12 @@ type Cluster struct {
 
 	used    records.Resource
 	metrics *metrics
+
+	paging Paging
+	nodes  []node // by handle
+
+	// Watch, if it is set, is told of each change of what the containers of a job hold on their nodes.
+	Watch func(now Time, job int, change records.Resource)
 }
 
 type jobState struct {
@@ -82,6 +89,9 @@ type life struct {
 	since Time             // when its rate changed last
 	rate  float64          // at which the task goes on, 0 to 1
 	lacks records.Resource // what it doesn't hold of what it claims
+
+	node    scheduler.NodeHandle
+	swapped int64 // bytes of its memory that are paged out
 }
 
 // amRequest is the allocation request id of ApplicationMasters' containers. Those of stages count from 0.
@@ -91,7 +101,7 @@ const amRequest = -1
 // the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk goes on
 // later, or more slowly. Jobs don't give containers back before they are preempted. ApplicationMasters are never preempted.
 func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
-	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs))}
+	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs)), paging: nodes.Paging}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
 		return nil, fmt.Errorf("the jobs are not in the order of their submission")
 	}
@@ -104,6 +114,10 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 			spec.Host, spec.Rack = nodes.Names[i], nodes.Racks[i]
 		}
 		n := s.AddNode(spec)
+		for len(c.nodes) <= int(n) {
+			c.nodes = append(c.nodes, node{})
+		}
+		c.nodes[n].free = nodes.Capacity.MemoryMB() << 20
 		if nodes.Ability != (drive.Ability{}) {
 			s.SetAbility(n, nodes.Ability)
 		}
@@ -289,11 +303,11 @@ func (c *Cluster) start(d *drive.Decision) {
 		c.running, c.lives = append(c.running, 0), append(c.lives, life{})
 	}
 	c.running[d.Container] = job
-	c.used = c.used.Add(d.Resource)
 	now := c.engine.Now()
 	c.granted++
 	l := &c.lives[d.Container]
-	*l = life{turn: l.turn + 1, begun: now, rate: 1}
+	*l = life{turn: l.turn + 1, begun: now, rate: 1, node: d.Node}
+	c.takes(d.Container, d.Resource)
 	master := d.AllocationRequestID == amRequest
 	c.sched.Identify(1, c.granted, master, d.Container)
 	if master {
@@ -301,14 +315,15 @@ func (c *Cluster) start(d *drive.Decision) {
 		c.engine.At(now+j.AMStart, masterReady{c}, int64(job))
 		return
 	}
+	wait := c.admission(d.Node)
 	if n := len(s.again); n > 0 {
 		l.task, s.again = s.again[n-1], s.again[:n-1]
 	} else {
 		l.task = s.begun
 		s.begun++
-		c.metrics.started(job, now-j.Submit)
+		c.metrics.started(job, now+wait-j.Submit)
 	}
-	l.left = j.Stages[s.stage].Tasks[l.task].Duration
+	l.left = wait + j.Stages[s.stage].Tasks[l.task].Duration
 	c.awaitEnd(d.Container)
 }
 
@@ -332,21 +347,17 @@ func (c *Cluster) hold(d *drive.Decision) {
 		c.still--
 	}
 	l.left = max(l.left-Time(float64(now-l.since)*l.rate), 0)
-	l.rate = 1
-	for i := range claim {
-		if claim[i] > 0 {
-			l.rate = min(l.rate, float64(d.Resource[i])/float64(claim[i]))
-		}
-	}
+	l.rate = c.paging.rate(d.Resource, claim)
 	if d.Kind == drive.Suspend {
 		l.rate = 0
 	}
 	if l.rate == 0 {
 		c.still++
 	}
-	c.used = c.used.Add(l.lacks)
-	l.lacks = claim.Sub(d.Resource)
-	c.used = c.used.Sub(l.lacks)
+	l.left += Time(float64(c.page(l, d.Resource, claim)) * l.rate)
+	lacks := claim.Sub(d.Resource)
+	c.takes(d.Container, l.lacks.Sub(lacks))
+	l.lacks = lacks
 	l.turn++
 	c.awaitEnd(d.Container)
 }
@@ -377,7 +388,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	l, job := &c.lives[h], c.running[h]
 	s := &c.states[job]
 	st := &c.jobs[job].Stages[s.stage]
-	c.metrics.lost(c.engine.Now() - l.begun)
+	c.metrics.lost(job, l.task, c.engine.Now()-l.begun)
 	s.again = append(s.again, l.task)
 	l.turn++
 	c.release(h, st.Resource)
@@ -385,9 +396,18 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	c.sched.UpdateAsks(s.app, c.asks)
 }
 
+// takes enters that a container takes so much more of its node.
+func (c *Cluster) takes(h scheduler.ContainerHandle, change records.Resource) {
+	c.used = c.used.Add(change)
+	c.nodes[c.lives[h].node].free -= change.MemoryMB() << 20
+	if c.Watch != nil {
+		c.Watch(c.engine.Now(), int(c.running[h]), change)
+	}
+}
+
 func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {
 	l := &c.lives[h]
-	c.used = c.used.Sub(r).Add(l.lacks)
+	c.takes(h, l.lacks.Sub(r))
 	l.lacks = records.Resource{}
 	if l.rate == 0 {
 		l.rate = 1

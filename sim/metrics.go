@@ -16,9 +16,10 @@ type metrics struct {
 	waited Time // total over all tasks, from the submission of their job to their start
 	begun  int64
 
-	suspended int64 // suspensions of containers
-	preempted int64 // preempted containers
-	wasted    Time  // total of their lost work
+	suspended int64           // suspensions of containers
+	preempted int64           // preempted containers
+	wasted    Time            // total of their lost work
+	losses    []map[int32]int // by job: containers that a task has lost
 
 	// Utilisation is sampled from the arrival of the hundredth part of the jobs to that of the last one, so that a
 	// trace's slow start and end don't count.
@@ -29,7 +30,7 @@ type metrics struct {
 }
 
 func newMetrics(jobs []Job) *metrics {
-	m := &metrics{jobs: jobs, outcomes: make([]Outcome, len(jobs))}
+	m := &metrics{jobs: jobs, outcomes: make([]Outcome, len(jobs)), losses: make([]map[int32]int, len(jobs))}
 	for i := range jobs {
 		m.outcomes[i] = Outcome{Name: jobs[i].Name, Queue: jobs[i].Queue, User: jobs[i].User, Tasks: jobs[i].Tasks(), Estimate: jobs[i].Estimate, Submit: jobs[i].Submit, Start: -1, End: -1}
 	}
@@ -48,9 +49,14 @@ func (m *metrics) started(job int32, waited Time) {
 	}
 }
 
-func (m *metrics) lost(work Time) {
+func (m *metrics) lost(job, task int32, work Time) {
 	m.preempted++
 	m.wasted += work
+	if m.losses[job] == nil {
+		m.losses[job] = map[int32]int{}
+	}
+	m.losses[job][task]++
+	m.outcomes[job].Lost = max(m.outcomes[job].Lost, m.losses[job][task])
 }
 
 func (m *metrics) ended(job int32, now Time) { m.outcomes[job].End = now }

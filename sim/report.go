@@ -14,6 +14,7 @@ type Outcome struct {
 	Tasks              int
 	Estimate           Time
 	Submit, Start, End Time // Start is when the first task started
+	Lost               int  // the most containers that one task has lost to preemption
 }
 
 // Report is the result of a simulation. It has no figure that depends on the machine that ran it.

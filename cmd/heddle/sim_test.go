@@ -148,7 +148,7 @@ func TestSimulateAScenario(t *testing.T) {
 	if out, err := heddle(t, "sim", "run", endless); err == nil || !strings.Contains(err.Error(), endless) || !strings.Contains(out, "it hasn't ended") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if _, err := heddle(t, "sim", "study", "nothing"); err == nil || !strings.Contains(err.Error(), "esplash, fresh, omo") {
+	if _, err := heddle(t, "sim", "study", "nothing"); err == nil || !strings.Contains(err.Error(), "omo, sparrow, suspension") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,20 +1,24 @@
-// Package timeline draws what the containers of MapReduce jobs do over time, as SVG: stacked areas of maps, of reduces that fetch and that
-// work, and of copies. Studies, benchmarks and the page of heddle mr's ApplicationMaster give it spans of time. It does no I/O but for
-// writing the picture.
+// Package timeline draws what there is over time, as SVG, in stacked areas: of what the containers of MapReduce jobs do (maps, reduces that
+// fetch and that work, copies), or of other kinds, such as what queues use. Studies, benchmarks and the page of heddle mr's ApplicationMaster
+// give it spans of time. It does no I/O but for writing the picture.
 package timeline
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
 	"strings"
 )
 
-// Kind is what a container does.
+// Kind is what there is, such as what a container does: an index of looks.
 type Kind uint8
 
-// Kinds, from the bottom of the picture up.
+// Look is how a kind is shown. Color is #rrggbb.
+type Look struct{ Name, Color string }
+
+// Kinds of what the containers of MapReduce jobs do, from the bottom of the picture up.
 const (
 	Maps Kind = iota
 	Fetching
@@ -24,14 +28,15 @@ const (
 )
 
 // names and colours of kinds.
-var looks = [kinds]struct{ name, color string }{
+var tasks = [kinds]Look{
 	{"maps", "#c0504d"}, {"reduces that fetch", "#9bbb59"}, {"reduces that work", "#4f81bd"}, {"copies", "#333333"},
 }
 
-// Span is a time for which a container does something, in seconds.
+// Span is a time for which a container does something, or for which there is an amount of something, in seconds.
 type Span struct {
 	Kind     Kind
 	From, To float64
+	Amount   float64 // 0 is one
 }
 
 // Line is a run.
@@ -51,8 +56,11 @@ const (
 	steps  = 300 // of a line
 )
 
-// Draw draws lines below each other, on one scale.
-func Draw(w io.Writer, lines []Line) error {
+// Draw draws what containers do, one line below the other, on one scale.
+func Draw(w io.Writer, lines []Line) error { return DrawKinds(w, tasks[:], lines) }
+
+// DrawKinds is Draw for other kinds, from the bottom of the picture up.
+func DrawKinds(w io.Writer, looks []Look, lines []Line) error {
 	out := bufio.NewWriter(w)
 	longest := 0.
 	for i := range lines {
@@ -62,10 +70,10 @@ func Draw(w io.Writer, lines []Line) error {
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", width, 40+len(lines)*height)
 	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
 	for i, k := range looks {
-		fmt.Fprintf(out, `<rect x="%d" y="8" width="12" height="12" fill="%s"/><text x="%d" y="18">%s</text>`+"\n", left+i*180, k.color, left+i*180+18, k.name)
+		fmt.Fprintf(out, `<rect x="%d" y="8" width="12" height="12" fill="%s"/><text x="%d" y="18">%s</text>`+"\n", left+i*180, k.Color, left+i*180+18, html.EscapeString(k.Name))
 	}
 	for i := range lines {
-		lines[i].draw(out, 30+i*height, longest)
+		lines[i].draw(out, looks, 30+i*height, longest)
 	}
 	fmt.Fprintln(out, "</svg>")
 	return out.Flush()
@@ -84,12 +92,12 @@ func (l *Line) end() float64 {
 }
 
 // draw draws a run below y.
-func (l *Line) draw(w io.Writer, y int, longest float64) {
+func (l *Line) draw(w io.Writer, looks []Look, y int, longest float64) {
 	base, high, wide := float64(y+height-bottom), float64(height-bottom-22), float64(width-left-20)
 	if l.Title != "" {
 		fmt.Fprintf(w, `<text x="%d" y="%d" font-weight="bold">%s: %.0f s</text>`+"\n", left, y+14, html.EscapeString(l.Title), l.end())
 	}
-	counts, slots := l.counts(longest)
+	counts, slots := l.counts(len(looks), longest)
 	floor := make([]float64, steps)
 	for k := range counts {
 		var up, down strings.Builder
@@ -101,7 +109,7 @@ func (l *Line) draw(w io.Writer, y int, longest float64) {
 			fmt.Fprintf(&down, "%.1f,%.1f ", left+wide*float64(i)/steps, base-high*floor[i]/slots)
 			floor[i] += counts[k][i]
 		}
-		fmt.Fprintf(w, `<polygon points="%s%s" fill="%s"/>`+"\n", up.String(), strings.TrimSpace(down.String()), looks[k].color)
+		fmt.Fprintf(w, `<polygon points="%s%s" fill="%s"/>`+"\n", up.String(), strings.TrimSpace(down.String()), looks[k].Color)
 	}
 	fmt.Fprintf(w, `<path d="M%d %.1f H%.1f M%d %.1f V%.1f" stroke="black" fill="none"/>`+"\n", left, base, left+wide, left, base, base-high)
 	fmt.Fprintf(w, `<text x="%d" y="%.1f" text-anchor="end">%.0f</text>`+"\n", left-4, base-high+10, slots)
@@ -111,8 +119,9 @@ func (l *Line) draw(w io.Writer, y int, longest float64) {
 	}
 }
 
-// counts are, by kind and step, how many containers did that on average, and how many there are at most.
-func (l *Line) counts(longest float64) (out [kinds][]float64, slots float64) {
+// counts are, by kind and step, how many containers did that on average (or how much there was), and how many there are at most.
+func (l *Line) counts(kinds int, longest float64) (out [][]float64, slots float64) {
+	out = make([][]float64, kinds)
 	for k := range out {
 		out[k] = make([]float64, steps)
 	}
@@ -120,7 +129,7 @@ func (l *Line) counts(longest float64) (out [kinds][]float64, slots float64) {
 	for _, s := range l.Spans {
 		for i := max(0, int(s.From/length)); i < steps && float64(i)*length < s.To; i++ {
 			begin := float64(i) * length
-			out[s.Kind][i] += max(0, min(s.To, begin+length)-max(s.From, begin)) / length
+			out[s.Kind][i] += cmp.Or(s.Amount, 1) * max(0, min(s.To, begin+length)-max(s.From, begin)) / length
 		}
 	}
 	if l.Slots > 0 {

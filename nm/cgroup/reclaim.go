@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 )
@@ -78,9 +79,44 @@ func (g *kernelGroup) Memory() (Memory, error) {
 	return m, g.wrap("measure the memory of", err)
 }
 
+// Reclaim first has the kernel write out memory of processes that stand still, as it does that in large pieces: limits alone have it look
+// for pages, and wait for each (docs/decisions/suspension.md). What is left to do then is to let go of what was written.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
+	if frozen, err := g.Frozen(); err == nil && frozen {
+		if err := g.pageOut(ctx, bytes); err != nil {
+			return 0, g.wrap("page out", err)
+		}
+	}
 	taken, err := g.d.limiter.reclaim(ctx, g.name, bytes)
 	return taken, g.wrap("take memory back from", err)
+}
+
+// pageOut has so many bytes of the group's processes written to swap, if they have as many of their own.
+func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
+	before, err := g.d.limiter.memory(g.name)
+	if err != nil || before.Swapped < 0 {
+		return err
+	}
+	pids, err := g.d.holder.pids(g.name)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		err := pageOut(ctx, pid, func() error {
+			now, err := g.d.limiter.memory(g.name)
+			if err == nil && now.Swapped-before.Swapped >= bytes {
+				return errEnough
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 func (g *kernelGroup) PageIn(ctx context.Context) error {

@@ -1,6 +1,7 @@
 // Package study has experiments of the texts that the techniques come from, and prints what comes out beside what the texts report:
 //
 //   - OMO and eSplash (Wang, chapters 3 to 5), as scenarios of package sim/mapreduce: their nodes, slots, jobs and disturbances;
+//   - BIG-C's preemption by suspension, by package sim, on a trace like the one that its text replays;
 //   - Sparrow, Hawk, Eagle, Dice and Eirene, by package sim/hybrid, on a synthetic trace of the shape of Yahoo's, and on traces that the
 //     environment names (HEDDLE_YAHOO_TRACE, HEDDLE_GOOGLE_TRACE), as not all of them may be part of this repository.
 //

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"heddle/internal/timeline"
 	"heddle/sim/mapreduce"
 )
 
@@ -18,6 +19,7 @@ type Study struct {
 	Tables    []Table
 	Timelines []Timeline
 	Charts    []Chart
+	Cores     []timeline.Line // used by long and by short jobs
 }
 
 // Table is figures with what they are.
@@ -38,7 +40,7 @@ type Timeline struct {
 // studies by name. Each simulates so many seeds.
 var studies = map[string]func(seeds int) (*Study, error){
 	"fresh": Fresh, "omo": OMO, "esplash": ESplash,
-	"sparrow": Sparrow, "hawk": Hawk, "eagle": Eagle, "dice": Dice, "eirene": Eirene,
+	"sparrow": Sparrow, "hawk": Hawk, "eagle": Eagle, "dice": Dice, "eirene": Eirene, "suspension": Suspension,
 }
 
 // Names lists the studies.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/rm/queue/suspension"
+	"heddle/sim"
 	"heddle/sim/mapreduce"
 )
 
@@ -99,7 +101,46 @@ func TestPictureIsXML(t *testing.T) {
 	if shapes != 4 || strings.Contains(b.String(), "NaN") {
 		t.Errorf("%d shapes: %s", shapes, b.String())
 	}
+}
+
+func TestUnknownStudy(t *testing.T) {
 	if _, err := Run("none", 1); err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The shapes that BIG-C's text reports, with one seed: suspending serves short jobs no later than killing, and with D = 3 none waits as long as with
+// D = 0. No long job loses anything, where killing has many lose work. No more is used than there is.
+func TestSuspensionLosesNothing(t *testing.T) {
+	theirs := sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
+	of := func(x regime) figures {
+		t.Helper()
+		x.part = 1. / 8
+		f, first, err := x.figures(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range first.line.Spans {
+			if s.Amount < 0 || s.Amount > machines*cores || s.To <= s.From {
+				t.Fatalf("%s: %+v", x.name, s)
+			}
+		}
+		return f
+	}
+	kill := of(regime{means: suspension.Kill})
+	if kill.killed[0] == 0 || kill.lost[0] == 0 {
+		t.Errorf("killing: %+v", kill)
+	}
+	late, atOnce := of(regime{means: suspension.Graceful, tries: 3, paging: theirs}), of(regime{means: suspension.Graceful, paging: theirs})
+	for _, f := range []figures{late, atOnce} {
+		if f.failed[0] != 0 || f.lost[0] != 0 || f.killed[0] != 0 || f.suspended[0] == 0 {
+			t.Errorf("suspending: %+v", f)
+		}
+	}
+	if late.short[0] > kill.short[0] {
+		t.Errorf("short jobs' p95 is %.1f s, and %.1f s with killing", late.short[0], kill.short[0])
+	}
+	if late.longest[0] > 0.9*atOnce.longest[0] {
+		t.Errorf("with D = 0 short jobs start up to %.1f s late, with D = 3 %.1f s", atOnce.longest[0], late.longest[0])
 	}
 }

@@ -7,11 +7,22 @@ import (
 	"heddle/sim/mapreduce"
 )
 
-// SVG draws the timelines of a study below each other: how many containers do what, over time, on one scale. A study with charts has these
+// users of cores.
+const (
+	longJob timeline.Kind = iota
+	shortJob
+)
+
+var users = []timeline.Look{longJob: {Name: "long jobs", Color: "#4f81bd"}, shortJob: {Name: "short jobs", Color: "#c0504d"}}
+
+// SVG draws the timelines of a study below each other: how many containers do what, or who uses how many cores, over time, on one scale. A study with charts has these
 // instead.
 func (s *Study) SVG(w io.Writer) error {
 	if len(s.Charts) > 0 {
 		return drawCharts(w, s.Charts)
+	}
+	if len(s.Cores) > 0 {
+		return timeline.DrawKinds(w, users, s.Cores)
 	}
 	var lines []timeline.Line
 	for i := range s.Timelines {

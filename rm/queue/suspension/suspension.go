@@ -59,7 +59,9 @@ const (
 	ByCost                       // those whose memory is moved fastest for what that frees
 )
 
-var orders = map[string]Order{"remaining": ByRemaining, "least-attained": ByLeastAttained, "cost": ByCost}
+var orders = [...]string{ByRemaining: "remaining", ByLeastAttained: "least-attained", ByCost: "cost"}
+
+func (o Order) String() string { return orders[o] }
 
 // Settings are those of all queues.
 type Settings struct {
@@ -85,9 +87,10 @@ func Of(c *conf.Config) Settings {
 	const prefix = "heddle.scheduler.preemption"
 	m, _ := Parse(MeansKey, c.Text(prefix))
 	unable, _ := Parse(UnableKey, c.Text(prefix+".unable"))
+	order := max(slices.Index(orders[:], c.Text(prefix+".order")), 0)
 	unit := records.NewResource(int64(c.Int(prefix+".unit.memory-mb")), int64(c.Int(prefix+".unit.vcores")))
 	return Settings{
-		Means: m, Unable: unable, Order: orders[c.Text(prefix+".order")], MinimumAge: c.Duration(prefix + ".minimum-runtime"),
+		Means: m, Unable: unable, Order: Order(order), MinimumAge: c.Duration(prefix + ".minimum-runtime"),
 		Step: unit.Times(int64(c.Int(prefix + ".step"))), Tries: c.Int(prefix + ".resume-tries"),
 		Most: c.Int(prefix + ".max-suspensions"), Longest: c.Duration(prefix + ".max-suspended-ms"),
 	}

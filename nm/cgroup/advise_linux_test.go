@@ -1,8 +1,11 @@
 package cgroup
 
 import (
+	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,4 +37,37 @@ func FuzzParseMaps(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Every piece is worked on once, and after the first failure no more than are under way.
+func TestInPieces(t *testing.T) {
+	areas := []area{{0, 3*advicePiece + 1}, {1 << 40, 1<<40 + 5}}
+	var mu sync.Mutex
+	seen := map[area]int{}
+	if err := inPieces(areas, func(a area) error {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[a]++
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	want := map[area]int{
+		{0, advicePiece}: 1, {advicePiece, 2 * advicePiece}: 1, {2 * advicePiece, 3 * advicePiece}: 1, {3 * advicePiece, 3*advicePiece + 1}: 1, {1 << 40, 1<<40 + 5}: 1,
+	}
+	if !maps.Equal(seen, want) {
+		t.Errorf("%v", seen)
+	}
+	for failure, is := range map[error]error{errEnough: errEnough, errGone: nil} {
+		n := 0
+		err := inPieces([]area{{0, 100 * advicePiece}}, func(area) error {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			return failure
+		})
+		if !errors.Is(err, is) || n == 0 || n > 4 {
+			t.Errorf("%v: %v after %d pieces", failure, err, n)
+		}
+	}
 }

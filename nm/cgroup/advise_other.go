@@ -7,4 +7,8 @@ import (
 	"errors"
 )
 
+var errEnough = errors.New("enough")
+
 func pageIn(context.Context, int) error { return errors.ErrUnsupported }
+
+func pageOut(context.Context, int, func() error) error { return errors.ErrUnsupported }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"heddle/integration/ladder"
+	"heddle/nm/cgroup"
+)
+
+// holdCommand starts a process of the benchmark.
+const holdCommand = "hold"
+
+func newBenchSuspend() *cobra.Command {
+	o := ladder.Options{}
+	var kind string
+	var megabytes int64
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "suspend",
+		Short: "Measure how long it takes to suspend processes on this machine, and to page them out and in",
+		Long: `Starts processes in a cgroup, suspends and resumes them as a NodeManager does, and prints how long that takes. It needs root.
+
+The first rows move no memory. Then a process that holds --memory is paged out to the 64 MB that a suspended container keeps, and
+goes on: after it has written all of its memory (dirty), and after it has only read it (clean). "back" is until it may run,
+"back and read" until it has read all of its memory. Its checksum must be the same. --swap file makes a swap file of three times --memory
+in --dir, --swap zram a compressed device, and takes it away again; own is what the machine swaps to anyway.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Rounds < 1 || o.Moves < 1 || megabytes < 128 {
+				return fmt.Errorf("--rounds %d --moves %d --memory %d: at least one round, one move and 128 MB are needed", o.Rounds, o.Moves, megabytes)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			o.Command, o.Kind, o.Bytes = []string{self, "bench", "suspend", holdCommand}, cgroup.Kind(kind), megabytes<<20
+			r, err := ladder.Run(cmd.Context(), o)
+			if r == nil {
+				return err
+			}
+			if asJSON {
+				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(r), err)
+			}
+			return errors.Join(r.Print(cmd.OutOrStdout()), err)
+		},
+	}
+	f := c.Flags()
+	f.IntSliceVar(&o.Processes, "processes", []int{1, 50}, "numbers of processes to suspend together")
+	f.IntVar(&o.Rounds, "rounds", 200, "how often processes are suspended")
+	f.Int64Var(&megabytes, "memory", 1024, "memory of the process that is paged out, in MB")
+	f.IntVar(&o.Moves, "moves", 5, "how often it is paged out when dirty, and when clean")
+	f.StringSliceVar(&o.Swap, "swap", []string{"file"}, "what to swap to: file, zram, own")
+	f.StringVar(&o.Dir, "dir", os.TempDir(), "folder of the swap file")
+	f.StringVar(&kind, "kind", "auto", "which cgroups to use: auto, v2, hybrid, v1")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.AddCommand(&cobra.Command{
+		Use: holdCommand + " BYTES", Short: "Hold memory, for heddle bench suspend", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 0 {
+				return fmt.Errorf("%q is no number of bytes", args[0])
+			}
+			return ladder.Child(cmd.InOrStdin(), cmd.OutOrStdout(), n)
+		},
+	})
+	return c
+}

@@ -1,0 +1,203 @@
+package ladder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/internal/swapfile"
+	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
+)
+
+// Options of a measurement.
+type Options struct {
+	Command   []string // starts a Child; the number of bytes is its last argument
+	Kind      cgroup.Kind
+	Processes []int
+	Rounds    int // of the part that moves no memory
+	Bytes     int64
+	Moves     int      // of all memory out and back, for each kind of swap
+	Swap      []string // file, zram, or own: what the machine has
+	Dir       string   // for the file
+}
+
+// Row is how long one thing took.
+type Row struct {
+	What           string
+	Count          int
+	P50, P99, Most time.Duration
+}
+
+// Result of a measurement.
+type Result struct {
+	Kind    cgroup.Kind
+	Missing []string // what the machine can't do, with the reason
+	Rows    []Row
+}
+
+func (r *Result) add(what string, all []time.Duration) {
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	r.Rows = append(r.Rows, Row{what, len(all), percentile(all, 50), percentile(all, 99), all[len(all)-1]})
+}
+
+// percentile of sorted durations: the least that so many percent of them don't exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+// Run measures. Of a failure it returns what it has measured before.
+func Run(ctx context.Context, o Options) (r *Result, err error) {
+	log := logrus.New()
+	log.Out = io.Discard
+	d, err := cgroup.Detect(cgroup.Options{Kind: o.Kind, ID: fmt.Sprintf("bench-%d", os.Getpid()), Log: logrus.NewEntry(log)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	r = &Result{Kind: d.Kind()}
+	for _, n := range o.Processes {
+		if err := measureCPU(ctx, d, &o, n, r); err != nil {
+			return r, fmt.Errorf("%d processes: %w", n, err)
+		}
+	}
+	for _, kind := range o.Swap {
+		if err := measureMemory(ctx, d, &o, kind, r); err != nil {
+			return r, fmt.Errorf("swap of kind %s: %w", kind, err)
+		}
+	}
+	r.Missing = d.Capabilities().Missing
+	return r, nil
+}
+
+// measureCPU suspends and resumes processes that compute, and moves no memory.
+func measureCPU(ctx context.Context, d cgroup.Driver, o *Options, n int, r *Result) (err error) {
+	e, err := enclose(ctx, d, o.Command, n, 1<<20*int64(n))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.end()) }()
+	if _, err := e.tell(spin); err != nil {
+		return err
+	}
+	l := suspend.NewLadder(e, &suspend.Node{})
+	var down, up []time.Duration
+	for range o.Rounds {
+		took, err := set(ctx, l, suspend.Order{Level: suspend.Frozen}.Fill(nil, e.size))
+		if err != nil {
+			return err
+		}
+		down = append(down, took)
+		if took, err = set(ctx, l, suspend.Order{Held: e.size}); err != nil {
+			return err
+		}
+		up = append(up, took)
+	}
+	r.add(fmt.Sprintf("suspend, %d processes that compute", n), down)
+	r.add(fmt.Sprintf("resume, %d processes", n), up)
+	return nil
+}
+
+// set returns how long the part of an order took of which others wait: the CPU's, and the limits of memory of one that goes on.
+func set(ctx context.Context, l *suspend.Ladder, o suspend.Order) (time.Duration, error) {
+	begun := time.Now()
+	if err := l.Step(ctx, o); err != nil {
+		return 0, err
+	}
+	took := time.Since(begun)
+	return took, l.Settle(ctx)
+}
+
+// swapTo has the machine swap to a kind of area.
+func swapTo(o *Options, kind string) (off func() error, err error) {
+	switch kind {
+	case "own":
+		return func() error { return nil }, nil
+	case "zram":
+		return swapfile.Zram(3*o.Bytes, "lz4")
+	case "file":
+		return swapfile.File(filepath.Join(o.Dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), 3*o.Bytes)
+	}
+	return nil, errors.New("it is not one of file, zram, own")
+}
+
+// measureMemory pages a process out to the footprint, and lets it go on. Dirty memory was written since it was last paged out; clean
+// memory was only read.
+func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string, r *Result) (err error) {
+	off, err := swapTo(o, kind)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, off()) }()
+	if !d.Capabilities().Reclaim {
+		return fmt.Errorf("%v can't take memory back here", d.Kind())
+	}
+	e, err := enclose(ctx, d, o.Command, 1, o.Bytes)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.end()) }()
+	took := map[string][]time.Duration{}
+	l := suspend.NewLadder(e, &suspend.Node{})
+	for range o.Moves {
+		for _, state := range []string{"dirty", "clean"} {
+			word := look
+			if state == "dirty" {
+				word = fill
+			}
+			want, err := e.tell(word)
+			if err != nil {
+				return err
+			}
+			begun := time.Now()
+			if err := l.Set(ctx, suspend.Order{Level: suspend.Reclaimed}.Fill(nil, e.size)); err != nil {
+				return err
+			}
+			took[state+" out"] = append(took[state+" out"], time.Since(begun))
+			if s := l.State(); s.Lags() {
+				return fmt.Errorf("%d MB are still held: %s", s.Holds.MemoryMB(), s.Reason)
+			}
+			begun = time.Now()
+			if err := l.Set(ctx, suspend.Order{Held: e.size}); err != nil {
+				return err
+			}
+			took["back"] = append(took["back"], time.Since(begun))
+			got, err := e.tell(look)
+			if err != nil {
+				return err
+			}
+			took["back and read"] = append(took["back and read"], time.Since(begun))
+			if got != want {
+				return fmt.Errorf("the memory has another content: %s instead of %s", got, want)
+			}
+		}
+	}
+	for _, what := range []string{"dirty out", "clean out", "back", "back and read"} {
+		r.add(fmt.Sprintf("%d MB %s, swap: %s", o.Bytes>>20, what, kind), took[what])
+	}
+	return nil
+}
+
+// Print writes a table in Markdown.
+func (r *Result) Print(w io.Writer) error {
+	fmt.Fprintf(w, "groups: %s\n\n| what | n | p50 | p99 | most |\n|---|---|---|---|---|\n", r.Kind)
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+	for _, x := range r.Rows {
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", x.What, x.Count, ms(x.P50), ms(x.P99), ms(x.Most))
+	}
+	for _, m := range r.Missing {
+		fmt.Fprintln(w, m)
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}

@@ -1,0 +1,71 @@
+package ladder
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/internal/swapfile"
+	"heddle/nm/cgroup"
+)
+
+// childArgument has the test's own program be a Child.
+const childArgument = "ladder-child"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == childArgument {
+		n, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = Child(os.Stdin, os.Stdout, n)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Every row is measured, on whatever groups this machine has, and the contents of memory stay.
+func TestRun(t *testing.T) {
+	swapfile.On(t, 256<<20)
+	o := Options{
+		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1, 3}, Rounds: 3, Bytes: 96 << 20, Moves: 1, Swap: []string{"own"},
+	}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := r.Print(&text); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != 8 {
+		t.Fatalf("%s", &text)
+	}
+	for _, row := range r.Rows {
+		if row.Count == 0 || row.P50 <= 0 || row.P50 > row.P99 || row.P99 > row.Most || !strings.Contains(text.String(), row.What) {
+			t.Errorf("%+v in %s", row, &text)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	var all []time.Duration
+	for i := range 200 {
+		all = append(all, time.Duration(i+1))
+	}
+	if a, b, c := percentile(all, 50), percentile(all, 99), percentile(all[:1], 99); a != 100 || b != 198 || c != 1 {
+		t.Errorf("p50 %d, p99 %d, p99 of one %d", a, b, c)
+	}
+}
+
+func TestUnknownSwap(t *testing.T) {
+	if _, err := swapTo(&Options{}, "tape"); err == nil || !strings.Contains(err.Error(), "file, zram, own") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,190 @@
+package cgroup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// area is a part of a process's memory.
+type area struct{ from, to uint64 }
+
+// errEnough ends advise before it is through.
+var errEnough = errors.New("enough")
+
+// pageIn has the kernel read a process's private memory back from swap. A process that has ended is no error.
+func pageIn(ctx context.Context, pid int) error {
+	err := advise(ctx, pid, unix.MADV_WILLNEED, func() error { return nil })
+	if err != nil {
+		return fmt.Errorf("page in process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// pageOut has the kernel page a process's private memory out, until enough says errEnough. Pages that several processes share stay. A
+// process that has ended is no error, and neither is a kernel that can't (before Linux 5.10).
+func pageOut(ctx context.Context, pid int, enough func() error) error {
+	err := advise(ctx, pid, unix.MADV_PAGEOUT, enough)
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("page out process %d: %w", pid, err)
+	}
+	return err
+}
+
+// advise tells the kernel what will happen to a process's private memory, part by part, and calls then after each.
+func advise(ctx context.Context, pid, advice int, then func() error) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	areas, err := parseMaps(f)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("/proc/%d/maps: %w", pid, err)
+	}
+	return inPieces(areas, func(piece area) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := processMadvise(fd, piece, advice)
+		switch {
+		case errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOSYS): // it has just ended, or the kernel is old
+			return errGone
+		case errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EINVAL): // it has just given the area back
+		case err != nil:
+			return err
+		}
+		return then()
+	})
+}
+
+// errGone says that a process has ended.
+var errGone = errors.New("gone")
+
+// adviceAtOnce is how many pieces are worked on at once. Where all swap is compressed memory, the processors take longest; a disk takes
+// longer where several write.
+func adviceAtOnce() int {
+	text, err := os.ReadFile("/proc/swaps")
+	_, list, _ := strings.Cut(string(text), "\n")
+	if err != nil || list == "" {
+		return 1
+	}
+	for line := range strings.Lines(list) {
+		if !strings.HasPrefix(line, "/dev/zram") {
+			return 1
+		}
+	}
+	return min(2, runtime.NumCPU())
+}
+
+// inPieces calls f for each piece of some areas, several at once, until one fails. errGone is no error.
+func inPieces(areas []area, f func(area) error) error {
+	adviceAtOnce := adviceAtOnce()
+	pieces := make(chan area)
+	failed := make(chan error, adviceAtOnce)
+	for range adviceAtOnce {
+		go func() {
+			var err error
+			for p := range pieces {
+				if err = f(p); err != nil {
+					break
+				}
+			}
+			failed <- err // there is room
+		}()
+	}
+	var first error
+	working := adviceAtOnce
+	ended := func(err error) {
+		working--
+		if first == nil {
+			first = err
+		}
+	}
+hand:
+	for _, a := range areas {
+		for at := a.from; at < a.to; at += advicePiece {
+			select {
+			case pieces <- area{at, min(a.to, at+advicePiece)}:
+			case err := <-failed:
+				ended(err)
+				break hand
+			}
+		}
+	}
+	close(pieces)
+	for working > 0 {
+		ended(<-failed)
+	}
+	if errors.Is(first, errGone) {
+		return nil
+	}
+	return first
+}
+
+// advicePiece is how many bytes one call of the kernel is about: it takes some 20 ms.
+const advicePiece = 16 << 20
+
+// processMadvise tells the kernel what will happen to a part of a process's memory.
+func processMadvise(pidfd int, a area, advice int) error {
+	v := [2]uintptr{uintptr(a.from), uintptr(a.to - a.from)} // a struct iovec
+	_, _, e := unix.Syscall6(unix.SYS_PROCESS_MADVISE, uintptr(pidfd), uintptr(unsafe.Pointer(&v)), 1, uintptr(advice), 0, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// parseMaps reads /proc/PID/maps and returns the areas that swap may have parts of: those that are writable and of no file.
+func parseMaps(r io.Reader) ([]area, error) {
+	var out []area
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) < 5 {
+			return nil, fmt.Errorf("line %q has fewer than 5 fields", lines.Text())
+		}
+		if !strings.HasPrefix(f[1], "rw") || f[4] != "0" {
+			continue
+		}
+		from, to, _ := strings.Cut(f[0], "-")
+		a := area{}
+		var err error
+		if a.from, err = strconv.ParseUint(from, 16, 64); err == nil {
+			a.to, err = strconv.ParseUint(to, 16, 64)
+		}
+		if err != nil || a.from >= a.to {
+			return nil, fmt.Errorf("%q is no range of addresses", f[0])
+		}
+		out = append(out, a)
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return nil, err
+	}
+	return out, nil
+}

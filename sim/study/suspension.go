@@ -1,0 +1,315 @@
+package study
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"heddle/internal/timeline"
+	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/sim"
+	"heddle/yarn/records"
+)
+
+// What BIG-C's text says of its cluster (section 5.1) and of the trace that it replays (section 5.5).
+const (
+	machines    = 26
+	cores       = 32 // two processors of eight cores, with hyperthreading
+	memory      = 132 << 10
+	hours       = 3.8
+	shortJobs   = 2020
+	longJobs    = 182
+	shortLoad   = 0.17 // of the cluster, by short jobs alone
+	longLoad    = 0.75
+	tick        = 3 * time.Second // between two heartbeats of a node
+	reclaiming  = 1 << 30 / 3     // bytes a second: 1 GB in 3 s
+	mostContain = 4               // containers that a task may lose, by default of Hadoop and Spark
+)
+
+// What it doesn't say.
+const (
+	spikes     = 8    // of short jobs: the text's figure 8 shows several
+	spiked     = 0.3  // part of the short jobs that come in them
+	spikeLasts = 100. // seconds
+	shortMean  = 20.  // seconds of a short task
+	longMean   = 400. // seconds of an executor
+	longSpread = 0.6  // deviation of the logarithm of a long job's mean
+	resident   = 0.6  // part of its memory that an executor uses
+)
+
+// replayed is like the one that the text replays: so many jobs, which load the cluster so much, the short ones with spikes.
+// part is how much of it there is, 0 to 1.
+func replayed(seed uint64, part float64) (jobs []sim.Job) {
+	random := rand.New(rand.NewPCG(seed, 8))
+	whole := hours * 3600.
+	length := whole * part
+	add := func(name, queue string, at, mean float64, size records.Resource, n int) {
+		j := sim.Job{
+			Name: name, Submit: sim.Time(at * 1e9), Queue: queue, User: "u", Estimate: sim.Time(mean * 1e9),
+			Stages: []sim.Stage{{Priority: 1, Resource: size}},
+		}
+		for range n {
+			d := sim.Time(mean * (0.5 + random.Float64()) * 1e9)
+			j.Stages[0].Tasks = append(j.Stages[0].Tasks, sim.Task{Duration: d})
+			j.Work += d
+		}
+		jobs = append(jobs, j)
+	}
+	// Executors of the text's three sizes, as many as make up the load.
+	sizes := []records.Resource{records.NewResource(16<<10, 8), records.NewResource(32<<10, 8), records.NewResource(32<<10, 16)}
+	executors := longLoad * machines * cores * whole / longJobs / longMean / (32. / 3)
+	for i := range int(longJobs * part) {
+		mean := longMean * math.Exp(longSpread*random.NormFloat64()-longSpread*longSpread/2)
+		add(fmt.Sprint("long", i), "root.long", random.Float64()*length, mean, sizes[i%len(sizes)], int(executors*(0.5+random.Float64())+0.5))
+	}
+	tasks := shortLoad * machines * cores * whole / shortJobs / shortMean / 4
+	begins := make([]float64, max(1, int(spikes*part)))
+	for i := range begins {
+		begins[i] = length * (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(begins))
+	}
+	for i := range int(shortJobs * part) {
+		at := random.Float64() * length
+		if random.Float64() < spiked {
+			at = begins[random.IntN(len(begins))] + spikeLasts*random.Float64()
+		}
+		add(fmt.Sprint("short", i), "root.short", at, shortMean, records.NewResource(4<<10, 4), int(tasks*(0.5+random.Float64())+0.5))
+	}
+	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
+	return jobs
+}
+
+// regime is how long and short jobs share the cluster.
+type regime struct {
+	name    string
+	single  bool // one queue for all
+	reserve bool // short jobs have 60 % to themselves
+	yarn    bool // YARN's own bounds of a round, which BIG-C doesn't have
+	means   suspension.Means
+	order   suspension.Order
+	tries   int
+	longest time.Duration // that a container is suspended in all; 0: an hour
+	paging  sim.Paging
+	part    float64 // of the trace; 0: all of it
+}
+
+func (x *regime) tree() (*queue.Tree, error) {
+	keys := map[string]string{
+		"root.queues": "long,short", "root.long.capacity": "5", "root.short.capacity": "95", "root.long.user-limit-factor": "100", "root.short.user-limit-factor": "100",
+		"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator", "maximum-applications": "100000",
+	}
+	switch {
+	case x.single:
+		keys["root.queues"], keys["root.all.capacity"] = "all", "100"
+		keys["root.all.user-limit-factor"] = "100"
+	case x.reserve:
+		keys["root.long.capacity"], keys["root.long.maximum-capacity"] = "40", "40"
+		keys["root.short.capacity"], keys["root.short.maximum-capacity"] = "60", "60"
+	}
+	t, err := queue.ParseCapacity(keys)
+	if err != nil {
+		return nil, err
+	}
+	p := &t.Settings.Preemption
+	if p.Enabled = x.means != suspension.Spare; !x.yarn {
+		p.PerRound, p.Natural, p.Wait = 1, 1, 0
+	}
+	t.Settings.Suspension.Tries, t.Settings.Suspension.Order = x.tries, x.order
+	if x.longest > 0 {
+		t.Settings.Suspension.Longest = x.longest
+	}
+	for _, q := range t.Queues() {
+		q.NoPreemption, q.Means = false, x.means
+	}
+	return t, nil
+}
+
+// replay is what a regime makes of a trace.
+type replay struct {
+	*sim.Report
+	busy float64 // part of the time until the last submission in which more than 80 % of the cores are used
+	line timeline.Line
+}
+
+func (x *regime) run(seed uint64) (*replay, error) {
+	t, err := x.tree()
+	if err != nil {
+		return nil, err
+	}
+	jobs := replayed(seed, cmp.Or(x.part, 1))
+	if x.single {
+		for i := range jobs {
+			jobs[i].Queue = "root.all"
+		}
+	}
+	d := drive.New(scheduler.Config{Tree: t, Minimum: records.NewResource(1024, 1), Heartbeat: tick})
+	c, err := sim.NewCluster(d, sim.Nodes{
+		Count: machines, Capacity: records.NewResource(memory, cores), Paging: x.paging,
+		Ability: drive.Ability{Suspend: true, Shrink: true, Reclaim: true, Out: x.paging.Out, In: x.paging.In},
+	}, jobs)
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{last: jobs[len(jobs)-1].Submit, short: make([]bool, len(jobs))}
+	for i := range jobs {
+		w.short[i] = jobs[i].Estimate == sim.Time(shortMean*1e9)
+	}
+	c.Watch = w.watch
+	r, err := c.Run()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", x.name, err)
+	}
+	return &replay{r, w.busy.Seconds() / w.last.Seconds(), timeline.Line{Title: x.name, End: w.last.Seconds(), Slots: machines * cores, Spans: w.spans}}, nil
+}
+
+// watcher sees how many cores are used by short and by long jobs.
+type watcher struct {
+	last, busy sim.Time
+	short      []bool // by job
+	spans      []timeline.Span
+	used       [2]int64
+	since      [2]sim.Time
+	busySince  sim.Time
+}
+
+func (w *watcher) watch(now sim.Time, job int, change records.Resource) {
+	kind := longJob
+	if w.short[job] {
+		kind = shortJob
+	}
+	now = min(now, w.last)
+	if now > w.since[kind] && w.used[kind] > 0 {
+		w.spans = append(w.spans, timeline.Span{Kind: kind, From: w.since[kind].Seconds(), To: now.Seconds(), Amount: float64(w.used[kind])})
+	}
+	w.since[kind] = now
+	if 10*(w.used[0]+w.used[1]) > 8*machines*cores {
+		w.busy += now - w.busySince
+	}
+	w.busySince = now
+	w.used[kind] += change.VCores()
+}
+
+// figures of a regime over several seeds.
+type figures struct{ median, short, delay, longest, long, tail, suspended, killed, lost, failed, busy sample }
+
+func (x *regime) figures(seeds int) (f figures, first *replay, err error) {
+	replays, failures := make([]*replay, seeds), make([]error, seeds)
+	var wg sync.WaitGroup
+	for seed := range seeds {
+		wg.Go(func() { replays[seed], failures[seed] = x.run(uint64(seed + 1)) })
+	}
+	wg.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return f, nil, err
+	}
+	for _, r := range replays {
+		short := func(o *sim.Outcome) bool { return o.Estimate == sim.Time(shortMean*1e9) }
+		long := func(o *sim.Outcome) bool { return !short(o) }
+		s, l := r.Latencies(short), r.Latencies(long)
+		f.median, f.short = append(f.median, sim.Percentile(s, 50).Seconds()), append(f.short, sim.Percentile(s, 95).Seconds())
+		f.long, f.tail = append(f.long, sim.Percentile(l, 50).Seconds()), append(f.tail, sim.Percentile(l, 90).Seconds())
+		var delays []sim.Time
+		failed := 0
+		for i := range r.Jobs {
+			if o := &r.Jobs[i]; short(o) {
+				delays = append(delays, o.Start-o.Submit)
+			} else if o.Lost >= mostContain {
+				failed++
+			}
+		}
+		slices.Sort(delays)
+		f.delay, f.longest = append(f.delay, sim.Percentile(delays, 99).Seconds()), append(f.longest, sim.Percentile(delays, 100).Seconds())
+		f.suspended, f.killed = append(f.suspended, float64(r.Suspended)), append(f.killed, float64(r.Preempted))
+		f.lost, f.failed, f.busy = append(f.lost, r.Wasted.Seconds()/3600), append(f.failed, float64(failed)), append(f.busy, 100*r.busy)
+	}
+	return f, replays[0], nil
+}
+
+// Suspension compares BIG-C's graceful and immediate preemption with killing, with a reservation, and with first come, first served.
+func Suspension(seeds int) (*Study, error) {
+	theirs := sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
+	ours := sim.Paging{Out: 2 << 30, In: 2 << 30, Resident: resident}
+	s := &Study{
+		Title: "Suspension: preemption that loses nothing (BIG-C). 26 nodes, 2020 short and 182 long jobs in 3.8 h. Seconds, mean ± deviation.",
+	}
+	var err error
+	table := func(title string, notes []string, all []regime, draw bool) {
+		t := Table{
+			Title: fmt.Sprintf("%s, %d seeds", title, seeds),
+			Columns: []string{
+				"policy", "short jobs p50", "p95", "start after p99", "at most", "long jobs p50", "p90", "suspended", "killed", "hours lost", "would fail", "busy %",
+			},
+			Notes: notes,
+		}
+		for i := range all {
+			if err != nil {
+				return
+			}
+			var f figures
+			var first *replay
+			if f, first, err = all[i].figures(seeds); err != nil {
+				return
+			}
+			row := []string{all[i].name}
+			for _, x := range []sample{f.median, f.short, f.delay, f.longest, f.long, f.tail, f.suspended, f.killed, f.lost, f.failed, f.busy} {
+				row = append(row, x.String())
+			}
+			t.Rows = append(t.Rows, row)
+			if draw {
+				s.Cores = append(s.Cores, first.line)
+			}
+		}
+		s.Tables = append(s.Tables, t)
+	}
+	word := map[suspension.Means]string{suspension.Graceful: "GP (suspend)", suspension.Immediate: "IP (suspend-immediate)"}
+	by := func(means suspension.Means, paging sim.Paging) regime {
+		return regime{name: word[means] + ", D = 3", means: means, tries: 3, paging: paging}
+	}
+	policies := func(paging sim.Paging) []regime {
+		return []regime{
+			{name: "FIFO", single: true, means: suspension.Spare, paging: paging},
+			{name: "reserve", reserve: true, means: suspension.Spare, paging: paging},
+			{name: "kill, as much as is needed at once", means: suspension.Kill, paging: paging},
+			{name: "kill, with YARN's defaults", means: suspension.Kill, yarn: true, paging: paging},
+			by(suspension.Immediate, paging), by(suspension.Graceful, paging),
+		}
+	}
+	table("Policies, where 1 GB is paged out, or in, in 3 s", []string{
+		"The text, section 5.5: short jobs' p95 is 183 s with reserve, 176 s with kill, 118 s with IP, 96 s with GP. Long jobs' p90 with GP is 67 % below",
+		"kill, 37 % below IP, 32 % below reserve, 4 % above FIFO. Kill makes 23 % of the long jobs fail, IP and GP none. Over 80 % of the cluster are used for",
+		"over 60 % of the time; reserve rarely uses more than 60 %.",
+		"would fail: long jobs of which some task lost four containers. YARN doesn't count a preempted container as a failed attempt.",
+	}, policies(theirs), true)
+	var tries, orders, bounds []regime
+	for _, means := range []suspension.Means{suspension.Immediate, suspension.Graceful} {
+		for d := range 6 {
+			x := by(means, theirs)
+			x.tries, x.name = d, fmt.Sprintf("%s, D = %d", word[means], d)
+			tries = append(tries, x)
+		}
+		for _, order := range []suspension.Order{suspension.ByRemaining, suspension.ByLeastAttained, suspension.ByCost} {
+			x := by(means, ours)
+			x.order, x.name = order, fmt.Sprintf("%s, D = 3, %v", word[means], order)
+			orders = append(orders, x)
+		}
+		for _, longest := range []time.Duration{time.Hour, 15 * time.Minute, 5 * time.Minute} {
+			x := by(means, ours)
+			x.longest, x.name = longest, fmt.Sprintf("%s, D = 3, at most %.0f min", word[means], longest.Minutes())
+			bounds = append(bounds, x)
+		}
+	}
+	table("How often there must be room before a container resumes, where 1 GB is paged out, or in, in 3 s", []string{
+		"The text, section 5.3: with D = 0 short jobs start up to 80 s late; D = 3 removes that, and more gains little.",
+	}, tries, false)
+	table("Policies, where 1 GB is paged out, or in, in 0.5 s", nil, policies(ours), false)
+	table("Who is suspended first, with 0.5 s a GB", []string{"The text has the order by remaining time only."}, orders, false)
+	table("For how long a container may be suspended in all, with 0.5 s a GB", nil, bounds, false)
+	return s, err
+}
