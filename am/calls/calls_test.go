@@ -1,0 +1,73 @@
+package calls
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"testing"
+
+	"heddle/am/executor/wire"
+	"heddle/am/pool"
+	"heddle/internal/await"
+)
+
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+
+func frame(what byte, id uint64, rest string) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(headBytes+len(rest)))
+	return append(binary.BigEndian.AppendUint64(append(b, what), id), rest...)
+}
+
+// A program that ends leaves no calls; those that wait are canceled. Frames that are none end it.
+func TestServe(t *testing.T) {
+	for _, test := range []struct {
+		in, out []byte
+		fails   bool
+	}{
+		{in: nil},
+		{in: frame(submit, 7, "call"), out: frame(canceled, 7, "")},
+		{in: append(frame(submit, 7, "call"), frame(cancel, 7, "")...), out: frame(canceled, 7, "")},
+		{in: frame(cancel, 99, "")},
+		{in: frame(9, 1, ""), fails: true},
+		{in: frame(submit, 1, "abc")[:14], fails: true},
+		{in: []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, fails: true},
+		{in: append(frame(submit, 7, ""), frame(submit, 7, "")...), out: frame(canceled, 7, ""), fails: true},
+	} {
+		p, err := pool.New(pool.Options{Secret: wire.NewSecret(), Listen: "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err = Serve(context.Background(), bytes.NewReader(test.in), &out, p, Interpreter{Args: []string{"none"}})
+		if (err != nil) != test.fails || !bytes.Equal(out.Bytes(), test.out) {
+			t.Errorf("%q: %q, %v", test.in, out.Bytes(), err)
+		}
+		p.Close()
+	}
+}
+
+func FuzzFrames(f *testing.F) {
+	f.Add(frame(submit, 1, "call"))
+	f.Add([]byte{255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := bufio.NewReader(bytes.NewReader(b))
+		for left := b; ; {
+			what, id, rest, err := readFrame(in)
+			if errors.Is(err, io.EOF) && len(left) > 0 {
+				t.Fatalf("the end after %d of %d bytes", len(b)-len(left), len(b))
+			}
+			if err != nil {
+				return
+			}
+			again := frame(what, id, string(rest))
+			if !bytes.HasPrefix(left, again) {
+				t.Fatalf("%q became %q", left, again)
+			}
+			left = left[len(again):]
+		}
+	})
+}

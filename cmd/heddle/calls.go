@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/am/calls"
+	"heddle/am/executor"
+	"heddle/am/executor/wire"
+	"heddle/am/pool"
+	"heddle/am/xargs"
+	"heddle/conf"
+)
+
+// newCalls is the command that heddle's Python library runs.
+func newCalls(s *source) *cobra.Command {
+	var place xargs.Place
+	var i calls.Interpreter
+	var workers int
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "calls [options] -- INTERPRETER [ARGUMENT...]", Hidden: true, Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i.Args, i.Dir, i.TimeoutMS = args, workFolder(""), uint64(timeout.Milliseconds())
+			i.Env = append(inherited(nil), i.Env...)
+			if err := runCalls(cmd.Context(), s, place, i, workers); err != nil {
+				return fmt.Errorf("calls: %w", err)
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&place.Local, "local", false, "on this machine")
+	f.StringVar(&place.Queue, "queue", "", "queue of the cluster")
+	f.IntVar(&place.Memory, "memory", 0, "MB for each call that runs")
+	f.IntVar(&workers, "workers", 0, "calls that run at a time")
+	f.DurationVar(&timeout, "timeout", 0, "of each call")
+	f.StringArrayVar(&i.Env, "setenv", nil, "NAME=VALUE for the interpreters")
+	return c
+}
+
+func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpreter, workers int) error {
+	c, err := conf.Load(s.options())
+	if err != nil {
+		return err
+	}
+	if err := c.Validate().Err(); err != nil {
+		return err
+	}
+	if place.Local || !clusterConfigured(c) {
+		if workers == 0 {
+			workers = runtime.NumCPU()
+		}
+		return localCalls(ctx, i, workers)
+	}
+	if workers == 0 {
+		workers = 64
+	}
+	p, stop, err := startPool(ctx, c, &xargs.Options{Command: []string{"python"}, Procs: workers, Place: place})
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return calls.Serve(ctx, os.Stdin, os.Stdout, p, i)
+}
+
+// localCalls has one executor, in this process.
+func localCalls(ctx context.Context, i calls.Interpreter, workers int) error {
+	secret := wire.NewSecret()
+	p, err := pool.New(pool.Options{Secret: secret, Listen: "127.0.0.1:0"})
+	if err != nil {
+		return err
+	}
+	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", p.Port()), secret)
+	if err != nil {
+		p.Close()
+		return err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e := executor.NewEngine(nil)
+		defer e.Close()
+		_ = executor.Serve(ctx, conn, wire.Hello{Slots: uint64(workers)}, e) // it ends with the pool
+	}()
+	err = calls.Serve(ctx, os.Stdin, os.Stdout, p, i)
+	p.Close()
+	<-done
+	conn.Close()
+	return err
+}

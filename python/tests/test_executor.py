@@ -1,0 +1,178 @@
+"""Tests of heddle.Executor. $HEDDLE_BINARY is the program; $HEDDLE_TEST_CONF a cluster's configuration, without it calls run here."""
+
+import concurrent.futures
+import io
+import os
+import sys
+import threading
+import time
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+import heddle
+
+CONF = os.environ.get("HEDDLE_TEST_CONF")
+FACTOR = 3
+
+
+def executor(workers=2, **more):
+    if CONF:
+        more = {"python": sys.executable, **more}
+    return heddle.Executor(workers, local=CONF is None, conf=CONF, **more)
+
+
+def times(x):
+    return FACTOR * x
+
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+    def twice(self):
+        return Point(2 * self.x)
+
+
+class Bad(Exception):
+    pass
+
+
+def fail(text):
+    raise Bad(text)
+
+
+def process(_=None):
+    return os.getpid()
+
+
+class ExecutorTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.e = executor()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.e.shutdown()
+
+    def test_is_an_executor(self):
+        self.assertIsInstance(self.e, concurrent.futures.Executor)
+
+    def test_results(self):
+        self.assertEqual(self.e.submit(pow, 2, 100).result(), 2 ** 100)
+        self.assertEqual(self.e.submit(dict, a=1).result(), {"a": 1})
+        self.assertEqual(list(self.e.map(times, range(20))), [3 * x for x in range(20)])
+        self.assertEqual(list(self.e.map(times, range(20), chunksize=7)), [3 * x for x in range(20)])
+        self.assertEqual(self.e.submit(factorial, 20).result(), factorial(20))
+        self.assertEqual(self.e.submit(lambda b: len(b), bytes(3 << 20)).result(), 3 << 20)
+
+    def test_closures_and_classes_of_the_program(self):
+        base = 5
+        self.assertEqual(self.e.submit(lambda x: x + base, 2).result(), 7)
+        got = self.e.submit(lambda p: p.twice(), Point(4)).result()
+        self.assertIs(type(got), Point)
+        self.assertEqual(got.x, 8)
+
+    def test_remote_traceback(self):
+        with self.assertRaisesRegex(Bad, "why") as c:
+            self.e.submit(fail, "why").result()
+        self.assertIn("in fail", str(c.exception.__cause__))
+        self.assertIn("raise Bad(text)" if CONF is None and __name__ != "__main__" else "Bad", str(c.exception.__cause__))
+
+        def odd():
+            class Unknown(Exception):
+                def __reduce__(self):
+                    raise TypeError("no")
+            raise Unknown("odd")
+
+        with self.assertRaisesRegex(RuntimeError, "odd"):
+            self.e.submit(odd).result()
+        with self.assertRaisesRegex(SystemExit, "3"):
+            self.e.submit(sys.exit, 3).result()
+
+    def test_output(self):
+        with mock.patch("sys.stdout", io.StringIO()) as out, mock.patch("sys.stderr", io.StringIO()) as err:
+            self.e.submit(lambda: (print("to out"), print("to err", file=__import__("sys").stderr))).result()
+        self.assertEqual((out.getvalue(), err.getvalue()), ("to out\n", "to err\n"))
+
+    def test_interpreters_are_kept(self):
+        pids = {self.e.submit(process).result() for _ in range(10)}
+        self.assertLess(len(pids), 10)
+        self.assertNotIn(os.getpid(), pids)
+
+    def test_cancel(self):
+        running = self.e.submit(time.sleep, 10000)
+        also = self.e.submit(time.sleep, 10000)
+        waiting = self.e.submit(times, 1)
+        for future in (waiting, running, also):
+            self.assertTrue(future.cancel())
+            self.assertTrue(future.cancelled())
+        with self.assertRaises(concurrent.futures.CancelledError):
+            running.result()
+        self.assertEqual(self.e.submit(times, 2).result(), 6)
+        self.assertEqual(concurrent.futures.wait([running, also, waiting]).not_done, set())
+
+    def test_a_dead_interpreter_fails_its_call_only(self):
+        with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "exit code 7"):
+            self.e.submit(os._exit, 7).result()
+        self.assertEqual(self.e.submit(times, 2).result(), 6)
+
+    def test_many_threads(self):
+        got = []
+
+        def work(n):
+            got.extend(self.e.map(times, range(n, n + 50)))
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(0, 200, 50)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(sorted(got), [3 * x for x in range(200)])
+
+
+class LifeTest(unittest.TestCase):
+    def test_initializer(self):
+        def begin(value):
+            import builtins
+            builtins.begun = getattr(builtins, "begun", 0) + value
+
+        with executor(1, initializer=begin, initargs=(5,)) as e:
+            self.assertEqual(list(e.map(lambda _: begun, range(3))), [5, 5, 5])  # noqa: F821
+
+    def test_timeout(self):
+        with executor(1, timeout=0.5) as e:
+            with self.assertRaises(heddle.TimedOut):
+                e.submit(time.sleep, 10000).result()
+
+    def test_shutdown(self):
+        e = executor(1)
+        slow = e.submit(time.sleep, 10000)
+        e.shutdown(cancel_futures=True)
+        self.assertTrue(slow.cancelled())
+        with self.assertRaisesRegex(RuntimeError, "after shutdown"):
+            e.submit(times, 1)
+        e.shutdown()
+
+    def test_faults_have_reasons(self):
+        with executor(1, python="no-such-python") as e:
+            with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "no-such-python"):
+                e.submit(times, 1).result()
+        e = executor(1, settings={"no.such.key.of.yarn": "1", "yarn.resourcemanager.ha.enabled": "maybe"})
+        with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "yarn.resourcemanager.ha.enabled"):
+            e.submit(times, 1).result()
+        e.shutdown()
+        with self.assertRaises(ValueError):
+            executor(0)
+        with mock.patch.dict(os.environ, {"PATH": "/nowhere"}), self.assertRaisesRegex(FileNotFoundError, "HEDDLE_BINARY"):
+            os.environ.pop("HEDDLE_BINARY", None)
+            executor(1)
+
+
+if __name__ == "__main__":
+    unittest.main()
