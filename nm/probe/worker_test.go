@@ -522,3 +522,104 @@ func TestDroppedProbesAreNamed(t *testing.T) {
 		t.Errorf("%v once more", d)
 	}
 }
+
+// Probes that are dropped or taken from within the queue leave the order of the others.
+func TestOrderAroundDroppedProbes(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1)
+	n.knows("gone", 1, 1).knows("a", 9, 2).knows("b", 9, 1).add("a", "gone", "b", "gone")
+	n.jobs.SetLaunched(n.of["gone"])
+	n.want(n.order(9), "b", "a")
+}
+
+func TestLongQueues(t *testing.T) {
+	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9)
+	for i := range 500 {
+		n.add([]string{"a", "b"}[i%2])
+		n.add([]string{"a", "b"}[i%2])
+		if name, s := n.next(probe.Task); name != []string{"a", "b"}[i/2%2] {
+			t.Fatalf("probe %d is of %s", i, name)
+		} else {
+			n.Free(second, s)
+		}
+	}
+	if all, waiting := n.Queued(); all != 500 || waiting != 500 {
+		t.Errorf("%d probes, %d wait", all, waiting)
+	}
+	if k := n.Cancel(n.of["a"]); k != 250 {
+		t.Errorf("%d probes of a are cancelled", k)
+	}
+	if k := n.Cancel(n.of["a"]); k != 0 {
+		t.Errorf("%d more are", k)
+	}
+}
+
+// An ask that is never answered takes its probe with it.
+func TestUnansweredAsk(t *testing.T) {
+	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a")
+	ask, _ := n.Next(0)
+	n.Free(0, ask.Slot)
+	if all, waiting := n.Queued(); all != 1 || waiting != 1 || n.Others() != 1 {
+		t.Errorf("%d probes, %d wait, %d others", all, waiting, n.Others())
+	}
+}
+
+// What waits behind long work that runs is stolen, but not the probe that a slot has.
+func TestStealingLeavesWhatRuns(t *testing.T) {
+	n := newNode(t, probe.Config{Sticky: true}, 2).knows("a", 1, 9).knows("l", 99, 9, long).add("l", "a", "a", "a")
+	if name, _ := n.next(probe.Task); name != "l" {
+		t.Fatal(name)
+	}
+	n.next(probe.Task)
+	if got := n.Steal([]probe.Handle{7}, 9); len(got) != 3 {
+		t.Errorf("%d probes are stolen", len(got)-1)
+	}
+	if all, waiting := n.Queued(); all != 1 || waiting != 0 {
+		t.Errorf("%d probes are left, %d wait", all, waiting)
+	}
+}
+
+// Users with weights pay for what tasks took by their weights.
+func TestWeightsOfWhatTasksTook(t *testing.T) {
+	user := func(id int32, weight float64) func(*probe.Job) {
+		return func(j *probe.Job) { j.User, j.Weight = id, weight }
+	}
+	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9, user(1, 1)).knows("b", 1, 9, user(2, 4))
+	for range 60 {
+		n.add("a", "b")
+	}
+	count := map[string]int{}
+	for range 50 {
+		name, s := n.next(probe.Task)
+		n.Free(7*second, s)
+		count[name]++
+	}
+	if count["a"] < 8 || count["a"] > 12 {
+		t.Errorf("shares: %v", count)
+	}
+}
+
+// A queue that has its size allocates nothing.
+func TestNothingIsAllocated(t *testing.T) {
+	for _, cfg := range []probe.Config{{}, {Order: probe.Shortest, Bound: 5, Sticky: true, AvoidLong: true}} {
+		n := newNode(t, cfg, 2).knows("a", 1, 9).knows("b", 1, 9)
+		for range 64 {
+			n.add("a", "b")
+		}
+		if k := testing.AllocsPerRun(1000, func() {
+			h := n.of["a"]
+			if n.Offer(h) == probe.Accepted {
+				n.Add(h)
+			}
+			if ask, ok := n.Next(0); ok {
+				n.Bind(0, ask.Slot, probe.Task)
+				n.Free(0, ask.Slot)
+			}
+			if ask, ok := n.Next(0); ok {
+				n.Bind(0, ask.Slot, probe.None)
+				n.Free(0, ask.Slot)
+			}
+		}); k > 0 {
+			t.Errorf("%+v: %v allocations", cfg, k)
+		}
+	}
+}
