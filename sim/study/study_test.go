@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -34,6 +35,41 @@ func TestLazyStartEndsBeforeFair(t *testing.T) {
 	}
 	if r.Makespan > 0.85*best[static] || r.Makespan > 1.05*best[shared] {
 		t.Errorf("lazy start ends after %v s; Fair at its best after %v", r.Makespan, best)
+	}
+}
+
+// OMO by the ResourceManager ends well before Fair over the same containers too, at its best setting.
+func TestOMOByTheResourceManagerEndsBeforeFair(t *testing.T) {
+	w := workloads[0]
+	makespans := map[string]float64{}
+	for name, set := range map[string]mapreduce.Settings{"0.2": {SlowStart: "0.2"}, "0.4": {SlowStart: "0.4"}, "omo": omoSettings} {
+		r, err := mapreduce.Run(cluster(w.nodes, shared, w.jobs(shared), set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		makespans[name] = r.Makespan
+	}
+	if makespans["omo"] > 0.9*min(makespans["0.2"], makespans["0.4"]) {
+		t.Errorf("makespans: %v", makespans)
+	}
+}
+
+// FRESH ends a fifth before Fair over the best division of slots, and is as fair as the text says from k = 5 on.
+func TestFreshEndsBeforeFairAndIsFair(t *testing.T) {
+	best := math.Inf(1)
+	for _, c := range contenders() {
+		if c.mapSlots == 0 && c.settings.StagePolicy == "" {
+			continue
+		}
+		r, err := mapreduce.Run(sets[0].on(10, c.mapSlots, 5, c.settings))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.mapSlots > 0 {
+			best = min(best, r.Makespan)
+		} else if f := overall(r); r.Makespan > 0.8*best || f < 0.95 {
+			t.Errorf("FRESH ends after %v s with fairness %v; Fair at its best after %v s", r.Makespan, f, best)
+		}
 	}
 }
 
