@@ -76,13 +76,13 @@ func TestKilledOnTheLadder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	able := d.Capabilities().Reclaim
+	able, kind := d.Capabilities().Reclaim, string(d.Kind())
 	d.Close()
 	if !able {
 		return // it says so: see nm/cgroup
 	}
 	for i, step := range stepsOfClimb {
-		t.Run(step, func(t *testing.T) {
+		t.Run(kind+"/"+step, func(t *testing.T) {
 			l := newDeadLab(t)
 			node := startChild(t, l.dir)
 			const remembered = 96 << 20

@@ -1,0 +1,155 @@
+package container
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/internal/swapfile"
+	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
+)
+
+// torture forks without pause, ignores signals, keeps a file and a socket open, and answers on the socket what it reads there.
+const torture = `trap '' TERM HUP INT
+exec 7>>kept
+(while :; do (echo >> forks); done) &
+exec 5<>/dev/tcp/127.0.0.1/%d
+while read -r line <&5; do echo "$line" >&7; echo "$line" >&5; done`
+
+// marked are the pids of processes that were started for a container, wherever they are.
+func marked(id string) (pids []int) {
+	mark := []byte("\x00" + cgroup.Marker + "=" + id + "\x00")
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
+	for _, dir := range dirs {
+		env, err := os.ReadFile(dir + "/environ")
+		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) {
+			pid, _ := strconv.Atoi(filepath.Base(dir)) // a number by the pattern
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// A tree of processes that forks all the time and ignores signals is suspended and resumed 200 times, on whatever groups this machine has.
+// None of its processes runs, or is missing, while it is suspended; its file and its socket go on where they were.
+func TestCycledTreeLosesNothing(t *testing.T) {
+	const cycles = 200
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	l := newLab(t)
+	if !l.node.Groups.Capabilities().KillTree {
+		return // its forks would escape: see nm/cgroup
+	}
+	t.Logf("groups of kind %s", l.node.Groups.Kind())
+	script := filepath.Join(t.TempDir(), "torture")
+	if err := os.WriteFile(script, fmt.Appendf(nil, torture, listener.Addr().(*net.TCPAddr).Port), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := l.run(job{id: containerID(1, 1), command: "exec bash " + script})
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	forks := c.Status().WorkDir + "/forks"
+	await.Until(t, "forks", func() bool { return exists(forks) })
+	for i := range cycles {
+		if err := c.Suspend(t.Context()); err != nil {
+			t.Fatalf("cycle %d: %v", i, err)
+		}
+		if _, err := fmt.Fprintln(conn, i); err != nil {
+			t.Fatal(err)
+		}
+		if i%20 == 0 {
+			before := size(t, forks)
+			all := marked(c.ID().String())
+			inGroup, err := c.Group().Processes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pid := range all {
+				if !slices.Contains(inGroup, pid) {
+					t.Errorf("cycle %d: process %d isn't in the group %v", i, pid, inGroup)
+				}
+			}
+			if frozen, err := c.Group().Frozen(); err != nil || !frozen || len(inGroup) < 2 || size(t, forks) != before {
+				t.Errorf("cycle %d: frozen %v, %v, processes %v, %d and %d forks", i, frozen, err, inGroup, before, size(t, forks))
+			}
+		}
+		if err := c.Resume(t.Context()); err != nil {
+			t.Fatalf("cycle %d: %v", i, err)
+		}
+		if line, err := answers.ReadString('\n'); err != nil || line != fmt.Sprintln(i) {
+			t.Fatalf("cycle %d: it answers %q, %v", i, line, err)
+		}
+	}
+	last := size(t, forks)
+	await.Until(t, "more forks", func() bool { return size(t, forks) > last })
+	kept, err := os.ReadFile(c.Status().WorkDir + "/kept")
+	if n := bytes.Count(kept, []byte("\n")); err != nil || n != cycles {
+		t.Errorf("%d lines in its file, %v", n, err)
+	}
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Kill(137, "killed by the test")
+	waitDone(t, c)
+	if left := marked(c.ID().String()); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if rest, err := io.ReadAll(answers); len(rest) > 0 {
+		t.Errorf("%q, %v after it was killed", rest, err)
+	}
+}
+
+// A container that is to be paged out to swap that is smaller than its memory keeps what doesn't fit, says so, and loses nothing, on whatever
+// groups this machine has. Where other tests give the machine more swap meanwhile, it all fits.
+func TestSuspendedWhereSwapIsFull(t *testing.T) {
+	swapfile.On(t, 48<<20)
+	l := newLab(t)
+	if !l.node.Groups.Capabilities().Reclaim {
+		return // it says so: see nm/cgroup
+	}
+	t.Logf("groups of kind %s", l.node.Groups.Kind())
+	const remembered = 160 << 20
+	c := l.run(job{
+		id: containerID(1, 1), memory: 512, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"},
+	})
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	dir := c.Status().WorkDir
+	waitFile(t, dir+"/ready")
+	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
+	s := await.Value(t, "all is paged out, or why not is known", func() (suspend.State, bool) {
+		s := c.Status().Suspension
+		return s, !s.Lags() || s.Reason != ""
+	})
+	t.Logf("%d MB are held, %d MB are paged out: %s", s.Holds.MemoryMB(), s.Swapped>>20, s.Reason)
+	if held := s.Holds.MemoryMB(); s.Lags() && held != 512 || !s.Lags() && held != 64 {
+		t.Errorf("it counts as holding %d MB: %+v", held, s)
+	}
+	if frozen, err := c.Group().Frozen(); err != nil || !frozen {
+		t.Errorf("frozen %v, %v", frozen, err)
+	}
+	order(t, c, level(suspend.Running, 512, 1, 2))
+	settled(t, c, suspend.Running)
+	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := waitFile(t, dir+"/sum"); got != sumOf(randomBytes(remembered)) {
+		t.Errorf("its memory has the sum %s", got)
+	}
+}
