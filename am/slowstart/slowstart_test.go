@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/am/stage"
+	"heddle/internal/omo"
 )
 
 // facts are those of a job of 100 maps of 20 s and 10 reduces on 50 slots, of which some maps wait and 50 run. A map makes
@@ -146,5 +147,71 @@ func TestWhyReducesWait(t *testing.T) {
 		if got := c.of.Why(c.f); got != c.want {
 			t.Errorf("%q instead of %q", got, c.want)
 		}
+	}
+}
+
+// Section 4.3.2.2 at its edges: one reduce fetches all, none counts as one, and a negative size as nothing.
+func TestShuffleTimeAtItsEdges(t *testing.T) {
+	for _, c := range []struct {
+		maps, done, reduces int
+		bytes               int64
+		bandwidth, want     float64
+	}{
+		{10, 5, 1, 500, 100, 10},
+		{10, 5, 0, 500, 100, 10},
+		{10, 5, 2, 500, 100, 5},
+		{10, 0, 1, 7, 7, 10},
+		{10, 5, 1, -500, 100, 0},
+		{64, 1, 1, 1 << 20, 0, 1},
+		{64, 1, 1, 1 << 20, -1, 1}, // 64 MB/s where nobody has measured it
+	} {
+		f := &stage.Facts{Maps: stage.Stat{Tasks: c.maps, Done: c.done, OutBytes: c.bytes}, Reduces: stage.Stat{Tasks: c.reduces}, Hints: stage.Hints{Bandwidth: c.bandwidth}}
+		if got := Shuffle(f); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v s", c, got)
+		}
+	}
+}
+
+// Where the ResourceManager says nothing, a job goes by what it has seen itself: F_o and A_o of its own windows (section 4.3.1).
+func TestLazyStartByOwnReleases(t *testing.T) {
+	o := &OMO{}
+	f := facts(16)
+	f.Hints.Frequency, f.Hints.Available, f.Hints.Bandwidth = 0, 0, 1e12 // no shuffle to speak of
+	for ; f.Now <= omo.Window; f.Now += time.Second {
+		o.Due(f)
+		f.Released += 4
+	}
+	if !o.Release.Known || math.Abs(o.Release.Frequency-4) > 1e-9 || o.Release.Available != 50 {
+		t.Fatalf("%+v", o.Release)
+	}
+	if got, want := o.Gap(f), -(16*50./(4*40) + 20); math.Abs(got-want) > 1e-2 {
+		t.Errorf("α is %v instead of %v", got, want)
+	}
+	// Hints count only if they are whole.
+	f.Hints.Frequency = 100
+	if got, want := o.Gap(f), -(16*50./(4*40) + 20); math.Abs(got-want) > 1e-2 {
+		t.Errorf("α is %v with half a hint", got)
+	}
+	f.Hints.Available = 50
+	if got, want := o.Gap(f), -(16*50./(100*40) + 20); math.Abs(got-want) > 1e-2 {
+		t.Errorf("α is %v with a hint", got)
+	}
+}
+
+// Section 4.3.1: what is available is weighed by time; an observation from before the last one is not taken; a late one closes a longer window.
+func TestReleasesAreWeighedByTime(t *testing.T) {
+	var r omo.Release
+	r.Observe(5*time.Second, 100, 10)
+	r.Observe(9*time.Second, 100, 30)
+	r.Observe(7*time.Second, 999, 99)
+	r.Observe(13*time.Second, 110, 50)
+	r.Observe(25*time.Second, 140, 0)
+	// 10 for 4 s, 30 for 4 s, 50 for 12 s, in 20 s
+	if !r.Known || r.Frequency != 2 || r.Available != (40+120+600)/20. {
+		t.Errorf("%+v", r)
+	}
+	r.Observe(35*time.Second, 130, 0) // fewer than before: nothing was released
+	if r.Frequency != 1 || r.Available != 19 {
+		t.Errorf("%+v", r)
 	}
 }
