@@ -42,9 +42,9 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	since      int64 // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	places     int32 // of all demands
-	_          int32 // to whole lines
+	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	places     int32     // of all demands
+	_          [13]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
