@@ -240,11 +240,21 @@ const (
 // Container is a granted container. It stays until its ApplicationMaster has acknowledged its end. There are hundreds of thousands:
 // small fields stand side by side.
 type Container struct {
-	ID                  records.ContainerID
-	Node                records.NodeID
+	ID records.ContainerID
+
+	// What the collector of garbage looks at stands together, so that it reads little of each container.
+
+	Node records.NodeID
+	node *Node // while it lives
+	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
+	held *records.Resource
+	// suspension is how it was suspended so far, nil: never. Nobody changes what it points to, which clones share.
+	suspension *Suspension
+	Tags       []string
+	Diagnostic string
+
 	Resource            records.Resource // its claim: what its application, user and queue are charged
 	AllocationRequestID int64
-	Tags                []string
 	Priority            int32
 	ExecutionType       pb.ExecutionType
 
@@ -265,18 +275,11 @@ type Container struct {
 	// part of the state.
 	Handle int64
 
-	node *Node // while it lives
-	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
-	held *records.Resource
-	// suspension is how it was suspended so far, nil: never. Nobody changes what it points to, which clones share.
-	suspension *Suspension
-
-	Asked      int64 // 0 = unknown
-	Allocated  int64
-	Started    int64 // when its node first reported it
-	Finished   int64
-	Times      Times
-	Diagnostic string
+	Asked     int64 // 0 = unknown
+	Allocated int64
+	Started   int64 // when its node first reported it
+	Finished  int64
+	Times     Times
 }
 
 // Times are a node's report of an ended container, by the ResourceManager's clock: ms since 1970, 0 = unknown.
