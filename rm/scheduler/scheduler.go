@@ -136,7 +136,7 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 	return s.core.ResizeContainer(h, to)
 }
 
-// Starving reports whether a leaf waits for something below its guarantee.
+// Starving reports whether a leaf waits for something below its guarantee, and of Fair queues whether any waits.
 func (s *Scheduler) Starving() bool { return s.core.Starving() }
 
 // Changes counts changes of what applications ask for and hold, of limits and of nodes.

@@ -121,7 +121,7 @@ func (d *Driver) Step(now int64) []Decision {
 	case d.now >= d.next:
 		again = d.round()
 	case d.sus.demanded():
-		again = d.sus.suspend(d.sus.prepare(d.Snapshot(names{d})))
+		again = d.sus.onDemand()
 	}
 	if again && !d.killing() {
 		d.place()

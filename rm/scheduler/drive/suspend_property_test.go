@@ -57,7 +57,8 @@ type leading struct {
 	apps  map[int]scheduler.AppHandle
 	where map[int]string // queues of applications
 	live  map[scheduler.ContainerHandle]place
-	over  map[int]bool // nodes that hold more than they have, as they said so
+	over  map[int]bool   // nodes that hold more than they have, as they said so
+	by    map[int64]bool // numbers of containers that people have suspended: they don't resume by themselves
 	next  int
 	log   []string
 	kinds map[drive.Kind]int
@@ -104,7 +105,12 @@ func (l *leading) takeOver() {
 	for _, h := range sorted(was) {
 		c := was[h]
 		k := l.d.Restore(l.apps[c.app], l.nodes[c.node], c.claim, drive.Container{Attempt: 1, ID: c.number, Since: l.now})
-		if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now, "root.b") {
+		if l.by[c.number] {
+			l.d.SetPast(k, 1, l.now)
+			if !l.d.NoteHeld(k, held[h]) {
+				l.fault("%v can't hold %v of %v", l.d.ContainerID(k), held[h], c.claim)
+			}
+		} else if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now, "root.b") {
 			l.fault("%v can't have been suspended with %v of %v", l.d.ContainerID(k), held[h], c.claim)
 		}
 		l.live[k] = c
@@ -119,7 +125,7 @@ func (l *leading) step(t *rapid.T) {
 		h = rapid.SampledFrom(all).Draw(t, "container")
 		c = l.live[h]
 	}
-	switch event := draw("event", 19); {
+	switch event := draw("event", 22); {
 	case event == 0 || len(l.nodes) == 0:
 		l.next++
 		l.sizes[l.next] = gb(int64(2 + draw("size", 8)))
@@ -156,8 +162,21 @@ func (l *leading) step(t *rapid.T) {
 		l.d.Free(h)
 		delete(l.live, h)
 	case event == 13:
-		l.d.Return(h, false)
+		if l.d.Return(h, false) {
+			delete(l.by, c.number)
+		}
+	case event == 17:
+		if _, _, chosen := l.d.Suspended(h); !chosen && l.d.Held(h) == c.claim {
+			to := c.claim
+			to[records.VCores], to[records.Memory] = 0, int64(draw("kept", int(c.claim[records.Memory])))
+			l.by[c.number] = l.d.SetHeld(h, to)
+		}
+	case event == 18:
+		l.d.SetMemory(h, int64(draw("bytes", 1<<30)))
+	case event == 19:
+		l.d.Took(h, int64(draw("took", 10_000)))
 	case event == 14:
+		delete(l.by, c.number)
 		if l.d.Refused(h); l.d.Held(h) != c.claim {
 			l.fault("a node refuses to suspend %v, which holds %v", l.d.ContainerID(h), l.d.Held(h))
 		}
@@ -235,7 +254,7 @@ func (l *leading) check() {
 		c := l.live[h]
 		has := l.d.Held(h)
 		_, _, suspended := l.d.Suspended(h)
-		if l.d.Claim(h) != c.claim || !has.FitsIn(c.claim) || has != c.claim && !suspended {
+		if l.d.Claim(h) != c.claim || !has.FitsIn(c.claim) || has != c.claim && !suspended && !l.by[c.number] || suspended && l.by[c.number] {
 			l.fault("%v holds %v of %v, suspended: %v", l.d.ContainerID(h), has, c.claim, suspended)
 		}
 		q := l.where[c.app]
@@ -287,7 +306,7 @@ func TestSuspensionAddsUp(t *testing.T) {
 		l := &leading{
 			d: drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second}), tree: tree, now: 1000,
 			nodes: map[int]scheduler.NodeHandle{}, sizes: map[int]records.Resource{}, able: map[int]drive.Ability{},
-			apps: map[int]scheduler.AppHandle{}, where: map[int]string{}, live: map[scheduler.ContainerHandle]place{}, over: map[int]bool{}, kinds: kinds,
+			apps: map[int]scheduler.AppHandle{}, where: map[int]string{}, live: map[scheduler.ContainerHandle]place{}, over: map[int]bool{}, by: map[int64]bool{}, kinds: kinds,
 		}
 		for range 80 {
 			l.step(t)

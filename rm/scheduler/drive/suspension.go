@@ -33,6 +33,8 @@ const footprint = 64
 const (
 	demandPause     = 50
 	containersPerMs = 200
+	// mostFruitless bounds how often that time is doubled. Only a round knows what Fair queues are due, so rounds that find nothing get rarer.
+	mostFruitless = 4
 )
 
 // suspended is what the Driver knows of a container that was suspended, or shrunk, so that queues get their shares.
@@ -79,6 +81,7 @@ type suspender struct {
 	firstDue   int64 // ms: when the first one has been suspended for as long as may be
 	nextDemand int64 // ms; 0: nobody waits
 	lastDemand int64 // ms
+	fruitless  int   // rounds on demand for Fair queues in a row that had no effect, at most mostFruitless
 	changes    int64 // of the scheduler, when a round on demand had no effect
 	looked     int64 // the same, when room for returns was looked for
 }
@@ -375,10 +378,10 @@ func (x *suspender) change(k Kind, h scheduler.ContainerHandle, held records.Res
 
 // demanded reports whether a round of suspension is due because requests have found no room, and notes when one will be.
 func (x *suspender) demanded() bool {
-	if !x.d.Suspends() || x.d.tree.Kind == queue.Fair || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
+	if !x.d.Suspends() || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
 		return false
 	}
-	if next := x.lastDemand + demandPause + int64(len(x.d.containers)/containersPerMs); x.lastDemand > 0 && x.d.now < next {
+	if next := x.lastDemand + (demandPause+int64(len(x.d.containers)/containersPerMs))<<x.fruitless; x.lastDemand > 0 && x.d.now < next {
 		x.nextDemand = next
 		return false
 	}
@@ -431,6 +434,15 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 	return done
 }
 
+// onDemand runs a round because requests have found no room. It reports whether resources were taken from containers.
+func (x *suspender) onDemand() bool {
+	done := x.suspend(x.prepare(x.d.Snapshot(names{x.d})))
+	if x.fruitless = min(x.fruitless+1, mostFruitless); done || x.d.tree.Kind != queue.Fair {
+		x.fruitless = 0
+	}
+	return done
+}
+
 // prepare completes a snapshot by what may be taken from whom: the Driver knows what nodes can do, and how far applications are.
 func (x *suspender) prepare(s *preempt.Snapshot) *preempt.Snapshot {
 	for i := range s.Apps {
@@ -456,7 +468,11 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	if spared || !q.Means.Suspends() || !able.Suspend || x.exhausted(scheduler.ContainerHandle(c.Handle)) {
 		return
 	}
-	if i := x.index(scheduler.ContainerHandle(c.Handle)); i >= 0 && x.of[i].aside {
+	i := x.index(scheduler.ContainerHandle(c.Handle))
+	switch {
+	case i < 0 && c.Held != c.Resource:
+		return // somebody has suspended it, who doesn't want it to resume by itself
+	case i >= 0 && x.of[i].aside:
 		c.Least, c.Idle, c.Whole = x.of[i].least, true, true
 		return
 	}

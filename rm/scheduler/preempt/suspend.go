@@ -156,7 +156,8 @@ func (c *cutting) shares() (over, owed []records.Resource) {
 			if parent[i] {
 				continue
 			}
-			owed[i] = q.Pending.Min(atLeast0(q.Share.Fair.Sub(q.Used)))
+			// FairScheduler reserves nodes for the starved at once, and counts that as used: they wait nevertheless.
+			owed[i] = q.Asked.Min(atLeast0(q.Share.Fair.Sub(q.Used.Sub(q.Reserved))))
 			if !q.Disabled {
 				over[i] = atLeast0(q.Used.Sub(q.Share.Fair))
 			}
@@ -189,6 +190,7 @@ func (c *cutting) collect(now int64) {
 		for k := range a.Containers {
 			x := &a.Containers[k]
 			switch {
+			case x.Reserved && c.settings.Fair && c.anyPositive(c.owed[a.Queue]): // room is made for that
 			case x.Reserved:
 				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
 			case x.Killable || x.Held == x.Least || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
