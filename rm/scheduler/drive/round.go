@@ -110,8 +110,8 @@ func (d *Driver) kill(v *preempt.Victim) {
 
 func (d *Driver) decide(k Kind, v *preempt.Victim) {
 	h := scheduler.ContainerHandle(v.Handle)
-	d.out = append(d.out, Decision{
-		Kind: k, Container: h, App: d.containers[h].app, Resource: v.Resource, Priority: d.containers[h].priority, Reason: v.Reason,
+	d.out = append(d.out, Decision{ // it may have grown since it was chosen
+		Kind: k, Container: h, App: d.containers[h].app, Resource: d.Claim(h), Priority: d.containers[h].priority, Reason: v.Reason,
 	})
 }
 
