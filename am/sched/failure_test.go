@@ -220,3 +220,41 @@ func TestFailedClones(t *testing.T) {
 		t.Errorf("after the first attempt failed: %+v", a)
 	}
 }
+
+// A job that is forgotten gives nothing, though tasks of it wait; its place is used again.
+func TestForgottenJobs(t *testing.T) {
+	s := with(sched.Config{Ratio: 2, Sticky: true}, 5)
+	id, probes := s.Submit(0, sched.Job{Tasks: 3, Where: [][]sched.Node{{1}, {2}, {3}}})
+	accept(s, id, probes)
+	s.Forget(id)
+	if a := s.Ask(0, id, sched.Asking{Node: 1}); a != (sched.Answer{}) || starving(s) != 0 {
+		t.Errorf("%+v", a)
+	}
+	next, _ := s.Submit(0, sched.Job{Tasks: 1})
+	if uint32(next) != uint32(id) || next == id {
+		t.Errorf("job %x after %x", next, id)
+	}
+	if a := s.Ask(0, next, sched.Asking{Node: 4}); a.Kind != sched.Task {
+		t.Errorf("%+v", a)
+	}
+}
+
+// With sticky probes a job isn't starving while a node runs its tasks; without, it is when all probes were used.
+func TestStarvingWithStickyProbes(t *testing.T) {
+	for _, sticky := range []bool{true, false} {
+		s := with(sched.Config{Ratio: 1, Sticky: sticky}, 5)
+		id, _ := s.Submit(0, sched.Job{Tasks: 2, Placed: true})
+		if probes := s.Reprobe(id); len(probes) != 2 {
+			t.Fatalf("%d probes", len(probes))
+		}
+		s.Answered(id, 1, true, sched.Bitmap{})
+		s.Answered(id, 2, false, sched.Bitmap{})
+		s.Ask(0, id, sched.Asking{Node: 1})
+		if got := starving(s) > 0; got == sticky {
+			t.Errorf("sticky: %v, starving: %v", sticky, got)
+		}
+		if probes := s.Reprobe(id); len(probes) != 1 {
+			t.Errorf("%d probes for the task that waits", len(probes))
+		}
+	}
+}

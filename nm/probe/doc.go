@@ -37,6 +37,8 @@
 // queuing). Within a user probes go in the order of their arrival, or by Eagle's SRPT: that of the job with the least work left goes first, but a
 // probe may be overtaken only until the estimates that passed it add up to Config.Bound times its own.
 //
+// Quote says when a probe that came now would have its task, so that its scheduler may take, clone or decline.
+//
 // # How much runs
 //
 // A node runs short tasks within the amount that it was lent (Lend). If less is lent than is in use, running tasks go on, and nothing starts

@@ -102,8 +102,13 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 		panic(fmt.Sprintf("nm/probe: slot %d hasn't asked for a task", s))
 	}
 	r.phase, r.begun = running, now
-	if a == Clone {
+	switch a {
+	case None:
+		w.noOps += (1 - w.noOps) / lately
+	case Clone:
 		r.phase = cloned
+	default:
+		w.noOps -= w.noOps / lately
 	}
 	u, place := w.probeOf(r)
 	if place < 0 {

@@ -59,6 +59,7 @@ type Worker struct {
 	outside  bool
 	pause    pause
 	dropped  []Handle
+	noOps    float64 // part of the asks lately that got no task
 }
 
 // New returns the queue of a node that was lent an amount. Workers may share a Config and, in simulations, Jobs.

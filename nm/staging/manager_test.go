@@ -273,3 +273,90 @@ func TestSizeIsKept(t *testing.T) {
 		}
 	}
 }
+
+// What fits exactly is staged, and nothing goes that needn't.
+func TestRoomIsUsedUp(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 1, Capacity: 10}, 1)
+	first, second := tableOf(5), tableOf(5)
+	n.Probed(1, first)
+	n.step().finish(true)
+	n.Read(1, 0) // it hasn't started here: that isn't so
+	first.started[0] = true
+	n.Took(1, 0, first)
+	n.Read(1, 0)
+	n.Probed(2, second)
+	n.step().finish(true).staged(2, 0)
+	if !n.disk[staging.Action{Job: 1}] || n.Used() != 10 {
+		t.Errorf("a copy went for nothing; %d bytes are used", n.Used())
+	}
+	n.Probed(3, tableOf(10))
+	if n.step(); len(n.copies) != 0 || n.disk[staging.Action{Job: 1}] {
+		t.Errorf("%v is copied", n.copies)
+	}
+	n.Released(2)
+	n.Probed(3, tableOf(10))
+	n.step().finish(true).staged(3, 0)
+}
+
+func TestReadingWhatHasNotStarted(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 1, Capacity: 5}, 1)
+	n.Probed(1, tableOf(5))
+	n.step().finish(true)
+	n.Read(1, 0)
+	n.Probed(2, tableOf(5))
+	n.step().finish(true).staged(1, 0)
+	n.staged(2)
+}
+
+// The copies of a job stay until its last probe has left; then the job is new.
+func TestLastProbe(t *testing.T) {
+	n := newNode(t, study, 1)
+	tab := tableOf(2, 2)
+	n.Probed(1, tab)
+	n.Probed(1, tab)
+	n.step().finish(true)
+	n.Released(1)
+	n.step().staged(1, 0, 1)
+	n.Released(1)
+	n.step().staged(1)
+	n.Released(1)
+	n.Probed(1, tab)
+	if n.step(); len(n.copies) != 2 {
+		t.Errorf("%d copies are made anew", len(n.copies))
+	}
+	n.finish(false)
+	n.Released(1)
+	n.step()
+	n.Probed(1, tab)
+	if n.step(); len(n.copies) != 2 || n.copies[0].Bytes != 2 {
+		t.Errorf("after failures and the last probe: %v", n.copies)
+	}
+}
+
+// A node follows the newest table; a job without tasks has nothing to stage.
+func TestNewestTable(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 0, Capacity: 100}, 1)
+	n.Probed(1, tableOf(1, 1, 1))
+	n.Probed(2, tableOf())
+	newest := tableOf(1, 1, 1)
+	newest.started[0], newest.started[1], newest.started[2] = true, true, true
+	n.Took(1, 0, newest)
+	n.Took(2, 0, tableOf())
+	n.Took(3, 0, newest)
+	if n.step(); len(n.copies) != 0 {
+		t.Errorf("%v is copied", n.copies)
+	}
+	// The only task that waits is found among many.
+	many := tableOf(slices.Repeat([]int64{1}, 200)...)
+	for i := range int32(199) {
+		many.started[i] = true
+	}
+	n.Took(1, 0, many)
+	if n.step(); len(n.copies) != 1 || n.copies[0].Task != 199 {
+		t.Errorf("%v is copied", n.copies)
+	}
+	n.Copied(1, 7, true) // nobody copies that
+	if got := n.Staged(9, []int32{4}); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}

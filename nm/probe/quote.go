@@ -1,0 +1,81 @@
+package probe
+
+import (
+	"math"
+	"time"
+)
+
+// Quote is when a node expects to start a task, from now on.
+type Quote struct {
+	P50, P95 time.Duration
+}
+
+// Quote says how long a probe of a job that arrived now would wait until it has a task. It counts what runs and what goes first in the order of
+// arrival, by estimates, and supposes that durations vary as exponential ones do. Of the probes in front only as many count as got tasks lately.
+// It takes a time in proportion to the queue.
+func (w *Worker) Quote(now time.Duration, h Handle) Quote {
+	j := &w.jobs.rest[h]
+	slots := w.slots(j.Size)
+	if slots == 0 {
+		return Quote{P50: math.MaxInt64, P95: math.MaxInt64} // nothing is lent that it fits in
+	}
+	mean, variance, busy := 0., 0., 0
+	for i := range w.runs {
+		if r := &w.runs[i]; r.phase == asked || r.phase == running {
+			// The rest of an exponential duration is as long as the whole, and the first of several rests so many times shorter.
+			e := float64(w.jobs.hot[r.job].estimate) / float64(slots)
+			mean, variance, busy = mean+e, variance+float64(slots)*e*e, busy+1
+		}
+	}
+	front, sum := 0, 0.
+	for c := range w.classes {
+		if w.classes[c].priority < j.Priority {
+			break
+		}
+		for u := range w.classes[c].users {
+			for _, e := range w.classes[c].users[u].all() {
+				if x := &w.jobs.hot[e.job]; !e.held && x.remaining >= 0 {
+					d := float64(x.estimate)
+					sum += d
+					mean += w.yield() * d
+					variance += w.yield() * (2 - w.yield()) * d * d
+					front++
+				}
+			}
+		}
+	}
+	if busy+front < slots {
+		return Quote{}
+	}
+	variance += w.yield() * w.noOps / (2*lately - 1) * sum * sum // as the part that gets tasks isn't known any better
+	k := float64(slots)
+	mean, deviation := mean/k, math.Sqrt(variance)/k
+	// Sums of durations are skewed: a gamma distribution with the same mean and deviation, by Wilson and Hilferty.
+	shape := mean * mean / max(deviation*deviation, 1)
+	at := func(z float64) time.Duration {
+		if mean == 0 {
+			return 0
+		}
+		x := 1 - 1/(9*shape) + z/(3*math.Sqrt(shape))
+		return time.Duration(mean * max(0, x*x*x))
+	}
+	return Quote{P50: at(0), P95: at(1.645)}
+}
+
+// slots is how many tasks of a size the node may run.
+func (w *Worker) slots(size Amount) int {
+	n := int64(math.MaxInt32)
+	if size.MemoryMB > 0 {
+		n = min(n, w.lent.MemoryMB/size.MemoryMB)
+	}
+	if size.VCores > 0 {
+		n = min(n, w.lent.VCores/size.VCores)
+	}
+	return int(n)
+}
+
+// lately is over how many asks the part of those with a task is averaged.
+const lately = 32
+
+// yield is the part of asks that got a task lately.
+func (w *Worker) yield() float64 { return 1 - w.noOps }

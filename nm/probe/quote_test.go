@@ -1,0 +1,110 @@
+package probe_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"heddle/nm/probe"
+)
+
+func TestQuotesOfANodeWithRoom(t *testing.T) {
+	n := newNode(t, probe.Config{}, 2).knows("a", 10, 9).knows("big", 10, 9, func(j *probe.Job) { j.Size.VCores = 3 })
+	n.add("a")
+	if q := n.Quote(0, n.of["a"]); q != (probe.Quote{}) {
+		t.Errorf("there is room: %+v", q)
+	}
+	n.next(probe.Task)
+	n.add("a")
+	if q := n.Quote(0, n.of["a"]); q.P50 <= 0 || q.P95 <= q.P50 {
+		t.Errorf("there is no room: %+v", q)
+	}
+	if q := n.Quote(0, n.of["big"]); q.P50 != math.MaxInt64 {
+		t.Errorf("it never fits: %+v", q)
+	}
+}
+
+func TestQuotesCountWhatGoesFirst(t *testing.T) {
+	n := newNode(t, probe.Config{}, 1).knows("a", 10, 9).knows("high", 10, 9, func(j *probe.Job) { j.Priority = 1 }).add("a")
+	n.next(probe.Task)
+	before := n.Quote(0, n.of["high"])
+	n.add("a", "a", "a")
+	if q := n.Quote(0, n.of["high"]); q != before {
+		t.Errorf("lower priorities count: %+v", q)
+	}
+	if q := n.Quote(0, n.of["a"]); q.P50 < 30*second || q.P50 > 40*second {
+		t.Errorf("with 40 s of work in front: %+v", q)
+	}
+}
+
+// Of many quotes half hold at P50, and 95 of 100 at P95, for exponential durations and probes of which half get tasks.
+func TestQuotesHold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, slots := range []int64{1, 4} {
+		early, kept, all := 0, 0, 0
+		for range 150 {
+			n := newNode(t, probe.Config{}, slots).knows("x", 10, 9).knows("y", 4, 9).knows("mine", 5, 9)
+			now := time.Duration(0)
+			type end struct {
+				at   time.Duration
+				slot probe.Slot
+			}
+			var ends []end
+			mine := time.Duration(-1)
+			pump := func() {
+				for {
+					ask, ok := n.Next(now)
+					if !ok {
+						return
+					}
+					if n.name[ask.Job] == "mine" {
+						mine = now
+					}
+					if n.name[ask.Job] != "mine" && rng.IntN(2) > 0 {
+						n.Bind(now, ask.Slot, probe.None)
+						n.Free(now, ask.Slot)
+						continue
+					}
+					n.Bind(now, ask.Slot, probe.Task)
+					d := time.Duration(rng.ExpFloat64() * float64(n.jobs.Of(ask.Job).Estimate))
+					ends = append(ends, end{now + d, ask.Slot})
+				}
+			}
+			var quote probe.Quote
+			from := time.Duration(0)
+			for i := 0; mine < 0; i++ {
+				if i < 120 {
+					for range 1 + 2*slots {
+						n.add([]string{"x", "y"}[rng.IntN(2)])
+					}
+				} else if i == 120 {
+					quote, from = n.Quote(now, n.of["mine"]), now
+					n.add("mine")
+				}
+				pump()
+				if i >= 60 && len(ends) > 0 {
+					first := 0
+					for k := range ends {
+						if ends[k].at < ends[first].at {
+							first = k
+						}
+					}
+					now = ends[first].at
+					n.Free(now, ends[first].slot)
+					ends = append(ends[:first], ends[first+1:]...)
+				}
+			}
+			all++
+			if wait := mine - from; wait <= quote.P50 {
+				early++
+				kept++
+			} else if wait <= quote.P95 {
+				kept++
+			}
+		}
+		if early < all*35/100 || early > all*70/100 || kept < all*89/100 {
+			t.Errorf("%d slots: of %d quotes %d hold at P50, and %d at P95", slots, all, early, kept)
+		}
+	}
+}
