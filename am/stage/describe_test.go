@@ -1,9 +1,11 @@
 package stage
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // patient is a Starter that says what it waits for, and a Speculator that knows levels.
@@ -33,5 +35,21 @@ func TestDescriptionOfAJob(t *testing.T) {
 	s.step(Refused{nil})
 	if got := Describe(s.m).Reduces; got != "" {
 		t.Errorf("at the end %q", got)
+	}
+}
+
+// A suspended attempt's time doesn't count, and failures say what was behind them.
+func TestTimesAndErrorsOfAttempts(t *testing.T) {
+	r := Running{Begun: 10 * time.Second, Paused: 4 * time.Second}
+	for now, want := range map[time.Duration]time.Duration{30: 16, 14: 0, 12: 0, 15: 1} {
+		if got := r.Elapsed(now * time.Second); got != want*time.Second {
+			t.Errorf("%v at %v s", got, int(now))
+		}
+	}
+	cause := errors.New("no")
+	for _, err := range []error{&AttemptError{ID: attempt(Map, 3, 1), Host: "h", Err: cause}, &FetchError{Hosts: 2, Last: "h", Err: cause}} {
+		if !errors.Is(err, cause) || !strings.Contains(err.Error(), "no") || !strings.Contains(err.Error(), "h") {
+			t.Errorf("%v", err)
+		}
 	}
 }
