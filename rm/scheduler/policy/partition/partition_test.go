@@ -184,3 +184,57 @@ func TestDrawTakesNoNodeTwice(t *testing.T) {
 		t.Errorf("nodes are lost: %v", nodes)
 	}
 }
+
+// The constants of the texts.
+func TestPresets(t *testing.T) {
+	if got, want := partition.Hawk(7, 2), (partition.Settings{Cutoff: 7, Short: 2, Rules: partition.Rules{Probes: 2, Least: 2, Steal: true}}); got != want {
+		t.Errorf("Hawk: %+v", got)
+	}
+	want := partition.Settings{Cutoff: 7, Short: 2, Rules: partition.Rules{
+		Probes: 2, Least: 20, AvoidLong: true, Rounds: 2, Sticky: true, Shortest: true, Bound: 5,
+	}}
+	if got := partition.Eagle(7, 2); got != want {
+		t.Errorf("Eagle: %+v", got)
+	}
+	if got := *partition.Study(17); got != (partition.Dice{
+		Most: 25, Longest: 1000 * time.Second, Window: time.Minute, Sizing: partition.Linear, Preemption: partition.Square, Multiplier: 1,
+		Times: 2, Timeout: 100 * time.Second, SuspendCost: 3 * time.Second, ResumeCost: 10 * time.Second,
+	}) {
+		t.Errorf("Dice: %+v", got)
+	}
+}
+
+// The edges of what settings may be, without Dice and with it.
+func TestEdgesOfSettings(t *testing.T) {
+	for _, short := range []float64{0, 99.9} {
+		s := partition.Hawk(0, short)
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, short := range []float64{-.1, 100, math.NaN()} {
+		s := partition.Hawk(0, short)
+		if s.Check() == nil {
+			t.Errorf("a short partition of %g %% is accepted", short)
+		}
+	}
+	for ok, changes := range map[bool][]func(*partition.Dice){
+		true: {
+			func(d *partition.Dice) { d.Most = 2 }, func(d *partition.Dice) { d.Most = 99.9 }, func(d *partition.Dice) { d.Longest, d.Window = 1, 1 },
+			func(d *partition.Dice) { d.Multiplier = 0 }, func(d *partition.Dice) { d.Multiplier = 1000 }, func(d *partition.Dice) { d.Times, d.Timeout = 0, 0 },
+		},
+		false: {
+			func(d *partition.Dice) { d.Most = 100 }, func(d *partition.Dice) { d.Most = math.NaN() }, func(d *partition.Dice) { d.Multiplier = 1001 },
+			func(d *partition.Dice) { d.Timeout = -1 }, func(d *partition.Dice) { d.Window = -1 },
+		},
+	} {
+		for i, change := range changes {
+			s := partition.Hawk(0, 2)
+			s.Dice = partition.Study(2)
+			change(s.Dice)
+			if err := s.Check(); (err == nil) != ok {
+				t.Errorf("%d: %+v: %v", i, *s.Dice, err)
+			}
+		}
+	}
+}
