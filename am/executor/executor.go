@@ -20,6 +20,7 @@ import (
 
 	"heddle/am/executor/wire"
 	"heddle/am/process"
+	"heddle/internal/pause"
 )
 
 // Engine runs tasks. Its methods may be called from any goroutine.
@@ -52,6 +53,9 @@ var errCanceled = errors.New("canceled")
 func (e *Engine) Run(ctx context.Context, t *wire.Task, output func(stream int, b []byte) error) *wire.Ended {
 	switch t.What {
 	case wire.Nothing:
+		if err := pause.For(ctx, time.Duration(t.TimeoutMS)*time.Millisecond); err != nil {
+			return &wire.Ended{ID: t.ID, Why: wire.Canceled}
+		}
 		return &wire.Ended{ID: t.ID}
 	case wire.Command:
 		return e.command(ctx, t, output)
@@ -149,7 +153,7 @@ func Serve(ctx context.Context, c *wire.Conn, hello wire.Hello, e *Engine) error
 		}
 		switch m := m.(type) {
 		case *wire.Task:
-			if m.What == wire.Nothing {
+			if m.What == wire.Nothing && m.TimeoutMS == 0 {
 				// It costs less than a goroutine.
 				if err := c.Send(&wire.Ended{ID: m.ID}); err != nil {
 					return err

@@ -18,7 +18,7 @@ import (
 
 func newBench(s *source) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure a cluster", GroupID: tools}
-	c.AddCommand(newBenchRM(s), newBenchJobs(), newBenchSuspend(), newBenchSpeculate(), newBenchStages())
+	c.AddCommand(newBenchRM(s), newBenchJobs(), newBenchSuspend(), newBenchSpeculate(), newBenchStages(), newBenchProbes())
 	return c
 }
 

@@ -31,7 +31,7 @@ type Hello struct {
 const (
 	Command = 0 // Args are run as processes
 	Call    = 1 // Payload is handed to an interpreter that is kept warm; Args are the interpreter's command line
-	Nothing = 2 // ends at once, as benchmarks need it
+	Nothing = 2 // ends when its TimeoutMS are over, as benchmarks need it
 )
 
 // Task is a task to run.
