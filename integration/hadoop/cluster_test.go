@@ -29,6 +29,16 @@ var options = hadooplab.Options{
 		"yarn.nodemanager.resource.memory-mb":            "6144",
 		"yarn.resourcemanager.connect.retry-interval.ms": "500",
 		"yarn.client.failover-sleep-base-ms":             "100",
+		// Queues with stage policies, which have no share of their own.
+		"yarn.scheduler.capacity.root.queues":                     "default,fresh,omo",
+		"yarn.scheduler.capacity.root.fresh.capacity":             "0",
+		"yarn.scheduler.capacity.root.fresh.user-limit-factor":    "-1",
+		"yarn.scheduler.capacity.root.fresh.maximum-applications": "100",
+		"yarn.scheduler.capacity.root.fresh.heddle-stage-policy":  "fresh",
+		"yarn.scheduler.capacity.root.omo.capacity":               "0",
+		"yarn.scheduler.capacity.root.omo.user-limit-factor":      "-1",
+		"yarn.scheduler.capacity.root.omo.maximum-applications":   "100",
+		"yarn.scheduler.capacity.root.omo.heddle-stage-policy":    "omo",
 	},
 }
 
