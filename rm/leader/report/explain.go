@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/leader/refusal"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
@@ -58,11 +59,11 @@ func (r *Reports) hold(reason explain.Reason) Hold {
 
 // WhatIf says whether a container of a size would start now if a user asked for it in a queue, and what would hold it: that
 // of a new application's ApplicationMaster, or one of an application that runs already.
-func (r *Reports) WhatIf(queue, user string, size records.Resource, master bool) (hold Hold, err error) {
+func (r *Reports) WhatIf(name, user string, size records.Resource, master bool) (hold Hold, err error) {
 	err = r.loop.Do(func() error {
-		q, ok := r.cfg.Queues().Find(queue)
+		q, ok := r.cfg.Queues().Find(name)
 		if !ok || !q.Leaf() {
-			return refusal.New(refusal.Refused, "queue %q is not one that applications can be in", queue)
+			return refusal.New(refusal.Refused, "queue %q is not one that applications can be in", name)
 		}
 		capability, err := r.cfg.Sizes.Normalize(size, r.cfg.MaxAllocation)
 		if err != nil {
@@ -73,7 +74,26 @@ func (r *Reports) WhatIf(queue, user string, size records.Resource, master bool)
 			return fmt.Errorf("queue %s: %w", q.Path, err)
 		}
 		hold = r.hold(found)
+		if hold.Limit == explain.ClusterFull && r.suspendsFor(q.Path, capability) {
+			hold.Free = strings.TrimPrefix(hold.Free+"; "+bySuspension, "; ")
+		}
 		return nil
 	})
 	return hold, err
+}
+
+// bySuspension is how room comes for a queue that is below its share.
+const bySuspension = "the queue is below its share, so preemption suspends containers of queues above theirs as soon as somebody asks"
+
+// suspendsFor reports whether preemption suspends containers of others so that a queue gets an amount.
+func (r *Reports) suspendsFor(path string, size records.Resource) bool {
+	if !r.cfg.Scheduler.Suspends() {
+		return false
+	}
+	q, ok := r.cfg.Scheduler.Queue(path)
+	due := q.Guaranteed
+	if r.cfg.Queues().Kind == queue.Fair {
+		due = q.Fair
+	}
+	return ok && q.Used.Add(size).FitsIn(due)
 }

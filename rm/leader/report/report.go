@@ -29,6 +29,8 @@ type Scheduler interface {
 	Headroom() records.Resource
 	OpenNodes() int
 	Queues() []scheduler.QueueView
+	Queue(path string) (scheduler.QueueView, bool)
+	Suspends() bool
 
 	Explain(h scheduler.AppHandle) []explain.Reason
 	ExplainAll(apps []scheduler.AppHandle, each func([]explain.Reason) bool)

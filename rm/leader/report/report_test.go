@@ -42,6 +42,10 @@ func newWorld(t *testing.T, kind queue.Kind) *world {
 			t.Fatal(err)
 		}
 	}
+	return worldOf(t, tree)
+}
+
+func worldOf(t *testing.T, tree *queue.Tree) *world {
 	if leaf, ok := tree.Find("root.default"); ok {
 		leaf.MaxAMShare = 1 // so that several applications are active
 	}
@@ -266,4 +270,29 @@ func TestFairSharesMayBeALittleOld(t *testing.T) {
 			t.Errorf("then: %v", got)
 		}
 	})
+}
+
+// A full cluster holds nobody up whose queue is below its share, where preemption suspends.
+func TestWhatPreemptionWouldSuspendFor(t *testing.T) {
+	const here = "preemption suspends containers of queues above theirs"
+	for _, suspends := range []bool{true, false} {
+		tree, err := queue.ParseCapacity(map[string]string{
+			"root.queues": "default,short", "root.default.capacity": "50", "root.short.capacity": "50", "root.default.user-limit-factor": "9",
+			"root.default.heddle-preemption": "suspend", "maximum-am-resource-percent": "1",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree.Settings.Preemption.Enabled = suspends
+		w := worldOf(t, tree)
+		w.node("n1", node, pb.NodeState_NS_RUNNING)
+		w.app(1, 9, gb(1))
+		w.Step(1000)
+		for size, want := range map[int64]bool{1: suspends, 2: suspends, 3: false} {
+			h, err := w.Reports.WhatIf("short", "bob", gb(size), false)
+			if err != nil || h.Limit != explain.ClusterFull || strings.Contains(h.Free, here) != want {
+				t.Errorf("%d GB while preemption suspends: %v: %+v, %v", size, suspends, h, err)
+			}
+		}
+	}
 }
