@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -208,6 +209,8 @@ func (w *world) check() {
 					continue
 				}
 				switch {
+				case strings.HasSuffix(r.Text, "at the most"): // its reasons follow
+					w.t.Fatalf("%d ms: the policy doesn't say what it waits for: %s", w.now, r.Text)
 				case j.kind == other || j.kind == uber:
 					w.t.Fatalf("%d ms: a job that is %s waits for the policy: %s", w.now, j.kind, r.Text)
 				case p == 5:
