@@ -160,3 +160,75 @@ func TestBoundsOfLate(t *testing.T) {
 		}
 	}
 }
+
+// Of several late attempts the one goes first that wins most, wherever it is on the list.
+func TestLateCopiesWhatWinsMost(t *testing.T) {
+	for most := range 3 {
+		l := &Late{}
+		l.Ended(stage.Map, 0, 10*time.Second)
+		r := &stage.Round{Now: 100 * time.Second}
+		for i := range 3 {
+			x := stage.Running{ID: id(i), Begun: 50 * time.Second, Progress: 0.5, Attempts: 1}
+			if i == most {
+				x.Progress = 0.25
+			}
+			r.Running = append(r.Running, x)
+		}
+		if got := l.Round(r); len(got) != 1 || got[0].Of != id(most) || math.Abs(got[0].Value-140) > 1e-9 {
+			t.Errorf("%+v instead of a copy of task %d", got, most)
+		}
+	}
+}
+
+// What is known of an attempt isn't that of the next one at the same task, nor of the rest of its work when others do a part of it.
+func TestWhatIsKnownIsOfOneAttempt(t *testing.T) {
+	e := &ESplash{}
+	e.Ended(stage.Map, 0, 20*time.Second)
+	r := &stage.Round{Running: []stage.Running{{ID: id(0), Attempts: 1, Share: 1}}, Slots: []int{1}}
+	pass := func() {
+		for range 3 * epoch / time.Second {
+			r.Now += time.Second
+			r.Running[0].Progress += 0.01
+			e.Round(r)
+		}
+	}
+	pass()
+	if !e.rated(r.Running[0].ID) {
+		t.Fatal("after three epochs nothing is known")
+	}
+	next := r.Running[0].ID
+	next.Number++
+	if e.rated(next) {
+		t.Error("what is known of the first attempt counts for the second")
+	}
+	r.Running[0].Share = 0.5
+	r.Now += epoch
+	e.Round(r)
+	if e.rated(r.Running[0].ID) {
+		t.Error("what is known of all of it counts for a part")
+	}
+	pass()
+	if !e.rated(r.Running[0].ID) {
+		t.Error("nothing is known of the part after three epochs")
+	}
+}
+
+// Half a task that gets on with itself twice as fast is as healthy as a whole one: a node is judged by whole tasks (section 5.2.2, SV).
+func TestPartsAreJudgedAsWholeTasks(t *testing.T) {
+	e := &ESplash{}
+	for range 3 {
+		e.Ended(stage.Map, 0, 20*time.Second)
+	}
+	e.Round(&stage.Round{Slots: []int{1}, Levels: []int{1}})
+	e.table[1][stage.Map].rate, e.table[1][stage.Map].rated = 0.05, 1
+	for _, c := range []struct{ rate, progress float64 }{{0.05, 0.4}, {0.025, 0.2}, {0.01, 0.1}, {0, 0}} {
+		whole := &stage.Running{ID: id(0), Progress: c.progress, Share: 1}
+		half := &stage.Running{ID: id(1), Progress: 2 * c.progress, Share: 0.5}
+		a := e.deficit(10*time.Second, whole, &track{rate: c.rate, rated: true})
+		b := e.deficit(10*time.Second, half, &track{rate: 2 * c.rate, rated: true, share: 0.5})
+		// The estimates of the two differ by what no progress at all counts as.
+		if c.progress > 0 && math.Abs(a-b) > 1e-9 || a > 2*bound-1 || c.rate == 0 && a != 2*bound-1 {
+			t.Errorf("%+v: a whole task adds %v, half a task %v", c, a, b)
+		}
+	}
+}
