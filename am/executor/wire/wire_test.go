@@ -171,7 +171,11 @@ func FuzzFrames(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if back, err := decode(again[4:]); err != nil || !reflect.DeepEqual(back, m) {
+			back, err := decode(again[4:])
+			if err != nil {
+				t.Fatalf("%#v: %v", m, err)
+			}
+			if more, err := appendFrame(nil, back); err != nil || !bytes.Equal(more, again) {
 				t.Fatalf("%#v comes back as %#v, %v", m, back, err)
 			}
 		}
