@@ -15,6 +15,7 @@ import (
 	"heddle/nm/application"
 	"heddle/nm/container"
 	"heddle/nm/disks"
+	"heddle/nm/enclosure"
 	"heddle/nm/localizer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -76,8 +77,10 @@ func bare(t testing.TB, d *disks.Disks) (s *Service, who token.NM) {
 		t.Fatal(err)
 	}
 	m := container.NewManager(container.Options{
-		Config: container.Config{Node: node, Resource: records.NewResource(8192, 8), TrackStopped: time.Minute, MaxDiagnostics: 10000},
-		Disks:  d, Localizer: nothing{}, Logs: nothing{}, Aux: noAux{}, Deleter: nothing{}, Log: logrus.NewEntry(log),
+		Config: container.Config{
+			Node: node, Rules: enclosure.Rules{Resource: records.NewResource(8192, 8)}, TrackStopped: time.Minute, MaxDiagnostics: 10000,
+		},
+		Disks: d, Localizer: nothing{}, Logs: nothing{}, Aux: noAux{}, Deleter: nothing{}, Log: logrus.NewEntry(log),
 		ContainerRecords: forgetful{}, AppRecords: forgetful{},
 	})
 	who = token.NM{Attempt: records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}, Node: node, Submitter: "ann", KeyID: 1}
