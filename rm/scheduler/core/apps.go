@@ -215,7 +215,7 @@ func (s *Core) ClearAsks(h handle.App) {
 // UpdateBlacklist adds and then removes hosts (or racks) on which an application wants no containers.
 func (s *Core) UpdateBlacklist(h handle.App, add, remove []string) {
 	a := &s.Apps[h]
-	s.Recheck = true
+	s.reviewReservations()
 	if a.Blacklist == nil {
 		a.Blacklist = map[int32]struct{}{}
 	}

@@ -9,6 +9,7 @@ import (
 // limitQueues computes what queues are promised and can have at most in the cluster as it is.
 func (s *Core) limitQueues() {
 	s.Changes++
+	s.reviewReservations()
 	effective := s.Tree.Effective(s.Calc.Cluster)
 	least := s.Calc.Share(&s.Config.Minimum)
 	for h := range s.Queues {

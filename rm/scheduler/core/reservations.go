@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
@@ -152,10 +153,20 @@ func (s *Core) dropReservation(c handle.Container) {
 	})
 }
 
-// Withdraw undoes a reservation and offers its node to others.
+// reviewReservations has the next call of Schedule look at all reservations, as some may have become useless: an application excludes
+// their nodes, or queues may have less. What is reserved for nobody's use would keep others from a node until something happens on one.
+func (s *Core) reviewReservations() {
+	s.Recheck = true
+	s.Roomier = s.Roomier || len(s.Reserved) > 0
+}
+
+// Withdraw undoes a reservation and offers its node to others. Its request may reserve another node.
 func (s *Core) Withdraw(c handle.Container) {
-	app, node := s.Containers[c].App, s.Containers[c].Node
+	app, node, d := s.Containers[c].App, s.Containers[c].Node, s.ReservationOf(c).Demand
 	s.dropReservation(c)
+	if d.Why == demand.NoRoom {
+		s.setWhy(d, demand.Untried)
+	}
 	s.NodeFreed(node)
 	s.unparkLimited()
 	s.settle(app)

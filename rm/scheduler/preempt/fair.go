@@ -82,13 +82,13 @@ func (f *Fair) Marked(id records.ContainerID) (until int64, reason string, ok bo
 // due are the marked containers whose time is up. Marks of containers that are gone are dropped.
 func (f *Fair) due(now int64, h *hunt) (kill []Victim) {
 	for id, k := range f.marked {
-		handle, there := h.known[id]
+		c, there := h.known[id]
 		switch {
 		case !there:
 			delete(f.marked, id)
 		case k.at <= now:
 			delete(f.marked, id)
-			k.victim.Handle = handle // it may be another one than when the container was marked
+			k.victim.Handle, k.victim.Resource = c.Handle, c.Resource // which may have changed since the container was marked
 			kill = append(kill, k.victim)
 			h.dying[id] = true
 		}

@@ -11,13 +11,13 @@ import (
 type hunt struct {
 	*Snapshot
 	fair   *Fair
-	known  map[records.ContainerID]int32 // the handles of the containers that there are
-	dying  map[records.ContainerID]bool  // to be killed in this round
-	onNode [][]prey                      // ApplicationMasters last
-	free   []records.Resource            // of a node, beside what it is kept for
-	kept   []records.Resource            // of a node's free room: spoken for by asks of this round
-	marked []records.Resource            // of an application's use: of marked containers
-	off    []bool                        // a queue, or one above it, from which nothing may be taken
+	known  map[records.ContainerID]*Container // that there are
+	dying  map[records.ContainerID]bool       // to be killed in this round
+	onNode [][]prey                           // ApplicationMasters last
+	free   []records.Resource                 // of a node, beside what it is kept for
+	kept   []records.Resource                 // of a node's free room: spoken for by asks of this round
+	marked []records.Resource                 // of an application's use: of marked containers
+	off    []bool                             // a queue, or one above it, from which nothing may be taken
 }
 
 type prey struct {
@@ -27,7 +27,7 @@ type prey struct {
 
 func newHunt(f *Fair, s *Snapshot) *hunt {
 	h := &hunt{
-		Snapshot: s, fair: f, known: map[records.ContainerID]int32{}, dying: map[records.ContainerID]bool{},
+		Snapshot: s, fair: f, known: map[records.ContainerID]*Container{}, dying: map[records.ContainerID]bool{},
 		onNode: make([][]prey, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), kept: make([]records.Resource, len(s.Nodes)),
 		marked: make([]records.Resource, len(s.Apps)), off: make([]bool, len(s.Queues)),
 	}
@@ -45,7 +45,7 @@ func newHunt(f *Fair, s *Snapshot) *hunt {
 				h.free[c.Node] = atLeast0(h.free[c.Node].Sub(c.Resource))
 				continue
 			}
-			h.known[c.ID] = c.Handle
+			h.known[c.ID] = c
 			if _, ok := f.marked[c.ID]; ok {
 				h.marked[i] = h.marked[i].Add(c.Resource)
 			}
