@@ -68,7 +68,7 @@ func TestActivitiesAreShownAfterAHeartbeat(t *testing.T) {
 	}
 }
 
-// What stock YARN wrote of a request on three nodes, one of which is kept for it, with ids and the time taken out: summarized, and
+// What stock YARN wrote of a request on three nodes, one of which is reserved for it, with ids and the time taken out: summarized, and
 // summarized by diagnostics.
 func TestActivitiesOfNodesAreGroupedAsYARNDoes(t *testing.T) {
 	on := func(host string, state explain.ActivityState, diagnostic string) report.Activity {

@@ -77,7 +77,7 @@ func BenchmarkDecisionAtUserLimits(b *testing.B) {
 	decide(b, s)
 }
 
-// The same in fair queues, where nodes are kept for some of those who have less than their share.
+// The same in fair queues, where nodes are reserved for some of those who have less than their share.
 func BenchmarkDecisionFair(b *testing.B) {
 	var file strings.Builder
 	for i := range 20 {

@@ -9,7 +9,7 @@ import (
 	"heddle/rm/scheduler/demand"
 )
 
-// checked is a scheduler with all that is checked: an application that runs and waits, a node that is kept for it, and a user with two.
+// checked is a scheduler with all that is checked: an application that runs and waits, a node that is reserved for it, and a user with two.
 func checked(t *testing.T) (*core.Core, *core.App) {
 	t.Helper()
 	tree, err := queue.ParseCapacity(map[string]string{"root.queues": "a", "root.a.capacity": "100", "maximum-am-resource-percent": "1"})
@@ -34,7 +34,7 @@ func checked(t *testing.T) (*core.Core, *core.App) {
 		t.Fatal(err)
 	}
 	if len(s.Reservations()) != 1 {
-		t.Fatalf("%d nodes are kept", len(s.Reservations()))
+		t.Fatalf("%d nodes are reserved", len(s.Reservations()))
 	}
 	return s.core, &s.core.Apps[one]
 }
@@ -46,26 +46,26 @@ func TestCheckFinds(t *testing.T) {
 		harm func(c *core.Core, a *core.App)
 		want string
 	}{
-		"a node's sum":             {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Used = unit }, "node 0 has <memory:1024"},
-		"a node that isn't kept":   {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Reserved = 0 }, "node 0 isn't kept for container"},
-		"an application's sum":     {func(_ *core.Core, a *core.App) { a.Used = unit }, "application 0 has <memory:1024"},
-		"what is kept for it":      {func(_ *core.Core, a *core.App) { a.Reserved = unit }, "application 0 has"},
-		"what it waits for":        {func(_ *core.Core, a *core.App) { a.PendingSum = unit }, "application 0 waits for <memory:1024"},
-		"its requests":             {func(_ *core.Core, a *core.App) { a.Requests++ }, "2 requests, 0 of them blocked; the sums say 3"},
-		"its blocked requests":     {func(_ *core.Core, a *core.App) { a.Blocked++ }, "the sums say 2 and 1"},
-		"that it is active":        {func(_ *core.Core, a *core.App) { a.Active = false }, "user u in root.a has"},
-		"that it wants something":  {func(_ *core.Core, a *core.App) { a.Wants = false }, "user u in root.a has"},
-		"a user's use":             {func(c *core.Core, _ *core.App) { c.Users[0].Used = unit }, "user u in root.a has"},
-		"a user's masters":         {func(c *core.Core, _ *core.App) { c.Users[0].AmUsed = unit }, "user u in root.a has"},
-		"a user's number":          {func(c *core.Core, _ *core.App) { c.Users[0].Total++ }, "user u in root.a has"},
-		"a user's active ones":     {func(c *core.Core, _ *core.App) { c.Users[0].Active++ }, "user u in root.a has"},
-		"a queue's use":            {func(c *core.Core, _ *core.App) { c.Queues[1].Used = unit }, "queue root.a has"},
-		"what is kept for a queue": {func(c *core.Core, _ *core.App) { c.Queues[1].Reserved = unit }, "queue root.a has"},
-		"what a queue waits for":   {func(c *core.Core, _ *core.App) { c.Queues[1].Pending = unit }, "queue root.a has"},
-		"a queue's masters":        {func(c *core.Core, _ *core.App) { c.Queues[1].AmUsed = unit }, "queue root.a has"},
-		"the root's use":           {func(c *core.Core, _ *core.App) { c.Queues[0].Used = unit }, "queue root has"},
-		"the root's number":        {func(c *core.Core, _ *core.App) { c.Queues[0].Total-- }, "queue root has"},
-		"a queue's containers":     {func(c *core.Core, _ *core.App) { c.Queues[1].Containers++ }, "queue root.a has"},
+		"a node's sum":                 {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Used = unit }, "node 0 has <memory:1024"},
+		"a node that isn't reserved":   {func(c *core.Core, _ *core.App) { c.Nodes.At[0].Reserved = 0 }, "node 0 isn't reserved for container"},
+		"an application's sum":         {func(_ *core.Core, a *core.App) { a.Used = unit }, "application 0 has <memory:1024"},
+		"what is reserved for it":      {func(_ *core.Core, a *core.App) { a.Reserved = unit }, "application 0 has"},
+		"what it waits for":            {func(_ *core.Core, a *core.App) { a.PendingSum = unit }, "application 0 waits for <memory:1024"},
+		"its requests":                 {func(_ *core.Core, a *core.App) { a.Requests++ }, "2 requests, 0 of them blocked; the sums say 3"},
+		"its blocked requests":         {func(_ *core.Core, a *core.App) { a.Blocked++ }, "the sums say 2 and 1"},
+		"that it is active":            {func(_ *core.Core, a *core.App) { a.Active = false }, "user u in root.a has"},
+		"that it wants something":      {func(_ *core.Core, a *core.App) { a.Wants = false }, "user u in root.a has"},
+		"a user's use":                 {func(c *core.Core, _ *core.App) { c.Users[0].Used = unit }, "user u in root.a has"},
+		"a user's masters":             {func(c *core.Core, _ *core.App) { c.Users[0].AmUsed = unit }, "user u in root.a has"},
+		"a user's number":              {func(c *core.Core, _ *core.App) { c.Users[0].Total++ }, "user u in root.a has"},
+		"a user's active ones":         {func(c *core.Core, _ *core.App) { c.Users[0].Active++ }, "user u in root.a has"},
+		"a queue's use":                {func(c *core.Core, _ *core.App) { c.Queues[1].Used = unit }, "queue root.a has"},
+		"what is reserved for a queue": {func(c *core.Core, _ *core.App) { c.Queues[1].Reserved = unit }, "queue root.a has"},
+		"what a queue waits for":       {func(c *core.Core, _ *core.App) { c.Queues[1].Pending = unit }, "queue root.a has"},
+		"a queue's masters":            {func(c *core.Core, _ *core.App) { c.Queues[1].AmUsed = unit }, "queue root.a has"},
+		"the root's use":               {func(c *core.Core, _ *core.App) { c.Queues[0].Used = unit }, "queue root has"},
+		"the root's number":            {func(c *core.Core, _ *core.App) { c.Queues[0].Total-- }, "queue root has"},
+		"a queue's containers":         {func(c *core.Core, _ *core.App) { c.Queues[1].Containers++ }, "queue root.a has"},
 		"the request at the front": {func(c *core.Core, a *core.App) {
 			for d := range c.Demands(a) {
 				d.Why = demand.NoPlace

@@ -93,7 +93,7 @@ func (s *Scheduler) moment() (m moment) {
 // asked is what the applications of one user in a leaf wait for, and what is reserved for them.
 type asked struct{ pending, reserved records.Resource }
 
-// askedByUsers sums up, by the users' handles, what isn't kept with users.
+// askedByUsers sums up, by the users' handles, what isn't reserved with users.
 func (s *Scheduler) askedByUsers() []asked {
 	of := make([]asked, len(s.core.Users))
 	for i := range s.core.Apps {
@@ -144,7 +144,7 @@ func (s *Scheduler) userView(q *core.Queue, u *core.User, x *asked, v *QueueView
 // AppState is where an application stands in its queue.
 type AppState struct {
 	Queue    string // the leaf that it is in
-	Runnable bool   // isn't kept by how many others run
+	Runnable bool   // isn't reserved by how many others run
 	Active   bool   // may have containers
 	Used     records.Resource
 	Reserved records.Resource

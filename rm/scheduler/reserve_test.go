@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An application whose turn it is wants more than any node has free: a node is kept for it, and not eaten up by smaller
+// An application whose turn it is wants more than any node has free: a node is reserved for it, and not eaten up by smaller
 // containers.
 func TestReservations(t *testing.T) {
 	kinds := func(list []Decision) (out []string) {

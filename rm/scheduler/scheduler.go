@@ -150,8 +150,8 @@ func (s *Scheduler) Promise(h ContainerHandle, to AppHandle) { s.core.Promise(h,
 // there is such a reservation.
 func (s *Scheduler) Unreserve(c ContainerHandle) bool { return s.core.Unreserve(c) }
 
-// MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
-// reservation, and the other node must be kept for nobody, large enough and one that the application wants.
+// MoveReservation reserves another node for what a node is reserved for. It reports whether it could: there must be such a
+// reservation, and the other node must be reserved for nobody, large enough and one that the application wants.
 func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
 	return s.core.MoveReservation(c, to)
 }

@@ -300,7 +300,7 @@ func (p *script) decisions(list []Decision) (out []string) {
 			p.held[d.App] = append(p.held[d.App], d.Container)
 			text = fmt.Sprintf("%s gets %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host))
 		case Reserve:
-			text = fmt.Sprintf("%s is kept for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
+			text = fmt.Sprintf("%s is reserved for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Unreserve:
 			text = fmt.Sprintf("%s is kept no more for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Kill:

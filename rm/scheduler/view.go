@@ -129,7 +129,7 @@ func (s *Scheduler) Reservations() []Reservation {
 	return out
 }
 
-// Reservation is a node that is kept for a container of an application.
+// Reservation is a node that is reserved for a container of an application.
 type Reservation struct {
 	App      handle.App
 	Node     handle.Node

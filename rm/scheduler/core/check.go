@@ -31,7 +31,7 @@ func (s *Core) checkContainers() error {
 		case c.Reserved():
 			kept[c.App] = kept[c.App].Add(*s.Holds(c))
 			if s.Nodes.At[c.Node].Reserved != handle.Container(i) {
-				return fmt.Errorf("node %d isn't kept for container %d", c.Node, i)
+				return fmt.Errorf("node %d isn't reserved for container %d", c.Node, i)
 			}
 		default:
 			onNode[c.Node] = onNode[c.Node].Add(s.Held(handle.Container(i)))

@@ -22,7 +22,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"what a node holds":            {func(c *cluster, _ handle.App) { c.Nodes.At[0].Used[0]++ }, "node 0 has"},
 		"nodes that are partly open":   {func(c *cluster, _ handle.App) { c.Nodes.PartlyOpen++ }, "nodes are open to some kinds of work only"},
 		"a node that is opened aside":  {func(c *cluster, _ handle.App) { c.Nodes.At[0].Open = nodeset.WorkOf(1) }, "1 nodes are open to some kinds of work only"},
-		"a reservation that is lost":   {func(c *cluster, _ handle.App) { c.Nodes.At[0].Reserved = handle.NoContainer }, "node 0 isn't kept for container"},
+		"a reservation that is lost":   {func(c *cluster, _ handle.App) { c.Nodes.At[0].Reserved = handle.NoContainer }, "node 0 isn't reserved for container"},
 		"what an application has":      {func(c *cluster, h handle.App) { c.Apps[h].Used[0]++ }, "application 1 has"},
 		"what it has reserved":         {func(c *cluster, h handle.App) { c.Apps[h].Reserved[1]++ }, "application 1 has"},
 		"what it waits for":            {func(c *cluster, h handle.App) { c.Apps[h].PendingSum[0]++ }, "application 1 waits for"},

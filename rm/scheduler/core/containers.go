@@ -13,7 +13,7 @@ type Container struct {
 	App         handle.App
 	Node        handle.Node
 	size        int32 // its claim, in Core.sizes; nothing: there is no such container
-	Reservation int32 // where its node is kept for it and doesn't hold it yet, in Scheduler.keepings; else nothing
+	Reservation int32 // where its node is reserved for it and doesn't hold it yet, in Scheduler.keepings; else nothing
 }
 
 func (c *Container) Live() bool     { return c.size != order.Nothing }

@@ -61,7 +61,7 @@ type Core struct {
 	failing bool         // the container that is being freed hasn't done its work
 
 	awaited      demand.Awaited     // hosts and racks
-	Reserved     []handle.Container // in the order in which nodes were kept
+	Reserved     []handle.Container // in the order in which nodes were reserved
 	scheduling   bool               // undone reservations are among the decisions
 	reservations                    // which reservations may be filled or undone
 	Roomier      bool               // nodes may have room for reservations

@@ -356,7 +356,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Reservations are moved to nodes that could be kept as well, and undone once.
+// Reservations are moved to nodes that could be reserved as well, and undone once.
 func TestReservationsAreMovedAndUndone(t *testing.T) {
 	c := start(t, nil, "n0", "n1", "n2")
 	for _, host := range []string{"n0", "n1", "n2"} {

@@ -16,9 +16,9 @@ type DecisionKind uint8
 const (
 	Allocate  DecisionKind = iota // a container is granted
 	Activate                      // an application may have containers from now on
-	Reserve                       // a node is kept for a container that doesn't fit on it yet
-	Unreserve                     // it is kept no more
-	Kill                          // a killable container must be ended and freed, for one for which a node is kept
+	Reserve                       // a node is reserved for a container that doesn't fit on it yet
+	Unreserve                     // it is reserved no more
+	Kill                          // a killable container must be ended and freed, for one for which a node is reserved
 )
 
 // Decision is what the scheduler has decided. Only App is set where the kind is Activate.

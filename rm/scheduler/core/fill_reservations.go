@@ -16,12 +16,12 @@ import (
 // undone when something else changes that it hangs on.
 type reservations struct {
 	ReservedOf       [class.Shared + 1]int32 // reservations of each class
-	ready            []handle.Node           // kept nodes that got room for what they are kept for
+	ready            []handle.Node           // kept nodes that got room for what they are reserved for
 	Recheck          bool                    // all must be looked at
 	reservationsMade int64                   // reservations that there ever were
 }
 
-// NoteReady notes that a kept node may have room for what it is kept for.
+// NoteReady notes that a kept node may have room for what it is reserved for.
 func (s *Core) NoteReady(n *nodeset.Node) {
 	if c := &s.Containers[n.Reserved]; s.fitsOn(n, s.reservationAt[c.Reservation].Demand) {
 		s.ready = append(s.ready, c.Node)
@@ -63,7 +63,7 @@ func (s *Core) nextReady(i int) int {
 	return first
 }
 
-// roomElsewhere is the classes of reservations for which some node that isn't kept has room.
+// roomElsewhere is the classes of reservations for which some node that isn't reserved has room.
 func (s *Core) roomElsewhere() (m order.Mask) {
 	for left := s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Nodes.Index.Has(s.Classes.Size(i)) {

@@ -70,7 +70,7 @@ func (s *Core) NodeFreed(h handle.Node) {
 	s.Classes.Open(&free)
 	if s.reserves() && s.Calc.Fits(&s.Calc.Least, &free) {
 		most := s.Calc.Measure(*s.Nodes.Capability(n))
-		s.Classes.Open(&most) // it may be kept for what doesn't fit yet
+		s.Classes.Open(&most) // it may be reserved for what doesn't fit yet
 	}
 	if s.awaited.At(n.Host) {
 		s.wakePlace(n.Host, true)

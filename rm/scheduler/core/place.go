@@ -70,7 +70,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 	}
 }
 
-// reserveFor keeps a node for a demand that has room nowhere, or takes note that there is nothing to keep for it.
+// reserveFor reserves a node for a demand that has room nowhere, or takes note that there is nothing to reserve for it.
 func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:

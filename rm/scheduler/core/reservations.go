@@ -10,14 +10,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// A reservation keeps a node for a container that doesn't fit on it yet, so that applications with small containers don't
+// A reservation reserves a node for a container that doesn't fit on it yet, so that applications with small containers don't
 // starve one with large ones whose turn it is. The node takes nothing else until the reservation is filled or undone. In
 // capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see package policy/fair.
 
-// Reservation is what is known of a container for which a node is kept.
+// Reservation is what is known of a container for which a node is reserved.
 type Reservation struct {
 	Demand *Demand
-	Seq    int64 // among all, by when its node was kept
+	Seq    int64 // among all, by when its node was reserved
 	Since  int64 // when the first of its nodes was, in ms
 }
 
@@ -26,18 +26,18 @@ func (s *Core) ReservationOf(c handle.Container) *Reservation {
 	return &s.reservationAt[s.Containers[c].Reservation]
 }
 
-// reserves reports whether nodes are kept for containers as soon as these find no room.
+// reserves reports whether nodes are reserved for containers as soon as these find no room.
 func (s *Core) reserves() bool {
 	return s.Rules.ReserveAtOnce
 }
 
-// Reservable reports whether a node could be kept for a container, as far as the node goes.
+// Reservable reports whether a node could be reserved for a container, as far as the node goes.
 func (s *Core) Reservable(n *nodeset.Node, size *records.Resource) bool {
 	return n.Open != nodeset.NoWork && n.Reserved == handle.NoContainer && size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n)))
 }
 
-// reserveAnywhere keeps a node for a demand, unless it has as many reservations as it asks for containers already. none says that
-// no node at all has anything left that could be kept.
+// reserveAnywhere reserves a node for a demand, unless it has as many reservations as it asks for containers already. none says that
+// no node at all has anything left that could be reserved.
 func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool) {
 	if !s.reserves() || d.Reservations >= d.Pending {
 		return false, false
@@ -57,7 +57,7 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 	return true, false
 }
 
-// reserveNear keeps a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
+// reserveNear reserves a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
 func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool {
 	if !s.reserves() || d.RelaxAny || d.Reservations >= d.Pending {
 		return false
@@ -83,7 +83,7 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 	return false
 }
 
-// mayWaitOn reports whether a node has something left that could be kept, and is large enough.
+// mayWaitOn reports whether a node has something left that could be reserved, and is large enough.
 func (s *Core) mayWaitOn(n *nodeset.Node, a *App, d *Demand) bool {
 	free := s.Nodes.Free(n)
 	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !a.Bars(d, n)
@@ -182,8 +182,8 @@ func (s *Core) Unreserve(c handle.Container) bool {
 	return true
 }
 
-// MoveReservation keeps another node for what a node is kept for. It reports whether it could: there must be such a
-// reservation, and the other node must be kept for nobody, large enough and one that the application wants.
+// MoveReservation reserves another node for what a node is reserved for. It reports whether it could: there must be such a
+// reservation, and the other node must be reserved for nobody, large enough and one that the application wants.
 func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
 	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() || to < 0 || int(to) >= len(s.Nodes.At) {
 		return false
@@ -203,7 +203,7 @@ func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
 }
 
 // trim undoes the reservations that a demand has beyond those that it may have for so many containers. In Fair queues several
-// nodes may be kept for one container, whichever has room first.
+// nodes may be reserved for one container, whichever has room first.
 func (s *Core) trim(d *Demand, most int32) {
 	if most > 0 && !s.Rules.OnePerContainer {
 		return
@@ -225,7 +225,7 @@ func (s *Core) unreserveAll(h handle.App) {
 }
 
 // within reports whether all queues above an application are within their maximum with what is reserved for a demand. They
-// were when the node was kept; the cluster, the configuration or, in Fair queues, what is used may have changed.
+// were when the node was reserved; the cluster, the configuration or, in Fair queues, what is used may have changed.
 func (s *Core) within(h handle.App, d *Demand) bool {
 	var more records.Resource
 	if !s.Rules.ReservedIsUsed {

@@ -39,7 +39,7 @@ func reserved(t *testing.T) (c *cluster, h handle.App) {
 	return c, h
 }
 
-// A node isn't kept from others for an application that excludes it, though nothing has happened on any node.
+// A node isn't reserved from others for an application that excludes it, though nothing has happened on any node.
 func TestExcludedNodesAreNotReserved(t *testing.T) {
 	c, h := reserved(t)
 	waits := c.app("root.b", "w", 0, row(1, 1), only(row(1, 1)), at(row(1, 1), "n0"))

@@ -512,7 +512,7 @@ func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
 			s.Step(int64(i) * 5)
 		}
 		if got := len(s.Reservations()); got != kept {
-			t.Errorf("from %s increments on: %d nodes are kept, want %d", multiple, got, kept)
+			t.Errorf("from %s increments on: %d nodes are reserved, want %d", multiple, got, kept)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ type ActivityState string
 const (
 	ActivitySkipped    ActivityState = "SKIPPED"     // others may still be served
 	ActivityRejected   ActivityState = "REJECTED"    // by a limit
-	ActivityReReserved ActivityState = "RE_RESERVED" // the node is kept for it, and still hasn't room
+	ActivityReReserved ActivityState = "RE_RESERVED" // the node is reserved for it, and still hasn't room
 )
 
 const (

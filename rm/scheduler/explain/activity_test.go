@@ -108,7 +108,7 @@ func TestRequestsOnNodes(t *testing.T) {
 	}
 }
 
-// A node that is kept for a request is told as such to that one, and not to another.
+// A node that is reserved for a request is told as such to that one, and not to another.
 func TestReservedNodesAreRereserved(t *testing.T) {
 	s := halves(t, nil)
 	hold(t, s, "root.b", "v", only(row(1, 6)), at(row(1, 6), "n0"))

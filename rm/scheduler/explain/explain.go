@@ -29,8 +29,8 @@ const (
 	Blacklisted    Limit = "blacklist"     // the application wants none of those that there are
 	TooLarge       Limit = "size"          // no node is large enough
 	LocalityDelay  Limit = "locality"      // it waits for a better place for a moment
-	HasReservation Limit = "reservation"   // a node is kept for it
-	Reserved       Limit = "reserved"      // the nodes with room are kept for other containers
+	HasReservation Limit = "reservation"   // a node is reserved for it
+	Reserved       Limit = "reserved"      // the nodes with room are reserved for other containers
 	BehindOthers   Limit = "behind"        // an ask whose turn is earlier is larger than what the queue has left
 	BehindOwn      Limit = "priority"      // what the application asks for more urgently comes first
 	LeafPolicy     Limit = "policy"        // the policy of the leaf makes it wait
@@ -48,7 +48,7 @@ type Reason struct {
 	User  string // whose, if it is a user's
 	// Used is what counts against the limit, Bound the limit, Short what the ask lacks.
 	Used, Bound, Short records.Resource
-	Node               handle.Node // the nearest, or the one that is kept; -1 if there is none
+	Node               handle.Node // the nearest, or the one that is reserved; -1 if there is none
 	Behind             handle.App  // where the limit is BehindOthers, whose ask it is. Text calls it Another; -1 if there is none
 	Host               string      // of Node
 	// Open is the number of nodes that take containers, Eligible that of nodes that could take it when they are empty.
@@ -103,7 +103,7 @@ func New(c *core.Core, p Policy) *Explainer { return &Explainer{core: c, policy:
 type explaining struct {
 	surveys      map[records.Resource]Reason       // what nodes lack for a container
 	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see keptLast
-	listed       bool                              // kept is filled
+	listed       bool                              // reserved is filled
 }
 
 // lastReservation is the latest reservation of a demand that has one.
@@ -309,7 +309,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	var places, wanted, closed int
 	largest, freest := handle.NoNode, handle.NoNode
 	least := [2]float64{}
-	room, kept := false, false
+	room, reserved := false, false
 	for h := range s.core.Nodes.At {
 		n := &s.core.Nodes.At[h]
 		if n.Open == nodeset.NoWork {
@@ -337,7 +337,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		switch {
 		case !d.Size.FitsIn(free):
 		case n.Reserved != handle.NoContainer:
-			kept = true
+			reserved = true
 		default:
 			room = true
 		}
@@ -369,9 +369,9 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	case room && s.explainDelay(d, r):
 	case room:
 		return false
-	case kept:
+	case reserved:
 		r.Limit, r.Node, r.Short = Reserved, freest, d.Size
-		r.Text = fmt.Sprintf("%s has room for %s, and is kept for another container", s.core.Nodes.Name(s.core.Nodes.At[freest].Host), size)
+		r.Text = fmt.Sprintf("%s has room for %s, and is reserved for another container", s.core.Nodes.Name(s.core.Nodes.At[freest].Host), size)
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
 		r.Limit, r.Node = ClusterFull, freest
@@ -418,7 +418,7 @@ func (s *Explainer) explainReservation(_ *core.App, d *core.Demand, r *Reason) b
 	if !s.core.Rules.OnePerContainer {
 		many = fmt.Sprintf(" (one of %d nodes, for %d containers)", d.Reservations, d.Pending)
 	}
-	r.Text = fmt.Sprintf("%s is kept for it%s, and lacks %s yet", s.core.Nodes.Name(n.Host), many, s.core.Format(r.Short))
+	r.Text = fmt.Sprintf("%s is reserved for it%s, and lacks %s yet", s.core.Nodes.Name(n.Host), many, s.core.Format(r.Short))
 	r.Free = "the end of containers on that node, or room for it on another"
 	return true
 }

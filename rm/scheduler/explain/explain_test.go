@@ -253,19 +253,19 @@ func TestReasonsNameTheirRequests(t *testing.T) {
 	}
 }
 
-// A node that is kept for a container is named to it, and to others that the node would have room for.
+// A node that is reserved for a container is named to it, and to others that the node would have room for.
 func TestReservedNodes(t *testing.T) {
 	s := halves(t, map[string]string{"root.a.maximum-capacity": "100"})
 	hold(t, s, "root.b", "v", only(row(1, 6)), at(row(1, 6), "n0"))
 	large := hold(t, s, "root.a", "u", only(row(2, 6)), at(row(2, 6), "n0"))
 	must(t, s.Explain(large), explain.Reason{
 		Limit: explain.HasReservation, Node: 0, Host: "n0", Behind: -1, Open: 2, Eligible: 1, Used: gb(6), Bound: gb(10), Short: records.NewResource(2048, 0),
-		Text: "n0 is kept for it (1 of 2 reservations), and lacks <memory:2048, vCores:0> yet",
+		Text: "n0 is reserved for it (1 of 2 reservations), and lacks <memory:2048, vCores:0> yet",
 		Free: "the end of containers on that node, or room for it on another",
 	})
 	must(t, s.Explain(hold(t, s, "root.b", "w", only(row(1, 3)), at(row(1, 3), "n0"))), explain.Reason{
 		Limit: explain.Reserved, Node: 0, Host: "n0", Behind: -1, Open: 2, Eligible: 1, Short: records.NewResource(3072, 0),
-		Text: "n0 has room for <memory:3072, vCores:3>, and is kept for another container",
+		Text: "n0 has room for <memory:3072, vCores:3>, and is reserved for another container",
 		Free: "the end of the reservation, or containers that end elsewhere",
 	})
 }

@@ -30,14 +30,14 @@ func TestDivide(t *testing.T) {
 		{"equal weights", 40, false, []fairshare.Party{party(1, 0, none), party(1, 0, none), party(1, 0, none), party(1, 0, none)}, []int64{10, 10, 10, 10}},
 		{"weights", 45, false, []fairshare.Party{party(2, 0, none), party(1, 0, none), party(1, 0, none), party(0.5, 0, none)}, []int64{20, 10, 10, 5}},
 		{"greatest shares leave more to others", 40, false, []fairshare.Party{party(1, 0, none), party(1, 0, none), party(1, 0, 11), party(1, 0, 3)}, []int64{13, 13, 11, 3}},
-		{"least shares leave less to others", 40, false, []fairshare.Party{party(1, 20, none), party(1, 18, none), party(1, 0, none), party(1, 2, none)}, []int64{20, 18, 0, 2}},
-		{"least shares over the total", 10, false, []fairshare.Party{party(1, 8, none), party(1, 6, none)}, []int64{8, 6}},
+		{"minimum shares leave less to others", 40, false, []fairshare.Party{party(1, 20, none), party(1, 18, none), party(1, 0, none), party(1, 2, none)}, []int64{20, 18, 0, 2}},
+		{"minimum shares over the total", 10, false, []fairshare.Party{party(1, 8, none), party(1, 6, none)}, []int64{8, 6}},
 		{"all at their greatest", 100, false, []fairshare.Party{party(1, 0, 5), party(3, 0, 6)}, []int64{5, 6}},
 		{"nobody", 100, false, nil, []int64{}},
 		{"nothing to give", 0, false, []fairshare.Party{party(1, 0, none)}, []int64{0}},
 		{"an idle one has nothing", 40, false, []fairshare.Party{party(1, 0, none), idle}, []int64{40, 0}},
 		{"and has its steady share", 40, true, []fairshare.Party{party(1, 0, none), idle}, []int64{20, 20}},
-		{"no weight: the least share", 40, false, []fairshare.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
+		{"no weight: the minimum share", 40, false, []fairshare.Party{party(0, 7, none), party(1, 0, none)}, []int64{7, 33}},
 		{"a greatest share of 0", 40, false, []fairshare.Party{party(5, 7, 0), party(1, 0, none)}, []int64{0, 40}},
 		{"huge weights and totals", math.MaxInt64, false, []fairshare.Party{party(1e300, 0, none), party(1e-300, 0, 3)}, []int64{math.MaxInt64, 0}},
 		{"as a stock FairScheduler says", 8192, false, []fairshare.Party{party(1, 0, 8192), party(3, 1024, 8192)}, []int64{2048, 6144}},
@@ -46,7 +46,7 @@ func TestDivide(t *testing.T) {
 		// 10¹⁰ ÷ 7 is looked for in steps of 2³¹ ÷ 2²⁵, and found from above.
 		{"as exact as the bisection", 10_000_000_000, false, []fairshare.Party{party(1, 0, none), party(2, 0, none), party(4, 0, none)}, []int64{1428571456, 2857142912, 5714285824}},
 		{"more than there are numbers for", math.MaxInt64, false, []fairshare.Party{party(1, 0, none), party(1, 0, none)}, []int64{1 << 62, 1 << 62}},
-		{"no weight and no least share", 40, false, []fairshare.Party{party(0, 0, none), party(1, 0, none)}, []int64{0, 40}},
+		{"no weight and no minimum share", 40, false, []fairshare.Party{party(0, 0, none), party(1, 0, none)}, []int64{0, 40}},
 		{"no weight and a greatest share of 0", 40, false, []fairshare.Party{party(0, 7, 0), party(1, 0, none)}, []int64{0, 40}},
 		{"bounds that a float64 can't hold", 1<<60 + 1, false, []fairshare.Party{party(1, 0, 1<<60+1)}, []int64{1<<60 + 1}},
 	} {
@@ -104,7 +104,7 @@ func TestDivideProperties(t *testing.T) {
 		}
 		slack := int64(len(all)) + 1
 		if want := min(max(total, floor), ceiling); sum > want+slack || sum < want-slack {
-			t.Fatalf("%d of %d are given, least shares are %d and greatest %d", sum, total, floor, ceiling)
+			t.Fatalf("%d of %d are given, minimum shares are %d and greatest %d", sum, total, floor, ceiling)
 		}
 		for i, p := range all {
 			for j, q := range all {
@@ -234,7 +234,7 @@ func TestSharesOfUnequalBranches(t *testing.T) {
 	}
 }
 
-// TestTreeProperties: children never have more than their parent but by their least shares, and names don't matter.
+// TestTreeProperties: children never have more than their parent but by their minimum shares, and names don't matter.
 func TestTreeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root := tree(t, 3)

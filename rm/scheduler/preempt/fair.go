@@ -36,11 +36,11 @@ func DefaultFair() FairSettings {
 }
 
 // Fair takes from applications that have more than their fair share, for those that had less than a part of theirs, or whose
-// queue had less than its least share, for longer than its timeout (Hadoop: FSPreemptionThread, FSLeafQueue.updateStarvedApps).
+// queue had less than its minimum share, for longer than its timeout (Hadoop: FSPreemptionThread, FSLeafQueue.updateStarvedApps).
 type Fair struct {
 	Settings FairSettings
 
-	minSince map[string]int64 // since when leaves are below their least share, by path
+	minSince map[string]int64 // since when leaves are below their minimum share, by path
 	since    map[records.ApplicationID]int64
 	next     map[records.ApplicationID]int64       // when an application may starve again
 	marked   map[records.ContainerID]scheduledKill // containers that will be killed
@@ -150,7 +150,7 @@ func (f *Fair) starving(now int64, s *Snapshot) []starved {
 }
 
 // inLeaf returns the starving applications of a leaf: those below their own fair shares; and where the leaf is below its
-// least share by more than that, further ones, the poorest first.
+// minimum share by more than that, further ones, those that have least of theirs first.
 func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records.Resource) (out []starved) {
 	q := &s.Queues[i]
 	m := measureOf(q.Share.Kind, s.Cluster)
@@ -173,24 +173,24 @@ func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records
 			fair = fair.Add(lacking[a])
 		}
 	}
-	least := f.belowLeast(now, q, m, demand)
-	least = atLeast0(least.Sub(fair))
+	short := f.belowMinimum(now, q, m, demand)
+	short = atLeast0(short.Sub(fair))
 	for _, a := range apps {
 		lacks, hungry := lacking[a]
 		reason := fmt.Sprintf("%v of queue %s uses %v, less than %g of its fair share %v", a.ID, q.Path, a.Used, q.Threshold, a.Fair)
-		if m.anyPositive(least) && now >= f.next[a.ID] && !a.pending().IsZero() {
+		if m.anyPositive(short) && now >= f.next[a.ID] && !a.pending().IsZero() {
 			rest := atLeast0(a.pending().Sub(lacks))
-			more := rest.Min(least)
-			if m.less(least, rest) {
-				// the last one starves for all that it wants beyond the least share, if that is more: so it is in YARN
+			more := rest.Min(short)
+			if m.less(short, rest) {
+				// the last one starves for all that it wants beyond the minimum share, if that is more: so it is in YARN
 				// (FSLeafQueue.updateStarvedAppsMinshare), where the victims' fair shares are what bounds it
-				more = more.Max(atLeast0(rest.Sub(least)))
-				least = records.Resource{}
+				more = more.Max(atLeast0(rest.Sub(short)))
+				short = records.Resource{}
 			} else {
-				least = least.Sub(more)
+				short = short.Sub(more)
 			}
 			if !hungry {
-				reason = fmt.Sprintf("queue %s of %v uses %v, less than its least share %v", q.Path, a.ID, q.Used, q.Share.Min)
+				reason = fmt.Sprintf("queue %s of %v uses %v, less than its minimum share %v", q.Path, a.ID, q.Used, q.Share.Min)
 			}
 			lacks = lacks.Add(more)
 		}
@@ -201,8 +201,8 @@ func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records
 	return out
 }
 
-// belowLeast is how much a leaf has been below its least share for the whole timeout.
-func (f *Fair) belowLeast(now int64, q *Queue, m measure, demand records.Resource) records.Resource {
+// belowMinimum is how much a leaf has been below its minimum share for the whole timeout.
+func (f *Fair) belowMinimum(now int64, q *Queue, m measure, demand records.Resource) records.Resource {
 	wants := m.min(q.Share.Min, demand.Min(q.Share.Max))
 	if !m.less(q.Used, wants) {
 		delete(f.minSince, q.Path)

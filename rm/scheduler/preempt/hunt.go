@@ -10,14 +10,14 @@ import (
 // hunt looks for containers whose end makes room on one node for one that a starving application asks for.
 type hunt struct {
 	*Snapshot
-	fair   *Fair
-	known  map[records.ContainerID]*Container // that there are
-	dying  map[records.ContainerID]bool       // to be killed in this round
-	onNode [][]prey                           // ApplicationMasters last
-	free   []records.Resource                 // of a node, beside what it is kept for
-	kept   []records.Resource                 // of a node's free room: spoken for by asks of this round
-	marked []records.Resource                 // of an application's use: of marked containers
-	off    []bool                             // a queue, or one above it, from which nothing may be taken
+	fair     *Fair
+	known    map[records.ContainerID]*Container // that there are
+	dying    map[records.ContainerID]bool       // to be killed in this round
+	onNode   [][]prey                           // ApplicationMasters last
+	free     []records.Resource                 // of a node, beside what it is reserved for
+	assigned []records.Resource                 // of a node's free room: spoken for by asks of this round
+	marked   []records.Resource                 // of an application's use: of marked containers
+	off      []bool                             // a queue, or one above it, from which nothing may be taken
 }
 
 type prey struct {
@@ -28,7 +28,7 @@ type prey struct {
 func newHunt(f *Fair, s *Snapshot) *hunt {
 	h := &hunt{
 		Snapshot: s, fair: f, known: map[records.ContainerID]*Container{}, dying: map[records.ContainerID]bool{},
-		onNode: make([][]prey, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), kept: make([]records.Resource, len(s.Nodes)),
+		onNode: make([][]prey, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), assigned: make([]records.Resource, len(s.Nodes)),
 		marked: make([]records.Resource, len(s.Apps)), off: make([]bool, len(s.Queues)),
 	}
 	for i := range s.Nodes {
@@ -88,9 +88,9 @@ func (h *hunt) satisfy(st starved) (victims []Victim) {
 			if node < 0 {
 				break
 			}
-			h.kept[node] = h.kept[node].Add(ask.Capability)
+			h.assigned[node] = h.assigned[node].Add(ask.Capability)
 			for _, p := range found {
-				h.kept[node] = h.kept[node].Sub(p.container.Resource)
+				h.assigned[node] = h.assigned[node].Sub(p.container.Resource)
 				victims = append(victims, h.take(p, st))
 			}
 			lacks = atLeast0(lacks.Sub(ask.Capability))
@@ -144,7 +144,7 @@ func (h *hunt) best(a *App, ask Ask, name string) (node int, best []prey) {
 
 // onOne finds the containers that have to go from a node so that an ask fits.
 func (h *hunt) onOne(a *App, node int, need records.Resource) (list []prey, ok bool) {
-	room := h.free[node].Sub(h.kept[node])
+	room := h.free[node].Sub(h.assigned[node])
 	if need.FitsIn(room) {
 		return nil, true
 	}

@@ -25,7 +25,7 @@ type ideal struct {
 // wish is what queues are thought to want.
 type wish struct {
 	balance  bool // also more than their guarantees, so that they gain from each other
-	reserved bool // also room for what nodes are kept for already
+	reserved bool // also room for what nodes are reserved for already
 }
 
 func idealOf(s *Snapshot, m measure, w wish, allowed records.Resource) *ideal {

@@ -17,8 +17,8 @@ type owned struct {
 // site is a node with what is on it.
 type site struct {
 	*Node
-	kept    owned // what it is kept for; no Container: nothing
-	running []owned
+	reserved owned // what it is reserved for; no Container: nothing
+	running  []owned
 }
 
 // sites are the nodes with their containers.
@@ -31,7 +31,7 @@ func (s *Snapshot) sites() []site {
 		for k := range s.Apps[i].Containers {
 			c := owned{&s.Apps[i], &s.Apps[i].Containers[k]}
 			if at := &out[c.Node]; c.Reserved {
-				at.kept = c
+				at.reserved = c
 			} else {
 				at.running = append(at.running, c)
 			}
@@ -40,15 +40,15 @@ func (s *Snapshot) sites() []site {
 	return out
 }
 
-// clearing is which containers of a node have to go so that what it is kept for fits.
+// clearing is which containers of a node have to go so that what it is reserved for fits.
 type clearing struct {
-	kept    owned
-	victims []owned
-	cost    float64 // what goes, in terms of what it is for
+	reserved owned
+	victims  []owned
+	cost     float64 // what goes, in terms of what it is for
 }
 
-// forReservations chooses containers on nodes that are kept for somebody, of queues that have to give, so that what they are
-// kept for fits: where least goes for most first (Hadoop: ReservedContainerCandidatesSelector). ApplicationMasters stay.
+// forReservations chooses containers on nodes that are reserved for somebody, of queues that have to give, so that what they are
+// reserved for fits: where least goes for most first (Hadoop: ReservedContainerCandidatesSelector). ApplicationMasters stay.
 func (r *selection) forReservations() {
 	ideal := idealOf(r.Snapshot, r.measure, wish{reserved: true}, r.allowed)
 	due := make([]records.Resource, len(r.Queues))
@@ -79,26 +79,26 @@ func (r *selection) forReservations() {
 		for _, v := range c.victims {
 			r.allowed = r.allowed.Sub(v.Resource)
 			q := &r.Queues[v.app.Queue]
-			r.pick(v.app, v.Container, fmt.Sprintf("queue %s uses %v, is guaranteed %v and should have %v; %s lacks room for %v that it is kept for, of queue %s",
-				q.Path, q.Used, q.Guaranteed, ideal.assigned[v.app.Queue], at.site.Host, c.kept.Resource, r.Queues[c.kept.app.Queue].Path))
+			r.pick(v.app, v.Container, fmt.Sprintf("queue %s uses %v, is guaranteed %v and should have %v; %s lacks room for %v that it is reserved for, of queue %s",
+				q.Path, q.Used, q.Guaranteed, ideal.assigned[v.app.Queue], at.site.Host, c.reserved.Resource, r.Queues[c.reserved.app.Queue].Path))
 		}
 	}
 }
 
-// clear finds the containers of a node, the latest first, that queues have to give and without which what the node is kept
+// clear finds the containers of a node, the latest first, that queues have to give and without which what the node is reserved
 // for fits. It fails where nothing has to go, or not enough may. It uses due up.
 func (r *selection) clear(at *site, due []records.Resource, allowed records.Resource) (c clearing, ok bool) {
-	if at.kept.Container == nil {
+	if at.reserved.Container == nil {
 		return c, false
 	}
-	c.kept = at.kept
+	c.reserved = at.reserved
 	room := at.Free
 	for _, x := range at.running {
 		if x.Killable {
 			room = room.Add(x.Resource)
 		}
 	}
-	if r.fits(c.kept.Resource, room) {
+	if r.fits(c.reserved.Resource, room) {
 		return c, false
 	}
 	latest := slices.Clone(at.running)
@@ -115,8 +115,8 @@ func (r *selection) clear(at *site, due []records.Resource, allowed records.Reso
 			c.victims = append(c.victims, x)
 			goes = goes.Add(x.Resource)
 		}
-		if room = room.Add(x.Resource); r.fits(c.kept.Resource, room) {
-			c.cost = r.ratio(goes, c.kept.Resource)
+		if room = room.Add(x.Resource); r.fits(c.reserved.Resource, room) {
+			c.cost = r.ratio(goes, c.reserved.Resource)
 			return c, true
 		}
 	}

@@ -24,7 +24,7 @@ import (
 //	queue root.a guaranteed=40 max=100 …          or weight=1 min=… for fair queues
 //	app 1 root.a user=u priority=1
 //	run 1 30 x 1 on n1 [priority=10] [at=15s] [am] [spared] [killable]
-//	run 1 1 x 8 on n1 reserved [at=15s] [strict]  a node is kept; what for is asked for, too
+//	run 1 1 x 8 on n1 reserved [at=15s] [strict]  a node is reserved; what for is asked for, too
 //	ask 1 5 x 1 [on n1] [strict]
 //	end 1/3                                       container 3 of application 1 is gone
 //	round 15s

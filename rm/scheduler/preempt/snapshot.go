@@ -27,7 +27,7 @@ type Queue struct {
 	Maximum    records.Resource
 	Pending    records.Resource // of a leaf: asked for, within the limits of users, without what is reserved already
 	Asked      records.Resource // the same with what is reserved
-	Reserved   records.Resource // of Used: nodes are kept for it
+	Reserved   records.Resource // of Used: nodes are reserved for it
 	Killable   records.Resource // of Used: of containers that are killable
 	MaxAM      records.Resource // of a leaf: what ApplicationMasters that are spared may hold together
 	Priority   int32            // among its siblings; 0 where the parent doesn't heed priorities
@@ -39,7 +39,7 @@ type Queue struct {
 
 	// Of a tree of YARN's FairScheduler:
 	Share       fairshare.Queue // Fair is computed already
-	MinTimeout  int64           // ms below its least share before it preempts; negative: never
+	MinTimeout  int64           // ms below its minimum share before it preempts; negative: never
 	FairTimeout int64           // ms below its fair share before it preempts; negative: never
 	Threshold   float64         // part of the fair share below which it starves
 }
@@ -75,10 +75,10 @@ type Container struct {
 	Resource records.Resource
 	Priority int32 // lower numbers are more important
 	AM       bool  // runs the ApplicationMaster
-	Reserved bool  // isn't running: a node is kept for it. ID is of no attempt then, and higher the later that began
+	Reserved bool  // isn't running: a node is reserved for it. ID is of no attempt then, and higher the later that began
 	Relax    bool  // of a reservation: another node does as well
 	Killable bool  // was taken already, and ends when somebody needs its room
-	Since    int64 // ms: when it was granted, or its node was kept for it
+	Since    int64 // ms: when it was granted, or its node was reserved for it
 	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
 

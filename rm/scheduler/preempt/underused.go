@@ -23,13 +23,13 @@ func (r *selection) byPriority() {
 	x := underused{selection: r, sites: r.sites(), touched: map[*site]bool{}, granted: map[int]records.Resource{}}
 	var waiting []*site
 	for i := range x.sites {
-		if at := &x.sites[i]; at.kept.Container != nil && r.aboveAny(at.kept.app.Queue) {
+		if at := &x.sites[i]; at.reserved.Container != nil && r.aboveAny(at.reserved.app.Queue) {
 			waiting = append(waiting, at)
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b *site) int { return x.compare(a.kept, b.kept) })
+	slices.SortStableFunc(waiting, func(a, b *site) int { return x.compare(a.reserved, b.reserved) })
 	for _, at := range waiting {
-		if r.now-at.kept.Since >= r.settings.Underused.Delay.Milliseconds() && !x.satisfied(at.kept.app.Queue) {
+		if r.now-at.reserved.Since >= r.settings.Underused.Delay.Milliseconds() && !x.satisfied(at.reserved.app.Queue) {
 			x.serve(at)
 		}
 	}
@@ -44,30 +44,30 @@ type underused struct {
 }
 
 func (x *underused) serve(at *site) {
-	kept := at.kept
-	if victims, ok := x.roomFor(kept, at); ok {
+	reserved := at.reserved
+	if victims, ok := x.roomFor(reserved, at); ok {
 		x.touched[at] = true
-		x.granted[kept.app.Queue] = x.granted[kept.app.Queue].Add(kept.Resource)
+		x.granted[reserved.app.Queue] = x.granted[reserved.app.Queue].Add(reserved.Resource)
 		for _, v := range victims {
 			x.allowed = x.allowed.Sub(v.Resource)
-			x.pick(v.app, v.Container, fmt.Sprintf("queue %s has a lower priority than %s, which uses %v of the %v that it is guaranteed, and for whose container of %v %s is kept",
-				x.Queues[v.app.Queue].Path, x.Queues[kept.app.Queue].Path, x.has(kept.app.Queue), x.Queues[kept.app.Queue].Guaranteed, kept.Resource, at.Host))
+			x.pick(v.app, v.Container, fmt.Sprintf("queue %s has a lower priority than %s, which uses %v of the %v that it is guaranteed, and for whose container of %v %s is reserved",
+				x.Queues[v.app.Queue].Path, x.Queues[reserved.app.Queue].Path, x.has(reserved.app.Queue), x.Queues[reserved.app.Queue].Guaranteed, reserved.Resource, at.Host))
 		}
 		return
 	}
-	if !x.settings.Underused.Move || !kept.Relax {
+	if !x.settings.Underused.Move || !reserved.Relax {
 		return
 	}
 	for i := range x.sites {
 		to := &x.sites[i]
-		if to.kept.Container != nil || to.Closed {
+		if to.reserved.Container != nil || to.Closed {
 			continue
 		}
-		if _, ok := x.roomFor(kept, to); ok {
+		if _, ok := x.roomFor(reserved, to); ok {
 			x.touched[to] = true
 			x.moves = append(x.moves, Move{
-				App: kept.app.ID, Queue: x.Queues[kept.app.Queue].Path, Handle: kept.Handle, To: to.Handle,
-				Reason: fmt.Sprintf("%s can't be cleared for %v by taking from queues of lower priority, and %s can", at.Host, kept.Resource, to.Host),
+				App: reserved.app.ID, Queue: x.Queues[reserved.app.Queue].Path, Handle: reserved.Handle, To: to.Handle,
+				Reason: fmt.Sprintf("%s can't be cleared for %v by taking from queues of lower priority, and %s can", at.Host, reserved.Resource, to.Host),
 			})
 			return
 		}
@@ -83,7 +83,7 @@ func (x *underused) satisfied(i int) bool {
 }
 
 // roomFor finds the containers of queues of lower priority without which a container fits on a node.
-func (x *underused) roomFor(kept owned, at *site) (victims []owned, ok bool) {
+func (x *underused) roomFor(reserved owned, at *site) (victims []owned, ok bool) {
 	if x.touched[at] {
 		return nil, false
 	}
@@ -96,16 +96,16 @@ func (x *underused) roomFor(kept owned, at *site) (victims []owned, ok bool) {
 		}
 	}
 	for _, c := range running {
-		if x.fits(kept.Resource, room) {
+		if x.fits(reserved.Resource, room) {
 			break
 		}
-		if x.taken[c.ID] || c.AM || c.Spared || !x.above(kept.app.Queue, c.app.Queue) || x.less(allowed, c.Resource) {
+		if x.taken[c.ID] || c.AM || c.Spared || !x.above(reserved.app.Queue, c.app.Queue) || x.less(allowed, c.Resource) {
 			continue
 		}
 		room, allowed = room.Add(c.Resource), allowed.Sub(c.Resource)
 		victims = append(victims, c)
 	}
-	return victims, x.fits(kept.Resource, room)
+	return victims, x.fits(reserved.Resource, room)
 }
 
 // compare puts containers of higher queues first, and otherwise older ones.

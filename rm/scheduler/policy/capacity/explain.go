@@ -28,7 +28,7 @@ func (p *Policy) explainBlocked(a *core.App, d *core.Demand, r *explain.Reason) 
 	case at.from != nil && !p.s.Calc.Fits(&d.Size, &at.room):
 		q := &p.s.Queues[p.s.Apps[at.from.App].Leaf]
 		r.Queue, r.Behind = q.Cfg.Path, at.from.App
-		r.Text = fmt.Sprintf("what its queue could have is kept for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,
+		r.Text = fmt.Sprintf("what its queue could have is reserved for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,
 			explain.Another, p.s.Format(at.from.Capability))
 		r.Free = "the end of containers until that ask fits, or its withdrawal"
 		r.Short = explain.Lacks(d.Size, at.room)

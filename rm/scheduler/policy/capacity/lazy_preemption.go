@@ -11,7 +11,7 @@ import (
 
 // Containers that preemption has chosen may live on until their room is needed: they are killable (YARN: lazy preemption).
 // An ask of a leaf below its guarantee claims such of them, of other leaves, as let it fit on a node. The decisions say that
-// these must end, and that the node is kept for the ask, which gets it when they were freed. Where a queue above the leaf
+// these must end, and that the node is reserved for the ask, which gets it when they were freed. Where a queue above the leaf
 // would get above its maximum, killable containers below that queue end as well, wherever they are (Hadoop:
 // RegularContainerAllocator.assignContainer, AbstractLeafQueue.setPreemptionAllowed,
 // AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
@@ -77,7 +77,7 @@ func (c *claims) below(h int32) (done bool) {
 
 func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 	used := q.Used.Sub(c.gone[leaf])
-	poor := c.Calc.Less(&used, &q.Guaranteed)
+	starved := c.Calc.Less(&used, &q.Guaranteed)
 	for _, h := range c.waiting(q) {
 		a := &c.Apps[h]
 		if c.p.OverUserLimit(q, &c.Users[a.User]) {
@@ -87,7 +87,7 @@ func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 			if d.Pending == 0 || c.HoldsBack(a, d).Policy != "" {
 				continue
 			}
-			if c.claimFor(h, a, d, poor) {
+			if c.claimFor(h, a, d, starved) {
 				return true
 			}
 			if c.blocks(leaf, a, d) {
@@ -134,16 +134,16 @@ func (c *claims) waiting(q *core.Queue) (list []handle.App) {
 	return list
 }
 
-// claimFor claims for an ask: on the node that is kept for it, or on another one, which is kept for it then. Asks of leaves that
+// claimFor claims for an ask: on the node that is reserved for it, or on another one, which is reserved for it then. Asks of leaves that
 // have their guarantee get no room on nodes so, only below maxima.
-func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, poor bool) bool {
+func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, starved bool) bool {
 	waits := handle.NoContainer
 	for _, r := range c.Reserved {
 		if c.ReservationOf(r).Demand != d || c.reserved[r] {
 			continue
 		}
 		waits = r
-		if list, ok := c.onNode(a.Leaf, c.Containers[r].Node, &d.Size); ok && len(list) > 0 && poor {
+		if list, ok := c.onNode(a.Leaf, c.Containers[r].Node, &d.Size); ok && len(list) > 0 && starved {
 			c.reserved[r] = true
 			c.end(list)
 			return true
@@ -156,7 +156,7 @@ func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, poor bool) 
 		}
 		more = records.Resource{}
 	}
-	nh, list := c.choose(a, d, &more, poor)
+	nh, list := c.choose(a, d, &more, starved)
 	if nh == handle.NoNode || len(list) == 0 {
 		return false
 	}
@@ -171,7 +171,7 @@ func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, poor bool) 
 }
 
 // choose finds the best placed node for an ask, with the containers that must end for it.
-func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poor bool) (best handle.Node, list []handle.Container) {
+func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, starved bool) (best handle.Node, list []handle.Container) {
 	best = handle.NoNode
 	level := core.OffSwitch + 1
 	if !d.RelaxAny {
@@ -193,7 +193,7 @@ func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, poo
 			consider(nh)
 		}
 	}
-	if poor {
+	if starved {
 		for _, k := range c.p.killable {
 			consider(c.Containers[k].Node)
 		}

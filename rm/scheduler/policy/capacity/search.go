@@ -258,7 +258,7 @@ func (p *Policy) lifted(a *core.App, d *core.Demand, room *records.Resource) boo
 
 // blocker is what holds back the asks of a queue.
 type blocker struct {
-	room  records.Resource // that the queue has, less what is kept for others
+	room  records.Resource // that the queue has, less what is reserved for others
 	spent bool             // it has nothing left
 	by    *core.Demand     // in the leaf, which those behind it wait for; nil if there is none
 	from  *core.Demand     // of another leaf, for which something is kept that this one could have; nil if there is none

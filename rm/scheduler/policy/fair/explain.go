@@ -42,13 +42,13 @@ func (p *Policy) ExplainUnreserved(a *core.App, d *core.Demand, r *explain.Reaso
 	}
 	f := &p.s.Tree.Settings.Fair
 	due := p.dueTo(handle.App(p.s.Orders.Ref(a.El)), p.sharesNow())
-	switch kept, most := p.reservedFor(a), p.mostReserved(p.s.Nodes.OpenNodes()); {
+	switch reserved, most := p.reservedFor(a), p.mostReserved(p.s.Nodes.OpenNodes()); {
 	case !p.isLarge(a, d):
-		r.Text += fmt.Sprintf("; none is kept for it, as it is smaller than %s (reservation-threshold.increment-multiple)", p.s.Format(f.ReservedFrom))
+		r.Text += fmt.Sprintf("; none is reserved for it, as it is smaller than %s (reservation-threshold.increment-multiple)", p.s.Format(f.ReservedFrom))
 	case !p.isBelow(a, &due) && !p.leafStarves(a.Leaf):
-		r.Text += fmt.Sprintf("; none is kept for it, as the application has its fair share of %s", p.s.Format(due))
-	case kept >= most:
-		r.Text += fmt.Sprintf("; none is kept for it, as %d of %d nodes are kept for the application (reservable-nodes)", kept, p.s.Nodes.OpenNodes())
+		r.Text += fmt.Sprintf("; none is reserved for it, as the application has its fair share of %s", p.s.Format(due))
+	case reserved >= most:
+		r.Text += fmt.Sprintf("; none is reserved for it, as %d of %d nodes are reserved for the application (reservable-nodes)", reserved, p.s.Nodes.OpenNodes())
 	}
 }
 

@@ -31,13 +31,13 @@ func TestWhyNothingIsReserved(t *testing.T) {
 		rows []core.Ask
 		on   int32
 	}{
-		"lacks <memory:1024, vCores:1>; none is kept for it, as it is smaller than <memory:2048, vCores:2> (reservation-threshold.increment-multiple)": {
+		"lacks <memory:1024, vCores:1>; none is reserved for it, as it is smaller than <memory:2048, vCores:2> (reservation-threshold.increment-multiple)": {
 			0, []core.Ask{row(1, 1, 1)}, 1,
 		},
-		"lacks <memory:2048, vCores:2>; none is kept for it, as the application has its fair share of <memory:8192, vCores:0>": {
+		"lacks <memory:2048, vCores:2>; none is reserved for it, as the application has its fair share of <memory:8192, vCores:0>": {
 			8, []core.Ask{row(1, 1, 2)}, 1,
 		},
-		"lacks <memory:3072, vCores:3>; none is kept for it, as 1 of 4 nodes are kept for the application (reservable-nodes)": {
+		"lacks <memory:3072, vCores:3>; none is reserved for it, as 1 of 4 nodes are reserved for the application (reservable-nodes)": {
 			7, []core.Ask{row(1, 1, 2), row(2, 1, 3)}, 2,
 		},
 		"lacks <memory:2048, vCores:2>": {7, []core.Ask{row(1, 1, 2)}, 1}, // before the next look
@@ -169,7 +169,7 @@ func TestSharesAreKnownForAnInterval(t *testing.T) {
 	}
 	c.p.Explaining(true)
 	if due(); c.p.explained == nil {
-		t.Fatal("nothing is kept for the next explanation")
+		t.Fatal("nothing is reserved for the next explanation")
 	}
 	c.Calc.Cluster = gb(2)
 	if due() != 4 {

@@ -5,7 +5,7 @@ import (
 	"heddle/rm/scheduler/core"
 )
 
-// Where preemption is on, a leaf of a Fair tree that has been below its minimum share for its timeout has nodes kept for its
+// Where preemption is on, a leaf of a Fair tree that has been below its minimum share for its timeout has nodes reserved for its
 // applications also when these have their own fair shares (Hadoop: FSLeafQueue.minShareStarvation, updateStarvedApps). YARN
 // marks of its applications, with each look, as many as want what is lacking, but looks at none again for a while, so that
 // all that want something are marked in the end; here they are at once.

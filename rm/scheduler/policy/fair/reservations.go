@@ -15,14 +15,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// In Fair queues nodes are kept for applications that have less than their fair share, for containers of some size (Hadoop:
+// In Fair queues nodes are reserved for applications that have less than their fair share, for containers of some size (Hadoop:
 // FSAppAttempt.isReservable; for others see minimum_share.go). Any node may be, also one without anything free, and several for one container: whichever has
 // room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed anew,
 // and only for applications that nothing else could be found for.
 
-// starve is what is known of who might have nodes kept.
+// starve is what is known of who might have nodes reserved.
 type starve struct {
-	whole    nodeindex.Index // what nodes have that take containers and are kept for nobody
+	whole    nodeindex.Index // what nodes have that take containers and are reserved for nobody
 	at       int64           // ms: when it was looked last who starves
 	looked   bool
 	starving []handle.App
@@ -34,7 +34,7 @@ type starve struct {
 	starvedLeaves
 }
 
-// NodeChanged enters a node into the index of those that may be kept.
+// NodeChanged enters a node into the index of those that may be reserved.
 func (p *Policy) NodeChanged(h handle.Node) {
 	has := &nodeindex.Closed
 	if n := &p.s.Nodes.At[h]; n.Open != nodeset.NoWork && n.Reserved == handle.NoContainer {
@@ -63,7 +63,7 @@ func (p *Policy) review() bool {
 	return true
 }
 
-// reserveForStarved keeps nodes for those who starve, in the order of their turns.
+// reserveForStarved reserves nodes for those who starve, in the order of their turns.
 func (p *Policy) reserveForStarved() {
 	w := &p.starve
 	w.starving = w.starving[:0]
@@ -91,7 +91,7 @@ func (p *Policy) reserveForStarved() {
 	w.clearAhead()
 }
 
-// wantsLarge reports whether an application asks for something that nodes are kept for.
+// wantsLarge reports whether an application asks for something that nodes are reserved for.
 func (p *Policy) wantsLarge(a *core.App) bool {
 	for d := range p.s.Demands(a) {
 		if d.Pending > 0 && p.isLarge(a, d) {
@@ -101,7 +101,7 @@ func (p *Policy) wantsLarge(a *core.App) bool {
 	return false
 }
 
-// isLarge reports whether nodes are kept for a demand of this size. Where dominant resources count, the others decide among
+// isLarge reports whether nodes are reserved for a demand of this size. Where dominant resources count, the others decide among
 // equals.
 func (p *Policy) isLarge(a *core.App, d *core.Demand) bool {
 	least := &p.s.Tree.Settings.Fair.ReservedFrom
@@ -176,7 +176,7 @@ func (p *Policy) depth(h int32) (n int) {
 	return n
 }
 
-// reserveNodes keeps nodes for a demand that has room nowhere: any number where it prefers to be, of others no more than the
+// reserveNodes reserves nodes for a demand that has room nowhere: any number where it prefers to be, of others no more than the
 // share that one application may have.
 func (p *Policy) reserveNodes(h handle.App, d *core.Demand) {
 	a := &p.s.Apps[h]
@@ -224,7 +224,7 @@ func (p *Policy) startDelay(d *core.Demand) {
 	}
 }
 
-// reserveNode keeps a node for a demand, if it may go there and is so near.
+// reserveNode reserves a node for a demand, if it may go there and is so near.
 func (p *Policy) reserveNode(h handle.App, a *core.App, d *core.Demand, nh handle.Node, level core.Locality) {
 	n := &p.s.Nodes.At[nh]
 	if !p.s.Reservable(n, &d.Size) || p.s.Shuns(a, d, n) {
