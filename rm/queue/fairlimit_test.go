@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/conftest"
 	"heddle/yarn/records"
 )
 
@@ -112,13 +113,8 @@ func parseXML(text string) (*conf.Element, error) {
 }
 
 func TestFairMasters(t *testing.T) {
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rest, value := range map[string]string{"": "false", ".root.a": "true", ".root.b": "false"} {
-		c.Set("yarn.scheduler.fair.am.preemption"+rest, value)
-	}
+	const key = "yarn.scheduler.fair.am.preemption"
+	c := conftest.With(t, map[string]string{key: "false", key + ".root.a": "true", key + ".root.b": "false"})
 	f := fairSettings(c, records.ResourceTypes{})
 	if got, ok := f.MastersOf["root.a"]; f.PreemptMasters || !got || !ok || f.MastersOf["root.b"] || len(f.MastersOf) != 2 {
 		t.Errorf("ApplicationMasters are preempted: %v, and %v", f.PreemptMasters, f.MastersOf)

@@ -4,25 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/conf"
+	"heddle/conf/conftest"
 	"heddle/rm/queue/suspension"
 )
 
-func configured(t *testing.T, keys map[string]string) *conf.Config {
-	t.Helper()
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range keys {
-		c.Set(key, value)
-	}
-	return c
-}
-
 // Queues inherit how preemption takes from them.
 func TestQueuesInheritMeansOfPreemption(t *testing.T) {
-	capacity, err := CapacityFromConf(configured(t, map[string]string{
+	capacity, err := CapacityFromConf(conftest.With(t, map[string]string{
 		"heddle.scheduler.preemption": "suspend", Prefix + "root.queues": "a,b", Prefix + "root.a.capacity": "50", Prefix + "root.b.capacity": "50",
 		Prefix + "root.a.queues": "x,y", Prefix + "root.a.x.capacity": "50", Prefix + "root.a.y.capacity": "50",
 		Prefix + "root.a.heddle-preemption": "none", Prefix + "root.a.y.heddle-preemption": "suspend-immediate",

@@ -4,28 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"heddle/conf"
+	"heddle/conf/conftest"
 	"heddle/yarn/records"
 )
 
-func configured(t *testing.T, keys map[string]string) *conf.Config {
-	t.Helper()
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range keys {
-		c.Set(key, value)
-	}
-	return c
-}
-
 // A configuration that sets nothing, and one that sets everything.
 func TestSuspensionIsConfigured(t *testing.T) {
-	if got, want := Of(configured(t, nil)), Default(); got != want {
+	if got, want := Of(conftest.With(t, nil)), Default(); got != want {
 		t.Errorf("the keys' defaults are %+v, those of trees %+v", got, want)
 	}
-	got := Of(configured(t, map[string]string{
+	got := Of(conftest.With(t, map[string]string{
 		"heddle.scheduler.preemption": "suspend-immediate", "heddle.scheduler.preemption.unable": "kill",
 		"heddle.scheduler.preemption.order": "least-attained", "heddle.scheduler.preemption.minimum-runtime": "1500",
 		"heddle.scheduler.preemption.unit.memory-mb": "1000", "heddle.scheduler.preemption.unit.vcores": "3",

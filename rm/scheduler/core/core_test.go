@@ -1,51 +1,23 @@
 package core_test
 
 import (
-	"maps"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
-
-func row(count int32, size int64) core.Ask {
-	return core.Ask{Name: core.Any, Count: count, Capability: gb(size), RelaxLocality: true}
-}
-
-func at(r core.Ask, name string) core.Ask {
-	r.Name, r.RelaxLocality = name, true
-	return r
-}
-
-func only(r core.Ask) core.Ask {
-	r.RelaxLocality = false
-	return r
-}
-
-func tree(t *testing.T, more map[string]string) *queue.Tree {
-	t.Helper()
-	settings := map[string]string{
-		"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1",
-		"root.a.user-limit-factor": "10", "root.b.user-limit-factor": "10", "node-locality-delay": "-1",
-	}
-	maps.Copy(settings, more)
-	tree, err := queue.ParseCapacity(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
-}
+var gb, row, at, only = schedulertest.GB, schedulertest.Row, schedulertest.At, schedulertest.Only
 
 // cluster is a core with two capacity queues, a and b, and nodes of 10 GB.
 type cluster struct {
@@ -56,7 +28,7 @@ type cluster struct {
 
 func start(t *testing.T, more map[string]string, hosts ...string) *cluster {
 	c := &cluster{t: t}
-	c.Core = core.NewCore(core.Config{Tree: tree(t, more), Minimum: gb(1), Heartbeat: time.Second}, func(s *core.Core, k queue.Kind) core.Policy {
+	c.Core = core.NewCore(core.Config{Tree: schedulertest.Halves(t, more), Minimum: gb(1), Heartbeat: time.Second}, func(s *core.Core, k queue.Kind) core.Policy {
 		return policy.New(k, s)
 	})
 	for _, h := range hosts {
@@ -333,10 +305,10 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	}
 	for want, next := range map[string]*queue.Tree{
 		"can't be replaced by those of another": fair,
-		"queue root.b has 1 applications in it, and can't be removed": tree(t, map[string]string{
+		"queue root.b has 1 applications in it, and can't be removed": schedulertest.Halves(t, map[string]string{
 			"root.queues": "a", "root.a.capacity": "100",
 		}),
-		"queue root.b has 1 applications in it, and can't be made a leaf or a parent": tree(t, map[string]string{
+		"queue root.b has 1 applications in it, and can't be made a leaf or a parent": schedulertest.Halves(t, map[string]string{
 			"root.b.queues": "x", "root.b.x.capacity": "100",
 		}),
 	} {
@@ -344,7 +316,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if err := c.SetTree(tree(t, map[string]string{"root.queues": "b,c", "root.b.capacity": "25", "root.c.capacity": "75"})); err != nil {
+	if err := c.SetTree(schedulertest.Halves(t, map[string]string{"root.queues": "b,c", "root.b.capacity": "25", "root.c.capacity": "75"})); err != nil {
 		t.Fatal(err)
 	}
 	c.run(0)

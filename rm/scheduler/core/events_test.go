@@ -11,6 +11,7 @@ import (
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy"
+	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
 )
 
@@ -62,7 +63,7 @@ func TestChangesAreCounted(t *testing.T) {
 		{"a container is there", func() { k = c.Restore(h, 0, gb(1)) }},
 		{"a container ends", func() { c.Free(k) }},
 		{"limits are others", func() {
-			if err := c.SetTree(tree(t, map[string]string{"root.a.maximum-capacity": "90"})); err != nil {
+			if err := c.SetTree(schedulertest.Halves(t, map[string]string{"root.a.maximum-capacity": "90"})); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -358,7 +359,7 @@ func TestReservationsAreLookedAtAgain(t *testing.T) {
 				c.AddNode(nodeset.Spec{Host: "n3", Rack: "/r", Capability: gb(4)})
 			}, 0, true},
 			"a lower maximum": {func(c *cluster, _ handle.App, _ handle.Container) {
-				if err := c.SetTree(tree(c.t, map[string]string{"root.a.capacity": "15", "root.b.capacity": "85", "root.a.maximum-capacity": "15"})); err != nil {
+				if err := c.SetTree(schedulertest.Halves(c.t, map[string]string{"root.a.capacity": "15", "root.b.capacity": "85", "root.a.maximum-capacity": "15"})); err != nil {
 					c.t.Fatal(err)
 				}
 			}, 0, false},
@@ -403,7 +404,7 @@ func TestRequestsAboveAMaximumAreTriedAgain(t *testing.T) {
 				c.AddNode(nodeset.Spec{Host: "n2", Rack: "/r", Capability: gb(10)})
 			},
 			"a higher maximum": func(c *cluster, _ handle.Container) {
-				if err := c.SetTree(tree(c.t, map[string]string{"root.a.maximum-capacity": "70"})); err != nil {
+				if err := c.SetTree(schedulertest.Halves(c.t, map[string]string{"root.a.maximum-capacity": "70"})); err != nil {
 					c.t.Fatal(err)
 				}
 			},
@@ -463,7 +464,7 @@ func TestRequestsWithoutAWantedNodeAreTriedAgain(t *testing.T) {
 func TestAnotherCalculator(t *testing.T) {
 	set := func(c *cluster, calculator string) {
 		c.t.Helper()
-		if err := c.SetTree(tree(c.t, map[string]string{"resource-calculator": "org.apache.hadoop.yarn.util.resource." + calculator})); err != nil {
+		if err := c.SetTree(schedulertest.Halves(c.t, map[string]string{"resource-calculator": "org.apache.hadoop.yarn.util.resource." + calculator})); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -502,7 +503,7 @@ func TestReservationsOutlastACalculator(t *testing.T) {
 		t.Fatalf("%d reservations", len(c.Reserved))
 	}
 	c.ClearAsks(other)
-	if err := c.SetTree(tree(t, map[string]string{"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})); err != nil {
+	if err := c.SetTree(schedulertest.Halves(t, map[string]string{"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})); err != nil {
 		t.Fatal(err)
 	}
 	c.run(0)

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
+	"heddle/rm/scheduler/schedulertest"
 )
 
 // reservations schedules, and returns where nodes were reserved, and where reservations were undone.
@@ -77,7 +78,7 @@ func TestWithdrawnReservationsAreMadeAnew(t *testing.T) {
 func TestReservationsAboveAMaximumAreWithdrawn(t *testing.T) {
 	for name, shrink := range map[string]func(c *cluster) error{
 		"the maximum": func(c *cluster) error {
-			return c.SetTree(tree(c.t, map[string]string{"root.a.maximum-capacity": "20", "root.a.capacity": "20", "root.b.capacity": "80"}))
+			return c.SetTree(schedulertest.Halves(c.t, map[string]string{"root.a.maximum-capacity": "20", "root.a.capacity": "20", "root.b.capacity": "80"}))
 		},
 		"the cluster": func(c *cluster) error { c.RemoveNode(2); return nil },
 	} {

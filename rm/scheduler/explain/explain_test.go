@@ -1,49 +1,25 @@
 package explain_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 	"time"
 
-	"heddle/rm/queue"
-	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/explain"
-	"heddle/yarn/records"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
+	"heddle/rm/scheduler/schedulertest"
+	"heddle/yarn/records"
 )
 
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
-
-func row(count int32, size int64) scheduler.Ask {
-	return scheduler.Ask{Name: scheduler.Any, Count: count, Capability: gb(size), RelaxLocality: true}
-}
-
-func at(r scheduler.Ask, name string) scheduler.Ask {
-	r.Name, r.RelaxLocality = name, true
-	return r
-}
-
-func only(r scheduler.Ask) scheduler.Ask {
-	r.RelaxLocality = false
-	return r
-}
+var gb, row, at, only = schedulertest.GB, schedulertest.Row, schedulertest.At, schedulertest.Only
 
 // halves returns a scheduler with two queues of half of the cluster each, and two nodes of 10 GB: n0 in /r0 and n1 in /r1.
 func halves(t *testing.T, more map[string]string) *scheduler.Scheduler {
 	t.Helper()
-	settings := map[string]string{
-		"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1",
-		"root.a.user-limit-factor": "10", "root.b.user-limit-factor": "10", "node-locality-delay": "-1",
-	}
-	maps.Copy(settings, more)
-	tree, err := queue.ParseCapacity(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := scheduler.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	s := scheduler.New(scheduler.Config{Tree: schedulertest.Halves(t, more), Minimum: gb(1), Heartbeat: time.Second})
 	s.AddNode(scheduler.NodeSpec{Host: "n0", Rack: "/r0", Capability: gb(10)})
 	s.AddNode(scheduler.NodeSpec{Host: "n1", Rack: "/r1", Capability: gb(10)})
 	return s

@@ -5,19 +5,12 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"heddle/conf"
+	"heddle/conf/conftest"
 )
 
 func guarded(t *testing.T, set map[string]string) func(method, host string, headers ...string) int {
 	t.Helper()
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, v := range set {
-		c.Set(k, v)
-	}
-	wrap, err := Guards(c, "resourcemanager", func(o string) bool { return o == "http://friend.example.org" })
+	wrap, err := Guards(conftest.With(t, set), "resourcemanager", func(o string) bool { return o == "http://friend.example.org" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,24 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy/capacity"
-	"heddle/yarn/records"
-
-	"github.com/google/go-cmp/cmp"
+	"heddle/rm/scheduler/schedulertest"
 )
+
+var gb, row = schedulertest.GB, schedulertest.Row
 
 // The numbers of these tests are worked out by hand from what YARN's documentation says of each setting ("Hadoop: Capacity Scheduler") and
 // from the formulas of the classes that are named.
-
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
-
-func row(count int32, size int64) core.Ask {
-	return core.Ask{Name: core.Any, Count: count, Capability: gb(size), RelaxLocality: true}
-}
 
 // cluster is two queues, a with 60 % and b with 40 % of nodes with 100 GB.
 type cluster struct {

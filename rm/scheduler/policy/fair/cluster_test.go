@@ -5,14 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/yarn/records"
-
-	"github.com/google/go-cmp/cmp"
+	"heddle/rm/scheduler/schedulertest"
 )
+
+var gb, at, only = schedulertest.GB, schedulertest.At, schedulertest.Only
 
 // cluster is a core with Fair queues, and the names of what is in it.
 type cluster struct {
@@ -23,8 +25,6 @@ type cluster struct {
 	apps  map[string]handle.App
 	held  map[string][]handle.Container // by application, the oldest first
 }
-
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
 
 // start makes a cluster without nodes. set changes the keys of yarn-site.xml from their defaults.
 func start(t *testing.T, queues string, set func(*queue.FairSettings)) *cluster {
@@ -55,18 +55,8 @@ func (c *cluster) app(name, path string) *core.App {
 
 // row asks for containers of some gigabytes, anywhere.
 func row(priority, count int32, size int64) core.Ask {
-	return core.Ask{Priority: priority, Name: core.Any, Count: count, Capability: gb(size), RelaxLocality: true}
-}
-
-// at is a row for the same containers at a host or rack.
-func at(r core.Ask, name string) core.Ask {
-	r.Name, r.RelaxLocality = name, true
-	return r
-}
-
-// only has a row admit no other places than those of further rows.
-func only(r core.Ask) core.Ask {
-	r.RelaxLocality = false
+	r := schedulertest.Row(count, size)
+	r.Priority = priority
 	return r
 }
 

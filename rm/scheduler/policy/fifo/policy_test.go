@@ -11,10 +11,11 @@ import (
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy/fifo"
+	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
 )
 
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
+var gb = schedulertest.GB
 
 func start(hosts ...string) (*core.Core, *fifo.Policy) {
 	var p *fifo.Policy

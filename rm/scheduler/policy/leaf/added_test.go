@@ -7,16 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
-
-	"pgregory.net/rapid"
 )
+
+var gb = schedulertest.GB
 
 // smallestFirst serves the application first that asks for least, lets each have 2 GB, and holds what is asked for at priority 10 until
 // second 5, and at 11 until second 8, if the application has nothing yet. It is a leaf policy that comes in without a change anywhere else.
@@ -99,8 +102,6 @@ func init() {
 	})
 	leaf.Register("hostile", func() leaf.Policy { return &hostile{n: 1} })
 }
-
-func gb(n int64) records.Resource { return records.NewResource(n<<10, n) }
 
 func tree(t rapid.TB, policy string) *queue.Tree {
 	t.Helper()
