@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler"
@@ -377,8 +378,21 @@ func TestDifference(t *testing.T) {
 	}
 }
 
+// Why says all that an application waits for, what holds it and would free it, where it must not go, and what is free.
 func TestWhy(t *testing.T) {
-	p, err := play(recorded(t))
+	var log bytes.Buffer
+	s := begin(t, &log)
+	s.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(2)})
+	h := s.AddApp(drive.AppSpec{
+		AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1},
+	})
+	s.UpdateBlacklist(h, []string{"h9", "h8"}, nil)
+	s.UpdateAsks(h, []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: scheduler.Any, Capability: slot.Times(3), Count: 2, RelaxLocality: true}})
+	s.Step(5000)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := play(log.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,12 +400,17 @@ func TestWhy(t *testing.T) {
 	if err := p.Why(&out, "application_1_0001"); err != nil {
 		t.Fatal(err)
 	}
-	h, _ := p.Find("application_1_0001")
-	if want := fmt.Sprintf("%d of <memory:1024, vCores:1> on *", p.Driver.Pending(h)); !strings.Contains(out.String(), want) {
-		t.Errorf("%s\ndoesn't say %q", out.String(), want)
+	want := `application_1_0001 at 1970-01-01T00:00:05.000Z: waits for 2 containers of <memory:6144, vCores:6> together
+  2 of <memory:3072, vCores:3> on * (priority 4, request 6)
+  2 of <memory:3072, vCores:3>: no node is large enough for <memory:3072, vCores:3>: h1, the largest, lacks <memory:1024, vCores:0> (would be freed by: a larger node, or a smaller request)
+  not on [h8 h9]
+  1 open nodes have <memory:2048, vCores:2> free; the largest has <memory:2048, vCores:2>
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
 	}
-	if err := p.Why(&out, "application_1_0002"); err == nil {
-		t.Error("an application that isn't there is explained")
+	if err := p.Why(&out, "application_1_0002"); err == nil || !strings.Contains(err.Error(), "there is no application application_1_0002 at line") {
+		t.Errorf("an application that isn't there: %v", err)
 	}
 }
 
