@@ -35,7 +35,8 @@ type run struct {
 	phase    phase
 	queued   bool // the probe is queued, unless it was cancelled
 	begun    time.Duration
-	times    int // how often it was suspended
+	times    int  // how often it was suspended
+	charged  bool // its user has paid for a task
 }
 
 type phase uint8
@@ -117,6 +118,7 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 	j := &w.jobs.rest[r.job]
 	if a == Task {
 		w.charge(r.priority, u, j.Estimate)
+		r.charged = true
 		if w.cfg.Order == Shortest && !j.Long {
 			u.overtake(place, j.Estimate)
 		}
@@ -146,7 +148,7 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 			w.held--
 		}
 	}
-	if r.phase == running {
+	if r.phase == running && r.charged { // else there was no task, and nothing was paid
 		if c, u := w.at(r.priority, r.user); u >= 0 {
 			w.classes[c].users[u].settle(now-r.begun, j.Estimate)
 		}

@@ -598,6 +598,29 @@ func TestWeightsOfWhatTasksTook(t *testing.T) {
 	}
 }
 
+// Probes that get no task cost their user nothing, and earn nothing either.
+func TestProbesWithoutTasksChangeNoShares(t *testing.T) {
+	user := func(id int32) func(*probe.Job) { return func(j *probe.Job) { j.User = id } }
+	n := newNode(t, probe.Config{}, 1).knows("a", 10, 9, user(1)).knows("b", 10, 9, user(2))
+	for range 40 {
+		n.add("a", "b")
+	}
+	for range 5 {
+		name, s := n.next(probe.None)
+		if name != "a" {
+			t.Fatalf("%s is asked for", name)
+		}
+		n.Free(0, s)
+	}
+	count := map[string]int{}
+	for _, name := range n.order(20) {
+		count[name]++
+	}
+	if count["a"] != 10 || count["b"] != 10 {
+		t.Errorf("shares: %v", count)
+	}
+}
+
 // A queue that has its size allocates nothing.
 func TestNothingIsAllocated(t *testing.T) {
 	for _, cfg := range []probe.Config{{}, {Order: probe.Shortest, Bound: 5, Sticky: true, AvoidLong: true}} {
