@@ -80,10 +80,11 @@ func (g *kernelGroup) Memory() (Memory, error) {
 }
 
 // Reclaim first has the kernel write out memory of processes that stand still, as it does that in large pieces: limits alone have it look
-// for pages, and wait for each (docs/decisions/suspension.md). What is left to do then is to let go of what was written.
+// for pages, and wait for each (docs/decisions/suspension.md). What is left to do then is to let go of what was written. Where the kernel doesn't
+// let us do that, as it takes CAP_SYS_NICE, limits alone take the memory.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
 	if frozen, err := g.Frozen(); err == nil && frozen {
-		if err := g.pageOut(ctx, bytes); err != nil {
+		if err := g.pageOut(ctx, bytes); err != nil && ctx.Err() != nil {
 			return 0, g.wrap("page out", err)
 		}
 	}

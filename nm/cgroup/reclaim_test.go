@@ -99,3 +99,24 @@ func TestWhyNothingCanBeReclaimed(t *testing.T) {
 		t.Errorf("without /proc/meminfo: %+v", c)
 	}
 }
+
+// noAdvice is a holder of a frozen group whose processes can't be reached.
+type noAdvice struct{ holder }
+
+func (noAdvice) frozen(string) (bool, error) { return true, nil }
+func (noAdvice) pids(string) ([]int, error)  { return nil, syscall.EPERM }
+
+// takesAll takes back what it is told to.
+type takesAll struct{ limiter }
+
+func (takesAll) memory(string) (Memory, error) { return Memory{}, nil }
+
+func (takesAll) reclaim(_ context.Context, _ string, bytes int64) (int64, error) { return bytes, nil }
+
+// Where processes can't be told to be paged out, limits take their memory.
+func TestMemoryIsTakenWithoutAdvice(t *testing.T) {
+	g := &kernelGroup{d: &kernelDriver{holder: noAdvice{}, limiter: takesAll{}}, name: "g"}
+	if taken, err := g.Reclaim(t.Context(), 5); taken != 5 || err != nil {
+		t.Errorf("%d, %v", taken, err)
+	}
+}
