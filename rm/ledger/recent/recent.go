@@ -20,7 +20,7 @@ const (
 // Add counts an event at a time, in ms since 1970. Times don't go back by more than half a second.
 func (c *Count) Add(now int64) {
 	number := now / slotTime
-	s := &c.slots[number%int64(len(c.slots))]
+	s := &c.slots[uint64(number)%uint64(len(c.slots))] // a time before 1970 is no reason to fail
 	if s.number != number {
 		*s = slot{number: number}
 	}
