@@ -108,13 +108,15 @@ func (s *State) containerLevelChanged(now int64, c *ledgerpb.ContainerLevelChang
 	if err := cont.checkLevel(c.GetLevel(), held); err != nil {
 		return err
 	}
+	was := cont.Level
 	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
 	cont.setLevel(c.GetLevel(), held)
 	cont.LevelVersion++
 	switch {
 	case c.GetLevel() == ledgerpb.Level_RUNNING:
 		cont.endSuspension(now)
-	case s.Version >= CauseVersion:
+	case s.Version >= CauseVersion && (was == ledgerpb.Level_RUNNING || c.GetCause() != nil || cont.Suspension().Since > 0):
+		// Of one that was suspended before that version, and for whom nobody knows, nothing is recorded before it has resumed.
 		cont.beSuspended(now, causeOf(c.GetCause()))
 	}
 	return nil

@@ -84,4 +84,26 @@ func TestCausesNeedTheirVersion(t *testing.T) {
 	if x := s.Container(task).Suspension(); x.Times != 0 || x.Total != 0 {
 		t.Errorf("%+v", x)
 	}
+	run(t, s, 30, suspend(s, ledgerpb.Level_SHRUNK, Cause{}))
+	if x := s.Container(task).Suspension(); x.Times != 1 || x.Since != created+30 {
+		t.Errorf("%+v after it had resumed", x)
+	}
+}
+
+// Of a container that was suspended before version 4 nobody knows for whom. When what it holds changes later, that must not make it look
+// like one that its ApplicationMaster has suspended, which doesn't resume by itself.
+func TestOldSuspensionsStayUnknown(t *testing.T) {
+	s := world(t)
+	s.Version = 3
+	run(t, s, 10, suspend(s, ledgerpb.Level_SHRUNK, Cause{}))
+	s.Version = Version
+	run(t, s, 20, suspend(s, ledgerpb.Level_RECLAIMED, Cause{}))
+	if x := s.Container(task).Suspension(); x.Times != 0 || x.Since != 0 {
+		t.Errorf("%+v", x)
+	}
+	short := Cause{Queue: "root.short"}
+	run(t, s, 30, suspend(s, ledgerpb.Level_RECLAIMED, short))
+	if x := s.Container(task).Suspension(); x.Times != 1 || x.Since != created+30 || x.Cause != short {
+		t.Errorf("%+v when somebody is known", x)
+	}
 }

@@ -61,9 +61,11 @@ func suspended(c Container) Suspended {
 	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
 }
 
-// For is for whom the container is suspended, for people.
+// For is for whom the container is suspended, for people; "" if that isn't on record.
 func (s *Suspended) For() string {
-	switch cause := s.Suspension().Cause; {
+	switch cause := s.Suspension(); {
+	case cause.Times == 0:
+		return ""
 	case cause.Queue != "":
 		return "queue " + cause.Queue
 	case cause.User != "":
@@ -83,6 +85,8 @@ func (s *Suspended) Text(now int64) string {
 		text += fmt.Sprintf(" %d s", max(now-x.Since, 0)/1000)
 	}
 	switch {
+	case x.Times == 0:
+		return text + " by an earlier release, which didn't record for whom"
 	case x.Queue == "" && x.User == "":
 		return text + " by its ApplicationMaster"
 	case x.Queue == "":

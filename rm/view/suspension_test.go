@@ -98,3 +98,15 @@ func TestSuspendedContainers(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// Of a container that an earlier release has suspended nobody knows for whom.
+func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
+	s, change, tasks := suspending(t)
+	s.Version = ledger.CauseVersion - 1
+	change(9_000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), ledger.Cause{}))
+	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(50_000) }}
+	list := v.Suspended(func(*ledger.Application) bool { return true })
+	if len(list) != 1 || list[0].For() != "" || list[0].Text(50_000) != "suspended by an earlier release, which didn't record for whom" {
+		t.Errorf("%+v", list)
+	}
+}
