@@ -240,7 +240,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 // showProgress tells the driver how far an application is, where it may suspend containers: not more often than each hundredth.
 func (ms *masters) showProgress(soft *appSoft, part float32) {
 	const step = 0.01
-	if !ms.sched.Suspends() || part <= 0 || part > 1 || math.Abs(float64(part-soft.progress)) < step {
+	if !ms.sched.Suspends() || !(part > 0 && part <= 1) || math.Abs(float64(part-soft.progress)) < step {
 		return
 	}
 	soft.progress = part

@@ -94,14 +94,13 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) ||
 		call.Memory.Differs(s.memory) || len(call.Failed)+len(levels)+len(call.Used) > 0 {
 		s.memory = call.Memory
-		call, all := call, call.Levels // what the loop reads is allocated for those that bring news alone
+		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
-		s.levels = all
 	}
-	s.status, s.refused = call.Status, refused
+	s.status, s.refused, s.levels = call.Status, refused, call.Levels
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again

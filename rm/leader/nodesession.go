@@ -26,7 +26,7 @@ type nodeSession struct {
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
 	memory   level.Memory                                 // known to the loop
-	levels   []level.Report                               // known to the loop
+	levels   []level.Report                               // the last ones; the loop knows them but for what is paged out
 
 	box session.NodeBox // for its next heartbeat
 }

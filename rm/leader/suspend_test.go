@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -228,5 +229,42 @@ func TestBoundsOutliveALeader(t *testing.T) {
 			t.Errorf("it is suspended once more: %+v", c.Suspension())
 		}
 		w.same()
+	})
+}
+
+// How much a node has paged out is known as it says it, though nobody acts on that. What it says no more is forgotten.
+func TestNodesTellOfLevels(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		_, _, n, victim := w.full(everything)
+		say := func(all ...level.Report) {
+			reply := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+				NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Levels: all,
+			}))
+			n.response = reply.ResponseID
+		}
+		for _, swapped := range []int64{5, 9} {
+			say(level.Report{Container: victim.ID, Version: 1, Swapped: swapped})
+			if r, ok := w.LevelReport(n.node, victim.ID); !ok || r.Swapped != swapped {
+				t.Errorf("%+v, %v after %d bytes", r, ok, swapped)
+			}
+		}
+		say()
+		if r, ok := w.LevelReport(n.node, victim.ID); ok {
+			t.Errorf("%+v is still there", r)
+		}
+	})
+}
+
+// The driver and its record of events hear of no progress that is none.
+func TestProgressThatIsNoNumber(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		rich, _, _, _ := w.full(everything)
+		for _, x := range []struct{ said, want float32 }{{0.25, 0.25}, {float32(math.NaN()), 0.25}, {float32(math.Inf(1)), 0.25}, {-1, 0.25}, {0.5, 0.5}} {
+			rich.allocate(AllocateCall{Progress: x.said})
+			var got float32
+			if err := w.Do(func() error { got = w.apps[rich.attempt.App].progress; return nil }); err != nil || got != x.want {
+				t.Errorf("%v instead of %v after %v, %v", got, x.want, x.said, err)
+			}
+		}
 	})
 }

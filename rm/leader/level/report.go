@@ -23,7 +23,10 @@ type Report struct {
 func News(before, now []Report) (news []Report) {
 	for i := range now {
 		r := now[i]
-		at := slices.IndexFunc(before, func(o Report) bool { return o.Container == r.Container })
+		at := i // mostly a node says the same in the same order
+		if at >= len(before) || before[at].Container != r.Container {
+			at = slices.IndexFunc(before, func(o Report) bool { return o.Container == r.Container })
+		}
 		if at >= 0 {
 			old := before[at]
 			old.Swapped = r.Swapped
