@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"math"
-
 	"heddle/rm/leader/level"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
@@ -88,9 +86,12 @@ func known(v int64) *int64 {
 	return &v
 }
 
+// mostRoom is in seconds: who would have to wait for longer doesn't know for how long.
+const mostRoom = 1 << 40
+
 func priceOf(p *preempt.Price) priceInfo {
 	out := priceInfo{Lost: int64(1000 * p.Lost), Moved: p.Moved, Back: int64(1000 * p.Back)}
-	if !math.IsInf(p.Room, 1) {
+	if p.Room < mostRoom {
 		ms := int64(1000 * p.Room)
 		out.Room = &ms
 	}
