@@ -79,7 +79,7 @@ func (l *Levels) account(id records.ContainerID) *Account {
 	return nil
 }
 
-// goesOn notes that a container was told to resume.
+// goesOn notes that a container was told to resume, or goes on without that.
 func (l *Levels) goesOn(id records.ContainerID, version int32) {
 	a := l.account(id)
 	if a == nil || a.Lasted >= 0 {

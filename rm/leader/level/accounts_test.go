@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/leader/level"
+	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/preempt"
@@ -119,6 +120,46 @@ func TestRefusedSuspensionsHaveNoPrice(t *testing.T) {
 		w.do(func() { w.Failed([]level.Failed{{Container: w.task, Version: 1, Reason: "no"}}) })
 		if a, _ := w.only(); !a.Refused || a.Lasted != 0 || !strings.Contains(a.Reason, "why") {
 			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// A container that goes on without an order was suspended until then.
+func TestSuspensionsThatEndWithoutAnOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.suspend(preempt.Quote{})
+		time.Sleep(9 * time.Second)
+		w.returns = true
+		w.do(func() { w.Reported(w.State.Container(w.task), pb.ContainerSubState_CSS_RUNNING, false) })
+		if a, sums := w.only(); a.Lasted != 9000 || sums.Resumes != 1 || sums.Lasted != 9*time.Second {
+			t.Errorf("%+v, %+v", a, sums)
+		}
+	})
+}
+
+// For whom a container is suspended is on record as the driver says it. Of what an earlier leader has decided the driver doesn't know the
+// application: it stays on record.
+func TestForWhomRoomIsCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.suspend(preempt.Quote{})
+		other := records.ApplicationID{ClusterTimestamp: 1, ID: 5}
+		for i, x := range []struct {
+			queue string
+			app   records.ApplicationID
+			want  ledger.Cause
+		}{
+			{"root.b", records.ApplicationID{}, ledger.Cause{Queue: "root.b"}},
+			{"root.c", other, ledger.Cause{Queue: "root.c", App: other}},
+			{"root.c", records.ApplicationID{}, ledger.Cause{Queue: "root.c", App: other}},
+		} {
+			w.do(func() {
+				w.Decided(&drive.Decision{Kind: drive.Charge, Container: 7, Resource: records.NewResource(int64(500+i), 1), For: x.queue, ForApp: x.app})
+			})
+			if got := w.State.Container(w.task).Suspension().Cause; got != x.want {
+				t.Errorf("%+v, want %+v", got, x.want)
+			}
 		}
 	})
 }

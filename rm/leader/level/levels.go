@@ -167,7 +167,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	}
 	delete(l.clings, id)
 	if d.Kind == drive.Charge {
-		l.record(c, c.Level, d.Resource, c.Suspension().Cause)
+		l.record(c, c.Level, d.Resource, causeOf(c, d))
 		return
 	}
 	log := l.Log.WithField("container", id).WithField("node", c.Node).WithField("holds", d.Resource)
@@ -187,13 +187,21 @@ func (l *Levels) Decided(d *drive.Decision) {
 	case drive.Resume:
 		log.Info("resumed: " + d.Reason)
 	}
-	l.want(c, level, d.Resource, ledger.Cause{Queue: d.For, App: d.ForApp})
+	l.want(c, level, d.Resource, causeOf(c, d))
 	if d.Kind == drive.Resume {
 		l.goesOn(id, c.LevelVersion)
 	} else {
 		l.open(d, id, c.Node, c.LevelVersion)
 	}
 	l.loop.AfterCommit(func() { l.send(id) })
+}
+
+// causeOf is for whom a decision is. The driver doesn't know the application of a suspension that an earlier leader has decided on.
+func causeOf(c *ledger.Container, d *drive.Decision) ledger.Cause {
+	if was := c.Suspension().Cause; was.Queue == d.For && d.ForApp == (records.ApplicationID{}) {
+		return was
+	}
+	return ledger.Cause{Queue: d.For, App: d.ForApp}
 }
 
 // quoted is what a decision is thought to cost, as the end of a line of the log.

@@ -213,4 +213,5 @@ func (l *Levels) changed(c *ledger.Container, suspended bool) {
 	}
 	l.countPast(c)
 	l.record(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+	l.goesOn(c.ID, c.LevelVersion)
 }

@@ -24,6 +24,14 @@ type Wish struct {
 	User    string // who wants it
 }
 
+// breathEvery is the time between two breaths in ms, as it is recorded.
+func (w *Wish) breathEvery() int64 {
+	if w.Breathe < 0 {
+		return -1
+	}
+	return w.Breathe.Milliseconds()
+}
+
 // ShortestBreath is the shortest time between two moments in which a container runs that stands still.
 const ShortestBreath = 5 * time.Second
 
@@ -73,7 +81,7 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 		if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
 			return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s", id, l.Types.Format(held), l.Types.Format(c.Resource))
 		}
-		return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.Breathe.Milliseconds()}), nil
+		return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
 	})
 }
 
@@ -164,6 +172,8 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("can't be shrunk: node %v doesn't limit what containers have%s", c.Node, lacks(n))
 	case level == ledgerpb.Level_RECLAIMED && !able.Reclaim:
 		return refuse("can't be reclaimed: node %v pages no memory out%s", c.Node, lacks(n))
+	case !able.Shrink && wish.Held != nil && *wish.Held != now:
+		return refuse("can't hold %s: node %v doesn't limit what containers have%s", l.Types.Format(*wish.Held), c.Node, lacks(n))
 	case !able.Shrink:
 		return level, now, nil // the node knows no levels
 	}

@@ -35,15 +35,16 @@ func TestWishes(t *testing.T) {
 		wish     level.Wish
 		level    ledgerpb.Level
 		held     *records.Resource
+		breath   int64 // ms
 	}{
-		{all, level.Wish{}, ledgerpb.Level_RECLAIMED, amount(64, 0)},
-		{all[:2], level.Wish{}, ledgerpb.Level_FROZEN, amount(1024, 0)},
-		{all[:1], level.Wish{}, ledgerpb.Level_FROZEN, &claim},
-		{all, level.Wish{Level: ledgerpb.Level_FROZEN, Breathe: -1}, ledgerpb.Level_FROZEN, amount(1024, 0)},
-		{all, level.Wish{Level: ledgerpb.Level_RECLAIMED, Held: amount(100, 2), Breathe: time.Minute}, ledgerpb.Level_RECLAIMED, amount(100, 0)},
-		{all, level.Wish{Level: ledgerpb.Level_SHRUNK}, ledgerpb.Level_SHRUNK, amount(724, 1)},
-		{all[:2], level.Wish{Level: ledgerpb.Level_SHRUNK}, ledgerpb.Level_SHRUNK, amount(1024, 1)},
-		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(64, 0)}, ledgerpb.Level_SHRUNK, amount(64, 0)},
+		{all, level.Wish{}, ledgerpb.Level_RECLAIMED, amount(64, 0), 0},
+		{all[:2], level.Wish{}, ledgerpb.Level_FROZEN, amount(1024, 0), 0},
+		{all[:1], level.Wish{}, ledgerpb.Level_FROZEN, &claim, 0},
+		{all, level.Wish{Level: ledgerpb.Level_FROZEN, Breathe: -1}, ledgerpb.Level_FROZEN, amount(1024, 0), -1},
+		{all, level.Wish{Level: ledgerpb.Level_RECLAIMED, Held: amount(100, 2), Breathe: time.Minute}, ledgerpb.Level_RECLAIMED, amount(100, 0), 60_000},
+		{all, level.Wish{Level: ledgerpb.Level_SHRUNK}, ledgerpb.Level_SHRUNK, amount(724, 1), 0},
+		{all[:2], level.Wish{Level: ledgerpb.Level_SHRUNK}, ledgerpb.Level_SHRUNK, amount(1024, 1), 0},
+		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(64, 0)}, ledgerpb.Level_SHRUNK, amount(64, 0), 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := begin(t, x.features...)
@@ -53,10 +54,10 @@ func TestWishes(t *testing.T) {
 			}
 			w.expect(x.level, *x.held, 1)
 			s := w.State.Container(w.task).Suspension()
-			if w.held != *x.held || s.Cause != (ledger.Cause{User: "ann", BreathEvery: x.wish.Breathe.Milliseconds()}) || s.Since != w.Now().UnixMilli() {
+			if w.held != *x.held || s.Cause != (ledger.Cause{User: "ann", BreathEvery: x.breath}) || s.Since != w.Now().UnixMilli() {
 				t.Errorf("%+v: the scheduler has it hold %v; on record %+v", x.wish, w.held, s)
 			}
-			if o := w.sent(); len(o) == 1 && (o[0].BreathEvery != x.wish.Breathe.Milliseconds() || o[0].For != "") || len(o) == 0 && !w.frozen {
+			if o := w.sent(); len(o) == 1 && (o[0].BreathEvery != x.breath || o[0].For != "") || len(o) == 0 && !w.frozen {
 				t.Errorf("%+v: %+v", x.wish, o)
 			}
 			time.Sleep(3 * time.Second)
@@ -91,6 +92,7 @@ func TestWishesThatCannotBe(t *testing.T) {
 		{all[:2], level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(512, 1)}, "pages no memory out (it is a test)"},
 		{all[:2], level.Wish{Level: ledgerpb.Level_RECLAIMED}, "can't be reclaimed: node n1:1 pages no memory out (it is a test)"},
 		{all[:1], level.Wish{Level: ledgerpb.Level_SHRUNK}, "can't be shrunk: node n1:1 doesn't limit"},
+		{all[:1], level.Wish{Held: amount(512, 0)}, "can't hold <memory:512, vCores:0>: node n1:1 doesn't limit what containers have (it is a test)"},
 		{nil, level.Wish{}, "can't suspend containers"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
