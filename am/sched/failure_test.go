@@ -258,3 +258,22 @@ func TestStarvingWithStickyProbes(t *testing.T) {
 		}
 	}
 }
+
+// Nodes that hear that no task waits drop their probes. If a task fails after that and nobody accepts its probes, the job is starving.
+func TestStarvingAfterProbesWereDropped(t *testing.T) {
+	for _, sticky := range []bool{true, false} {
+		s := with(sched.Config{Ratio: 2, Sticky: sticky}, 5)
+		id, probes := s.Submit(0, sched.Job{Tasks: 1})
+		accept(s, id, probes)
+		at := probes[0]
+		if a := s.Ask(0, id, sched.Asking{Node: at}); a.Kind != sched.Task || a.Left != 0 {
+			t.Fatalf("%+v", a)
+		}
+		for _, n := range slices.Clone(s.Failed(id, 0, at)) {
+			s.Answered(id, n, false, sched.Bitmap{})
+		}
+		if starving(s) != 1 || len(s.Reprobe(id)) != 2 {
+			t.Errorf("sticky: %v: nobody knows that the task needs probes", sticky)
+		}
+	}
+}

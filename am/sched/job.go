@@ -55,7 +55,7 @@ type job struct {
 	unanswered int32 // probes of this round
 	rejected   int32 // probes of this round
 	short      int32 // probes that nobody accepted
-	out        int32 // probes that nodes accepted and haven't asked with; with Config.Sticky, that haven't got a no-op
+	out        int32 // probes that nodes accepted since a task waits and haven't asked with; with Config.Sticky, that haven't got a no-op
 	submitted  time.Duration
 	tasks      []task
 	retry      []int32 // tasks to be repeated

@@ -37,7 +37,6 @@ func (s *Scheduler) Ask(now time.Duration, id ID, a Asking) Answer {
 		return Answer{}
 	}
 	if j.left == 0 {
-		j.out--
 		if t := s.toClone(j, a); t >= 0 {
 			j.tasks[t].clone = a.Node
 			return Answer{Kind: Clone, Task: t}
@@ -52,14 +51,16 @@ func (s *Scheduler) Ask(now time.Duration, id ID, a Asking) Answer {
 		t = j.start(a.Node)
 	}
 	if t < 0 {
-		j.out--
+		j.out = max(0, j.out-1)
 		return Answer{Left: j.left}
 	}
 	if !s.cfg.Sticky {
-		j.out--
+		j.out = max(0, j.out-1)
 	}
 	j.tasks[t].state, j.tasks[t].first = running, a.Node
-	j.left--
+	if j.left--; j.left == 0 {
+		j.out = 0 // nodes that hear of it may drop their probes, so that a task which fails later can't count on them
+	}
 	s.wait += (float64(now-j.submitted) - s.wait) / 64
 	return Answer{Kind: Task, Task: t, Left: j.left}
 }

@@ -46,6 +46,7 @@ type input struct {
 	fast   bool // it is in the fast lane
 	taken  bool // its task has started here
 	read   bool // its task has read it
+	ended  bool // its task has started here, and ended while it was copied
 	bytes  int64
 }
 
@@ -177,12 +178,19 @@ func (m *Manager) Read(id Job, task int32) {
 	}
 }
 
-// Ended says that a task which started here has ended. Its copy goes.
+// Ended says that a task which started here has ended. Its copy goes; one that is under way goes once it is made.
 func (m *Manager) Ended(id Job, task int32) {
-	if j := m.jobs[id]; j != nil {
-		if i := slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task && x.status == staged }); i >= 0 {
-			m.remove(id, j, i)
-		}
+	j := m.jobs[id]
+	if j == nil {
+		return
+	}
+	i := slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task })
+	switch {
+	case i < 0:
+	case j.inputs[i].status == staged:
+		m.remove(id, j, i)
+	case j.inputs[i].status == copying:
+		j.inputs[i].ended = true
 	}
 }
 
@@ -204,8 +212,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		x.status = failed
 		m.used -= x.bytes
 		m.deletes = append(m.deletes, Action{Job: id, Task: task, Delete: true})
-	case j.refs == 0:
-		x.status = staged
+	case j.refs == 0 || x.ended:
 		m.remove(id, j, slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task }))
 		m.forget(id, j)
 	default:

@@ -207,6 +207,23 @@ func TestCopiesOfJobsThatAreGone(t *testing.T) {
 	}
 }
 
+// A copy that is made only when its task has ended is of use to nobody, though the job has others here.
+func TestCopiesOfTasksThatHaveEnded(t *testing.T) {
+	n := newNode(t, study, 1)
+	tab := tableOf(3, 4)
+	n.Probed(1, tab)
+	n.step()
+	tab.started[0] = true
+	if n.Took(1, 0, tab) {
+		t.Error("a copy is read before it is made")
+	}
+	n.Ended(1, 0)
+	n.step().finish(true).staged(1, 1)
+	if n.Used() != 4 || len(n.disk) != 1 {
+		t.Errorf("%d bytes are used, %v are left", n.Used(), n.disk)
+	}
+}
+
 // Whatever happens, no more is used than there is, and nothing is left in the end.
 func TestSizeIsKept(t *testing.T) {
 	for seed := range uint64(200) {

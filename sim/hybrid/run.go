@@ -242,6 +242,7 @@ func (c *cluster) run() *Report {
 			if next++; next == len(c.records) {
 				c.taken(0)
 				c.metrics.busy = c.metrics.area / float64(max(1, c.now-c.metrics.warm)) / float64(c.Workers)
+				sample = forever // reports are of the time until now
 			}
 		}
 	}

@@ -192,3 +192,14 @@ func TestPercentilesAreInterpolated(t *testing.T) {
 		t.Errorf("%g", mean)
 	}
 }
+
+// After the last arrival nothing is sampled any more, however long a task takes: all samples are kept.
+func TestSamplesEndWithTheLastArrival(t *testing.T) {
+	c, err := newCluster(jobsOf([]float64{0, 1}, []float64{12, 1e8}), Options{Mode: "sparrow", Workers: 2, Cutoff: time.Second, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run(); len(c.metrics.levels) != 3 || r.Tasks != 2 {
+		t.Errorf("%d samples until second 12, %+v", len(c.metrics.levels), r)
+	}
+}

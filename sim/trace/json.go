@@ -10,9 +10,21 @@ import (
 	"heddle/sim"
 )
 
+// mostText bounds the bytes of a trace in JSON, which is kept in memory. What is compressed may become a thousand times larger.
+const mostText = 4 << 30
+
+// readText reads all of a trace. It refuses more than so many bytes.
+func readText(r io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("it has more than %d bytes of JSON, unpacked: cut it into several traces", most)
+	}
+	return text, err
+}
+
 // objects reads JSON objects, one after the other, and makes jobs of each. It adds the object's line to an error.
 func objects[T any](r io.Reader, appendTo func(*T, []sim.Job) ([]sim.Job, error)) ([]sim.Job, error) {
-	text, err := io.ReadAll(r)
+	text, err := readText(r, mostText)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ type slsTask struct {
 	Memory   float64  `json:"container.memory"` // bytes
 	VCores   int64    `json:"container.vcores"`
 }
+
+// most bounds what a task has, in MB and vcores, so that sums don't overflow.
+const most = 1 << 30
 
 // appendTo makes jobs of one object. Tasks of one priority are a stage. Stages run in the order in which their first tasks start.
 func (g *slsJob) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
@@ -76,8 +80,11 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("duration of a task: %w", err)
 		}
+		if !(t.Memory < most*mebibyte) || t.VCores >= most {
+			return nil, fmt.Errorf("a task has %g bytes and %d vcores: that is more than a cluster can have", t.Memory, t.VCores)
+		}
 		size := o.Slot
-		if t.Memory > 0 && t.Memory < 1<<60 {
+		if t.Memory > 0 {
 			size = records.NewResource(max(int64(t.Memory)/mebibyte, 1), max(size.VCores(), 1))
 		}
 		if t.VCores > 0 {
@@ -105,7 +112,7 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 			s.Tasks = append(s.Tasks, task)
 		}
 	}
-	slices.SortStableFunc(stages, func(a, b stage) int { return int(min(max(a.start-b.start, -1), 1)) })
+	slices.SortStableFunc(stages, func(a, b stage) int { return cmp.Compare(a.start, b.start) })
 	out := make([]sim.Stage, len(stages))
 	for i := range stages {
 		out[i] = stages[i].Stage

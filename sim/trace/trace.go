@@ -54,7 +54,7 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		case strings.HasSuffix(name, ".tsv"):
 			o.Format = "swim"
 		case strings.HasSuffix(name, ".json"):
-			text, err := io.ReadAll(r)
+			text, err := readText(r, mostText)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}

@@ -97,6 +97,8 @@ func TestRefused(t *testing.T) {
 		"too many blocks":            {"swim", "j\t1\t1\t1e30\t0\t0"},
 		"no JSON":                    {"sls", "{"},
 		"too many tasks":             {"sls", `{"job.tasks":[{"duration.ms":1,"count":999999999}]}`},
+		"too much memory":            {"sls", `{"job.tasks":[{"duration.ms":1,"container.memory":1e300}]}`},
+		"too many vcores":            {"sls", `{"job.tasks":[{"duration.ms":1,"container.vcores":9223372036854775807}]}`},
 		"a SYNTH trace of nothing":   {"synth", `{"num_jobs": 1}`},
 		"a SYNTH task of ages":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1},"time":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},
 		"too many SYNTH tasks":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},

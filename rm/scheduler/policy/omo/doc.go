@@ -13,6 +13,7 @@
 // service tells (leaf.Watcher.Outputs); where it isn't, a shuffle is taken to last as long as a map, and so reduces begin when no map waits
 // any more.
 //
-// Reduces whose maps haven't ended never take all of the leaf: a map of the largest size still has room beside them. So maps never wait
-// for reduces that wait for maps, and package leaf bounds how long reduces wait.
+// Reduces whose maps haven't ended never take all of the leaf: they leave as much as a map of the largest size needs. What they leave may
+// lie on several nodes. If no node has room for a map then, the ApplicationMaster gives reduces back, as it does without a policy.
+// Package leaf bounds how long reduces wait.
 package omo

@@ -224,6 +224,8 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	case m.Left() == 0:
 	case m.Pending == 0:
 		x.maps = max(0, mean-p.book.SinceLastMap(j))
+	case !(pending > 0): // nothing of the leaf is there, so that maps have no share of it
+		x.maps = math.Inf(1)
 	default:
 		x.maps = omo.Maps(pending, rate, p.turns(pending, x), reduces, mean)
 	}

@@ -94,6 +94,20 @@ func lazy(t *testing.T) *bench {
 	return b
 }
 
+// While a leaf has nothing, nobody can tell how long maps take.
+func TestLeafThatHasLostAllItsNodes(t *testing.T) {
+	b := lazy(t)
+	b.tick(9_999)
+	b.end(0, 20, 20)
+	b.Outputs(app(0), 20, 20*42<<20)
+	b.tick(10_000)
+	b.free = 0
+	b.tick(11_000)
+	if want := "the maps need more than can be told"; !strings.Contains(b.Why(b.request(0, 10)), want) || !b.held(0) {
+		t.Errorf("reduces wait: %v; it says %q, not %q", b.held(0), b.Why(b.request(0, 10)), want)
+	}
+}
+
 // Equation 4.3 and algorithm 4.3.1, with its correction: reduces begin once the maps take no longer than the shuffle.
 func TestLazyStartOfSection432(t *testing.T) {
 	b := lazy(t)
